@@ -1,6 +1,7 @@
-"""What the expressions of a task see: `params`, `variables`, and of each earlier task `result`, `results` and `state`.
+"""What the expressions of a task see: `params`, `variables`, `run`, and the results and states of earlier tasks.
 
-An instance also sees its `mapping`, a task in groups the index and item of each of its `groups`, a hook the `run`.
+An instance also sees its `mapping`, a task in groups the index and item of each of its `groups`. For a hook `run` has
+the outcome of the run.
 
 An evaluation gets only the values that its expression refers to. It is identified by the uids of the TaskRuns that they
 come from, so that an answer is found again without comparing values.
@@ -19,6 +20,7 @@ from torpor_cel.value import JSON, Value
 from torpor_wire import canonical, constants
 from torpor_wire.state import TERMINAL
 
+from torpor_operator.expressions import run_root
 from torpor_operator.model.actions import Evaluate, Need, ReadVariables
 from torpor_operator.model.map_items import Item
 from torpor_operator.model.snapshot import Answer
@@ -26,7 +28,7 @@ from torpor_operator.state.group_state import GroupState
 from torpor_operator.state.task_state import Outcome
 
 PARAMS, TASKS, VARIABLES, MAPPING, GROUPS, RUN = "params", "tasks", "variables", "mapping", "groups", "run"
-ROOTS = frozenset({PARAMS, TASKS, VARIABLES})
+ROOTS = frozenset({PARAMS, TASKS, VARIABLES, RUN})
 _RESULTS_MAX = 256 * 1024
 _VERSION_MAX = 64
 _PARAMS_VERSION = ".params"  # not a valid name of a task
@@ -52,6 +54,8 @@ class Scope:
     versions: dict[str, str] = field(default_factory=dict)
     results: dict[tuple[int, str], tuple[Outcome, JSON | ExpressionError]] = field(default_factory=dict)
     """Parsed results by the id of their outcome, once for a plan: all indexes of a group may read the same ones."""
+    runs: dict[str, tuple[JSON, str] | ExpressionError] = field(default_factory=dict)
+    """The value of `run` and its digest, once for a plan: its event may be long."""
 
     def with_root(self, root: str, value: JSON) -> "Scope":
         """The scope with one more root."""
@@ -89,7 +93,8 @@ class Scope:
             tasks[name] = value
         if (hidden := self._hidden(refs)) is not None:
             return hidden
-        roots = {root: self._used(root, value, refs) for root, value in self.extra_roots.items() if root in refs.roots}
+        extra = {root: value for root, value in self.extra_roots.items() if root != RUN and root in refs.roots}
+        roots = {root: self._used(root, value, refs) for root, value in extra.items()}
         if VARIABLES in refs.roots:
             variables = self._variables()
             if not isinstance(variables, Value):
@@ -99,6 +104,12 @@ class Scope:
         if PARAMS in refs.roots:
             sources += ((PARAMS, self._params_version()),)
         sources += tuple((root, canonical.plain(value)) for root, value in sorted(roots.items()))
+        if RUN in refs.roots:
+            run = self._run()
+            if isinstance(run, ExpressionError):
+                return run
+            roots[RUN], digest = run
+            sources += ((RUN, digest),)
         params = dict(self.workflow.spec.params) if PARAMS in refs.roots else {}
         values: dict[str, JSON] = {PARAMS: params, TASKS: tasks, **roots}
         return Evaluate(expression, sources, values)
@@ -122,6 +133,16 @@ class Scope:
             return value
         names = {name for group_root, name, _ in refs.parts if group_root == GROUPS}
         return {name: item for name, item in value.items() if name in names}
+
+    def _run(self) -> tuple[JSON, str] | ExpressionError:
+        """The value of `run`, for a hook with the outcome of the run, and its digest."""
+        if RUN not in self.runs:
+            value, outcome = run_root.value(self.workflow), self.extra_roots.get(RUN)
+            if isinstance(value, dict):
+                value |= outcome if isinstance(outcome, dict) else {}
+                digest = hashlib.sha256(canonical.plain(value).encode()).hexdigest()
+            self.runs[RUN] = value if isinstance(value, ExpressionError) else (value, digest)
+        return self.runs[RUN]
 
     def _variables(self) -> Value | ExpressionError | Pending:
         """The data of the ConfigMap that the Workflow names. Without a name the graph is invalid if this is needed."""

@@ -8,7 +8,7 @@ from torpor_cel import references, template
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import JSON, Value
 
-from torpor_operator.expressions.context import GROUPS, MAPPING, ROOTS, RUN, Pending, Scope
+from torpor_operator.expressions.context import GROUPS, MAPPING, ROOTS, Pending, Scope
 from torpor_operator.model.actions import Need
 
 LIST_ROOTS = ROOTS | {GROUPS}
@@ -27,19 +27,18 @@ class LocatedExpression(NamedTuple):
 
 def task_expressions(task: Task) -> Iterator[LocatedExpression]:
     """Every expression of the task."""
-    run = frozenset({RUN}) if task.hook is not None else frozenset[str]()
     if task.when is not None:
-        yield LocatedExpression("when", unwrap(task.when), INSTANCE_ROOTS | run)
+        yield LocatedExpression("when", unwrap(task.when), INSTANCE_ROOTS)
     for name, value in task.args.items():
-        yield from _located(f"args: {name}", value, INSTANCE_ROOTS | run)
+        yield from _located(f"args: {name}", value, INSTANCE_ROOTS)
     for entry in task.expand:
-        yield from _located(f"expand {entry.name}", entry.over, LIST_ROOTS | run)
-    yield from _located("expandKwargs", task.expand_kwargs, LIST_ROOTS | run)
-    yield from _located("displayName", task.display_name, INSTANCE_ROOTS | run)
-    yield from _of_pod(task, INSTANCE_ROOTS | run)
+        yield from _located(f"expand {entry.name}", entry.over, LIST_ROOTS)
+    yield from _located("expandKwargs", task.expand_kwargs, LIST_ROOTS)
+    yield from _located("displayName", task.display_name, INSTANCE_ROOTS)
+    yield from _of_pod(task, INSTANCE_ROOTS)
     if task.trigger is not None:
         for name, value in task.trigger.kwargs.items():
-            yield from _located(f"trigger: {name}", value, INSTANCE_ROOTS | run)
+            yield from _located(f"trigger: {name}", value, INSTANCE_ROOTS)
     for field, text in (("result", task.result), ("failWhen", task.fail_when)):
         if text is not None:
             yield LocatedExpression(field, text, EVENT_ROOTS)
@@ -66,7 +65,7 @@ def differs_per_instance(value: JSON) -> bool:
 
 def uses_mapping(expression: str) -> bool:
     """Whether an expression uses `mapping`."""
-    parsed = references.of(expression, roots=INSTANCE_ROOTS | {RUN})
+    parsed = references.of(expression, roots=INSTANCE_ROOTS)
     return not isinstance(parsed, ExpressionError) and MAPPING in parsed.roots
 
 

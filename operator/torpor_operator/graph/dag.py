@@ -10,8 +10,8 @@ from torpor_cel import references
 from torpor_cel.errors import ExpressionError
 from torpor_wire.reason import Reason
 
-from torpor_operator.expressions import resolve
-from torpor_operator.expressions.context import GROUPS, MAPPING, VARIABLES
+from torpor_operator.expressions import resolve, run_root
+from torpor_operator.expressions.context import GROUPS, MAPPING, RUN, VARIABLES
 from torpor_operator.model import task_groups
 from torpor_operator.model.task_groups import Chain, common
 
@@ -122,6 +122,7 @@ class _Spec:
     def upstream(self, task: Task) -> frozenset[str]:
         """The tasks that a task comes after, by `after` and by reference."""
         where = f"task {task.name}"
+        self._check_run_fields(where, resolve.task_expressions(task), hook=task.hook is not None)
         before = {name for after in task.after for name in self._after(where, after)}
         before |= self._referred(where, resolve.task_expressions(task), self.chains[task.name], mapped=task.mapped)
         hooks = self._hooks(before)
@@ -135,6 +136,7 @@ class _Spec:
         where, expressions = f"group {group.name}", tuple(resolve.group_expressions(group))
         for expression in expressions:
             self._check_producer_outside(group, expression)
+        self._check_run_fields(where, expressions, hook=False)
         producers = self._referred(where, expressions, self._around(group))
         if hooks := self._hooks(producers):
             message = f"{where} maps over the result of {hooks[0]}, a hook, which runs when all tasks have ended"
@@ -210,6 +212,14 @@ class _Spec:
             problem = self._field_problem(name, field, chain)
             if problem is not None:
                 raise _ProblemError(Reason.EXPRESSION_INVALID, f"{where}: {problem}")
+
+    def _check_run_fields(self, where: str, expressions: Iterable[resolve.LocatedExpression], *, hook: bool) -> None:
+        for field, expression, roots in expressions:
+            refs = references.of(expression, roots=roots) if isinstance(expression, str) else expression
+            parts = frozenset[tuple[str, str, str | None]]() if isinstance(refs, ExpressionError) else refs.parts
+            for name in sorted({name for root, name, _ in parts if root == RUN}):
+                if (problem := run_root.problem(name, hook=hook)) is not None:
+                    raise _ProblemError(Reason.EXPRESSION_INVALID, f"{where}: {field}: {problem}")
 
     def _check_group_field(self, where: str, name: str, field: str | None, chain: Chain) -> None:
         if all(group.name != name for group in self.spec.groups):

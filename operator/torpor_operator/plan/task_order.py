@@ -38,7 +38,6 @@ def plan_tasks(snapshot: Snapshot, graph: Graph) -> list[TaskPlan]:
 def plan_hooks(snapshot: Snapshot, graph: Graph, ended: Sequence[Outcome], run: Verdict) -> list[TaskPlan]:
     """The plans of the hooks, which start when the verdict of the run is final; some verdicts skip some hooks."""
     seen: dict[str, JSON] = {
-        "name": snapshot.workflow.metadata.name,
         "state": run.state,
         "reason": str(run.reason),  # expressions cannot hold an enum
         "message": run.message,
