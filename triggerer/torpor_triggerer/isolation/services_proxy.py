@@ -6,12 +6,12 @@ Shared clients are the exception: a client belongs to the loop that created it, 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-from torpor.triggers.services import Answer, Request, TaskRunRef
+from torpor.triggers.services import Answer, EndedWorkflows, Request, TaskRunRef
 from torpor.triggers.support.metering import Meter
 from torpor_wire.canonical import Json
 
@@ -132,12 +132,24 @@ class ServicesProxy:
     ) -> AsyncGenerator[Mapping[str, Any], None]:
         """Yield an object of the namespace, and each of its changes on request."""
         versions = self.services.versions(api_version, kind, name, managed=managed)
+        async with aclosing(self._from_main_loop(versions)) as found:
+            async for version in found:
+                yield version
+
+    async def ends(self, labels: Mapping[str, str], *, again: float) -> AsyncGenerator[EndedWorkflows, None]:
+        """Yield the Workflows of the namespace with these labels that have ended."""
+        async with aclosing(self._from_main_loop(self.services.ends(labels, again=again))) as found:
+            async for ended in found:
+                yield ended
+
+    async def _from_main_loop(self, generator: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
+        """Yield what a generator of the main loop yields, on request."""
         lock = asyncio.Lock()
         try:
-            while (version := await self._thread_loop.in_main_loop(_next(versions, lock))) is not None:
-                yield version
+            while (item := await self._thread_loop.in_main_loop(_next(generator, lock))) is not None:
+                yield item
         finally:
-            await self._thread_loop.in_main_loop(_close(versions, lock))
+            await self._thread_loop.in_main_loop(_close(generator, lock))
 
     async def polled(self, trigger: Any) -> Any:
         """Return the event of a trigger whose class has `poll_many`, polled in this thread."""
@@ -209,12 +221,12 @@ async def _of(work: Awaitable[T]) -> T:
     return await work
 
 
-async def _next(versions: AsyncGenerator[Mapping[str, Any], None], lock: asyncio.Lock) -> Mapping[str, Any] | None:
+async def _next(generator: AsyncGenerator[T, None], lock: asyncio.Lock) -> T | None:
     async with lock:
-        return await anext(versions, None)
+        return await anext(generator, None)
 
 
-async def _close(versions: AsyncGenerator[Mapping[str, Any], None], lock: asyncio.Lock) -> None:
+async def _close(generator: AsyncGenerator[Any, None], lock: asyncio.Lock) -> None:
     """Waits for a pending `anext`, even if its caller was cancelled: closing a running generator is an error."""
     async with lock:
-        await versions.aclose()
+        await generator.aclose()

@@ -10,9 +10,9 @@ import json
 import logging
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
-from contextlib import aclosing, contextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, contextmanager
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from torpor_api.cache.store import version_of
 from torpor_api.client import discovery, errors
@@ -73,6 +73,19 @@ class Subscription:
         return version
 
 
+class Listener(Protocol):
+    """Is called for each change of an object that the watch follows. It must not raise."""
+
+    def changed(self, version: Mapping[str, Any]) -> None:
+        """An object was created or modified."""
+
+    def interrupted(self) -> None:
+        """Changes may have been missed."""
+
+    def fail(self, error: BaseException) -> None:
+        """The watch has ended with an error."""
+
+
 class Watch:
     """The watch of one kind in one namespace, and its subscriptions.
 
@@ -84,6 +97,7 @@ class Watch:
         self._resource = resource
         self._namespace = namespace
         self._subscriptions: dict[str, set[Subscription]] = {}
+        self._listeners: set[Listener] = set()
         self._failures = 0
         self._broken: BaseException | None = None
         self._begun = asyncio.Event()
@@ -103,6 +117,17 @@ class Watch:
             self._subscriptions[name].discard(subscription)
             if not self._subscriptions[name]:
                 del self._subscriptions[name]
+
+    @contextmanager
+    def listening(self, listener: Listener) -> Iterator[None]:
+        """Call a listener inside the block."""
+        self._listeners.add(listener)
+        if self._broken is not None:
+            listener.fail(self._broken)
+        try:
+            yield
+        finally:
+            self._listeners.discard(listener)
 
     async def begun(self) -> None:
         """Return when the start of the watch is known: a change before it could be missed."""
@@ -153,6 +178,8 @@ class Watch:
             item = await _read(self._api, self._resource, self._namespace, name)
             if item is not None:
                 self._show(name, item)
+        for listener in self._listeners:
+            listener.interrupted()
 
     async def _follow(self, version: str) -> str:
         """Run one watch and return where the next starts. A short one without events counts as a failure."""
@@ -165,6 +192,8 @@ class Watch:
                 version = str(event.object["metadata"]["resourceVersion"])
                 if event.type in {"ADDED", "MODIFIED"}:
                     self._show(event.object["metadata"]["name"], event.object)
+                    for listener in self._listeners:
+                        listener.changed(event.object)
         if self._api.clock.monotonic() - started >= LONG:
             self._failures = 0
         return version
@@ -185,6 +214,8 @@ class Watch:
         self._broken = task.exception() or RuntimeError("the watch has ended")
         for subscription in [one for subscriptions in self._subscriptions.values() for one in subscriptions]:
             subscription.fail(self._broken)
+        for listener in self._listeners:
+            listener.fail(self._broken)
 
 
 async def versions(api: Api, clients: ClientPool, subject: ObjectRef) -> AsyncGenerator[Mapping[str, Any], None]:
@@ -192,21 +223,26 @@ async def versions(api: Api, clients: ClientPool, subject: ObjectRef) -> AsyncGe
 
     Raises ValueError for a kind that does not exist or has no namespace, PermissionError if it may not be read.
     """
-    resource = await _patiently(api, subject, lambda: _resource(api, subject))
-    key = ("kubernetes", resource.api_version, resource.plural, subject.namespace)
-    async with clients.acquire(key, partial(Watch, api, resource, subject.namespace), Watch.close) as watch:
+    resource = await patiently(api, subject, lambda: namespaced_resource(api, subject))
+    async with watch_of(api, clients, resource, subject.namespace) as watch:
         with watch.looking(subject.name) as subscription:
             known = 0
             await watch.begun()
-            found = await _patiently(api, subject, lambda: _read(api, resource, subject.namespace, subject.name))
+            found = await patiently(api, subject, lambda: _read(api, resource, subject.namespace, subject.name))
             while True:
                 if found is not None and version_of(found) > known:
                     known = version_of(found)
                     yield _shown(resource, found, managed=subject.managed)
-                found = await _patiently(api, subject, subscription.next)
+                found = await patiently(api, subject, subscription.next)
 
 
-async def _patiently(api: Api, subject: ObjectRef, ask: Callable[[], Awaitable[T]]) -> T:
+def watch_of(api: Api, clients: ClientPool, resource: Resource, namespace: str) -> AbstractAsyncContextManager[Watch]:
+    """Return the shared watch of a kind in a namespace."""
+    key = ("kubernetes", resource.api_version, resource.plural, namespace)
+    return clients.acquire(key, partial(Watch, api, resource, namespace), Watch.close)
+
+
+async def patiently(api: Api, subject: ObjectRef, ask: Callable[[], Awaitable[T]]) -> T:
     """Retry while the API server does not answer; raise an error that tells what to do if it refuses."""
     failures = 0
     while True:
@@ -227,7 +263,8 @@ async def _patiently(api: Api, subject: ObjectRef, ask: Callable[[], Awaitable[T
         await api.clock.sleep(RETRY.delay(failures, api.jitter()))
 
 
-async def _resource(api: Api, subject: ObjectRef) -> Resource:
+async def namespaced_resource(api: Api, subject: ObjectRef) -> Resource:
+    """Return the resource of a kind. Raises ValueError if it has no namespace."""
     resource = await discovery.resolve(api, subject.api_version, subject.kind)
     if not resource.namespaced:
         raise ValueError(f"a {subject.kind} has no namespace, and a workflow can only wait for objects of its own")

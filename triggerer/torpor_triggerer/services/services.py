@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar, cast
 
-from torpor.triggers.services import Answer, NotYetError, Request, TaskRunRef
+from torpor.triggers.services import Answer, EndedWorkflows, NotYetError, Request, TaskRunRef
 from torpor.triggers.support.metering import Meter
 from torpor_api.client.api import Api
 from torpor_cel import syntax
@@ -27,9 +27,10 @@ from torpor_triggerer.network.connections import Network, on_behalf_of
 from torpor_triggerer.network.metered_socket import MeteredSocket
 from torpor_triggerer.network.proxy import ProxyServer, Session
 from torpor_triggerer.network.sessions import Owner
-from torpor_triggerer.services import http, object_watch
+from torpor_triggerer.services import http, object_watch, workflow_ends
 from torpor_triggerer.services.archive import Client as ArchiveClient
 from torpor_triggerer.services.client_pool import ClientPool, PinnedClients
+from torpor_triggerer.services.workflow_ends import Selection
 from torpor_triggerer.usercode.registry import Registry
 
 NAMESPACE = "{namespace}"
@@ -176,6 +177,11 @@ class TriggerServices:
         """Yield an object of the namespace, and each of its changes."""
         subject = object_watch.ObjectRef(api_version, kind, self.namespace, name, managed)
         return object_watch.versions(self.backends.api, self.backends.clients, subject)
+
+    def ends(self, labels: Mapping[str, str], *, again: float) -> AsyncGenerator[EndedWorkflows, None]:
+        """Yield the Workflows of the namespace with these labels that have ended."""
+        selection = Selection(self.namespace, labels)
+        return workflow_ends.ends(self.backends.api, self.backends.clients, selection, again=again)
 
     def polled(self, trigger: Any) -> Coroutine[Any, Any, Any]:
         """Return the event of a trigger whose class has `poll_many`."""

@@ -46,6 +46,17 @@ class Answer(NamedTuple):
     truncated: bool
 
 
+class EndedWorkflows(NamedTuple):
+    """Workflows that have ended.
+
+    `is_later`: the list before is at least `again` seconds old. Each Workflow has `metadata` with name and uid, and
+    `status` with state, completionTime and conditions.
+    """
+
+    found: Sequence[Mapping[str, Json]]
+    is_later: bool
+
+
 class TaskRunRef(NamedTuple):
     """Identifies one deferral: another attempt or segment is another deferral."""
 
@@ -138,6 +149,13 @@ class Services(Protocol):
         With `managed`, the object contains the `metadata.managedFields` entries of the managers of
         `torpor.dev/approval`. Raises ValueError for an unknown or cluster-scoped kind, PermissionError if RBAC denies
         it.
+        """
+
+    def ends(self, labels: Mapping[str, str], *, again: float) -> AsyncGenerator[EndedWorkflows, None]:
+        """Yield the Workflows of the namespace with these labels that have ended: now, and after each further end.
+
+        Further lists follow, `again` seconds after the one before, until two are equal. Raises PermissionError if RBAC
+        denies it.
         """
 
     async def polled(self, trigger: Any) -> Any:

@@ -1,17 +1,23 @@
-"""Watches another Workflow or TaskRun of the namespace until it ends."""
+"""Watches other Workflows or a TaskRun of the namespace until one ends."""
 
 import json
-from collections.abc import AsyncIterator, Mapping
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import Any, Literal
 
-from torpor_wire import canonical, constants
+from torpor_wire import canonical, constants, times
 
+from torpor.triggers import cursors
 from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers.cursors import UNSET, Cursor, Position, Progress
 from torpor.triggers.services import Services
 from torpor.triggers.support import arguments
 
 SUCCEEDED = "succeeded"
 _CONDITION = "Succeeded"
+_LABELS_MAX = 8
+_LABEL = re.compile(r"([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?")
+_VALUE = re.compile(r"([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?")
 _ENDED = {"True": True, "False": False}
 
 
@@ -52,7 +58,7 @@ class _End(BaseTrigger):
         stands = _stands(status)
         if stands.get("status") not in _ENDED:
             return None
-        said = {name: stands[name] for name in ("reason", "message") if stands.get(name)}
+        said = _said(stands)
         if self.state == SUCCEEDED and not _ENDED[stands["status"]]:
             raise RunFailedError(": ".join((f"{self.kind} {self.name} has {state.lower()}", *said.values())))
         event = {"name": self.name, "uid": version["metadata"].get("uid"), "state": state, **said}
@@ -71,15 +77,87 @@ class _End(BaseTrigger):
 class WorkflowEnd(_End):
     """Fires when a Workflow has ended. The event is `{name, uid, state, reason, message}`.
 
+    With `labels`, it fires for the first Workflow with these labels that has ended, and the event also has `completed`,
+    the time of the end. With `cursor`, it fires for the first end after it, in the order of the times and uids.
+
         WorkflowEnd("load-2026-11-21", state="succeeded")
 
     Args:
-        name: A Workflow of the same namespace. It may not exist yet.
-        state: `succeeded` fails the deferral if the Workflow ends in another state.
+        name: A Workflow of the same namespace. It may not exist yet. Give `name` or `labels`.
+        state: `succeeded` fails the deferral if the Workflow ends in another state. With `labels` or `cursor`, other
+            ends do not count.
+        labels: Labels of Workflows of the same namespace.
+        cursor: The position after the last event, or a time.
     """
 
     kind = "Workflow"
     registered = "workflow"
+
+    def __init__(
+        self,
+        name: str | None = None,
+        *,
+        state: Literal["succeeded"] | None = None,
+        labels: Mapping[str, str] | None = None,
+        cursor: Cursor = UNSET,
+    ) -> None:
+        if name is not None and labels is None:
+            super().__init__(name, state=state)
+        elif name is None and labels is not None:
+            self.name, self.state = "", _state(state)
+        else:
+            raise ValueError("give either name or labels")
+        self.labels = None if labels is None else _labels(labels)
+        self.cursor = cursors.cursor(cursor)
+        self._after = cursors.progress(self.cursor)
+
+    def serialize(self) -> tuple[str, Mapping[str, Any]]:
+        """Return the given arguments."""
+        given = {"name": self.name or None, "state": self.state, "labels": self.labels}
+        return self.registered, arguments.differing(given, {}) | cursors.stored(self.cursor)
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        """Check the Workflows now and after each change."""
+        from contextlib import aclosing  # noqa: PLC0415 - not needed in a task pod
+
+        async with aclosing(super().run() if self.labels is None else self._selected(self.labels)) as events:
+            async for event in events:
+                yield event
+
+    async def _selected(self, labels: Mapping[str, str]) -> AsyncGenerator[TriggerEvent, None]:
+        from contextlib import aclosing  # noqa: PLC0415 - not needed in a task pod
+
+        shown = ",".join(f"{name}={value}" for name, value in labels.items())
+        before: Mapping[Position, Any] = {}
+        async with aclosing(self.services.ends(labels, again=cursors.SETTLE)) as ends:
+            async for ended in ends:
+                new = {_place(one): one for one in ended.found if self._counts(one)}
+                complete = self._complete(new, before if ended.is_later else {})
+                self.last_look = f"{len(new)} Workflows with {shown} have ended"
+                if new and (first := min(new)).at <= complete:
+                    event = _ended(new[first]) | {"completed": new[first]["status"]["completionTime"]}
+                    yield TriggerEvent(cursors.with_cursor(event, self.cursor, str(Progress(first, complete))))
+                    return
+                before = new
+
+    def _complete(self, new: Mapping[Position, Any], before: Mapping[Position, Any]) -> int:
+        """Return the time up to which no earlier end can appear: that of what an earlier list had, too."""
+        newest = max((place.at for place in new), default=self._after.complete) - round(cursors.SETTLE * 1e6)
+        return max(newest, self._after.complete, *(place.at for place in new if place in before))
+
+    def _counts(self, version: Mapping[str, Any]) -> bool:
+        succeeded = _stands(version["status"]).get("status") == "True"
+        return (self.state is None or succeeded) and _place(version) > self._after.last
+
+    def _event(self, version: Mapping[str, Any]) -> dict[str, Any] | None:
+        if self.cursor is UNSET:
+            return super()._event(version)
+        if (version.get("status") or {}).get("completionTime") is None or not self._counts(version):
+            self.last_look = f"{self.kind} {self.name} has not ended since the last event"
+            return None
+        event = super()._event(version)
+        after = str(Progress(_place(version), self._after.complete))
+        return None if event is None else cursors.with_cursor(event, self.cursor, after)
 
 
 class TaskRunEnd(_End):
@@ -104,6 +182,32 @@ def _stands(status: Mapping[str, Any]) -> Mapping[str, Any]:
         if found.get("type") == _CONDITION:
             return found
     return {}
+
+
+def _ended(version: Mapping[str, Any]) -> dict[str, Any]:
+    metadata, status = version["metadata"], version["status"]
+    return {"name": metadata["name"], "uid": metadata["uid"], "state": status["state"], **_said(_stands(status))}
+
+
+def _said(stands: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: stands[name] for name in ("reason", "message") if stands.get(name)}
+
+
+def _place(version: Mapping[str, Any]) -> Position:
+    return cursors.position(times.epoch(version["status"]["completionTime"]), str(version["metadata"].get("uid")))
+
+
+def _labels(labels: object) -> dict[str, str]:
+    if not isinstance(labels, Mapping):
+        raise TypeError(f"labels must be a mapping, not {type(labels).__name__}")
+    if not 0 < len(labels) <= _LABELS_MAX:
+        raise ValueError(f"there are {len(labels)} labels; 1 to {_LABELS_MAX} are allowed")
+    for name, value in labels.items():
+        if not isinstance(name, str) or not isinstance(value, str):
+            raise TypeError(f"labels: {name!r:.100} and its value must be text; quote numbers")
+        if not _LABEL.fullmatch(name) or not _VALUE.fullmatch(value):
+            raise ValueError(f"labels: {name[:100]}={value[:100]} is not a valid label")
+    return {str(name): str(labels[name]) for name in sorted(labels)}
 
 
 def _state(state: object) -> str | None:
