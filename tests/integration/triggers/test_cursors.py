@@ -24,6 +24,10 @@ def key() -> str:
     return f"key-{uuid.uuid4().hex[:8]}"
 
 
+def text(given: bytes | str) -> str:
+    return given if isinstance(given, str) else given.decode()
+
+
 async def drained(arm: Callable[[str | None], Any], cursor: str | None = None, *, ends: str, count: int) -> list[Any]:
     """The events of one wait after the other, the first `count`; then another wait finds nothing."""
     events: list[Any] = []
@@ -46,16 +50,16 @@ async def test_entries_of_a_stream_fire_once_each_in_their_order(redis: RedisSer
 
     client = redis.client()
     try:
-        added = [(await client.xadd(key, {"n": str(number)})).decode() for number in range(20)]
+        added = [text(await client.xadd(key, {"n": str(number)})) for number in range(20)]
         events = await drained(arm, ends="has no entry after", count=20)
         assert [one["id"] for one in events] == [one["cursor"] for one in events] == added
         assert [one["fields"]["n"] for one in events] == [str(number) for number in range(20)]
 
         await client.delete(key)
-        added = [(await client.xadd(key, {"n": "again"})).decode() for _ in range(3)]
+        added = [text(await client.xadd(key, {"n": "again"})) for _ in range(3)]
         events = await drained(arm, events[-1]["cursor"], ends="has no entry after", count=3)
         assert [one["id"] for one in events] == added
-        large = (await client.xadd(key, {"small": "1", "large": "x" * 10_000})).decode()
+        large = text(await client.xadd(key, {"small": "1", "large": "x" * 10_000}))
         (event,) = await drained(arm, added[-1], ends="has no entry after", count=1)
         assert (event["cursor"], event["fields"], event["truncated"]) == (large, {"small": "1"}, True)
     finally:
@@ -192,7 +196,7 @@ async def test_waits_with_different_cursors_share_requests() -> None:
             one.bind(given)
         assert len({one.source for one in waits}) == 1
         answers = await Http.poll_many(waits, given)
-        assert [one and one.payload["cursor"] for one in answers] == ['"v2"', '"v2"', None]
+        assert [one and one.payload["cursor"] for one in answers] == ['"v2"', '"v2"', None]  # type: ignore[union-attr]
         assert len(at.asked) == 1
 
 
@@ -211,7 +215,9 @@ async def test_objects_under_a_prefix_fire_once_each_in_the_order_of_their_times
     for number in range(60):  # in an order that is not that of their names, and more than fit into an event
         added.append(f"{key}/{number * 7 % 60:02}")
         await store.put_async(added[-1], b"")
-    cursor, found, sizes = None, [], []
+    cursor: str | None = None
+    found: list[str] = []
+    sizes: list[int] = []
     while len(found) < 60:
         event = await trigger_services.event(objects(s3, f"{key}/", cursor, settle="1s"))
         cursor = event["cursor"]

@@ -169,7 +169,8 @@ async def test_each_file_fires_once_in_the_order_of_modification(folder: Path) -
     start = 1_700_000_000
     for number in range(90):
         os.utime(touch(folder / f"in/{number * 7 % 90:02}"), (start, start + number // 3))
-    cursor, found = None, []
+    cursor: str | None = None
+    found: list[str] = []
     while len(found) < 90:
         trigger = File(f"{folder}/in/*", interval=0.1, settle="0.3s", cursor=cursor)
         event = await trigger_services.event(trigger, folders=(str(folder),))

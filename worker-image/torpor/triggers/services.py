@@ -53,7 +53,7 @@ class EndedWorkflows(NamedTuple):
     `status` with state, completionTime and conditions.
     """
 
-    found: Sequence[Mapping[str, Json]]
+    found: Sequence[Mapping[str, Any]]
     is_later: bool
 
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, Literal
 
 from torpor_wire import canonical, constants, times
@@ -39,8 +39,11 @@ class _End(BaseTrigger):
         """Return the given arguments."""
         return self.registered, arguments.differing({"name": self.name, "state": self.state}, {})
 
-    async def run(self) -> AsyncIterator[TriggerEvent]:
+    def run(self) -> AsyncIterator[TriggerEvent]:
         """Check the object now and after each change. Raises RunFailedError if it did not succeed and had to."""
+        return self._named()
+
+    async def _named(self) -> AsyncIterator[TriggerEvent]:
         from contextlib import aclosing  # noqa: PLC0415 - not needed in a task pod
 
         self.last_look = f"{self.kind} {self.name} does not exist"
@@ -116,15 +119,11 @@ class WorkflowEnd(_End):
         given = {"name": self.name or None, "state": self.state, "labels": self.labels}
         return self.registered, arguments.differing(given, {}) | cursors.stored(self.cursor)
 
-    async def run(self) -> AsyncIterator[TriggerEvent]:
+    def run(self) -> AsyncIterator[TriggerEvent]:
         """Check the Workflows now and after each change."""
-        from contextlib import aclosing  # noqa: PLC0415 - not needed in a task pod
+        return self._named() if self.labels is None else self._selected(self.labels)
 
-        async with aclosing(super().run() if self.labels is None else self._selected(self.labels)) as events:
-            async for event in events:
-                yield event
-
-    async def _selected(self, labels: Mapping[str, str]) -> AsyncGenerator[TriggerEvent, None]:
+    async def _selected(self, labels: Mapping[str, str]) -> AsyncIterator[TriggerEvent]:
         from contextlib import aclosing  # noqa: PLC0415 - not needed in a task pod
 
         shown = ",".join(f"{name}={value}" for name, value in labels.items())
