@@ -4,12 +4,13 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import replace
 from typing import Any, cast
 
 import pytest
 from torpor.triggers import BaseTrigger, TriggerEvent
+from torpor.triggers.services import EndedWorkflows
 from torpor.triggers.support.metering import Meter
 from torpor_triggerer.isolation.services_proxy import ServicesProxy
 from torpor_triggerer.model.outcome import Fired
@@ -93,6 +94,10 @@ class Changing:
         finally:
             await asyncio.sleep(0.05)
             self.notes.append("closed")
+
+    async def ends(self, labels: Mapping[str, str], *, again: float) -> AsyncIterator[EndedWorkflows]:
+        async for version in self.versions():
+            yield EndedWorkflows([{**version, "labels": labels}], is_later=again > 1)
 
 
 async def test_a_client_of_a_thread_serves_one_account_of_one_namespace() -> None:
@@ -180,6 +185,26 @@ async def test_versions_of_an_object_come_one_by_one_and_end_with_who_wanted_the
         endless.cancel()
         await until(lambda: changing.notes == ["closed", "closed"] and raised != [])
         assert isinstance(raised[0], asyncio.CancelledError)
+    assert changing.threads == {threading.get_ident()}
+
+
+async def test_ends_of_workflows_come_one_list_at_a_time_and_end_with_who_wanted_them() -> None:
+    changing = Changing()
+    async with thread() as apart:
+        afar = ServicesProxy(changing, apart)  # type: ignore[arg-type]
+
+        async def two() -> list[EndedWorkflows]:
+            found = []
+            async with aclosing(afar.ends({"team": "data"}, again=2.0)) as ends:
+                async for ended in ends:
+                    found.append(ended)
+                    if len(found) == 2:
+                        break
+            return found
+
+        lists = await apart.call(two())
+        assert lists == [EndedWorkflows([{"number": number, "labels": {"team": "data"}}], True) for number in (0, 1)]
+        await until(lambda: changing.notes == ["closed"])
     assert changing.threads == {threading.get_ident()}
 
 
