@@ -1,5 +1,6 @@
 """What the API server rejects in a Schedule: by the policies torpor-schedule and torpor-timezone, and by the CRD."""
 
+import json
 from typing import Any
 
 import pytest
@@ -125,6 +126,19 @@ REJECTED = {
         'param "my-day" is not an identifier: use lower-case letters, digits and underscores, and begin with a letter',
     ),
     "a param named n": (schedule(params={"false": 1}), "a param has the name true or false: YAML reads an unquoted y"),
+    "a workflow with an unknown task": (
+        schedule(workflow={"tasks": [_TASKS["tasks"][0] | {"after": ["lod"]}]}),
+        "task load: `after` names lod: no such task or group",
+    ),
+    "a param of the workflow with a dash": (
+        schedule(workflow=_TASKS | {"params": {"my-day": 1}}),
+        'param "my-day" is not an identifier',
+    ),
+    "a param nested too deep": (schedule(params={"a": json.loads("[" * 25 + "]" * 25)}), "at most 20 levels deep"),
+    "an argument nested too deep": (
+        schedule(trigger("http", {"body": json.loads("[" * 25 + "]" * 25)})),
+        "at most 20 levels deep",
+    ),
     "a source with neither": (schedule({"name": "a"}), "a source is a cron expression or a trigger"),
     "a source with both": (schedule(cron("@daily", trigger=_HTTP)), "a source is a cron expression or a trigger"),
     "two sources of one name": (schedule(cron("@daily"), cron("@hourly")), "Duplicate value"),
