@@ -52,8 +52,11 @@ FIXED = {
 def place(server: Server, namespace: str) -> str:
     """A namespace in which the policy is in force."""
     bad = backfill(params={"my-day": 1})
-    create = lambda: server.create("backfills", namespace, bad, dryRun="All")  # noqa: E731
-    eventually(lambda: "torpor-backfill" in create().message, "the policy is in force")
+
+    def message() -> str:
+        return server.create("backfills", namespace, bad, dryRun="All").message
+
+    eventually(lambda: "torpor-backfill" in message(), "the policy is in force")
     return namespace
 
 

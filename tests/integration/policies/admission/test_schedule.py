@@ -166,10 +166,9 @@ REJECTED = {
 @pytest.fixture
 def place(server: Server, namespace: str) -> str:
     """A namespace in which the policies are in force."""
-    bad = schedule(cron("61 * * * *", timezone="Europe/Berln"))
-    for policy in ("torpor-schedule", "torpor-timezone"):
-        eventually(lambda policy=policy: policy in _dry(server, namespace, bad), "the policies are in force")
-        bad["spec"]["sources"][0]["cron"] = "@daily"
+    bad_cron, bad_zone = schedule(cron("61 * * * *")), schedule(cron("@daily", timezone="Europe/Berln"))
+    eventually(lambda: "torpor-schedule" in _dry(server, namespace, bad_cron), "cron expressions are checked")
+    eventually(lambda: "torpor-timezone" in _dry(server, namespace, bad_zone), "time zones are checked")
     return namespace
 
 
