@@ -33,6 +33,7 @@ from torpor_operator.controller.reconciler import Reconciler
 from torpor_operator.controller.triggerer_pools import TriggererPools
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
 from torpor_operator.controller.workqueue import WorkQueue
+from torpor_operator.schedule_controller.archived_runs import ArchivedRuns
 from torpor_operator.schedule_controller.controllers import ScheduleControllers
 from torpor_operator.settings import Settings
 
@@ -55,7 +56,7 @@ async def serve(settings: Settings) -> None:
     clock = SystemClock()
     async with http.connect(program="torpor-operator") as transport, Evaluator() as evaluator:
         api = Api(transport, clock)
-        queue, schedule_queue = WorkQueue(clock), WorkQueue(clock)
+        queue = WorkQueue(clock)
         orphaned_pods = OrphanedPods(api, clock)
         triggerer_pools = TriggererPools(api, settings.namespace)
         access = ArchiveAccess.build(
@@ -75,7 +76,7 @@ async def serve(settings: Settings) -> None:
             archive_endpoint=access.archive.endpoint,
             archive_outcome=access.uploads.outcome,
             on_drop=access.uploads.forget,
-            enqueue_schedule=schedule_queue.add,
+            enqueue_schedule=lambda key: schedules.enqueue(key),  # noqa: PLW0108 - built below
             why_not_ready=lambda namespace: namespaces.why_not_ready(namespace),  # noqa: PLW0108 - built below
         )
         namespaces = Namespaces(
@@ -91,13 +92,13 @@ async def serve(settings: Settings) -> None:
             cache,
             resolver,
             settings,
-            queue=schedule_queue,
             jitter=random.random,
             is_leader=leadership.holds,
             on_forbidden=namespaces.check,
             triggerer_pool=triggerer_pools.get,
             archives=lambda: access.archive.endpoint() is not None,
             why_not_ready=namespaces.why_not_ready,
+            find_archived=ArchivedRuns(access.archive.endpoint, ArchiveClient(settings.token_file)).find,
         )
         reconciler = Reconciler(
             clock=clock,

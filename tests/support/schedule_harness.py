@@ -13,13 +13,14 @@ from typing import Any
 from torpor_api.cache.reflector import Notice, Reflector
 from torpor_api.cache.store import Unreadable
 from torpor_api.client.api import Api
-from torpor_api.client.resources import EVENTS, SCHEDULES, TASKRUNS, WORKFLOWS
+from torpor_api.client.resources import BACKFILLS, EVENTS, SCHEDULES, TASKRUNS, WORKFLOWS
 from torpor_api.models import taskrun as taskruns
 from torpor_api.models.taskrun import TaskRun
 from torpor_cel.evaluator import InProcess
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.workqueue import WorkQueue
+from torpor_operator.schedule_controller.archived_runs import FindArchived, no_archive
 from torpor_operator.schedule_controller.controllers import ScheduleControllers
 from torpor_operator.schedules.ticks import Ticks
 from torpor_operator.settings import Settings
@@ -36,6 +37,8 @@ class ScheduleHarness:
     """One leader and its API server. `restart` replaces the leader."""
 
     def __init__(self, settings: Settings | None = None) -> None:
+        self.find_archived: FindArchived = no_archive
+        self.is_leader = True
         self.clock = VirtualClock()
         self.fake = FakeApi(self.clock)
         self.settings = settings or Settings()
@@ -46,6 +49,18 @@ class ScheduleHarness:
         metadata = {"name": name, "namespace": NAMESPACE}
         body = {"metadata": metadata, "spec": {"sources": list(sources), "workflow": TASKS, **spec}}
         self.fake.put(SCHEDULES, body)
+
+    def create_backfill(self, name: str, *, start: str, to: str, **spec: Any) -> None:
+        """Create a Backfill of the Schedule `s`."""
+        metadata = {"name": name, "namespace": NAMESPACE}
+        self.fake.put(BACKFILLS, {"metadata": metadata, "spec": {"schedule": "s", "from": start, "to": to, **spec}})
+
+    def backfill(self, name: str) -> Body:
+        """The status of a Backfill."""
+        found = self.fake.get(BACKFILLS, NAMESPACE, name)
+        assert found is not None
+        status: Body = found.get("status", {})
+        return status
 
     def edit(self, name: str, **spec: Any) -> None:
         """Change fields of the spec."""
@@ -138,16 +153,24 @@ class ScheduleHarness:
     async def start(self) -> None:
         """Start a leader."""
         api = Api(self.fake, self.clock, jitter=lambda: 0.5)
-        queue, ignored = WorkQueue(self.clock), WorkQueue(self.clock)
+        ignored = WorkQueue(self.clock)
         cache = ClusterCache(
             api,
             enqueue=ignored.add,
             on_orphaned_pod=lambda _: None,
             jitter=lambda: 0.5,
-            enqueue_schedule=queue.add,
+            enqueue_schedule=lambda key: controllers.enqueue(key),  # noqa: PLW0108 - built below
         )
         resolver = QueryResolver(api, cache, InProcess())
-        controllers = ScheduleControllers.build(api, cache, resolver, self.settings, queue=queue, jitter=lambda: 0.5)
+        controllers = ScheduleControllers.build(
+            api,
+            cache,
+            resolver,
+            self.settings,
+            jitter=lambda: 0.5,
+            is_leader=lambda: self.is_leader,
+            find_archived=lambda namespace, name: self.find_archived(namespace, name),  # noqa: PLW0108 - replaced later
+        )
 
         def saw(change: Notice[Body]) -> None:
             assert not isinstance(change, Unreadable)

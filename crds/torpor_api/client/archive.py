@@ -67,6 +67,10 @@ class ArchiveClient:
         response, headers = await self._request("HEAD", endpoint, path, {}, None)
         return ArchiveHeaders(response.status, headers)
 
+    async def get(self, endpoint: ArchiveEndpoint, path: str) -> ArchiveResponse:
+        """Read one body, up to 64 KiB of it. Raises OSError if there is no response."""
+        return (await self._request("GET", endpoint, path, {}, None))[0]
+
     async def post_json(self, endpoint: ArchiveEndpoint, path: str, body: object) -> ArchiveResponse:
         """Send a value as JSON. Raises OSError if there is no response."""
         content = json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode(errors="replace")

@@ -10,8 +10,12 @@ from torpor_api.client.api import Api
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
-from torpor_operator.controller.workqueue import WorkQueue
+from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.model.snapshot import Pool
+from torpor_operator.schedule_controller.archived_runs import FindArchived, no_archive
+from torpor_operator.schedule_controller.backfill.cache import BackfillCache
+from torpor_operator.schedule_controller.backfill.executor import BackfillExecutor
+from torpor_operator.schedule_controller.backfill.reconciler import BackfillReconciler
 from torpor_operator.schedule_controller.cache import ScheduleCache
 from torpor_operator.schedule_controller.executor import ScheduleExecutor
 from torpor_operator.schedule_controller.reconciler import ScheduleReconciler
@@ -20,10 +24,13 @@ from torpor_operator.settings import Settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleControllers:
-    """The cache and the reconcile loop of Schedules."""
+    """The caches and the reconcile loops of Schedules and Backfills."""
 
+    queue: WorkQueue
     cache: ScheduleCache
     reconciler: ScheduleReconciler
+    backfills: BackfillCache
+    backfill_reconciler: BackfillReconciler
 
     @classmethod
     def build(  # noqa: PLR0913 - what they share with the rest of the operator
@@ -33,24 +40,31 @@ class ScheduleControllers:
         resolver: QueryResolver,
         settings: Settings,
         *,
-        queue: WorkQueue,
         jitter: Callable[[], float],
         is_leader: Callable[[], bool] = lambda: True,
         on_forbidden: Callable[[str], None] = lambda _: None,
         triggerer_pool: Callable[[str], Pool] = lambda _: Pool(),
         archives: Callable[[], bool] = lambda: False,
         why_not_ready: Callable[[str], str] = lambda _: "",
+        find_archived: FindArchived = no_archive,
     ) -> Self:
-        """Build them. `queue` is that of Schedules, to which `cluster` adds."""
+        """Build them. `cluster` calls `enqueue` of the result."""
+        queue, backfill_queue = WorkQueue(api.clock), WorkQueue(api.clock)
+        reporter = UnreadableReporter(api, api.clock)
+
+        def enqueue(key: Key) -> None:
+            _enqueue(key, queue, backfills)
+
         cache = ScheduleCache(
             api,
             cluster,
-            enqueue=queue.add,
+            enqueue=enqueue,
             jitter=jitter,
             triggerer_pool=triggerer_pool,
             archives=archives,
             why_not_ready=why_not_ready,
         )
+        backfills = BackfillCache(api, cluster, cache, enqueue=backfill_queue.add, jitter=jitter)
         executor = ScheduleExecutor(api, cluster, cache, is_leader=is_leader, on_forbidden=on_forbidden)
         reconciler = ScheduleReconciler(
             clock=api.clock,
@@ -58,26 +72,55 @@ class ScheduleControllers:
             cache=cache,
             resolver=resolver,
             executor=executor,
-            reporter=UnreadableReporter(api, api.clock),
+            reporter=reporter,
             settings=settings,
             jitter=jitter,
         )
-        return cls(cache=cache, reconciler=reconciler)
+        backfill_reconciler = BackfillReconciler(
+            clock=api.clock,
+            queue=backfill_queue,
+            cache=backfills,
+            resolver=resolver,
+            executor=BackfillExecutor(api, backfills, find_archived, is_leader=is_leader, on_forbidden=on_forbidden),
+            reporter=reporter,
+            settings=settings,
+            why_not_ready=why_not_ready,
+            jitter=jitter,
+        )
+        return cls(
+            queue=queue,
+            cache=cache,
+            reconciler=reconciler,
+            backfills=backfills,
+            backfill_reconciler=backfill_reconciler,
+        )
 
     def namespaces(self) -> set[str]:
-        """The namespaces that have Schedules."""
-        return {key.namespace for key in self.cache.all_keys()}
+        """The namespaces that have Schedules or Backfills."""
+        return {key.namespace for key in (*self.cache.all_keys(), *self.backfills.all_keys())}
+
+    def enqueue(self, key: Key) -> None:
+        """Enqueue a Schedule and its Backfills: an object of the Schedule has changed."""
+        _enqueue(key, self.queue, self.backfills)
 
     def enqueue_namespace(self, namespace: str) -> None:
-        """Enqueue every Schedule of a namespace."""
+        """Enqueue every Schedule and Backfill of a namespace."""
         self.cache.enqueue_namespace(namespace)
+        self.backfills.enqueue_namespace(namespace)
 
     async def watch(self) -> None:
         """Keep the cache up to date, also while another replica leads."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.cache.schedules.run())
+            group.create_task(self.backfills.backfills.run())
 
     async def run(self) -> None:
         """Reconcile until cancelled, while this replica leads."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.reconciler.run())
+            group.create_task(self.backfill_reconciler.run())
+
+
+def _enqueue(schedule: Key, queue: WorkQueue, backfills: BackfillCache) -> None:
+    queue.add(schedule)
+    backfills.enqueue_schedule(schedule)

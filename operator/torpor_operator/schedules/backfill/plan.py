@@ -50,7 +50,8 @@ def plan(snapshot: BackfillSnapshot) -> BackfillPlan:
     if backfill.status.completion_time is not None:
         return BackfillPlan(status=status.finished(backfill))
     progress = Progress.of(backfill)
-    if lookups := _settle(snapshot, progress):
+    lookups = _settle(snapshot, progress)
+    if lookups and snapshot.blocked is None:
         return BackfillPlan(lookups=tuple(lookups), status=backfill.status)
     period = sources.period_of(snapshot)
     hold = sources.template_missing(snapshot) or snapshot.blocked

@@ -30,7 +30,7 @@ def period_of(snapshot: BackfillSnapshot) -> Period | Waiting | Impossible:
     backfill, schedule = snapshot.backfill, snapshot.schedule
     if schedule is None or schedule.metadata.deletion_timestamp is not None:
         message = f"Schedule {backfill.spec.schedule} does not exist: create it, or cancel the Backfill"
-        return Waiting(Reason.SCHEDULE_NOT_FOUND, message)
+        return snapshot.blocked or Waiting(Reason.SCHEDULE_NOT_FOUND, message)
     sources = _cron_sources(schedule.spec, backfill.spec.source)
     if not sources:
         return Impossible(Reason.SOURCE_NOT_FOUND, _without_source(schedule, backfill.spec.source))

@@ -1,0 +1,1 @@
+"""Creates the runs of Backfills: cache, reconcile loop and writes."""
