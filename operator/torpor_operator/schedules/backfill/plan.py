@@ -123,7 +123,10 @@ def _adopt(period: Period, runs: TickRuns, progress: Progress) -> Walk:
 
 
 def _walk(period: Period, runs: TickRuns, progress: Progress) -> Walk:
-    """Decide ticks until `concurrency` is reached. Behind a tick that is not decided yet, only ask for more."""
+    """Decide ticks until `concurrency` is reached.
+
+    While a tick is pending, the progress behind it is not stored. It still counts: a run that exists there is active.
+    """
     walk = Walk()
     ticks = period.following(progress.cursor, PASS_TICKS)
     for tick in ticks:
@@ -137,8 +140,6 @@ def _walk(period: Period, runs: TickRuns, progress: Progress) -> Walk:
                 walk.lookups.append(name)
             case Unanswered(needs):
                 walk.needs += needs
-            case PassOver() | Exists() | Fail() if walk.pending:
-                continue  # decided again once the ticks before it are
             case PassOver():
                 progress.pass_over(tick)
             case Exists(run):

@@ -1,6 +1,8 @@
 """How a Backfill counts its ticks and runs, and what it reports."""
 
+import pytest
 from torpor_operator.schedules.backfill.plan import PASS_TICKS
+from torpor_operator.schedules.ticks import Ticks
 from torpor_wire import times
 
 from tests.support.backfill_world import BackfillWorld
@@ -103,3 +105,51 @@ def test_events_report_the_runs_the_passed_ticks_and_the_end() -> None:
         ("RunStarted", f"started {world.created[0]} for tick 2026-05-03T02:00:00.000Z of source nightly", False),
         ("Succeeded", "1 run succeeded, 2 ticks passed over", False),
     ]
+
+
+def test_the_concurrency_holds_behind_a_long_row_of_ticks_with_runs() -> None:
+    world = BackfillWorld(HOURLY, to="2026-05-05T00:00:00Z")
+    for hour in range(50):
+        at = times.rfc3339(times.epoch("2026-05-01T00:00:00Z") + 3600 * hour)
+        world.add(at, f"run-{hour}", state="Succeeded", source="hourly")
+    world.settle()
+
+    assert (world.status.passed, world.status.active) == (50, 1)
+
+
+def test_a_run_behind_a_missing_one_is_active() -> None:
+    world = BackfillWorld(concurrency=2)
+    world.settle()
+    del world.backfill["status"]  # the answers to both creations were lost, and the first was not carried out
+    del world.runs[world.created[0]]
+    world.complete()
+
+    assert world.most_active == 2
+    assert sorted(set(world.ticks())) == TICKS
+
+
+def test_the_ticks_are_counted_again_after_an_edit_of_the_schedule() -> None:
+    world = BackfillWorld()
+    world.settle()
+    assert world.schedule is not None
+    world.schedule["spec"]["sources"] = [{"name": "nightly", "cron": "0 2,14 * * *"}]
+    world.schedule["metadata"]["generation"] = 2
+    world.settle()
+
+    assert world.status.progress == "0/6"
+
+
+def test_the_ticks_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[int] = []
+    count = Ticks.count
+
+    def count_noted(self: Ticks, after: float, until: float, limit: int) -> int:
+        counted.append(limit)
+        return count(self, after, until, limit)
+
+    monkeypatch.setattr(Ticks, "count", count_noted)
+    world = BackfillWorld(to="2026-05-21T00:00:00Z")
+    world.complete()
+
+    assert world.passes > 20
+    assert len(counted) == 1
