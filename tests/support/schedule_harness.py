@@ -13,7 +13,7 @@ from typing import Any
 from torpor_api.cache.reflector import Notice, Reflector
 from torpor_api.cache.store import Unreadable
 from torpor_api.client.api import Api
-from torpor_api.client.resources import BACKFILLS, EVENTS, SCHEDULES, TASKRUNS, WORKFLOWS
+from torpor_api.client.resources import EVENTS, SCHEDULES, TASKRUNS, WORKFLOWS
 from torpor_api.models import taskrun as taskruns
 from torpor_api.models.taskrun import TaskRun
 from torpor_cel.evaluator import InProcess
@@ -49,18 +49,6 @@ class ScheduleHarness:
         metadata = {"name": name, "namespace": NAMESPACE}
         body = {"metadata": metadata, "spec": {"sources": list(sources), "workflow": TASKS, **spec}}
         self.fake.put(SCHEDULES, body)
-
-    def create_backfill(self, name: str, *, start: str, to: str, **spec: Any) -> None:
-        """Create a Backfill of the Schedule `s`."""
-        metadata = {"name": name, "namespace": NAMESPACE}
-        self.fake.put(BACKFILLS, {"metadata": metadata, "spec": {"schedule": "s", "from": start, "to": to, **spec}})
-
-    def backfill(self, name: str) -> Body:
-        """The status of a Backfill."""
-        found = self.fake.get(BACKFILLS, NAMESPACE, name)
-        assert found is not None
-        status: Body = found.get("status", {})
-        return status
 
     def edit(self, name: str, **spec: Any) -> None:
         """Change fields of the spec."""
