@@ -65,7 +65,7 @@ COMMANDS: Mapping[str, Entry | Group] = {
     "reject": Entry("approve", "Reject a task that waits for an approval."),
     "schedule": SCHEDULE,
     "backfill": BACKFILL,
-    "lint": Entry("lint", "Check Workflow files without a cluster."),
+    "lint": Entry("lint", "Check files of Workflows and Schedules without a cluster."),
     "doctor": Entry("doctor", "Check the installation of Torpor."),
     "completion": Entry("completion", "Print the completion script of a shell."),
     "version": Entry("version", "Print the versions of torpor and of the cluster."),

@@ -28,7 +28,7 @@ _FORMATS = ("text", "json", "github")
 )
 @click.option("-o", "--output", "output_format", type=click.Choice(_FORMATS), default="text", help="Format.")
 def lint_command(files: tuple[str, ...], recursive: bool, triggers: tuple[str, ...], output_format: str) -> int:
-    """Check Workflow files without a cluster.
+    """Check files with Workflows, WorkflowTemplates, Schedules and Backfills without a cluster.
 
     Reports what the API server, the admission policies, the operator and the triggerer would report. FILE is a file, a
     folder, or - for standard input. Objects of other kinds are skipped.

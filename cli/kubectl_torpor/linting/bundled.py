@@ -10,7 +10,7 @@ import yaml
 _CHECKOUT = Path(__file__).resolve().parents[3]
 _BUNDLED = resources.files("kubectl_torpor.linting").joinpath("rules")
 _CRDS, _POLICIES = "crds", "manifests/base/policies"
-_OF_A_NEW_WORKFLOW = frozenset({"torpor-workflow", "torpor-bounds", "torpor-clear"})
+_OF_NEW_OBJECTS = frozenset({"torpor-workflow", "torpor-bounds", "torpor-clear", "torpor-origin", "torpor-template"})
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -31,9 +31,15 @@ def policies() -> tuple[dict[str, Any], ...]:
     return tuple(one for one in documents if one["kind"] == "ValidatingAdmissionPolicy")
 
 
-def workflow_policies() -> tuple[dict[str, Any], ...]:
-    """Return the policies that concern a new Workflow."""
-    return tuple(one for one in policies() if one["metadata"]["name"] in _OF_A_NEW_WORKFLOW)
+@cache
+def creation_policies(plural: str = "workflows") -> tuple[dict[str, Any], ...]:
+    """Return the policies that concern a new object of a kind and can be evaluated without a cluster."""
+    return tuple(one for one in policies() if one["metadata"]["name"] in _OF_NEW_OBJECTS and _concerns(one, plural))
+
+
+def _concerns(policy: dict[str, Any], plural: str) -> bool:
+    rules = policy["spec"]["matchConstraints"]["resourceRules"]
+    return any(plural in rule["resources"] and "CREATE" in rule["operations"] for rule in rules)
 
 
 def _documents(path: str) -> list[dict[str, Any]]:

@@ -1,10 +1,11 @@
 """Turns the files into findings, each with its place."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kubectl_torpor.linting import workflow, yaml_documents
+from kubectl_torpor.linting import kinds, objects, yaml_documents
 from kubectl_torpor.linting.finding import Finding, Path, Position, Problem, Rule, Severity, dotted
 from kubectl_torpor.linting.sources import Source
 from kubectl_torpor.linting.triggers import Classes
@@ -13,11 +14,12 @@ from kubectl_torpor.linting.yaml_documents import Broken, Document
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """The findings of one file, and how many Workflows it has."""
+    """The findings of one file, and how many Workflows and other objects of Torpor it has."""
 
     file: str
-    workflows: int
-    findings: tuple[Finding, ...]
+    workflows: int = 0
+    others: int = 0
+    findings: tuple[Finding, ...] = ()
 
 
 def check(sources: Iterable[Source], classes: Classes) -> Iterator[Checked]:
@@ -28,23 +30,26 @@ def check(sources: Iterable[Source], classes: Classes) -> Iterator[Checked]:
 
 def _check_file(source: Source, classes: Classes) -> Checked:
     if source.error:
-        return Checked(file=source.name, workflows=0, findings=(_at(source.name, Position(), Rule.FILE, source.error),))
+        return Checked(file=source.name, findings=(_at(source.name, Position(), Rule.FILE, source.error),))
     findings: list[Finding] = []
-    workflows = 0
+    found: Counter[str] = Counter()
     for document in yaml_documents.read(source.text):
         if isinstance(document, Broken):
             findings.append(_at(source.name, document.at, Rule.YAML, document.message))
             continue
+        kinds_here = [kind for _, body in _objects(document.value) if (kind := kinds.kind_of(body)) is not None]
+        found.update(kinds_here)
         for path, body in _objects(document.value):
-            workflows += workflow.is_workflow(body)
             findings += [_finding(source.name, document, path, one) for one in _problems(body, classes)]
-        if any(workflow.is_workflow(body) for _, body in _objects(document.value)):
+        if kinds_here:
             findings += [_finding(source.name, document, (), one) for one in document.problems]
-    if source.named and not workflows and not findings:
-        message = "the file has no Workflow"
+    if source.named and not found and not findings:
+        message = f"the file has no {', '.join(list(kinds.PLURALS)[:-1])} or {kinds.BACKFILL}"
         findings.append(_at(source.name, Position(), Rule.FILE, message, Severity.WARNING))
     findings.sort(key=lambda one: (one.line, one.column))
-    return Checked(file=source.name, workflows=workflows, findings=tuple(dict.fromkeys(findings)))
+    workflows = found.pop(kinds.WORKFLOW, 0)
+    unique = tuple(dict.fromkeys(findings))
+    return Checked(file=source.name, workflows=workflows, others=found.total(), findings=unique)
 
 
 def _objects(value: Any) -> Iterator[tuple[Path, dict[str, Any]]]:
@@ -59,10 +64,10 @@ def _objects(value: Any) -> Iterator[tuple[Path, dict[str, Any]]]:
 
 
 def _problems(body: dict[str, Any], classes: Classes) -> Iterator[Problem]:
-    if (problem := workflow.kind_problem(body)) is not None:
+    if (problem := kinds.problem(body)) is not None:
         yield problem
-    if workflow.is_workflow(body):
-        yield from workflow.problems(body, classes)
+    if (kind := kinds.kind_of(body)) is not None:
+        yield from objects.problems(body, kind, classes)
 
 
 def _finding(file: str, document: Document, prefix: Path, problem: Problem) -> Finding:

@@ -29,6 +29,7 @@ class Rule(StrEnum):
     POLICY = "policy"
     GRAPH = "graph"
     EXPRESSION = "expression"
+    CRON = "cron"
     EXPAND = "expand"
     TRIGGER = "trigger"
     SECRET = "secret"  # noqa: S105 - the id of a check

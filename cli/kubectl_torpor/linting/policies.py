@@ -1,6 +1,6 @@
-"""Evaluates the admission policies for a new Workflow, with their messages. Pure.
+"""Evaluates the admission policies for a new object, with their messages. Pure.
 
-A policy rejects a Workflow with the first item that is wrong. A validation here reports all of them: it is evaluated
+A policy rejects an object with the first item that is wrong. A validation here reports all of them: it is evaluated
 with each item of its variable in turn (`variables.unknownAfter.size() == 0`).
 """
 
@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kubectl_torpor.linting import bundled
 from kubectl_torpor.linting.cel import interpreter
 from kubectl_torpor.linting.cel.functions import CelError
 from kubectl_torpor.linting.finding import Path, Problem, Rule
@@ -41,6 +42,16 @@ FIELDS: Mapping[str, Path] = {
     "tooDeep": ("spec",),
 }
 """The field that each variable of the policies concerns: of a task or group, or from the root."""
+FIELDS_OF_OTHERS: Mapping[str, Path] = {
+    "fieldsOfTemplate": ("spec",),
+    "booleanNames": ("spec", "params"),
+    "problems": ("spec", "params"),
+}
+"""The same for the policies of a run of a template, and of a WorkflowTemplate."""
+_IN_WORKFLOW = ("workflowtemplates", "schedules")
+"""Resources with the spec of a Workflow in `spec.workflow`."""
+_USER: Mapping[str, Any] = {}
+"""The authorizer of a user who may not act for the operator."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -71,21 +82,22 @@ class _Variables(Mapping[str, Any]):
         return _Variables(rules=self.rules, names=self.names, known={**self.known, name: [item]})
 
 
-def violations(workflow: Mapping[str, Any], policies: tuple[Mapping[str, Any], ...]) -> Iterator[Problem]:
-    """Yield why the policies reject the creation of a Workflow that its schema admits."""
-    names = {"object": workflow, "oldObject": None}
-    for policy in policies:
+def violations(written: Mapping[str, Any], plural: str = "workflows") -> Iterator[Problem]:
+    """Yield why the policies reject the creation of an object that its schema admits."""
+    request = {"resource": {"resource": plural}, "namespace": "default"}
+    names = {"object": written, "oldObject": None, "request": request, "authorizer": _USER, "strings": {}}
+    for policy in bundled.creation_policies(plural):
         spec = policy["spec"]
         rules = {one["name"]: one["expression"] for one in spec.get("variables", ())}
         if all(interpreter.evaluate(one["expression"], names) for one in spec.get("matchConditions", ())):
             variables = _Variables(rules=rules, names=names)
-            found = [one for validation in spec["validations"] for one in _rejections(workflow, validation, variables)]
+            found = [one for validation in spec["validations"] for one in _rejections(plural, validation, variables)]
             # A group in itself is also nested too deep.
             nested = {problem.path: problem for problem in reversed(found) if problem.path[-1] == "in"}
             yield from (one for one in found if nested.get(one.path, one) is one)
 
 
-def _rejections(workflow: Mapping[str, Any], validation: Mapping[str, str], variables: _Variables) -> Iterator[Problem]:
+def _rejections(plural: str, validation: Mapping[str, str], variables: _Variables) -> Iterator[Problem]:
     name = variable_of(validation["expression"])
     try:
         if interpreter.evaluate(validation["expression"], {**variables.names, "variables": variables}) is True:
@@ -97,7 +109,11 @@ def _rejections(workflow: Mapping[str, Any], validation: Mapping[str, str], vari
         return
     for item in items if isinstance(items, list) and "messageExpression" in validation else [None]:
         seen = variables if item is None else variables.only(name, item)
-        yield Problem(path=_path(workflow, name, item), rule=Rule.POLICY, message=_message(validation, seen))
+        yield Problem(
+            path=_path(plural, variables.names["object"], name, item),
+            rule=Rule.POLICY,
+            message=_message(validation, seen),
+        )
 
 
 def variable_of(expression: str) -> str:
@@ -112,13 +128,27 @@ def _message(validation: Mapping[str, str], variables: _Variables) -> str:
     return str(interpreter.evaluate(validation["messageExpression"], {**variables.names, "variables": variables}))
 
 
-def _path(workflow: Mapping[str, Any], name: str, item: Any) -> Path:
+def _path(plural: str, written: Mapping[str, Any], name: str, item: Any) -> Path:
     """Return the path of an item: a task or a group itself, or the name of one, or of a param."""
+    if name in FIELDS_OF_OTHERS:
+        return FIELDS_OF_OTHERS[name]
+    inner = written["spec"].get("workflow") if plural in _IN_WORKFLOW else written["spec"]
+    root: Path = ("spec", "workflow") if plural in _IN_WORKFLOW and inner else ("spec",)
     fields = FIELDS.get(name, ())
     if fields[:1] == ("spec",):
-        return (*fields, item) if isinstance(item, str) else fields
+        return _of_param((*root, *fields[1:]), written, item)
     for kind in ("tasks", "groups"):
-        for index, one in enumerate(workflow["spec"].get(kind, ())):
+        for index, one in enumerate((inner or {}).get(kind, ())):
             if one is item or (isinstance(item, str) and kind == "groups" and one["name"] == item):
-                return ("spec", kind, index, *fields)
-    return ("metadata", "annotations") if not name else ("spec",)
+                return (*root, kind, index, *fields)
+    return ("metadata", "annotations") if not name else root
+
+
+def _of_param(fields: Path, written: Mapping[str, Any], item: Any) -> Path:
+    """Return the path of a param of the workflow, or of the Schedule itself."""
+    if not isinstance(item, str):
+        return fields
+    own = written["spec"].get("params")
+    if fields[:2] == ("spec", "workflow") and isinstance(own, dict) and item in own:
+        return ("spec", "params", item)
+    return (*fields, item)

@@ -35,6 +35,7 @@ def as_json(checked: Sequence[Checked]) -> str:
     counted = {
         "files": len(checked),
         "workflows": sum(file.workflows for file in checked),
+        "others": sum(file.others for file in checked),
         "errors": errors(checked),
         "warnings": len(findings) - errors(checked),
     }
@@ -46,7 +47,10 @@ def summary(checked: Sequence[Checked]) -> str:
     found = errors(checked)
     warnings = len(_findings(checked)) - found
     workflows = sum(file.workflows for file in checked)
-    counts = ", ".join((_count(workflows, "workflow"), _count(found, "error"), _count(warnings, "warning")))
+    others = sum(file.others for file in checked)
+    objects = [*([_count(workflows, "workflow")] if workflows or not others else [])]
+    objects += [_count(others, "other object" if workflows else "object")] if others else []
+    counts = ", ".join((*objects, _count(found, "error"), _count(warnings, "warning")))
     return f"{_count(len(checked), 'file')}: {counts}"
 
 

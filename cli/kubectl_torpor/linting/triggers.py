@@ -65,11 +65,15 @@ def problems(spec: Mapping[str, Any], known: Classes) -> Iterator[Problem]:
     """Yield what is wrong with the triggers of the tasks."""
     for index, task in enumerate(spec.get("tasks", ())):
         match task.get("trigger"):
-            case {"class": str() as name} as call:
-                path: Path = ("spec", "tasks", index, "trigger")
-                yield from _task_trigger(_Call(name, call.get("kwargs") or {}, path), task, known)
+            case {"class": str()} as call:
+                yield from call_problems(call, task, ("spec", "tasks", index, "trigger"), known)
             case _:
                 continue
+
+
+def call_problems(call: Mapping[str, Any], task: Mapping[str, Any], path: Path, known: Classes) -> Iterator[Problem]:
+    """Yield what is wrong with the trigger of a task, or of the source of a Schedule, which is a task without more."""
+    yield from _task_trigger(_Call(call["class"], call.get("kwargs") or {}, path), task, known)
 
 
 @dataclass(frozen=True, slots=True)

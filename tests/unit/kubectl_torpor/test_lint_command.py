@@ -161,3 +161,27 @@ def test_without_compiled_packages_the_error_says_what_to_do() -> None:
     ended = subprocess.run([sys.executable, "-c", code, "lint", "x"], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (1, "", 1)
     assert "lint needs the package pydantic_core, which is not compiled for Python 3." in ended.stderr
+
+
+_NIGHTLY = """\
+apiVersion: torpor.dev/v1alpha1
+kind: Schedule
+metadata: {name: nightly}
+spec:
+  templateRef: {name: ingest}
+  sources: [{name: nightly, cron: "0 25 * * *"}]
+"""
+
+
+def test_the_other_kinds_are_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "nightly.yaml").write_text(_NIGHTLY)
+    assert main(["lint", "nightly.yaml"]) == 1
+    out, err = capsys.readouterr()
+    assert out.startswith("nightly.yaml:6:29: error: source nightly: cron '0 25 * * *': '25' is not valid for the hour")
+    assert err == "1 file: 1 object, 1 error, 0 warnings\n"
+    (folder / "both.yaml").write_text(f"{_GOOD}---\n{_NIGHTLY}".replace(" 25 ", " 2 "))
+    assert main(["lint", "both.yaml"]) == 0
+    assert capsys.readouterr().err == "1 file: 1 workflow, 1 other object, 0 errors, 0 warnings\n"
+    main(["lint", "-o", "json", "both.yaml"])
+    found = json.loads(capsys.readouterr().out)
+    assert (found["workflows"], found["others"]) == (1, 1)

@@ -57,6 +57,6 @@ def test_the_wheel_and_the_one_file_run_without_the_checkout(tmp_path: Path) -> 
     run(_UV, "tool", "install", wheel, UV_TOOL_DIR=str(tmp_path / "tools"), UV_TOOL_BIN_DIR=str(tmp_path / "bin"))
     run(tmp_path / "tools" / "kubectl-torpor" / "bin" / "python", "-c", _IMPORT_ALL, **environment)
     for command in (tmp_path / "bin" / "torpor", tmp_path / "bin" / "kubectl-torpor", dist / "torpor"):
-        assert "Check Workflow files without a cluster." in run(command, "--help", **environment)
+        assert "Check files of Workflows and Schedules without a cluster." in run(command, "--help", **environment)
         found = json.loads(run(command, "lint", "-o", "json", _EXAMPLE, **environment))
         assert (found["workflows"], found["findings"]) == (1, [])

@@ -1,8 +1,10 @@
 """The functions and operators that rules of the API server use: standard CEL, strings, lists and optionals. Pure."""
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
@@ -131,6 +133,25 @@ def _pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"(?<!\\)\$$", r"\\Z", pattern))
 
 
+def _matches(text: str, pattern: str) -> bool:
+    try:
+        return _pattern(pattern).search(text) is not None
+    except re.error as error:
+        raise CelError(f"{pattern!r} is no regular expression: {error}") from error
+
+
+def _timestamp(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise CelError(f"{text!r} has no offset")
+    return moment
+
+
+def _quoted(_strings: Value, text: str) -> str:
+    """Return `strings.quote(text)`."""
+    return json.dumps(text, ensure_ascii=False)
+
+
 def _joined(parts: Value, separator: str = "") -> str:
     return separator.join(parts)
 
@@ -158,13 +179,19 @@ FUNCTIONS: Mapping[str, Callable[..., Value]] = {
     "indexOf": _index_of,
     "join": _joined,
     "lowerAscii": lambda text: text.lower(),
-    "matches": lambda text, pattern: _pattern(pattern).search(text) is not None,
+    "matches": _matches,
     "orValue": _or_value,
+    "quote": _quoted,
     "size": len,
     "split": lambda text, separator: text.split(separator),
     "startsWith": lambda text, part: text.startswith(part),
     "string": _text,
+    "substring": lambda text, start, end=None: text[start:end],
+    "timestamp": _timestamp,
     "trim": lambda text: text.strip(),
     "type": type_of,
+    # A chain such as authorizer.group('g').resource('r').check('verb').allowed(): no check is granted.
+    **dict.fromkeys(("group", "resource", "namespace", "check"), lambda authorizer, _name: authorizer),
+    "allowed": lambda _authorizer: False,
     "value": lambda optional: field([optional.value] if optional.present else [], 0),
 }

@@ -72,7 +72,7 @@ def test_a_group_in_itself_is_one_problem() -> None:
 
 
 def test_every_validation_of_the_policies_names_the_field_that_it_concerns() -> None:
-    validations = [one for policy in bundled.workflow_policies() for one in policy["spec"]["validations"]]
+    validations = [one for policy in bundled.creation_policies() for one in policy["spec"]["validations"]]
     names = {policies.variable_of(one["expression"]) for one in validations}
     # torpor-clear concerns an annotation.
     assert names - set(policies.FIELDS) == {"", "invalidEntries", "unknownTasks"}

@@ -1,0 +1,68 @@
+"""Checks the sources of a Schedule, and its expressions, as operator and triggerer do. Pure."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from torpor_cel import references, template
+from torpor_cel.errors import ExpressionError
+from torpor_operator.schedules.event_expressions import ROOTS
+from torpor_operator.schedules.ticks import Ticks
+
+from kubectl_torpor.linting import triggers
+from kubectl_torpor.linting.finding import Path, Problem, Rule, Severity
+from kubectl_torpor.linting.triggers import Classes
+
+
+def problems(spec: Mapping[str, Any], classes: Classes) -> Iterator[Problem]:
+    """Yield what is wrong with the sources, `when` and `params` of a Schedule that its schema admits."""
+    for index, source in enumerate(spec.get("sources") or ()):
+        path: Path = ("spec", "sources", index)
+        yield from _cron(source, path)
+        yield from _trigger(source, path, classes)
+    if isinstance(when := spec.get("when"), str):
+        yield from _when(when)
+    for name, value in (spec.get("params") or {}).items():
+        yield from _value(f"params {name}", value, ("spec", "params", name))
+
+
+def _cron(source: Mapping[str, Any], path: Path) -> Iterator[Problem]:
+    if "cron" not in source:
+        return
+    try:
+        Ticks.parse(source["cron"], source.get("timezone"))
+    except ValueError as error:
+        field = "timezone" if str(error).startswith("timezone") else "cron"
+        yield Problem(path=(*path, field), rule=Rule.CRON, message=f"source {source['name']}: {error}")
+
+
+def _trigger(source: Mapping[str, Any], path: Path, classes: Classes) -> Iterator[Problem]:
+    call = source.get("trigger")
+    if not isinstance(call, Mapping):
+        return
+    at = (*path, "trigger")
+    yield from triggers.call_problems(call, {"trigger": call}, at, classes)
+    found = template.expressions(call.get("kwargs") or {})
+    if found and not isinstance(found, ExpressionError):
+        message = f"source {source['name']}: the arguments of a source are not evaluated: ${{{found[0]}}} stays text"
+        yield Problem(path=(*at, "kwargs"), rule=Rule.EXPRESSION, message=message, severity=Severity.WARNING)
+
+
+def _when(text: str) -> Iterator[Problem]:
+    parsed = template.parse(text)
+    single = parsed.single if isinstance(parsed, template.Template) else None
+    yield from _expression("when", single or text, ("spec", "when"))
+
+
+def _value(where: str, value: Any, path: Path) -> Iterator[Problem]:
+    found = template.expressions(value)
+    if isinstance(found, ExpressionError):
+        yield Problem(path=path, rule=Rule.EXPRESSION, message=f"{where}: {found.message}")
+        return
+    for expression in found:
+        yield from _expression(where, expression, path)
+
+
+def _expression(where: str, expression: str, path: Path) -> Iterator[Problem]:
+    found = references.of(expression, roots=ROOTS)
+    if isinstance(found, ExpressionError):
+        yield Problem(path=path, rule=Rule.EXPRESSION, message=f"{where}: {found.message}")
