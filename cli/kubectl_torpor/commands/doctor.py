@@ -8,7 +8,7 @@ import click
 
 from kubectl_torpor import exit_codes, output
 from kubectl_torpor.cluster.connect import connect
-from kubectl_torpor.diagnosis import diagnose, observe
+from kubectl_torpor.diagnosis import cluster_checks, diagnose, observe
 from kubectl_torpor.diagnosis.result import Result, Status
 from kubectl_torpor.linting import bundled
 from kubectl_torpor.output import Format, output_option
@@ -27,7 +27,7 @@ def doctor_command(target: Target, output_format: str) -> int:
     Exit codes: 0 nothing failed, 1 a check failed.
     """
     facts = observe.observe(connect(target), chosen=target.namespace is not None)
-    schemas = {plural: bundled.schema(plural) for plural in ("workflows", "taskruns")}
+    schemas = {plural: bundled.schema(plural) for plural in cluster_checks.KINDS.values()}
     results = diagnose.diagnose(facts, schemas, bundled.policies())
     counts = Counter(str(result.status) for result in results)
     if output_format == Format.TEXT:

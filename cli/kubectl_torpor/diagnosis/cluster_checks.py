@@ -9,7 +9,14 @@ from kubectl_torpor.diagnosis.result import Result, failed, listed, passed, warn
 
 APPLY = "apply the manifest of this version: docs/install.md"
 _MINOR = 33
-_KINDS = {"Workflow": "workflows", "TaskRun": "taskruns"}
+KINDS = {
+    "Workflow": "workflows",
+    "TaskRun": "taskruns",
+    "WorkflowTemplate": "workflowtemplates",
+    "Schedule": "schedules",
+    "Backfill": "backfills",
+}
+"""The plural of each kind."""
 
 
 def kubernetes(facts: Facts) -> Result:
@@ -24,12 +31,12 @@ def kinds(facts: Facts, known: Mapping[str, Object]) -> Result:
     """Return whether the kinds are served, with the fields of this command. `known` has the schemas by plural."""
     if isinstance(facts.schemas, Unreadable):
         return unknown("crds", facts.schemas)
-    missing = [f"{plural}.torpor.dev" for kind, plural in _KINDS.items() if kind not in facts.schemas]
+    missing = [f"{plural}.torpor.dev" for kind, plural in KINDS.items() if kind not in facts.schemas]
     if missing:
-        return failed("crds", f"the cluster does not serve {' and '.join(missing)}", APPLY)
+        return failed("crds", f"the cluster does not serve {listed(missing)}", APPLY)
     older: list[str] = []
     newer: list[str] = []
-    for kind, plural in _KINDS.items():
+    for kind, plural in KINDS.items():
         ours, theirs = set(_fields(known[plural])), set(_fields(facts.schemas[kind]))
         older += sorted(f"{kind} {field}" for field in ours - theirs)
         newer += sorted(f"{kind} {field}" for field in theirs - ours)
@@ -37,7 +44,7 @@ def kinds(facts: Facts, known: Mapping[str, Object]) -> Result:
         return warning("crds", f"the CRDs are older than this command: no {listed(older)}", APPLY)
     if newer:
         return warning("crds", f"the CRDs are newer than this command: {listed(newer)}", "update torpor")
-    return passed("crds", "workflows and taskruns are served with the fields of this command")
+    return passed("crds", f"{len(KINDS)} kinds are served with the fields of this command")
 
 
 def _fields(schema: Mapping[str, Any], path: str = "") -> Iterator[str]:
@@ -85,7 +92,9 @@ def roles(facts: Facts) -> Result:
     """Return whether the cluster's roles for people include Torpor's kinds."""
     for name, role, verb, resource in (
         ("view", facts.view, "list", "taskruns"),
+        ("view", facts.view, "list", "schedules"),
         ("edit", facts.edit, "create", "workflows"),
+        ("edit", facts.edit, "create", "schedules"),
     ):
         if isinstance(role, Unreadable):
             return unknown("roles", role)

@@ -2,13 +2,15 @@
 
 from typing import Any
 
+from kubectl_torpor.diagnosis.cluster_checks import KINDS
 from kubectl_torpor.diagnosis.facts import Facts
 from kubectl_torpor.linting import bundled
 from torpor_wire import times
 
 NOW = 1_800_000_000.0
-SCHEMAS = {plural: bundled.schema(plural) for plural in ("workflows", "taskruns")}
-PUBLISHED = {"Workflow": SCHEMAS["workflows"], "TaskRun": SCHEMAS["taskruns"]}
+SCHEMAS = {plural: bundled.schema(plural) for plural in KINDS.values()}
+PUBLISHED = {kind: SCHEMAS[plural] for kind, plural in KINDS.items()}
+_RESOURCES = list(KINDS.values())
 
 
 def deployment(component: str, *, image: str = "torpor:1", available: int = 2, pool: str = "") -> dict[str, Any]:
@@ -30,8 +32,8 @@ def lease(name: str, *, age: float = 3.0, pool: str = "", duration: int = 15, ho
     }
 
 
-def role(verbs: list[str]) -> dict[str, Any]:
-    return {"rules": [{"apiGroups": ["torpor.dev"], "resources": ["workflows", "taskruns"], "verbs": verbs}]}
+def role(verbs: list[str], resources: list[str] = _RESOURCES) -> dict[str, Any]:
+    return {"rules": [{"apiGroups": ["torpor.dev"], "resources": resources, "verbs": verbs}]}
 
 
 def binding(name: str) -> dict[str, Any]:
