@@ -8,6 +8,15 @@ from kubectl_torpor import errors
 
 Parameters = Mapping[str, Mapping[str, Any]]
 """The entries of a template's `spec.params` by name."""
+_DESCRIBED = {
+    "string": "a string",
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "an array",
+    "object": "an object",
+}
+"""Each type as the operator names it."""
 
 
 def declared(template: Mapping[str, Any]) -> Parameters:
@@ -36,11 +45,10 @@ def parse(pairs: Iterable[str], given: Mapping[str, Any], template: Mapping[str,
 
 def check_required(values: Mapping[str, Any], template: Mapping[str, Any]) -> None:
     """Raise UsageError if a run with these values lacks a param that it must set."""
-    known = declared(template).items()
-    missing = [name for name, one in known if one.get("required") and one.get("default") is None and name not in values]
-    if missing:
-        wanted = " ".join(f"-p {name}=..." for name in missing)
-        raise errors.UsageError(f"template {template['metadata']['name']} requires {', '.join(missing)}; add {wanted}")
+    for name, one in declared(template).items():
+        if one.get("required") and one.get("default") is None and name not in values:
+            title = template["metadata"]["name"]
+            raise errors.UsageError(f"param {name} is missing: template {title} requires it; add -p {name}=...")
 
 
 def _check_name(name: str, known: Parameters, template: Mapping[str, Any]) -> None:
@@ -48,7 +56,7 @@ def _check_name(name: str, known: Parameters, template: Mapping[str, Any]) -> No
         return
     title = template["metadata"]["name"]
     if name in (template["spec"]["workflow"].get("params") or {}):
-        raise errors.UsageError(f"param {name!r} is a constant of template {title}; a run cannot set it")
+        raise errors.UsageError(f"param {name} cannot be set: it is a constant of template {title}")
     hint = f"template {title} has {', '.join(known) or 'none'}"
     raise errors.UsageError(str(errors.unknown("param", name, known, hint)))
 
@@ -60,17 +68,22 @@ def _parsed(name: str, text: str, parameter: Mapping[str, Any]) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        raise errors.UsageError(f"-p {name}={text}: the type is {kind}; write it as JSON") from None
+        raise errors.UsageError(f"-p {name}={text}: the value must be {_DESCRIBED.get(kind, kind)}, as JSON") from None
 
 
 def _check_value(name: str, value: Any, parameter: Mapping[str, Any]) -> None:
     kind = _kind(parameter)
     if not _fits(kind, value):
-        raise errors.UsageError(f"param {name}: {json.dumps(value)} is no {kind}")
+        wanted = _DESCRIBED.get(kind, kind)
+        raise errors.UsageError(f"param {name} must be {wanted}, not {_shown(value)}")
     allowed = parameter.get("enum")
     if allowed is not None and value not in allowed:
-        listed = ", ".join(map(json.dumps, allowed))
-        raise errors.UsageError(f"param {name}: {json.dumps(value)} is not allowed; use {listed}")
+        listed = ", ".join(map(_shown, allowed))
+        raise errors.UsageError(f"param {name} must be one of {listed}, not {_shown(value)}")
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _kind(parameter: Mapping[str, Any]) -> str:
@@ -84,8 +97,7 @@ def _fits(kind: str, value: Any) -> bool:
         case "boolean":
             return isinstance(value, bool)
         case "integer":
-            whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-            return whole and not isinstance(value, bool)
+            return isinstance(value, int) and not isinstance(value, bool)
         case "number":
             return isinstance(value, int | float) and not isinstance(value, bool)
         case "array":

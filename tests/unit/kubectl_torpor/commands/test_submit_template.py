@@ -42,12 +42,12 @@ def test_the_name_is_given_or_generated(cluster: FakeCluster, torpor: Run, inges
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ((), "template ingest requires day; add -p day=..."),
+        ((), "param day is missing: template ingest requires it; add -p day=..."),
         (("-p", "day=x", "-p", "dya=y"), "there is no param 'dya'; did you mean day?"),
-        (("-p", "day=x", "-p", "bucket=c"), "param 'bucket' is a constant of template ingest; a run cannot set it"),
-        (("-p", "day=x", "-p", "limit=1.5"), "param limit: 1.5 is no integer"),
-        (("-p", "day=x", "-p", "limit=many"), "-p limit=many: the type is integer; write it as JSON"),
-        (("-p", "day=x", "-p", "mode=fast"), 'param mode: "fast" is not allowed; use "full", "delta"'),
+        (("-p", "day=x", "-p", "bucket=c"), "param bucket cannot be set: it is a constant of template ingest"),
+        (("-p", "day=x", "-p", "limit=1.5"), "param limit must be an integer, not 1.5"),
+        (("-p", "day=x", "-p", "limit=many"), "-p limit=many: the value must be an integer, as JSON"),
+        (("-p", "day=x", "-p", "mode=fast"), 'param mode must be one of "full", "delta", not "fast"'),
         (("-p", "day"), "-p 'day' has no value; write -p NAME=VALUE"),
         (("x.yaml",), "write files, or --template NAME; see `torpor submit --help`"),
         (("--name", "a", "--generate-name", "b"), "--name and --generate-name exclude each other; use one"),
