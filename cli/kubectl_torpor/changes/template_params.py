@@ -83,7 +83,13 @@ def _check_value(name: str, value: Any, parameter: Mapping[str, Any]) -> None:
 
 
 def _shown(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    match value:
+        case list():
+            return "a list"
+        case dict():
+            return "an object"
+        case _:
+            return json.dumps(value, ensure_ascii=False)
 
 
 def _kind(parameter: Mapping[str, Any]) -> str:

@@ -10,7 +10,10 @@ import yaml
 _CHECKOUT = Path(__file__).resolve().parents[3]
 _BUNDLED = resources.files("kubectl_torpor.linting").joinpath("rules")
 _CRDS, _POLICIES = "crds", "manifests/base/policies"
-_OF_NEW_OBJECTS = frozenset({"torpor-workflow", "torpor-bounds", "torpor-clear", "torpor-origin", "torpor-template"})
+_OF_NEW_OBJECTS = frozenset(
+    f"torpor-{name}"
+    for name in ("workflow", "bounds", "clear", "origin", "template", "schedule", "timezone", "backfill")
+)
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 

@@ -52,7 +52,7 @@ def _semantics(
 ) -> Iterator[Problem]:
     """Yield what operator and triggerer report of an object that the API server admits."""
     if kind == kinds.SCHEDULE:
-        yield from schedule.problems(document["spec"], classes)
+        yield from schedule.problems(document["spec"], [problem.path for problem in rejected], classes)
     found = embedded.find(kind, document["spec"])
     if found is not None and found.spec.get("tasks"):
         yield from _workflow(found, rejected, classes)

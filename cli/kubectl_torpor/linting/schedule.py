@@ -1,6 +1,6 @@
 """Checks the sources of a Schedule, and its expressions, as operator and triggerer do. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from torpor_cel import references, template
@@ -9,16 +9,20 @@ from torpor_operator.schedules.event_expressions import ROOTS
 from torpor_operator.schedules.ticks import Ticks
 
 from kubectl_torpor.linting import triggers
-from kubectl_torpor.linting.finding import Path, Problem, Rule, Severity
+from kubectl_torpor.linting.finding import Path, Problem, Rule
 from kubectl_torpor.linting.triggers import Classes
 
 
-def problems(spec: Mapping[str, Any], classes: Classes) -> Iterator[Problem]:
-    """Yield what is wrong with the sources, `when` and `params` of a Schedule that its schema admits."""
+def problems(spec: Mapping[str, Any], rejected: Collection[Path], classes: Classes) -> Iterator[Problem]:
+    """Yield what is wrong with the sources, `when` and `params` of a Schedule that its schema admits.
+
+    The policies have reported the problems at the paths of `rejected`.
+    """
     for index, source in enumerate(spec.get("sources") or ()):
         path: Path = ("spec", "sources", index)
-        yield from _cron(source, path)
-        yield from _trigger(source, path, classes)
+        if not any(one[:3] == path for one in rejected):
+            yield from _cron(source, path)
+            yield from _trigger(source, path, classes)
     if isinstance(when := spec.get("when"), str):
         yield from _when(when)
     for name, value in (spec.get("params") or {}).items():
@@ -39,12 +43,7 @@ def _trigger(source: Mapping[str, Any], path: Path, classes: Classes) -> Iterato
     call = source.get("trigger")
     if not isinstance(call, Mapping):
         return
-    at = (*path, "trigger")
-    yield from triggers.call_problems(call, {"trigger": call}, at, classes)
-    found = template.expressions(call.get("kwargs") or {})
-    if found and not isinstance(found, ExpressionError):
-        message = f"source {source['name']}: the arguments of a source are not evaluated: ${{{found[0]}}} stays text"
-        yield Problem(path=(*at, "kwargs"), rule=Rule.EXPRESSION, message=message, severity=Severity.WARNING)
+    yield from triggers.call_problems(call, {"trigger": call}, (*path, "trigger"), classes)
 
 
 def _when(text: str) -> Iterator[Problem]:

@@ -7,6 +7,7 @@ preserved values. A null in any other field counts as a missing field, as it doe
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import date
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
@@ -16,6 +17,7 @@ from kubectl_torpor.linting.finding import Path, Problem, Rule, dotted
 Schema = Mapping[str, Any]
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"
 _CUTOFF = 0.6
+_DATE_TIME = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
 _ELSEWHERE = {
     **dict.fromkeys(("depends", "dependencies", "dependsOn", "depends_on", "upstream", "runAfter"), "after"),
     **dict.fromkeys(("triggerRule", "trigger_rule"), "rule"),
@@ -162,10 +164,23 @@ def _text(value: str, schema: Schema, path: Path) -> Iterator[Problem]:
         yield _in_body(path, value, f"should be at least {schema['minLength']} chars long")
     if "pattern" in schema and not _pattern(schema["pattern"]).search(value):
         yield _in_body(path, value, f"should match '{schema['pattern']}'")
+    if schema.get("format") == "date-time" and not _is_date_time(value):
+        yield _in_body(path, value, f"must be of type date-time: {_quoted(value)}")
     if "enum" in schema and value not in schema["enum"]:
         supported = ", ".join(_quoted(one) for one in schema["enum"])
         message = f"Unsupported value: {_quoted(value)}: supported values: {supported}"
         yield _problem(path, message + nearest(value, schema["enum"]))
+
+
+def _is_date_time(text: str) -> bool:
+    """Whether the API server takes it as a date-time: it checks the form, and whether the date exists."""
+    if _DATE_TIME.fullmatch(text) is None:
+        return False
+    try:
+        date.fromisoformat(text[:10])
+    except ValueError:
+        return False
+    return True
 
 
 def _number(value: float, schema: Schema, path: Path) -> Iterator[Problem]:

@@ -177,7 +177,8 @@ def test_the_other_kinds_are_counted(folder: Path, capsys: pytest.CaptureFixture
     (folder / "nightly.yaml").write_text(_NIGHTLY)
     assert main(["lint", "nightly.yaml"]) == 1
     out, err = capsys.readouterr()
-    assert out.startswith("nightly.yaml:6:29: error: source nightly: cron '0 25 * * *': '25' is not valid for the hour")
+    message = 'source nightly: cron "0 25 * * *": 25 is not valid for the hour [policy]'
+    assert out == f"nightly.yaml:6:29: error: {message}\n"
     assert err == "1 file: 1 object, 1 error, 0 warnings\n"
     (folder / "both.yaml").write_text(f"{_GOOD}---\n{_NIGHTLY}".replace(" 25 ", " 2 "))
     assert main(["lint", "both.yaml"]) == 0

@@ -147,6 +147,15 @@ def _timestamp(text: str) -> datetime:
     return moment
 
 
+def _formatted(text: str, values: list[Value]) -> str:
+    """Return `text.format(values)` for `%s`."""
+    parts = text.split("%s")
+    shown = [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in values]
+    if len(parts) != len(shown) + 1:
+        raise CelError("format needs a value for each %s")
+    return "".join(part + value for part, value in zip(parts, [*shown, ""], strict=True))
+
+
 def _quoted(_strings: Value, text: str) -> str:
     """Return `strings.quote(text)`."""
     return json.dumps(text, ensure_ascii=False)
@@ -175,14 +184,18 @@ FUNCTIONS: Mapping[str, Callable[..., Value]] = {
     "contains": lambda text, part: part in text,
     "dyn": lambda value: value,
     "endsWith": lambda text, part: text.endswith(part),
+    "format": _formatted,
     "hasValue": lambda optional: optional.present,
     "indexOf": _index_of,
+    "int": int,
     "join": _joined,
     "lowerAscii": lambda text: text.lower(),
     "matches": _matches,
     "orValue": _or_value,
     "quote": _quoted,
+    "replace": lambda text, old, new: text.replace(old, new),
     "size": len,
+    "slice": lambda items, start, end: items[start:end],
     "split": lambda text, separator: text.split(separator),
     "startsWith": lambda text, part: text.startswith(part),
     "string": _text,
@@ -193,5 +206,6 @@ FUNCTIONS: Mapping[str, Callable[..., Value]] = {
     # A chain such as authorizer.group('g').resource('r').check('verb').allowed(): no check is granted.
     **dict.fromkeys(("group", "resource", "namespace", "check"), lambda authorizer, _name: authorizer),
     "allowed": lambda _authorizer: False,
+    "upperAscii": lambda text: text.upper(),
     "value": lambda optional: field([optional.value] if optional.present else [], 0),
 }

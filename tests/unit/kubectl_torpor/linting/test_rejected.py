@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from kubectl_torpor.linting import bundled, policies
+from kubectl_torpor.linting import bundled, policies, policy_places
 from kubectl_torpor.linting.finding import Rule, Severity
 
 from tests.integration.crds.test_schema import REFUSED
@@ -74,9 +74,9 @@ def test_a_group_in_itself_is_one_problem() -> None:
 def test_every_validation_of_the_policies_names_the_field_that_it_concerns() -> None:
     validations = [one for policy in bundled.creation_policies() for one in policy["spec"]["validations"]]
     names = {policies.variable_of(one["expression"]) for one in validations}
-    # torpor-clear concerns an annotation.
-    assert names - set(policies.FIELDS) == {"", "invalidEntries", "unknownTasks"}
-    assert set(policies.FIELDS) <= names
+    # torpor-clear concerns an annotation, torpor-origin the whole spec.
+    assert names - set(policy_places.FIELDS) == {"", "invalidEntries", "unknownTasks", "fieldsOfTemplate"}
+    assert set(policy_places.FIELDS) <= names
 
 
 def test_every_item_that_is_wrong_is_reported_at_its_place() -> None:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from kubectl_torpor.linting.finding import Severity
 
 from tests.unit.kubectl_torpor.linting.findings import lint
 
@@ -84,27 +83,93 @@ def test_a_workflow_in_a_schedule_is_checked_with_the_params_of_the_schedule() -
 
 
 @pytest.mark.parametrize(
-    ("source", "path", "message"),
+    ("source", "path", "rule", "message"),
     [
-        ({"cron": "61 * * * *"}, "cron", "source s: cron '61 * * * *': '61' is not valid for the minute"),
-        ({"cron": "0 0 31 2 *"}, "cron", "source s: cron '0 0 31 2 *' never ticks: "),
-        ({"cron": "@dayly"}, "cron", "source s: cron '@dayly' has 1 fields; "),
-        ({"cron": "@daily", "timezone": "Europe/Berln"}, "timezone", 'source s: timezone "Europe/Berln" is unknown; '),
+        ({"cron": "61 * * * *"}, "cron", "policy", 's: cron "61 * * * *": 61 is not valid for the minute'),
+        ({"cron": "* * * * 5-1"}, "cron", "policy", 's: cron "* * * * 5-1": a range must begin with the smaller value'),
+        ({"cron": "0 0 31 2 *"}, "cron", "cron", "s: cron '0 0 31 2 *' never ticks: "),
+        ({"cron": "@dayly"}, "cron", "policy", 's: cron "@dayly" must have five fields (minute, hour, '),
+        (
+            {"cron": "@daily", "timezone": "Europe/Berln"},
+            "timezone",
+            "policy",
+            's: timezone "Europe/Berln" is unknown; ',
+        ),
+        ({"cron": "@daily", "cursor": "now"}, "cursor", "policy", "s: the cursor of a cron source is a time such as "),
     ],
 )
-def test_cron_and_zone_are_checked(source: dict[str, str], path: str, message: str) -> None:
-    ((at, rule, text),) = found(schedule({"name": "s", **source}))
-    assert (at, rule) == (f"spec.sources[0].{path}", "cron")
+def test_cron_and_zone_are_checked(source: dict[str, str], path: str, rule: str, message: str) -> None:
+    ((at, found_rule, text),) = found(schedule(_NIGHTLY, {"name": "s", **source}))
+    assert (at, found_rule) == (f"spec.sources[1].{path}", rule)
+    assert text.startswith(f"source {message}")
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "path", "rule", "message"),
+    [
+        ({"stats": 200}, ".stats", "trigger", "trigger http refuses its kwargs: TypeError: "),
+        ({"body_condition": "${at}"}, "", "policy", "source s: trigger.kwargs.body_condition contains an expression; "),
+        ({"cursor": "x"}, "", "policy", "source s: trigger.kwargs has cursor, which the operator sets; "),
+        ({"headers": {"Host": "x"}}, ".headers", "policy", "source s: trigger.kwargs.headers: Host cannot be set: "),
+    ],
+)
+def test_the_trigger_of_a_source_is_checked(kwargs: dict[str, Any], path: str, rule: str, message: str) -> None:
+    source = {"name": "s", "trigger": {"class": "http", "kwargs": {"url": "https://example.org", **kwargs}}}
+    ((at, found_rule, text),) = found(schedule(source))
+    assert (at, found_rule) == (f"spec.sources[0].trigger.kwargs{path}", rule)
     assert text.startswith(message)
 
 
-def test_the_trigger_of_a_source_is_checked_and_is_not_evaluated() -> None:
-    wrong = {"name": "s", "trigger": {"class": "http", "kwargs": {"url": "https://example.org", "stats": 200}}}
-    assert [one[:2] for one in found(schedule(wrong))] == [("spec.sources[0].trigger.kwargs.stats", "trigger")]
-    text = {"name": "s", "trigger": {"class": "http", "kwargs": {"url": "https://example.org/${at}"}}}
-    (one,) = lint(schedule(text))
-    assert (one.severity, one.path) == (Severity.WARNING, "spec.sources[0].trigger.kwargs")
-    assert one.message == "source s: the arguments of a source are not evaluated: ${at} stays text"
+@pytest.mark.parametrize(
+    ("param", "message"),
+    [
+        ({"default": 1}, "param p: the default must be a string, not 1"),
+        ({"type": "integer", "enum": [1, "a"]}, 'param p: each value of enum must be an integer, not "a"'),
+        ({"enum": ["a"], "default": "b"}, 'param p: the default must be one of "a", not "b"'),
+        ({"pattern": "[a-z]+", "default": "B"}, 'param p: the default must match [a-z]+, not "B"'),
+        ({"required": True, "default": "b"}, "param p is required and has a default; remove one of them"),
+    ],
+)
+def test_the_params_of_a_template_are_checked(param: dict[str, Any], message: str) -> None:
+    assert found(template({"name": "q"}, {"name": "p", **param})) == [("spec.params[1]", "policy", message)]
+
+
+def test_a_param_cannot_be_a_constant_as_well() -> None:
+    message = "param p is also in workflow.params; remove one of them"
+    assert found(template({"name": "p"}, params={"p": 1})) == [("spec.params[0]", "policy", message)]
+
+
+def test_a_run_of_a_template_sets_only_params_and_suspend() -> None:
+    bad = body("Workflow", templateRef={"name": "x"}, image="i:1", parallelism=50)
+    message = "a run of a template sets only params and suspend, the rest is the template's: remove spec.image"
+    assert found(bad) == [("spec.image", "policy", f"{message}, or templateRef")]
+
+
+def test_only_the_operator_sets_run_of() -> None:
+    run_of = {"schedule": "x", "uid": "u", "at": "2026-11-01T00:00:00Z"}
+    ((path, rule, message),) = found(body("Workflow", tasks=[_TASK], runOf=run_of))
+    assert (path, rule) == ("spec", "policy")
+    assert message.startswith("spec.runOf is the event that started a run; only the operator can set it")
+
+
+@pytest.mark.parametrize("kind", ["Schedule", "Backfill", "WorkflowTemplate"])
+def test_names_of_params_are_checked_in_each_kind(kind: str) -> None:
+    period = {"from": "2026-11-01T00:00:00Z", "to": "2026-11-02T00:00:00Z"}
+    bad = {
+        "Schedule": schedule(params={"Day": 1}),
+        "Backfill": body("Backfill", schedule="x", params={"Day": 1}, **period),
+        "WorkflowTemplate": template(params={"Day": 1}),
+    }[kind]
+    path = "spec.workflow.params.Day" if kind == "WorkflowTemplate" else "spec.params.Day"
+    found_here = found(bad)
+    assert [one[:2] for one in found_here] == [(path, "policy")]
+    assert "is not an identifier" in found_here[0][2]
+
+
+def test_a_task_of_a_template_is_named_by_the_policy_at_its_place() -> None:
+    bad = template(tasks=[_TASK, {**_TASK, "name": "b", "after": ["lost"]}])
+    message = "task b: `after` names lost: no such task or group"
+    assert found(bad) == [("spec.workflow.tasks[1].after", "policy", message)]
 
 
 @pytest.mark.parametrize(
@@ -156,3 +221,7 @@ def test_a_misspelled_kind_names_the_nearest(kind: str, meant: str) -> None:
     ((_, rule, message),) = found(body(kind))
     assert rule == "kind"
     assert message.endswith(f'did you mean "{meant}"?')
+
+
+def test_a_run_of_a_template_needs_no_tasks() -> None:
+    assert found(body("Workflow", templateRef={"name": "ingest"}, params={"day": "x"})) == []

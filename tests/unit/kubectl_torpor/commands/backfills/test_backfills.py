@@ -4,8 +4,6 @@ import json
 
 from tests.support.fake_cluster import FakeCluster, Run
 
-_ENDED = {"state": "Succeeded", "completionTime": "2026-11-22T10:01:00Z"}
-
 
 def test_the_list_has_period_state_and_progress(cluster: FakeCluster, torpor: Run) -> None:
     cluster.backfill("b1", "nightly", state="Running", progress="2/3", active=1, failed=1)
@@ -45,7 +43,7 @@ def test_cancel_sets_the_field(cluster: FakeCluster, torpor: Run) -> None:
 
 def test_a_backfill_that_has_ended_cannot_be_cancelled(cluster: FakeCluster, torpor: Run) -> None:
     cluster.backfill("b1", "nightly", state="Running")
-    cluster.backfill("b2", "nightly", **_ENDED)
+    cluster.backfill("b2", "nightly", state="Succeeded", completionTime="2026-11-22T10:01:00Z")
     message = "torpor: cannot cancel backfill b2: it has ended as Succeeded; nothing was changed\n"
     assert torpor("backfill", "cancel", "b1", "b2") == (1, "", message)
     assert cluster.patches == []

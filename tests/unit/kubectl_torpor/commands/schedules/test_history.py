@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 from tests.support.fake_cluster import FakeCluster, Run
 
@@ -36,7 +37,8 @@ def test_a_run_that_both_have_is_one_of_the_cluster(cluster: FakeCluster, torpor
 
 def test_the_source_says_what_started_a_run(cluster: FakeCluster, torpor: Run) -> None:
     cluster.schedule("nightly")
-    for minute, change in enumerate(({}, {"backfill": "b1"}, {"source": None}, {"source": None, "event": "{}"})):
+    changes: tuple[dict[str, Any], ...] = ({}, {"backfill": "b1"}, {"source": None}, {"source": None, "event": "{}"})
+    for minute, change in enumerate(changes):
         run = cluster.run_of("nightly", f"r{minute}", f"2026-11-21T02:0{minute}:00Z")
         run["spec"]["runOf"] = {
             key: value for key, value in {**run["spec"]["runOf"], **change}.items() if value is not None
