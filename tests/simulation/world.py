@@ -32,9 +32,10 @@ from tests.simulation.actors.worker import silence_logs
 from tests.simulation.checks import final_state
 from tests.simulation.checks.archival import ArchivalChecker
 from tests.simulation.checks.invariants import InvariantChecker, Violation
+from tests.simulation.checks.schedules import ScheduleChecker
 from tests.simulation.loop import HotLoopError, VirtualLoop
 from tests.simulation.process import Process
-from tests.simulation.scenarios import disruptions, fault_moments, random_workflows
+from tests.simulation.scenarios import disruptions, fault_moments, population, random_schedules
 from tests.simulation.scenarios.faults import FaultProfile, RandomFaults
 from tests.support.fake_api import Request
 from tests.support.fake_api.history import Entry, collection
@@ -70,6 +71,8 @@ class World:
     def __init__(
         self, seed: int, say: Callable[[str], None] | None = None, kinds: frozenset[str] | None = None
     ) -> None:
+        self.seed = seed
+        self.scheduled = seed >= random_schedules.FIRST_SEED
         self.rng = random.Random(seed)
         self.fault_profile = FaultProfile.draw(self.rng)
         if kinds is not None:
@@ -96,7 +99,8 @@ class World:
         self._restart: dict[str, Callable[[float | None], None]] = {}
         self.say = say
         archival = ArchivalChecker(self)
-        self.server.observers += [self.checker.changed, self.archive.observe, archival.observe]
+        self.schedules = ScheduleChecker(self)
+        self.server.observers += [self.checker.changed, self.archive.observe, archival.observe, self.schedules.observe]
         self.server.on_request = self._on_request
         self.server.crash = self.crash
         self.server.on_late = partial(fault_moments.disrupt_request, self)
@@ -155,28 +159,18 @@ class World:
         """Play the seed."""
         names = ("operator-0", "operator-1", "triggerer-0", "triggerer-1")
         for name in names:
-            operator = partial(controllers.operator, simulated=self.archive)
-            main: Main = operator if name.startswith("operator") else controllers.triggerer
+            operator = partial(controllers.operator, simulated=self.archive, scheduled=self.scheduled)
+            triggerer = partial(controllers.triggerer, scheduled=self.scheduled)
+            main: Main = operator if name.startswith("operator") else triggerer
             off = self.rng.choice((-4.0, -1.0, 0.0, 2.0)) if "clocks" in self.fault_profile.kinds else 0.0
             self.start(name, main, offset=off)
-        for number in range(self.rng.choice((1, 1, 2))):
-            body = random_workflows.workflow(self.rng, f"run-{number}", short_pods=self.archive.installed)
-            random_workflows.make_room(self.fake, body)
-            moment = self.rng.choice((0.0, 1.0, 4.0))
-            self.expected += 1
-            self.person.call_later(moment, self.apply, body)
+        population.populate(self)
         disruptions.schedule(self)
         try:
             self._play()
         except HotLoopError as error:
             self.checker.expect("I9", False, str(error))
         return self.checker.violation
-
-    def apply(self, body: dict[str, Any]) -> None:
-        """Create a Workflow, as with `kubectl apply`."""
-        self.note(f"a person applies {body['metadata']['name']}: {body['spec']}")
-        self.server.act(self.person, lambda: self.fake.objects.create(WORKFLOWS, random_workflows.NAMESPACE, body))
-        self.expected -= 1
 
     def close(self) -> None:
         """Close all unfinished tasks without running them."""
@@ -256,6 +250,7 @@ def play(seed: int, say: Callable[[str], None] | None = None, kinds: frozenset[s
     silence_logs()
     controllers.few_shards()
     controllers.short_histories()
+    controllers.short_pauses()
     controllers.ScriptedTrigger.numbers = itertools.count(1)
     gc.disable()
     world = World(seed, say, kinds)

@@ -17,7 +17,8 @@ from tests.support.fake_api import FakeApi
 from tests.support.fake_api.history import Entry, collection
 
 FIRST_SEED = 10_000
-"""Worlds from this seed on have an archive."""
+"""Worlds from this seed on have an archive, up to `LAST_SEED`."""
+LAST_SEED = 19_999
 _AWAY = 0.3
 _SLOW = 0.15
 ENDED = frozenset({"Succeeded", "Failed"})
@@ -29,7 +30,7 @@ class SimulatedArchive:
     def __init__(self, loop: VirtualLoop, seed: int, calm: float) -> None:
         self._loop = loop
         self._rng = rng = random.Random(f"archive {seed}")
-        self.installed = seed >= FIRST_SEED
+        self.installed = FIRST_SEED <= seed <= LAST_SEED
         self._away_until = calm if rng.random() < _AWAY else 0.0
         self._settled_at: dict[str, float] = {}
         self.ended_at: dict[str, float] = {}

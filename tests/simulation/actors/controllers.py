@@ -27,6 +27,8 @@ from torpor_operator.controller.garbage_collector import OrphanedPods
 from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.reconciler import Reconciler
 from torpor_operator.controller.workqueue import WorkQueue
+from torpor_operator.schedule_controller.controllers import ScheduleControllers
+from torpor_operator.schedules import missed, source_step
 from torpor_operator.settings import Settings
 from torpor_triggerer.app import Triggerer
 from torpor_triggerer.network.sessions import Owner
@@ -38,6 +40,7 @@ from torpor_wire import constants
 
 from tests.simulation.actors.api_server import Server
 from tests.simulation.actors.archive import SimulatedArchive
+from tests.simulation.actors.sources import BellTrigger, LogTrigger
 from tests.simulation.process import Process, ProcessClock
 
 SYSTEM = "torpor-system"
@@ -70,11 +73,18 @@ def short_histories() -> None:
     constants.HISTORY_MAX, constants.HISTORY_KEPT = HISTORY_MAX, HISTORY_KEPT
 
 
-async def operator(server: Server, process: Process, rng: random.Random, *, simulated: SimulatedArchive) -> None:
+def short_pauses() -> None:
+    """Pauses of Schedules that a small world reaches, in this interpreter."""
+    missed.GRACE, source_step.RECREATE_AFTER = 8.0, 10.0
+
+
+async def operator(
+    server: Server, process: Process, rng: random.Random, *, simulated: SimulatedArchive, scheduled: bool = False
+) -> None:
     """One replica; returns or raises where the real process would exit."""
     clock = ProcessClock(process)
     api = Api(server.transport(process), clock, jitter=rng.random)
-    queue = WorkQueue(clock)
+    queue, schedule_queue = WorkQueue(clock), WorkQueue(clock)
     orphaned_pods = OrphanedPods(api, clock)
     access = ArchiveAccess.build(
         api, SYSTEM, simulated, simulated.post, enqueue=queue.add, grace=SETTINGS.archive_grace, jitter=rng.random
@@ -87,14 +97,26 @@ async def operator(server: Server, process: Process, rng: random.Random, *, simu
         archive_endpoint=access.archive.endpoint,
         archive_outcome=access.uploads.outcome,
         on_drop=access.uploads.forget,
+        enqueue_schedule=schedule_queue.add,
     )
     terms = Terms(namespace=SYSTEM, name="torpor-operator", identity=process.name, duration=LEASE_SECONDS)
     leadership = Leadership(api, terms)
+    resolver = QueryResolver(api, cache, InProcess(), access.archive.has_run, access.settled_logs.get)
+    schedules = ScheduleControllers.build(
+        api,
+        cache,
+        resolver,
+        SETTINGS,
+        queue=schedule_queue,
+        jitter=rng.random,
+        is_leader=leadership.holds,
+        archives=lambda: access.archive.endpoint() is not None,
+    )
     reconciler = Reconciler(
         clock=clock,
         queue=queue,
         cache=cache,
-        resolver=QueryResolver(api, cache, InProcess(), access.archive.has_run, access.settled_logs.get),
+        resolver=resolver,
         executor=Executor(api, clock, cache, SETTINGS, is_leader=leadership.holds, archive_run=access.uploads.request),
         orphaned_pods=orphaned_pods,
         settings=SETTINGS,
@@ -104,7 +126,7 @@ async def operator(server: Server, process: Process, rng: random.Random, *, simu
     async def lead() -> None:
         if simulated.installed:
             await access.archive.discovered()
-        await operator_main._lead(cache, clock, reconciler.run)
+        await operator_main._lead(cache, clock, reconciler.run, *([schedules.run] if scheduled else []))
 
     async with asyncio.TaskGroup() as group:
         group.create_task(cache.taskruns.run())
@@ -112,6 +134,8 @@ async def operator(server: Server, process: Process, rng: random.Random, *, simu
         group.create_task(_workflows(api, cache))
         if simulated.installed:
             group.create_task(access.run())
+        if scheduled:
+            group.create_task(schedules.watch())
         group.create_task(leadership.run(lead))
 
 
@@ -195,16 +219,17 @@ class ScriptedBatchTrigger(BaseTrigger):
         ]
 
 
-async def triggerer(server: Server, process: Process, rng: random.Random) -> None:
-    """One replica. Runs until it crashes or stops."""
+async def triggerer(server: Server, process: Process, rng: random.Random, *, scheduled: bool = False) -> None:
+    """One replica. Runs until it crashes or stops. The sources of Schedules wait for ever: they need capacity."""
     api = Api(server.transport(process), ProcessClock(process), jitter=rng.random)
+    capacity = rng.choice((1, 2, 1000, 1000))
     settings = TriggererSettings(
         identity=process.name,
         namespace=SYSTEM,
         lease_duration=LEASE_SECONDS,
         kill_seconds=4.0,
         look_seconds=4.0,
-        capacity=rng.choice((1, 2, 1000, 1000)),
+        capacity=1000 if scheduled else capacity,
     )
     backends = Backends(api=api, evaluator=InProcess(), web=Web())
     stopping = asyncio.Event()
@@ -215,5 +240,6 @@ async def triggerer(server: Server, process: Process, rng: random.Random) -> Non
 @cache
 def _registry() -> registry.Registry:
     loaded = registry.load({})
-    known: dict[str, Any] = {name: loaded.find(name) for name in ("time", "duration")}
-    return registry.Registry(known | {"odd": ScriptedTrigger, "odd_many": ScriptedBatchTrigger})
+    known: dict[str, Any] = {name: loaded.find(name) for name in ("time", "duration", "cron")}
+    scripted = {"odd": ScriptedTrigger, "odd_many": ScriptedBatchTrigger, "log": LogTrigger, "bell": BellTrigger}
+    return registry.Registry(known | scripted)

@@ -66,7 +66,7 @@ class Creations:
     def answered(self, process: Process, request: Request, said: Response | str) -> None:
         """Instances that a process created itself, with a response."""
         created = isinstance(said, Response) and said.status == HTTPStatus.CREATED
-        if created and request.path.endswith(f"/{TASKRUNS.plural}"):
+        if created and request.path.endswith(f"/{TASKRUNS.plural}") and "workflow" in request.body["spec"]:
             self._made[process].add(Instance.of(request.body))
 
     def gone(self, run: Object) -> None:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from torpor_api.client.resources import LEASES, PODS, TASKRUNS, WORKFLOWS
+from torpor_api.client.resources import LEASES, PODS, SCHEDULES, TASKRUNS, WORKFLOWS
 from torpor_api.models.workflow import TaskState
 from torpor_wire import constants
 from torpor_wire.instance_paths import Path
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 def is_finished(world: "World") -> bool:
     """Whether every Workflow has ended, or stands still for a reason that is said."""
     flows = world.fake.history.of_kind(collection(WORKFLOWS))
-    return all(_over(world, flow) for flow in flows) and not world.expected
+    return all(_over(world, flow) for flow in flows) and not world.expected and world.schedules.is_quiet()
 
 
 def check_progress(world: "World") -> None:
-    """I5."""
+    """I5, and S1 to S6 in a world with Schedules."""
+    world.schedules.check_end()
     for flow in world.fake.history.of_kind(collection(WORKFLOWS)):
         name, status = flow["metadata"]["name"], flow.get("status", {})
         open_runs = [_told(run) for run in _runs(world, flow) if run["status"]["state"] not in TERMINAL]
@@ -89,6 +90,7 @@ def check_leaks(world: "World") -> None:
     """I6."""
     expect = world.checker.expect
     flows = {flow["metadata"]["uid"]: flow for flow in world.fake.history.of_kind(collection(WORKFLOWS))}
+    schedules = {one["metadata"]["uid"]: one for one in world.fake.history.of_kind(collection(SCHEDULES))}
     runs = {run["metadata"]["uid"]: run for run in world.fake.history.of_kind(collection(TASKRUNS))}
     for flow in flows.values():
         meta = flow["metadata"]
@@ -97,8 +99,8 @@ def check_leaks(world: "World") -> None:
             expect("I6", not kept, f"{meta['name']} has ended and keeps its finalizer")
             expect("I6", "deletionTimestamp" not in meta, f"{meta['name']} was deleted and is still there")
     for run in runs.values():
-        owned = run["spec"]["workflow"]["uid"] in flows
-        expect("I6", owned, f"{run['metadata']['name']} outlives its Workflow")
+        owned = run["spec"].get("workflow", run["spec"].get("schedule"))["uid"] in flows | schedules
+        expect("I6", owned, f"{run['metadata']['name']} outlives its owner")
     for pod in world.fake.history.of_kind(collection(PODS)):
         _judge_pod(world, pod, runs)
     for lease in world.fake.history.of_kind(collection(LEASES)):
@@ -154,8 +156,8 @@ def _names_a_lost_pod(world: "World", message: str) -> bool:
 
 
 def _runs(world: "World", flow: Object) -> list[Object]:
-    uid = flow["metadata"]["uid"]
-    return [run for run in world.fake.history.of_kind(collection(TASKRUNS)) if run["spec"]["workflow"]["uid"] == uid]
+    uid, runs = flow["metadata"]["uid"], world.fake.history.of_kind(collection(TASKRUNS))
+    return [run for run in runs if "workflow" in run["spec"] and run["spec"]["workflow"]["uid"] == uid]
 
 
 def _told(run: Object) -> str:

@@ -13,6 +13,7 @@ from tests.simulation.actors.controllers import SYSTEM
 from tests.simulation.actors.kubelet import RunningPod
 from tests.simulation.checks.workflow_shape import path_of
 from tests.simulation.process import Process
+from tests.simulation.scenarios import schedule_edits
 from tests.support.fake_api.history import Object, collection
 
 if TYPE_CHECKING:
@@ -46,8 +47,9 @@ def calm(world: "World") -> None:
     for process in world.controllers.values():
         process.paused, process.cut_until = False, 0.0
     for flow in world.fake.history.of_kind(collection(WORKFLOWS)):
-        if flow["spec"].get("suspend"):
+        if flow["spec"].get("suspend") and constants.LABEL_QUEUED not in flow["metadata"].get("labels", {}):
             _merge(world, flow, {"spec": {"suspend": False}})
+    schedule_edits.calm(world)
     for machine in world.kubelet.machines:
         if not machine.answers and world.rng.random() < 0.8:
             world.kubelet.mend(machine)
@@ -106,7 +108,8 @@ def clear(world: "World") -> None:
 def _within_groups(world: "World", flow: Object, text: str) -> str:
     """Half of the time what stands at some index, or one index with all below it."""
     runs = world.fake.history.of_kind(collection(TASKRUNS))
-    ours = [run for run in runs if run["spec"]["workflow"]["uid"] == flow["metadata"]["uid"] and path_of(run)]
+    uid = flow["metadata"]["uid"]
+    ours = [run for run in runs if run["metadata"]["ownerReferences"][0]["uid"] == uid and path_of(run)]
     if not ours or world.rng.random() < 0.5:
         return text
     run = world.rng.choice(ours)

@@ -5,7 +5,7 @@ The random times of `disruptions` seldom hit these few milliseconds.
 
 from typing import TYPE_CHECKING
 
-from torpor_api.client.resources import PODS, TASKRUNS
+from torpor_api.client.resources import PODS, SCHEDULES, TASKRUNS, WORKFLOWS
 from torpor_wire.instance_paths import written
 
 from tests.simulation.actors.kubelet import RunningPod
@@ -19,13 +19,16 @@ if TYPE_CHECKING:
 
 _PAUSE_IN_A_FAN_OUT = 0.25
 _KILL, _RESTART, _PAUSE, _BREAK, _DELETE, _CLEAR = 0.06, 0.04, 0.02, 0.06, 0.06, 0.02
+_MOMENTS = frozenset(map(collection, (TASKRUNS, PODS)))
+_SCHEDULED = _MOMENTS | frozenset(map(collection, (WORKFLOWS, SCHEDULES)))
 _KINDS = frozenset({"kill", "restart", "pause", "breaks", "edits", "clear"})
 
 
 def disrupt_commit(world: "World", writer: Process, entry: Entry) -> None:
     """One commit: perhaps the moment for one of the troubles that this world has."""
     kinds = world.fault_profile.kinds & _KINDS
-    if world.faults.calm or not kinds or entry.address.kind not in {collection(TASKRUNS), collection(PODS)}:
+    moments = _SCHEDULED if world.scheduled else _MOMENTS
+    if world.faults.calm or not kinds or entry.address.kind not in moments:
         return
     if "kill" in kinds and world.rng.random() < _KILL:
         world.person.call_later(0.0, _kill_leader, world)

@@ -1,0 +1,132 @@
+"""S1, S3, S4 and S5: what a Schedule starts, and when."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from torpor_operator.schedules import missed
+
+from tests.simulation.checks import schedule_state
+from tests.simulation.checks.schedule_state import State
+from tests.simulation.process import EPOCH
+from tests.support.fake_api.history import Object
+
+Expect = Callable[[str, bool, str], None]
+_SEEN = 1.0
+"""Seconds after which a leader without delays acts on a change."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Runs:
+    """The runs of all Schedules. `prompt`: no fault delays what the operator sees, or what it writes."""
+
+    expect: Expect
+    prompt: bool
+    late: bool
+    made: dict[tuple[str, str, str], list[str]] = field(default_factory=dict)  # by Schedule, source, event: the uids
+    open: dict[str, dict[str, Object]] = field(default_factory=dict)  # by Schedule, by uid of the run
+    created: dict[str, float] = field(default_factory=dict)
+    deleted: set[str] = field(default_factory=set)  # by a person
+    reopened: set[str] = field(default_factory=set)
+
+    def has_run(self, uid: str, source: str, text: str) -> bool:
+        """Whether a run of the event was created."""
+        return (uid, source, text) in self.made
+
+    def create(self, state: State, run: Object, now: float) -> None:
+        """Check a run that the operator creates."""
+        uid, name = run["spec"]["runOf"]["uid"], run["metadata"]["name"]
+        self.created[run["metadata"]["uid"]] = now
+        for source, text in schedule_state.texts(run) if not schedule_state.is_manual(run) else ():
+            self._check_event(state, uid, source, text, name)
+            self.made.setdefault((uid, source, text), []).append(run["metadata"]["uid"])
+        self._note(uid, run)
+        if not schedule_state.is_manual(run):
+            self._check_suspended(state, run, now)
+        if not schedule_state.is_queued(run):
+            self._begin(state, uid, run, now)
+
+    def change(self, state: State | None, writer: str, before: Object, after: Object, now: float) -> None:
+        """Check a change of a run."""
+        uid = after["spec"]["runOf"]["uid"]
+        if "completionTime" in before.get("status", {}) and "completionTime" not in after.get("status", {}):
+            self.reopened.add(after["metadata"]["uid"])
+        self._note(uid, after)
+        started = schedule_state.is_queued(before) and not schedule_state.is_queued(after)
+        if started and state is not None and writer == "operator" and schedule_state.is_open(after):
+            self._begin(state, uid, after, now)
+            self._check_suspended(state, after, now)
+
+    def drop(self, writer: str, run: Object) -> None:
+        """Note a run that is deleted."""
+        if writer == "person":
+            self.deleted.add(run["metadata"]["uid"])
+        self.open.get(run["spec"]["runOf"]["uid"], {}).pop(run["metadata"]["uid"], None)
+
+    def _note(self, schedule: str, run: Object) -> None:
+        runs = self.open.setdefault(schedule, {})
+        uid = run["metadata"]["uid"]
+        if schedule_state.is_open(run) and uid not in self.reopened:
+            runs[uid] = run
+        else:
+            runs.pop(uid, None)
+
+    def _check_event(self, state: State, uid: str, source: str, text: str, name: str) -> None:
+        fired = any(one.source == source and one.text == text for one in state.fired.values())
+        self.expect("S1", fired, f"{name} is created for {text} of {source}, which never fired")
+        former = self.made.get((uid, source, text), [])
+        excused = source in state.touched or self.late or any(one in self.deleted for one in former)
+        self.expect("S1", not former or excused, f"{name} is the second run for {text} of {source}")
+
+    def _begin(self, state: State, uid: str, run: Object, now: float) -> None:
+        """Check a run that becomes active."""
+        name, specs = run["metadata"]["name"], state.recent(now)
+        runs = self.open.get(uid, {}).values()
+        if schedule_state.is_manual(run) or self.late:
+            return
+        active = [
+            one["metadata"]["name"]
+            for one in runs
+            if not schedule_state.is_queued(one) and not schedule_state.is_manual(one)
+        ]
+        most = max(map(schedule_state.max_active, specs))
+        self.expect("S3", len(active) <= most, f"{name} starts: {active} are active, maxActive is {most:g}")
+        if most == 1:
+            self._check_order(run, [one for one in runs if schedule_state.is_queued(one)], name, now)
+        tick = self._tick(state, run)
+        if tick is not None and not schedule_state.is_queued(run) and self.prompt:
+            self._check_age(specs, tick, name, now)
+
+    def _check_order(self, run: Object, queued: list[Object], name: str, now: float) -> None:
+        at = run["spec"]["runOf"]["at"]
+        before = [
+            one["metadata"]["name"]
+            for one in queued
+            if one["spec"]["runOf"]["at"] < at and self.created[one["metadata"]["uid"]] < now - _SEEN
+        ]
+        self.expect("S4", not before, f"{name} starts before {before}, which are queued for earlier events")
+
+    def _check_suspended(self, state: State, run: Object, now: float) -> None:
+        """A leader may have decided a moment before; with delays, long before."""
+        moment, spec = state.specs[-1]
+        since = next((at for at, one in reversed(state.specs) if not one.get("suspend")), moment)
+        starts = [at for at, one in state.specs if one.get("suspend") and at >= since]
+        if spec.get("suspend") and starts and self.prompt and not schedule_state.is_queued(run):
+            name = run["metadata"]["name"]
+            self.expect("S5", now - starts[0] < _SEEN, f"{name} starts {now - starts[0]:.1f} s after the suspension")
+
+    def _tick(self, state: State, run: Object) -> float | None:
+        source = run["spec"]["runOf"].get("source")
+        found = state.source(source) if source else None
+        created = self.created.get(run["metadata"]["uid"])
+        return schedule_state.epoch(run["spec"]["runOf"]["at"]) if found and "cron" in found and created else None
+
+    def _check_age(self, specs: list[Object], tick: float, name: str, now: float) -> None:
+        """S2: no run starts for a tick that the policy passes over."""
+        most = max(
+            missed.GRACE
+            if one.get("missed", {}).get("run") == "None"
+            else max(missed.GRACE, schedule_state.seconds(one.get("missed", {}).get("within", "1h")))
+            for one in specs
+        )
+        age = EPOCH + now - tick
+        self.expect("S2", age < most + 12.0, f"{name} starts {age:.1f} s after its tick, later than {most:g} s")

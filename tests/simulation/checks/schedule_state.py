@@ -1,0 +1,134 @@
+"""What the checks of Schedules know of each: its specs over time, its events, their outcomes, and its ticks.
+
+Computed from committed objects and from the expressions that `random_schedules` draws, not by the tested code.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from torpor_wire import constants
+
+from tests.simulation.process import EPOCH
+from tests.support.fake_api.history import Object
+
+RECENT = 40.0
+"""Seconds for which a leader may act on an earlier spec: it was paused, or its watch lagged."""
+
+
+class EventKey(NamedTuple):
+    """Identifies an event: the TaskRun that fired, and its position."""
+
+    uid: str
+    attempt: int
+    segment: int
+
+
+@dataclass(slots=True, kw_only=True)
+class Fired:
+    """An event that a triggerer has committed."""
+
+    source: str
+    text: str
+    event: Any
+    moment: float
+    outcome: str = ""
+
+    @property
+    def tick(self) -> float | None:
+        """The tick of a cron source, in seconds since the epoch."""
+        at = self.event.get("at") if isinstance(self.event, dict) else None
+        return None if at is None else epoch(at)
+
+
+@dataclass(slots=True, kw_only=True)
+class State:
+    """Of one Schedule."""
+
+    name: str
+    spec: Object
+    created: float
+    specs: list[tuple[float, Object]] = field(default_factory=list)
+    status: Object = field(default_factory=dict)
+    fired: dict[EventKey, Fired] = field(default_factory=dict)
+    touched: set[str] = field(default_factory=set)  # sources whose TaskRun a person has deleted
+    begin: dict[str, float] = field(default_factory=dict)  # by source: its ticks count after this time
+    accounted: dict[str, set[float]] = field(default_factory=dict)  # by source: ticks with an outcome
+    deleting: bool = False
+
+    def source(self, name: str) -> Object | None:
+        """A source of the present spec."""
+        return next((one for one in self.spec["sources"] if one["name"] == name), None)
+
+    def recent(self, now: float) -> list[Object]:
+        """The specs that a leader may act on."""
+        later = [moment for moment, _ in self.specs[1:]] + [now]
+        return [spec for (_, spec), until in zip(self.specs, later, strict=True) if until >= now - RECENT]
+
+    def sources_status(self) -> dict[str, Object]:
+        """The stored status of each source."""
+        return by_name(self.status)
+
+
+def by_name(status: Object) -> dict[str, Object]:
+    """The status of each source."""
+    return {one["name"]: one for one in status.get("sources", ())}
+
+
+def epoch(text: str) -> float:
+    """Seconds since the epoch."""
+    return datetime.fromisoformat(text).timestamp()
+
+
+def seconds(text: str) -> float:
+    """The durations that the simulation uses: of one unit."""
+    return float(text[:-1]) * {"s": 1, "m": 60, "h": 3600}[text[-1]]
+
+
+def ticks(source: Object) -> Iterator[float]:
+    """All ticks of an expression `*/N A-B H 14 11 *` in the year of the simulation."""
+    second, minute = source["cron"].split()[:2]
+    first, _, last = minute.partition("-")
+    day = datetime.fromtimestamp(EPOCH, UTC)
+    for minutes in range(int(first), int(last or first) + 1):
+        for each in range(0, 60, int(second[2:])):
+            yield day.replace(minute=minutes, second=each, microsecond=0).timestamp()
+
+
+def max_active(spec: Object) -> float:
+    """How many runs may be active."""
+    unset = float("inf") if spec.get("concurrencyPolicy") == "Allow" else 1
+    return float(spec.get("maxActive", unset))
+
+
+def is_manual(run: Object) -> bool:
+    """Whether a user has requested the run."""
+    run_of = run["spec"]["runOf"]
+    return "source" not in run_of and "event" not in run_of
+
+
+def is_queued(run: Object) -> bool:
+    """Whether the run is queued."""
+    labels = run["metadata"].get("labels", {})
+    started = "startTime" in run.get("status", {})
+    return bool(run["spec"].get("suspend") and constants.LABEL_QUEUED in labels and not started)
+
+
+def is_open(run: Object) -> bool:
+    """Whether the run has not ended."""
+    return "completionTime" not in run.get("status", {}) and "deletionTimestamp" not in run["metadata"]
+
+
+def texts(run: Object) -> list[tuple[str, str]]:
+    """The events that a run is for, as source and JSON text in one form."""
+    run_of = run["spec"]["runOf"]
+    event = json.loads(run_of.get("event", "null"))
+    pairs = [(run_of["source"], event)] if "source" in run_of else list((event or {}).items())
+    return [(source, canonical(value)) for source, value in pairs]
+
+
+def canonical(value: Any) -> str:
+    """A JSON text that identifies an event of a source: each has another number or tick."""
+    return json.dumps(value, sort_keys=True)

@@ -1,0 +1,169 @@
+"""S1 to S6: what a Schedule promises. Checked at each commit, and when the world is quiet."""
+
+from typing import TYPE_CHECKING
+
+from torpor_api.client.resources import SCHEDULES, TASKRUNS, WORKFLOWS
+from torpor_wire.state import State as TaskState
+
+from tests.simulation.actors.sources import Logs
+from tests.simulation.checks import schedule_events, schedule_state
+from tests.simulation.checks.schedule_runs import Runs
+from tests.simulation.checks.schedule_state import State
+from tests.simulation.process import EPOCH, Process
+from tests.support.fake_api.history import Entry, Object, collection
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+SCHEDULE_INVARIANTS = ("S1", "S2", "S3", "S4", "S5", "S6")
+_DELAYS = frozenset({"late", "lag", "coalesce", "stale", "breaks", "pause", "errors", "dropped", "lost", "clocks"})
+"""Faults that delay what the operator sees, or what it writes."""
+_QUIET = 105.0
+"""Seconds after which no cron source of any world ticks."""
+
+
+class ScheduleChecker:
+    """One for a world."""
+
+    def __init__(self, world: "World") -> None:
+        kinds = world.fault_profile.kinds
+        self._scheduled = world.scheduled
+        self._loop = world.loop
+        self._history = world.fake.history
+        self._expect = world.checker.expect
+        self._states: dict[str, State] = {}
+        self._runs = Runs(expect=self._expect, prompt=not kinds & _DELAYS, late="late" in kinds)
+
+    def observe(self, writer: Process, entry: Entry) -> None:
+        """Check one commit."""
+        body = entry.after or entry.before or {}
+        match entry.address.kind:
+            case kind if kind == collection(SCHEDULES):
+                self._schedule(writer, entry)
+            case kind if kind == collection(TASKRUNS) and "schedule" in body["spec"]:
+                self._source(writer, entry, body["spec"]["schedule"]["uid"])
+            case kind if kind == collection(WORKFLOWS) and "runOf" in body["spec"]:
+                self._run(writer, entry, body["spec"]["runOf"]["uid"])
+
+    def is_quiet(self) -> bool:
+        """Whether each source waits for an event, and none will come."""
+        if self._scheduled and self._loop.time() < _QUIET:
+            return False
+        return all(not self._stuck(state) and not self._unread(state) for state in self._present())
+
+    def check_end(self) -> None:
+        """S1, S2 and S6, when the world is quiet or should be."""
+        for state in self._present():
+            stuck = self._stuck(state)
+            self._expect("S6", not stuck, f"{state.name}: {stuck}")
+            if not state.spec.get("suspend"):
+                schedule_events.check_ticks(state, EPOCH + self._loop.time(), self._expect)
+                schedule_events.check_log(state, Logs.length, self._expect)
+        for state in self._states.values():
+            if state.deleting and not self._runs.late:
+                self._check_deleted(state)
+
+    def _present(self) -> list[State]:
+        uids = [one["metadata"]["uid"] for one in self._history.of_kind(collection(SCHEDULES))]
+        return [self._states[uid] for uid in uids]
+
+    def _schedule(self, writer: Process, entry: Entry) -> None:
+        now = self._loop.time()
+        if entry.after is None:
+            return
+        after = entry.after
+        uid, spec = after["metadata"]["uid"], after["spec"]
+        state = self._states.get(uid)
+        if state is None:
+            created = schedule_state.epoch(after["metadata"]["creationTimestamp"])
+            state = self._states[uid] = State(name=after["metadata"]["name"], spec=spec, created=created)
+            state.specs.append((now, spec))
+        state.deleting = "deletionTimestamp" in after["metadata"]
+        if spec != state.spec:
+            state.spec = spec
+            state.specs.append((now, spec))
+        status = after.get("status") or {}
+        if status != state.status:
+            self._reset(state, status)
+            has_run = lambda source, text: self._runs.has_run(uid, source, text)  # noqa: E731
+            schedule_events.status_changed(state, status, now, has_run, self._expect)
+
+    def _reset(self, state: State, status: Object) -> None:
+        """Ticks count after a resumption and after an edit of the expression."""
+        former = state.sources_status()
+        counted = state.status.get("missed") != status.get("missed")
+        for name, after in schedule_state.by_name(status).items():
+            before = former.get(name) or {}
+            moved = after.get("cursor") != before.get("cursor") and after.get("handled") == before.get("handled")
+            source = state.source(name)
+            if moved and not counted and source is not None and "cron" in source:
+                state.begin[name] = schedule_state.epoch(after["cursor"])
+
+    def _source(self, writer: Process, entry: Entry, uid: str) -> None:
+        state, before, after = self._states.get(uid), entry.before, entry.after
+        if state is None:
+            return
+        schedule_events.source_changed(state, writer, before, after, self._expect)
+        if before is None or after is None:
+            return
+        if before["status"]["state"] == TaskState.DEFERRED and after["status"]["state"] == TaskState.SCHEDULED:
+            schedule_events.fired(state, after, self._loop.time(), self._expect)
+
+    def _run(self, writer: Process, entry: Entry, uid: str) -> None:
+        state, now = self._states.get(uid), self._loop.time()
+        if state is None:
+            return
+        if entry.after is None:
+            self._runs.drop(writer.kind, entry.before or {})
+        elif entry.before is None:
+            self._runs.create(state, entry.after, now)
+        else:
+            if writer.kind == "person" and "deletionTimestamp" in entry.after["metadata"]:
+                self._runs.deleted.add(entry.after["metadata"]["uid"])
+            self._runs.change(state, writer.kind, entry.before, entry.after, now)
+
+    def _stuck(self, state: State) -> str:
+        """Why a source is stuck; empty if none is."""
+        if state.deleting:
+            return "the Schedule is still being deleted"
+        found = {
+            run["spec"]["task"]: run
+            for run in self._history.of_kind(collection(TASKRUNS))
+            if run["spec"].get("schedule", {}).get("name") == state.name
+        }
+        names = {source["name"] for source in state.spec["sources"]}
+        if others := found.keys() - names:
+            return f"the TaskRuns of {sorted(others)} are left"
+        wanted = {TaskState.SCHEDULED} if state.spec.get("suspend") else {TaskState.DEFERRED}
+        for name in sorted(names):
+            run = found.get(name)
+            if run is None and state.spec.get("suspend"):
+                continue
+            if run is None:
+                return f"source {name} has no TaskRun"
+            if run["status"]["state"] not in wanted:
+                return f"source {name} is {run['status']['state']}: {run['status'].get('message', '')}"
+        return ""
+
+    def _unread(self, state: State) -> bool:
+        """Whether a log has items that have not fired, though they could."""
+        if state.spec.get("suspend"):
+            return False
+        status = state.sources_status()
+        return any(
+            status.get(source["name"], {}).get("cursor", "0") != str(Logs.length[source["trigger"]["kwargs"]["log"]])
+            for source in state.spec["sources"]
+            if source.get("trigger", {}).get("class") == "log"
+        )
+
+    def _check_deleted(self, state: State) -> None:
+        """A deleted Schedule leaves no queued run, and none at all with `deletionPolicy: Delete`."""
+        runs = [one for one in self._history.of_kind(collection(WORKFLOWS)) if "runOf" in one["spec"]]
+        ours = [one for one in runs if one["spec"]["runOf"]["uid"] in self._states]
+        left = [
+            one["metadata"]["name"]
+            for one in ours
+            if self._states[one["spec"]["runOf"]["uid"]] is state
+            and (state.spec.get("deletionPolicy") == "Delete" or schedule_state.is_queued(one))
+        ]
+        self._expect("S6", not left, f"{state.name} was deleted, and {left} are left")

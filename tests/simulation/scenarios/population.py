@@ -1,0 +1,32 @@
+"""What people create in a world: Workflows, or from `random_schedules.FIRST_SEED` on Schedules."""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from torpor_api.client.resources import WORKFLOWS
+
+from tests.simulation.scenarios import random_workflows, schedule_edits
+from tests.support.fake_api.history import Object
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+
+def populate(world: "World") -> None:
+    """Create the objects of a world, each at its time."""
+    if world.scheduled:
+        schedule_edits.arrange(world)
+        return
+    for number in range(world.rng.choice((1, 1, 2))):
+        body = random_workflows.workflow(world.rng, f"run-{number}", short_pods=world.archive.installed)
+        random_workflows.make_room(world.fake, body)
+        moment = world.rng.choice((0.0, 1.0, 4.0))
+        world.expected += 1
+        world.person.call_later(moment, partial(_apply, world, body))
+
+
+def _apply(world: "World", body: Object) -> None:
+    """Create a Workflow, as with `kubectl apply`."""
+    world.note(f"a person applies {body['metadata']['name']}: {body['spec']}")
+    world.server.act(world.person, lambda: world.fake.objects.create(WORKFLOWS, random_workflows.NAMESPACE, body))
+    world.expected -= 1
