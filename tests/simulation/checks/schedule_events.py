@@ -55,7 +55,7 @@ def status_changed(
     """Check the outcomes that a status contains beyond the former one. `has_run` takes a source and an event."""
     former, current = schedule_state.by_name(state.status), schedule_state.by_name(status)
     delta = _missed(status) - _missed(state.status)
-    passed = _passed(state, former, current)
+    passed = _passed(state, former, current, has_run, delta)
     for name, after in current.items():
         handled = after.get("handled")
         if handled is None or handled == (former.get(name) or {}).get("handled"):
@@ -124,9 +124,19 @@ def _outcome(  # noqa: PLR0911 - an outcome each
     return "lost"
 
 
-def _passed(state: State, former: dict[str, Object], current: dict[str, Object]) -> dict[str, set[float]]:
-    """By source, the ticks between the former cursor and the present one that have no outcome yet."""
+def _passed(
+    state: State,
+    former: dict[str, Object],
+    current: dict[str, Object],
+    has_run: Callable[[str, str], bool],
+    delta: int,
+) -> dict[str, set[float]]:
+    """By source, the ticks between the former cursor and the present one that have no outcome yet.
+
+    `delta` of them are missed. An event that is handled without a run may be one of these, or was skipped.
+    """
     found: dict[str, set[float]] = {}
+    skipped: list[tuple[float, str]] = []
     for name, after in current.items():
         source = state.source(name)
         before = (former.get(name) or {}).get("cursor")
@@ -135,9 +145,17 @@ def _passed(state: State, former: dict[str, Object], current: dict[str, Object])
         begin, end = (state.created if before is None else schedule_state.epoch(before)), after["cursor"]
         due = {one for one in schedule_state.ticks(source) if begin < one <= schedule_state.epoch(end)}
         handled = after.get("handled")
-        if handled is not None and handled != (former.get(name) or {}).get("handled") and after["last"] == end:
-            due.discard(schedule_state.epoch(end))
         found[name] = due - state.accounted.get(name, set())
+        if handled is None or handled == (former.get(name) or {}).get("handled"):
+            continue
+        event = state.fired.get(EventKey(handled["uid"], handled["attempt"], handled["segment"]))
+        tick = None if event is None else event.tick
+        if event is not None and tick in found[name] and has_run(name, event.text):
+            found[name].discard(tick)
+        elif tick in found[name] and tick is not None:
+            skipped.append((tick, name))
+    for tick, name in sorted(skipped, reverse=True)[: sum(map(len, found.values())) - delta]:
+        found[name].discard(tick)
     return found
 
 
