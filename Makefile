@@ -12,8 +12,8 @@ CODE := wire views crds expressions operator triggerer archive cli worker-image 
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo docs prose test test-long venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
-	bench-archive bench-chain bench-cli bench-failover bench-logs bench-reduce bench-sensors bench-startup bench-structure \
-	bench-triggerer bench-views bench-workflow bench-writes mutants cli images manifest sbom uninstall load cluster kubeconfig \
+	bench-archive bench-chain bench-cli bench-failover bench-logs bench-reduce bench-schedules bench-sensors bench-startup \
+	bench-structure bench-triggerer bench-views bench-workflow bench-writes mutants cli images manifest sbom uninstall load cluster kubeconfig \
 	cluster-down control-plane \
 	control-plane-down
 
@@ -133,6 +133,9 @@ bench-logs: venv ## logs that the archive keeps a second, and its memory, while 
 
 bench-reduce: venv ## 1,000 results of 1 MB reduced by one pod: the memory of worker, operator and archive: docs/design/figures/reduce.json
 	$(BIN)/python -m benchmarks.reduce $(BENCH)
+
+bench-schedules: venv ## how late and at what cost Schedules start runs, and whether any is lost or doubled: docs/design/figures/schedules.json
+	$(BIN)/python -m benchmarks.schedules $(BENCH)
 
 bench-sensors: venv ## a hundred waits that block against a hundred deferred ones: docs/design/figures/sensors.csv, .json and .svg
 	$(BIN)/python -m benchmarks.sensors
