@@ -201,7 +201,7 @@ def _operator(config: Path, folder: Path, profile: Path | None) -> Process:
 
 def _triggerer(at: Plane, folder: Path, identity: str) -> Process:
     port = _free_port()
-    flags = ("--identity", identity, "--health-port", str(port), "--allow-networks", "127.0.0.0/8")
+    flags = ("--identity", identity, "--health-port", str(port), "--allow-networks", "127.0.0.1/32")
     return Process(
         words=("-m", "benchmarks.triggerer.pod", *flags),
         environ=_environ()

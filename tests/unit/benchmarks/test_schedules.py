@@ -1,4 +1,4 @@
-"""The figures of the schedules bench: lateness and lost ticks from sightings, and writes from the API server's counts."""
+"""The figures of the schedules bench: lateness and lost ticks from sightings, writes from the API server's counts."""
 
 from collections import Counter
 from typing import Any
