@@ -3,21 +3,29 @@
 from collections.abc import Sequence
 
 from torpor_api.models.workflow import Workflow
+from torpor_wire import names
 from torpor_wire.reason import Reason
 
 from torpor_operator.plan.retention import archival
-from torpor_operator.schedules import concurrency
-from torpor_operator.schedules.actions import DeleteRun, Suspend
+from torpor_operator.schedules import concurrency, source_step
+from torpor_operator.schedules import event as events
+from torpor_operator.schedules.actions import CreateRun, DeleteRun, Suspend
 from torpor_operator.schedules.draft import Draft
 
 
 def delete_old(draft: Draft) -> None:
-    """Delete the oldest finished runs; with an archive only after it has stored them."""
+    """Delete the oldest finished runs; with an archive only after it has stored them.
+
+    The run of an event stays until the outcome of the event is stored, because another pass would create it again.
+    """
     kept, failures = draft.snapshot.schedule.spec.history, draft.snapshot.schedule.spec.pause_after_failures or 0
     ended = _ended(draft.snapshot.runs)
     succeeded = [run for run in ended if _succeeded(run)]
     failed = [run for run in ended if not _succeeded(run)]
+    needed = _without_outcome(draft)
     for run in (*succeeded[kept.succeeded :], *failed[max(kept.failed, failures) :]):
+        if run.metadata.name in needed:
+            continue
         if run.metadata.deletion_timestamp is None and (not draft.snapshot.archives or archival.is_archived(run)):
             draft.actions.append(DeleteRun(run=run))
 
@@ -37,6 +45,18 @@ def pause_after_failures(draft: Draft) -> None:
         draft.actions.append(Suspend())
         message = f"suspended: the last {failed} runs failed; set spec.suspend to false to go on"
         draft.notify(Reason.PAUSED_AFTER_FAILURES, message, f"paused/{ended[0].metadata.name}", warning=True)
+
+
+def _without_outcome(draft: Draft) -> set[str]:
+    """The names of the runs of events whose outcome is not in the stored status."""
+    snapshot, found = draft.snapshot, set[str]()
+    stored = Draft.of(snapshot)
+    for source in snapshot.schedule.spec.sources:
+        taskrun = snapshot.taskruns.get(source.name)
+        if taskrun is not None and source_step.has_event(taskrun) and not stored.is_handled(source.name, taskrun):
+            event = events.of_source(snapshot.schedule, source, taskrun)
+            found.add(names.run(snapshot.schedule.metadata.name, event.key))
+    return found | {action.body["metadata"]["name"] for action in draft.actions if isinstance(action, CreateRun)}
 
 
 def _ended(runs: Sequence[Workflow]) -> list[Workflow]:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from torpor_wire import times
 
+from tests.support.fake_api import Fault
 from tests.support.schedule_harness import QUEUED, ScheduleHarness
 
 MINUTELY = {"name": "tick", "cron": "* * * * *"}
@@ -89,6 +90,20 @@ async def test_a_new_leader_creates_no_second_run_for_an_event(harness: Schedule
     await harness.advance(60)
     assert len(at(harness)) == len(set(at(harness)))
     await harness.stop()
+
+
+async def test_history_keeps_a_finished_run_until_the_outcome_of_its_event_is_stored(harness: ScheduleHarness) -> None:
+    async with harness.running():
+        harness.create("s", MINUTELY, concurrencyPolicy="Allow", history={"succeeded": 0})
+        await harness.advance(50)
+        harness.fake.inject(Fault(status=503, method="PATCH", path="/schedules/s/status", times=5))
+        await harness.advance(6)
+        (run,) = harness.runs("s")
+        harness.end(run["metadata"]["name"])
+        await harness.advance(50)
+        assert harness.status("s")["started"] == 1
+        assert len(harness.writes("DELETE", "workflows")) == 1
+        assert harness.runs("s") == []
 
 
 @pytest.mark.parametrize(("policy", "runs"), [("None", 1), ("Last", 2), ("All", 5)])

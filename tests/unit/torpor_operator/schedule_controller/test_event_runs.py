@@ -39,6 +39,26 @@ async def test_the_source_is_armed_with_the_cursor_of_the_last_event(harness: Sc
         assert [json.loads(run["spec"]["runOf"]["event"])["id"] for run in harness.runs("s")] == ["1-0", "2-0"]
 
 
+async def test_history_keeps_the_finished_run_of_an_event_whose_outcome_a_suspension_delays(
+    harness: ScheduleHarness,
+) -> None:
+    async with harness.running():
+        harness.create("s", STREAM, concurrencyPolicy="Allow", history={"succeeded": 0})
+        await harness.advance(1)
+        harness.fake.inject(Fault(status=503, method="PATCH", path="/schedules/s/status", times=3))
+        harness.fire("s", "orders", entry(1))
+        await harness.advance(1)
+        harness.edit("s", suspend=True)
+        (run,) = harness.runs("s")
+        harness.end(run["metadata"]["name"])
+        await harness.advance(60)
+        assert [one["metadata"]["name"] for one in harness.runs("s")] == [run["metadata"]["name"]]
+        harness.edit("s", suspend=False)
+        await harness.advance(60)
+        assert harness.status("s")["started"] == 1
+        assert harness.runs("s") == []
+
+
 async def test_the_first_cursor_is_that_of_the_spec(harness: ScheduleHarness) -> None:
     async with harness.running():
         harness.create("s", STREAM | {"cursor": "7-0"})
