@@ -67,7 +67,7 @@ async def _chain(on: BenchCluster, steps: int) -> list[float]:
     found = await on.run({"image": images.CENSUS.name, "tasks": tasks})
     listed = await on.api.list(TASKRUNS, NAMESPACE)
     runs = [taskrun.parse(body) for body in listed.items]
-    ours = [run for run in runs if run.spec.workflow.uid == found.metadata.uid]
+    ours = [run for run in runs if run.spec.owner.uid == found.metadata.uid]
     ends = sorted(times.epoch(run.status.completion_time or "") for run in ours)
     await on.remove(found)
     return [later - sooner for sooner, later in itertools.pairwise(ends)]

@@ -56,7 +56,7 @@ def _sections(path: str, schema: Schema, kind: str) -> Iterator[str]:
 
 def _is_workflow(schema: Schema) -> bool:
     """Whether an object is the spec of a Workflow in another kind, which has its own section."""
-    return {"tasks", "groups", "templateRef"} <= schema["properties"].keys()
+    return bool({"tasks", "groups", "templateRef"} <= schema["properties"].keys())
 
 
 def _inner(field: Schema) -> tuple[str, Schema | None]:

@@ -94,7 +94,7 @@ async def test_a_wait_ends_by_its_own_pools_triggerers_alone(pool: str, stage: S
     await stage.start("meanwhile", spec(wait("it", "4s")))
     await stage.ended("meanwhile")
     for before in (published, due):
-        (now,) = await stage.taskruns(before.spec.workflow.name)
+        (now,) = await stage.taskruns(before.spec.owner.name)
         assert now.status.trigger == before.status.trigger
         assert (now.status.state, now.status.segment) == (State.DEFERRED, 0)
 

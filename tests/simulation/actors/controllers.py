@@ -84,7 +84,7 @@ async def operator(
     """One replica; returns or raises where the real process would exit."""
     clock = ProcessClock(process)
     api = Api(server.transport(process), clock, jitter=rng.random)
-    queue, schedule_queue = WorkQueue(clock), WorkQueue(clock)
+    queue = WorkQueue(clock)
     orphaned_pods = OrphanedPods(api, clock)
     access = ArchiveAccess.build(
         api, SYSTEM, simulated, simulated.post, enqueue=queue.add, grace=SETTINGS.archive_grace, jitter=rng.random
@@ -97,7 +97,7 @@ async def operator(
         archive_endpoint=access.archive.endpoint,
         archive_outcome=access.uploads.outcome,
         on_drop=access.uploads.forget,
-        enqueue_schedule=schedule_queue.add,
+        enqueue_schedule=lambda key: schedules.enqueue(key),  # noqa: PLW0108 - built below
     )
     terms = Terms(namespace=SYSTEM, name="torpor-operator", identity=process.name, duration=LEASE_SECONDS)
     leadership = Leadership(api, terms)
@@ -107,7 +107,6 @@ async def operator(
         cache,
         resolver,
         SETTINGS,
-        queue=schedule_queue,
         jitter=rng.random,
         is_leader=leadership.holds,
         archives=lambda: access.archive.endpoint() is not None,

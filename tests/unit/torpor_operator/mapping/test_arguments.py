@@ -112,7 +112,7 @@ def test_a_taskrun_has_the_fields_of_its_task() -> None:
     world = World(task, trigger_pool="x", triggerPool="edge").settle()
     spec = world.run("a").spec
     assert (spec.image, spec.timeout, spec.retries.limit, spec.trigger_pool) == ("other:1", "1h", 3, "edge")
-    assert spec.workflow.uid == "workflow-uid"
+    assert spec.owner.uid == "workflow-uid"
 
 
 def test_a_task_whose_name_ends_in_a_dash_below_has_valid_labels() -> None:
