@@ -12,6 +12,7 @@ from torpor_api.client.resources import SCHEDULES, TASKRUNS, WORKFLOWS
 from torpor_api.models.base import Metadata
 from torpor_api.models.schedule import Schedule, ScheduleStatus
 from torpor_wire import constants
+from torpor_wire.reason import Reason
 
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.model.actions import PatchTaskRun, RemoveAnnotation, SetFinalizers
@@ -31,6 +32,7 @@ from torpor_operator.schedules.actions import (
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 _CONTROLLER = f"{constants.GROUP}/operator"
+_QUOTA = "exceeded quota"
 _ORIGIN = ("uid", "source", "attempt", "segment")
 """Fields of spec.runOf by which the run of an event is found again. A Backfill may have created the run of a tick."""
 
@@ -125,14 +127,23 @@ class ScheduleExecutor:
             applied.complete = False  # the watch brings the newer version
         except errors.ApiError as error:
             applied.complete = False
-            self._note_failure(schedule, action, error, applied)
+            await self._note_failure(schedule, action, error, applied)
 
-    def _note_failure(self, schedule: Schedule, action: Action, error: errors.ApiError, applied: Applied) -> None:
+    async def _note_failure(self, schedule: Schedule, action: Action, error: errors.ApiError, applied: Applied) -> None:
+        """Remember a rejected run, and post an Event for what is tried again until somebody acts."""
         _LOG.warning("%s/%s: %s: %s", *_key(schedule.metadata), type(action).__name__, error.message)
+        exceeds_quota = _QUOTA in error.message
+        if isinstance(error, errors.Unavailable):
+            return
         if isinstance(error, errors.Forbidden) and "cannot create resource" in error.message:
             self._on_forbidden(schedule.metadata.namespace)
-        elif isinstance(action, CreateRun) and not isinstance(error, errors.Unavailable):
+        elif isinstance(action, CreateRun) and not exceeds_quota:
             applied.refused[action.body["metadata"]["name"]] = error.message
+        else:
+            # Without the used amount of a quota: it differs at each try.
+            message = error.message.partition(", requested: ")[0]
+            reason = Reason.QUOTA_EXCEEDED if exceeds_quota else Reason.SOURCE_FAILED
+            await self.post(schedule, [Notice(reason=reason, message=message, key="", warning=True)])
 
     async def _apply(self, schedule: Schedule, action: Action) -> None:  # noqa: C901 - a case an action
         match action:

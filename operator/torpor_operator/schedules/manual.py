@@ -9,7 +9,7 @@ from torpor_wire import constants, names, times
 from torpor_wire.reason import Reason
 
 from torpor_operator.model.actions import RemoveAnnotation
-from torpor_operator.schedules import run_names, start
+from torpor_operator.schedules import start
 from torpor_operator.schedules.draft import Draft
 from torpor_operator.schedules.event import Event
 from torpor_operator.schedules.event_expressions import EventScope, Unanswered
@@ -24,7 +24,7 @@ def apply(draft: Draft) -> None:
     event = Event(
         source=None,
         at=times.rfc3339(draft.snapshot.now),
-        key=run_names.manual_key(schedule.metadata.uid, value),
+        key=names.manual_run_key(schedule.metadata.uid, value),
         params=_params(value),
         origin="request",
     )

@@ -27,8 +27,3 @@ def event_key(uid: str, source: str, taskrun_uid: str, attempt: int, segment: in
 def join_key(uid: str, keys: Iterable[str]) -> str:
     """The key of the events that `allOf` joins. Their order does not matter."""
     return f"{uid}/allOf/{','.join(sorted(keys))}"
-
-
-def manual_key(uid: str, value: str) -> str:
-    """The key of a run that a user starts with the annotation `torpor.dev/run` of this value."""
-    return f"{uid}//{value}"

@@ -133,6 +133,21 @@ async def test_a_run_that_the_api_server_rejects_is_a_failed_event(harness: Sche
         assert len(harness.runs("s")) == 1
 
 
+async def test_an_event_waits_for_a_quota(harness: ScheduleHarness) -> None:
+    async with harness.running():
+        harness.create("s", HOOK, concurrencyPolicy="Allow")
+        await harness.advance(1)
+        message = "exceeded quota: runs, requested: count/workflows.torpor.dev=1, used: 5, limited: 5"
+        harness.fake.inject(Fault(status=403, reason="Forbidden", message=message, path="workflows", times=3))
+        harness.fire("s", "hook", {"n": 1})
+        await harness.advance(2)
+        assert harness.runs("s") == []
+        assert "failedEvents" not in harness.status("s") or not harness.status("s")["failedEvents"]
+        assert harness.events("QuotaExceeded") == ["exceeded quota: runs"]
+        await harness.advance(30)
+        assert len(harness.runs("s")) == 1
+
+
 async def test_a_lost_answer_makes_no_second_run(harness: ScheduleHarness) -> None:
     async with harness.running():
         harness.create("s", HOOK, concurrencyPolicy="Allow")

@@ -37,9 +37,9 @@ def test_keys_of_different_events_differ() -> None:
         run_names.event_key("u", "a", "w", 1, 1),
         run_names.join_key("u", ["a"]),
         run_names.join_key("u", ["a", "b"]),
-        run_names.manual_key("u", "1"),
-        run_names.manual_key("u", "allOf/a"),
-        run_names.manual_key("u", "a/t/1/1"),
+        names.manual_run_key("u", "1"),
+        names.manual_run_key("u", "allOf/a"),
+        names.manual_run_key("u", "a/t/1/1"),
     ]
     assert all(one != other for one, other in itertools.combinations(keys, 2))
     assert len({names.run("ingest", key) for key in keys}) == len(keys)
