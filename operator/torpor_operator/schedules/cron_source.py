@@ -35,7 +35,8 @@ def missed(draft: Draft, source: Source, now: float) -> CatchUp:
         now=now,
         policy=snapshot.schedule.spec.missed,
         delay=sources.delay_of(snapshot.schedule),
-        not_after=_not_after(draft),
+        not_before=_edge(snapshot.schedule.spec.not_before),
+        not_after=_edge(snapshot.schedule.spec.not_after),
     )
 
 
@@ -48,7 +49,7 @@ def passed_over(draft: Draft, source: Source, event: Event, fired_at: float) -> 
     caught_up = missed(draft, source, fired_at)
     if tick <= caught_up.cursor:
         return caught_up
-    not_after = _not_after(draft)
+    not_after = _edge(draft.snapshot.schedule.spec.not_after)
     if not_after is not None and tick > not_after:
         return CatchUp(cursor=max(tick, cursor), missed=0, last=None)
     return None
@@ -59,12 +60,11 @@ def next_tick(draft: Draft, source: Source) -> str | None:
     schedule = draft.snapshot.schedule
     if schedule.spec.suspend:
         return None
-    tick, not_after = ticks_of(source).next(cursor_of(draft, source)), _not_after(draft)
+    tick, not_after = ticks_of(source).next(cursor_of(draft, source)), _edge(draft.snapshot.schedule.spec.not_after)
     if tick is None or (not_after is not None and tick > not_after):
         return None
     return times.rfc3339(tick)
 
 
-def _not_after(draft: Draft) -> float | None:
-    text = draft.snapshot.schedule.spec.not_after
+def _edge(text: str | None) -> float | None:
     return None if text is None else times.epoch(text)
