@@ -9,7 +9,7 @@ from torpor_wire import canonical, constants, names, times, transitions, trigger
 
 from torpor_operator.mapping import secret_refs
 from torpor_operator.model.actions import PatchTaskRun
-from torpor_operator.schedules import jitter as jitters
+from torpor_operator.schedules import ticks
 from torpor_operator.taskrun.builder import reference
 
 _CRON = "cron"
@@ -95,4 +95,4 @@ def _trigger(schedule: Schedule, source: Source) -> TriggerCall:
 def delay_of(schedule: Schedule) -> float:
     """Seconds by which the ticks of the Schedule are delayed: fixed by its uid."""
     jitter = schedule.spec.jitter
-    return jitters.delay_of(schedule.metadata.uid, times.seconds(jitter)) if jitter else 0.0
+    return ticks.delay_of(schedule.metadata.uid, times.seconds(jitter)) if jitter else 0.0

@@ -9,6 +9,7 @@ Every search is bounded: cronsim gives up after 50 years, one search reads at mo
 limits the number of ticks that it gets. A tick costs about 10 microseconds.
 """
 
+import hashlib
 import math
 import zoneinfo
 from collections.abc import Iterator
@@ -88,6 +89,14 @@ class Ticks:
                 yield moment.timestamp()
         except (ValueError, OverflowError, OSError):
             return
+
+
+def delay_of(uid: str, jitter: float) -> float:
+    """Return the delay of all ticks of a Schedule in whole seconds: fixed by its uid, and uniform in [0, jitter)."""
+    choices = math.ceil(jitter)
+    if choices <= 1:
+        return 0.0
+    return float(int.from_bytes(hashlib.sha256(uid.encode()).digest()) % choices)
 
 
 def _repeated(local: datetime) -> timedelta:

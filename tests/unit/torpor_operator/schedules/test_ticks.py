@@ -6,8 +6,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_operator.schedules.jitter import delay_of
-from torpor_operator.schedules.ticks import SEARCH_MAX, Ticks
+from torpor_operator.schedules.ticks import SEARCH_MAX, Ticks, delay_of
 from torpor_wire import times
 
 BERLIN = "Europe/Berlin"
