@@ -26,7 +26,7 @@ def operations(file: str) -> list[str]:
         ("workflow.yaml", ["CREATE", "UPDATE"]),
         ("change.yaml", ["UPDATE"]),
         ("origin.yaml", ["CREATE"]),
-        ("params.yaml", ["CREATE", "UPDATE"]),
+        ("params.yaml", ["CREATE"]),
         ("template.yaml", ["CREATE", "UPDATE"]),
     ],
 )

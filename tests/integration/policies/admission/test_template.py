@@ -7,9 +7,9 @@ import pytest
 
 from tests.integration.conftest import Answer, Server
 from tests.integration.policies.admission.test_admission import REJECTED as INVALID_WORKFLOWS
-from tests.support import template_cases
 from tests.support.builders import Body
-from tests.support.template_cases import DECLARED
+from tests.support.templates import cases as template_cases
+from tests.support.templates.cases import DECLARED
 
 _TRIGGER = {"name": "a", "trigger": {"class": "time"}}
 

@@ -11,9 +11,9 @@ from torpor_operator.mapping.template_params import Misfit
 from torpor_operator.model.actions import Evaluate, Need
 from torpor_operator.model.snapshot import Answer
 
-from tests.support import template_cases
 from tests.support.builders import Body
-from tests.support.template_cases import DATE, FITS, MISFITS
+from tests.support.templates import cases as template_cases
+from tests.support.templates.cases import DATE, FITS, MISFITS
 
 
 def resolved(given: Body, params: list[Body] | None = None) -> dict[str, Any] | str:

@@ -4,10 +4,10 @@ import pytest
 from torpor_operator.model.actions import CopyTemplate, ReadTemplate
 from torpor_wire import constants, times
 
-from tests.support import template_cases
 from tests.support.builders import NAMESPACE, NOW, Body, python
 from tests.support.plan_world import World
-from tests.support.template_cases import DATE
+from tests.support.templates import cases as template_cases
+from tests.support.templates.cases import DATE
 
 WORKFLOW: Body = {
     "image": "ingest:1.4",

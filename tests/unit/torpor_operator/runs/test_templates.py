@@ -6,10 +6,10 @@ import pytest
 from torpor_api.client.resources import EVENTS, TEMPLATES, WORKFLOWS
 from torpor_operator.settings import Settings
 
-from tests.support import template_cases
 from tests.support.builders import NAMESPACE, Body, python
 from tests.support.controller_harness import ControllerHarness
 from tests.support.fake_api import Fault
+from tests.support.templates import cases as template_cases
 
 PARAMS: list[Body] = [{"name": "date", "pattern": "[0-9-]+"}]
 WORKFLOW: Body = {"image": "i", "tasks": [python("load", args={"date": "${params.date}"})]}
