@@ -99,3 +99,12 @@ def test_a_batch_has_what_fits_and_the_cursor_after_it(items: list[str], prefix:
     assert event["count"] == max(1, len(event["objects"]))
     assert cursors.progress(event["cursor"]).last == placed[event["count"] - 1][0]
     assert ("truncated" in event) == (not event["objects"])
+
+
+def test_items_that_do_not_fit_are_left_for_the_next_event() -> None:
+    placed = [(cursors.position(number, f"in/{number}"), {"path": "x" * 600}) for number in range(300)]
+    first = cursors.batch("objects", placed, 900 * SECOND)
+    assert first["count"] == len(first["objects"]) == 6
+    assert cursors.progress(first["cursor"]).last == placed[5][0]
+    large = cursors.batch("objects", [(placed[0][0], {"path": "x" * 5000}), placed[1]], 900 * SECOND)
+    assert large == {"count": 1, "objects": [], "truncated": True, "cursor": str(Progress(placed[0][0], 900 * SECOND))}

@@ -174,3 +174,13 @@ async def test_no_link_leads_to_an_object_outside(folder: Path) -> None:
         await trigger_services.looked(trigger, "does not exist")
     with pytest.raises(ValueError, match="is in no folder"):
         Object(f"file://{folder.parent}/secret/key").bind(trigger_services.services(folders=(str(folder),)))
+
+
+async def test_a_cursor_sees_all_objects_of_a_prefix(folder: Path) -> None:
+    for number in range(1100):
+        write(folder / f"in/{number}")
+    trigger = Object(f"file://{folder}/in/", cursor=None, settle=0)
+    event = await trigger_services.event(trigger, folders=(str(folder),))
+    assert trigger.last_look.startswith("1100 of 1 new objects")
+    assert event["count"] == len(event["objects"]) > 10
+    assert event["objects"][0]["path"].startswith(str(folder))

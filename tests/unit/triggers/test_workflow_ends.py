@@ -113,6 +113,21 @@ async def test_an_end_that_becomes_visible_late_is_not_lost() -> None:
         assert (await armed(made, "again", event["cursor"]))["name"] == "second"
 
 
+async def test_another_end_does_not_shorten_the_time_in_which_an_earlier_one_may_appear() -> None:
+    async with world() as made:
+        await made.start()
+        made.taskrun("wait", "workflow", {"labels": LABELS, "cursor": BEGIN})
+        await made.rest()
+        workflow(made, "second", "Succeeded", made.now)
+        await made.pass_time(0.5)
+        workflow(made, "third", "Succeeded", made.now)
+        await made.pass_time(0.5)
+        workflow(made, "first", "Succeeded", made.now - 1.5)
+        await made.pass_time(10)
+        event = json.loads(made.status("wait")["event"])
+        assert [event["name"], *(await all_of(made, event["cursor"]))[0]] == ["first", "second", "third"]
+
+
 async def test_an_end_that_is_deleted_while_it_settles_does_not_hide_the_next() -> None:
     async with world() as made:
         await made.start()
