@@ -51,7 +51,7 @@ def template_missing(snapshot: BackfillSnapshot) -> Waiting | None:
     reference = snapshot.schedule.spec.template_ref if snapshot.schedule else None
     if reference is None or snapshot.has_template is not False:
         return None
-    return Waiting(Reason.TEMPLATE_NOT_FOUND, f"WorkflowTemplate {reference.name} does not exist: create it")
+    return Waiting("TemplateNotFound", f"WorkflowTemplate {reference.name} does not exist: create it")
 
 
 def _cron_sources(spec: ScheduleSpec, name: str | None) -> list[Source]:
