@@ -92,13 +92,12 @@ class Progress:
                 self._fail(f"run {name} was deleted")
         self.active.remove(name)
 
-    def events(self) -> Iterable[Notice]:
-        """The Events of this pass, with one for all ticks that it passed over."""
-        if self.passed_now:
-            first, last = self.passed_now[0], self.passed_now[-1]
-            several = f"{len(self.passed_now)} ticks, from {times.rfc3339(first.at)} to {times.rfc3339(last.at)}"
-            message = several if len(self.passed_now) > 1 else title(first)
-            yield self._notice(Reason.TICKS_PASSED, f"passed over {message}", title(first))
+    def events(self, *, again: bool) -> Iterable[Notice]:
+        """The Events of this pass. Ticks that were passed over have one when no further ones follow at once."""
+        if self.passed_now and not again:
+            last = self.passed_now[-1]
+            ticks = "1 tick" if self.passed == 1 else f"{self.passed} ticks"
+            yield self._notice(Reason.TICKS_PASSED, f"passed over {ticks} so far, the last: {title(last)}", title(last))
         yield from self.notices
 
     def _fail(self, message: str) -> None:
