@@ -203,3 +203,14 @@ def test_a_task_pod_reads_the_results_of_other_workflows_by_neither_token(
     for token in (other.token, server.token(other.namespace, "torpor-task", pod=pod)):
         answer = archive.request("GET", path, token).expect(403)
         assert "may not list TaskRuns" in answer.json["message"]
+
+
+def test_the_operator_finds_the_run_of_a_tick_by_its_name(archive: Archive, operator: str, namespace: str) -> None:
+    labels = {constants.LABEL_BACKFILL: "october"}
+    run_of_tick = version(namespace, str(uuid.uuid4()), name="ingest-0a1b2c3d4e", labels=labels)
+    put(archive, operator, namespace, run_of_tick[0]["metadata"]["uid"], ndjson(run_of_tick)).expect(200)
+
+    path = f"/v1/namespaces/{namespace}/runs?name=ingest-0a1b2c3d4e&limit=1"
+    (found,) = archive.request("GET", path, operator).expect(200).json["items"]
+    assert (found["name"], found["state"], found["labels"]) == ("ingest-0a1b2c3d4e", "Succeeded", labels)
+    assert found["created"]

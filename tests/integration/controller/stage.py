@@ -149,7 +149,7 @@ class Stage:
     def taskruns(self, workflow: str) -> list[Object]:
         """The TaskRuns whose spec names the Workflow, by task and index."""
         items = self.server.request("GET", collection("taskruns", self.namespace)).expect(200)["items"]
-        mine = [one for one in items if one["spec"]["workflow"]["name"] == workflow]
+        mine = [one for one in items if one["spec"].get("workflow", {}).get("name") == workflow]
         return sorted(mine, key=lambda one: (one["spec"]["task"], one["spec"].get("mapIndex", -1)))
 
     def taskrun(self, workflow: str, task: str) -> Object:
