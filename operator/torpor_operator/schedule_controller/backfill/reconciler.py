@@ -40,7 +40,7 @@ _ROUNDS = 500
 """Plans of one pass: a few for each of its ticks. More are a bug."""
 _COOLDOWN = 0.2
 _COOLDOWN_PER_RUN = 0.00005
-"""Seconds between two passes for each run of the Schedule: ten times the cost of a plan."""
+"""Seconds between two passes for each run of the Schedule: some ten times the cost of the plans of a pass."""
 _PAUSE = 1.0
 
 

@@ -100,7 +100,8 @@ def _again_at(snapshot: BackfillSnapshot, walk: Walk) -> float | None:
 
 def _settle(snapshot: BackfillSnapshot, progress: Progress) -> list[str]:
     """Count the active runs that have ended. Returns those to look up: the cache may lag behind."""
-    live = {run.metadata.name: run for run in snapshot.runs}
+    active = frozenset(progress.active)
+    live = {run.metadata.name: run for run in snapshot.runs if run.metadata.name in active}
     unknown: list[str] = []
     for name in tuple(progress.active):
         if name in live:

@@ -10,6 +10,7 @@ from typing import Any, Self, TypeAlias, assert_never
 
 from torpor_api.models.backfill import Rerun
 from torpor_api.models.schedule import Schedule
+from torpor_api.models.workflow import Workflow
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import JSON, Value
 from torpor_wire import canonical, constants, names, times
@@ -62,20 +63,20 @@ TickDecision: TypeAlias = PassOver | Exists | Fail | Create | LookUp | Unanswere
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TickRuns:
-    """The runs of each tick, in the order of their creation."""
+    """The runs in the cache, by source and time of their tick."""
 
     snapshot: BackfillSnapshot
     schedule: Schedule
-    runs: Mapping[tuple[str | None, str], Sequence[Run]]  # by source and time
+    workflows: Mapping[tuple[str | None, str], Sequence[Workflow]]
 
     @classmethod
     def of(cls, snapshot: BackfillSnapshot, schedule: Schedule) -> Self:
         """The runs in the cache."""
-        runs: dict[tuple[str | None, str], list[Run]] = {}
-        for workflow in sorted(snapshot.runs, key=lambda one: one.metadata.creation_timestamp):
+        workflows: dict[tuple[str | None, str], list[Workflow]] = {}
+        for workflow in snapshot.runs:
             if (origin := workflow.spec.run_of) is not None:
-                runs.setdefault((origin.source, origin.at), []).append(Run.of(workflow))
-        return cls(snapshot=snapshot, schedule=schedule, runs=runs)
+                workflows.setdefault((origin.source, origin.at), []).append(workflow)
+        return cls(snapshot=snapshot, schedule=schedule, workflows=workflows)
 
     def decide(self, tick: Tick) -> TickDecision:
         """What becomes of the tick."""
@@ -100,8 +101,10 @@ class TickRuns:
         """The run that this Backfill has created for the tick, if it is in the cache."""
         return next((run for run in self._existing(tick) if run.belongs_to(self.snapshot.backfill)), None)
 
-    def _existing(self, tick: Tick) -> Sequence[Run]:
-        return self.runs.get((tick.source, times.rfc3339(tick.at)), ())
+    def _existing(self, tick: Tick) -> list[Run]:
+        """The runs of the tick, in the order of their creation."""
+        workflows = self.workflows.get((tick.source, times.rfc3339(tick.at)), ())
+        return [Run.of(one) for one in sorted(workflows, key=lambda one: one.metadata.creation_timestamp)]
 
     def _names(self, tick: Tick) -> tuple[str, str]:
         """The name of the first run of the tick, and of the further one of this Backfill."""
