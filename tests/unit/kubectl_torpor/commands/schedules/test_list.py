@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 from tests.support.fake_cluster import FakeCluster, Run
 
@@ -11,7 +12,12 @@ def test_without_schedules_a_note_says_so(torpor: Run) -> None:
 
 def test_a_row_has_next_last_counts_and_the_last_run(cluster: FakeCluster, torpor: Run) -> None:
     last = {"name": "nightly-x7", "at": "2026-11-22T02:00:00.000Z"}
-    status = {"next": "2026-11-23T02:00:00.000Z", "last": "2026-11-22T02:00:00.000Z", "active": 1, "queued": 2}
+    status: dict[str, Any] = {
+        "next": "2026-11-23T02:00:00.000Z",
+        "last": "2026-11-22T02:00:00.000Z",
+        "active": 1,
+        "queued": 2,
+    }
     cluster.schedule("nightly", lastRun=last, **status)
     cluster.schedule("drop", {"name": "files", "trigger": {"class": "object"}}, spec={"suspend": True})
     code, out, err = torpor("schedule", "list")
