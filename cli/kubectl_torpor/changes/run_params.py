@@ -12,10 +12,7 @@ from kubectl_torpor.schedules import lookup
 
 
 def given(cluster: Cluster, spec: Mapping[str, Any], pairs: Iterable[str], params_file: str | None) -> dict[str, Any]:
-    """Return the values of the command line for a Workflow's spec. Raises UsageError and UnknownNameError.
-
-    The spec may also be that of a Schedule with a template.
-    """
+    """Return the values of the command line for a Workflow's spec. Raises UsageError and UnknownNameError."""
     pairs, values = list(pairs), manifest.mapping(params_file) if params_file else {}
     if not pairs and not values:
         return {}
@@ -24,6 +21,23 @@ def given(cluster: Cluster, spec: Mapping[str, Any], pairs: Iterable[str], param
     declared = spec.get("params") or {}
     params.check_names(values, declared)
     return {**values, **params.parse(pairs, declared)}
+
+
+def given_for_schedule(
+    cluster: Cluster, schedule: Mapping[str, Any], pairs: Iterable[str], params_file: str | None
+) -> dict[str, Any]:
+    """Return the values of the command line for the runs of a Schedule. Raises UsageError and UnknownNameError.
+
+    A param whose value is an expression has no type: its value on the command line is JSON, or else text.
+    """
+    spec = schedule["spec"]
+    own = {name: None if _is_expression(value) else value for name, value in (spec.get("params") or {}).items()}
+    declared = {**((spec.get("workflow") or {}).get("params") or {}), **own}
+    return given(cluster, {"templateRef": spec.get("templateRef"), "params": declared}, pairs, params_file)
+
+
+def _is_expression(value: Any) -> bool:
+    return isinstance(value, str) and "${" in value
 
 
 def find_template(cluster: Cluster, name: str) -> Object:

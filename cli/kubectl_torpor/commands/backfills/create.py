@@ -80,7 +80,7 @@ def create_command(
         return _print_ticks(upcoming.between(crons, first, last, reverse=reverse), output_format)
     spec = {"schedule": found["metadata"]["name"], "source": source, "reverse": reverse, "concurrency": concurrency}
     spec |= {"from": moments.stamp(first), "to": moments.stamp(last), "rerun": rerun}
-    spec["params"] = run_params.given(cluster, found["spec"].get("workflow") or found["spec"], pairs, params_file)
+    spec["params"] = run_params.given_for_schedule(cluster, found, pairs, params_file)
     made = _create(cluster, spec, name)
     submission.announce(made, output_format)
     if not wait:

@@ -39,8 +39,7 @@ def run_command(
     afterwards.check(1)
     cluster = connect(target)
     schedule = lookup.find(cluster, SCHEDULES, name)
-    spec = schedule["spec"]
-    values = run_params.given(cluster, spec.get("workflow") or spec, pairs, params_file)
+    values = run_params.given_for_schedule(cluster, schedule, pairs, params_file)
     text = manual_run.value(uuid.uuid4().hex, values)
     made = manual_run.created_run(cluster, manual_run.request(cluster, schedule, text), text)
     submission.announce(made, output_format)

@@ -73,16 +73,16 @@ def test_params_have_the_types_of_the_template(cluster: FakeCluster, torpor: Run
     assert requested(cluster)["params"] == {"day": "7", "limit": 7}
 
 
-def test_params_of_a_workflow_in_the_schedule_are_checked_as_well(
+def test_params_of_a_schedule_and_of_its_workflow_are_checked(
     cluster: FakeCluster, torpor: Run, operator: Operator
 ) -> None:
-    spec = {"templateRef": None, "workflow": {"params": {"limit": 4}, "tasks": []}}
-    cluster.schedule("nightly", spec=spec)
+    spec = {"workflow": {"params": {"limit": 4}, "tasks": []}, "params": {"day": "${at}", "mode": "full"}}
+    cluster.schedule("nightly", spec={"templateRef": None, **spec})
     code, _, err = torpor("schedule", "run", "nightly", "-p", "limt=5")
     assert (code, err) == (2, "torpor: there is no param 'limt'; did you mean limit?\n")
     operator()
-    assert torpor("schedule", "run", "nightly", "-p", "limit=5")[0] == 0
-    assert requested(cluster)["params"] == {"limit": 5}
+    assert torpor("schedule", "run", "nightly", "-p", "limit=5", "-p", "day=x", "-p", "mode=7")[0] == 0
+    assert requested(cluster)["params"] == {"limit": 5, "day": "x", "mode": "7"}
 
 
 def test_wait_returns_the_outcome_of_the_run(cluster: FakeCluster, torpor: Run, operator: Operator) -> None:
