@@ -1,6 +1,8 @@
 """Waits for the end of a Backfill by a watch, and prints its progress."""
 
 import time
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from kubectl_torpor import exit_codes, output
 from kubectl_torpor.cluster.api import Object, Selection
@@ -21,7 +23,15 @@ def summary(backfill: Object) -> str:
     """Return one line on the progress of a Backfill. Pure."""
     name, status = backfill["metadata"]["name"], backfill.get("status") or {}
     counts = ", ".join(f"{status.get(field) or 0} {field}" for field in ("active", "succeeded", "failed", "passed"))
-    return f"{name} {status.get('state') or 'Pending'} {status.get('progress') or ''} ({counts})".replace("  ", " ")
+    text = f"{name} {status.get('state') or 'Pending'} {status.get('progress') or ''} ({counts})".replace("  ", " ")
+    why = status.get("lastFailure") or (_waits_for(status) if status.get("state") == "Waiting" else "")
+    return f"{text}: {why}" if why else text
+
+
+def _waits_for(status: Mapping[str, Any]) -> str:
+    """Return why a Backfill waits."""
+    conditions: Sequence[Mapping[str, Any]] = status.get("conditions") or ()
+    return next((str(one.get("message") or "") for one in conditions if one.get("type") == "Succeeded"), "")
 
 
 def wait(cluster: Cluster, backfill: Object, limit: float | None) -> int:

@@ -1,5 +1,8 @@
 """`torpor backfill status`."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import click
 
 from kubectl_torpor import output
@@ -31,14 +34,20 @@ def status_command(target: Target, name: str, output_format: str) -> None:
     lines |= {field: status.get(field) or 0 for field in _FIELDS}
     for field, value in lines.items():
         output.line(f"{field:<10} {value}")
-    for condition in status.get("conditions") or ():
-        if condition.get("message"):
-            output.note(str(condition["message"]))
+    for why in dict.fromkeys((status.get("lastFailure"), *_messages(status))):
+        if why:
+            output.note(str(why))
     live = [history.live(item) for item in lookup.runs_of_backfill(cluster, found)]
     if live:
         output.line()
         ordered = history.merged(live, [], len(live))
         output.table(history.HEAD, [one.row() for one in ordered], paint=_paint)
+
+
+def _messages(status: Mapping[str, Any]) -> list[Any]:
+    """Return why the Backfill waits or failed."""
+    conditions: Sequence[Mapping[str, Any]] = status.get("conditions") or ()
+    return [one.get("message") for one in conditions if one.get("type") in {"Succeeded", "Stalled"}]
 
 
 def _paint(cell: str) -> str:

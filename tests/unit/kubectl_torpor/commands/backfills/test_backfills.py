@@ -47,3 +47,12 @@ def test_a_backfill_that_has_ended_cannot_be_cancelled(cluster: FakeCluster, tor
     message = "torpor: cannot cancel backfill b2: it has ended as Succeeded; nothing was changed\n"
     assert torpor("backfill", "cancel", "b1", "b2") == (1, "", message)
     assert cluster.patches == []
+
+
+def test_status_says_why_a_backfill_waits_or_failed(cluster: FakeCluster, torpor: Run) -> None:
+    conditions = [
+        {"type": "Succeeded", "status": "Unknown", "reason": "ScheduleMissing", "message": "no Schedule nightly"},
+        {"type": "Reconciling", "status": "True", "message": "3 ticks left"},
+    ]
+    cluster.backfill("b1", "nightly", state="Waiting", lastFailure="r1: Error", conditions=conditions)
+    assert torpor("backfill", "status", "b1")[2] == "r1: Error\nno Schedule nightly\n"

@@ -3,6 +3,7 @@ import threading
 from typing import Any
 
 import pytest
+from kubectl_torpor.following import backfill_end
 
 from tests.support.fake_cluster import FakeCluster, Run
 
@@ -112,6 +113,15 @@ def test_wait_prints_the_progress_and_ends_with_the_outcome(
     operator.join()
     assert (ended, out.splitlines()[0]) == (code, "b")
     assert out.splitlines()[-1] == f"b {state} 3/3 (0 active, 1 succeeded, 0 failed, 0 passed)"
+
+
+@pytest.mark.parametrize(
+    "status",
+    [{"lastFailure": "no room"}, {"conditions": [{"type": "Succeeded", "status": "Unknown", "message": "no room"}]}],
+)
+def test_wait_says_why_a_backfill_waits(cluster: FakeCluster, status: dict[str, Any]) -> None:
+    waiting = cluster.backfill("b", "nightly", state="Waiting", progress="0/3", **status)
+    assert backfill_end.summary(waiting) == "b Waiting 0/3 (0 active, 0 succeeded, 0 failed, 0 passed): no room"
 
 
 def test_a_timeout_is_code_5_and_says_that_it_goes_on(cluster: FakeCluster, torpor: Run) -> None:
