@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Iterator, Mapping
+from enum import Enum, auto
 from typing import Any
 
 from torpor_wire import constants, names
@@ -18,6 +19,16 @@ from kubectl_torpor.errors import CliError
 
 LIMIT_S = 30.0
 """Seconds in which a running operator creates the run."""
+_GRACE_S = 3.0
+_LATE = "the operator has not created the run within {:g} seconds; it does so when it runs, see `torpor doctor`"
+_SILENT = "schedule {0} started no run; `kubectl describe schedule {0}` says why"
+
+
+class Progress(Enum):
+    """What became of a request."""
+
+    PENDING = auto()
+    HANDLED = auto()
 
 
 def value(identifier: str, params: Mapping[str, Any]) -> str:
@@ -45,18 +56,22 @@ def created_run(cluster: Cluster, schedule: Object, text: str, limit: float = LI
     """Wait for the run that a request starts. Raises CliError if the operator creates none within `limit` seconds."""
     metadata = schedule["metadata"]
     name = names.run(metadata["name"], names.manual_run_key(metadata["uid"], text))
-    ends = time.monotonic() + limit
+    ends, why_late = time.monotonic() + limit, _LATE.format(limit)
     for update in _updates(cluster, metadata["name"], name):
         for item in _items(update):
             if item["kind"] == WORKFLOWS.kind:
                 return item
-            if ended := _ended(item, schedule, text, deleted=isinstance(update, Deleted)):
-                return _read(cluster, name, ended)
+            match _progress(item, schedule, text, deleted=isinstance(update, Deleted)):
+                case Progress.PENDING:
+                    continue
+                case Progress.HANDLED:  # the operator removes the annotation before it stores why it started no run
+                    if (made := _read(cluster, name)) is not None:
+                        return made
+                    ends, why_late = min(ends, time.monotonic() + _GRACE_S), _SILENT.format(metadata["name"])
+                case str() as failure:
+                    raise CliError(f"schedule {metadata['name']} {failure}")
         if time.monotonic() >= ends:
-            raise CliError(
-                f"the operator has not created the run within {limit:g} seconds; it does so when it runs, see `torpor "
-                "doctor`"
-            )
+            raise CliError(why_late)
     raise AssertionError("a watch does not end")
 
 
@@ -78,23 +93,20 @@ def _items(update: Update | Tick) -> list[Object]:
             return []
 
 
-def _ended(current: Object, before: Object, text: str, *, deleted: bool) -> str:
-    """Return why the request is not pending any more, empty while it is. Pure."""
-    name = current["metadata"]["name"]
+def _progress(current: Object, before: Object, text: str, *, deleted: bool) -> Progress | str:
+    """Return whether the operator has handled a request, or why it has started no run. Pure."""
     if deleted or current["metadata"]["uid"] != before["metadata"]["uid"]:
-        return f"schedule {name} was deleted"
+        return "was deleted"
     if (current["metadata"].get("annotations") or {}).get(constants.RUN_NOW) == text:
-        return ""
+        return Progress.PENDING
     known = (before.get("status") or {}).get("failedEvents") or ()
     failed = [one for one in (current.get("status") or {}).get("failedEvents") or () if one not in known]
-    if failed:
-        return f"schedule {name} started no run: {failed[-1].get('message') or failed[-1].get('reason')}"
-    return f"schedule {name} started no run; `kubectl describe schedule {name}` says why"
+    return f"started no run: {failed[-1].get('message') or failed[-1].get('reason')}" if failed else Progress.HANDLED
 
 
-def _read(cluster: Cluster, name: str, otherwise: str) -> Object:
-    """Return the run, which the watch may not have seen yet. Raises CliError with the reason if there is none."""
+def _read(cluster: Cluster, name: str) -> Object | None:
+    """Return the run, which the watch may not have seen yet."""
     try:
         return cluster.api.get(WORKFLOWS, cluster.namespace, name)
-    except NotFoundError as error:
-        raise CliError(otherwise) from error
+    except NotFoundError:
+        return None

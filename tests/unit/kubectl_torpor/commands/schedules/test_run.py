@@ -28,9 +28,10 @@ def operator(cluster: FakeCluster) -> Iterator[Operator]:
             cluster.workflow(run, "a", **status)
         schedule = json.loads(json.dumps(cluster.objects["schedules"][name]))
         del schedule["metadata"]["annotations"][constants.RUN_NOW]
-        failed = {"at": "2026-11-22T10:00:00Z", "reason": "ParamsInvalid", "message": failure}
-        schedule["status"] = {"failedEvents": [failed]} if failure else {}
         cluster.put("schedules", schedule)
+        if failure:  # the operator stores the status after the other writes
+            failed = {"at": "2026-11-22T10:00:00Z", "reason": "ParamsInvalid", "message": failure}
+            cluster.put("schedules", {**schedule, "status": {"failedEvents": [failed]}})
 
     def begin(name: str = "nightly", *, failure: str = "", **status: Any) -> None:
         threads.append(threading.Thread(target=handle, args=(name, failure), kwargs=status))
@@ -100,6 +101,24 @@ def test_the_reason_is_printed_if_the_operator_starts_no_run(
     operator(failure="param day: no such key")
     message = "torpor: schedule nightly started no run: param day: no such key\n"
     assert torpor("schedule", "run", "nightly") == (1, "", message)
+
+
+def test_a_request_without_a_run_and_without_a_reason_ends_as_well(
+    cluster: FakeCluster, torpor: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schedule = cluster.schedule("nightly")
+    monkeypatch.setattr(manual_run, "_GRACE_S", 0.0)
+    monkeypatch.setattr(manual_run, "request", lambda *_: schedule)
+    message = "torpor: schedule nightly started no run; `kubectl describe schedule nightly` says why\n"
+    assert torpor("schedule", "run", "nightly") == (1, "", message)
+
+
+def test_a_schedule_that_is_deleted_meanwhile_starts_no_run(cluster: FakeCluster, torpor: Run) -> None:
+    cluster.schedule("nightly")
+    timer = threading.Timer(0.3, cluster.delete, ["schedules", "nightly"])
+    timer.start()
+    assert torpor("schedule", "run", "nightly")[2] == "torpor: schedule nightly was deleted\n"
+    timer.join()
 
 
 def test_a_pending_request_is_not_replaced(cluster: FakeCluster, torpor: Run) -> None:
