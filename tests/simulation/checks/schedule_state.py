@@ -88,7 +88,9 @@ def seconds(text: str) -> float:
 
 
 def ticks(source: Object) -> Iterator[float]:
-    """All ticks of an expression `*/N A-B H 14 11 *` in the year of the simulation."""
+    """All ticks of an expression `*/N A-B H 14 11 *` in the year of the simulation; none of a trigger."""
+    if "cron" not in source:
+        return
     second, minute = source["cron"].split()[:2]
     first, _, last = minute.partition("-")
     day = datetime.fromtimestamp(EPOCH, UTC)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 SCHEDULE_INVARIANTS = ("S1", "S2", "S3", "S4", "S5", "S6")
 _DELAYS = frozenset({"late", "lag", "coalesce", "stale", "breaks", "pause", "errors", "dropped", "lost", "clocks"})
 """Faults that delay what the operator sees, or what it writes."""
-_QUIET = 105.0
-"""Seconds after which no cron source of any world ticks."""
+_QUIET = 45.0
+"""Seconds after which no log grows, and no bell rings."""
 
 
 class ScheduleChecker:
@@ -47,7 +47,8 @@ class ScheduleChecker:
 
     def is_quiet(self) -> bool:
         """Whether each source waits for an event, and none will come."""
-        if self._scheduled and self._loop.time() < _QUIET:
+        last = [tick for state in self._present() for one in state.spec["sources"] for tick in schedule_state.ticks(one)]
+        if self._scheduled and self._loop.time() < max([_QUIET, *(tick - EPOCH + 15.0 for tick in last)]):
             return False
         return all(not self._stuck(state) and not self._unread(state) for state in self._present())
 

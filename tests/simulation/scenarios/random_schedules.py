@@ -12,17 +12,17 @@ from tests.support.fake_api.history import Object
 
 FIRST_SEED = 20_000
 """Worlds from this seed on have Schedules, and no other Workflows than their runs."""
-BELLS_UNTIL = 60.0
+BELLS_UNTIL = 35.0
 _PYTHON = "tests.simulation.actors.tasks:perform"
-_WORK = ("ok", "ok", "work:1", "work:4", "work:12", "raise", "defer:2")
+_WORK = ("ok", "ok", "work:1", "work:4", "work:6", "raise", "defer:2")
 _ZONES = (("UTC", 22), ("Europe/Berlin", 23), (None, 22))
-_MINUTES = ("13", "13-14", "13-14", "14")
+_MINUTES = ("13", "13", "13", "13-14")
 """Of the hour in which every world begins, at 22:13:20 UTC."""
 
 
 def schedule(rng: random.Random, name: str) -> Object:
     """One Schedule."""
-    sources = [_source(rng, name, f"s{number}") for number in range(rng.choice((1, 1, 1, 2, 3)))]
+    sources = [_source(rng, name, f"s{number}") for number in range(rng.choice((1, 1, 2, 2, 3)))]
     spec: Object = {"sources": sources, "workflow": _workflow(rng)} | policies(rng)
     if all("trigger" in source for source in sources):
         _restrict(rng, spec)
@@ -45,7 +45,7 @@ def policies(rng: random.Random) -> Object:
     spec: Object = {"concurrencyPolicy": rng.choice(("Allow", "Allow", "Forbid", "Replace", "Queue", "Queue"))}
     if rng.random() < 0.6:
         spec["maxActive"] = rng.choice((1, 1, 2, 3))
-    if rng.random() < 0.5:
+    if spec["concurrencyPolicy"] == "Queue":
         spec["maxQueued"] = rng.choice((0, 1, 3))
     if rng.random() < 0.8:
         spec["missed"] = {"within": rng.choice(("5s", "20s", "1h")), "run": rng.choice(("None", "Last", "All", "All"))}
@@ -55,8 +55,9 @@ def policies(rng: random.Random) -> Object:
 def cron(rng: random.Random) -> Object:
     """A cron expression with its zone."""
     zone, hour = rng.choice(_ZONES)
-    every = rng.choice(("5", "7", "10", "10", "20", "30"))
-    return {"cron": f"*/{every} {rng.choice(_MINUTES)} {hour} 14 11 *"} | ({"timezone": zone} if zone else {})
+    minutes = rng.choice(_MINUTES)
+    every = rng.choice(("5", "7", "10", "10", "20") if minutes == "13" else ("20", "30"))
+    return {"cron": f"*/{every} {minutes} {hour} 14 11 *"} | ({"timezone": zone} if zone else {})
 
 
 def _source(rng: random.Random, schedule: str, name: str) -> Object:
@@ -67,7 +68,7 @@ def _source(rng: random.Random, schedule: str, name: str) -> Object:
             trigger: Object = {"class": "log", "kwargs": {"log": f"{schedule}/{name}"}}
             return {"name": name, "trigger": trigger, "cursor": "0"}
         case _:
-            kwargs: Any = {"pause": rng.choice((1.0, 3.0, 8.0)), "until": EPOCH + BELLS_UNTIL}
+            kwargs: Any = {"pause": rng.choice((2.0, 4.0, 8.0)), "until": EPOCH + BELLS_UNTIL}
             return {"name": name, "trigger": {"class": "bell", "kwargs": kwargs}}
 
 

@@ -35,7 +35,7 @@ _ACTS = (
 )
 _AWAY = (12.0, 25.0)
 """Seconds of an absence: longer than the grace of a tick."""
-_GROWTH = 45.0
+_GROWTH = 35.0
 """Seconds within which logs grow."""
 
 
@@ -75,7 +75,7 @@ def _grow(world: "World", rng: random.Random, log: str) -> None:
     def grow() -> None:
         Logs.length[log] += 1
 
-    for _ in range(rng.choice((1, 3, 8, 15))):
+    for _ in range(rng.choice((1, 3, 6, 10))):
         world.person.call_later(rng.uniform(0.0, _GROWTH) * rng.choice((1.0, 0.3)), grow)
 
 
@@ -104,7 +104,7 @@ def _change(world: "World", rng: random.Random, what: str, schedule: Object) -> 
             _edit(world, schedule, random_schedules.policies(rng))
         case "cron" if any("cron" in one for one in sources):
             new = random_schedules.cron(rng)
-            _edit(world, schedule, {"sources": [one | new if "cron" in one else one for one in sources]})
+            _edit(world, schedule, {"sources": [{"name": one["name"]} | new if "cron" in one else one for one in sources]})
         case "remove source" if len(sources) > 1 and "allOf" not in schedule["spec"]:
             _edit(world, schedule, {"sources": sources[:-1]})
         case "delete schedule":
