@@ -5,7 +5,8 @@ after that.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from torpor_operator.schedules import missed
 from torpor_wire.state import State as TaskState
@@ -49,32 +50,77 @@ def fired(state: State, run: Object, moment: float, expect: Expect) -> None:
     state.fired[key] = Fired(source=name, text=schedule_state.canonical(event), event=event, moment=moment)
 
 
-def status_changed(
-    state: State, status: Object, now: float, has_run: Callable[[str, str], bool], expect: Expect
-) -> None:
-    """Check the outcomes that a status contains beyond the former one. `has_run` takes a source and an event."""
-    former, current = schedule_state.by_name(state.status), schedule_state.by_name(status)
-    delta = _missed(status) - _missed(state.status)
-    passed = _passed(state, former, current, has_run, delta)
-    for name, after in current.items():
-        handled = after.get("handled")
-        if handled is None or handled == (former.get(name) or {}).get("handled"):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """A new status of a Schedule. `has_run` takes a source and an event."""
+
+    state: State
+    status: Object
+    now: float
+    has_run: Callable[[str, str], bool]
+
+    @property
+    def missed(self) -> int:
+        """How many ticks are missed beyond the former status."""
+        return _missed(self.status) - _missed(self.state.status)
+
+    @property
+    def failed(self) -> set[str]:
+        """Times of failed events."""
+        return {one["at"] for one in self.status.get("failedEvents", ())}
+
+    def sources(self) -> Iterator[tuple[str, Object, Object, Fired | None]]:
+        """Each source with its former status, its new one, and the event that is handled with it."""
+        former = self.state.sources_status()
+        for name, after in schedule_state.by_name(self.status).items():
+            before = former.get(name) or {}
+            fresh = _is_fresh(before, after)
+            yield name, before, after, self.state.fired.get(EventKey(**after["handled"])) if fresh else None
+
+    def passed(self) -> dict[str, set[float]]:
+        """By source, the ticks between the former cursor and the present one that have no outcome yet.
+
+        `missed` of them are missed. An event that is handled without a run may be one of these, or was skipped.
+        """
+        found: dict[str, set[float]] = {}
+        skipped: list[tuple[float, str]] = []
+        for name, before, after, event in self.sources():
+            source = self.state.source(name)
+            if source is None or "cron" not in source or after.get("cursor") in {before.get("cursor"), None}:
+                continue
+            begin = schedule_state.epoch(before["cursor"]) if "cursor" in before else self.state.created
+            due = {one for one in schedule_state.ticks(source) if begin < one <= schedule_state.epoch(after["cursor"])}
+            found[name] = due - self.state.accounted.get(name, set())
+            if event is None or event.tick is None or event.tick not in found[name]:
+                continue
+            if self.has_run(name, event.text):
+                found[name].discard(event.tick)
+            else:
+                skipped.append((event.tick, name))
+        for tick, name in sorted(skipped, reverse=True)[: max(0, sum(map(len, found.values())) - self.missed)]:
+            found[name].discard(tick)
+        return found
+
+
+def status_changed(commit: Commit, expect: Expect) -> None:
+    """Check the outcomes that a status contains beyond the former one."""
+    state, passed = commit.state, commit.passed()
+    for name, before, after, found in commit.sources():
+        if _is_fresh(before, after):
+            expect("S1", found is not None, f"{state.name}/{name}: {after['handled']} is handled and never fired")
+        if found is None:
             continue
-        key = EventKey(handled["uid"], handled["attempt"], handled["segment"])
-        found = state.fired.get(key)
-        expect("S1", found is not None, f"{state.name}/{name}: {key} is handled and never fired")
-        if found is not None:
-            expect("S1", not found.outcome, f"{state.name}/{name}: {key} is handled twice")
-            found.outcome = _outcome(state, found, after, now, has_run, passed=found.tick in passed.get(name, ()))
-            description = f"{state.name}/{name}: {found.text} has neither a run nor a reason for none"
-            expect("S1", found.outcome != "lost", description)
-            if found.tick is not None and found.outcome != "missed":
-                state.accounted.setdefault(name, set()).add(found.tick)
-    if delta:
-        _check_missed(state, passed, delta, now, expect)
+        expect("S1", not found.outcome, f"{state.name}/{name}: {found.text} is handled twice")
+        found.outcome = _outcome(commit, found, after, passed=found.tick in passed.get(name, ()))
+        description = f"{state.name}/{name}: {found.text} has neither a run nor a reason for none"
+        expect("S1", found.outcome != "lost", description)
+        if found.tick is not None and found.outcome != "missed":
+            state.accounted.setdefault(name, set()).add(found.tick)
+    if commit.missed:
+        _check_missed(commit, passed, expect)
     else:
-        _check_jumps(state, passed, now, expect)
-    state.status = status
+        _check_jumps(state, passed, commit.now, expect)
+    state.status = commit.status
 
 
 def check_ticks(state: State, now: float, expect: Expect) -> None:
@@ -104,12 +150,14 @@ def check_log(state: State, length: dict[str, int], expect: Expect) -> None:
         expect("S1", not open_, f"{state.name}/{name}: {open_} have no outcome")
 
 
-def _outcome(  # noqa: PLR0911 - an outcome each
-    state: State, found: Fired, after: Object, now: float, has_run: Callable[[str, str], bool], *, passed: bool
-) -> str:
+def _is_fresh(before: Object, after: Object) -> bool:
+    return "handled" in after and after["handled"] != before.get("handled")
+
+
+def _outcome(commit: Commit, found: Fired, after: Object, *, passed: bool) -> str:
     """What became of an event."""
-    specs = state.recent(now)
-    if has_run(found.source, found.text):
+    state, specs = commit.state, commit.state.recent(commit.now)
+    if commit.has_run(found.source, found.text):
         return "run"
     if passed or (found.tick is not None and found.tick <= state.begin.get(found.source, 0.0)):
         return "missed"
@@ -117,6 +165,8 @@ def _outcome(  # noqa: PLR0911 - an outcome each
         return "joined" if after.get("pending") else "lost"
     if any(spec.get("concurrencyPolicy") == "Forbid" for spec in specs):
         return "skipped"
+    if found.tick in state.occupied and after["last"] in commit.failed:
+        return "failed"
     if any("when" in spec for spec in specs) and found.event["number"] % 3 == 0:
         return "skipped"
     if any("params" in spec for spec in specs) and not found.event["list"]:
@@ -124,43 +174,9 @@ def _outcome(  # noqa: PLR0911 - an outcome each
     return "lost"
 
 
-def _passed(
-    state: State,
-    former: dict[str, Object],
-    current: dict[str, Object],
-    has_run: Callable[[str, str], bool],
-    delta: int,
-) -> dict[str, set[float]]:
-    """By source, the ticks between the former cursor and the present one that have no outcome yet.
-
-    `delta` of them are missed. An event that is handled without a run may be one of these, or was skipped.
-    """
-    found: dict[str, set[float]] = {}
-    skipped: list[tuple[float, str]] = []
-    for name, after in current.items():
-        source = state.source(name)
-        before = (former.get(name) or {}).get("cursor")
-        if source is None or "cron" not in source or after.get("cursor") in {before, None}:
-            continue
-        begin, end = (state.created if before is None else schedule_state.epoch(before)), after["cursor"]
-        due = {one for one in schedule_state.ticks(source) if begin < one <= schedule_state.epoch(end)}
-        handled = after.get("handled")
-        found[name] = due - state.accounted.get(name, set())
-        if handled is None or handled == (former.get(name) or {}).get("handled"):
-            continue
-        event = state.fired.get(EventKey(handled["uid"], handled["attempt"], handled["segment"]))
-        tick = None if event is None else event.tick
-        if event is not None and tick in found[name] and has_run(name, event.text):
-            found[name].discard(tick)
-        elif tick in found[name] and tick is not None:
-            skipped.append((tick, name))
-    for tick, name in sorted(skipped, reverse=True)[: sum(map(len, found.values())) - delta]:
-        found[name].discard(tick)
-    return found
-
-
-def _check_missed(state: State, passed: dict[str, set[float]], delta: int, now: float, expect: Expect) -> None:
+def _check_missed(commit: Commit, passed: dict[str, set[float]], expect: Expect) -> None:
     """S2: only ticks that the policy passes over are counted as missed."""
+    state, now, delta = commit.state, commit.now, commit.missed
     count = sum(map(len, passed.values()))
     expect("S2", count == delta, f"{state.name}: {delta} ticks are missed, {count} were passed over")
     least = min(_grace(spec) for spec in state.recent(now))

@@ -22,6 +22,7 @@ class Runs:
     expect: Expect
     prompt: bool
     late: bool
+    clocks: bool
     made: dict[tuple[str, str, str], list[str]] = field(default_factory=dict)  # by Schedule, source, event: the uids
     open: dict[str, dict[str, Object]] = field(default_factory=dict)  # by Schedule, by uid of the run
     created: dict[str, float] = field(default_factory=dict)
@@ -42,6 +43,7 @@ class Runs:
         self._note(uid, run)
         if not schedule_state.is_manual(run):
             self._check_suspended(state, run, now)
+            self._check_tick(state, run)
         if not schedule_state.is_queued(run):
             self._begin(state, uid, run, now)
 
@@ -113,6 +115,14 @@ class Runs:
         if spec.get("suspend") and starts and self.prompt and not schedule_state.is_queued(run):
             name = run["metadata"]["name"]
             self.expect("S5", now - starts[0] < _SEEN, f"{name} starts {now - starts[0]:.1f} s after the suspension")
+
+    def _check_tick(self, state: State, run: Object) -> None:
+        """The ticks of a suspension do not run after it."""
+        tick, margin = self._tick(state, run), 7.0 if self.clocks else 0.5
+        if tick is not None:
+            inside = any(begin + margin < tick - EPOCH < end - margin for begin, end in state.suspensions)
+            description = f"{run['metadata']['name']} is for the tick {tick - EPOCH:g} of a suspension"
+            self.expect("S5", not inside, description)
 
     def _tick(self, state: State, run: Object) -> float | None:
         source = run["spec"]["runOf"].get("source")

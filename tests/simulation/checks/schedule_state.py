@@ -57,6 +57,8 @@ class State:
     begin: dict[str, float] = field(default_factory=dict)  # by source: its ticks count after this time
     accounted: dict[str, set[float]] = field(default_factory=dict)  # by source: ticks with an outcome
     deleting: bool = False
+    suspensions: list[list[float]] = field(default_factory=list)  # begin and end of each, as the status knows them
+    occupied: set[float] = field(default_factory=set)  # ticks whose run's name a person uses
 
     def source(self, name: str) -> Object | None:
         """A source of the present spec."""

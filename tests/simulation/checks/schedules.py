@@ -1,5 +1,6 @@
 """S1 to S6: what a Schedule promises. Checked at each commit, and when the world is quiet."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from torpor_api.client.resources import SCHEDULES, TASKRUNS, WORKFLOWS
@@ -32,7 +33,9 @@ class ScheduleChecker:
         self._history = world.fake.history
         self._expect = world.checker.expect
         self._states: dict[str, State] = {}
-        self._runs = Runs(expect=self._expect, prompt=not kinds & _DELAYS, late="late" in kinds)
+        self._runs = Runs(
+            expect=self._expect, prompt=not kinds & _DELAYS, late="late" in kinds, clocks="clocks" in kinds
+        )
 
     def observe(self, writer: Process, entry: Entry) -> None:
         """Check one commit."""
@@ -45,9 +48,15 @@ class ScheduleChecker:
             case kind if kind == collection(WORKFLOWS) and "runOf" in body["spec"]:
                 self._run(writer, entry, body["spec"]["runOf"]["uid"])
 
+    def occupy(self, schedule: Object, tick: float) -> None:
+        """Note that a person has created a Workflow with the name of a tick's run."""
+        self._states[schedule["metadata"]["uid"]].occupied.add(tick)
+
     def is_quiet(self) -> bool:
         """Whether each source waits for an event, and none will come."""
-        last = [tick for state in self._present() for one in state.spec["sources"] for tick in schedule_state.ticks(one)]
+        last = [
+            tick for state in self._present() for one in state.spec["sources"] for tick in schedule_state.ticks(one)
+        ]
         if self._scheduled and self._loop.time() < max([_QUIET, *(tick - EPOCH + 15.0 for tick in last)]):
             return False
         return all(not self._stuck(state) and not self._unread(state) for state in self._present())
@@ -84,10 +93,16 @@ class ScheduleChecker:
             state.spec = spec
             state.specs.append((now, spec))
         status = after.get("status") or {}
+        if state.suspensions and not spec.get("suspend"):
+            begin, end = state.suspensions[-1]
+            state.suspensions[-1] = [begin, min(end, now)]
+        if status.get("suspended") and not state.status.get("suspended"):
+            state.suspensions.append([now, float("inf") if spec.get("suspend") else now])
         if status != state.status:
             self._reset(state, status)
-            has_run = lambda source, text: self._runs.has_run(uid, source, text)  # noqa: E731
-            schedule_events.status_changed(state, status, now, has_run, self._expect)
+            has_run = partial(self._runs.has_run, uid)
+            commit = schedule_events.Commit(state=state, status=status, now=now, has_run=has_run)
+            schedule_events.status_changed(commit, self._expect)
 
     def _reset(self, state: State, status: Object) -> None:
         """Ticks count after a resumption and after an edit of the expression."""

@@ -4,7 +4,7 @@ A guard that no seed needs is unnecessary, or the simulation is too weak. A muta
 interpreter; the tested code does not know of mutants.
 """
 
-from tests.simulation.mutants import frames, knowledge, leases, pods, skips, waits, writes
+from tests.simulation.mutants import frames, knowledge, leases, pods, schedules, skips, waits, writes
 from tests.simulation.mutants.mutant import Mutant
 
 __all__ = ["MUTANTS", "Mutant", "switch"]
@@ -17,6 +17,7 @@ MUTANTS = (
     *waits.MUTANTS,
     *frames.MUTANTS,
     *skips.MUTANTS,
+    *schedules.MUTANTS,
 )
 
 

@@ -1,5 +1,6 @@
 """Guards of the controllers' caches: outdated versions, deletions and created instances."""
 
+import asyncio
 from functools import partial
 from typing import Any
 
@@ -30,17 +31,17 @@ def _seen_creation() -> None:
 
 
 def _sync() -> None:
-    async def lead(_observer: Any, reconciler: Any, _clock: Any) -> None:
-        await reconciler.run()
+    async def lead(_cache: Any, _clock: Any, *loops: Any) -> None:
+        await asyncio.gather(*(loop() for loop in loops))
 
     put(operator_main, "_lead", lead)
 
 
 def _fresh_list() -> None:
-    async def lead(cache: Any, reconciler: Any, _clock: Any) -> None:
+    async def lead(cache: Any, _clock: Any, *loops: Any) -> None:
         await cache.taskruns.synced.wait()
         await cache.pods.synced.wait()
-        await reconciler.run()
+        await asyncio.gather(*(loop() for loop in loops))
 
     put(operator_main, "_lead", lead)
 

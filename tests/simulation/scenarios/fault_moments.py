@@ -11,7 +11,7 @@ from torpor_wire.instance_paths import written
 from tests.simulation.actors.kubelet import RunningPod
 from tests.simulation.checks.workflow_shape import path_of
 from tests.simulation.process import Process
-from tests.simulation.scenarios import disruptions
+from tests.simulation.scenarios import disruptions, schedule_edits
 from tests.support.fake_api.history import Entry, collection
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _PAUSE_IN_A_FAN_OUT = 0.25
 _KILL, _RESTART, _PAUSE, _BREAK, _DELETE, _CLEAR = 0.06, 0.04, 0.02, 0.06, 0.06, 0.02
+_SUSPEND = 0.04
 _MOMENTS = frozenset(map(collection, (TASKRUNS, PODS)))
 _SCHEDULED = _MOMENTS | frozenset(map(collection, (WORKFLOWS, SCHEDULES)))
 _KINDS = frozenset({"kill", "restart", "pause", "breaks", "edits", "clear"})
@@ -36,6 +37,9 @@ def disrupt_commit(world: "World", writer: Process, entry: Entry) -> None:
         world.person.call_later(0.0, _restart_leader, world)
     if "pause" in kinds and world.rng.random() < _pause(kinds, entry):
         world.person.call_later(0.0, _pause_leader, world, entry)
+    if world.scheduled and writer.kind == "triggerer" and entry.after is not None and world.rng.random() < _SUSPEND:
+        source = entry.after["spec"].get("schedule", {"name": ""})
+        world.person.call_later(0.0, schedule_edits.seize_event, world, source["name"])
     if entry.address.kind == collection(TASKRUNS):
         _seize_taskrun(world, kinds, writer, entry)
 

@@ -8,10 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from torpor_api.client.resources import SCHEDULES, TASKRUNS, WORKFLOWS
-from torpor_wire import constants
+from torpor_operator.schedules import run_names
+from torpor_wire import constants, names
 from torpor_wire.state import TERMINAL
 
 from tests.simulation.actors.sources import Logs
+from tests.simulation.checks import schedule_state
+from tests.simulation.process import EPOCH
 from tests.simulation.scenarios import random_schedules
 from tests.support.fake_api.history import Object, collection
 
@@ -27,6 +30,8 @@ _ACTS = (
     "delete source",
     "delete schedule",
     "run",
+    "occupy",
+    "occupy",
     "delete run",
     "absence",
     "absence",
@@ -104,9 +109,13 @@ def _change(world: "World", rng: random.Random, what: str, schedule: Object) -> 
             _edit(world, schedule, random_schedules.policies(rng))
         case "cron" if any("cron" in one for one in sources):
             new = random_schedules.cron(rng)
-            _edit(world, schedule, {"sources": [{"name": one["name"]} | new if "cron" in one else one for one in sources]})
+            _edit(
+                world, schedule, {"sources": [{"name": one["name"]} | new if "cron" in one else one for one in sources]}
+            )
         case "remove source" if len(sources) > 1 and "allOf" not in schedule["spec"]:
             _edit(world, schedule, {"sources": sources[:-1]})
+        case "occupy" if any("cron" in one for one in sources):
+            _occupy(world, schedule)
         case "delete schedule":
             _delete(world, schedule, SCHEDULES)
         case "run":
@@ -116,6 +125,29 @@ def _change(world: "World", rng: random.Random, what: str, schedule: Object) -> 
             world.server.act(
                 world.person, lambda: world.fake.objects.edit(address, {"metadata": {"annotations": annotation}})
             )
+
+
+def _occupy(world: "World", schedule: Object) -> None:
+    """Create a Workflow with the name of the run of the next tick: its event starts no run."""
+    source = next(one for one in schedule["spec"]["sources"] if "cron" in one)
+    now = EPOCH + world.loop.time()
+    tick = next((one for one in schedule_state.ticks(source) if one > now + 1.0), None)
+    if tick is None or source["name"] in schedule["spec"].get("allOf", ()):
+        return
+    meta = schedule["metadata"]
+    name = names.run(meta["name"], run_names.tick_key(meta["uid"], source["name"], tick))
+    spec = {"image": "image:1", "tasks": schedule["spec"]["workflow"]["tasks"]}
+    world.note(f"a person creates {name} before its tick")
+    body = {"metadata": {"name": name, "namespace": meta["namespace"]}, "spec": spec}
+    world.schedules.occupy(schedule, tick)
+    world.server.act(world.person, lambda: world.fake.objects.create(WORKFLOWS, meta["namespace"], body))
+
+
+def seize_event(world: "World", schedule: str) -> None:
+    """Suspend or edit a Schedule just as one of its sources has fired."""
+    found = next((one for one in _schedules(world) if one["metadata"]["name"] == schedule), None)
+    if found is not None:
+        _change(world, world.rng, world.rng.choice(("suspend", "suspend", "cron")), found)
 
 
 def _resume(world: "World", name: str) -> None:
