@@ -6,6 +6,7 @@ would end its loop, so a step turns that into an error of the task.
 """
 
 import asyncio
+import gc
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -121,7 +122,21 @@ class StackSample(NamedTuple):
 
 
 def read(frame: FrameType | None) -> StackSample | None:
-    """Sample the stack from a frame; None if no marked code runs."""
+    """Sample the stack from a frame; None if no marked code runs.
+
+    Without the garbage collector: it may release the interpreter inside of `f_locals`, and CPython 3.11 crashes if the
+    frame ends meanwhile.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return _read(frame)
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _read(frame: FrameType | None) -> StackSample | None:
     types: list[type] = []
     places: list[CodeLocation] = []
     while frame is not None:

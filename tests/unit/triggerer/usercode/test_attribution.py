@@ -1,6 +1,7 @@
 """Whose code runs in a loop, as it is seen from outside of it."""
 
 import asyncio
+import subprocess
 import sys
 
 import pytest
@@ -80,3 +81,47 @@ async def test_a_task_that_is_cancelled_before_it_begins_leaves_nothing_behind()
         await asyncio.gather(task, return_exceptions=True)
 
     await attribution.running(MARK, changes_its_mind())
+
+
+_ENDS_WHILE_SAMPLED = """
+import gc, sys, threading
+from torpor_triggerer.usercode import attribution
+
+def sample(number):
+    entered, leave, left = threading.Event(), threading.Event(), number
+
+    class Work:
+        def run(self):
+            entered.set()
+            leave.wait()
+
+    def collected(phase, info):
+        nonlocal left
+        if phase == "start" and sys._getframe(1).f_code.co_filename == attribution.__file__:
+            left -= 1
+            if left == 0:
+                leave.set()
+                thread.join()
+
+    thread = threading.Thread(target=Work().run)
+    thread.start()
+    entered.wait()
+    frame = sys._current_frames()[thread.ident]
+    held = [{} for _ in range(1000)]  # more than the interpreter reuses
+    gc.callbacks.append(collected)
+    gc.set_threshold(1)
+    attribution.read(frame)
+    gc.set_threshold(700)
+    gc.callbacks.remove(collected)
+    assert gc.isenabled()
+    leave.set()
+    thread.join()
+
+for number in range(1, 20):
+    sample(number)
+"""
+
+
+def test_code_may_end_in_a_garbage_collection_while_its_stack_is_sampled() -> None:
+    ended = subprocess.run([sys.executable, "-c", _ENDS_WHILE_SAMPLED], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
