@@ -87,8 +87,8 @@ _ENDS_WHILE_SAMPLED = """
 import gc, sys, threading
 from torpor_triggerer.usercode import attribution
 
-def sample(number):
-    entered, leave, left = threading.Event(), threading.Event(), number
+def sample(threshold):
+    entered, leave = threading.Event(), threading.Event()
 
     class Work:
         def run(self):
@@ -96,12 +96,9 @@ def sample(number):
             leave.wait()
 
     def collected(phase, info):
-        nonlocal left
         if phase == "start" and sys._getframe(1).f_code.co_filename == attribution.__file__:
-            left -= 1
-            if left == 0:
-                leave.set()
-                thread.join()
+            leave.set()
+            thread.join()
 
     thread = threading.Thread(target=Work().run)
     thread.start()
@@ -109,7 +106,7 @@ def sample(number):
     frame = sys._current_frames()[thread.ident]
     held = [{} for _ in range(1000)]  # more than the interpreter reuses
     gc.callbacks.append(collected)
-    gc.set_threshold(1)
+    gc.set_threshold(threshold)
     attribution.read(frame)
     gc.set_threshold(700)
     gc.callbacks.remove(collected)
@@ -117,8 +114,8 @@ def sample(number):
     leave.set()
     thread.join()
 
-for number in range(1, 20):
-    sample(number)
+for threshold in range(1, 20):
+    sample(threshold)
 """
 
 
