@@ -1,0 +1,231 @@
+"""Schedules on the cluster: ticks, a run on request, a chain, a template, and deletion. The runs have real pods."""
+
+import json
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import pytest
+from torpor_api.client.errors import ApiError, NotFound
+from torpor_api.client.resources import SCHEDULES, TASKRUNS, TEMPLATES, WORKFLOWS
+from torpor_api.models import schedule as schedules
+from torpor_api.models import workflow as workflows
+from torpor_api.models.schedule import Schedule
+from torpor_api.models.workflow import Workflow
+from torpor_wire import constants
+from torpor_wire.state import State
+
+from tests.e2e.support.concurrent_runs import IMAGE, python, spec, wait
+from tests.e2e.support.stage import PATIENCE, Stage
+
+NEVER = {"name": "never", "cron": "0 0 29 2 *"}
+"""A source whose tick does not come during a test."""
+EVERY_5_S = {"name": "tick", "cron": "*/5 * * * * *"}
+
+
+async def create(stage: Stage, name: str, *sources: dict[str, Any], **fields: Any) -> None:
+    body = {
+        "apiVersion": constants.API_VERSION,
+        "kind": "Schedule",
+        "metadata": {"name": name, "namespace": stage.namespace},
+        "spec": {"sources": list(sources), "history": {"succeeded": 20, "failed": 20}, **fields},
+    }
+    await stage.api.create(SCHEDULES, stage.namespace, body)
+
+
+async def read(stage: Stage, name: str) -> Schedule:
+    return schedules.parse(await stage.api.get(SCHEDULES, stage.namespace, name))
+
+
+async def runs(stage: Stage, schedule: str) -> list[Workflow]:
+    """The runs of a Schedule, the oldest event first."""
+    selector = f"{constants.LABEL_SCHEDULE}={schedule}"
+    found = map(workflows.parse, (await stage.api.list(WORKFLOWS, stage.namespace, label_selector=selector)).items)
+    return sorted(found, key=lambda run: run.spec.run_of.at if run.spec.run_of else "")
+
+
+async def ended(stage: Stage, schedule: str, count: int) -> list[Workflow]:
+    """The first runs of a Schedule, once so many have ended."""
+
+    async def over() -> list[Workflow] | None:
+        first = (await runs(stage, schedule))[:count]
+        return first if len(first) == count and all(run.status.completion_time for run in first) else None
+
+    return await stage.until(over, PATIENCE, f"{count} runs of {schedule} to end")
+
+
+async def reached(stage: Stage, name: str, holds: Callable[[Schedule], bool], what: str) -> Schedule:
+    async def there() -> Schedule | None:
+        found = await read(stage, name)
+        return found if holds(found) else None
+
+    return await stage.until(there, PATIENCE, f"{name} {what}")
+
+
+async def edit(stage: Stage, name: str, field: str, value: Any) -> None:
+    await stage.api.patch(SCHEDULES, stage.namespace, name, [{"op": "add", "path": f"/spec/{field}", "value": value}])
+
+
+async def annotate(stage: Stage, name: str, value: str) -> None:
+    await stage.api.patch(
+        SCHEDULES,
+        stage.namespace,
+        name,
+        [
+            {"op": "add", "path": "/metadata/annotations", "value": {constants.RUN_NOW: value}},
+        ],
+    )
+
+
+async def result(stage: Stage, run: Workflow, task: str = "it") -> Any:
+    (taskrun,) = await stage.taskruns(run.metadata.name, task)
+    return json.loads(taskrun.status.result or "null")
+
+
+async def test_each_tick_starts_one_run_that_knows_its_time(stage: Stage) -> None:
+    told = python("it", "echo", args={"value": "${run.at} ${run.schedule} ${run.source}"})
+    await create(stage, "often", EVERY_5_S, workflow=spec(told), concurrencyPolicy="Allow")
+    first = await ended(stage, "often", 3)
+    await edit(stage, "often", "suspend", True)
+    assert {run.status.state for run in first} == {"Succeeded"}
+    ticks = [run.spec.run_of.at for run in first if run.spec.run_of]
+    moments = [datetime.fromisoformat(tick) for tick in ticks]
+    assert [moment.second % 5 for moment in moments] == [0, 0, 0]
+    assert len(set(moments)) == 3
+    assert [await result(stage, run) for run in first] == [f"{tick} often tick" for tick in ticks]
+    paused = await reached(stage, "often", lambda it: it.status.suspended, "to be suspended")
+    assert paused.status.started == len(await runs(stage, "often"))
+    assert paused.status.missed is None
+
+
+async def test_forbid_starts_no_run_beside_an_active_one(stage: Stage) -> None:
+    await create(stage, "one", EVERY_5_S, workflow=spec(wait("it", "1h")))
+    skipped = await reached(stage, "one", lambda it: it.status.skipped >= 2, "to skip two ticks")
+    (active,) = await runs(stage, "one")
+    assert (skipped.status.started, skipped.status.active) == (1, 1)
+    note = (await stage.reasons(skipped.metadata.uid))["EventSkipped"]
+    assert active.metadata.name in note
+
+
+async def test_an_annotation_starts_a_run_of_a_template_with_its_params(stage: Stage) -> None:
+    await _template(stage)
+    params = {"word": "from the schedule", "number": 7}
+    await create(stage, "report", NEVER, templateRef={"name": "echo"}, params=params)
+    await reached(stage, "report", lambda it: it.status.next is not None, "to wait for its tick")
+    await annotate(stage, "report", json.dumps({"id": "again", "params": {"word": "by hand"}}))
+    (run,) = await ended(stage, "report", 1)
+    assert await result(stage, run) == {"word": "by hand", "number": 7, "fixed": "constant"}
+    assert run.spec.template_ref is not None
+    assert run.spec.template_ref.name == "echo"
+    found = await reached(
+        stage, "report", lambda it: constants.RUN_NOW not in it.metadata.annotations, "to lose the annotation"
+    )
+    assert found.status.last_run is not None
+    assert found.status.last_run.name == run.metadata.name
+
+    await annotate(stage, "report", json.dumps({"id": "again", "params": {"word": "by hand"}}))
+    await reached(stage, "report", lambda it: constants.RUN_NOW not in it.metadata.annotations, "to accept it again")
+    assert len(await runs(stage, "report")) == 1
+
+
+async def test_a_run_of_a_template_goes_on_without_it(stage: Stage) -> None:
+    await _template(stage)
+    await _run_of_template(stage, "mine", {"word": "mine"})
+    await stage.reached("mine", "pause", State.DEFERRED)
+    await stage.api.delete(TEMPLATES, stage.namespace, "echo")
+    run = await stage.ended("mine")
+    assert await result(stage, run) == {"word": "mine", "number": 1, "fixed": "constant"}
+
+    await _run_of_template(stage, "early", {"word": "early"})
+
+    async def waits() -> bool | None:
+        found = (await stage.workflow("early")).status.conditions
+        return True if any(one.reason == "TemplateNotFound" for one in found) else None
+
+    await stage.until(waits, PATIENCE, "the run to wait for its template")
+    await _template(stage)
+    assert (await stage.ended("early")).status.state == "Succeeded"
+    with pytest.raises(ApiError, match="param number must be an integer"):
+        await _run_of_template(stage, "wrong", {"word": "wrong", "number": "seven"})
+
+
+async def test_the_end_of_a_run_starts_the_next_schedule(stage: Stage) -> None:
+    await create(stage, "first", NEVER, workflow=spec(python("it", "echo", args={"value": 1})))
+    kwargs = {"labels": {constants.LABEL_SCHEDULE: "first"}, "state": "succeeded"}
+    source = {"name": "done", "trigger": {"class": "workflow", "kwargs": kwargs}}
+    follower = spec(python("it", "echo", args={"value": "${params.of}"}))
+    params = {"of": "${event.name}"}
+    await create(stage, "second", source, workflow=follower, params=params, concurrencyPolicy="Queue")
+    await reached(stage, "second", _is_ready, "to be ready")
+    for count in (1, 2):
+        await annotate(stage, "first", f"request {count}")
+        await ended(stage, "first", count)
+        await ended(stage, "second", count)
+    followed = {await result(stage, run) for run in await runs(stage, "second")}
+    assert followed == {run.metadata.name for run in await runs(stage, "first")}
+
+
+@pytest.mark.parametrize("policy", ["Orphan", "Delete"])
+async def test_the_deletion_policy_decides_whether_the_runs_go(stage: Stage, policy: str) -> None:
+    await create(stage, "gone", NEVER, workflow=spec(wait("it", "1h")), deletionPolicy=policy)
+    await reached(stage, "gone", lambda it: it.status.next is not None, "to wait for its tick")
+    await annotate(stage, "gone", "now")
+    found = await reached(stage, "gone", lambda it: it.status.active == 1, "to have a run")
+    await stage.api.delete(SCHEDULES, stage.namespace, "gone")
+
+    async def is_gone() -> bool | None:
+        try:
+            await read(stage, "gone")
+        except NotFound:
+            return True
+        return None
+
+    await stage.until(is_gone, PATIENCE, "the Schedule to be gone")
+    assert len(await runs(stage, "gone")) == (1 if policy == "Orphan" else 0)
+
+    async def sources_gone() -> bool | None:
+        page = await stage.api.list(TASKRUNS, stage.namespace, label_selector=f"{constants.LABEL_SCHEDULE}=gone")
+        owned = [one for one in page.items if one["metadata"]["ownerReferences"][0]["uid"] == found.metadata.uid]
+        return None if owned else True
+
+    await stage.until(sources_gone, PATIENCE, "the TaskRun of the source to be gone")
+
+
+async def test_the_api_server_rejects_a_mistyped_expression(stage: Stage) -> None:
+    with pytest.raises(ApiError, match="cron"):
+        await create(stage, "wrong", {"name": "tick", "cron": "every day"}, workflow=spec(wait("it", "1s")))
+
+
+def _is_ready(schedule: Schedule) -> bool:
+    return any(one.type == "Ready" and one.status == "True" for one in schedule.status.conditions)
+
+
+async def _run_of_template(stage: Stage, name: str, params: dict[str, Any]) -> None:
+    body = {
+        "apiVersion": constants.API_VERSION,
+        "kind": "Workflow",
+        "metadata": {"name": name, "namespace": stage.namespace},
+        "spec": {"templateRef": {"name": "echo"}, "params": params},
+    }
+    await stage.api.create(WORKFLOWS, stage.namespace, body)
+
+
+async def _template(stage: Stage) -> None:
+    arguments = {"word": "${params.word}", "number": "${params.number}", "fixed": "${params.fixed}"}
+    body = {
+        "apiVersion": constants.API_VERSION,
+        "kind": "WorkflowTemplate",
+        "metadata": {"name": "echo", "namespace": stage.namespace},
+        "spec": {
+            "params": [
+                {"name": "word", "required": True, "pattern": "[a-z ]+"},
+                {"name": "number", "type": "integer", "default": 1},
+            ],
+            "workflow": {
+                "image": IMAGE,
+                "params": {"fixed": "constant"},
+                "tasks": [wait("pause", "5s"), python("it", "collect", args=arguments, after=["pause"])],
+            },
+        },
+    }
+    await stage.api.create(TEMPLATES, stage.namespace, body)
