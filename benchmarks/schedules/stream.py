@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import os
 import signal
 import time
 from collections import Counter
@@ -58,7 +59,7 @@ async def _fill(redis: RedisServer, count: int) -> list[str]:
     """The ids of so many entries; the server then takes requests without a password."""
     client = redis.client()
     try:
-        added = [(await client.xadd(_STREAM, {"n": str(number)})).decode() for number in range(count)]
+        added = [os.fsdecode(await client.xadd(_STREAM, {"n": str(number)})) for number in range(count)]
         await client.config_set("requirepass", "")
     finally:
         await client.aclose()
