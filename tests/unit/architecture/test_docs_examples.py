@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 import yaml
+from kubectl_torpor.linting import triggers
 from torpor_api.models import backfill, schedule, template, workflow
 from torpor_cel import references, syntax
 from torpor_cel import template as text
 from torpor_cel.errors import ExpressionError
 from torpor_operator.graph import dag
+from torpor_operator.schedules.ticks import Ticks
+from torpor_wire import trigger
 
 _DOCS = Path(__file__).parents[3] / "docs"
 _BLOCK = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -122,6 +125,20 @@ def expressions(body: dict[str, Any]) -> list[str]:
     return found
 
 
+def source_problems(body: dict[str, Any]) -> list[str]:
+    """Why a source of a Schedule cannot be armed. A class with a cursor gets the argument, as from the operator."""
+    found: list[str] = []
+    for source in body["spec"]["sources"]:
+        if "cron" in source:
+            Ticks.parse(source["cron"], source.get("timezone"))
+            continue
+        call = source["trigger"]
+        cursor = {"cursor": source.get("cursor")} if call["class"] in trigger.CURSORS or "cursor" in source else {}
+        task = {"trigger": {**call, "kwargs": {**call.get("kwargs", {}), **cursor}}}
+        found += [one.message for one in triggers.problems({"tasks": [task]}, triggers.classes({}))]
+    return found
+
+
 def strings(value: Any) -> list[str]:
     match value:
         case str():
@@ -165,3 +182,8 @@ def test_the_expressions_of_a_schedule_read_what_it_provides(place: str) -> None
     for expression in expressions(OBJECTS[place]):
         assert syntax.check(expression, roots=SEEN_BY_PARAMS) is None
         assert not isinstance(references.of(expression, roots=SEEN_BY_PARAMS), ExpressionError)
+
+
+@pytest.mark.parametrize("place", [place for place, body in OBJECTS.items() if body["kind"] == "Schedule"])
+def test_the_sources_of_a_schedule_can_be_armed(place: str) -> None:
+    assert source_problems(OBJECTS[place]) == []

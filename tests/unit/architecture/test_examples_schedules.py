@@ -9,7 +9,15 @@ from torpor_api.models import workflow
 from torpor_cel import syntax
 from torpor_operator.graph import dag
 
-from tests.unit.architecture.test_docs_examples import METADATA, PARSERS, SEEN_BY_PARAMS, expressions, graph, unknown
+from tests.unit.architecture.test_docs_examples import (
+    METADATA,
+    PARSERS,
+    SEEN_BY_PARAMS,
+    expressions,
+    graph,
+    source_problems,
+    unknown,
+)
 
 _FOLDER = Path(__file__).parents[3] / "examples/schedules"
 _FOLDERS = sorted(path.parent.name for path in _FOLDER.glob("*/kustomization.yaml"))
@@ -64,3 +72,8 @@ def test_a_kustomization_has_all_files_but_a_run(folder: str) -> None:
     listed = yaml.safe_load((_FOLDER / folder / "kustomization.yaml").read_text())["resources"]
     there = {path.name for path in (_FOLDER / folder).glob("*.yaml")} - {"kustomization.yaml", "run.yaml"}
     assert set(listed) == there
+
+
+@pytest.mark.parametrize("place", [place for place, body in BODIES.items() if body["kind"] == "Schedule"])
+def test_the_sources_of_a_schedule_can_be_armed(place: str) -> None:
+    assert source_problems(BODIES[place]) == []
