@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from kubectl_torpor.linting import triggers
+from kubectl_torpor.linting.finding import Severity
 from torpor_api.models import backfill, schedule, template, workflow
 from torpor_cel import references, syntax
 from torpor_cel import template as text
@@ -135,7 +136,8 @@ def source_problems(body: dict[str, Any]) -> list[str]:
         call = source["trigger"]
         cursor = {"cursor": source.get("cursor")} if call["class"] in trigger.CURSORS or "cursor" in source else {}
         task = {"trigger": {**call, "kwargs": {**call.get("kwargs", {}), **cursor}}}
-        found += [one.message for one in triggers.problems({"tasks": [task]}, triggers.classes({}))]
+        problems = triggers.problems({"tasks": [task]}, triggers.classes({}))
+        found += [one.message for one in problems if one.severity is Severity.ERROR]  # a class of a reader is unknown
     return found
 
 
@@ -167,7 +169,7 @@ def test_every_example_can_run(place: str) -> None:
 @pytest.mark.parametrize("place", OBJECTS)
 def test_every_object_is_valid(place: str) -> None:
     body = OBJECTS[place]
-    parsed = PARSERS.get(body["kind"], workflow.parse)({"metadata": METADATA, "spec": body["spec"]})
+    parsed: Any = PARSERS.get(body["kind"], workflow.parse)({"metadata": METADATA, "spec": body["spec"]})
     assert unknown(body["spec"], parsed.spec.model_dump(by_alias=True)) == []
 
 
