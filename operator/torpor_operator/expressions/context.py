@@ -105,7 +105,7 @@ class Scope:
             sources += ((PARAMS, self._params_version()),)
         sources += tuple((root, canonical.plain(value)) for root, value in sorted(roots.items()))
         if RUN in refs.roots:
-            run = self._run()
+            run = self.run()
             if isinstance(run, ExpressionError):
                 return run
             roots[RUN], digest = run
@@ -134,7 +134,7 @@ class Scope:
         names = {name for group_root, name, _ in refs.parts if group_root == GROUPS}
         return {name: item for name, item in value.items() if name in names}
 
-    def _run(self) -> tuple[JSON, str] | ExpressionError:
+    def run(self) -> tuple[JSON, str] | ExpressionError:
         """The value of `run`, for a hook with the outcome of the run, and its digest."""
         if RUN not in self.runs:
             value, outcome = run_root.value(self.workflow), self.extra_roots.get(RUN)

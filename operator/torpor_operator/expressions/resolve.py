@@ -8,13 +8,13 @@ from torpor_cel import references, template
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import JSON, Value
 
-from torpor_operator.expressions.context import GROUPS, MAPPING, ROOTS, Pending, Scope
+from torpor_operator.expressions.context import GROUPS, MAPPING, PARAMS, ROOTS, RUN, Pending, Scope
 from torpor_operator.model.actions import Need
 
 LIST_ROOTS = ROOTS | {GROUPS}
 INSTANCE_ROOTS = LIST_ROOTS | {MAPPING}
 CONTAINER, ENV = "container", "pod.env"
-EVENT_ROOTS = frozenset({"event", "params"})
+EVENT_ROOTS = frozenset({"event", PARAMS, RUN})
 
 
 class LocatedExpression(NamedTuple):

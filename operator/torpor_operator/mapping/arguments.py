@@ -33,7 +33,7 @@ DISPLAY_MAX = 253
 def constant_arguments(task: Task, scope: Scope) -> tuple[Argument, ...] | Outcome | Pending:
     """The arguments that are equal for all instances."""
     if task.trigger is not None and task.python is None:
-        return trigger_kwargs.event_params(task, dict(scope.workflow.spec.params))
+        return trigger_kwargs.event_arguments(task, scope)
     return _from_spec(task, (name for name in task.args if not _differs(task, name)), scope)
 
 

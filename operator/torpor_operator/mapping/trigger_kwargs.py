@@ -17,15 +17,13 @@ from torpor_wire import canonical, constants, json_types, trigger
 from torpor_wire.reason import Reason
 
 from torpor_operator.expressions import resolve
-from torpor_operator.expressions.context import Pending, Scope
+from torpor_operator.expressions.context import PARAMS, RUN, Pending, Scope
 from torpor_operator.mapping import secret_refs
 from torpor_operator.mapping.expand import Entry
 from torpor_operator.model.map_items import Item
 from torpor_operator.state.task_state import Outcome, failed_without_runs
 
 Resolved: TypeAlias = "TriggerCall | Outcome | Pending | None"
-
-_PARAMS = "params"
 
 
 def resolve_trigger(task: Task, items: Sequence[tuple[Entry, Item]], scope: Scope) -> Resolved:
@@ -61,21 +59,44 @@ def _mark_secret_refs(written: dict[str, JSON], resolved: JSON, added: dict[str,
     return (kwargs if isinstance(kwargs, dict) else {}) | items
 
 
-def event_params(task: Task, params: dict[str, JSON]) -> tuple[Argument, ...] | Outcome:
-    """The params that `result` and `failWhen` of a trigger task use, as its one argument."""
-    used: set[str] = set()
-    for expression in filter(None, (task.result, task.fail_when)):
-        refs = references.of(expression, roots=resolve.EVENT_ROOTS)
-        if isinstance(refs, ExpressionError) or _PARAMS not in refs.roots:
+def event_arguments(task: Task, scope: Scope) -> tuple[Argument, ...] | Outcome:
+    """The arguments of a trigger task: the params and the fields of `run` that its `result` and `failWhen` use."""
+    arguments: list[Argument] = []
+    for root, described in ((PARAMS, "the params"), (RUN, "the fields of run")):
+        uses = _uses(task, root)
+        values = _values(root, scope) if uses else {}
+        if isinstance(values, ExpressionError):
+            return failed_without_runs(task.name, values.reason, values.message)
+        names = frozenset[str]().union(*uses) if all(uses) else values.keys()
+        if not names:
             continue
-        used |= refs.params or set(params)
-    if not used:
-        return ()
-    text = canonical.plain({name: params[name] for name in sorted(used)})
-    if (size := len(text.encode())) > constants.RESULT_MAX:
-        message = f"the params that result and failWhen use have {size:,} bytes; the limit is {constants.RESULT_MAX:,}"
-        return failed_without_runs(task.name, Reason.ARGUMENTS_TOO_LARGE, message)
-    return (Argument(name=_PARAMS, value=text),)
+        text = canonical.plain({name: values[name] for name in sorted(names)})
+        if (size := len(text.encode())) > constants.RESULT_MAX:
+            message = (
+                f"{described} that result and failWhen use have {size:,} bytes; the limit is {constants.RESULT_MAX:,}"
+            )
+            return failed_without_runs(task.name, Reason.ARGUMENTS_TOO_LARGE, message)
+        arguments.append(Argument(name=root, value=text))
+    return tuple(arguments)
+
+
+def _uses(task: Task, root: str) -> list[frozenset[str]]:
+    """The names below a root, for each of `result` and `failWhen` that uses it; empty for the root as a whole."""
+    parsed = [references.of(each, roots=resolve.EVENT_ROOTS) for each in (task.result, task.fail_when) if each]
+    return [
+        frozenset(name for used, name, _ in refs.parts if used == root)
+        for refs in parsed
+        if not isinstance(refs, ExpressionError) and root in refs.roots
+    ]
+
+
+def _values(root: str, scope: Scope) -> dict[str, JSON] | ExpressionError:
+    if root == PARAMS:
+        return dict(scope.workflow.spec.params)
+    run = scope.run()
+    if isinstance(run, ExpressionError):
+        return run
+    return run[0] if isinstance(run[0], dict) else {}
 
 
 def _items_by_name(items: Sequence[tuple[Entry, Item]]) -> dict[str, JSON] | str:

@@ -18,7 +18,7 @@ from torpor_wire.deadline import attempt_deadline, is_attempt_deadline
 from torpor_wire.state import State
 from torpor_wire.transitions import NO_HISTORY, HistorySize, Pin
 
-_PARAMS = "params"
+_PARAMS, _RUN = "params", "run"
 
 
 class StoredTrigger(NamedTuple):
@@ -41,12 +41,14 @@ class SegmentId(NamedTuple):
 
 
 class EndExpressions(NamedTuple):
-    """`spec.result` and `spec.failWhen` of a task without a pod: CEL over its event and its params."""
+    """`spec.result` and `spec.failWhen` of a task without a pod: CEL over its event, its params and `run`."""
 
     result: str | None
     fail_when: str | None
     params: str
     """JSON text of the params that the expressions use."""
+    run: str = "{}"
+    """JSON text of the fields of `run` that the expressions use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,5 +163,5 @@ def _stored_trigger(waiting: Waiting | None) -> StoredTrigger | None:
 def _end_expressions(spec: taskrun.TaskRunSpec) -> EndExpressions | None:
     if spec.python is not None or (spec.result is None and spec.fail_when is None):
         return None
-    params = next((argument.value for argument in spec.arguments if argument.name == _PARAMS), None)
-    return EndExpressions(spec.result, spec.fail_when, params or "{}")
+    values = {argument.name: argument.value or "{}" for argument in spec.arguments}
+    return EndExpressions(spec.result, spec.fail_when, values.get(_PARAMS, "{}"), values.get(_RUN, "{}"))

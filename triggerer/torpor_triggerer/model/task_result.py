@@ -56,7 +56,11 @@ async def apply_expressions(
     if len(fired.event) > _EVENT_SEEN:
         message = f"failWhen and result see an event of {_EVENT_SEEN} characters; this one has {len(fired.event)}"
         return Failed(reason=Reason.EXPRESSION_TOO_EXPENSIVE, message=message)
-    variables = {"event": json.loads(fired.event), "params": json.loads(expressions.params)}
+    variables = {
+        "event": json.loads(fired.event),
+        "params": json.loads(expressions.params),
+        "run": json.loads(expressions.run),
+    }
     if expressions.fail_when is not None:
         failed = _verdict(expressions.fail_when, await evaluate(expressions.fail_when, variables, namespace), fired)
         if failed is not None:

@@ -87,6 +87,33 @@ def test_run_is_visible_wherever_params_are() -> None:
     assert world.taskruns[world.name("shell", -1)]["spec"]["container"]["command"] == ["load", "a.csv"]
 
 
+@pytest.mark.parametrize(
+    ("expressions", "value"),
+    [
+        ({"result": "run.at + event.x"}, {"at": "2026-11-20T02:00:00Z"}),
+        ({"result": "event.x", "failWhen": "run.source == run.schedule"}, {"source": "files", "schedule": "nightly"}),
+        ({"result": "run", "failWhen": "run.at == ''"}, {"name": NAME, **RUN_OF, "event": json.loads(RUN_OF["event"])}),
+    ],
+)
+def test_result_and_fail_when_get_the_fields_that_they_use(expressions: Body, value: Body) -> None:
+    world = World(wait("a", **expressions), runOf=RUN_OF).settle()
+    value.pop("uid", None)
+    assert {name: json.loads(text) for name, text in world.arguments("a").items()} == {"run": value}
+
+
+def test_a_trigger_task_that_does_not_use_run_does_not_read_its_event() -> None:
+    world = World(wait("a", result="event.x"), wait("b", result="run.at"), runOf=RUN_OF | {"event": "{"}).settle()
+    assert world.arguments("a") == {}
+    assert world.tasks()["b"] == "Failed"
+
+
+def test_the_fields_of_run_that_result_uses_have_a_limit() -> None:
+    long = RUN_OF | {"event": json.dumps("x" * 9_000)}
+    world = World(wait("a", result="run.event"), wait("b", result="run.at"), runOf=long).settle()
+    assert (world.task("a").message or "").startswith("the fields of run that result and failWhen use have 9,")
+    assert world.has("b")
+
+
 def test_when_false_on_the_event_skips_the_task() -> None:
     world = World(python("a", when="run.event.sizes.size() > 2"), runOf=RUN_OF).settle()
     assert world.tasks() == {"a": "Skipped"}

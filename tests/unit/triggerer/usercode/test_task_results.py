@@ -47,6 +47,13 @@ async def test_params_are_those_that_stand_beside_the_expression() -> None:
         assert status["result"] == '"2026-11-20!"'
 
 
+async def test_run_has_the_fields_that_stand_beside_the_expression() -> None:
+    async with world() as made:
+        arguments = [{"name": "run", "value": '{"at":"2026-11-20T02:00:00Z"}'}]
+        status = await ended(made, result="run.at", arguments=arguments)
+        assert status["result"] == '"2026-11-20T02:00:00Z"'
+
+
 async def test_it_fails_where_fail_when_is_true_and_is_tried_again() -> None:
     async with world() as made:
         status = await ended(made, failWhen="event.b == 1", result="event.b")
