@@ -48,7 +48,7 @@ subjects: [{kind: ServiceAccount, name: editor, namespace: NAMESPACE}]
 
 def create(server: Server, namespace: str, body: Body, *, token: str | None = None, dry: bool = False) -> Answer:
     query: dict[str, Any] = {"dryRun": "All"} if dry else {}
-    return server.create("workflows", namespace, body, token=token, **query)
+    return server.create("workflows", namespace, body, **query | ({"token": token} if token else {}))
 
 
 def change(server: Server, namespace: str, spec: Body, *, token: str | None = None, name: str = "run") -> Answer:

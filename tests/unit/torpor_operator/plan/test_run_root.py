@@ -23,7 +23,7 @@ RUN_OF: Body = {
 
 def evaluated(expression: str, *, run_of: Body | None = RUN_OF, **task: Any) -> Any:
     """The value of an argument that is this expression."""
-    spec = {} if run_of is None else {"runOf": run_of}
+    spec: dict[str, Any] = {} if run_of is None else {"runOf": run_of}
     world = World(python("a", args={"x": f"${{{expression}}}"}, **task), **spec).settle()
     return json.loads(world.arguments("a")["x"])
 

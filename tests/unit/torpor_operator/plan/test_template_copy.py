@@ -1,5 +1,7 @@
 """A run of a template: when it copies the spec of the template, and what it waits for."""
 
+from typing import Any
+
 import pytest
 from torpor_operator.model.actions import CopyTemplate, ReadTemplate
 from torpor_wire import constants, times
@@ -21,7 +23,7 @@ MISSING = f"template nightly does not exist in namespace {NAMESPACE}; the run st
 PARAMS = template_cases.PARAMS[:2]
 
 
-def run(params: Body | None = None, **spec: object) -> World:
+def run(params: Body | None = None, **spec: Any) -> World:
     """A new run of template nightly, which does not exist yet."""
     world = World(params=DATE if params is None else params, templateRef={"name": "nightly"}, **spec)
     world.workflow["metadata"]["finalizers"] = []
@@ -98,8 +100,8 @@ def test_a_missing_template_is_read_again_at_a_bounded_pace(age: float, pause: f
 
 def test_the_timeout_begins_when_the_run_starts() -> None:
     world = run().settle()
-    assert world.status.start_time is None
-    assert not world.status.history
+    waiting = world.status
+    assert (waiting.start_time, waiting.history) == (None, ())
     world.now += 3600
     with_template(world, workflow=WORKFLOW | {"timeout": "10m"}).settle()
     assert world.status.start_time == times.rfc3339(NOW + 3600)
@@ -136,7 +138,8 @@ def test_a_suspended_run_copies_the_template_when_it_resumes() -> None:
 @pytest.mark.parametrize("field", ["cancel", "stop"])
 @pytest.mark.parametrize("suspended", [True, False])
 def test_a_run_that_is_ended_before_it_starts_does_not_read_the_template(field: str, *, suspended: bool) -> None:
-    world = with_template(run(**{field: True, "suspend": suspended})).settle()
+    fields: dict[str, Any] = {field: True, "suspend": suspended}
+    world = with_template(run(**fields)).settle()
     assert world.condition("Succeeded") == ("False", "Cancelled", f"spec.{field} was set")
     assert not world.api.confirmed
     assert world.workflow["metadata"]["finalizers"] == []
