@@ -150,8 +150,7 @@ class ScheduleExecutor:
             case CreateSource():
                 await self._create_source(schedule, action.body)
             case DeleteSource():
-                about = action.taskrun.metadata
-                await self._api.delete(TASKRUNS, *_key(about), uid=about.uid, resource_version=about.resource_version)
+                await self._delete_source(action.taskrun.metadata)
             case PatchTaskRun():
                 stored = await self._api.patch(
                     TASKRUNS, *_key(action.taskrun.metadata), action.patch, subresource="status"
@@ -189,6 +188,12 @@ class ScheduleExecutor:
         except errors.AlreadyExists:
             stored = await self._api.get(TASKRUNS, namespace, name)
         self._cluster.taskruns.store.absorb(stored)
+
+    async def _delete_source(self, about: Metadata) -> None:
+        """Delete the version that the cache has, and remove it from the cache: the watch may be late."""
+        await self._api.delete(TASKRUNS, *_key(about), uid=about.uid, resource_version=about.resource_version)
+        pinned = {"namespace": about.namespace, "name": about.name, "resourceVersion": about.resource_version}
+        self._cluster.taskruns.store.delete({"metadata": pinned})
 
     async def _create_run(self, schedule: Schedule, body: Object) -> None:
         namespace, name = schedule.metadata.namespace, body["metadata"]["name"]

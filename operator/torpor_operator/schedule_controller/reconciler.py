@@ -25,7 +25,7 @@ from torpor_operator.model.actions import Need
 from torpor_operator.model.snapshot import Answer
 from torpor_operator.schedule_controller.cache import ScheduleCache
 from torpor_operator.schedule_controller.executor import ScheduleExecutor
-from torpor_operator.schedules.actions import SchedulePlan
+from torpor_operator.schedules.actions import DeleteRun, SchedulePlan
 from torpor_operator.schedules.planner import plan
 from torpor_operator.settings import Settings
 
@@ -143,6 +143,8 @@ class ScheduleReconciler:
             stored = await self._store(schedule, decided, memo)
             if stored is None:
                 return self._backoff(memo)
+            if not stored and _only_deletes(decided):
+                return self._backoff(memo)
             memo.failures = 0
             if not decided.actions and not stored:
                 return self._next_pass(schedule, decided, memo)
@@ -193,6 +195,12 @@ class ScheduleReconciler:
     def _backoff(self, memo: Memo) -> float:
         memo.failures += 1
         return self._clock.now() + _BACKOFF.delay(memo.failures, self._jitter())
+
+
+def _only_deletes(decided: SchedulePlan) -> bool:
+    """Whether the next round would only delete the same runs again: the watch shows a deletion later, or never."""
+    deletes = [isinstance(action, DeleteRun) for action in decided.actions]
+    return bool(deletes) and all(deletes)
 
 
 def _has_news(former: ScheduleStatus, wanted: ScheduleStatus) -> bool:
