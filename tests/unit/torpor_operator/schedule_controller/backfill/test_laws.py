@@ -22,7 +22,7 @@ FAULTS = st.builds(
 STEPS = st.lists(
     st.one_of(
         FAULTS,
-        st.sampled_from(["wait", "succeed", "fail", "delete", "restart", "suspend", "resume"]),
+        st.sampled_from(["wait", "succeed", "succeed all", "fail", "delete", "restart", "suspend", "resume"]),
         st.integers(1, 3),  # the new concurrency
     ),
     max_size=25,
@@ -31,7 +31,7 @@ TICKS = 6
 
 
 class Course:
-    """One course of events: `limit` is the highest concurrency so far, `created` the names of runs ever seen."""
+    """One course of events: `limit` is the highest concurrency so far, `deleted` the number of deleted runs."""
 
     def __init__(self, concurrency: int, *, reverse: bool) -> None:
         self.harness = BackfillHarness()
@@ -41,7 +41,9 @@ class Course:
         self.limit = concurrency
         self.deleted = 0
 
-    async def play(self, steps: list[Fault | str | int]) -> None:
+    async def play(self, faults: list[Fault], steps: list[Fault | str | int]) -> None:
+        for fault in faults:
+            self.harness.fake.inject(fault)
         await self.harness.start()
         for step in steps:
             await self._take(step)
@@ -61,6 +63,8 @@ class Course:
                 self.limit = max(self.limit, step)
             case "succeed" | "fail" if active:
                 harness.end(active[0], "Succeeded" if step == "succeed" else "Failed")
+            case "succeed all":
+                harness.end_active()
             case "delete" if active and active[0] in harness.backfill.get("activeRuns", []):
                 harness.fake.remove(WORKFLOWS, NAMESPACE, active[0])
                 self.deleted += 1
@@ -74,12 +78,12 @@ class Course:
 
 
 @settings(max_examples=40, deadline=None)
-@given(steps=STEPS, concurrency=st.integers(1, 3), reverse=st.booleans())
+@given(faults=st.lists(FAULTS, max_size=3), steps=STEPS, concurrency=st.integers(1, 3), reverse=st.booleans())
 def test_each_tick_is_run_once_within_the_concurrency(
-    steps: list[Fault | str | int], concurrency: int, *, reverse: bool
+    faults: list[Fault], steps: list[Fault | str | int], concurrency: int, *, reverse: bool
 ) -> None:
     course = Course(concurrency, reverse=reverse)
-    asyncio.run(course.play(steps))
+    asyncio.run(course.play(faults, steps))
 
     status, harness = course.harness.backfill, course.harness
     assert (status["ticks"], status["started"], status.get("passed", 0)) == (TICKS, TICKS, 0)
