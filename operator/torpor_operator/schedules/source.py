@@ -13,6 +13,7 @@ from torpor_operator.schedules import ticks
 from torpor_operator.taskrun.builder import reference
 
 _CRON = "cron"
+_WORKFLOW = "workflow"
 RETRIES = Retries(limit=100, delay="5s", backoff=2, max_delay="10m")
 """A source retries for most of a day before its TaskRun fails, and is then created again."""
 
@@ -44,6 +45,16 @@ def fits(schedule: Schedule, source: Source, taskrun: TaskRun) -> bool:
         found.trigger_pool,
         found.service_account,
     )
+
+
+def first_cursor(schedule: Schedule, source: Source) -> str | None:
+    """The cursor before the first event.
+
+    Without one, `workflow` begins with each wait, and would lose the ends between a failed wait and its retry.
+    """
+    if source.cursor is None and source.trigger is not None and source.trigger.class_name == _WORKFLOW:
+        return schedule.metadata.creation_timestamp
+    return source.cursor
 
 
 def arm(taskrun: TaskRun, cursor: str | None, now: float) -> PatchTaskRun:

@@ -105,7 +105,8 @@ def _arm(draft: Draft, source: Source, taskrun: TaskRun) -> None:
         return
     if source.cron is None:
         cursor = draft.sources[source.name].cursor
-        draft.actions.append(sources.arm(taskrun, source.cursor if cursor is None else cursor, snapshot.now))
+        first = sources.first_cursor(snapshot.schedule, source)
+        draft.actions.append(sources.arm(taskrun, first if cursor is None else cursor, snapshot.now))
         return
     caught_up = cron_source.missed(draft, source, snapshot.now)
     if caught_up.missed:

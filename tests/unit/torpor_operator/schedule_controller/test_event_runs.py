@@ -66,6 +66,13 @@ async def test_the_first_cursor_is_that_of_the_spec(harness: ScheduleHarness) ->
         assert harness.cursor("s", "orders") == "7-0"
 
 
+async def test_ends_of_workflows_count_from_the_creation_of_the_schedule(harness: ScheduleHarness) -> None:
+    async with harness.running():
+        harness.create("s", {"name": "ends", "trigger": {"class": "workflow", "kwargs": {"labels": {"a": "b"}}}})
+        await harness.advance(30)
+        assert harness.cursor("s", "ends") == harness.schedule("s")["metadata"]["creationTimestamp"]
+
+
 async def test_a_source_without_a_cursor_gets_none(harness: ScheduleHarness) -> None:
     async with harness.running():
         harness.create("s", HOOK)
