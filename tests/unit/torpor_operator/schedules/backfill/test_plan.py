@@ -65,6 +65,14 @@ def test_all_cron_sources_are_run_in_the_order_of_their_ticks() -> None:
     assert [world.runs[name]["spec"]["runOf"]["source"] for name in world.created] == ["nightly", "other"]
 
 
+def test_suspension_and_limits_in_time_of_the_schedule_do_not_apply() -> None:
+    limits = {"suspend": True, "notBefore": "2026-06-02T00:00:00Z", "jitter": "1h", "concurrencyPolicy": "Replace"}
+    world = BackfillWorld(schedule=limits)
+    world.complete()
+
+    assert world.ticks() == TICKS
+
+
 def test_one_cron_source_can_be_chosen() -> None:
     world = BackfillWorld(CRON, HOURLY, source="nightly")
     world.complete()
