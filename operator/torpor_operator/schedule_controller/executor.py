@@ -2,11 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, assert_never
+from typing import Any, assert_never
 
-from torpor_api.client import errors, events
+from torpor_api.client import errors
 from torpor_api.client.api import Api, Object
 from torpor_api.client.resources import SCHEDULES, TASKRUNS, WORKFLOWS
 from torpor_api.models.base import Metadata
@@ -17,6 +17,7 @@ from torpor_wire.reason import Reason
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.model.actions import PatchTaskRun, RemoveAnnotation, SetFinalizers
 from torpor_operator.schedule_controller.cache import ScheduleCache
+from torpor_operator.schedule_controller.writes import Writes, post_events
 from torpor_operator.schedules.actions import (
     Action,
     CancelRun,
@@ -29,9 +30,7 @@ from torpor_operator.schedules.actions import (
     Suspend,
 )
 
-T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
-_CONTROLLER = f"{constants.GROUP}/operator"
 _QUOTA = "exceeded quota"
 _ORIGIN = ("uid", "source", "attempt", "segment")
 """Fields of spec.runOf by which the run of an event is found again. A Backfill may have created the run of a tick."""
@@ -65,7 +64,7 @@ class ScheduleExecutor:
         self._cache = cache
         self._is_leader = is_leader
         self._on_forbidden = on_forbidden
-        self._running: set[asyncio.Task[Any]] = set()
+        self._writes = Writes()
 
     async def apply(self, schedule: Schedule, actions: Sequence[Action]) -> Applied:
         """Execute all actions at the same time. Failures are logged."""
@@ -81,7 +80,9 @@ class ScheduleExecutor:
             return False
         ops = [*_preconditions(schedule.metadata), {"op": "add", "path": "/status", "value": wanted.to_json()}]
         try:
-            stored = await self._finish(self._api.patch(SCHEDULES, *_key(schedule.metadata), ops, subresource="status"))
+            stored = await self._writes.finish(
+                self._api.patch(SCHEDULES, *_key(schedule.metadata), ops, subresource="status")
+            )
         except (errors.NotFound, errors.LostRace):
             return False
         self._cache.absorb(stored)
@@ -89,40 +90,18 @@ class ScheduleExecutor:
 
     async def post(self, schedule: Schedule, notices: Iterable[Notice]) -> None:
         """Post Events. One that cannot be posted is logged and lost."""
-        metadata = schedule.metadata
-        about = events.reference(SCHEDULES, namespace=metadata.namespace, name=metadata.name, uid=metadata.uid)
-        for notice in notices:
-            body = events.build(
-                about,
-                reason=notice.reason,
-                message=notice.message,
-                type="Warning" if notice.warning else "Normal",
-                reporting_controller=_CONTROLLER,
-                now=self._api.clock.now(),
-            )
-            try:
-                await events.post(self._api, body)
-            except errors.ApiError as error:
-                _LOG.warning("%s/%s: cannot post an Event: %s", *_key(metadata), error.message)
+        await post_events(self._api, SCHEDULES, schedule.metadata, notices)
 
     async def drain(self) -> None:
         """Wait until no write is running, so that the next leader's lists contain all of them."""
-        while self._running:
-            await asyncio.wait(set(self._running))
-
-    async def _finish(self, write: Coroutine[Any, Any, T]) -> T:
-        """Shield a write from cancellation: the API server may carry out a request that was cut short."""
-        task = asyncio.create_task(write)
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
-        return await asyncio.shield(task)
+        await self._writes.drain()
 
     async def _try(self, schedule: Schedule, action: Action, applied: Applied) -> None:
         if not self._is_leader():
             applied.complete = False
             return
         try:
-            await self._finish(self._apply(schedule, action))
+            await self._writes.finish(self._apply(schedule, action))
         except (errors.LostRace, errors.NotFound, errors.Conflict):
             applied.complete = False  # the watch brings the newer version
         except errors.ApiError as error:

@@ -1,26 +1,22 @@
 """What a pass of a Backfill reads from and writes to the API server. Another writer may have been faster."""
 
-import asyncio
-import logging
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Any
 
-from torpor_api.client import errors, events
+from torpor_api.client import errors
 from torpor_api.client.api import Api, Object
 from torpor_api.client.resources import BACKFILLS, TEMPLATES, WORKFLOWS
 from torpor_api.models import workflow as workflows
 from torpor_api.models.backfill import Backfill, BackfillStatus
-from torpor_wire import constants
 from torpor_wire.reason import Reason
 
 from torpor_operator.schedule_controller.archived_runs import FindArchived
 from torpor_operator.schedule_controller.backfill.cache import BackfillCache
+from torpor_operator.schedule_controller.writes import Writes, post_events
 from torpor_operator.schedules.actions import Notice
 from torpor_operator.schedules.backfill.snapshot import Run, Waiting
 
-T = TypeVar("T")
-_LOG = logging.getLogger(__name__)
 _ORIGIN = ("uid", "source", "at")
 """Fields of spec.runOf that identify the tick of a run."""
 
@@ -46,7 +42,7 @@ class BackfillExecutor:
         self._find_archived = find_archived
         self._is_leader = is_leader
         self._on_forbidden = on_forbidden
-        self._running: set[asyncio.Task[Any]] = set()
+        self._writes = Writes()
 
     async def create_run(self, namespace: str, body: Object) -> str | Waiting | None:
         """Create the run of a tick, or find the one that exists.
@@ -57,7 +53,7 @@ class BackfillExecutor:
         if not self._is_leader():
             raise errors.Unavailable("this replica is not the leader")
         try:
-            stored = await self._finish(self._create_or_get(namespace, body))
+            stored = await self._writes.finish(self._create_or_get(namespace, body))
         except (errors.NotFound, errors.Unavailable):
             raise
         except errors.ApiError as error:
@@ -104,7 +100,7 @@ class BackfillExecutor:
         ]
         write = self._api.patch(BACKFILLS, metadata.namespace, metadata.name, ops, subresource="status")
         try:
-            stored = await self._finish(write)
+            stored = await self._writes.finish(write)
         except (errors.NotFound, errors.LostRace):
             return False
         self._cache.absorb(stored)
@@ -112,33 +108,11 @@ class BackfillExecutor:
 
     async def post(self, backfill: Backfill, notices: Iterable[Notice]) -> None:
         """Post Events. One that cannot be posted is logged and lost."""
-        metadata = backfill.metadata
-        about = events.reference(BACKFILLS, namespace=metadata.namespace, name=metadata.name, uid=metadata.uid)
-        for notice in notices:
-            body = events.build(
-                about,
-                reason=notice.reason,
-                message=notice.message,
-                type="Warning" if notice.warning else "Normal",
-                reporting_controller=f"{constants.GROUP}/operator",
-                now=self._api.clock.now(),
-            )
-            try:
-                await events.post(self._api, body)
-            except errors.ApiError as error:
-                _LOG.warning("%s/%s: cannot post an Event: %s", metadata.namespace, metadata.name, error.message)
+        await post_events(self._api, BACKFILLS, backfill.metadata, notices)
 
     async def drain(self) -> None:
         """Wait until no write is running, so that the next leader's lists contain all of them."""
-        while self._running:
-            await asyncio.wait(set(self._running))
-
-    async def _finish(self, write: Coroutine[Any, Any, T]) -> T:
-        """Shield a write from cancellation: the API server may carry out a request that was cut short."""
-        task = asyncio.create_task(write)
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
-        return await asyncio.shield(task)
+        await self._writes.drain()
 
     async def _create_or_get(self, namespace: str, body: Object) -> Object:
         name = body["metadata"]["name"]
