@@ -127,9 +127,9 @@ class System:
         return await asyncio.gather(*map(one, bodies))
 
     async def armed(self, count: int) -> None:
-        """Return once so many sources wait."""
+        """Return once so many sources wait, or have fired."""
         async with asyncio.timeout(_LIMIT + count):
-            while len(await self._waiting()) < count:  # noqa: ASYNC110 - a list sends no notification
+            while await self._armed() < count:  # noqa: ASYNC110 - a list sends no notification
                 await asyncio.sleep(1)
 
     async def remove(self) -> None:
@@ -140,8 +140,9 @@ class System:
             while await self._left():  # noqa: ASYNC110 - a list sends no notification
                 await asyncio.sleep(1)
 
-    async def _waiting(self) -> list[Object]:
-        return (await self.plane.api.list(TASKRUNS, NAMESPACE, field_selector="status.state=Deferred")).items
+    async def _armed(self) -> int:
+        found = [one.get("status", {}) for one in (await self.plane.api.list(TASKRUNS, NAMESPACE)).items]
+        return sum(one.get("state") == "Deferred" or one.get("segment", 0) > 0 for one in found)
 
     async def _left(self) -> bool:
         schedules = await self.plane.api.list(SCHEDULES, NAMESPACE)
