@@ -4,8 +4,8 @@ import pytest
 from kubectl_torpor.changes import template_params
 from kubectl_torpor.errors import UsageError
 
-from tests.support import template_cases
-from tests.support.template_cases import FITS, MISFITS
+from tests.support.templates import cases as template_cases
+from tests.support.templates.cases import FITS, MISFITS
 
 # The API server matches patterns and shortens long texts. The command words an unknown name with the nearest one.
 _OF_THE_SERVER = {"a text around the pattern", "a long text", "an unknown param", "two problems", "a missing param"}

@@ -6,7 +6,7 @@ import pytest
 from kubectl_torpor.linting import bundled, policies, policy_places
 
 from tests.integration.policies.admission import test_backfill, test_schedule
-from tests.support import template_cases
+from tests.support.templates import cases as template_cases
 from tests.unit.kubectl_torpor.linting.findings import lint, messages
 
 # The server rejects null as a value that has no type; in lint it counts as a missing value.

@@ -225,3 +225,11 @@ def test_a_misspelled_kind_names_the_nearest(kind: str, meant: str) -> None:
 
 def test_a_run_of_a_template_needs_no_tasks() -> None:
     assert found(body("Workflow", templateRef={"name": "ingest"}, params={"day": "x"})) == []
+
+
+@pytest.mark.parametrize("expression", ["${run.at}", "${run.event.name}", "${run.previous.name}"])
+def test_every_task_sees_the_run(expression: str) -> None:
+    tasks = [{**_TASK, "args": {"x": expression}}]
+    assert found(body("Workflow", tasks=tasks)) == []
+    assert found(template(tasks=tasks)) == []
+    assert found(schedule(workflow={"tasks": tasks})) == []
