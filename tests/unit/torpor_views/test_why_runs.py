@@ -57,6 +57,22 @@ def test_a_namespace_that_is_not_set_up_is_said_once_with_its_command() -> None:
     assert found.command == "kubectl -n data create serviceaccount torpor-task"
 
 
+def test_a_run_whose_template_does_not_exist_has_not_started() -> None:
+    message = "template nightly does not exist in namespace data; the run starts when it is created"
+    found = only(workflow(state="Pending", status={"conditions": [verdict("TemplateNotFound", message)]}))
+    assert (found.kind, found.urgency) == (CauseKind.TEMPLATE_NOT_FOUND, Urgency.ACT)
+    assert found.sentence == f"Run etl has not started: {message}."
+    assert found.command == "kubectl -n data get workflowtemplates"
+
+
+@pytest.mark.parametrize("reason", [Reason.PARAMS_INVALID, Reason.TEMPLATE_INVALID])
+def test_a_run_that_does_not_fit_its_template_is_to_be_submitted_again(reason: Reason) -> None:
+    message = "param date is missing: template nightly requires it"
+    found = only(workflow(state="Failed", status={"conditions": [verdict(reason, message, "False")]}))
+    assert (found.kind, found.command) == (CauseKind.RUN_ENDED, "torpor submit FILE -n data")
+    assert message in found.sentence
+
+
 @pytest.mark.parametrize("reason", [Reason.WORKFLOW_INVALID, Reason.EXPRESSION_INVALID])
 def test_an_invalid_workflow_is_to_be_linted(reason: Reason) -> None:
     status = {"conditions": [verdict(reason, "the tasks form a cycle: a -> b -> a", "False")]}

@@ -29,6 +29,7 @@ class CauseKind(StrEnum):
     NOT_SEEN = "NotSeen"
     SUSPENDED = "Suspended"
     NAMESPACE_NOT_READY = "NamespaceNotReady"
+    TEMPLATE_NOT_FOUND = "TemplateNotFound"
     CREATE_REFUSED = "CreateRefused"
     CANCELLING = "Cancelling"
     FINISHING = "Finishing"

@@ -49,6 +49,11 @@ def describe(run: Run, kind: str, name: str = "") -> str:
     return _line("kubectl", "-n", run.namespace, "describe", kind, *([name] if name else []))
 
 
+def list_all(run: Run, plural: str) -> str:
+    """Return `kubectl get` of all objects of a kind in the namespace."""
+    return _line("kubectl", "-n", run.namespace, "get", plural)
+
+
 def raise_parallelism(run: Run) -> str:
     """Return the command that doubles the parallelism of a run."""
     patch = json.dumps({"spec": {"parallelism": min(max(run.parallelism, 1) * 2, 10_000)}}, separators=(",", ":"))

@@ -22,6 +22,8 @@ _WORKFLOW = frozenset(
         Reason.TRIGGER_INVALID,
         Reason.EXPRESSION_INVALID,
         Reason.EXPRESSION_TOO_EXPENSIVE,
+        Reason.PARAMS_INVALID,
+        Reason.TEMPLATE_INVALID,
     }
 )
 """Reasons that the Workflow causes; its tasks cannot change."""

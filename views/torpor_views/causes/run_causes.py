@@ -33,7 +33,7 @@ def of_run(run: Run) -> tuple[Cause, ...]:
 def _by_state(run: Run) -> Cause | None:
     match run.state:
         case RunState.PENDING:
-            return _not_seen(run)
+            return _template_missing(run) or _not_seen(run)
         case RunState.RUNNING:
             return _suspended(run) if run.suspend and not run.stop else None
         case RunState.SUSPENDED:
@@ -62,6 +62,15 @@ def _not_seen(run: Run) -> Cause:
     detail += "; check that the operator is running" if overdue else ""
     command = "torpor doctor" if overdue else commands.torpor("get", run, "", "-w")
     return _cause(run, CauseKind.NOT_SEEN, Urgency.ACT if overdue else Urgency.WAIT, detail, command)
+
+
+def _template_missing(run: Run) -> Cause | None:
+    verdict = run.conditions.get("Succeeded")
+    if verdict is None or verdict.reason != Reason.TEMPLATE_NOT_FOUND:
+        return None
+    detail = f"has not started: {json_fields.one_line(verdict.message) or verdict.reason}"
+    command = commands.list_all(run, "workflowtemplates")
+    return _cause(run, CauseKind.TEMPLATE_NOT_FOUND, Urgency.ACT, detail, command, verdict)
 
 
 def _suspended(run: Run) -> Cause:
