@@ -200,7 +200,9 @@ class WorkflowStatus(Model):
     state: Annotated[
         str | None,
         Field(
-            max_length=20, description="Running, Suspended, Cancelling, Finishing (hooks run), Succeeded, or Failed."
+            max_length=20,
+            description="Pending (the template does not exist), Running, Suspended, Cancelling, Finishing (hooks run), "
+            "Succeeded, or Failed.",
         ),
     ] = None
     progress: Annotated[str | None, Field(max_length=40, description="Ended instances of the known instances.")] = None
