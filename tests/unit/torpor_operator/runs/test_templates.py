@@ -8,7 +8,7 @@ from torpor_operator.settings import Settings
 
 from tests.support.builders import NAMESPACE, Body, python
 from tests.support.controller_harness import ControllerHarness
-from tests.support.fake_api import Fault
+from tests.support.fake_api import Fault, Request
 from tests.support.templates import cases as template_cases
 
 PARAMS: list[Body] = [{"name": "date", "pattern": "[0-9-]+"}]
@@ -106,6 +106,23 @@ async def test_a_copy_is_tried_again_after_other_errors(harness: ControllerHarne
     create_run(harness)
     await harness.advance(60)
     assert harness.state("run") == "Succeeded"
+
+
+async def test_a_change_of_the_run_during_the_copy_is_not_lost(harness: ControllerHarness) -> None:
+    create_template(harness)
+    changes = [{"spec": {"params": {"date": "2026-11-21"}}}]
+
+    def change_first(request: Request) -> None:
+        if request.method == "PATCH" and request.path.endswith("/workflows/run") and changes:
+            harness.fake.edit(WORKFLOWS, NAMESPACE, "run", changes.pop())
+
+    harness.fake.on_write = change_first
+    create_run(harness)
+    await harness.advance(5)
+    assert not changes
+    assert harness.state("run") == "Succeeded"
+    assert harness.taskrun("run", "load")["spec"]["arguments"] == [{"name": "date", "value": '"2026-11-21"'}]
+    assert reads(harness) == 2
 
 
 async def test_a_template_that_cannot_be_read_at_the_moment_is_read_again(harness: ControllerHarness) -> None:
