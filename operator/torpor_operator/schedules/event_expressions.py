@@ -49,7 +49,7 @@ class EventScope:
             case Value(json=bool(value)):
                 return value
             case Value(json=value):
-                return errors.failed(f"when is {json_types.described(value)}; it must be true or false")
+                return errors.failed(f"the value is {json_types.described(value)}; it must be true or false")
             case other:
                 return other
 
