@@ -149,6 +149,11 @@ def schedule_source() -> list[Schema]:
     return [
         _rule("has(self.cron) != has(self.trigger)", message="a source is a cron expression or a trigger"),
         _rule("!has(self.timezone) || has(self.cron)", message="timezone is for cron", path=".timezone"),
+        _rule(
+            "!has(self.trigger) || !has(self.trigger.timeout)",
+            message="a source waits without a limit: remove trigger.timeout",
+            path=".trigger",
+        ),
     ]
 
 

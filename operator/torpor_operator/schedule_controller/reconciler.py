@@ -167,9 +167,10 @@ class ScheduleReconciler:
     async def _store(self, schedule: Schedule, decided: SchedulePlan, memo: Memo) -> bool | None:
         """Store a changed status, then post the Events. Returns whether it was written; None after a conflict."""
         wanted = decided.status
-        if wanted is None or wanted == schedule.status:
-            return False
-        if not _has_news(schedule.status, wanted) and self._clock.now() < self._counts_due(memo):
+        postponed = self._clock.now() < self._counts_due(memo)
+        if wanted is None or wanted == schedule.status or (postponed and not _has_news(schedule.status, wanted)):
+            if decided.actions:
+                await self._executor.post(schedule, decided.notices)
             return False
         current = self._cache.schedules.store.get(schedule.metadata.namespace, schedule.metadata.name)
         if (

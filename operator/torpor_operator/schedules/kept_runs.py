@@ -7,7 +7,7 @@ from torpor_wire import names
 from torpor_wire.reason import Reason
 
 from torpor_operator.plan.retention import archival
-from torpor_operator.schedules import concurrency, source_step
+from torpor_operator.schedules import concurrency, manual, source_step
 from torpor_operator.schedules import event as events
 from torpor_operator.schedules.actions import CreateRun, DeleteRun, Suspend
 from torpor_operator.schedules.draft import Draft
@@ -30,21 +30,23 @@ def delete_old(draft: Draft) -> None:
             draft.actions.append(DeleteRun(run=run))
 
 
-def pause_after_failures(draft: Draft) -> None:
-    """Suspend the Schedule after so many failed runs in a row. A cancelled run does not count."""
+def pause_after_failures(draft: Draft) -> bool:
+    """Suspend the Schedule after so many failed runs in a row; returns whether it does. Cancelled runs do not count."""
     spec, resumed = draft.snapshot.schedule.spec, draft.status.resumed_time or ""
     if spec.pause_after_failures is None or spec.suspend:
-        return
+        return False
     ended = [run for run in _ended(draft.snapshot.runs) if run.metadata.creation_timestamp >= resumed]
     failed = 0
     for run in ended:
         if _succeeded(run):
             break
         failed += not _cancelled(run)
-    if failed >= spec.pause_after_failures:
-        draft.actions.append(Suspend())
-        message = f"suspended: the last {failed} runs failed; set spec.suspend to false to go on"
-        draft.notify(Reason.PAUSED_AFTER_FAILURES, message, f"paused/{ended[0].metadata.name}", warning=True)
+    if failed < spec.pause_after_failures:
+        return False
+    draft.actions.append(Suspend())
+    message = f"suspended: the last {failed} runs failed; set spec.suspend to false to go on"
+    draft.notify(Reason.PAUSED_AFTER_FAILURES, message, f"paused/{ended[0].metadata.name}", warning=True)
+    return True
 
 
 def _without_outcome(draft: Draft) -> set[str]:
@@ -56,6 +58,8 @@ def _without_outcome(draft: Draft) -> set[str]:
         if taskrun is not None and source_step.has_event(taskrun) and not stored.is_handled(source.name, taskrun):
             event = events.of_source(snapshot.schedule, source, taskrun)
             found.add(names.run(snapshot.schedule.metadata.name, event.key))
+    if (requested := manual.requested_name(snapshot.schedule)) is not None:
+        found.add(requested)
     return found | {action.body["metadata"]["name"] for action in draft.actions if isinstance(action, CreateRun)}
 
 

@@ -59,11 +59,12 @@ def _run(snapshot: ScheduleSnapshot) -> SchedulePlan:
     """Handle the events of the sources, start queued runs, and delete old ones."""
     schedule = snapshot.schedule
     draft, room = Draft.of(snapshot), Room.of(schedule.spec, snapshot.runs)
+    pauses = kept_runs.pause_after_failures(draft)
     joining = join.is_complete(draft)
-    if not schedule.spec.suspend:
+    if not schedule.spec.suspend and not pauses:
         draft.actions += [StartQueued(run=run) for run in room.start_queued()]
         join.apply(draft, room)
-    for source in schedule.spec.sources:
+    for source in () if pauses else schedule.spec.sources:
         # A joined run and the removal of its events are stored before the next event of its sources is taken.
         if not (joining and source.name in schedule.spec.all_of):
             source_step.advance(draft, room, source)
@@ -72,7 +73,6 @@ def _run(snapshot: ScheduleSnapshot) -> SchedulePlan:
     draft.actions += [DeleteSource(taskrun=one) for one in removed if one.metadata.deletion_timestamp is None]
     manual.apply(draft)
     kept_runs.delete_old(draft)
-    kept_runs.pause_after_failures(draft)
     _finish(draft, room)
     return draft.plan()
 

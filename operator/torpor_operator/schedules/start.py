@@ -5,7 +5,7 @@ from typing import assert_never
 from torpor_api.models.run_of import PreviousRun
 from torpor_api.models.workflow import Workflow
 from torpor_cel.errors import ExpressionError
-from torpor_cel.value import JSON
+from torpor_cel.value import JSON, Value
 from torpor_wire import constants, names
 from torpor_wire.reason import Reason
 
@@ -34,28 +34,51 @@ def decide(draft: Draft, room: Room, event: Event) -> bool:
             return True
         case _:
             pass
-    params = scope.resolve(dict(schedule.spec.params))
-    if isinstance(params, Unanswered):
-        draft.needs += params.needs
-        return False
-    if isinstance(params, ExpressionError):
-        draft.fail(event, params.reason, f"params: {params.message}")
-        return True
-    resolved = params.json if isinstance(params.json, dict) else {}
-    return _admit(draft, room, event, {**resolved, **event.params}, previous)
+    match resolve_params(draft, scope, event):
+        case Unanswered(needs):
+            draft.needs += needs
+            return False
+        case ExpressionError(reason=reason, message=message):
+            draft.fail(event, reason, f"params: {message}")
+            return True
+        case params:
+            return _admit(draft, room, event, params, previous)
 
 
-def create(
+def resolve_params(draft: Draft, scope: EventScope, event: Event) -> dict[str, JSON] | ExpressionError | Unanswered:
+    """The params of the run: those of the event, and the others of the Schedule evaluated."""
+    given = event.params
+    params = scope.resolve(
+        {name: one for name, one in draft.snapshot.schedule.spec.params.items() if name not in given}
+    )
+    if not isinstance(params, Value):
+        return params
+    return {**(params.json if isinstance(params.json, dict) else {}), **given}
+
+
+def creation(
+    draft: Draft, event: Event, params: dict[str, JSON], previous: PreviousRun | None, *, queued: bool = False
+) -> CreateRun:
+    """The action that creates the run of an event."""
+    schedule = draft.snapshot.schedule
+    labels = {constants.LABEL_QUEUED: "true"} if queued else {}
+    body = run_builder.build_run(
+        schedule,
+        name=names.run(schedule.metadata.name, event.key),
+        run_of=event.run_of(schedule, previous),
+        params=params,
+        labels=labels,
+        suspend=queued,
+    )
+    return CreateRun(body=body)
+
+
+def _create(
     draft: Draft, event: Event, params: dict[str, JSON], previous: PreviousRun | None, *, queued: bool = False
 ) -> None:
-    """Create the run of an event."""
-    schedule = draft.snapshot.schedule
-    name = names.run(schedule.metadata.name, event.key)
-    run_of = event.run_of(schedule, previous)
-    labels = {constants.LABEL_QUEUED: "true"} if queued else {}
-    body = run_builder.build_run(schedule, name=name, run_of=run_of, params=params, labels=labels, suspend=queued)
-    draft.actions.append(CreateRun(body=body))
-    draft.start(name, run_of, queued=queued)
+    action = creation(draft, event, params, previous, queued=queued)
+    draft.actions.append(action)
+    draft.start(action.body["metadata"]["name"], event.run_of(draft.snapshot.schedule, previous), queued=queued)
 
 
 def previous_run(draft: Draft) -> PreviousRun | None:
@@ -73,11 +96,11 @@ def _admit(draft: Draft, room: Room, event: Event, params: dict[str, JSON], prev
         draft.fail(event, Reason.RUN_REJECTED, refusal)
         return True
     if any(run.metadata.name == name for run in draft.snapshot.runs):
-        create(draft, event, params, previous)  # the former leader created it, and did not store the outcome
+        _create(draft, event, params, previous)  # the former leader created it, and did not store the outcome
         return True
     match room.admit():
         case Start(queued=queued):
-            create(draft, event, params, previous, queued=queued)
+            _create(draft, event, params, previous, queued=queued)
             return True
         case Skip(message=message):
             draft.skip(event, message)

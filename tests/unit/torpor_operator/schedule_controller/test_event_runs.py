@@ -260,6 +260,20 @@ async def test_the_annotation_starts_a_run_while_others_are_active(harness: Sche
         assert constants.RUN_NOW not in harness.schedule("s")["metadata"].get("annotations", {})
 
 
+async def test_a_requested_run_that_cannot_be_created_now_is_created_later(harness: ScheduleHarness) -> None:
+    async with harness.running():
+        harness.create("s", HOOK, params={"a": "${event.missing}"})
+        await harness.advance(1)
+        harness.fake.inject(Fault(status=503, method="POST", path="workflows", times=2))
+        value = json.dumps({"id": "x", "params": {"a": 3}})
+        harness.fake.edit(SCHEDULES, NAMESPACE, "s", {"metadata": {"annotations": {constants.RUN_NOW: value}}})
+        await harness.advance(20)
+        (run,) = harness.runs("s")
+        assert run["spec"]["params"] == {"a": 3}
+        assert harness.status("s")["started"] == 1
+        assert constants.RUN_NOW not in harness.schedule("s")["metadata"].get("annotations", {})
+
+
 @pytest.mark.parametrize(("policy", "kept"), [("Orphan", 1), ("Delete", 0)])
 async def test_deletion_removes_queued_runs_and_by_policy_all(harness: ScheduleHarness, policy: str, kept: int) -> None:
     async with harness.running():

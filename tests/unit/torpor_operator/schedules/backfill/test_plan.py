@@ -146,7 +146,7 @@ def test_ticks_for_which_when_is_false_are_passed_over() -> None:
     ("spec", "message"),
     [
         ({"when": "event.missing"}, "when: "),
-        ({"when": "1"}, "when: when is a number; it must be true or false"),
+        ({"when": "1"}, "when: the value is a number; it must be true or false"),
         ({"params": {"x": "${event.missing}"}}, "params: "),
     ],
 )
