@@ -83,12 +83,6 @@ def test_a_healthy_installation_has_no_problem() -> None:
             "the cluster does not serve taskruns.torpor.dev",
         ),
         (
-            {"schemas": {kind: PUBLISHED[kind] for kind in ("Workflow", "TaskRun")}},
-            "failed",
-            "crds",
-            "the cluster does not serve workflowtemplates.torpor.dev, schedules.torpor.dev, backfills.torpor.dev",
-        ),
-        (
             {"schemas": without("spec", "Workflow", "parallelism")},
             "warning",
             "crds",
@@ -119,18 +113,6 @@ def test_a_healthy_installation_has_no_problem() -> None:
             "failed",
             "roles",
             "ClusterRole view does not include list taskruns.torpor.dev",
-        ),
-        (
-            {"view": role(["list"], ["taskruns", "workflows"])},
-            "failed",
-            "roles",
-            "ClusterRole view does not include list schedules.torpor.dev",
-        ),
-        (
-            {"edit": role(["create"], ["workflows"])},
-            "failed",
-            "roles",
-            "ClusterRole edit does not include create schedules.torpor.dev",
         ),
         ({"edit": None}, "failed", "roles", "ClusterRole edit does not include create workflows.torpor.dev"),
         (
