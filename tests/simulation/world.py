@@ -79,6 +79,7 @@ class World:
             self.fault_profile.kinds, self.fault_profile.rate = kinds, 2.0
         self.loop = VirtualLoop(random.Random(self.rng.getrandbits(32)))  # type: ignore[abstract]
         self.faults = RandomFaults(self.fault_profile, random.Random(self.rng.getrandbits(32)))
+        self.faults.slow_deletions = self.scheduled
         self.server = Server(self.loop, self.faults)
         self.fake = self.server.fake
         self.checker = InvariantChecker()

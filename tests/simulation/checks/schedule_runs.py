@@ -112,8 +112,10 @@ class Runs:
         moment, spec = state.specs[-1]
         since = next((at for at, one in reversed(state.specs) if not one.get("suspend")), moment)
         starts = [at for at, one in state.specs if one.get("suspend") and at >= since]
-        if spec.get("suspend") and starts and self.prompt and not schedule_state.is_queued(run):
-            name = run["metadata"]["name"]
+        name = run["metadata"]["name"]
+        known = bool(spec.get("suspend") and state.status.get("suspended"))
+        self.expect("S5", not known or self.late, f"{name} starts, though its Schedule is suspended")
+        if spec.get("suspend") and starts and self.prompt:
             self.expect("S5", now - starts[0] < _SEEN, f"{name} starts {now - starts[0]:.1f} s after the suspension")
 
     def _check_tick(self, state: State, run: Object) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 from torpor_api.client.api import Api
 from torpor_operator.schedule_controller import executor
 from torpor_operator.schedule_controller.executor import ScheduleExecutor
-from torpor_operator.schedule_controller.reconciler import ScheduleReconciler
 from torpor_operator.schedules import cron_source, join, planner, run_names, source, source_step
 from torpor_operator.schedules.concurrency import Room
 from torpor_operator.schedules.draft import Draft
@@ -114,7 +113,9 @@ def _while_suspended() -> None:
     def resumed(snapshot: Any) -> Any:
         spec = snapshot.schedule.spec.model_copy(update={"suspend": False})
         schedule = snapshot.schedule.model_copy(update={"spec": spec})
-        return run(dataclasses.replace(snapshot, schedule=schedule))
+        plan = run(dataclasses.replace(snapshot, schedule=schedule))
+        status = plan.status and plan.status.model_copy(update={"suspended": snapshot.schedule.spec.suspend})
+        return dataclasses.replace(plan, status=status)
 
     put(planner, "DECISIONS", tuple(resumed if one is run else one for one in planner.DECISIONS))
 
@@ -140,13 +141,6 @@ def _overtaking() -> None:
             self.queued = queued
 
     put(Room, "admit", admitted)
-
-
-def _old_list() -> None:
-    async def nothing(_: Any) -> None:
-        """Plan from the watch's cache."""
-
-    put(ScheduleReconciler, "_refresh", nothing)
 
 
 def _old_status() -> None:
@@ -186,11 +180,6 @@ MUTANTS = (
         name="version of a Schedule",
         without="the status of a former leader replaces a newer one",
         switch=_old_status,
-    ),
-    _Mutant(
-        name="fresh list of Schedules",
-        without="a new leader plans Schedules from its watch cache",
-        switch=_old_list,
     ),
     _Mutant(
         name="room for runs of one pass",

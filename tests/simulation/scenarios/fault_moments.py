@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _PAUSE_IN_A_FAN_OUT = 0.25
 _KILL, _RESTART, _PAUSE, _BREAK, _DELETE, _CLEAR = 0.06, 0.04, 0.02, 0.06, 0.06, 0.02
-_SUSPEND = 0.04
+_SUSPEND = 0.12
 _MOMENTS = frozenset(map(collection, (TASKRUNS, PODS)))
 _SCHEDULED = _MOMENTS | frozenset(map(collection, (WORKFLOWS, SCHEDULES)))
 _KINDS = frozenset({"kill", "restart", "pause", "breaks", "edits", "clear"})

@@ -88,6 +88,7 @@ class RandomFaults:
         self._rng = rng
         self._request_faults = [kind for kind in _OF_REQUESTS if kind in fault_profile.kinds]
         self.calm = False
+        self.slow_deletions = False  # of the sources of Schedules, which may fire meanwhile
         self._slow: dict[tuple[Process, str], float] = {}
         self._stale: dict[Process, int] = {}
         self._unresponsive_until: dict[Process, float] = {}
@@ -99,6 +100,8 @@ class RandomFaults:
             return request_fault
         if rng.random() < 0.02 and kinds & {"late", "pause"}:
             request_fault.there = rng.choice((0.5, 2.0))
+        if self.slow_deletions and request.method == "DELETE" and f"/{TASKRUNS.plural}/" in request.path:
+            request_fault.there = rng.choice((0.01, 1.0, 3.0))
         if "stale" in kinds and request.method == "GET":
             request_fault.stale = self._staleness(process)
         if max(process.cut_until, self._unresponsive_to(process, request)) > process.loop.time():

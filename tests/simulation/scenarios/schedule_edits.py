@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _ACTS = (
     "suspend",
     "suspend",
+    "suspend",
+    "suspend",
     "policies",
     "cron",
     "remove source",
@@ -55,7 +57,7 @@ def arrange(world: "World") -> None:
         for source in body["spec"]["sources"]:
             if source.get("trigger", {}).get("class") == "log":
                 _grow(world, rng, source["trigger"]["kwargs"]["log"])
-    for _ in range(rng.choice((0, 0, 1, 2, 4))):
+    for _ in range(rng.choice((0, 1, 2, 3, 4))):
         moment = rng.uniform(1.0, world.fault_profile.until - 1.0)
         world.person.call_later(moment, partial(_act, world, rng, rng.choice(_ACTS)))
 
