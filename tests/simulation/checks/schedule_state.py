@@ -50,6 +50,7 @@ class State:
     name: str
     spec: Object
     created: float
+    clocks: float  # seconds by which clocks differ, and a message takes
     specs: list[tuple[float, Object]] = field(default_factory=list)
     status: Object = field(default_factory=dict)
     fired: dict[EventKey, Fired] = field(default_factory=dict)
@@ -68,6 +69,11 @@ class State:
         """The specs that a leader may act on."""
         later = [moment for moment, _ in self.specs[1:]] + [now]
         return [spec for (_, spec), until in zip(self.specs, later, strict=True) if until >= now - RECENT]
+
+    def in_suspension(self, tick: float) -> bool:
+        """Whether a tick is one of a suspension that the operator knew."""
+        moment, margin = tick - EPOCH, self.clocks
+        return any(begin + margin < moment < end - margin for begin, end in self.suspensions)
 
     def sources_status(self) -> dict[str, Object]:
         """The stored status of each source."""
