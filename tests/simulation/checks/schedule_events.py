@@ -181,6 +181,8 @@ def _check_missed(commit: Commit, passed: dict[str, set[float]], expect: Expect)
     expect("S2", count == delta, f"{state.name}: {delta} ticks are missed, {count} were passed over")
     least = min(_grace(spec) for spec in state.recent(now))
     for name, due in passed.items():
+        inside = [one - EPOCH for one in due if state.in_suspension(one)]
+        expect("S2", not inside, f"{state.name}/{name}: the ticks {inside} of a suspension are missed")
         state.accounted.setdefault(name, set()).update(due)
         young = [one - EPOCH for one in due if EPOCH + now - one < least - _CLOCKS]
         expect("S2", not young, f"{state.name}/{name}: the ticks {young} are missed, younger than {least} s")

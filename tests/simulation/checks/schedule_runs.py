@@ -22,7 +22,6 @@ class Runs:
     expect: Expect
     prompt: bool
     late: bool
-    clocks: bool
     made: dict[tuple[str, str, str], list[str]] = field(default_factory=dict)  # by Schedule, source, event: the uids
     open: dict[str, dict[str, Object]] = field(default_factory=dict)  # by Schedule, by uid of the run
     created: dict[str, float] = field(default_factory=dict)
@@ -120,11 +119,10 @@ class Runs:
 
     def _check_tick(self, state: State, run: Object) -> None:
         """The ticks of a suspension do not run after it."""
-        tick, margin = self._tick(state, run), 7.0 if self.clocks else 0.5
+        tick = self._tick(state, run)
         if tick is not None:
-            inside = any(begin + margin < tick - EPOCH < end - margin for begin, end in state.suspensions)
             description = f"{run['metadata']['name']} is for the tick {tick - EPOCH:g} of a suspension"
-            self.expect("S5", not inside, description)
+            self.expect("S5", not state.in_suspension(tick), description)
 
     def _tick(self, state: State, run: Object) -> float | None:
         source = run["spec"]["runOf"].get("source")

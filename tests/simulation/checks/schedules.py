@@ -33,9 +33,8 @@ class ScheduleChecker:
         self._history = world.fake.history
         self._expect = world.checker.expect
         self._states: dict[str, State] = {}
-        self._runs = Runs(
-            expect=self._expect, prompt=not kinds & _DELAYS, late="late" in kinds, clocks="clocks" in kinds
-        )
+        self._runs = Runs(expect=self._expect, prompt=not kinds & _DELAYS, late="late" in kinds)
+        self._clocks = 7.0 if "clocks" in kinds else 0.5
 
     def observe(self, writer: Process, entry: Entry) -> None:
         """Check one commit."""
@@ -86,7 +85,9 @@ class ScheduleChecker:
         state = self._states.get(uid)
         if state is None:
             created = schedule_state.epoch(after["metadata"]["creationTimestamp"])
-            state = self._states[uid] = State(name=after["metadata"]["name"], spec=spec, created=created)
+            state = self._states[uid] = State(
+                name=after["metadata"]["name"], spec=spec, created=created, clocks=self._clocks
+            )
             state.specs.append((now, spec))
         state.deleting = "deletionTimestamp" in after["metadata"]
         if spec != state.spec:

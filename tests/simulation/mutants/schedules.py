@@ -49,7 +49,11 @@ def _first_cursor() -> None:
 
 def _without_segment() -> None:
     event_key = run_names.event_key
-    put(run_names, "event_key", lambda *args: event_key(*args[:-1], 0))
+
+    def first_segment(uid: str, source: str, taskrun_uid: str, attempt: int, _: int) -> str:
+        return event_key(uid, source, taskrun_uid, attempt, 0)
+
+    put(run_names, "event_key", first_segment)
 
 
 def _any_origin() -> None:
@@ -130,19 +134,6 @@ def _newest_first() -> None:
     put(Room, "start_queued", started)
 
 
-def _overtaking() -> None:
-    admit = Room.admit
-
-    def admitted(self: Room) -> Any:
-        queued, self.queued = self.queued, []
-        try:
-            return admit(self)
-        finally:
-            self.queued = queued
-
-    put(Room, "admit", admitted)
-
-
 def _old_status() -> None:
     put(executor, "_preconditions", lambda metadata: [{"op": "test", "path": "/metadata/uid", "value": metadata.uid}])
 
@@ -195,5 +186,4 @@ MUTANTS = (
     ),
     _Mutant(name="suspended Schedule", without="a suspended Schedule starts runs", switch=_while_suspended),
     _Mutant(name="order of the queue", without="the newest queued run starts first", switch=_newest_first),
-    _Mutant(name="queue before new events", without="a new event overtakes queued runs", switch=_overtaking),
 )

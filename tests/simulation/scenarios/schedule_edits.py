@@ -16,6 +16,7 @@ from tests.simulation.actors.sources import Logs
 from tests.simulation.checks import schedule_state
 from tests.simulation.process import EPOCH
 from tests.simulation.scenarios import random_schedules
+from tests.simulation.scenarios.random_workflows import NAMESPACE
 from tests.support.fake_api.history import Object, collection
 
 if TYPE_CHECKING:
@@ -73,8 +74,7 @@ def calm(world: "World") -> None:
 
 def _apply(world: "World", body: Object) -> None:
     world.note(f"a person applies {body['metadata']['name']}: {body['spec']}")
-    namespace = random_schedules.NAMESPACE
-    world.server.act(world.person, lambda: world.fake.objects.create(SCHEDULES, namespace, body))
+    world.server.act(world.person, lambda: world.fake.objects.create(SCHEDULES, NAMESPACE, body))
     world.expected -= 1
 
 
