@@ -138,6 +138,8 @@ def _occupy(world: "World", schedule: Object) -> None:
         return
     meta = schedule["metadata"]
     name = names.run(meta["name"], run_names.tick_key(meta["uid"], source["name"], tick))
+    if world.fake.get(WORKFLOWS, meta["namespace"], name) is not None:
+        return
     spec = {"image": "image:1", "tasks": schedule["spec"]["workflow"]["tasks"]}
     world.note(f"a person creates {name} before its tick")
     body = {"metadata": {"name": name, "namespace": meta["namespace"]}, "spec": spec}
