@@ -11,7 +11,7 @@ from torpor_demo.kubectl import Kubectl
 from torpor_wire.reason import Reason
 
 from tests.e2e.support.stage import Stage
-from tests.e2e.test_schedules import ended, reached
+from tests.e2e.schedules.test_schedules import ended, reached
 
 REDIS = Image(name="orders-redis:dev", context=ROOT / "examples/schedules/stream", based=True)
 _DEPLOYMENT = "deployment/orders-redis"
