@@ -10,8 +10,8 @@ from torpor_demo.images import Image
 from torpor_demo.kubectl import Kubectl
 from torpor_wire.reason import Reason
 
-from tests.e2e.support.stage import Stage
 from tests.e2e.schedules.test_schedules import ended, reached
+from tests.e2e.support.stage import Stage
 
 REDIS = Image(name="orders-redis:dev", context=ROOT / "examples/schedules/stream", based=True)
 _DEPLOYMENT = "deployment/orders-redis"
