@@ -8,9 +8,9 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 
+from torpor_api.models.argument import Argument, ArgumentSource
 from torpor_api.models.base import IDENTIFIER
 from torpor_api.models.task import Task
-from torpor_api.models.taskrun import Argument, ArgumentSource
 from torpor_cel import errors, references
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import JSON

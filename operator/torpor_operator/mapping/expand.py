@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+from torpor_api.models.argument import ArgumentSource
 from torpor_api.models.task import Group, Task
-from torpor_api.models.taskrun import ArgumentSource
 from torpor_api.models.workflow import TaskState
 from torpor_cel import references
 from torpor_cel.errors import ExpressionError

@@ -8,8 +8,9 @@ thousand.
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from torpor_api.models.argument import Argument
 from torpor_api.models.task import Task
-from torpor_api.models.taskrun import Argument, TriggerCall
+from torpor_api.models.taskrun import TriggerCall
 from torpor_api.models.workflow import TaskState
 from torpor_cel.errors import ExpressionError
 from torpor_wire import json_types

@@ -8,8 +8,9 @@ import json
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from torpor_api.models.argument import Argument
 from torpor_api.models.task import Task
-from torpor_api.models.taskrun import Argument, TriggerCall
+from torpor_api.models.taskrun import TriggerCall
 from torpor_cel import references
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import JSON

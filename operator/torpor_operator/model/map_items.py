@@ -7,8 +7,9 @@ import json
 from dataclasses import dataclass
 from typing import Protocol
 
+from torpor_api.models.argument import ArgumentSource
 from torpor_api.models.stored_result import StoredResult
-from torpor_api.models.taskrun import ArgumentSource, TaskRun
+from torpor_api.models.taskrun import TaskRun
 from torpor_cel.value import JSON
 from torpor_wire import canonical, json_types
 

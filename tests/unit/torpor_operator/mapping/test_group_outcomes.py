@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from torpor_api.models.taskrun import ArgumentSource
+from torpor_api.models.argument import ArgumentSource
 from torpor_api.models.workflow import TaskState, TaskStatus
 from torpor_operator.model.actions import Need
 from torpor_operator.model.snapshot import Answer, Snapshot

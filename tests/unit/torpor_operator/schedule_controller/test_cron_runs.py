@@ -7,7 +7,7 @@ import pytest
 from torpor_wire import times
 
 from tests.support.fake_api import Fault
-from tests.support.schedule_harness import QUEUED, ScheduleHarness
+from tests.support.schedules.harness import QUEUED, ScheduleHarness
 
 MINUTELY = {"name": "tick", "cron": "* * * * *"}
 

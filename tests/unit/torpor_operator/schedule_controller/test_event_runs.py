@@ -3,14 +3,14 @@
 import json
 
 import pytest
-from torpor_api.client.resources import SCHEDULES, TASKRUNS, WORKFLOWS
-from torpor_wire import constants, retry, times, transitions
+from torpor_api.client.resources import TASKRUNS
+from torpor_wire import retry, times, transitions
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
 from tests.support.builders import NAMESPACE
 from tests.support.fake_api import Fault
-from tests.support.schedule_harness import ScheduleHarness
+from tests.support.schedules.harness import ScheduleHarness
 
 STREAM = {"name": "orders", "trigger": {"class": "redis", "kwargs": {"url": "redis://r", "stream": "o"}}}
 HOOK = {"name": "hook", "trigger": {"class": "webhook", "kwargs": {}}}
@@ -246,49 +246,6 @@ async def test_a_deleted_taskrun_is_created_again_with_the_cursor(harness: Sched
         harness.fake.remove(TASKRUNS, NAMESPACE, harness.taskrun("s", "orders").metadata.name)
         await harness.advance(1)
         assert harness.cursor("s", "orders") == "3-0"
-
-
-async def test_the_annotation_starts_a_run_while_others_are_active(harness: ScheduleHarness) -> None:
-    async with harness.running():
-        harness.create("s", HOOK, params={"a": 1, "b": 2}, suspend=True)
-        await harness.advance(1)
-        for value in ("1", json.dumps({"id": "x", "params": {"b": 3}})):
-            harness.fake.edit(SCHEDULES, NAMESPACE, "s", {"metadata": {"annotations": {constants.RUN_NOW: value}}})
-            await harness.advance(2)
-        params = [run["spec"]["params"] for run in harness.runs("s")]
-        assert sorted(one["b"] for one in params) == [2, 3]
-        assert constants.RUN_NOW not in harness.schedule("s")["metadata"].get("annotations", {})
-
-
-async def test_a_requested_run_that_cannot_be_created_now_is_created_later(harness: ScheduleHarness) -> None:
-    async with harness.running():
-        harness.create("s", HOOK, params={"a": "${event.missing}"})
-        await harness.advance(1)
-        harness.fake.inject(Fault(status=503, method="POST", path="workflows", times=2))
-        value = json.dumps({"id": "x", "params": {"a": 3}})
-        harness.fake.edit(SCHEDULES, NAMESPACE, "s", {"metadata": {"annotations": {constants.RUN_NOW: value}}})
-        await harness.advance(20)
-        (run,) = harness.runs("s")
-        assert run["spec"]["params"] == {"a": 3}
-        assert harness.status("s")["started"] == 1
-        assert constants.RUN_NOW not in harness.schedule("s")["metadata"].get("annotations", {})
-
-
-@pytest.mark.parametrize(("policy", "kept"), [("Orphan", 1), ("Delete", 0)])
-async def test_deletion_removes_queued_runs_and_by_policy_all(harness: ScheduleHarness, policy: str, kept: int) -> None:
-    async with harness.running():
-        harness.create("s", HOOK, concurrencyPolicy="Queue", deletionPolicy=policy)
-        for number in (1, 2):
-            await harness.advance(1)
-            harness.fire("s", "hook", number)
-        await harness.advance(1)
-        assert len(harness.runs("s")) == 2
-        address = harness.fake.objects.address(SCHEDULES, NAMESPACE, "s")
-        harness.fake.objects.delete(address, {})
-        harness.fake.bookmark()
-        await harness.advance(3)
-        assert harness.fake.get(SCHEDULES, NAMESPACE, "s") is None
-        assert len(harness.fake.all(WORKFLOWS)) == kept
 
 
 async def test_no_run_before_and_after_the_period(harness: ScheduleHarness) -> None:

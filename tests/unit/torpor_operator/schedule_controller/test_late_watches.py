@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.schedule_harness import ScheduleHarness
+from tests.support.schedules.harness import ScheduleHarness
 
 MINUTELY = {"name": "tick", "cron": "* * * * *"}
 FEW = 6

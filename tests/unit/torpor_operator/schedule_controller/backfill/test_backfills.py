@@ -6,9 +6,9 @@ import pytest
 from torpor_api.client.resources import WORKFLOWS
 from torpor_wire import times
 
-from tests.support.backfill_harness import NIGHTLY, TICKS, BackfillHarness
 from tests.support.builders import NAMESPACE
 from tests.support.fake_api import Fault
+from tests.support.schedules.backfill_harness import NIGHTLY, TICKS, BackfillHarness
 
 CREATION = "/namespaces/ns/workflows"
 

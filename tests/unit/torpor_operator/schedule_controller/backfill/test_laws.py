@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torpor_api.client.resources import WORKFLOWS
 
-from tests.support.backfill_harness import NIGHTLY, BackfillHarness
 from tests.support.builders import NAMESPACE
 from tests.support.fake_api import Fault
+from tests.support.schedules.backfill_harness import NIGHTLY, BackfillHarness
 
 FAULTS = st.builds(
     Fault,

@@ -5,9 +5,9 @@ from torpor_api.client.resources import BACKFILLS, SCHEDULES, TEMPLATES, WORKFLO
 from torpor_operator.controller.archive import NotArchivedError
 from torpor_operator.schedules.backfill.snapshot import Outcome, Run
 
-from tests.support.backfill_harness import NIGHTLY, TICKS, BackfillHarness
 from tests.support.builders import NAMESPACE
 from tests.support.fake_api import Fault
+from tests.support.schedules.backfill_harness import NIGHTLY, TICKS, BackfillHarness
 
 CREATION = "/namespaces/ns/workflows"
 

@@ -3,7 +3,7 @@
 import pytest
 from torpor_operator.schedules.backfill.snapshot import Waiting
 
-from tests.support.backfill_world import CRON, BackfillWorld
+from tests.support.schedules.backfill_world import CRON, BackfillWorld
 
 TICKS = ["2026-05-01T02:00:00", "2026-05-02T02:00:00", "2026-05-03T02:00:00"]
 HOURLY = {"name": "hourly", "cron": "0 * * * *"}

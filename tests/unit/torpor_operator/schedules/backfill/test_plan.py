@@ -5,7 +5,7 @@ from torpor_api.models import workflow as workflows
 from torpor_operator.schedules import run_names
 from torpor_wire import names, times
 
-from tests.support.backfill_world import CRON, NOW, BackfillWorld
+from tests.support.schedules.backfill_world import CRON, NOW, BackfillWorld
 
 TICKS = ["2026-05-01T02:00:00", "2026-05-02T02:00:00", "2026-05-03T02:00:00"]
 HOURLY = {"name": "hourly", "cron": "0 * * * *"}

@@ -5,7 +5,7 @@ from torpor_operator.schedules.backfill.plan import PASS_TICKS
 from torpor_operator.schedules.ticks import Ticks
 from torpor_wire import times
 
-from tests.support.backfill_world import BackfillWorld
+from tests.support.schedules.backfill_world import BackfillWorld
 
 TICKS = ["2026-05-01T02:00:00", "2026-05-02T02:00:00", "2026-05-03T02:00:00"]
 HOURLY = {"name": "hourly", "cron": "0 * * * *"}

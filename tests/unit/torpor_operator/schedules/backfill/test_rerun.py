@@ -3,7 +3,7 @@
 import pytest
 from torpor_operator.schedules.backfill.snapshot import Outcome, Run
 
-from tests.support.backfill_world import BackfillWorld
+from tests.support.schedules.backfill_world import BackfillWorld
 
 AT = [f"2026-05-0{day}T02:00:00.000Z" for day in (1, 2, 3)]
 

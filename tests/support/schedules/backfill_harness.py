@@ -7,7 +7,7 @@ from torpor_operator.schedules import run_names
 from torpor_wire import names, times
 
 from tests.support.builders import NAMESPACE, Body
-from tests.support.schedule_harness import ScheduleHarness
+from tests.support.schedules.harness import ScheduleHarness
 
 NIGHTLY = {"name": "nightly", "cron": "0 2 * * *"}
 START, TO = "2023-11-10T00:00:00Z", "2023-11-13T00:00:00Z"
