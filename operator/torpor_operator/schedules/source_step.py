@@ -22,6 +22,9 @@ from torpor_operator.taskrun.step import TaskRunView
 
 RECREATE_AFTER = 300.0
 """Seconds after which the TaskRun of a source that has failed is created again."""
+QUICK_EVENTS = 10
+QUICK_PAUSE = 5.0
+"""Seconds between the events of a source that has fired so often, each time within a second on average."""
 
 
 def advance(draft: Draft, room: Room, source: Source) -> None:
@@ -104,9 +107,7 @@ def _arm(draft: Draft, source: Source, taskrun: TaskRun) -> None:
     if not is_open(snapshot.schedule, snapshot.now):
         return
     if source.cron is None:
-        cursor = draft.sources[source.name].cursor
-        first = sources.first_cursor(snapshot.schedule, source)
-        draft.actions.append(sources.arm(taskrun, first if cursor is None else cursor, snapshot.now))
+        _arm_trigger(draft, source, taskrun)
         return
     caught_up = cron_source.missed(draft, source, snapshot.now)
     if caught_up.missed:
@@ -114,6 +115,23 @@ def _arm(draft: Draft, source: Source, taskrun: TaskRun) -> None:
         draft.update_source(source.name, next=cron_source.next_tick(draft, source))
     elif cron_source.next_tick(draft, source) is not None:
         draft.actions.append(sources.arm(taskrun, times.rfc3339(caught_up.cursor), snapshot.now))
+
+
+def _arm_trigger(draft: Draft, source: Source, taskrun: TaskRun) -> None:
+    """Arm a source that is a trigger. One that keeps firing at once, without a cursor, waits between two events."""
+    snapshot, stored = draft.snapshot, draft.sources[source.name].cursor
+    cursor = sources.first_cursor(snapshot.schedule, source) if stored is None else stored
+    due = _fired_at(taskrun) + QUICK_PAUSE
+    if cursor is None and snapshot.now < due and _fires_at_once(taskrun):
+        draft.wait_until([due])
+        return
+    draft.actions.append(sources.arm(taskrun, cursor, snapshot.now))
+
+
+def _fires_at_once(taskrun: TaskRun) -> bool:
+    """Whether the condition of the trigger seems to hold all the time, since its waits are short on average."""
+    status = taskrun.status
+    return status.segment >= QUICK_EVENTS and (status.deferred_seconds or 0.0) < status.segment
 
 
 def _replace(draft: Draft, source: Source, taskrun: TaskRun) -> None:

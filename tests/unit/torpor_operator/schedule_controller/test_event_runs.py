@@ -82,6 +82,16 @@ async def test_a_source_without_a_cursor_gets_none(harness: ScheduleHarness) -> 
         assert "cursor" not in json.loads(waiting.kwargs)
 
 
+async def test_a_source_that_fires_at_once_each_time_does_not_loop(harness: ScheduleHarness) -> None:
+    async with harness.running():
+        harness.create("s", HOOK, when="false")
+        for _ in range(40):
+            await harness.advance(1)
+            if harness.taskrun("s", "hook").status.state is State.DEFERRED:
+                harness.fire("s", "hook", 1)
+        assert harness.taskrun("s", "hook").status.segment < 10 + 40 / 5
+
+
 async def test_params_are_evaluated_over_the_event(harness: ScheduleHarness) -> None:
     params = {"n": "${event.fields.n}", "name": "run-${event.fields.n}-${source}", "last": "${previous}", "x": [1]}
     async with harness.running():
