@@ -88,10 +88,10 @@ def _kept_events() -> None:
 def _one_tick_less() -> None:
     missed = cron_source.missed
 
-    def caught_up(draft: Draft, source: Any) -> CatchUp:
-        found = missed(draft, source)
+    def caught_up(draft: Draft, source: Any, now: float) -> CatchUp:
+        found = missed(draft, source, now)
         tick = cron_source.ticks_of(source).next(found.cursor)
-        if tick is None or tick > draft.snapshot.now - _LATE:
+        if tick is None or tick > now - _LATE:
             return found
         return CatchUp(cursor=tick, missed=found.missed + 1, last=tick)
 
