@@ -1,4 +1,4 @@
-"""API writes of a run that a Schedule starts, above those of the same run made by hand. Events are counted apart."""
+"""API writes of a run that a Schedule starts, above those of the same run that a client creates. Events are counted apart."""
 
 import asyncio
 import time
@@ -26,44 +26,44 @@ _LOOK = 1.0
 
 
 async def writes(on: System, sizes: Sizes) -> list[Figure]:
-    """Runs a second apart: made by hand, by one Schedule with a tick a second, and by Schedules with one tick each."""
+    """Runs a second apart: of a client, of one Schedule with a tick a second, and of Schedules with one tick each."""
     count = min(sizes.runs, MOST)
-    by_hand = await _by_hand(on, count)
+    of_client = await _of_client(on, count)
     of_one = await _by_schedules(on, count, "one", [f"0-{count - 1}"])
     of_many = await _by_schedules(on, count, "many", [str(number) for number in range(count)])
-    what = f"API writes of a run above one made by hand, {count} runs a second apart"
+    what = f"API writes of a run above one of a client, {count} runs a second apart"
     return [
-        _figure("writes_one", f"{what}: one Schedule", count, of_one, by_hand),
-        _figure("writes_many", f"{what}: a Schedule each", count, of_many, by_hand),
+        _figure("writes_one", f"{what}: one Schedule", count, of_one, of_client),
+        _figure("writes_many", f"{what}: a Schedule each", count, of_many, of_client),
     ]
 
 
-def above(count: int, scheduled: Mapping[Kind, int], by_hand: Mapping[Kind, int]) -> dict[Kind, float]:
+def above(count: int, scheduled: Mapping[Kind, int], of_client: Mapping[Kind, int]) -> dict[Kind, float]:
     """Writes per run of each kind that a Schedule adds; a kind that it saves is negative."""
-    kinds = sorted({*scheduled, *by_hand})
-    found = {kind: (scheduled.get(kind, 0) - by_hand.get(kind, 0)) / count for kind in kinds}
+    kinds = sorted({*scheduled, *of_client})
+    found = {kind: (scheduled.get(kind, 0) - of_client.get(kind, 0)) / count for kind in kinds}
     return {kind: value for kind, value in found.items() if value}
 
 
-def _figure(name: str, what: str, count: int, scheduled: Mapping[Kind, int], by_hand: Mapping[Kind, int]) -> Figure:
-    found = above(count, scheduled, by_hand)
+def _figure(name: str, what: str, count: int, scheduled: Mapping[Kind, int], of_client: Mapping[Kind, int]) -> Figure:
+    found = above(count, scheduled, of_client)
     counted = {kind: value for kind, value in found.items() if kind.resource != _EVENTS}
     parts = ", ".join(f"{kind.verb.lower()} {kind.resource} {value:+.2f}" for kind, value in found.items())
-    total = sum(value for kind, value in by_hand.items() if kind.resource != _EVENTS) / count
+    total = sum(value for kind, value in of_client.items() if kind.resource != _EVENTS) / count
     return Figure(
         name=name,
         what=what,
         value=sum(counted.values()),
         unit="writes",
         goal=str(GOAL),
-        aside=f"{parts}; by hand {total:.2f}",
+        aside=f"{parts}; of a client {total:.2f}",
     )
 
 
-async def _by_hand(on: System, count: int) -> Counter[Kind]:
+async def _of_client(on: System, count: int) -> Counter[Kind]:
     before = await _written(on)
     for number in range(count):
-        metadata = {"name": f"hand-{number}", "namespace": NAMESPACE}
+        metadata = {"name": f"client-{number}", "namespace": NAMESPACE}
         body = {"apiVersion": constants.API_VERSION, "kind": "Workflow", "metadata": metadata, "spec": RUN}
         await on.plane.api.create(WORKFLOWS, NAMESPACE, body)
         await asyncio.sleep(1)

@@ -36,7 +36,7 @@ def test_a_tick_with_two_runs_is_counted_twice_and_a_second_event_of_a_run_is_no
     assert seen.ticks(BEGIN, BEGIN + 60) == Counter({("s", BEGIN): 2})
 
 
-def test_a_bookmark_and_a_run_made_by_hand_are_no_sightings() -> None:
+def test_a_bookmark_and_a_run_of_a_client_are_no_sightings() -> None:
     seen = Sightings()
     seen.note("BOOKMARK", {"metadata": {"resourceVersion": "7"}}, BEGIN)
     seen.note("ADDED", {"metadata": {"uid": "a"}, "spec": {"tasks": []}}, BEGIN)
