@@ -1,4 +1,4 @@
-"""API writes of a run that a Schedule starts, above those of the same run that a client creates. Events are counted apart."""
+"""API writes of a run of a Schedule, above those of the same run that a client creates. Events are counted apart."""
 
 import asyncio
 import time
