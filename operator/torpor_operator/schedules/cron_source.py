@@ -17,13 +17,20 @@ def ticks_of(source: Source) -> Ticks:
 
 def cursor_of(draft: Draft, source: Source) -> float:
     """The last tick that was run or passed over; at first the creation of the Schedule, or `notBefore`."""
-    stored = draft.sources[source.name].cursor or source.cursor
+    stored = _time(draft.sources[source.name].cursor)
     if stored is not None:
-        return times.epoch(stored)
+        return stored
+    if source.cursor is not None:
+        return times.epoch(source.cursor)
     schedule = draft.snapshot.schedule
     begin = schedule.spec.not_before
     created = times.epoch(schedule.metadata.creation_timestamp)
     return max(created, times.epoch(begin) - 1) if begin else created
+
+
+def cursor_from_now(draft: Draft, source: Source) -> str:
+    """The cursor that passes over all ticks until now."""
+    return times.rfc3339(max(draft.snapshot.now, _time(draft.sources[source.name].cursor) or 0.0))
 
 
 def missed(draft: Draft, source: Source, now: float) -> CatchUp:
@@ -64,6 +71,14 @@ def next_tick(draft: Draft, source: Source) -> str | None:
     if tick is None or (not_after is not None and tick > not_after):
         return None
     return times.rfc3339(tick)
+
+
+def _time(cursor: str | None) -> float | None:
+    """The time in seconds; None without one, or for the cursor of a trigger that the source had before."""
+    try:
+        return None if cursor is None else times.epoch(cursor)
+    except (ValueError, OverflowError):
+        return None
 
 
 def _edge(text: str | None) -> float | None:

@@ -10,7 +10,7 @@ from torpor_wire import constants, times
 from torpor_wire.reason import Reason
 
 from torpor_operator.model.actions import SetFinalizers
-from torpor_operator.schedules import conditions, deletion, join, kept_runs, manual, source_step
+from torpor_operator.schedules import conditions, cron_source, deletion, join, kept_runs, manual, source_step
 from torpor_operator.schedules.actions import DeleteSource, SchedulePlan, StartQueued
 from torpor_operator.schedules.concurrency import Room
 from torpor_operator.schedules.draft import Draft
@@ -41,7 +41,7 @@ def _resume(snapshot: ScheduleSnapshot) -> SchedulePlan | None:
     draft.update(suspended=False, resumed_time=now)
     for source in schedule.spec.sources:
         if source.cron is not None:
-            draft.update_source(source.name, cursor=max(now, draft.sources[source.name].cursor or now))
+            draft.update_source(source.name, cursor=cron_source.cursor_from_now(draft, source))
     return draft.plan()
 
 

@@ -47,6 +47,18 @@ def fits(schedule: Schedule, source: Source, taskrun: TaskRun) -> bool:
     )
 
 
+def has_other_class(source: Source, taskrun: TaskRun) -> bool:
+    """Whether the TaskRun waits for a trigger of another class than the source."""
+    wanted = _CRON if source.trigger is None else source.trigger.class_name
+    return taskrun.spec.trigger is None or taskrun.spec.trigger.class_name != wanted
+
+
+def has_other_ticks(source: Source, taskrun: TaskRun) -> bool:
+    """Whether the TaskRun waits for ticks of another expression or time zone than the source."""
+    found = {} if taskrun.spec.trigger is None else trigger.parse(taskrun.spec.trigger.kwargs)
+    return any(found.get(name) != value for name, value in _ticks(source).items())
+
+
 def first_cursor(schedule: Schedule, source: Source) -> str | None:
     """The cursor before the first event.
 
@@ -97,10 +109,14 @@ def _trigger(schedule: Schedule, source: Source) -> TriggerCall:
         written = source.trigger.kwargs
         kwargs = canonical.plain(secret_refs.mark(written, written))
         return TriggerCall(class_name=source.trigger.class_name, kwargs=kwargs, timeout=source.trigger.timeout)
-    arguments: dict[str, canonical.Json] = {"expression": source.cron, "timezone": source.timezone or "UTC"}
+    arguments = _ticks(source)
     if delay := delay_of(schedule):
         arguments["delay"] = delay
     return TriggerCall(class_name=_CRON, kwargs=canonical.plain(arguments))
+
+
+def _ticks(source: Source) -> dict[str, canonical.Json]:
+    return {"expression": source.cron, "timezone": source.timezone or "UTC"}
 
 
 def delay_of(schedule: Schedule) -> float:

@@ -135,11 +135,16 @@ def _fires_at_once(taskrun: TaskRun) -> bool:
 
 
 def _replace(draft: Draft, source: Source, taskrun: TaskRun) -> None:
-    """Delete a TaskRun of another spec. Ticks of the new expression count from now."""
+    """Delete a TaskRun of another spec.
+
+    Ticks of a new expression or time zone count from now. A trigger of another class begins without a cursor.
+    """
     draft.actions.append(DeleteSource(taskrun=taskrun))
-    if source.cron is not None:
-        now = times.rfc3339(draft.snapshot.now)
-        draft.update_source(source.name, cursor=max(now, draft.sources[source.name].cursor or now))
+    if source.cron is None:
+        if sources.has_other_class(source, taskrun):
+            draft.update_source(source.name, cursor=None)
+    elif sources.has_other_ticks(source, taskrun):
+        draft.update_source(source.name, cursor=cron_source.cursor_from_now(draft, source))
 
 
 def _recreate(draft: Draft, source: Source, taskrun: TaskRun) -> None:

@@ -184,3 +184,38 @@ async def test_three_writes_for_a_run_beside_its_creation(harness: ScheduleHarne
         await harness.advance(60)
         after = len(harness.fake.writes()) - len(harness.writes("POST", "events"))
         assert after - before == 3  # create, status, arm; the harness itself fires
+
+
+async def test_a_changed_pool_loses_no_tick(harness: ScheduleHarness) -> None:
+    late = MINUTELY | {"cron": "*/5 * * * *"}
+    async with harness.running():
+        harness.create("s", late, jitter="90s", missed={"run": "All"}, concurrencyPolicy="Allow")
+        await harness.advance(300)
+        while harness.clock.now() % 300 != 1:
+            await harness.advance(1)
+        harness.edit("s", sources=[late | {"pool": "other"}])
+        await harness.advance(120)
+        ticks = [times.epoch(one) for one in at(harness)]
+        assert ticks[-1] == harness.clock.now() // 300 * 300
+
+
+async def test_ticks_of_a_changed_expression_count_from_the_change(harness: ScheduleHarness) -> None:
+    async with harness.running():
+        harness.create("s", MINUTELY | {"cron": "0 0 1 1 *"}, missed={"run": "All"}, concurrencyPolicy="Allow")
+        await harness.advance(200)
+        harness.edit("s", sources=[MINUTELY])
+        await harness.advance(50)
+        assert len(harness.runs("s")) <= 1
+
+
+async def test_a_source_can_become_a_cron_source(harness: ScheduleHarness) -> None:
+    trigger = {"class": "http", "kwargs": {"url": "http://h"}}
+    async with harness.running():
+        harness.create("s", {"name": "tick", "trigger": trigger}, concurrencyPolicy="Allow")
+        await harness.advance(1)
+        harness.fire("s", "tick", {"status": 200, "cursor": 'W/"7"'})
+        await harness.advance(1)
+        harness.edit("s", sources=[MINUTELY | {"trigger": None}])
+        await harness.advance(120)
+        assert len(harness.runs("s")) == 3
+        assert harness.condition("s", "Ready")["status"] == "True"

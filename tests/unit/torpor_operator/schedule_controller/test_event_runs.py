@@ -279,3 +279,14 @@ async def test_an_invalid_source_does_not_stop_the_others(harness: ScheduleHarne
         assert len(harness.runs("s")) == 1
         ready = harness.condition("s", "Ready")
         assert (ready["status"], "source bad" in ready["message"]) == ("False", True)
+
+
+async def test_a_trigger_of_another_class_begins_without_a_cursor(harness: ScheduleHarness) -> None:
+    async with harness.running():
+        harness.create("s", STREAM)
+        await harness.advance(1)
+        harness.fire("s", "orders", entry(1))
+        await harness.advance(1)
+        harness.edit("s", sources=[{"name": "orders", "trigger": {"class": "http", "kwargs": {"url": "http://h"}}}])
+        await harness.advance(5)
+        assert harness.cursor("s", "orders") is None
