@@ -1,6 +1,7 @@
 """Executes the actions on a Workflow itself: its finalizers, its annotations, and its spec."""
 
 from collections.abc import Mapping
+from http import HTTPStatus
 
 from torpor_api.client import errors
 from torpor_api.client.api import Api, Object
@@ -75,7 +76,12 @@ def key_of(workflow: Workflow) -> tuple[str, str]:
 
 
 def _is_rejection(error: errors.ApiError) -> bool:
-    """Whether the same write fails again: neither a lost race, nor a missing role, nor an unavailable API server."""
+    """Whether the same write fails again.
+
+    A lost race, a missing role, an expired token and an unavailable API server are no rejections.
+    """
     if type(error) is errors.ApiError or isinstance(error, errors.Refused):
         return True
-    return isinstance(error, errors.Forbidden) and not namespace_readiness.is_rbac_error(error.message)
+    if not isinstance(error, errors.Forbidden) or error.status == HTTPStatus.UNAUTHORIZED:
+        return False
+    return not namespace_readiness.is_rbac_error(error.message)

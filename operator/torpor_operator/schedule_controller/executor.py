@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any, assert_never
 
 from torpor_api.client import errors
@@ -35,12 +36,19 @@ _QUOTA = "exceeded quota"
 _ORIGIN = ("uid", "source", "attempt", "segment")
 """Fields of spec.runOf by which the run of an event is found again. A Backfill may have created the run of a tick."""
 
+_INDEPENDENT = (CreateSource, PatchTaskRun, DeleteRun)
+"""Actions on which no status depends: one that always fails must not keep the other sources from going on."""
+
 
 @dataclass(slots=True, kw_only=True)
 class Applied:
-    """What became of the actions. `refused`: by name of the run, why the API server rejects it."""
+    """What became of the actions. `refused`: by name of the run, why the API server rejects it.
+
+    `storable` is false if the status depends on an action that failed: it must not be stored.
+    """
 
     complete: bool = True
+    storable: bool = True
     refused: dict[str, str] = field(default_factory=dict)
 
 
@@ -98,21 +106,21 @@ class ScheduleExecutor:
 
     async def _try(self, schedule: Schedule, action: Action, applied: Applied) -> None:
         if not self._is_leader():
-            applied.complete = False
+            applied.complete = applied.storable = False
             return
         try:
             await self._writes.finish(self._apply(schedule, action))
-        except (errors.LostRace, errors.NotFound, errors.Conflict):
-            applied.complete = False  # the watch brings the newer version
         except errors.ApiError as error:
             applied.complete = False
-            await self._note_failure(schedule, action, error, applied)
+            applied.storable &= isinstance(action, _INDEPENDENT)
+            if not isinstance(error, errors.LostRace | errors.NotFound | errors.Conflict):
+                await self._note_failure(schedule, action, error, applied)
 
     async def _note_failure(self, schedule: Schedule, action: Action, error: errors.ApiError, applied: Applied) -> None:
         """Remember a rejected run, and post an Event for what is tried again until somebody acts."""
         _LOG.warning("%s/%s: %s: %s", *_key(schedule.metadata), type(action).__name__, error.message)
         exceeds_quota = _QUOTA in error.message
-        if isinstance(error, errors.Unavailable):
+        if isinstance(error, errors.Unavailable) or error.status == HTTPStatus.UNAUTHORIZED:
             return
         if isinstance(error, errors.Forbidden) and "cannot create resource" in error.message:
             self._on_forbidden(schedule.metadata.namespace)
@@ -167,6 +175,8 @@ class ScheduleExecutor:
         except errors.AlreadyExists:
             stored = await self._api.get(TASKRUNS, namespace, name)
         self._cluster.taskruns.store.absorb(stored)
+        if (unreadable := self._cluster.taskruns.store.unreadable(namespace, name)) is not None:
+            raise errors.ApiError(f"TaskRun {name} cannot be read: {unreadable.message}")
 
     async def _delete_source(self, about: Metadata) -> None:
         """Delete the version that the cache has, and remove it from the cache: the watch may be late."""

@@ -138,10 +138,10 @@ class ScheduleReconciler:
             schedule, decided = found
             applied = await self._executor.apply(schedule, decided.actions)
             memo.refused |= applied.refused
-            if not applied.complete:
+            if not applied.storable:
                 return self._backoff(memo)
             stored = await self._store(schedule, decided, memo)
-            if stored is None:
+            if stored is None or not applied.complete:
                 return self._backoff(memo)
             if not stored and _only_deletes(decided):
                 return self._backoff(memo)

@@ -86,7 +86,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulePlan:
-    """The actions are done first. The status and the Events follow only if all of them succeed.
+    """The actions are done first. The status and the Events follow if those on which the status depends succeed.
 
     While `needs` is not empty, the plan is computed again with the answers.
     """

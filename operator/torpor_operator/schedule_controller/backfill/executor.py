@@ -57,7 +57,7 @@ class BackfillExecutor:
         except (errors.NotFound, errors.Unavailable):
             raise
         except errors.ApiError as error:
-            if not error.status:
+            if not error.status or error.status == HTTPStatus.UNAUTHORIZED:
                 raise
             return self._refusal(namespace, error)
         unreadable = self._cache.absorb_run(stored)
