@@ -21,7 +21,7 @@ def decide(draft: Draft, room: Room, event: Event) -> bool:
     """Add to the draft what follows from the event. Returns False if the event has no outcome yet."""
     schedule = draft.snapshot.schedule
     previous = previous_run(draft)
-    scope = EventScope(values=values(event, previous), version=event.key, known=draft.snapshot.known)
+    scope = EventScope(values=values(event, previous), version=_version(event, previous), known=draft.snapshot.known)
     match _applies(schedule.spec.when, scope):
         case Unanswered(needs):
             draft.needs += needs
@@ -122,6 +122,11 @@ def _wait(draft: Draft, event: Event, message: str, replaced: Workflow | None) -
 
 def _applies(when: str | None, scope: EventScope) -> bool | ExpressionError | Unanswered:
     return True if when is None else scope.is_true(when)
+
+
+def _version(event: Event, previous: PreviousRun | None) -> str:
+    """Identifies what the expressions see: while an event waits, the previous run may end."""
+    return event.key if previous is None else f"{event.key}/{previous.name}/{previous.state}"
 
 
 def values(event: Event, previous: PreviousRun | None) -> dict[str, JSON]:
