@@ -12,6 +12,7 @@ from torpor_api.client.api import Api, Object
 from torpor_api.client.resources import SCHEDULES, TASKRUNS, WORKFLOWS
 from torpor_api.models.base import Metadata
 from torpor_api.models.schedule import Schedule, ScheduleStatus
+from torpor_api.models.workflow import Workflow
 from torpor_wire import constants
 from torpor_wire.reason import Reason
 
@@ -148,12 +149,12 @@ class ScheduleExecutor:
             case StartQueued():
                 label = constants.LABEL_QUEUED.replace("/", "~1")
                 await self._patch_run(
-                    action.run.metadata,
+                    action.run,
                     {"op": "add", "path": "/spec/suspend", "value": False},
                     {"op": "remove", "path": f"/metadata/labels/{label}"},
                 )
             case CancelRun():
-                await self._patch_run(action.run.metadata, {"op": "add", "path": "/spec/cancel", "value": True})
+                await self._patch_run(action.run, {"op": "add", "path": "/spec/cancel", "value": True})
             case DeleteRun():
                 await self._api.delete(WORKFLOWS, *_key(action.run.metadata), uid=action.run.metadata.uid)
             case Suspend():
@@ -196,9 +197,14 @@ class ScheduleExecutor:
                 ) from None
         self._cluster.store_workflow(stored)
 
-    async def _patch_run(self, about: Metadata, *ops: Object) -> None:
-        patch = [*_preconditions(about), *ops]
-        self._cluster.store_workflow(await self._api.patch(WORKFLOWS, *_key(about), patch))
+    async def _patch_run(self, run: Workflow, *ops: Object) -> None:
+        patch = [*_preconditions(run.metadata), *ops]
+        try:
+            stored = await self._api.patch(WORKFLOWS, *_key(run.metadata), patch)
+        except errors.NotFound:
+            self._cluster.drop_workflow(run)  # kopf does not report what vanished during a relist
+            raise
+        self._cluster.store_workflow(stored)
 
     async def _patch(self, schedule: Schedule, *ops: Object, at_version: bool = True) -> None:
         pinned = _preconditions(schedule.metadata)

@@ -333,6 +333,36 @@ async def test_an_old_run_that_cannot_be_deleted_does_not_stop_the_schedule(harn
         assert harness.cursor("s", "orders") == "2-0"
 
 
+async def test_a_queued_run_that_has_vanished_unnoticed_is_forgotten(harness: ScheduleHarness) -> None:
+    async with harness.running():
+        harness.create("s", STREAM, concurrencyPolicy="Queue")
+        await harness.advance(1)
+        for number in (1, 2):
+            harness.fire("s", "orders", entry(number))
+            await harness.advance(1)
+        first, second = (run["metadata"]["name"] for run in harness.runs("s"))
+        harness.fake.inject(Fault(status=404, method="PATCH", path=f"/workflows/{second}", times=1000))
+        harness.end(first)
+        await harness.advance(5)
+        assert (harness.status("s")["active"], harness.status("s")["queued"]) == (0, 0)
+
+
+async def test_params_of_an_event_that_waited_see_how_the_previous_run_ended(harness: ScheduleHarness) -> None:
+    params = {"state": "${previous != null && has(previous.state) ? previous.state : ''}"}
+    async with harness.running():
+        harness.create("s", STREAM, concurrencyPolicy="Queue", maxQueued=0, params=params)
+        await harness.advance(1)
+        harness.fire("s", "orders", entry(1))
+        await harness.advance(1)
+        harness.fire("s", "orders", entry(2))
+        await harness.advance(1)
+        harness.end(harness.runs("s")[0]["metadata"]["name"])
+        await harness.advance(1)
+        second = harness.runs("s")[1]["spec"]
+        assert second["runOf"]["previous"]["state"] == "Succeeded"
+        assert second["params"] == {"state": "Succeeded"}
+
+
 async def test_a_taskrun_that_cannot_be_read_is_tried_with_backoff(harness: ScheduleHarness) -> None:
     async with harness.running():
         harness.create("s", STREAM, suspend=True)
