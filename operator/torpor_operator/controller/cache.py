@@ -202,14 +202,10 @@ class ClusterCache:
             self.creation_errors.pop(dropped.metadata.uid, None)
             self.copy_errors.pop(dropped.metadata.uid, None)
             if (run_of := dropped.spec.run_of) is not None:
-                self._forget_run(run_of.uid, key)
+                self._runs_of_schedules[run_of.uid].discard(key)
+                if not self._runs_of_schedules[run_of.uid]:
+                    del self._runs_of_schedules[run_of.uid]
                 self._enqueue_schedule(Key(key.namespace, run_of.schedule))
-
-    def _forget_run(self, schedule_uid: str, key: Key) -> None:
-        runs = self._runs_of_schedules[schedule_uid]
-        runs.discard(key)
-        if not runs:
-            del self._runs_of_schedules[schedule_uid]
 
     def _parse_and_store(self, key: Key, body: Mapping[str, Any]) -> str | None:
         undecodable: str | None = body.get(UNREADABLE)
