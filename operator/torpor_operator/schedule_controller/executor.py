@@ -43,7 +43,7 @@ _INDEPENDENT = (CreateSource, PatchTaskRun, DeleteRun)
 
 @dataclass(slots=True, kw_only=True)
 class Applied:
-    """What became of the actions. `refused`: by name of the run, why the API server rejects it.
+    """The outcome of the actions. `refused`: by name of the run, why the API server rejects it.
 
     `storable` is false if the status depends on an action that failed: it must not be stored.
     """
@@ -118,7 +118,7 @@ class ScheduleExecutor:
                 await self._note_failure(schedule, action, error, applied)
 
     async def _note_failure(self, schedule: Schedule, action: Action, error: errors.ApiError, applied: Applied) -> None:
-        """Remember a rejected run, and post an Event for what is tried again until somebody acts."""
+        """Remember a rejected run, and post an Event about an action that is retried."""
         _LOG.warning("%s/%s: %s: %s", *_key(schedule.metadata), type(action).__name__, error.message)
         exceeds_quota = _QUOTA in error.message
         if isinstance(error, errors.Unavailable) or error.status == HTTPStatus.UNAUTHORIZED:

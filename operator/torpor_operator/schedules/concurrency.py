@@ -74,7 +74,7 @@ class Room:
         return started
 
     def admit(self) -> Admission:
-        """What becomes of the next event. The caller creates the run at once."""
+        """Decide whether the next event starts a run now. The caller creates the run at once."""
         if not self.is_full and not self.queued and not self.created_queued:
             self.created += 1
             return Start()

@@ -1,4 +1,4 @@
-"""Decides what becomes of one tick: it is passed over, its run exists, or its run is created. Pure.
+"""Decides one tick of a Backfill: it is passed over, its run exists, or its run is created. Pure.
 
 The name of a run derives from its tick, so a tick that a Schedule and several Backfills run has one run. A further run
 (`rerun: failed` or `all`) is named after the Backfill as well.
@@ -79,7 +79,7 @@ class TickRuns:
         return cls(snapshot=snapshot, schedule=schedule, workflows=workflows)
 
     def decide(self, tick: Tick) -> TickDecision:
-        """What becomes of the tick."""
+        """Decide whether the tick gets a run."""
         first, further = self._names(tick)
         for name in (first, further):
             if (message := self.snapshot.rejected.get(name)) is not None:

@@ -25,20 +25,6 @@ def harness() -> ScheduleHarness:
     return ScheduleHarness()
 
 
-async def test_the_source_is_armed_with_the_cursor_of_the_last_event(harness: ScheduleHarness) -> None:
-    async with harness.running():
-        harness.create("s", STREAM, concurrencyPolicy="Allow")
-        await harness.advance(1)
-        assert harness.cursor("s", "orders") is None
-        for number in (1, 2):
-            harness.fire("s", "orders", entry(number))
-            await harness.advance(1)
-        assert harness.cursor("s", "orders") == "2-0"
-        (status,) = harness.status("s")["sources"]
-        assert (status["cursor"], status["events"]) == ("2-0", 2)
-        assert [json.loads(run["spec"]["runOf"]["event"])["id"] for run in harness.runs("s")] == ["1-0", "2-0"]
-
-
 async def test_history_keeps_the_finished_run_of_an_event_whose_outcome_a_suspension_delays(
     harness: ScheduleHarness,
 ) -> None:
@@ -57,39 +43,6 @@ async def test_history_keeps_the_finished_run_of_an_event_whose_outcome_a_suspen
         await harness.advance(60)
         assert harness.status("s")["started"] == 1
         assert harness.runs("s") == []
-
-
-async def test_the_first_cursor_is_that_of_the_spec(harness: ScheduleHarness) -> None:
-    async with harness.running():
-        harness.create("s", STREAM | {"cursor": "7-0"})
-        await harness.advance(1)
-        assert harness.cursor("s", "orders") == "7-0"
-
-
-async def test_ends_of_workflows_count_from_the_creation_of_the_schedule(harness: ScheduleHarness) -> None:
-    async with harness.running():
-        harness.create("s", {"name": "ends", "trigger": {"class": "workflow", "kwargs": {"labels": {"a": "b"}}}})
-        await harness.advance(30)
-        assert harness.cursor("s", "ends") == harness.schedule("s")["metadata"]["creationTimestamp"]
-
-
-async def test_a_source_without_a_cursor_gets_none(harness: ScheduleHarness) -> None:
-    async with harness.running():
-        harness.create("s", HOOK)
-        await harness.advance(1)
-        waiting = harness.taskrun("s", "hook").status.trigger
-        assert waiting is not None
-        assert "cursor" not in json.loads(waiting.kwargs)
-
-
-async def test_a_source_that_fires_at_once_each_time_does_not_loop(harness: ScheduleHarness) -> None:
-    async with harness.running():
-        harness.create("s", HOOK, when="false")
-        for _ in range(40):
-            await harness.advance(1)
-            if harness.taskrun("s", "hook").status.state is State.DEFERRED:
-                harness.fire("s", "hook", 1)
-        assert harness.taskrun("s", "hook").status.segment < 10 + 40 / 5
 
 
 async def test_params_are_evaluated_over_the_event(harness: ScheduleHarness) -> None:
@@ -279,17 +232,6 @@ async def test_an_invalid_source_does_not_stop_the_others(harness: ScheduleHarne
         assert len(harness.runs("s")) == 1
         ready = harness.condition("s", "Ready")
         assert (ready["status"], "source bad" in ready["message"]) == ("False", True)
-
-
-async def test_a_trigger_of_another_class_begins_without_a_cursor(harness: ScheduleHarness) -> None:
-    async with harness.running():
-        harness.create("s", STREAM)
-        await harness.advance(1)
-        harness.fire("s", "orders", entry(1))
-        await harness.advance(1)
-        harness.edit("s", sources=[{"name": "orders", "trigger": {"class": "http", "kwargs": {"url": "http://h"}}}])
-        await harness.advance(5)
-        assert harness.cursor("s", "orders") is None
 
 
 async def test_params_of_an_event_that_waited_see_how_the_previous_run_ended(harness: ScheduleHarness) -> None:

@@ -1,12 +1,12 @@
 """Writes that fail: what else of the Schedule goes on, and that nothing is lost."""
 
 import pytest
-from tests.support.schedule_harness import ScheduleHarness
 from torpor_api.client.resources import TASKRUNS
 from torpor_wire import names
 
 from tests.support.builders import NAMESPACE
 from tests.support.fake_api import Fault
+from tests.support.schedules.harness import ScheduleHarness
 
 STREAM = {"name": "orders", "trigger": {"class": "redis", "kwargs": {"url": "redis://r", "stream": "o"}}}
 HOOK = {"name": "hook", "trigger": {"class": "webhook", "kwargs": {}}}
