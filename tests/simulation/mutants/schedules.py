@@ -24,7 +24,7 @@ def _failed_creation() -> None:
 
     async def complete(self: Any, schedule: Any, actions: Any) -> Any:
         applied = await apply(self, schedule, actions)
-        applied.complete = True
+        applied.complete = applied.storable = True
         return applied
 
     put(ScheduleExecutor, "apply", complete)
