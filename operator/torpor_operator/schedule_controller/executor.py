@@ -33,6 +33,8 @@ from torpor_operator.schedules.actions import (
 )
 
 _LOG = logging.getLogger(__name__)
+_CONCURRENCY = 16
+"""Writes at the same time, over all Schedules."""
 _QUOTA = "exceeded quota"
 _ORIGIN = ("uid", "source", "attempt", "segment")
 """Fields of spec.runOf by which the run of an event is found again. A Backfill may have created the run of a tick."""
@@ -74,9 +76,10 @@ class ScheduleExecutor:
         self._is_leader = is_leader
         self._on_forbidden = on_forbidden
         self._writes = Writes()
+        self._concurrency = asyncio.Semaphore(_CONCURRENCY)
 
     async def apply(self, schedule: Schedule, actions: Sequence[Action]) -> Applied:
-        """Execute all actions at the same time. Failures are logged."""
+        """Execute all actions, a bounded number at the same time. Failures are logged."""
         applied = Applied()
         async with asyncio.TaskGroup() as group:
             for action in actions:
@@ -110,7 +113,8 @@ class ScheduleExecutor:
             applied.complete = applied.storable = False
             return
         try:
-            await self._writes.finish(self._apply(schedule, action))
+            async with self._concurrency:
+                await self._writes.finish(self._apply(schedule, action))
         except errors.ApiError as error:
             applied.complete = False
             applied.storable &= isinstance(action, _INDEPENDENT)

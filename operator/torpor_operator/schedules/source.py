@@ -69,6 +69,14 @@ def first_cursor(schedule: Schedule, source: Source) -> str | None:
     return source.cursor
 
 
+def needs_cursor(source: Source) -> bool:
+    """Whether each event must have a cursor: that of a class outside the library, for a source with a cursor.
+
+    Without it the source would be armed at the same position, and fire for the same thing again.
+    """
+    return source.trigger is not None and source.cursor is not None and source.trigger.class_name not in trigger.CURSORS
+
+
 def arm(taskrun: TaskRun, cursor: str | None, now: float) -> PatchTaskRun:
     """Defer the TaskRun until the next event after the cursor. Raises trigger.TriggerError for invalid arguments."""
     spec, metadata = taskrun.spec, taskrun.metadata

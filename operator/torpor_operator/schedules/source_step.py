@@ -6,7 +6,7 @@ again. Each step finds out from the objects whether the one before it was done, 
 
 from torpor_api.models.schedule import Schedule, Source
 from torpor_api.models.taskrun import TaskRun
-from torpor_wire import times
+from torpor_wire import constants, times
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State
 
@@ -22,6 +22,10 @@ from torpor_operator.taskrun.step import TaskRunView
 
 RECREATE_AFTER = 300.0
 """Seconds after which the TaskRun of a source that has failed is created again."""
+_NO_CURSOR = (
+    "the event of a trigger that gets a cursor needs the field cursor, "
+    f"a text of at most {constants.CURSOR_MAX} characters"
+)
 QUICK_EVENTS = 10
 QUICK_PAUSE = 5.0
 """Seconds between the events of a source that has fired so often, each time within a second on average."""
@@ -89,6 +93,9 @@ def _handle(draft: Draft, room: Room, source: Source, taskrun: TaskRun) -> None:
         draft.handle(event, taskrun)
         draft.update_source(source.name, cursor=former)
         draft.pass_over(source.name, passed)
+    elif sources.needs_cursor(source) and event.cursor is None:
+        draft.fail(event, Reason.EVENT_INVALID, _NO_CURSOR)
+        draft.handle(event, taskrun)
     elif source.name in schedule.spec.all_of:
         draft.handle(event, taskrun)
         draft.set_pending(source.name, event)
@@ -118,11 +125,12 @@ def _arm(draft: Draft, source: Source, taskrun: TaskRun) -> None:
 
 
 def _arm_trigger(draft: Draft, source: Source, taskrun: TaskRun) -> None:
-    """Arm a source that is a trigger. One that keeps firing at once, without a cursor, waits between two events."""
+    """Arm a source that is a trigger. One that keeps firing at once, perhaps for the same thing, waits in between."""
     snapshot, stored = draft.snapshot, draft.sources[source.name].cursor
     cursor = sources.first_cursor(snapshot.schedule, source) if stored is None else stored
     due = _fired_at(taskrun) + QUICK_PAUSE
-    if cursor is None and snapshot.now < due and _fires_at_once(taskrun):
+    advances = cursor is not None and not sources.needs_cursor(source)
+    if not advances and snapshot.now < due and _fires_at_once(taskrun):
         draft.wait_until([due])
         return
     draft.actions.append(sources.arm(taskrun, cursor, snapshot.now))

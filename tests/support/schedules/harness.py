@@ -170,6 +170,8 @@ class ScheduleHarness:
         watched = (cache.taskruns.run(), workflows.run(), controllers.watch())
         self._tasks = [asyncio.create_task(one) for one in watched]
         await settle()
+        while not (cache.taskruns.synced.is_set() and workflows.synced.is_set()):  # as a leader waits for its lists
+            await self.clock.advance(0.5)
         self._tasks.append(asyncio.create_task(controllers.run()))
         await settle()
 

@@ -76,3 +76,22 @@ async def test_a_source_that_fires_at_once_each_time_does_not_loop(harness: Sche
             if harness.taskrun("s", "hook").status.state is State.DEFERRED:
                 harness.fire("s", "hook", 1)
         assert harness.taskrun("s", "hook").status.segment < 10 + 40 / 5
+
+
+@pytest.mark.parametrize("event", [{"n": 1}, {"cursor": 7}, {"cursor": "x" * 1025}, 3])
+async def test_an_event_of_an_own_trigger_without_a_valid_cursor_starts_no_run(
+    harness: ScheduleHarness, event: object
+) -> None:
+    own = {"name": "own", "trigger": {"class": "my.triggers:Queue", "kwargs": {}}, "cursor": "0"}
+    async with harness.running():
+        harness.create("s", own, concurrencyPolicy="Allow")
+        await harness.advance(1)
+        harness.fire("s", "own", event)
+        await harness.advance(1)
+        assert harness.runs("s") == []
+        (failed,) = harness.status("s")["failedEvents"]
+        assert failed["reason"] == "EventInvalid"
+        harness.fire("s", "own", {"cursor": "1"})
+        await harness.advance(1)
+        assert len(harness.runs("s")) == 1
+        assert harness.cursor("s", "own") == "1"
