@@ -43,7 +43,7 @@ class Reason(StrEnum):
     QUEUED = "Queued"  # deferred; its triggerer is at capacity
     FIRED = "Fired"
     TIMED_OUT = "TimedOut"
-    UNOWNED = "Unowned"  # no Workflow has this instance, so no controller acts on it
+    UNOWNED = "Unowned"  # no Workflow has this instance, or no Schedule this source, so no controller acts on it
     NAMESPACE_NOT_READY = "NamespaceNotReady"  # the operator may not create pods in the namespace
     POOL_UNSERVED = "PoolUnserved"  # deferred; no triggerer of its pool is running
     LOOP_BLOCKED = "LoopBlocked"  # the trigger blocked the event loop of the triggerer

@@ -52,6 +52,10 @@ class ScheduleCache:
         """The keys of all Schedules."""
         return [_key(schedule) for schedule in self.schedules.store.values()]
 
+    def get(self, key: Key) -> Schedule | None:
+        """A Schedule by its key."""
+        return self.schedules.store.get(*key)
+
     def enqueue_namespace(self, namespace: str) -> None:
         """Enqueue every Schedule of a namespace."""
         for key in self.all_keys():

@@ -18,6 +18,7 @@ from torpor_operator.schedule_controller.backfill.executor import BackfillExecut
 from torpor_operator.schedule_controller.backfill.reconciler import BackfillReconciler
 from torpor_operator.schedule_controller.cache import ScheduleCache
 from torpor_operator.schedule_controller.executor import ScheduleExecutor
+from torpor_operator.schedule_controller.orphans import OrphanedSources
 from torpor_operator.schedule_controller.reconciler import ScheduleReconciler
 from torpor_operator.settings import Settings
 
@@ -72,6 +73,7 @@ class ScheduleControllers:
             cache=cache,
             resolver=resolver,
             executor=executor,
+            orphans=OrphanedSources(cluster, cache, api.clock, settings.stray_grace),
             reporter=reporter,
             settings=settings,
             jitter=jitter,

@@ -12,8 +12,9 @@ from torpor_api.client.api import Api, Object
 from torpor_api.client.resources import SCHEDULES, TASKRUNS, WORKFLOWS
 from torpor_api.models.base import Metadata
 from torpor_api.models.schedule import Schedule, ScheduleStatus
+from torpor_api.models.taskrun import TaskRun
 from torpor_api.models.workflow import Workflow
-from torpor_wire import constants
+from torpor_wire import constants, transitions
 from torpor_wire.reason import Reason
 
 from torpor_operator.controller.cache import ClusterCache
@@ -103,6 +104,21 @@ class ScheduleExecutor:
     async def post(self, schedule: Schedule, notices: Iterable[Notice]) -> None:
         """Post Events. One that cannot be posted is logged and lost."""
         await post_events(self._api, SCHEDULES, schedule.metadata, notices)
+
+    async def report_orphan(self, run: TaskRun, message: str) -> None:
+        """Report on a TaskRun of no Schedule why Torpor ignores it. Errors of the API server are logged."""
+        patch = transitions.explain(run.pin(launch=True), reason=Reason.UNOWNED, message=message)
+        key = _key(run.metadata)
+        if not self._is_leader():
+            return
+        try:
+            stored = await self._writes.finish(self._api.patch(TASKRUNS, *key, patch, subresource="status"))
+        except errors.ApiError as error:
+            _LOG.warning("TaskRun %s/%s: %s", *key, error.message)
+            return
+        self._cluster.taskruns.store.absorb(stored)
+        notice = Notice(reason=Reason.UNOWNED, message=message, key=run.metadata.uid, warning=True)
+        await post_events(self._api, TASKRUNS, run.metadata, [notice])
 
     async def drain(self) -> None:
         """Wait until no write is running, so that the next leader's lists contain all of them."""

@@ -25,6 +25,7 @@ from torpor_operator.model.actions import Need
 from torpor_operator.model.snapshot import Answer
 from torpor_operator.schedule_controller.cache import ScheduleCache
 from torpor_operator.schedule_controller.executor import ScheduleExecutor
+from torpor_operator.schedule_controller.orphans import OrphanedSources
 from torpor_operator.schedules.actions import DeleteRun, SchedulePlan
 from torpor_operator.schedules.planner import plan
 from torpor_operator.settings import Settings
@@ -59,6 +60,7 @@ class ScheduleReconciler:
         cache: ScheduleCache,
         resolver: QueryResolver,
         executor: ScheduleExecutor,
+        orphans: OrphanedSources,
         reporter: UnreadableReporter,
         settings: Settings,
         jitter: Callable[[], float] = random.random,
@@ -68,6 +70,7 @@ class ScheduleReconciler:
         self._cache = cache
         self._resolver = resolver
         self._executor = executor
+        self._orphans = orphans
         self._reporter = reporter
         self._settings = settings
         self._jitter = jitter
@@ -79,6 +82,7 @@ class ScheduleReconciler:
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._resync())
+                group.create_task(self._orphans.run(self._executor))
                 for _ in range(_WORKERS):
                     group.create_task(self._work())
         finally:

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from torpor_api.client.resources import SCHEDULES, WORKFLOWS
+from torpor_api.client.resources import SCHEDULES, TASKRUNS, WORKFLOWS
 from torpor_wire import constants
 
 from tests.support.builders import NAMESPACE
@@ -59,3 +59,25 @@ async def test_deletion_removes_queued_runs_and_by_policy_all(harness: ScheduleH
         await harness.advance(3)
         assert harness.fake.get(SCHEDULES, NAMESPACE, "s") is None
         assert len(harness.fake.all(WORKFLOWS)) == kept
+
+
+async def test_a_taskrun_of_no_schedule_is_reported_once(harness: ScheduleHarness) -> None:
+    async with harness.running():
+        harness.create("s", HOOK)
+        await harness.advance(1)
+        own = harness.fake.all(TASKRUNS)[0]
+        for name, owner in (("a", "gone"), ("b", "s")):
+            spec = own["spec"] | {"schedule": {"name": owner, "uid": "u"}}
+            status = {"state": "Scheduled", "attempt": 1, "segment": 0, "launch": 0, "history": []}
+            harness.fake.put(
+                TASKRUNS, {"metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec, "status": status}
+            )
+        await harness.advance(70)
+        messages = sorted(harness.events("Unowned"))
+        assert len(messages) == 2
+        assert "Schedule gone does not exist in this namespace" in messages[0]
+        assert "Schedule s has another uid" in messages[1]
+        writes = len(harness.fake.writes())
+        await harness.advance(120)
+        assert len(harness.fake.writes()) == writes
+        assert harness.taskrun("s", "hook").status.reason is None
