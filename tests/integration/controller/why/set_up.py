@@ -112,7 +112,7 @@ def queued(stage: Stage) -> tuple[Stage, str]:
 
 
 def looks(stage: Stage, url: str) -> tuple[Stage, str]:
-    trigger = {"class": "http", "kwargs": {"url": f"{url}/_SUCCESS", "interval": "2s"}}
+    trigger = {"class": "http", "kwargs": {"url": f"{url}/_SUCCESS", "interval": "30s"}}
     return stage, stage.submit([{"name": "drop", "trigger": trigger}], triggerPool=LOOKING)
 
 
