@@ -1,4 +1,4 @@
-"""A run that a user requests with the annotation `torpor.dev/run`, whatever the other runs do."""
+"""A run that a user requests with the annotation `torpor.dev/run`. It starts even while other runs are active."""
 
 import json
 from collections.abc import Mapping

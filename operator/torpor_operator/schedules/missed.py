@@ -1,7 +1,7 @@
 """Decides which late ticks of a Schedule are not run. Pure.
 
-A tick is due `delay` after its time. It is late if it was due more than `GRACE` ago. A tick that is not late is run
-whatever the policy. The age of a late tick counts from the time at which it was due.
+A tick is due `delay` after its time. It is late if it was due more than `GRACE` ago. Every policy runs
+a tick that is not late. The age of a late tick counts from the time at which it was due.
 """
 
 import math

@@ -176,7 +176,7 @@ class ScheduleHarness:
         await settle()
 
     async def stop(self) -> None:
-        """Stop the leader, in the middle of whatever it does."""
+        """Stop the leader at once, also during a write."""
         ended = [task for task in self._tasks if task.done()]
         assert not ended, [task.exception() for task in ended]
         for task in self._tasks:
