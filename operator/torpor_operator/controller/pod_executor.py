@@ -19,11 +19,11 @@ from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.model import pod
 from torpor_operator.model.actions import CreatePod, LiftGate, PatchTaskRun, RemovePodFinalizer
 from torpor_operator.model.pod import Pod
+from torpor_operator.plan import status
 from torpor_operator.taskrun import pod_builder
 
 _PERMANENT = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY})
 """Errors that the author can fix and a retry cannot. 400 is an invalid quantity or a field of another type."""
-_QUOTA = "exceeded quota"
 _NO_ROLE = "cannot create resource"  # a new API server refuses everything until it has read the roles
 _SET_UP = "; manifests/namespace sets up a namespace for workflows"
 
@@ -96,7 +96,7 @@ class PodExecutor:
         """Report an exceeded quota and retry; any other refusal fails the launch."""
         if _NO_ROLE in error.message:
             raise error
-        if _QUOTA in error.message:
+        if status.exceeds_quota(error.message):
             message = f"the pod waits for quota of the namespace: {error.message}"
             if action.taskrun.status.reason != Reason.QUOTA_EXCEEDED:  # the used amount differs at each try
                 await self._explain(action, Reason.QUOTA_EXCEEDED, message)

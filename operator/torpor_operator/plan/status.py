@@ -101,7 +101,12 @@ def with_create_error(result: Verdict, error: str) -> Verdict:
 
 def create_error_reason(message: str) -> Reason:
     """The reason for an error message of the API server."""
-    return Reason.QUOTA_EXCEEDED if _QUOTA in message else Reason.LAUNCH_FAILED
+    return Reason.QUOTA_EXCEEDED if exceeds_quota(message) else Reason.LAUNCH_FAILED
+
+
+def exceeds_quota(message: str) -> bool:
+    """Whether the API server rejected an object because of a ResourceQuota."""
+    return _QUOTA in message
 
 
 def build(  # noqa: PLR0913 - all parts of a status

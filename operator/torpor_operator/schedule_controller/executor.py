@@ -19,6 +19,7 @@ from torpor_wire.reason import Reason
 
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.model.actions import PatchTaskRun, RemoveAnnotation, SetFinalizers
+from torpor_operator.plan import status
 from torpor_operator.schedule_controller.cache import ScheduleCache
 from torpor_operator.schedule_controller.writes import Writes, post_events
 from torpor_operator.schedules.actions import (
@@ -36,7 +37,6 @@ from torpor_operator.schedules.actions import (
 _LOG = logging.getLogger(__name__)
 _CONCURRENCY = 16
 """Writes at the same time, over all Schedules."""
-_QUOTA = "exceeded quota"
 _ORIGIN = ("uid", "source", "attempt", "segment")
 """Fields of spec.runOf by which the run of an event is found again. A Backfill may have created the run of a tick."""
 
@@ -140,7 +140,7 @@ class ScheduleExecutor:
     async def _note_failure(self, schedule: Schedule, action: Action, error: errors.ApiError, applied: Applied) -> None:
         """Remember a rejected run, and post an Event about an action that is retried."""
         _LOG.warning("%s/%s: %s: %s", *_key(schedule.metadata), type(action).__name__, error.message)
-        exceeds_quota = _QUOTA in error.message
+        exceeds_quota = status.exceeds_quota(error.message)
         if isinstance(error, errors.Unavailable) or error.status == HTTPStatus.UNAUTHORIZED:
             return
         if isinstance(error, errors.Forbidden) and "cannot create resource" in error.message:

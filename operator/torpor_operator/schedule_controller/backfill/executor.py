@@ -11,6 +11,7 @@ from torpor_api.models import workflow as workflows
 from torpor_api.models.backfill import Backfill, BackfillStatus
 from torpor_wire.reason import Reason
 
+from torpor_operator.plan import status
 from torpor_operator.schedule_controller.archived_runs import FindArchived
 from torpor_operator.schedule_controller.backfill.cache import BackfillCache
 from torpor_operator.schedule_controller.writes import Writes, post_events
@@ -129,7 +130,7 @@ class BackfillExecutor:
         """Why this run is rejected, or why every run is."""
         if not isinstance(error, errors.Forbidden):
             return error.message
-        if "exceeded quota" in error.message:
+        if status.exceeds_quota(error.message):
             return Waiting(Reason.QUOTA_EXCEEDED, error.message)
         if "cannot create resource" in error.message:
             self._on_forbidden(namespace)
