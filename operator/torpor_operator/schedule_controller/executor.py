@@ -117,7 +117,7 @@ class ScheduleExecutor:
             _LOG.warning("TaskRun %s/%s: %s", *key, error.message)
             return
         self._cluster.taskruns.store.absorb(stored)
-        notice = Notice(reason=Reason.UNOWNED, message=message, key=run.metadata.uid, warning=True)
+        notice = Notice(reason=Reason.UNOWNED, message=message, warning=True)
         await post_events(self._api, TASKRUNS, run.metadata, [notice])
 
     async def drain(self) -> None:
@@ -151,7 +151,7 @@ class ScheduleExecutor:
             # Without the used amount of a quota: it differs at each try.
             message = error.message.partition(", requested: ")[0]
             reason = Reason.QUOTA_EXCEEDED if exceeds_quota else Reason.SOURCE_FAILED
-            await self.post(schedule, [Notice(reason=reason, message=message, key="", warning=True)])
+            await self.post(schedule, [Notice(reason=reason, message=message, warning=True)])
 
     async def _apply(self, schedule: Schedule, action: Action) -> None:  # noqa: C901 - a case an action
         match action:

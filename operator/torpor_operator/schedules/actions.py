@@ -76,11 +76,10 @@ Action: TypeAlias = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """An Event on the Schedule, once for each `key`."""
+    """An Event on the Schedule or the Backfill. The same text is posted once."""
 
     reason: str
     message: str
-    key: str
     warning: bool = False
 
 

@@ -94,12 +94,12 @@ class Draft:
         self.update(missed=MissedTicks(count=count, last=max(last, former.last or last)))
         word = "tick" if caught_up.missed == 1 else "ticks"
         message = f"source {source}: {caught_up.missed} missed {word} not run, the last at {last}: spec.missed"
-        self.notify(Reason.TICKS_MISSED, message, f"missed/{source}/{last}", warning=True)
+        self.notify(Reason.TICKS_MISSED, message, warning=True)
 
     def skip(self, event: Event, message: str) -> None:
         """Count an event without a run."""
         self.update(skipped=self.status.skipped + 1)
-        self.notify(Reason.EVENT_SKIPPED, f"{event.title} skipped: {message}", event.key)
+        self.notify(Reason.EVENT_SKIPPED, f"{event.title} skipped: {message}")
 
     def fail(self, event: Event, reason: str, message: str) -> None:
         """Keep an event that started no run because of an error."""
@@ -107,7 +107,7 @@ class Draft:
         message = transitions.shorten(message)
         failed = FailedEvent(source=event.source, at=event.at, event=shown, reason=reason, message=message)
         self.update(failed_events=(*self.status.failed_events, failed)[-_FAILED_EVENTS:])
-        self.notify(Reason.EVENT_FAILED, f"{event.title} started no run: {message}", event.key, warning=True)
+        self.notify(Reason.EVENT_FAILED, f"{event.title} started no run: {message}", warning=True)
 
     def start(self, name: str, run_of: RunOf, *, queued: bool = False) -> None:
         """Note a run that the actions of this plan create."""
@@ -115,17 +115,16 @@ class Draft:
         reason = Reason.RUN_QUEUED if queued else Reason.RUN_STARTED
         origin = f"source {run_of.source}" if run_of.source else "its sources"
         verb = "queued" if queued else "started"
-        self.notify(reason, f"{verb} {name} for {origin} at {run_of.at}", f"run/{name}")
+        self.notify(reason, f"{verb} {name} for {origin} at {run_of.at}")
 
     def set_pending(self, name: str, event: Event) -> None:
         """Keep the event until the other sources of `allOf` have one."""
         pending = PendingEvent(at=event.at, event=event.text, key=canonical.digest(event.key)[:32])
         self.update_source(name, pending=pending)
 
-    def notify(self, reason: Reason, message: str, key: str, *, warning: bool = False) -> None:
+    def notify(self, reason: Reason, message: str, *, warning: bool = False) -> None:
         """Post an Event."""
-        uid = self.snapshot.schedule.metadata.uid
-        self.notices.append(Notice(reason=reason, message=message, key=f"{uid}/{reason}/{key}", warning=warning))
+        self.notices.append(Notice(reason=reason, message=message, warning=warning))
 
     def wait_until(self, moments: Iterable[float | None]) -> None:
         """Plan again at these times."""

@@ -57,4 +57,4 @@ def _drop_old(draft: Draft) -> None:
         if times.epoch(kept.at) < newest - times.seconds(spec.within):
             draft.update_source(name, pending=None)
             message = f"event {kept.at} of source {name} is older than {spec.within} and starts no run: spec.within"
-            draft.notify(Reason.EVENT_SKIPPED, message, f"old/{name}/{kept.key}")
+            draft.notify(Reason.EVENT_SKIPPED, message)

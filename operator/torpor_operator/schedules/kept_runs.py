@@ -45,7 +45,7 @@ def pause_after_failures(draft: Draft) -> bool:
         return False
     draft.actions.append(Suspend())
     message = f"suspended: the last {failed} runs failed; set spec.suspend to false to go on"
-    draft.notify(Reason.PAUSED_AFTER_FAILURES, message, f"paused/{ended[0].metadata.name}", warning=True)
+    draft.notify(Reason.PAUSED_AFTER_FAILURES, message, warning=True)
     return True
 
 

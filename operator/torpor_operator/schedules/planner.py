@@ -50,7 +50,7 @@ def _hold(snapshot: ScheduleSnapshot) -> SchedulePlan | None:
     if not snapshot.not_ready:
         return None
     draft = Draft.of(snapshot)
-    draft.notify(Reason.NAMESPACE_NOT_READY, snapshot.not_ready, "namespace", warning=True)
+    draft.notify(Reason.NAMESPACE_NOT_READY, snapshot.not_ready, warning=True)
     _finish(draft, Room.of(snapshot.schedule.spec, snapshot.runs))
     return draft.plan()
 

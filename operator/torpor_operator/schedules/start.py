@@ -117,7 +117,7 @@ def _wait(draft: Draft, event: Event, message: str, replaced: Workflow | None) -
     if replaced is not None:
         draft.actions.append(CancelRun(run=replaced))
         text = f"cancelled {replaced.metadata.name}: {event.title} replaces it"
-        draft.notify(Reason.RUN_REPLACED, text, f"replaced/{replaced.metadata.name}")
+        draft.notify(Reason.RUN_REPLACED, text)
 
 
 def _applies(when: str | None, scope: EventScope) -> bool | ExpressionError | Unanswered:

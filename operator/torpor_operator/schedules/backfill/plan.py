@@ -62,7 +62,7 @@ def plan(snapshot: BackfillSnapshot) -> BackfillPlan:
     verdict = status.verdict(backfill, progress, obstacle, exhausted=walk.exhausted)
     return BackfillPlan(
         status=status.build(snapshot, progress, known, verdict, exhausted=walk.exhausted),
-        notices=(*progress.events(again=walk.again), *status.events(backfill, verdict)),
+        notices=(*progress.events(again=walk.again), *status.events(verdict)),
         again_at=_again_at(snapshot, walk),
     )
 

@@ -70,14 +70,14 @@ class Progress:
         self.cursor = tick
         self.started += 1
         self.active.append(run.name)
-        self._notify(Reason.RUN_STARTED, f"started {run.name} for {title(tick)}", run.name)
+        self._notify(Reason.RUN_STARTED, f"started {run.name} for {title(tick)}")
         self.settle(run.name, run)
 
     def fail(self, tick: Tick, reason: str, message: str) -> None:
         """Move behind a tick that has no run because of an error."""
         self.cursor = tick
         self._fail(f"{title(tick)} has no run: {message}")
-        self._notify(reason, self.last_failure or "", title(tick), warning=True)
+        self._notify(reason, self.last_failure or "", warning=True)
 
     def settle(self, name: str, run: Run | None) -> None:
         """Count an active run that has ended, or that is gone."""
@@ -97,19 +97,16 @@ class Progress:
         if self.passed_now and not again:
             last = self.passed_now[-1]
             ticks = "1 tick" if self.passed == 1 else f"{self.passed} ticks"
-            yield self._notice(Reason.TICKS_PASSED, f"passed over {ticks} so far, the last: {title(last)}", title(last))
+            message = f"passed over {ticks} so far, the last: {title(last)}"
+            yield Notice(reason=Reason.TICKS_PASSED, message=message)
         yield from self.notices
 
     def _fail(self, message: str) -> None:
         self.failed += 1
         self.last_failure = transitions.shorten(message, constants.MESSAGE_MAX)
 
-    def _notify(self, reason: str, message: str, key: str, *, warning: bool = False) -> None:
-        self.notices.append(self._notice(reason, message, key, warning=warning))
-
-    def _notice(self, reason: str, message: str, key: str, *, warning: bool = False) -> Notice:
-        uid = self.backfill.metadata.uid
-        return Notice(reason=reason, message=message, key=f"{uid}/{reason}/{key}", warning=warning)
+    def _notify(self, reason: str, message: str, *, warning: bool = False) -> None:
+        self.notices.append(Notice(reason=reason, message=message, warning=warning))
 
 
 def title(tick: Tick) -> str:

@@ -113,13 +113,12 @@ def finished(backfill: Backfill) -> BackfillStatus:
     return backfill.status.model_copy(update={"observed_generation": backfill.metadata.generation})
 
 
-def events(backfill: Backfill, verdict: Verdict) -> Sequence[Notice]:
+def events(verdict: Verdict) -> Sequence[Notice]:
     """An Event when the Backfill ends, and when it begins to wait."""
     if not verdict.final and verdict.state in _IN_PROGRESS:
         return ()
-    key = f"{backfill.metadata.uid}/{verdict.reason}/{verdict.message}"
     warning = verdict.state in {"Failed", "Waiting"}
-    return (Notice(reason=verdict.reason, message=verdict.message, key=key, warning=warning),)
+    return (Notice(reason=verdict.reason, message=verdict.message, warning=warning),)
 
 
 def _ticks(
