@@ -16,7 +16,7 @@ STATUS = {
     states.State.FAILED: "False",
     states.State.CANCELLED: "False",
 }
-"""The status of the condition in each terminal state; UNKNOWN in all others. The CRD enforces it."""
+"""The status of the condition in each terminal state; UNKNOWN in all others. Policy torpor-status enforces it."""
 
 UNKNOWN = "Unknown"
 

@@ -1,6 +1,6 @@
 """The states of a TaskRun and the allowed transitions.
 
-The CRD rule, the admission policy, the operator, the triggerer and the worker all use this table. `transitions` defines
+The admission policy, the operator, the triggerer and the worker all use this table. `transitions` defines
 what each transition sets and clears.
 """
 

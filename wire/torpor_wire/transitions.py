@@ -41,11 +41,12 @@ class Pin(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """The pod that claims a segment, and the random nonce of its process."""
+    """The pod that claims a segment, the random nonce of its process, and the hash of the files of `source`."""
 
     pod: str
     pod_uid: str
     nonce: str
+    source: str | None = None
 
 
 def claim(pin: Pin, who: Claim, *, started: str | None, now: float) -> Patch:
@@ -53,8 +54,9 @@ def claim(pin: Pin, who: Claim, *, started: str | None, now: float) -> Patch:
 
     `started` is the first start of the attempt, kept over its segments.
     """
+    source: dict[str, Json] = {} if who.source is None else {"source": who.source}
     sets: dict[str, Json] = {
-        "pod": {"name": who.pod, "uid": who.pod_uid, "claim": who.nonce},
+        "pod": {"name": who.pod, "uid": who.pod_uid, "claim": who.nonce, **source},
         "startedAt": started or times.rfc3339(now),
     }
     return _transition(pin, State.RUNNING, now, sets=sets, clears=("message", "reason"))

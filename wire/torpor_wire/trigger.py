@@ -107,8 +107,8 @@ def absolute(
 ) -> tuple[str, Mapping[str, canonical.Json]]:
     """Return the trigger with absolute times, so that another triggerer that takes over does not restart them.
 
-    A `duration` becomes a `time`. A `cron` without a cursor gets the time of the deferral as `after`. A null cursor of
-    `cron` and `workflow` becomes the time of the deferral.
+    A `duration` becomes a `time`. A `cron` without a cursor and without `after`, or with a null one, gets the time of
+    the deferral as `after`. A null cursor of `cron` and `workflow` becomes the time of the deferral.
     """
     match class_name:
         case "duration":
@@ -116,7 +116,8 @@ def absolute(
         case _ if class_name in _FROM_NOW and CURSOR in kwargs:
             return class_name, {**kwargs, CURSOR: times.rfc3339(now)} if kwargs[CURSOR] is None else kwargs
         case "cron":
-            return class_name, {**kwargs, "after": kwargs.get("after", times.rfc3339(now))}
+            after = kwargs.get("after")
+            return class_name, {**kwargs, "after": times.rfc3339(now) if after is None else after}
         case "any_of" | "all_of" if parts := _parts(kwargs):
             return class_name, {**_entries(kwargs), "triggers": [_absolute(one, now) for one in parts]}
         case _:
@@ -269,6 +270,11 @@ def describe(class_name: str, kwargs: Mapping[str, canonical.Json]) -> str:
     values = [value for _, value in sorted(shown, key=_place) if value is not None]
     words = [value if isinstance(value, str) else canonical.plain(value) for value in values]
     return in_one_line(class_name.rpartition(".")[2], *words)
+
+
+def awaited(waits_for: str) -> str:
+    """Return what follows the word "waiting": `for http ...`, or `until` a moment, with which the text begins then."""
+    return waits_for if waits_for.startswith("until ") else f"for {waits_for}"
 
 
 def _place(argument: tuple[str, canonical.Json]) -> tuple[int, bool]:

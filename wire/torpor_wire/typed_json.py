@@ -19,6 +19,7 @@ DEPTH_MAX = 100
 """The limit on nesting, for encoding and decoding."""
 
 _TYPE, _VAR = "__type", "__var"
+_ARCHIVED = "stored"
 _WRITTEN = {_TYPE, _VAR}
 _DIGITS_MAX = 4096
 _DEEP = f"nested more than {DEPTH_MAX} deep"
@@ -42,6 +43,23 @@ def decode(value: Any) -> Any:
 def text(value: object, at: str = "$") -> str:
     """Return the encoded value as compact JSON text. Raises NotJsonError."""
     return canonical.plain(encode(value, at), at)
+
+
+def archived_event(about: Mapping[str, canonical.Json]) -> str:
+    """Return the text of `status.event` for an event in the archive, from the archive's description: size and digest.
+
+    It is a type that `decode` does not know, so data cannot be confused with it.
+    """
+    return canonical.plain({_TYPE: _ARCHIVED, _VAR: {"size": about["size"], "digest": about["digest"]}})
+
+
+def description_of_event(event: object) -> Mapping[str, canonical.Json] | None:
+    """Return the description of an event in the archive, None for an event that is on its TaskRun."""
+    match event:
+        case {"__type": "stored", "__var": {"size": int() as size, "digest": str() as digest}}:
+            return {"size": size, "digest": digest, "type": "bytes"}
+        case _:
+            return None
 
 
 def readable(value: Any, depth: int = 0) -> Any:

@@ -102,6 +102,11 @@ def test_a_cron_keeps_the_moment_after_which_its_tick_is_looked_for() -> None:
     assert later == ("cron", trigger.parse(made.kwargs))
 
 
+def test_a_null_after_of_a_cron_is_the_time_of_the_deferral() -> None:
+    found = trigger.absolute("cron", {"expression": "0 6 * * *", "after": None}, NOW)
+    assert found == ("cron", {"expression": "0 6 * * *", "after": times.rfc3339(NOW)})
+
+
 def test_what_is_relative_inside_of_several_is_made_absolute_too() -> None:
     parts: list[Json] = [{"class": "duration", "kwargs": {"duration": "1m"}}, {"class": "http", "kwargs": {"url": "a"}}]
     made = build("any_of", {"triggers": [{"class": "all_of", "kwargs": {"triggers": parts}}, parts[1]]})
@@ -234,3 +239,19 @@ def test_on_the_status_it_has_the_names_of_the_api() -> None:
         "shard": made.shard,
         "waitsFor": "http a",
     }
+
+
+@pytest.mark.parametrize(
+    ("class_name", "kwargs", "expected"),
+    [
+        ("http", {"url": "https://x/done"}, "waiting for http https://x/done"),
+        ("duration", {"duration": "6h"}, "waiting for duration 6h"),
+        ("time", {"at": "2026-11-23T00:00:00Z"}, "waiting until 2026-11-23T00:00:00Z"),
+        ("approval", {"question": "Deploy?"}, "waiting for approval Deploy?"),
+        ("mine.Tide", {"harbour": "Husum"}, "waiting for Tide Husum"),
+    ],
+)
+def test_the_description_of_a_trigger_is_part_of_a_sentence(
+    class_name: str, kwargs: dict[str, Json], expected: str
+) -> None:
+    assert f"waiting {trigger.awaited(trigger.describe(class_name, kwargs))}" == expected
