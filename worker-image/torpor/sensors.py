@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self
 from torpor_wire import constants, times, typed_json
 from torpor_wire.trigger import describe
 
+from torpor import clock
 from torpor.context import Context, RemoteContext
 from torpor.deferral import DeferralError, TaskDeferred, Timeout
 from torpor.errors import TaskFailed
@@ -94,11 +95,11 @@ class BaseSensor(BaseOperator):
 
     def timed_out(self, context: Context) -> Any:  # noqa: ARG002 - for subclasses
         """Called when the timeout is over. Fails the task without a retry; override it to return a result instead."""
-        raise TaskFailed(f"{type(self).__name__} timed out after {self.timeout:g} seconds")
+        raise TaskFailed(f"{type(self).__name__} timed out after {times.human(self.timeout or 0)}")
 
     def execute(self, context: Context, event: object = None) -> Any:  # noqa: ARG002 - the event of a `trigger:` of the task
         """Poke until the condition holds and return the value; a coroutine if `poke` is async."""
-        return self._wait(context, None if self.timeout is None else time.time() + self.timeout)
+        return self._wait(context, None if self.timeout is None else clock.now() + self.timeout)
 
     def poke_again(self, context: Context, event: object, until: float | None) -> Any:  # noqa: ARG002 - the event is only a time
         """Resume in a new pod for the next poke."""
@@ -171,7 +172,7 @@ class BaseSensor(BaseOperator):
         """Return the seconds until the next poke, None if the timeout is over."""
         if until is None:
             return self.poke_interval
-        left = until - time.time()
+        left = until - clock.now()
         return None if left <= 0 else min(self.poke_interval, left)
 
     def _defer_or_keep_pod(self, until: float | None, pause: float) -> None:
@@ -179,9 +180,9 @@ class BaseSensor(BaseOperator):
         if not self.deferrable or _default_mode() == constants.UNSERVED:
             return
         if not self._pokes_in_triggerer():
-            trigger = _Pause(times.rfc3339(time.time() + pause), self._described())
+            trigger = _Pause(times.rfc3339(clock.now() + pause), self._described())
             self.defer(trigger=trigger, method_name="poke_again", kwargs={"until": until})
-        left = None if until is None else max(until - time.time(), 0.0)
+        left = None if until is None else max(until - clock.now(), 0.0)
         fails = until is None or type(self).timed_out is BaseSensor.timed_out
         raise TaskDeferred(
             trigger=self,

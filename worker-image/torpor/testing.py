@@ -12,53 +12,26 @@ deferral takes the next event and resumes in a new instance or function, as in a
 otherwise, and each unsuccessful poke takes an event.
 """
 
-import json
-import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from torpor_wire import canonical, constants, typed_json
+from torpor_wire import constants
 
-from torpor.context import Context, running
-from torpor.errors import TaskFailed
-from torpor.results import Part, Position, Results, path
-from torpor.runtime import entrypoint, outcome
-from torpor.runtime.deferral import DeferralContext, Suspension
-from torpor.runtime.outcome import Success
-from torpor.runtime.result_encoding import Body
-from torpor.runtime.taskrun import Resume, resume_from_beginning
+from torpor import in_process
+from torpor.context import Context
+from torpor.in_process import TIMED_OUT, Finished, TimedOut, Wait
+from torpor.results import Position, Results, path
+from torpor.runtime import entrypoint
+from torpor.runtime.taskrun import Resume
 
-
-class TimedOut:
-    """The type of TIMED_OUT: an event that stands for a deferral that timed out."""
-
-    def __repr__(self) -> str:
-        return "TIMED_OUT"
+__all__ = ["TIMED_OUT", "Run", "TimedOut", "Wait", "results", "run"]
 
 
 class _Nothing:
     """The type of "no event"; None is a valid event."""
 
 
-TIMED_OUT = TimedOut()
 _NOTHING = _Nothing()
-_SEAL_KEY = "CQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
-"""A public key to seal with. Tests do not open what they seal."""
-
-
-class Wait(NamedTuple):
-    """One deferral: the trigger, the function or method that resumes, and its state.
-
-    `kwargs` are what the trigger class gets, with sealed values still sealed. `timeout` is in seconds.
-    """
-
-    class_name: str
-    kwargs: Any
-    method: str
-    state: Any
-    timeout: float | None
-    on_timeout: str | None = None
 
 
 class Run(NamedTuple):
@@ -92,17 +65,15 @@ def run(
     """
     waits: list[Wait] = []
     came_first = first_event is not _NOTHING
-    after = Resume("", {}, _fired(first_event)) if came_first else None
+    after = Resume("", {}, in_process.fired(first_event)) if came_first else None
     while True:
         present = context or _context(segment=len(waits) + came_first)
-        with running(present):
-            returned = entrypoint.enter(task, _passed(arguments or {}), present, after)
-        ended = outcome.from_return(returned, _place, archived=True)
-        if not isinstance(ended, Suspension):
+        ended = in_process.run_segment(task, arguments or {}, present, after)
+        if isinstance(ended, Finished):
             _all_used(events, waits)
-            return Run(_read_back(ended, returned), tuple(waits))
-        waits.append(_wait(ended))
-        after = _resumed(ended, _next(events, waits))
+            return Run(ended.result, tuple(waits))
+        waits.append(in_process.wait_of(ended))
+        after = in_process.resume_of(ended, _next(events, waits))
         if after is not None and ":" in after.method:
             task = entrypoint.load(after.method, "this test")
 
@@ -126,51 +97,9 @@ def results(
     missing = [position for position in every if position in missing or found[position] is None]
 
     def find(position: Position) -> Callable[[], Any]:
-        return lambda: _sent(found[position])
+        return lambda: in_process.sent(found[position])
 
     return Results(find, every, missing)
-
-
-def _passed(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _sent(value) for name, value in arguments.items()}
-
-
-def _sent(value: Any) -> Any:
-    """Return a value as the next task gets it. Bytes, files and lazy results do not pass through JSON."""
-    return value if isinstance(value, bytes | os.PathLike | Results | Part) else _crossed(value)
-
-
-def _read_back(ended: Success | Body, returned: Any) -> Any:
-    match ended:
-        case Success(result):
-            return json.loads(result or "null")
-        case Body(kind="file"):
-            return returned
-        case Body(kind="bytes"):
-            return b"".join(ended.pieces())
-        case Body(kind="list" | "object"):
-            lines = [json.loads(line) for line in b"".join(ended.pieces()).splitlines()]
-            return lines if ended.kind == "list" else dict(lines)
-        case _:
-            return json.loads(b"".join(ended.pieces()))
-
-
-def _wait(ended: Suspension) -> Wait:
-    kwargs, state = _read(ended.trigger.kwargs), _read(ended.state)
-    return Wait(ended.trigger.class_name, kwargs, ended.method, state, ended.timeout, ended.on_timeout)
-
-
-def _resumed(ended: Suspension, event: Any) -> Resume | None:
-    state, name = _read(ended.state), ended.trigger.class_name
-    if not ended.method and event is not TIMED_OUT:
-        return resume_from_beginning(state)
-    if event is not TIMED_OUT:
-        return Resume(ended.method, state, _fired(event))
-    if ended.timeout is None:
-        raise AssertionError(f"the deferral to {name} has no timeout, so it cannot time out")
-    if ended.on_timeout is None:
-        raise TaskFailed(f"{name} did not fire within {ended.timeout:g} seconds", retryable=not ended.timeout_is_final)
-    return Resume(ended.on_timeout, state, None, late=True)
 
 
 def _next(events: Sequence[Any], waits: Sequence[Wait]) -> Any:
@@ -185,23 +114,6 @@ def _next(events: Sequence[Any], waits: Sequence[Wait]) -> Any:
 def _all_used(events: Sequence[Any], waits: Sequence[Wait]) -> None:
     if len(waits) < len(events):
         raise AssertionError(f"the task deferred {len(waits)} times, but {len(events)} events are given")
-
-
-def _crossed(value: Any) -> Any:
-    return json.loads(canonical.plain(value))
-
-
-def _fired(event: Any) -> Any:
-    """Return an event as the task gets it."""
-    return _read(typed_json.text(event))
-
-
-def _read(text: str) -> Any:
-    return typed_json.decode(json.loads(text))
-
-
-def _place() -> DeferralContext:
-    return DeferralContext("default", constants.DEFAULT_POOL, time.time(), seal_key=_SEAL_KEY)
 
 
 def _context(segment: int) -> Context:

@@ -156,7 +156,7 @@ def test_a_sensor_that_pokes_in_its_pod_is_not_retried_when_its_time_is_over(
 
     assert pod.run() == 1
     assert pod.status["state"] == "Failed"
-    assert pod.status["message"] == f"{name} timed out after 0 seconds"
+    assert pod.status["message"] == f"{name} timed out after 0s"
     assert len(looks(pod)) == 1
 
 

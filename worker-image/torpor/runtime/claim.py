@@ -24,7 +24,7 @@ def claim(
     exchange: Exchange, launch: Launch, retry_policy: status_patch.RetryPolicy, *, now: float
 ) -> status_patch.WriteResult:
     """Claim the segment for this process."""
-    who = transitions.Claim(launch.pod, launch.pod_uid, launch.nonce)
+    who = transitions.Claim(launch.pod, launch.pod_uid, launch.nonce, launch.source)
     patch = transitions.claim(launch.pin(State.SCHEDULED), who, started=launch.started, now=now)
     retry_policy = retry_policy._replace(forbidden=FORBIDDEN_S)
     return status_patch.write(exchange, launch.path(), patch, write_state_of(launch), retry_policy)

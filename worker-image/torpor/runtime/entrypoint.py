@@ -88,7 +88,7 @@ def enter(target: Any, arguments: Mapping[str, Any], context: Context, after: Re
     """
     operator = _invoked(target, (), arguments) if isinstance(target, type) else None
     positional = () if operator is None else (context,)
-    function = target if operator is None else _entered(operator, after)
+    function = decorators.unmarked(target) if operator is None else _entered(operator, after)
     first = arguments if operator is None else {}
     match after:
         case None:

@@ -1,14 +1,21 @@
-"""The environment of a task pod as one value.
+"""The environment of a task pod as one value, and the files of `source`.
 
-The operator sets these variables when it creates the pod, so the claim needs no read before it.
+The operator sets the variable TORPOR_RUNTIME when it creates the pod, so the claim needs no read before it.
 """
 
+import binascii
+import json
+import os
+import sys
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from torpor_wire import constants
+from torpor_wire import constants, names, runtime_variable
 from torpor_wire.state import State
 from torpor_wire.transitions import NO_HISTORY, HistorySize, Pin
+
+_HASH_DIGITS = 16
+_URL_SAFE = str.maketrans("-_", "+/")
 
 
 class LaunchError(Exception):
@@ -34,8 +41,11 @@ class Launch(NamedTuple):
     """The public key of the pool in base64; None if the pool has none."""
 
     archive_url: str | None = None
-    archive_ca: str = ""
-    """The certificate of the archive in PEM."""
+    archive_namespace: str = ""
+    """The namespace of the ConfigMap with the certificate of the archive."""
+
+    source: str | None = None
+    """The hash of the files of `source`; None if the task has none."""
 
     history: HistorySize = NO_HISTORY
     """The history of the TaskRun after the claim."""
@@ -54,28 +64,75 @@ def path(namespace: str, taskrun: str) -> str:
     return f"/apis/{constants.API_VERSION}/namespaces/{namespace}/taskruns/{taskrun}"
 
 
-def read(environment: Mapping[str, str], nonce: str) -> Launch:
+def read(environment: Mapping[str, str], nonce: str, pod_uid: str) -> Launch:
     """Return the launch from the environment. Raises LaunchError."""
-    try:
-        return Launch(
-            namespace=environment[constants.ENV_NAMESPACE],
-            taskrun=environment[constants.ENV_TASKRUN],
-            uid=environment[constants.ENV_TASKRUN_UID],
-            created=environment[constants.ENV_CREATED],
-            attempt=int(environment[constants.ENV_ATTEMPT]),
-            segment=int(environment[constants.ENV_SEGMENT]),
-            launch=int(environment[constants.ENV_LAUNCH]),
-            started=environment.get(constants.ENV_STARTED) or None,
-            pod=environment[constants.ENV_POD_NAME],
-            pod_uid=environment[constants.ENV_POD_UID],
-            nonce=nonce,
-            seal_key=environment.get(constants.ENV_SEAL_KEY) or None,
-            archive_url=environment.get(constants.ENV_ARCHIVE_URL) or None,
-            archive_ca=environment.get(constants.ENV_ARCHIVE_CA, ""),
-        )
-    except KeyError as error:
+    text = environment.get(constants.ENV_RUNTIME)
+    if text is None:
         raise LaunchError(
-            f"{error.args[0]} is not set: run `python -m torpor` only in pods that Torpor creates"
-        ) from error
+            f"{constants.ENV_RUNTIME} is not set: run `python -m torpor` only in pods that Torpor creates"
+        )
+    try:
+        found = runtime_variable.parse(text)
     except ValueError as error:
-        raise LaunchError(f"attempt, segment and launch must be numbers: {error}") from error
+        raise LaunchError(f"{constants.ENV_RUNTIME} is invalid: {error}") from error
+    return Launch(
+        namespace=found.namespace,
+        taskrun=found.taskrun,
+        uid=found.uid,
+        created=found.created,
+        attempt=found.attempt,
+        segment=found.segment,
+        launch=found.launch,
+        started=found.started,
+        pod=names.pod(found.taskrun, found.attempt, found.segment, found.launch),
+        pod_uid=pod_uid,
+        nonce=nonce,
+        seal_key=found.seal_key,
+        archive_url=found.archive_url or environment.get(constants.ENV_ARCHIVE_URL),
+        archive_namespace=found.archive_namespace or "",
+    )
+
+
+def pod_uid(token: str) -> str:
+    """Return the uid of the pod to which a ServiceAccount token is bound. Raises LaunchError.
+
+    The token is not verified here: the API server does that at each request.
+    """
+    try:
+        payload = token.split(".")[1].translate(_URL_SAFE)
+        claims = json.loads(binascii.a2b_base64(payload + "=" * (-len(payload) % 4)))
+        return str(claims["kubernetes.io"]["pod"]["uid"])
+    except (ValueError, LookupError, TypeError) as error:
+        raise LaunchError(f"the token in {constants.CREDENTIALS} is not bound to a pod: {error!r}") from error
+
+
+def with_source(launch: Launch, environment: Mapping[str, str]) -> Launch:
+    """Put the files of `source` first in sys.path, and return the launch with their hash. Raises LaunchError."""
+    folder = environment.get(constants.ENV_SOURCE)
+    if not folder:
+        return launch
+    try:
+        found = source_hash(folder)
+    except OSError as error:
+        raise LaunchError(f"the files of source cannot be read: {error}") from error
+    sys.path.insert(0, folder)
+    return launch._replace(source=found)
+
+
+def source_hash(folder: str) -> str:
+    """Return `sha256:` and the first 16 digits of the hash over all files in the order of their names.
+
+    Of each file, the hash contains name, size and content, with a NUL after the first two. A kubelet mounts the files
+    as links into hidden folders, whose names begin with two dots and change. Raises OSError.
+    """
+    import hashlib  # noqa: PLC0415 - only for tasks with such files
+
+    found = hashlib.sha256()
+    for name in sorted(map(os.fsencode, os.listdir(folder))):  # noqa: PTH208 - pathlib costs 5 ms
+        path = os.path.join(os.fsencode(folder), name)  # noqa: PTH118
+        if name.startswith(b"..") or not os.path.isfile(path):  # noqa: PTH113
+            continue
+        with open(path, "rb") as file:  # noqa: PTH123
+            content = file.read()
+        found.update(b"%s\0%d\0%s" % (name, len(content), content))
+    return f"sha256:{found.hexdigest()[:_HASH_DIGITS]}"

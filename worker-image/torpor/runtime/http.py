@@ -118,6 +118,22 @@ def over_tls(
     return connect
 
 
+def over_unix(path: str, *, limit: float = _LIMIT_S) -> Callable[[], socket.socket]:
+    """Return a function that opens connections to a Unix domain socket. `limit` is in seconds."""
+
+    def connect() -> socket.socket:
+        plain = socket.socket(socket.AF_UNIX)
+        plain.settimeout(limit)
+        try:
+            plain.connect(path)
+        except BaseException:
+            plain.close()
+            raise
+        return plain
+
+    return connect
+
+
 def token_in(folder: str, name: str = "token") -> Callable[[], str]:
     """Return a function that reads the token for each request, because the kubelet renews the file."""
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, assert_never
 
 from torpor_wire import constants
 
+from torpor.errors import UnreadableError
 from torpor.runtime import claim, environment, http, report, runner, status_patch, taskrun, tracebacks
 from torpor.runtime.arguments import LIMIT_S, Reader
 from torpor.runtime.deferral import Suspension
@@ -30,13 +31,8 @@ DONE, FAILED, UNABLE = 0, 1, 2
 _SIGNALLED = 128
 
 
-def _archive(launched: Launch) -> "Archive | None":
-    """Return the archive of the installation, None if there is none."""
-    if launched.archive_url is None:
-        return None
-    from torpor.runtime.archive import client  # noqa: PLC0415 - only for large values
-
-    return client.archive_at(launched.archive_url, launched.archive_ca, launched.namespace, launched.taskrun)
+def _no_archive(_: Launch) -> "Archive | None":
+    return None
 
 
 class World(NamedTuple):
@@ -51,7 +47,10 @@ class World(NamedTuple):
     """Called once, just before the user's code."""
     end: Callable[[], bool]
     """Called once, just after the user's code; returns whether the pod was told to stop meanwhile."""
-    archive: "Callable[[Launch], Archive | None]" = _archive
+    archive: "Callable[[Launch], Archive | None]" = _no_archive
+    """Returns the archive of the installation, None if there is none. Raises ValueError and UnreadableError."""
+    code: str | None = None
+    """Where the code of the task is, for messages; None if it is in the image of the TaskRun."""
 
     def retry_policy(self, limit: float, repeats: frozenset[int]) -> status_patch.RetryPolicy:
         """How long to retry without a clear response."""
@@ -94,6 +93,7 @@ def run(world: World, launched: Launch) -> int:
 
 def _run(world: World, launched: Launch, body: Any) -> int:
     found = taskrun.parse_taskrun(body)
+    found = found if world.code is None else found._replace(image=world.code)
     launched = launched._replace(history=taskrun.parse_history(body))
     retry_policy = world.retry_policy(LIMIT_S, claim.REPEATS)
     reader = Reader(world.exchange, launched.namespace, found, retry_policy, lambda: world.archive(launched))
@@ -116,7 +116,7 @@ def _kept(world: World, launched: Launch, body: "Body") -> Outcome:
 
     try:
         to = world.archive(launched)
-    except ValueError as error:
+    except (ValueError, UnreadableError) as error:
         return upload.not_stored(str(error))
     if to is None:
         return upload.not_stored("this pod has no address of it")
@@ -141,6 +141,9 @@ def _reported(launched: Launch, outcome: Outcome, settled: status_patch.WriteRes
 
 def in_pod() -> int:
     """Run the segment of the environment with the credentials of the pod."""
+    local = os.environ.get(constants.ENV_API)
+    if local is not None:
+        return _in_local_run(local)
     host, port = os.environ.get("KUBERNETES_SERVICE_HOST"), os.environ.get("KUBERNETES_SERVICE_PORT", "443")
     if host is None:
         return _unable("KUBERNETES_SERVICE_HOST is not set: run `python -m torpor` only in pods that Torpor creates")
@@ -148,16 +151,34 @@ def in_pod() -> int:
         return _unable(
             f"{constants.CREDENTIALS} is not mounted: run `python -m torpor` only in pods that Torpor creates"
         )
+    token = http.token_in(constants.CREDENTIALS)
     try:
-        launched = environment.read(os.environ, os.urandom(16).hex())
+        launched = _launched(environment.pod_uid(token()))
     except LaunchError as error:
         return _unable(str(error))
     connect = http.over_tls(host, int(port), f"{constants.CREDENTIALS}/ca.crt")
-    exchange = http.Api(host, connect, http.token_in(constants.CREDENTIALS))
-    return run(world(exchange), launched)
+    return run(world(http.Api(host, connect, token)), launched)
 
 
-def world(exchange: http.Api) -> World:
+def _launched(pod_uid: str) -> Launch:
+    """Return the launch of this process. Raises LaunchError."""
+    nonce = os.urandom(16).hex()
+    return environment.with_source(environment.read(os.environ, nonce, pod_uid), os.environ)
+
+
+def _in_local_run(address: str) -> int:
+    """Run the segment of the environment against the API server of a local run, which needs no credentials."""
+    from torpor import clock  # noqa: PLC0415 - only in local runs
+
+    try:
+        launched = _launched(os.environ.get(constants.ENV_POD_UID, ""))
+    except LaunchError as error:
+        return _unable(str(error))
+    exchange = http.Api("localhost", http.over_unix(address.removeprefix("unix:")), lambda: "local")
+    return run(world(exchange, now=clock.now)._replace(code=f"this interpreter ({sys.executable})"), launched)
+
+
+def world(exchange: http.Api, *, now: Callable[[], float] = time.time) -> World:
     """Return the real clock and process around a connection to the API server."""
 
     def begin() -> None:
@@ -167,15 +188,25 @@ def world(exchange: http.Api) -> World:
 
             print(startup_report.line(), flush=True)  # noqa: T201 - the benchmark reads it from the pod's log
 
-    return World(
+    made = World(
         exchange=exchange,
-        now=time.time,
+        now=now,
         monotonic=time.monotonic,
         sleep=time.sleep,
         jitter=lambda: os.urandom(1)[0] / 255,
         begin=begin,
         end=_finish,
     )
+    return made._replace(archive=lambda launched: _archive(made, launched))
+
+
+def _archive(world: World, launched: Launch) -> "Archive | None":
+    """Return the archive of the installation, None if there is none. Raises ValueError and UnreadableError."""
+    if launched.archive_url is None:
+        return None
+    from torpor.runtime.archive import client  # noqa: PLC0415 - only for large values
+
+    return client.archive_at(world.exchange, launched, world.retry_policy(report.LIMIT_S, report.REPEATS))
 
 
 class _Process:

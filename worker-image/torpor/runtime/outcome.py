@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 _NO_ARCHIVE = "install the archive for larger ones, or store it elsewhere and return its location"
 
+_OF_DEBUGGER = frozenset({"BdbQuit"})
+_NO_TERMINAL = "a debugger needs a terminal: run the task alone, with `torpor run FILE --task NAME`"
+
 
 class Success(NamedTuple):
     """The task returned. `result` is JSON text, None if `stored` describes a body in the archive."""
@@ -83,6 +86,8 @@ def from_exception(error: BaseException) -> Success | Skipped | Failure:
             return Success("null")
         case SystemExit():
             return Failure(Reason.ERROR, f"the task called sys.exit({error.code!r:.200})", retryable=True)
+        case _ if foreign_exceptions.is_named(error, _OF_DEBUGGER):
+            return Failure(Reason.ERROR, f"{type(error).__name__}: {_NO_TERMINAL}", retryable=False)
         case _:
             instead = foreign_exceptions.instead(error)
             if instead is not None:

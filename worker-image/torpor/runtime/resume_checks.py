@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from torpor import deferral
+from torpor import decorators, deferral
 from torpor.context import Context
 from torpor.deferral import Deferral, DeferralError, TaskDeferred
 from torpor.runtime import foreign_exceptions, signatures
@@ -75,5 +75,5 @@ def _found(name: str, operator: object) -> Callable[..., Any]:
         found = getattr(found, part, None)
     if not callable(found):
         raise DeferralError(f"there is no {name} to resume in; defer with defer(...) or self.defer(...)")
-    function: Callable[..., Any] = found
+    function: Callable[..., Any] = decorators.unmarked(found)
     return function

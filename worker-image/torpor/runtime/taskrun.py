@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from torpor_wire import constants, deadline, names, retry, stored_event, times, transitions, typed_json
+from torpor_wire import constants, deadline, names, retry, times, transitions, typed_json
 from torpor_wire.transitions import HistorySize
 
 
@@ -70,6 +70,7 @@ class TaskRun(NamedTuple):
     account: str
     """The ServiceAccount that must be allowed to read the Secrets of its triggers."""
     image: str
+    """Where its code is, for messages: the image, and the ConfigMap of `source`."""
     python: str
     arguments: tuple[Argument, ...]
     policy: retry.Policy
@@ -115,7 +116,7 @@ def parse_taskrun(body: Any) -> TaskRun:
         map_index=spec.get("mapIndex", constants.UNMAPPED),
         pool=spec.get("triggerPool", constants.DEFAULT_POOL),
         account=spec.get("serviceAccount", constants.TASK_ACCOUNT),
-        image=spec.get("image") or "its image",
+        image=_code(spec),
         python=spec.get("python") or "",
         arguments=tuple(_argument(argument) for argument in spec.get("arguments") or ()),
         policy=_policy(spec.get("retries") or {}),
@@ -124,6 +125,11 @@ def parse_taskrun(body: Any) -> TaskRun:
         group_indexes=tuple(spec.get("groupIndexes") or ()),
         problem=problem,
     )
+
+
+def _code(spec: Any) -> str:
+    image = spec.get("image") or "its image"
+    return f"{image} or ConfigMap {spec['source']['configMap']}" if spec.get("source") else image
 
 
 def parse_state(body: Any) -> TaskRunState:
@@ -180,7 +186,7 @@ def _deadline(spec: Any, status: Any) -> float | None:
 
 def _event(text: str | None, uid: str) -> Any:
     event = None if text is None else json.loads(text)
-    about = stored_event.described(event)
+    about = typed_json.description_of_event(event)
     return typed_json.decode(event) if about is None else ArchivedEvent(names.event_owner(uid), about)
 
 

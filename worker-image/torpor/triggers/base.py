@@ -66,7 +66,9 @@ class BaseTrigger:
     * `due() -> float` (seconds since the epoch) and `payload()`: the payload fires at that time, and `run` never
       starts.
     * `last_look`: what the last check found, for people. `asks`: what people can do about it.
-    * `blocking = True` with `look()` instead of `run()`: runs in a worker thread, every `interval` seconds.
+    * `poll()` instead of `run()`: a coroutine that checks once, every `interval` seconds (0.1 or more). It returns the
+      payload, or None for not yet. Between two polls the triggerer holds no task for such a trigger.
+    * `blocking = True` with `look()` instead of `run()`: the same in a worker thread.
     * `requires`: packages outside the standard library that the class imports. `extra`: what pip installs for them. If
       one is missing, a TaskRun with this trigger fails and names it.
     * `shareable = True`: TaskRuns that wait for the same share one running trigger. Only for a class without side
@@ -118,21 +120,22 @@ class BaseTrigger:
         """Check once: return the payload of the event, or None for not yet. For classes with `blocking = True`."""
         raise NotImplementedError(f"{type(self).__name__} has no look()")
 
+    async def poll(self) -> Any:
+        """Check once: return the payload of the event, or None for not yet. For classes without `run()`."""
+        if not self.blocking:
+            raise NotImplementedError(f"{type(self).__name__} has no run()")
+        return await self.services.in_thread(self.look)
+
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Yield an event when the condition holds; an async generator. Only the first event counts."""
         if hasattr(type(self), "poll_many"):
             services = getattr(self, "services", None)
             yield await (polling.poll_alone(self) if services is None else services.polled(self))
-        elif self.blocking:
-            yield TriggerEvent(await polling.poll(self.services, self._look_in_thread, self.interval))
         else:
-            raise NotImplementedError(f"{type(self).__name__} has no run()")
+            yield TriggerEvent(await polling.poll(self.services, self.poll, polling.interval_of(self)))
 
     async def cleanup(self) -> None:
         """Called after `run` has ended for any reason."""
 
     async def on_kill(self) -> None:
         """Called if the deferral was cancelled, and not when it moves to another triggerer."""
-
-    async def _look_in_thread(self) -> Any:
-        return await self.services.in_thread(self.look)

@@ -110,7 +110,7 @@ class Http(BaseTrigger):
         """The request. Each POST is polled alone, because it may have side effects."""
         if self.method == "POST":
             return None
-        headers = frozenset(http_request.plain_headers(self.headers).items())
+        headers = tuple(sorted(http_request.plain_headers(self.headers).items()))
         return self.method, http_request.plain_text(self.url, "url"), headers, self.timeout
 
     @classmethod

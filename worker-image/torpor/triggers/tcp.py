@@ -4,11 +4,11 @@ The triggerer connects (`Services.reach`), so its network policy and address rul
 """
 
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers.base import BaseTrigger
 from torpor.triggers.services import Services
 from torpor.triggers.support import arguments, polling
 from torpor.triggers.support.metering import AddressDeniedError
@@ -53,11 +53,8 @@ class Tcp(BaseTrigger):
         super().bind(services)
         arguments.request_seconds(self.timeout, services.longest_request)
 
-    async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Connect until a connection is accepted."""
-        yield TriggerEvent(await polling.poll(self.services, self._look, self.interval))
-
-    async def _look(self) -> dict[str, Any] | None:
+    async def poll(self) -> dict[str, Any] | None:
+        """Connect once: return the event if the connection is accepted."""
         try:
             address = await self.services.reach(self.host, self.port, seconds=self.timeout)
         except AddressDeniedError:

@@ -3,13 +3,13 @@
 A duration becomes an absolute time at once, so that it does not restart when another triggerer takes over.
 """
 
-import time
 from collections.abc import AsyncIterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
 from torpor_wire import times
 
+from torpor import clock
 from torpor.triggers.base import BaseTrigger, TriggerEvent
 from torpor.triggers.support import arguments
 
@@ -54,7 +54,7 @@ class Duration(Time):
     """
 
     def __init__(self, duration: timedelta | float | str) -> None:
-        super().__init__(times.rfc3339(time.time() + arguments.seconds(duration, "duration")))
+        super().__init__(times.rfc3339(clock.now() + arguments.seconds(duration, "duration")))
 
 
 def _text(at: object) -> str:

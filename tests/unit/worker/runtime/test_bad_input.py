@@ -132,11 +132,11 @@ def test_bad_input_fails_with_its_reason_and_is_not_tried_again(
 
 
 def test_a_module_that_is_not_in_the_image_is_named_with_the_image(task: Callable[..., Pod]) -> None:
-    pod = task("", spec={"python": "ingest.tasks:load"})
+    pod = task("", spec={"python": "warehouse.tasks:load"})
 
     assert pod.run() == 1
     assert pod.status["reason"] == "ModuleNotFound"
-    assert pod.status["message"].startswith("no module 'ingest' in ingest:1.4: install its package")
+    assert pod.status["message"].startswith("no module 'warehouse' in ingest:1.4: install its package")
 
 
 def test_a_module_whose_own_import_is_missing_names_what_is_missing(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from torpor.runtime import status_patch
 from torpor.runtime.archive import download
-from torpor_wire import stored_event, typed_json
+from torpor_wire import typed_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -192,7 +192,7 @@ def test_an_event_in_the_archive_is_read_before_the_task_goes_on(
     about = archive.keep("bytes", typed_json.text(LARGE).encode())
     pod = task(WAITING)
     pod.run()
-    pod.fire(json.loads(stored_event.written(about)))
+    pod.fire(json.loads(typed_json.archived_event(about)))
 
     assert pod.run() == 0
     assert pod.status["result"] == "true"
@@ -204,7 +204,7 @@ def test_an_event_that_the_archive_does_not_give_fails_the_attempt(
 ) -> None:
     pod = task(WAITING, spec={"retries": {"limit": 1}})
     pod.run()
-    pod.fire(json.loads(stored_event.written({"size": 9000, "digest": "0" * 64})))
+    pod.fire(json.loads(typed_json.archived_event({"size": 9000, "digest": "0" * 64})))
     pod.run()
 
     assert pod.status["state"] == "UpForRetry"

@@ -10,21 +10,19 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from torpor.runtime import environment as launches
 from torpor_wire import constants
+from torpor_wire.runtime_variable import RuntimeVariable
+
+from tests.support.runtime import tokens
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 LAUNCH = {
-    constants.ENV_NAMESPACE: "default",
-    constants.ENV_TASKRUN: "ingest-load-abcde",
-    constants.ENV_TASKRUN_UID: "taskrun-uid",
-    constants.ENV_CREATED: "2023-11-14T22:13:00Z",
-    constants.ENV_ATTEMPT: "1",
-    constants.ENV_SEGMENT: "0",
-    constants.ENV_LAUNCH: "0",
-    constants.ENV_POD_NAME: "ingest-load-abcde-a1-s0",
-    constants.ENV_POD_UID: "pod-uid",
+    constants.ENV_RUNTIME: RuntimeVariable(
+        "default", "ingest-load-abcde", "taskrun-uid", "2023-11-14T22:13:00Z", 1
+    ).text(),
 }
 
 PROCESS = """
@@ -35,14 +33,19 @@ from torpor.runtime.http import Answer
 class Server:
     def __call__(self, method, path, body=None):
         states = [op["value"] for op in body if op["op"] == "add" and op["path"] == "/status/state"]
-        print("patched to", *states, flush=True)
+        claims = [op["value"].get("source", "") for op in body if op["path"] == "/status/pod"]
+        print(" ".join(["patched to", *states, *filter(None, claims)]), flush=True)
         spec = {"workflow": {"name": "w", "uid": "u"}, "task": "load", "python": "authored:load"}
         spec["arguments"] = json.loads(os.environ.get("ARGUMENTS", "[]"))
         return Answer(200, {"metadata": {"uid": "taskrun-uid"}, "spec": spec, "status": {"state": "Running"}})
     def close(self):
         pass
 
-main.main(lambda: main.run(main.world(Server()), environment.read(os.environ, "nonce")))
+def begin():
+    launched = environment.read(os.environ, "nonce", "pod-uid")
+    return main.run(main.world(Server()), environment.with_source(launched, os.environ))
+
+main.main(begin)
 """
 
 
@@ -136,11 +139,11 @@ def test_a_forked_child_that_returns_reports_nothing(tmp_path: Path) -> None:
 
 
 def test_a_bug_of_the_runtime_does_not_look_like_a_reported_failure(tmp_path: Path) -> None:
-    process = start(tmp_path, "def load(): pass", **{constants.ENV_ATTEMPT: "first"})
+    process = start(tmp_path, "def load(): pass", **{constants.ENV_RUNTIME: "first"})
     _, err = process.communicate(timeout=30)
 
     assert process.returncode == 2
-    assert "attempt, segment and launch must be numbers" in err
+    assert "TORPOR_RUNTIME is invalid" in err
 
 
 def test_outside_of_a_pod_it_says_so_in_one_line() -> None:
@@ -178,6 +181,7 @@ def test_a_start_imports_nothing_heavy(imported: str) -> None:
         timeout=30,
     )
     heavy = {"asyncio", "dataclasses", "email", "http.client", "inspect", "logging", "pathlib", "random", "traceback"}
+    heavy |= {"torpor.authoring"}
 
     assert heavy & set(done.stdout.split()) == set()
 
@@ -189,3 +193,34 @@ def test_reducing_in_one_frame_imports_nothing_of_several(tmp_path: Path) -> Non
     process = start(tmp_path, source, ARGUMENTS=json.dumps(arguments))
 
     assert ended(process) == (0, ["patched to Running", "2", "patched to Succeeded"])
+
+
+def test_the_files_of_source_can_be_imported_and_their_hash_is_claimed(tmp_path: Path) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "authored.py").write_text("def load(): print('of the ConfigMap')")
+    process = start(tmp_path, "def load(): print('of the image')", **{constants.ENV_SOURCE: str(folder)})
+
+    claimed = f"patched to Running {launches.source_hash(str(folder))}"
+    assert ended(process) == (0, [claimed, "of the ConfigMap", "patched to Succeeded"])
+
+
+def test_files_that_are_not_mounted_end_the_process_before_the_claim(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text(tokens.bound_to("pod-uid"))
+    given = (
+        os.environ
+        | LAUNCH
+        | {
+            "KUBERNETES_SERVICE_HOST": "127.0.0.1",
+            constants.ENV_SOURCE: str(tmp_path / "missing"),
+        }
+    )
+    code = (
+        "import sys; from torpor.runtime import main; main.constants.CREDENTIALS = sys.argv[1]; main.main(main.in_pod)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], env=given, capture_output=True, text=True, check=False, timeout=30
+    )
+
+    assert ran.returncode == 2
+    assert "the files of source cannot be read" in ran.stderr

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from torpor.runtime import main
+from torpor.runtime import http, main
 from torpor_wire import constants
 
 if TYPE_CHECKING:
@@ -147,12 +148,12 @@ def test_a_namespace_that_is_over_its_quota_fails_the_attempt_at_once_with_the_a
 
 def test_an_address_that_is_none_is_told(task: Callable[..., Pod], cluster: Cluster) -> None:
     cluster.archive_url = "http://archive"
-    cluster.archive = main._archive
+    cluster.archive = main.world(http.Api("server", socket.socket, lambda: "token")).archive
     pod = task("def load(): return 'x' * 9000")
 
     assert pod.run() == 1
     assert pod.status["reason"] == "ResultNotStored"
-    assert "TORPOR_ARCHIVE_URL is 'http://archive', not https://host:port" in pod.status["message"]
+    assert "the URL of the archive is 'http://archive', not https://host:port" in pod.status["message"]
 
 
 def test_a_pod_that_may_not_write_does_not_insist(task: Callable[..., Pod], archive: FakeArchive) -> None:

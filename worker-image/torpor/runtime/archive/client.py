@@ -14,11 +14,16 @@ from urllib.parse import urlsplit
 from torpor_wire import constants
 
 from torpor.runtime import http
+from torpor.runtime.archive import certificate
+from torpor.runtime.environment import Launch
 from torpor.runtime.http import Answer, UnclearError
+from torpor.runtime.status_patch import RetryPolicy
 
 _PIECE = 64 * 1024
 _LIMIT_S = 60.0
 _OK = 200
+_LOCAL = "unix:"
+"""Before the path of the socket of a local run."""
 
 
 class ArchiveAddress(NamedTuple):
@@ -120,11 +125,20 @@ class Archive:
         return f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode()
 
 
-def archive_at(url: str, ca: str, namespace: str, taskrun: str) -> Archive:
-    """Return the archive at an address, trusting its own certificate."""
+def archive_at(exchange: http.Exchange, launched: Launch, retry_policy: RetryPolicy) -> Archive:
+    """Return the archive, trusting its own certificate. A local run has neither TLS nor tokens.
+
+    Raises ValueError for an invalid URL, UnreadableError if the certificate cannot be read.
+    """
+    url, namespace, taskrun = launched.archive_url or "", launched.namespace, launched.taskrun
+    if url.startswith(_LOCAL):
+        pod = f"{namespace}/{launched.pod_uid}"
+        local = http.over_unix(url.removeprefix(_LOCAL), limit=_LIMIT_S)
+        return Archive(ArchiveAddress("localhost", local, lambda: pod, namespace, taskrun))
     parts = urlsplit(url)
     if parts.scheme != "https" or parts.hostname is None:
-        raise ValueError(f"{constants.ENV_ARCHIVE_URL} is {url!r}, not https://host:port")
+        raise ValueError(f"the URL of the archive is {url!r}, not https://host:port")
+    ca = certificate.read(exchange, launched.archive_namespace, retry_policy)
     connect = http.over_tls(parts.hostname, parts.port or 443, None, ca_text=ca, limit=_LIMIT_S)
     token = http.token_in(constants.CREDENTIALS, constants.ARCHIVE_TOKEN)
     return Archive(ArchiveAddress(parts.netloc, connect, token, namespace, taskrun))

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from torpor_wire.backoff import Backoff
 
 from torpor.triggers.services import Answer
-from torpor.triggers.support import header_rules, secret_refs
+from torpor.triggers.support import header_rules, polling, secret_refs
 from torpor.triggers.support.secret_refs import Reference, Revealed
 
 Headers: TypeAlias = "dict[str, str | Reference]"
@@ -213,7 +213,7 @@ class RequestDelays:
     def pause(self, jitter: float) -> float:
         """Return the seconds until the next request; `jitter` is a number from 0 to 1."""
         delay = self._backoff.delay(self._failures)
-        return max(delay * (0.9 + 0.2 * jitter), self._asked * (1.0 + 0.1 * jitter))
+        return max(polling.vary(delay, jitter), self._asked * (1.0 + 0.1 * jitter))
 
 
 def is_unavailable(answer: Answer) -> bool:

@@ -1,6 +1,7 @@
 """Polling and conditions, for triggers without a notification."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from math import isfinite
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from torpor.triggers.services import NotYetError, Services
@@ -17,10 +18,27 @@ class BusyError(OSError):
         self.retry_after = retry_after
 
 
+def interval_of(trigger: Any) -> float:
+    """Return the seconds between two polls of a trigger. Raises ValueError if they are fewer than `INTERVAL_MIN`."""
+    interval = float(getattr(trigger, "interval", INTERVAL))
+    if not isfinite(interval) or interval < INTERVAL_MIN:
+        raise ValueError(f"interval is {interval:g} seconds; it must be {INTERVAL_MIN:g} or more")
+    return interval
+
+
+def vary(seconds: float, jitter: float) -> float:
+    """Return a pause that varies by a tenth, so that many deferrals do not poll at the same time.
+
+    `jitter` is a number from 0 to 1.
+    """
+    return seconds * (0.9 + 0.2 * jitter)
+
+
 async def poll_alone(trigger: Any) -> Any:
     """Return the event of a trigger with `poll_many` outside of Torpor's triggerer, such as in Airflow's."""
     import asyncio
 
+    interval = interval_of(trigger)
     while True:
         try:
             (answer,) = await type(trigger).poll_many([trigger], None)
@@ -32,16 +50,13 @@ async def poll_alone(trigger: Any) -> Any:
             raise answer
         if answer is not None:
             return answer
-        await asyncio.sleep(trigger.interval)
+        await asyncio.sleep(interval)
 
 
 async def poll(services: Services, look: Callable[[], Awaitable[Any]], interval: float) -> Any:
-    """Call `look` until it returns a value that is not None. `interval` is in seconds.
-
-    The interval varies by a tenth, so that many deferrals do not poll at the same time.
-    """
+    """Call `look` until it returns a value that is not None. `interval` is in seconds, and varies."""
     while (what := await look()) is None:
-        await services.sleep(interval * (0.9 + 0.2 * services.jitter()))
+        await services.sleep(vary(interval, services.jitter()))
     return what
 
 

@@ -12,7 +12,7 @@ _OWN = "torpor.triggers"
 
 def is_shareable(trigger: Any) -> bool:
     """Return whether this trigger may serve several TaskRuns. Raises whatever its own attribute raises."""
-    says = _FIELD in getattr(trigger, "__dict__", ()) or class_decides(type(trigger))
+    says = class_decides(type(trigger)) or _FIELD in getattr(trigger, "__dict__", ())
     return says and getattr(trigger, _FIELD, False) is True
 
 
@@ -20,10 +20,11 @@ def class_decides(found: Any) -> bool:
     """Return whether the class sets `shareable` itself, instead of inheriting it from a class of Torpor."""
     for one in getattr(found, "__mro__", ()):
         if _FIELD in vars(one):
-            return _is_own(found) or not _is_own(one)
+            return is_own(found) or not is_own(one)
     return False
 
 
-def _is_own(found: Any) -> bool:
+def is_own(found: Any) -> bool:
+    """Return whether a class is one of Torpor's triggers."""
     module = getattr(found, "__module__", "")
     return module == _OWN or str(module).startswith(f"{_OWN}.")

@@ -1,0 +1,79 @@
+"""The certificate of the archive, which a pod reads when it needs the archive."""
+
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from torpor.errors import UnreadableError
+from torpor.runtime import environment, main
+from torpor.runtime.archive import certificate
+from torpor.runtime.http import Answer, UnclearError
+from torpor.runtime.status_patch import RetryPolicy
+from torpor_wire import constants
+from torpor_wire.runtime_variable import RuntimeVariable
+
+if TYPE_CHECKING:
+    from torpor.runtime.http import Api
+
+AUTHORITY = "PEM"
+VARIABLE = RuntimeVariable(
+    "default",
+    "run-a-11f13",
+    "uid",
+    "2026-01-01T00:00:00Z",
+    attempt=1,
+    archive_url="https://archive:8443",
+    archive_namespace="system",
+)
+PATH = "/api/v1/namespaces/system/configmaps/torpor-archive"
+
+
+class Server:
+    def __init__(self, *answers: Answer | None) -> None:
+        self._answers = list(answers)
+        self.requests: list[tuple[str, str]] = []
+
+    def __call__(self, method: str, path: str, body: Any = None) -> Answer:
+        self.requests.append((method, path))
+        found = self._answers.pop(0)
+        if found is None:
+            raise UnclearError("no answer")
+        return found
+
+
+def read(server: Server) -> str:
+    clock = iter(range(1000))
+    policy = RetryPolicy(30.0, frozenset({429}), lambda: next(clock), lambda _: None, lambda: 0.5)
+    return certificate.read(server, "system", policy)
+
+
+def stored(**data: str) -> Answer:
+    return Answer(200, {"data": data})
+
+
+def test_it_is_in_the_config_map_beside_the_operator() -> None:
+    server = Server(stored(**{constants.ARCHIVE_CERTIFICATE: "PEM"}))
+    assert read(server) == "PEM"
+    assert server.requests == [("GET", PATH)]
+
+
+def test_a_read_without_an_answer_is_repeated() -> None:
+    assert read(Server(None, Answer(503, {}), stored(**{constants.ARCHIVE_CERTIFICATE: "PEM"}))) == "PEM"
+
+
+@pytest.mark.parametrize(
+    "answer", [Answer(404, {"message": "not found"}), Answer(403, {"message": "forbidden"}), stored()]
+)
+def test_what_is_missing_is_named(answer: Answer) -> None:
+    with pytest.raises(UnreadableError, match="cannot be read from ConfigMap system/torpor-archive: "):
+        read(Server(answer))
+
+
+def test_a_pod_reads_it_for_as_long_as_it_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    outage = [Answer(401, {"message": "Unauthorized"}), None, Answer(503, {})]
+    server = Server(*outage, stored(**{constants.ARCHIVE_CERTIFICATE: AUTHORITY}))
+    slept: list[float] = []
+    monkeypatch.setattr("time.sleep", slept.append)
+    monkeypatch.setattr("time.monotonic", lambda: 60.0 * len(slept))
+    launched = environment.read({constants.ENV_RUNTIME: VARIABLE.text()}, "nonce", "uid")
+    assert main.world(cast("Api", server)).archive(launched) is not None
+    assert len(slept) == len(outage)

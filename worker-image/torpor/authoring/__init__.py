@@ -1,0 +1,12 @@
+"""Workflows as Python functions: `from torpor.authoring import workflow, wait, group`.
+
+A function with `@workflow` builds the same object as the YAML, and has no runtime of its own: it runs once, when
+`torpor compile`, `torpor submit` or `torpor run` imports it. Calls of `@task` functions inside it add tasks and return
+references to their results. No process of the cluster imports this package.
+"""
+
+from torpor.authoring.build import container, group, python, results, text, wait
+from torpor.authoring.reference import expression
+from torpor.authoring.workflow import Workflow, workflow
+
+__all__ = ["Workflow", "container", "expression", "group", "python", "results", "text", "wait", "workflow"]
