@@ -44,7 +44,8 @@ def _installed(release: Release | None) -> tuple[Kubectl, str]:
     if release is None:
         return install(), images.CENSUS.name
     pushed = images.publish(images.ALL, cluster.base_image(), release)
-    return install_released(pushed[images.TORPOR.name]), pushed[images.CENSUS.name]
+    installed = install_released(pushed[images.TORPOR.name], pushed[images.RUNTIME.name])
+    return installed, pushed[images.CENSUS.name]
 
 
 def _demo(kubectl: Kubectl, image: str) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from torpor_dev import command
 from torpor_dev.errors import DevError
+from torpor_dev.offline import base_image
 from torpor_dev.progress import step
 
 from torpor_demo.cluster import ROOT
@@ -28,6 +29,7 @@ class Image:
     """A local image, the folder it is built from and its Dockerfile there.
 
     `based` takes BASE_IMAGE as a build argument. `parent` is another image of ours, and the argument that names it.
+    `official` are further arguments, for machines that pull official images.
     """
 
     name: str
@@ -35,14 +37,22 @@ class Image:
     dockerfile: str = "Dockerfile"
     based: bool = field(default=False)
     parent: "tuple[str, Image] | None" = None
+    official: tuple[tuple[str, str], ...] = ()
 
 
 TORPOR = Image(name="torpor:dev", context=ROOT, based=True)
 WORKER = Image(name="torpor-worker:dev", context=ROOT, dockerfile="worker-image/Dockerfile", based=True)
+RUNTIME = Image(
+    name="torpor-runtime:dev",
+    context=ROOT,
+    dockerfile="runtime-tool/Dockerfile",
+    based=True,
+    official=tuple((f"PYTHON_3_{minor}", f"python:3.{minor}-slim") for minor in (12, 13, 14)),
+)
 CENSUS = Image(name="census:dev", context=ROOT / "examples/census", parent=("WORKER_IMAGE", WORKER))
 SENSORS = Image(name="sensors:dev", context=ROOT / "examples/sensors", parent=("WORKER_IMAGE", WORKER))
 OWN_TRIGGER = Image(name="own-trigger:dev", context=ROOT / "examples/own-trigger", parent=("TORPOR_IMAGE", TORPOR))
-ALL = (TORPOR, WORKER, CENSUS)
+ALL = (TORPOR, WORKER, RUNTIME, CENSUS)
 RELEASED = (*ALL, SENSORS, OWN_TRIGGER)
 
 
@@ -82,7 +92,7 @@ def release(registry: str, version: str) -> Release | None:
 def build(images: Sequence[Image], base: str) -> dict[str, str]:
     """Build the images in order under their local names; return the id of each by its name."""
     for image in images:
-        _build(image, image.name, _arguments(image, base, None))
+        _build(image, image.name, arguments_of(image, base, None))
     return {image.name: image_id(image) for image in images}
 
 
@@ -92,7 +102,7 @@ def publish(images: Sequence[Image], base: str, to: Release) -> dict[str, str]:
     Does not change what the local names refer to: a cluster of `make demo` may run other images.
     """
     for image in images:
-        _build(image, to.tag(image), _arguments(image, base, to))
+        _build(image, to.tag(image), arguments_of(image, base, to))
     return {image.name: _push(image, to) for image in images}
 
 
@@ -116,19 +126,21 @@ def image_id(image: Image) -> str:
     return command.run("docker", "image", "inspect", "--format", "{{.Id}}", image.name, limit=60).strip()
 
 
+def arguments_of(image: Image, base: str, to: Release | None) -> dict[str, str]:
+    """The build arguments of an image that is built from this Python image, locally or for a release."""
+    arguments = {"BASE_IMAGE": base} if image.based else {}
+    if image.parent is not None:
+        argument, parent = image.parent
+        arguments[argument] = to.tag(parent) if to else parent.name
+    # Not for local builds, which would pull these images for a few milliseconds of a demo.
+    return arguments | (dict(image.official) if to and base == base_image.OFFICIAL else {})
+
+
 def _build(image: Image, tag: str, arguments: Mapping[str, str]) -> None:
     given = [word for name, value in arguments.items() for word in ("--build-arg", f"{name}={value}")]
     with step(f"building {tag}"):
         dockerfile = image.context / image.dockerfile
         command.run("docker", "build", "-t", tag, "-f", dockerfile, *given, image.context, limit=_BUILD_LIMIT)
-
-
-def _arguments(image: Image, base: str, to: Release | None) -> dict[str, str]:
-    arguments = {"BASE_IMAGE": base} if image.based else {}
-    if image.parent is not None:
-        argument, parent = image.parent
-        arguments[argument] = to.tag(parent) if to else parent.name
-    return arguments
 
 
 def _push(image: Image, to: Release) -> str:

@@ -35,11 +35,11 @@ def install(wanted: Sequence[Image] = images.ALL) -> Kubectl:
     return kubectl
 
 
-def install_released(reference: str) -> Kubectl:
-    """Ensure a cluster with a ready Torpor, whose nodes pull its image by this reference."""
+def install_released(torpor: str, runtime: str) -> Kubectl:
+    """Ensure a cluster with a ready Torpor, whose nodes pull these two images by reference."""
     kubectl = Kubectl(cluster.ensure())
-    with step(f"applying {_OVERLAY.relative_to(ROOT)} with {reference}"):
-        _apply(kubectl, manifest.released(_OVERLAY, reference))
+    with step(f"applying {_OVERLAY.relative_to(ROOT)} with {torpor}"):
+        _apply(kubectl, manifest.released(_OVERLAY, torpor, runtime))
     await_ready(kubectl)
     return kubectl
 

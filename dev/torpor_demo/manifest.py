@@ -31,14 +31,29 @@ def local(overlay: Path, image_id: str) -> str:
     return render({"resources": [overlay], "patches": [{"target": target, "patch": json.dumps(patch)}]})
 
 
-def released(overlay: Path, reference: str) -> str:
-    """The overlay with Torpor's image, NAME:TAG@DIGEST, from a registry; the tag becomes a label of all objects."""
-    tagged, _, digest = reference.partition("@")
+def released(overlay: Path, torpor: str, runtime: str) -> str:
+    """The overlay with two images, NAME:TAG@DIGEST, from a registry; the first tag becomes a label of all objects.
+
+    The operator names the image of the runtime in the pods of tasks, so a variable of it has that name.
+    """
+    tagged, _, digest = torpor.partition("@")
     name, _, tag = tagged.rpartition(":")
     image = {"name": _PLACEHOLDER, "newName": name, "newTag": tag, "digest": digest}
     # Not on pods and selectors: what selects pods cannot change, and a label alone would restart them.
     labels = [{"pairs": {"app.kubernetes.io/version": tag}}]
-    return render({"resources": [overlay], "images": [image], "labels": labels})
+    patches = [{"patch": json.dumps(_with_runtime(runtime))}]
+    return render({"resources": [overlay], "images": [image], "labels": labels, "patches": patches})
+
+
+def _with_runtime(image: str) -> dict[str, Any]:
+    """The patch of the operator that names the image of the runtime."""
+    container = {"name": "operator", "env": [{"name": "RUNTIME_IMAGE", "value": image}]}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "torpor-operator", "namespace": SYSTEM},
+        "spec": {"template": {"spec": {"containers": [container]}}},
+    }
 
 
 def render(kustomization: Mapping[str, Any]) -> str:

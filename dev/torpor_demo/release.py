@@ -41,7 +41,8 @@ def _publish(release: Release) -> None:
 
 
 def _write(release: Release) -> None:
-    text = manifest.released(manifest.BASE, images.pinned(images.TORPOR, release))
+    torpor, runtime = (images.pinned(image, release) for image in (images.TORPOR, images.RUNTIME))
+    text = manifest.released(manifest.BASE, torpor, runtime)
     _TARGET.parent.mkdir(exist_ok=True)
     _TARGET.write_text(text)
     print(_TARGET.relative_to(ROOT))

@@ -2,11 +2,18 @@
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from torpor_dev import cluster, control_plane, engine, host, kubectl, load, purge
 from torpor_dev.errors import DevError
 from torpor_dev.offline import base_image, golang
+
+_PROGRAMS: dict[str, Callable[[], Path]] = {
+    "go": golang.ensure,
+    "kubectl": kubectl.ensure,
+    "vale": lambda: golang.build(golang.VALE),
+}
 
 
 def main() -> int:
@@ -30,6 +37,7 @@ def _parser() -> argparse.ArgumentParser:
     cluster_down = verbs.add_parser("cluster-down", help="remove the cluster, and keep the caches")
     cluster_down.add_argument("--purge", action="store_true", help="remove caches too")
     verbs.add_parser("base-image", help="pull or build a Python image to build from; print its name")
+    verbs.add_parser("go", help="find or fetch Go; print its path")
     verbs.add_parser("kubectl", help="find or build a kubectl; print its path")
     verbs.add_parser("vale", help="build the linter of the documentation; print its path")
     load_images = verbs.add_parser("load", help="copy local images to the cluster's nodes")
@@ -54,10 +62,8 @@ def _perform(options: argparse.Namespace) -> None:
             machine = host.observe()
             engine.ensure(machine)
             print(base_image.ensure(machine))
-        case "kubectl":
-            print(kubectl.ensure())
-        case "vale":
-            print(golang.build(golang.VALE))
+        case "go" | "kubectl" | "vale":
+            print(_PROGRAMS[options.verb]())
         case "load":
             load.onto_nodes(options.images)
         case "control-plane":

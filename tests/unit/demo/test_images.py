@@ -1,10 +1,13 @@
 """How images are named in a registry, and how a manifest names them."""
 
+from typing import Any
+
 import pytest
 import yaml
 from torpor_demo import images, manifest
 from torpor_demo.images import Release
 from torpor_dev.errors import DevError
+from torpor_dev.offline import base_image
 
 DIGEST = "sha256:" + "0a" * 32
 PUSHED = f"The push refers to repository [registry.example.org/team/torpor]\n1.0: digest: {DIGEST} size: 2203\n"
@@ -18,6 +21,7 @@ def test_an_image_has_the_registrys_name_and_the_version(registry: str) -> None:
     assert [release.tag(image) for image in images.ALL] == [
         f"{registry}/torpor:1.0",
         f"{registry}/torpor-worker:1.0",
+        f"{registry}/torpor-runtime:1.0",
         f"{registry}/census:1.0",
     ]
 
@@ -61,10 +65,26 @@ def test_every_image_is_built_after_the_image_that_it_is_built_from() -> None:
             assert f"FROM ${{{argument}}}" in (image.context / image.dockerfile).read_text()
 
 
+def test_a_release_has_the_bytecode_of_every_python_where_official_images_can_be_pulled() -> None:
+    release = Release(registry="registry.example.org", version="1.0")
+    named = images.arguments_of(images.RUNTIME, base_image.OFFICIAL, release)
+    assert named == {
+        "BASE_IMAGE": base_image.OFFICIAL,
+        "PYTHON_3_12": "python:3.12-slim",
+        "PYTHON_3_13": "python:3.13-slim",
+        "PYTHON_3_14": "python:3.14-slim",
+    }
+    dockerfile = (images.RUNTIME.context / images.RUNTIME.dockerfile).read_text()
+    assert all(f"ARG {name}=" in dockerfile for name in named)
+    for base, to in ((base_image.OFFICIAL, None), ("torpor-dev/python:3.11-x", release)):
+        assert images.arguments_of(images.RUNTIME, base, to) == {"BASE_IMAGE": base}
+
+
 def test_a_rendered_manifest_names_the_image_by_its_digest_and_nothing_else_changes() -> None:
     release = Release(registry="registry.example.org:5000/team", version="1.0")
     reference = release.reference(images.TORPOR, DIGEST)
-    rendered = list(yaml.safe_load_all(manifest.released(manifest.BASE, reference)))
+    runtime = release.reference(images.RUNTIME, DIGEST)
+    rendered = list(yaml.safe_load_all(manifest.released(manifest.BASE, reference, runtime)))
     deployments = [each for each in rendered if each["kind"] == "Deployment"]
     assert {c["image"] for each in deployments for c in each["spec"]["template"]["spec"]["containers"]} == {
         f"registry.example.org:5000/team/torpor:1.0@{DIGEST}"
@@ -72,6 +92,20 @@ def test_a_rendered_manifest_names_the_image_by_its_digest_and_nothing_else_chan
     # The version is not on what a Deployment selects or restarts by.
     assert {each["metadata"]["labels"].pop("app.kubernetes.io/version") for each in rendered} == {"1.0"}
     for each in deployments:
-        each["spec"]["template"]["spec"]["containers"][0]["image"] = "torpor:dev"
+        container = each["spec"]["template"]["spec"]["containers"][0]
+        container["image"] = "torpor:dev"
+        for variable in container.get("env", []):
+            if variable["name"] == "RUNTIME_IMAGE":
+                assert variable["value"] == f"registry.example.org:5000/team/torpor-runtime:1.0@{DIGEST}"
+                variable["value"] = "torpor-runtime:dev"
     committed = list(yaml.safe_load_all((manifest.BASE.parent / "install.yaml").read_text()))
-    assert rendered == committed
+    assert _with_sorted_variables(rendered) == _with_sorted_variables(committed)
+
+
+def _with_sorted_variables(objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The objects with the variables of their containers by name: kustomize moves those that it changes."""
+    for each in objects:
+        if each["kind"] == "Deployment":
+            for container in each["spec"]["template"]["spec"]["containers"]:
+                container.get("env", []).sort(key=lambda variable: variable["name"])
+    return objects

@@ -1,0 +1,3 @@
+module torpor.dev/runtime-tool
+
+go 1.25.0
