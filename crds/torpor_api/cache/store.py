@@ -26,14 +26,24 @@ class Key(NamedTuple):
 class Change(Generic[T]):
     """An object was added, changed or deleted. Leaving the selector looks like a deletion.
 
-    `item` is None for a deletion. `previous` is None for a new object, and for one that was never readable.
+    `key` is the store's own, so that an index of its objects need not hold another. `item` is None for a deletion.
+    `previous` is None for a new object, and for one that was never readable.
     """
 
     kind: Literal["upsert", "delete"]
-    namespace: str
-    name: str
+    key: Key
     item: T | None
     previous: T | None
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the object."""
+        return self.key.namespace
+
+    @property
+    def name(self) -> str:
+        """The name of the object."""
+        return self.key.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +151,7 @@ class Store(Generic[T]):
         else:
             previous = current.item if current else None
             self._put(key, _Entry(uid, version, item, None, tuple(self._index(item))))
-            self._on_change(Change(kind="upsert", namespace=key.namespace, name=key.name, item=item, previous=previous))
+            self._on_change(Change(kind="upsert", key=key, item=item, previous=previous))
 
     def delete(self, raw: dict[str, Any]) -> None:
         """Remove an object that a watch reports as deleted, unless the store has a newer one of that name."""
@@ -171,7 +181,7 @@ class Store(Generic[T]):
 
     def _remove(self, key: Key, entry: _Entry[T]) -> None:
         self._forget(key)
-        self._on_change(Change(kind="delete", namespace=key.namespace, name=key.name, item=None, previous=entry.item))
+        self._on_change(Change(kind="delete", key=key, item=None, previous=entry.item))
 
     def _forget(self, key: Key) -> None:
         entry = self._entries.pop(key, None)

@@ -125,9 +125,12 @@ class Api:
                 version = page.resource_version
         return Page(items, version)
 
-    async def create(self, resource: Resource, namespace: str | None, body: Mapping[str, Any]) -> Object:
-        """POST one object and return it as stored."""
-        return await self._write("POST", resource.path(namespace), body)
+    async def create(
+        self, resource: Resource, namespace: str | None, body: Mapping[str, Any], *, dry_run: bool = False
+    ) -> Object:
+        """POST one object and return it as stored, or as it would be with `dry_run`."""
+        query = {"dryRun": "All"} if dry_run else None
+        return await self._write("POST", resource.path(namespace), body, query=query)
 
     async def replace(
         self,

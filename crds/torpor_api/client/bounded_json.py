@@ -1,18 +1,16 @@
 """Decodes JSON with a limit on nesting.
 
 Python's decoder fails at a depth that depends on the call stack, and recursive code (copies, validation, canonical
-JSON) fails earlier. The check runs on the text with regular expressions. It costs about as much as decoding, and text
-with few brackets skips it. Pure.
+JSON) fails earlier. The check runs on the text and costs nearly as much as decoding. Text with few brackets skips it.
+Pure.
 """
 
 import json
-import re
 from typing import Any
 
 MAX_DEPTH = 100
 """Levels of lists and objects. The admission policy accepts 20 in the values of a Workflow; a TaskRun adds a few."""
 
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _NOT_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
 _AS_LISTS = bytes.maketrans(b"{}", b"[]")
 
@@ -35,7 +33,9 @@ def is_too_deep(data: bytes, max_depth: int = MAX_DEPTH) -> bool:
     """Return whether JSON text exceeds `max_depth` levels. For text that is not JSON the result is undefined."""
     if data.count(b"[") + data.count(b"{") <= max_depth:
         return False
-    brackets = _STRING.sub(b"", data).translate(_AS_LISTS, _NOT_BRACKETS)
+    # Without escapes each second part between quotes is outside of strings. It costs half of a regular expression.
+    plain = data.replace(b"\\\\", b"").replace(b'\\"', b"") if b"\\" in data else data
+    brackets = b"".join(plain.split(b'"')[::2]).translate(_AS_LISTS, _NOT_BRACKETS)
     for _ in range(max_depth):
         if not brackets:
             return False

@@ -61,6 +61,7 @@ TEMPLATES = Resource(
 SCHEDULES = Resource(group=constants.GROUP, version=constants.VERSION, plural="schedules", kind="Schedule")
 BACKFILLS = Resource(group=constants.GROUP, version=constants.VERSION, plural="backfills", kind="Backfill")
 PODS = Resource(group="", version="v1", plural="pods", kind="Pod")
+NODES = Resource(group="", version="v1", plural="nodes", kind="Node", namespaced=False)
 CONFIG_MAPS = Resource(group="", version="v1", plural="configmaps", kind="ConfigMap")
 SECRETS = Resource(group="", version="v1", plural="secrets", kind="Secret")
 EVENTS = Resource(group="events.k8s.io", version="v1", plural="events", kind="Event")

@@ -1,13 +1,9 @@
 """The CEL rules of the CRDs, which apply to every writer.
 
-Transitions and terminal states come from the wire contract, so that the API server and the controllers agree. Each rule
-must stay within the API server's cost estimate; the models limit sizes for that. Rules that read untyped values
-(params, args) or depend on the writer are in manifests/base/policies.
+Each rule must stay within the API server's cost estimate; the models limit sizes for that. Rules that read untyped
+values (params, args) or depend on the writer are in manifests/base/policies. So are all rules of TaskRuns, because the
+API server evaluates the rules of a CRD at every status write (adr/0043).
 """
-
-from collections.abc import Iterable
-
-from torpor_wire import conditions, state
 
 from torpor_api.crdgen.openapi import Schema
 from torpor_api.models.base import FUNCTION
@@ -15,71 +11,6 @@ from torpor_api.models.base import FUNCTION
 _BODIES = "[has(self.python), has(self.container), has(self.trigger)].filter(b, b).size()"
 _WITH_BODY = f"{_BODIES} == 1 || (has(self.python) && has(self.trigger) && !has(self.container))"
 _ONLY_WAITS = "(has(self.trigger) && !has(self.python))"
-
-
-def taskrun_status() -> list[Schema]:
-    """TaskRun.status: valid transitions, counters that never decrease, and terminal states that never change."""
-    finished = _texts(state.TERMINAL)
-    status = _condition_status()
-    edges = _texts(f"{old}>{new}" for old, new in state.EDGES if old != new)
-    return [
-        _rule(
-            f"self.state == oldSelf.state || (oldSelf.state + '>' + self.state) in {edges}",
-            explain="'state cannot change from ' + oldSelf.state + ' to ' + self.state",
-            path=".state",
-        ),
-        _rule(
-            f"!(oldSelf.state in {finished}) || self == oldSelf",
-            explain="'this TaskRun is ' + oldSelf.state + ', which is final; clear the task to run it again'",
-        ),
-        _rule(
-            "self.attempt >= oldSelf.attempt",
-            message="attempt cannot decrease",
-            path=".attempt",
-        ),
-        _rule(
-            "self.segment >= oldSelf.segment || self.attempt > oldSelf.attempt",
-            message="segment cannot decrease within an attempt",
-            path=".segment",
-        ),
-        _rule(
-            "self.launch >= oldSelf.launch || self.segment > oldSelf.segment || self.attempt > oldSelf.attempt",
-            message="launch cannot decrease within a segment",
-            path=".launch",
-        ),
-        _rule(
-            "!(has(self.result) && has(self.stored))",
-            message="status can have result or stored, not both",
-            path=".stored",
-        ),
-        _rule(
-            f"!has(self.conditions) || self.conditions.all(c, c.type != '{conditions.TYPE}' || c.status == {status})",
-            explain=f"'the condition {conditions.TYPE} of a TaskRun in state ' + self.state + ' must be ' + {status}",
-            path=".conditions",
-        ),
-    ]
-
-
-def _condition_status() -> str:
-    """CEL: the status of the condition in this state."""
-    ends = " : ".join(f"self.state == '{end}' ? '{status}'" for end, status in conditions.STATUS.items())
-    return f"({ends} : '{conditions.UNKNOWN}')"
-
-
-def taskrun_spec() -> list[Schema]:
-    """TaskRun.spec: immutable, with one kind of body."""
-    return [
-        _rule(
-            "self == oldSelf", message="the spec of a TaskRun is immutable; change the Workflow, then clear the task"
-        ),
-        _rule(_WITH_BODY, message="set exactly one of python, container and trigger, or trigger and python"),
-        _rule("has(self.workflow) != has(self.schedule)", message="set exactly one of workflow and schedule"),
-        _rule(
-            "!has(self.schedule) || (has(self.trigger) && !has(self.python))",
-            message="a TaskRun of a Schedule is a trigger",
-            path=".trigger",
-        ),
-    ]
 
 
 def workflow_spec() -> list[Schema]:
@@ -193,6 +124,16 @@ def workflow_task() -> list[Schema]:
             path=".pod",
         ),
         _rule(
+            "has(self.python) || !has(self.runtime)",
+            message="runtime is for python tasks: remove runtime",
+            path=".runtime",
+        ),
+        _rule(
+            "has(self.python) || !has(self.source)",
+            message="source is for python tasks: remove source",
+            path=".source",
+        ),
+        _rule(
             "!has(self.expand) || has(self.python) || !self.expand.exists(e, has(e.map))",
             message="map works in python tasks only; use CEL: ${tasks.x.result.map(i, ...)}",
             path=".expand",
@@ -221,10 +162,5 @@ def volume() -> list[Schema]:
     ]
 
 
-def _rule(rule: str, *, message: str = "", explain: str = "", path: str = "") -> Schema:
-    text = {"message": message} if message else {"messageExpression": explain}
-    return {"rule": rule, **text} | ({"fieldPath": path} if path else {})
-
-
-def _texts(values: Iterable[str]) -> str:
-    return "[" + ", ".join(f"'{value}'" for value in sorted(values)) + "]"
+def _rule(rule: str, *, message: str, path: str = "") -> Schema:
+    return {"rule": rule, "message": message} | ({"fieldPath": path} if path else {})

@@ -34,6 +34,7 @@ PRINTABLE_LINE = {"pattern": text.PRINTABLE_LINE_PATTERN}
 FUNCTION = r"^[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*$"
 WORD = {"pattern": r"^[A-Za-z][A-Za-z0-9_]*$"}
 CLASS = {"pattern": r"^[A-Za-z_][A-Za-z0-9_.:/-]*$"}
+SOURCE_HASH = {"pattern": r"^sha256:[0-9a-f]{16}$"}
 OBJECT_NAME = {"pattern": names.OBJECT_NAME_PATTERN}
 
 Message = Annotated[str, Field(max_length=constants.MESSAGE_MAX, json_schema_extra=PRINTABLE)]

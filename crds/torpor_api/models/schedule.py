@@ -162,8 +162,11 @@ class ScheduleSpec(Model):
         Duration | None,
         Field(description="Longest delay of ticks. The delay of a Schedule is fixed, and derived from its uid."),
     ] = None
-    not_before: Annotated[Moment, Field(description="Time before which no run starts.")] = None
-    not_after: Annotated[Moment, Field(description="Time after which no run starts.")] = None
+    not_before: Annotated[Moment, Field(description="Ticks and events before this time start no run.")] = None
+    not_after: Annotated[
+        Moment,
+        Field(description="Ticks and events after this time start no run. The run of one that waits may start later."),
+    ] = None
     suspend: Annotated[
         bool, Field(description="Starts no runs. Ticks pass without a run; other events wait at their source.")
     ] = False

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 from torpor_wire import constants
 
-from torpor_api.models.base import Model, ObjectName
+from torpor_api.models.base import SOURCE_HASH, Model, ObjectName
 
 
 class PodRef(Model):
@@ -16,6 +16,14 @@ class PodRef(Model):
     claim: Annotated[str | None, Field(max_length=63, description="Random text of the process that won the claim.")] = (
         None
     )
+    source: Annotated[
+        str | None,
+        Field(
+            max_length=63,
+            description="Hash of the files of spec.source that the pod has mounted.",
+            json_schema_extra=SOURCE_HASH,
+        ),
+    ] = None
 
 
 class Resume(Model):

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from torpor_api.models.base import CLASS, FUNCTION, Duration, Expression, Identifier, Model, Name, Retries
+from torpor_api.models.code import Runtime, Source
 from torpor_api.models.pod_fields import PodFields
 from torpor_api.models.taskrun import Command
 
@@ -161,7 +162,8 @@ class Task(Model):
             "expressions; `$${` is a literal `${`. The `args` of the task become environment variables: "
             "strings as they are, other values as JSON. The result is the termination message in "
             "/dev/termination-log, less than 4,096 bytes. It is JSON if it begins with {, [ or a quote, or "
-            "is a number, true, false or null. Otherwise it is a string."
+            "is a number, true, false or null. Otherwise it is a string. A JSON object with the key `torpor` is an "
+            "outcome document, by which the program can also defer, fail or skip its task."
         ),
     ] = None
     trigger: Annotated[
@@ -190,6 +192,12 @@ class Task(Model):
         ),
     ] = None
     image: Annotated[str | None, Field(max_length=512, description="Image of this task, instead of spec.image.")] = None
+    runtime: Annotated[
+        Runtime | None, Field(description="Runtime of this python task, instead of spec.runtime: Inject or Image.")
+    ] = None
+    source: Annotated[
+        Source | None, Field(description="Files of this python task, instead of those of spec.source.")
+    ] = None
     args: Annotated[
         dict[str, Value],
         Field(

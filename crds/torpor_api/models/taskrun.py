@@ -30,6 +30,7 @@ from torpor_api.models.base import (
     ReasonWord,
     Retries,
 )
+from torpor_api.models.code import Runtime, Source
 from torpor_api.models.deferral import Waiting
 from torpor_api.models.history import TaskRunHistory
 from torpor_api.models.pod_fields import EnvValue
@@ -55,6 +56,13 @@ class Command(Model):
         tuple[Annotated[str, Field(max_length=4096)], ...],
         Field(max_length=64, description="Replaces the arguments of the image."),
     ] = ()
+    tools: Annotated[
+        bool | None,
+        Field(
+            description="Mounts `/torpor/torpor-tool`, a static program, and a token for the archive. "
+            "`torpor-tool put FILE` stores a result that is too large for the termination message."
+        ),
+    ] = None
 
 
 class TriggerCall(Model):
@@ -94,6 +102,12 @@ class TaskRunSpec(Model):
     python: Annotated[str | None, Field(max_length=253, description="Function to call: `package.module:function`.")] = (
         None
     )
+    runtime: Annotated[
+        Runtime | None, Field(description="Image: the image has the runtime. Unset: the operator injects it.")
+    ] = None
+    source: Annotated[
+        Source | None, Field(description="Files that the function can import and that are not in the image.")
+    ] = None
     container: Annotated[
         Command | None, Field(description="Program to run in the image, with evaluated expressions.")
     ] = None

@@ -21,6 +21,7 @@ from torpor_api.models.base import (
     ObjectName,
     ReasonWord,
 )
+from torpor_api.models.code import Runtime, Source
 from torpor_api.models.history import WorkflowHistoryEntry
 from torpor_api.models.log_mode import LogMode
 from torpor_api.models.run_of import RunOf, TemplateRef
@@ -46,7 +47,21 @@ class WorkflowSpec(Model):
         str | None,
         Field(
             max_length=512,
-            description="Default image of tasks with a pod. For python tasks, build it FROM the worker image.",
+            description="Default image of tasks with a pod. For python tasks, an image with Python 3.11 or later.",
+        ),
+    ] = None
+    runtime: Annotated[
+        Runtime | None,
+        Field(
+            description="Runtime of python tasks. Inject: the operator mounts it at /torpor. Image: the image has it, "
+            "since it is built FROM the worker image. Unset: Inject."
+        ),
+    ] = None
+    source: Annotated[
+        Source | None,
+        Field(
+            description="Files that python tasks can import and that are not in their image. They are mounted at "
+            "/torpor-source, which comes first in sys.path."
         ),
     ] = None
     parallelism: Annotated[

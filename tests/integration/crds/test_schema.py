@@ -128,6 +128,20 @@ REFUSED = {
     "pod fields of a trigger": (workflow({**_TRIGGER, "pod": {}}), "a trigger task has no pod: remove pod"),
     "no image": (workflow({"name": "a", "python": "m:f"}), "a task with a pod needs an image"),
     "an image for a trigger": (workflow(_TRIGGER | {"image": "x"}), "a trigger task has no pod: remove image"),
+    "a runtime of a trigger": (
+        workflow(_TRIGGER | {"runtime": "Image"}),
+        "runtime is for python tasks: remove runtime",
+    ),
+    "a source of a container": (
+        workflow({"name": "a", "image": "x", "container": {}, "source": {"configMap": "etl"}}),
+        "source is for python tasks: remove source",
+    ),
+    "an unknown runtime": (workflow(_PYTHON | {"runtime": "inject"}), 'supported values: "Inject", "Image"'),
+    "a source without a name": (workflow(_PYTHON, source={}), "spec.source.configMap"),
+    "a source that is no name": (
+        workflow(_PYTHON | {"source": {"configMap": "a/b"}}),
+        "spec.tasks[0].source.configMap",
+    ),
     "after itself": (workflow(_PYTHON | {"after": ["a"]}), "cannot come after itself"),
     "a group over no list": (
         workflow(_PYTHON, groups=[{"name": "land", "expand": []}]),

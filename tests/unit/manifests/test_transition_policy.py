@@ -1,24 +1,28 @@
 """The tables of policy torpor-status equal the wire contract: the transitions, and the fields that each changes."""
 
 import ast
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from torpor_wire import constants, retry, transitions, trigger
+from torpor_wire import conditions, constants, retry, transitions, trigger
 from torpor_wire.reason import Reason
-from torpor_wire.state import POD_EDGES, TERMINAL, TRIGGERER_EDGES, State
+from torpor_wire.state import EDGES, POD_EDGES, TERMINAL, TRIGGERER_EDGES, State
 
 _POLICY = Path(__file__).resolve().parents[3] / "manifests/base/policies/status.yaml"
 _WAIT = trigger.Trigger("time", "{}", "k", 0, "time")
 _AGAIN = retry.Policy(limit=9)
 
 
-def table(name: str) -> dict[str, Any]:
+def expression(name: str) -> str:
     policy = next(yaml.safe_load_all(_POLICY.read_text()))
-    variables = {each["name"]: each["expression"] for each in policy["spec"]["variables"]}
-    found: dict[str, Any] = ast.literal_eval(variables[name])
+    return next(str(each["expression"]) for each in policy["spec"]["variables"] if each["name"] == name)
+
+
+def table(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = ast.literal_eval(expression(name))
     return found
 
 
@@ -40,7 +44,7 @@ def fail(old: State, policy: retry.Policy, log: str = "") -> transitions.Patch:
 
 POD: dict[str, transitions.Patch] = {
     "Scheduled>Running": transitions.claim(
-        pin(State.SCHEDULED), transitions.Claim("p", "u", "n"), started=None, now=0.0
+        pin(State.SCHEDULED), transitions.Claim("p", "u", "n", "sha256:0123456789abcdef"), started=None, now=0.0
     ),
     "Running>Deferred": transitions.defer(pin(State.RUNNING), _WAIT, resume=None, deadline=None, now=0.0),
     "Running>Succeeded": transitions.succeed(pin(State.RUNNING), None, now=0.0, stored={"size": 1}),
@@ -60,6 +64,8 @@ TRIGGERER: dict[str, transitions.Patch] = {
 
 
 def test_the_policy_has_the_transitions_of_the_wire_contract() -> None:
+    changes = frozenset(edge for edge in EDGES if edge[0] != edge[1])
+    assert set(re.findall(r"'(\w+>\w+)'", expression("stateProblem"))) == named(changes)
     assert set(table("podTransitions")) == named(POD_EDGES) == set(POD)
     assert set(table("triggererTransitions")) == named(TRIGGERER_EDGES) | {"Deferred>Deferred"} == set(TRIGGERER)
 
@@ -78,20 +84,32 @@ def test_there_are_no_match_conditions_and_an_error_rejects() -> None:
     spec = next(yaml.safe_load_all(_POLICY.read_text()))["spec"]
     assert "matchConditions" not in spec
     assert spec["failurePolicy"] == "Fail"
-    assert {each["reason"] for each in spec["validations"]} == {"Forbidden"}
+    assert [each["reason"] for each in spec["validations"]] == ["Invalid"] + ["Forbidden"] * 4
 
 
-def test_the_policy_lists_the_terminal_states_and_the_time_field_of_each_state() -> None:
-    assert set(table("terminalStates")) == set(TERMINAL)
+def test_no_message_needs_the_authorizer_which_messages_do_not_have() -> None:
+    spec = next(yaml.safe_load_all(_POLICY.read_text()))["spec"]
+    used = [each["messageExpression"] for each in spec["validations"] if "messageExpression" in each]
+    reached: set[str] = set()
+    while used:
+        names = set(re.findall(r"variables\.(\w+)", used.pop())) - reached
+        reached |= names
+        used += [expression(name) for name in names]
+    assert "writerProblem" in reached
+    assert not [name for name in reached if "authorizer" in expression(name)]
+
+
+def test_the_policy_has_the_terminal_states_with_their_condition_and_the_time_field_of_each_state() -> None:
+    assert table("ends") == {state: conditions.STATUS[state] for state in TERMINAL}
     entered = {path.split(">")[1] for path in (*POD, *TRIGGERER)}
-    due: dict[str, Any] = {**table("timeFields")}
+    due = table("timeFields")
     assert set(due) == entered
     for path, patch in (*POD.items(), *TRIGGERER.items()):
         old, new = path.split(">")
         assert old == new or due[new] in touched(patch), path
+    assert set(due.values()) <= set(re.findall(r"'(\w+)'", expression("writtenTimes")))
 
 
 def test_the_policy_has_the_clock_slack_of_the_wire_contract() -> None:
-    policy = next(yaml.safe_load_all(_POLICY.read_text()))
-    slack = next(each["expression"] for each in policy["spec"]["variables"] if each["name"] == "clockSlack")
-    assert slack == f"duration('{constants.CLOCK_SLACK_S}s')"
+    found = re.findall(r"\b([1-9][0-9]*s)\b", _POLICY.read_text())
+    assert set(found) == {f"{constants.CLOCK_SLACK_S}s"}

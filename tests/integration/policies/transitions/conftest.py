@@ -89,11 +89,18 @@ def set_up(server: Server, namespace: str) -> Stage:
 
 @pytest.fixture
 def taskrun_of(stage: Stage) -> Callable[..., str]:
-    """Makes a Scheduled TaskRun of its own, with these fields of status, and gives its name."""
+    """Makes a Scheduled TaskRun of its own, with these fields of status and spec, and gives its name.
 
-    def make(**fields: Any) -> str:
+    A `spec` with a container replaces the python body of its task.
+    """
+
+    def make(spec: Mapping[str, Any] | None = None, /, **fields: Any) -> str:
         name = f"own-{uuid.uuid4().hex[:8]}"
-        stage.server.create("taskruns", stage.namespace, _taskrun(name)).expect(201)
+        body = _taskrun(name)
+        body["spec"] |= spec or {}
+        if "container" in body["spec"]:
+            del body["spec"]["python"]
+        stage.server.create("taskruns", stage.namespace, body).expect(201)
         stage.server.patch_status(stage.namespace, name, set_fields(**fields)).expect(200)
         return name
 
@@ -133,7 +140,7 @@ def _way(state: State, pod: Mapping[str, Any]) -> list[dict[str, Any]]:
         case State.RUNNING:
             return [running]
         case State.DEFERRED:
-            return [running, _WAITING]
+            return [{"pod": pod, **_WAITING}]
         case _:
             return [running, {"state": state}]
 

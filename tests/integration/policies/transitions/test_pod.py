@@ -10,6 +10,7 @@ from tests.integration.conftest import collection
 from tests.integration.policies.transitions.conftest import Stage, create_pod, now, set_fields, told
 
 _TRIGGER = {"class": "time", "kwargs": "{}", "key": "k", "shard": 0, "waitsFor": "time"}
+HASH = "sha256:0123456789abcdef"
 _DEFERRAL = {"state": "Deferred", "trigger": _TRIGGER, "next": {"method": "m"}}
 
 
@@ -30,6 +31,7 @@ CLAIMS: dict[str, tuple[dict[str, Any], str]] = {
     "with another's name": ({"name": "another"}, "the pod's own name"),
     "without a word of its own": ({"claim": None}, "a nonce"),
     "with an empty word": ({"claim": ""}, "a nonce"),
+    "with a source that the task does not have": ({"source": HASH}, "only if the task has a source"),
 }
 
 
@@ -52,6 +54,24 @@ def test_a_segment_that_another_pod_has_is_not_claimed(stage: Stage, taskrun_of:
     assert "the segment must be unclaimed or claimed by this pod" in answer.message
 
 
+@pytest.mark.parametrize(
+    ("source", "status", "said"),
+    [(HASH, 200, ""), (None, 200, ""), ("sha256:0123", 422, "status.pod.source"), ("x" * 23, 422, "status.pod.source")],
+)
+def test_a_claim_has_the_hash_of_the_source(
+    stage: Stage, taskrun_of: Callable[..., str], source: str | None, status: int, said: str
+) -> None:
+    name = taskrun_of({"source": {"configMap": "etl"}})
+    pod = create_pod(stage.server, stage.namespace, f"{name}-a1-s0")
+    token = stage.server.token(stage.namespace, "torpor-task", pod=pod)
+    claim = {"name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"], "claim": "word", "source": source}
+    said_of = told(stage, State.RUNNING, name=name)
+    patch = set_fields(state="Running", pod=claim, startedAt=now(), conditions=said_of)
+    answer = stage.server.patch_status(stage.namespace, name, patch, token=token)
+    assert answer.status == status, answer.message
+    assert said in answer.message
+
+
 def test_a_later_segment_keeps_when_the_attempt_began(stage: Stage, taskrun_of: Callable[..., str]) -> None:
     name = taskrun_of(startedAt="2026-01-01T00:00:00Z")
     pod = create_pod(stage.server, stage.namespace, f"{name}-a1-s0")
@@ -60,7 +80,9 @@ def test_a_later_segment_keeps_when_the_attempt_began(stage: Stage, taskrun_of: 
     said = told(stage, State.RUNNING, name=name)
     for started, status in (("2026-01-02T00:00:00Z", 403), ("2026-01-01T00:00:00Z", 200)):
         patch = set_fields(state="Running", pod=claim, startedAt=started, conditions=said)
-        assert stage.server.patch_status(stage.namespace, name, patch, token=token).status == status
+        answer = stage.server.patch_status(stage.namespace, name, patch, token=token)
+        assert answer.status == status, answer.message
+        assert status == 200 or "startedAt is set by the first claim of an attempt" in answer.message
 
 
 @pytest.mark.parametrize("name", ["running-a2-s3", "running-a2-s3-l2", "running-a1-s3-l1", "running-a2-s2-l1", "other"])

@@ -53,3 +53,8 @@ def test_a_new_taskrun_is_scheduled_by_default() -> None:
     schema = load("taskruns")["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     counters = {"attempt": 1, "segment": 0, "launch": 0}
     assert schema["properties"]["status"]["default"] == {"state": "Scheduled", "history": []} | counters
+
+
+def test_taskruns_have_no_rules_which_every_status_write_would_evaluate() -> None:
+    assert "x-kubernetes-validations" not in str(load("taskruns"))
+    assert "x-kubernetes-validations" in str(load("workflows"))
