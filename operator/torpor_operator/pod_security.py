@@ -13,12 +13,17 @@ SCRATCH = "torpor-tmp"
 _FOLDER = "/tmp"  # noqa: S108 - the directory of temporary files in Python and most programs
 _REQUESTS = {"cpu": "10m", "memory": "32Mi"}
 _UNSET = SecurityContext()
+_NO_FIELDS = PodFields()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodDefaults:
-    """The defaults of an installation. `limits`: by resource. `scratch`: the size limit of /tmp."""
+    """The defaults of an installation. `limits`: by resource. `scratch`: the size limit of /tmp.
 
+    `user`: of pods into which the runtime is injected, since the user of most images is root. 0: that of the image.
+    """
+
+    user: int = 65532
     group: int = 65532
     read_only: bool = True
     scratch: str = "1Gi"
@@ -32,19 +37,28 @@ def of_pod(chosen: PodFields) -> dict[str, Any]:
     return fixed | ({} if context.fs_group is None else {"fsGroup": context.fs_group})
 
 
-def of_container(defaults: PodDefaults, chosen: PodFields) -> dict[str, Any]:
-    """The `securityContext` of its container.
+def of_container(defaults: PodDefaults, chosen: PodFields, *, injected: bool = False) -> dict[str, Any]:
+    """The `securityContext` of its container. `injected`: whether any image may be used, also one of root.
 
     User and group are set here and not on the pod: containerd rejects a pod with a group and no user, while the user
     of a container comes from its image.
     """
     context = chosen.security_context or _UNSET
-    ids = {"runAsUser": context.run_as_user, "runAsGroup": context.run_as_group or defaults.group or None}
+    default_user = defaults.user or None if injected else None
+    ids = {
+        "runAsUser": default_user if context.run_as_user is None else context.run_as_user,
+        "runAsGroup": context.run_as_group or defaults.group or None,
+    }
     return {name: value for name, value in ids.items() if value is not None} | {
         "allowPrivilegeEscalation": False,
         "capabilities": {"drop": ["ALL"]},
         "readOnlyRootFilesystem": _read_only(defaults, chosen),
     }
+
+
+def of_own_container(defaults: PodDefaults) -> dict[str, Any]:
+    """The `securityContext` of a container that Torpor adds to the pod."""
+    return of_container(defaults, _NO_FIELDS, injected=True) | {"readOnlyRootFilesystem": True}
 
 
 def scratch(defaults: PodDefaults, chosen: PodFields) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

@@ -1,6 +1,7 @@
 """The settings of one operator replica: from flags, else from the environment, else defaults. Frozen at start."""
 
 import socket
+from enum import StrEnum
 
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
@@ -9,11 +10,23 @@ from torpor_api.process_settings import TOKEN_FILE, ProcessSettings
 from torpor_operator.pod_security import PodDefaults
 
 
+class Injection(StrEnum):
+    """How the runtime gets into the pods of python tasks (adr/0037)."""
+
+    AUTO = "auto"
+    IMAGE_VOLUME = "image-volume"
+    INIT_CONTAINER = "init-container"
+
+
 class Settings(ProcessSettings):
     """The Torpor controller. Durations are in seconds."""
 
     model_config = SettingsConfigDict(cli_prog_name="torpor-operator")
-    variables = {"namespace": "POD_NAMESPACE", "identity": "POD_NAME"}  # noqa: RUF012 - a ClassVar of the base
+    variables = {  # noqa: RUF012 - a ClassVar of the base
+        "namespace": "POD_NAMESPACE",
+        "identity": "POD_NAME",
+        "runtime_image": "RUNTIME_IMAGE",
+    }
 
     namespace: str = Field(default="torpor-system", description="namespace of the leader election Lease")
     identity: str = Field(
@@ -24,9 +37,23 @@ class Settings(ProcessSettings):
     )
     liveness: str = Field(default="http://0.0.0.0:8080/healthz", description="address of the liveness probe")
     task_service_account: str = Field(default="torpor-task", description="ServiceAccount of task pods that name none")
+    runtime_image: str = Field(
+        default="torpor-runtime:dev",
+        description="image with the runtime of python tasks, which the operator injects into pods of any image",
+    )
+    runtime_injection: Injection = Field(
+        default=Injection.AUTO,
+        description="how the runtime gets into a pod: image-volume, init-container, or auto: an image volume where the "
+        "API server and all nodes support it",
+    )
     deferrable: bool = Field(
         default=True,
         description="whether sensors release their pods while they wait, unless the Workflow sets spec.deferrable",
+    )
+    task_user: int = Field(
+        default=65532,
+        description="user that python tasks with an injected runtime run as, unless the task sets one; 0 keeps the "
+        "user of the image",
     )
     task_group: int = Field(
         default=65532,
@@ -88,6 +115,11 @@ class Settings(ProcessSettings):
     status_interval: float = Field(
         default=1.0, description="least time between two status writes of a running Workflow"
     )
+    cooldown_per_taskrun: float = Field(
+        default=0.0001,
+        description="least time between two reconcile passes of a Workflow for each of its TaskRuns; a pass costs a "
+        "few hundredths of a millisecond for each",
+    )
     resync: float = Field(default=300.0, description="time between two reconcile passes of a Workflow without events")
     lease_duration: int = Field(default=15, description="seconds until another replica replaces a silent leader")
     apply_concurrency: int = Field(default=16, description="concurrent writes to the API server")
@@ -98,6 +130,7 @@ class Settings(ProcessSettings):
         """The defaults of task pods for what their authors leave open."""
         limits = {"cpu": self.task_cpu_limit, "memory": self.task_memory_limit}
         return PodDefaults(
+            user=self.task_user,
             group=self.task_group,
             read_only=self.task_read_only_root,
             scratch=self.task_tmp_size,

@@ -58,6 +58,7 @@ class ClusterCache:
         archive_outcome: Callable[[Workflow], ArchiveOutcome | None] = lambda _: None,
         on_drop: Callable[[Key], None] = lambda _: None,
         enqueue_schedule: Callable[[Key], None] = lambda _: None,
+        image_volumes: Callable[[], bool] = lambda: False,
     ) -> None:
         self._api = api
         self._enqueue = enqueue
@@ -67,6 +68,7 @@ class ClusterCache:
         self._archive_endpoint = archive_endpoint
         self._why_not_ready = why_not_ready
         self._archive_outcome = archive_outcome
+        self._image_volumes = image_volumes
         self._on_drop = on_drop
         self.workflows: dict[Key, Workflow] = {}
         self._runs_of_schedules: defaultdict[str, set[Key]] = defaultdict(set)
@@ -174,6 +176,7 @@ class ClusterCache:
             holds=self.slots.holds,
             archive=self._archive_endpoint(),
             archival=self._archive_outcome(workflow),
+            image_volumes=self._image_volumes(),
             not_ready=self._why_not_ready(key.namespace),
             known=known,
             settings=settings,

@@ -55,7 +55,7 @@ class _Batch:
 
     workflow: Workflow
     remaining: Iterator[Action]
-    complete: bool = True
+    failed: list[Action] = field(default_factory=list)
     failed_tasks: set[str] = field(default_factory=set)
 
     def skips(self, action: Action) -> bool:
@@ -64,7 +64,7 @@ class _Batch:
 
     def add_failure(self, action: Action) -> None:
         """Note that an action failed."""
-        self.complete = False
+        self.failed.append(action)
         if isinstance(action, CreateTaskRun):
             self.failed_tasks.add(action.body["spec"]["task"])
 
@@ -98,8 +98,8 @@ class Executor:
         self._concurrency = asyncio.Semaphore(settings.apply_concurrency)
         self._running: set[asyncio.Task[Any]] = set()
 
-    async def apply(self, workflow: Workflow, actions: Sequence[Action]) -> bool:
-        """Execute all actions, started in their order. Returns whether each was done, now or before.
+    async def apply(self, workflow: Workflow, actions: Sequence[Action]) -> Sequence[Action]:
+        """Execute all actions, started in their order. Returns those that failed: the others are done, now or before.
 
         Failures are logged. The writes of one Workflow never take the whole concurrency: those of others start beside
         them, and the pods of a large Workflow do not pile up before the scheduler.
@@ -108,7 +108,7 @@ class Executor:
         async with asyncio.TaskGroup() as group:
             for _ in range(min(len(actions), self._settings.workflow_concurrency)):
                 group.create_task(self._apply_remaining(batch))
-        return batch.complete
+        return batch.failed
 
     async def write_status(self, workflow: Workflow, wanted: WorkflowStatus) -> bool:
         """Store the status of the Workflow unless the Workflow has changed. Returns whether it was stored."""

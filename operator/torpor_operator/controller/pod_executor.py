@@ -1,7 +1,8 @@
 """Writes task pods: creates each once, lifts its scheduling gate, removes its finalizer, and handles refusals.
 
 After a creation without an answer, the cache notes the pod: no other pod of its TaskRun is created before a read. The
-cache drops the program of a container (`cached_taskrun`), so it is read from the TaskRun before the pod is created.
+cache drops the program, event and state of a container (`cached_taskrun`), so the TaskRun is read before its pod is
+created.
 """
 
 from collections.abc import Awaitable, Callable
@@ -74,14 +75,21 @@ class PodExecutor:
         self._cache.pods.store.absorb(stored)
 
     async def _add_program(self, action: CreatePod) -> Object:
-        """The pod with its container's program and arguments. Raises errors.NotFound if the TaskRun is gone."""
+        """The pod with its container's program, arguments, event and state.
+
+        Raises errors.NotFound if the TaskRun is gone, and errors.Conflict if it is at another segment.
+        """
         metadata = action.taskrun.metadata
         if action.taskrun.spec.container is None:
             return action.body
         stored = await self._api.get(TASKRUNS, metadata.namespace, metadata.name)
         if stored["metadata"]["uid"] != metadata.uid:
             raise errors.NotFound(f"TaskRun {metadata.name} was replaced by another of that name")
-        return pod_builder.completed(action.body, parse(stored))
+        found = parse(stored)
+        if pod.pod_name(found) != action.body["metadata"]["name"]:
+            # Its event and state would be those of another segment.
+            raise errors.Conflict(f"TaskRun {metadata.name} is at another segment than its pod")
+        return pod_builder.completed(action.body, found, self._clock.now())
 
     async def _name_is_taken(self, action: CreatePod, other: Pod) -> None:
         """Wait for the pod of a deleted TaskRun of the same name, unless its node is lost. Else fail the launch."""

@@ -7,7 +7,7 @@ on; so they do while one pass waits for answers.
 import asyncio
 import logging
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -23,18 +23,17 @@ from torpor_operator.controller.executor import Executor
 from torpor_operator.controller.garbage_collector import OrphanedPods, OrphanReporter
 from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.workqueue import Key, WorkQueue
+from torpor_operator.graph.dag import Graph, Problem
 from torpor_operator.model.actions import Evaluate, Need, Plan, PostEvent
 from torpor_operator.model.snapshot import Answer, NotArchived, Presence, SettledLogs, Snapshot, TemplateRead
 from torpor_operator.plan.planner import plan
+from torpor_operator.plan.run_context import build_graph
 from torpor_operator.settings import Settings
 
 _LOG = logging.getLogger(__name__)
 _BACKOFF = Backoff(first=1.0, cap=30.0)
-_COOLDOWN_PER_TASKRUN = 0.0001
-"""Seconds between two passes for each TaskRun: ten times the cost of a plan, so one Workflow takes a tenth of a core.
-
-It depends on the size and not on the duration of the last plan, which on a busy machine others determine.
-"""
+_EVENT_TRIES = 6
+"""How often an Event is tried, over about a minute. Events are for people, and no part of Torpor reads one."""
 
 
 class StatusWrite(StrEnum):
@@ -49,14 +48,25 @@ class StatusWrite(StrEnum):
 
 @dataclass(slots=True, kw_only=True)
 class Memo:
-    """What the reconciler keeps of a Workflow between two passes. Losing it costs requests, nothing else."""
+    """What the reconciler keeps of a Workflow between two passes. Losing it costs time and requests, nothing else."""
 
     uid: str = ""
+    generation: int = 0
+    graph: Graph | Problem | None = None
     answers: dict[Need, Answer] = field(default_factory=dict)
     posted: set[str] = field(default_factory=set)
+    unposted: dict[str, PostEvent] = field(default_factory=dict)
+    """Events that could not be posted. A later plan may not contain them: that of a finished run has few."""
+    event_failures: Counter[str] = field(default_factory=Counter)
     status_written: float = 0.0
     cooldown_until: float = 0.0
     failures: int = 0
+
+    def graph_of(self, workflow: Workflow) -> Graph | Problem:
+        """The graph of the Workflow, built once for each generation of its spec."""
+        if self.graph is None or self.generation != workflow.metadata.generation:
+            self.graph, self.generation = build_graph(workflow), workflow.metadata.generation
+        return self.graph
 
     def drop_momentary_answers(self) -> None:
         """Forget what holds for one pass only: whether an object exists, a template, and what is archived."""
@@ -161,13 +171,16 @@ class Reconciler:
             snapshot = self._fetch(key, memo)
             if snapshot is None:
                 return None
-            decided = plan(snapshot)
+            decided = plan(snapshot, memo.graph_of)
             queries = [query for query in decided.needs if query not in memo.answers]
             if not queries:
                 break
             memo.answers |= without_variables(await self._gather(key, queries))
         memo.drop_momentary_answers()
-        memo.cooldown_until = started + len(snapshot.taskruns) * _COOLDOWN_PER_TASKRUN
+        if snapshot.workflow.status.completion_time is not None:
+            memo.graph = None  # it refers to a copy of the spec, and finished runs are kept for days
+        # It depends on the size and not on the duration of the plan, which on a busy machine others determine.
+        memo.cooldown_until = started + len(snapshot.taskruns) * self._settings.cooldown_per_taskrun
         workflow = snapshot.workflow
 
         # Write: actions and status side by side. The status describes the cluster before both, and a short run would
@@ -176,7 +189,7 @@ class Reconciler:
         async with asyncio.TaskGroup() as group:
             applying = group.create_task(self._executor.apply(workflow, admitted))
             writing = group.create_task(self._write_status(workflow, decided.status, memo))
-        applied, status = applying.result(), writing.result()
+        applied, status = not applying.result(), writing.result()
 
         # Events follow a status that is stored. Where it is not, the next pass decides on them again.
         if status not in {StatusWrite.CONFLICT, StatusWrite.FAILED}:
@@ -188,7 +201,8 @@ class Reconciler:
         """The Workflow and its objects from the cache, or None if it is gone. A new uid resets the memo."""
         cached = self._cache.workflows.get(key)
         if cached is not None and cached.metadata.uid != memo.uid:
-            memo.uid, memo.answers, memo.posted = cached.metadata.uid, {}, set()
+            memo.uid, memo.graph, memo.answers = cached.metadata.uid, None, {}
+            memo.posted, memo.unposted, memo.event_failures = set(), {}, Counter()
         return self._cache.snapshot(key, memo.answers, self._settings, self._clock.now())
 
     async def _gather(self, key: Key, queries: Sequence[Need]) -> dict[Need, Answer]:
@@ -218,11 +232,14 @@ class Reconciler:
         return StatusWrite.STORED if stored else StatusWrite.CONFLICT
 
     async def _post_events(self, workflow: Workflow, events: Sequence[PostEvent], memo: Memo) -> bool:
-        """Post each Event once; whether all of them were posted."""
-        fresh = [event for event in events if event.key not in memo.posted]
-        posted = await self._executor.apply(workflow, fresh)
-        memo.posted.update(event.key for event in fresh)
-        return posted
+        """Post each Event once; whether all of them were posted. One that fails is posted in the next passes."""
+        due = memo.unposted | {event.key: event for event in events if event.key not in memo.posted}
+        actions = await self._executor.apply(workflow, tuple(due.values()))
+        failed = {action.key for action in actions if isinstance(action, PostEvent)}
+        memo.event_failures.update(failed)
+        memo.unposted = {key: due[key] for key in failed if memo.event_failures[key] < _EVENT_TRIES}
+        memo.posted.update(due.keys() - memo.unposted.keys())
+        return not failed
 
     def _next_pass(self, decided: Plan, status: StatusWrite, memo: Memo, *, applied: bool) -> float | None:
         """When to reconcile again. The watch reports what this pass wrote, and that starts a pass by itself."""

@@ -46,7 +46,8 @@ def resolve_program(task: Task, scope: Scope) -> Program | Outcome | Pending:
     match command, args, values:
         case list(), list(), list():
             env = tuple(EnvValue(name=name, value=value) for (name, _), value in zip(templates, values, strict=True))
-            program = None if container is None else Command(command=tuple(command), args=tuple(args))
+            tools = container.tools if container else None
+            program = container and Command(command=tuple(command), args=tuple(args), tools=tools)
             return Program(container=program, env=env)
         case _:
             parts = (command, args, values)

@@ -10,7 +10,7 @@ from torpor_api.models.taskrun import Command, TaskRun, parse
 from torpor_wire.state import TERMINAL
 
 _NO_FIELDS: frozenset[str] = frozenset()
-_NO_COMMAND = Command()
+_NO_COMMAND, _ONLY_TOOLS = Command(), Command(tools=True)
 
 
 def read(body: Any) -> TaskRun:
@@ -25,12 +25,12 @@ def read(body: Any) -> TaskRun:
         if spec.trigger is not None and status.state in TERMINAL:
             _set(spec.trigger, kwargs="{}")
     if spec.container is not None:
-        _set(spec, container=_NO_COMMAND)
+        _set(spec, container=_ONLY_TOOLS if spec.container.tools else _NO_COMMAND)
     if status.trigger is not None:
         _set(status.trigger, kwargs="{}")
     if status.next is not None:
         _set(status.next, kwargs="{}")
-    parts: tuple[Model | None, ...] = (run, run.metadata, spec, spec.owner, spec.retries, spec.trigger)
+    parts: tuple[Model | None, ...] = (run, run.metadata, spec, spec.owner, spec.retries, spec.trigger, spec.source)
     parts += (status, status.pod, status.trigger, status.next, status.stored)
     for part in parts:
         _drop_fields_set(part)

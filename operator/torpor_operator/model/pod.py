@@ -7,6 +7,9 @@ from typing import Any
 from torpor_api.models.taskrun import TaskRun
 from torpor_wire import constants, names, times
 
+RUNTIME_CONTAINER = "torpor-runtime"
+"""The init container that copies the runtime into a pod."""
+_INITIALIZING = frozenset({"", "PodInitializing", "ContainerCreating"})
 _MESSAGE_TAIL = 600
 """Characters of a termination message that an end message quotes."""
 
@@ -30,6 +33,7 @@ class Pod:
     gates: tuple[str, ...] = ()
     finalizers: tuple[str, ...] = ()
     disrupted: bool = False
+    of_runtime: bool = False  # whether the following describes the init container, which cannot start or has failed
     waiting_reason: str = ""
     waiting_message: str = ""
     end_message: str = ""
@@ -58,7 +62,8 @@ def parse_pod(body: Mapping[str, Any]) -> Pod:
     """A Pod from the API server's JSON."""
     metadata, status = body["metadata"], body.get("status", {})
     owner: Mapping[str, Any] = next((ref for ref in metadata.get("ownerReferences", []) if ref.get("controller")), {})
-    container: Mapping[str, Any] = next(iter(status.get("containerStatuses", [])), {})
+    copying = _failing_copy(status)
+    container: Mapping[str, Any] = copying or next(iter(status.get("containerStatuses", [])), {})
     terminated: Mapping[str, Any] = container.get("state", {}).get("terminated") or {}
     waiting = container.get("state", {}).get("waiting") or {}
     conditions = {entry["type"]: entry["status"] for entry in status.get("conditions", [])}
@@ -79,6 +84,7 @@ def parse_pod(body: Mapping[str, Any]) -> Pod:
         gates=tuple(gate["name"] for gate in spec.get("schedulingGates", [])),
         finalizers=tuple(metadata.get("finalizers", [])),
         disrupted=conditions.get("DisruptionTarget") == "True" or status.get("reason") in {"Evicted", "Preempting"},
+        of_runtime=copying is not None,
         waiting_reason=waiting.get("reason", ""),
         waiting_message=waiting.get("message", ""),
         end_message=_end_message(status, terminated),
@@ -87,6 +93,19 @@ def parse_pod(body: Mapping[str, Any]) -> Pod:
         failed_to_start=terminated.get("reason") in {"StartError", "ContainerCannotRun"},
         termination_message=str(terminated.get("message") or ""),
     )
+
+
+def _failing_copy(status: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The status of the init container of the runtime, if it cannot start or has failed."""
+    found: Mapping[str, Any]
+    for found in status.get("initContainerStatuses", []):
+        state = found.get("state", {})
+        waiting, terminated = state.get("waiting") or {}, state.get("terminated") or {}
+        if found.get("name") == RUNTIME_CONTAINER and (
+            terminated.get("exitCode", 0) != 0 or waiting.get("reason", "") not in _INITIALIZING
+        ):
+            return found
+    return None
 
 
 def owner_uids(pod: Pod) -> tuple[str, ...]:

@@ -31,9 +31,15 @@ class Pool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodContext:
-    """What a pod depends on. `deferrable`: whether sensors defer by default; `served`: whether any task can defer."""
+    """What a pod depends on. `deferrable`: whether sensors defer by default; `served`: whether any task can defer.
+
+    `image_volumes`: whether the runtime comes by an image volume; `system_namespace`: where Torpor is installed.
+    """
 
     service_account: str
+    system_namespace: str
+    runtime_image: str
+    image_volumes: bool = False
     deferrable: bool = True
     served: bool = True
     seal_key: str = ""
@@ -117,6 +123,7 @@ class Snapshot:
     holds: Callable[[TaskRun], bool]  # whether a TaskRun has a slot of its pool
     archive: ArchiveEndpoint | None  # None if no archive is installed
     archival: ArchiveOutcome | None = None  # the outcome of the last upload of this run, until the status has it
+    image_volumes: bool = False  # whether pods of this cluster can have image volumes
     not_ready: str = ""  # what the namespace lacks to run workflows; empty if nothing
     known: Mapping[Need, Answer]
     settings: Settings

@@ -142,6 +142,9 @@ def _pod_context(snapshot: Snapshot, run: TaskRun) -> PodContext:
     pool, deferrable = snapshot.pools(run.spec.trigger_pool), snapshot.workflow.spec.deferrable
     return PodContext(
         service_account=snapshot.settings.task_service_account,
+        system_namespace=snapshot.settings.namespace,
+        runtime_image=snapshot.settings.runtime_image,
+        image_volumes=snapshot.image_volumes,
         deferrable=snapshot.settings.deferrable if deferrable is None else deferrable,
         served=pool.served,
         seal_key=pool.seal_key,

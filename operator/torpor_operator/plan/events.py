@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from torpor_api.models.taskrun import TaskRun
 from torpor_api.models.workflow import TaskState, Workflow
+from torpor_wire import conditions
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
@@ -57,6 +58,15 @@ def verdict(workflow: Workflow, final: Verdict) -> tuple[PostEvent, ...]:
             key=f"{_run_key(workflow)}/{final.reason}",
         ),
     )
+
+
+def ended(workflow: Workflow) -> tuple[PostEvent, ...]:
+    """The Event on the Workflow of a run that has ended, from its stored condition."""
+    stored = next((one for one in workflow.status.conditions if one.type == conditions.TYPE), None)
+    if stored is None:
+        return ()
+    state, succeeded = workflow.status.state or "", stored.status
+    return verdict(workflow, Verdict(state=state, succeeded=succeeded, reason=stored.reason, message=stored.message))
 
 
 def cleared(workflow: Workflow, reason: Reason, message: str) -> PostEvent:

@@ -1,13 +1,16 @@
 """The plan of a run that has ended: delete its last pods, remove the finalizer, archive it, apply the TTL."""
 
-from torpor_wire import constants
+from torpor_wire import constants, times
 
-from torpor_operator.model.actions import Action, Plan, SetFinalizers
-from torpor_operator.plan import dispatch
+from torpor_operator.model.actions import Action, Plan, PostEvent, SetFinalizers
+from torpor_operator.plan import dispatch, events
 from torpor_operator.plan.retention import archival, logs, pods, ttl
 from torpor_operator.plan.run_context import RunContext
 from torpor_operator.taskrun import termination
 from torpor_operator.taskrun.step import earliest
+
+_EVENT_SECONDS = 60.0
+"""A leader may end between the last status and its Events. For so long the next one posts those that are missing."""
 
 
 def clean_up(run: RunContext) -> Plan | None:
@@ -21,8 +24,16 @@ def clean_up(run: RunContext) -> Plan | None:
     if constants.FINALIZER in workflow.metadata.finalizers:
         others = tuple(name for name in workflow.metadata.finalizers if name != constants.FINALIZER)
         actions.append(SetFinalizers(finalizers=others))
-    made = Plan(actions=tuple(actions), again_at=earliest(step.again_at for step in steps))
+    made = Plan(actions=tuple(actions), events=_events(run), again_at=earliest(step.again_at for step in steps))
     made = pods.delete_expired(snapshot, made)
     if workflow.metadata.deletion_timestamp is not None:
         return made
     return logs.hold_workflow(snapshot, ttl.apply(snapshot, archival.apply(snapshot, made)))
+
+
+def _events(run: RunContext) -> tuple[PostEvent, ...]:
+    """The Events of failed TaskRuns and of the end. Each leader posts them once; the API server refuses known ones."""
+    status, snapshot = run.workflow.status, run.snapshot
+    if status.completion_time is None or snapshot.now > times.epoch(status.completion_time) + _EVENT_SECONDS:
+        return ()
+    return (*events.failures(snapshot.taskruns.values()), *events.ended(run.workflow))

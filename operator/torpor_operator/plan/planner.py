@@ -16,7 +16,7 @@ from torpor_operator.plan import (
     namespace_readiness,
     template_copy,
 )
-from torpor_operator.plan.run_context import RunContext
+from torpor_operator.plan.run_context import BuildGraph, RunContext, build_graph
 
 Decision: TypeAlias = Callable[[RunContext], Plan | None]
 
@@ -34,8 +34,11 @@ DECISIONS: tuple[Decision, ...] = (
 """The first that returns a plan decides; the last always does."""
 
 
-def plan(snapshot: Snapshot) -> Plan:
-    """The plan of one Workflow; in a namespace that is not set up it creates nothing."""
-    run = RunContext(snapshot)
+def plan(snapshot: Snapshot, build_graph: BuildGraph = build_graph) -> Plan:
+    """The plan of one Workflow; in a namespace that is not set up it creates nothing.
+
+    `build_graph` may return the graph of an earlier plan if the spec has not changed since.
+    """
+    run = RunContext(snapshot, build_graph)
     made = next(made for decide in DECISIONS if (made := decide(run)) is not None)
     return namespace_readiness.hold(snapshot, made) if snapshot.not_ready else made

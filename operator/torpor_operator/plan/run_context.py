@@ -1,7 +1,9 @@
 """The snapshot of one Workflow and what several decisions of its plan derive from it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 from torpor_api.models.workflow import Workflow
 from torpor_wire import times
@@ -10,12 +12,20 @@ from torpor_operator.graph import dag
 from torpor_operator.graph.dag import Graph
 from torpor_operator.model.snapshot import Snapshot
 
+BuildGraph: TypeAlias = Callable[[Workflow], Graph | dag.Problem]
+
+
+def build_graph(workflow: Workflow) -> Graph | dag.Problem:
+    """The graph of a Workflow, or why it has none."""
+    return dag.build(workflow.spec)
+
 
 @dataclass(frozen=True)  # no slots: a cached property needs the instance's dictionary
 class RunContext:
     """What each decision reads. The graph is built on first use, since a finished run needs none."""
 
     snapshot: Snapshot
+    build_graph: BuildGraph = build_graph
 
     @property
     def workflow(self) -> Workflow:
@@ -24,7 +34,7 @@ class RunContext:
 
     @cached_property
     def _built(self) -> Graph | dag.Problem:
-        return dag.build(self.workflow.spec)
+        return self.build_graph(self.workflow)
 
     @property
     def graph_problem(self) -> dag.Problem | None:

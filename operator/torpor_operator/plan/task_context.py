@@ -101,13 +101,13 @@ def _final_outcome(snapshot: Snapshot, graph: Graph, task: Task) -> Outcome | No
 
     Later params could decide otherwise; then a task would start after those that depend on it.
     """
-    entries = {entry.name: entry for entry in snapshot.workflow.status.tasks}
-    entry = entries.get(task.name)
+    stored = snapshot.workflow.status.tasks
+    entry = next((entry for entry in stored if entry.name == task.name), None)
     if entry is None or task.hook is not None or entry.created:
         return None
     if entry.state not in {TaskState.SKIPPED, TaskState.FAILED}:
         return None
-    downstream = (entries[name] for name in graph.downstream(task.name) if name in entries)
-    if not any(other.created for other in downstream):
+    downstream = graph.downstream(task.name)
+    if not any(other.created for other in stored if other.name in downstream):
         return None
     return without_runs(task.name, entry.state, entry.reason, entry.message)

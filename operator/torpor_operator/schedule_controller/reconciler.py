@@ -4,15 +4,11 @@ An event takes several rounds: its run is created, then the status is stored, th
 another in one pass, from the answers of the API server. An error of one Schedule is logged and retried with backoff.
 """
 
-import asyncio
-import logging
 import random
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Never
+from functools import partial
 
-from torpor_api.client import errors
 from torpor_api.client.resources import SCHEDULES
 from torpor_api.models.schedule import Schedule, ScheduleStatus
 from torpor_api.timing import Clock
@@ -26,16 +22,15 @@ from torpor_operator.model.snapshot import Answer
 from torpor_operator.schedule_controller.cache import ScheduleCache
 from torpor_operator.schedule_controller.executor import ScheduleExecutor
 from torpor_operator.schedule_controller.orphans import OrphanedSources
+from torpor_operator.schedule_controller.reconcile_loop import ReconcileLoop
 from torpor_operator.schedules.actions import DeleteRun, SchedulePlan
 from torpor_operator.schedules.planner import plan
 from torpor_operator.settings import Settings
 
-_LOG = logging.getLogger(__name__)
 _BACKOFF = Backoff(first=0.5, cap=30.0)
 _ROUNDS = 8
 """Rounds of one pass; the queue takes turns between Schedules after them."""
 _WORKERS = 32
-_PAUSE = 1.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -47,6 +42,7 @@ class Memo:
     refused: dict[str, str] = field(default_factory=dict)
     status_written: float = 0.0
     failures: int = 0
+    cooldown_until: float = 0.0
 
 
 class ScheduleReconciler:
@@ -66,72 +62,30 @@ class ScheduleReconciler:
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._clock = clock
-        self._queue = queue
         self._cache = cache
         self._resolver = resolver
         self._executor = executor
         self._orphans = orphans
-        self._reporter = reporter
         self._settings = settings
-        self._jitter = jitter
-        self._memos: defaultdict[Key, Memo] = defaultdict(Memo)
+        self._loop = ReconcileLoop(
+            SCHEDULES,
+            cache.schedules,
+            queue,
+            Memo,
+            clock=clock,
+            reporter=reporter,
+            resync=settings.resync,
+            workers=_WORKERS,
+            backoff=_BACKOFF,
+            jitter=jitter,
+        )
 
     async def run(self) -> None:
         """Run until cancelled. Then wait for running writes, so that the next leader's lists contain them."""
-        await self._refresh()
         try:
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self._resync())
-                group.create_task(self._orphans.run(self._executor))
-                for _ in range(_WORKERS):
-                    group.create_task(self._work())
+            await self._loop.run(self._reconcile, partial(self._orphans.run, self._executor))
         finally:
             await self._executor.drain()
-
-    async def _refresh(self) -> None:
-        """List the Schedules. The former leader may have stored the outcome of an event a moment ago."""
-        while True:
-            try:
-                await self._cache.schedules.refresh()
-            except errors.ApiError as error:
-                _LOG.warning("cannot list Schedules: %s", error.message)
-                await self._clock.sleep(_PAUSE)
-            else:
-                return
-
-    async def _work(self) -> Never:
-        while True:
-            key = await self._queue.get()
-            try:
-                await self._process(key, self._memos[key])
-            finally:
-                self._queue.done(key)
-
-    async def _resync(self) -> Never:
-        """Enqueue every Schedule now, and from time to time."""
-        while True:
-            for key in self._cache.all_keys():
-                self._queue.add(key)
-            await self._clock.sleep(self._settings.resync)
-
-    async def _process(self, key: Key, memo: Memo) -> None:
-        """Reconcile a Schedule and schedule its next pass; a failure delays this Schedule alone."""
-        unreadable = self._cache.schedules.store.unreadable(*key)
-        if unreadable is not None:
-            await self._reporter.report(unreadable.raw, unreadable.message, SCHEDULES)
-            return
-        try:
-            due = await self._reconcile(key, memo)
-        except errors.ApiError as error:
-            _LOG.warning("Schedule %s/%s: %s", *key, error.message)
-            due = self._backoff(memo)
-        except Exception:  # noqa: BLE001 - a task boundary: one Schedule never stops the others
-            _LOG.exception("Schedule %s/%s: unexpected error; retrying later", *key)
-            due = self._backoff(memo)
-        if self._cache.schedules.store.get(*key) is None:
-            self._memos.pop(key, None)
-        elif due is not None:
-            self._queue.add_at(key, due)
 
     async def _reconcile(self, key: Key, memo: Memo) -> float | None:
         """Repeat rounds until one changes nothing. Returns when the next pass is due, unless a change comes first."""
@@ -143,14 +97,16 @@ class ScheduleReconciler:
             applied = await self._executor.apply(schedule, decided.actions)
             memo.refused |= applied.refused
             if not applied.storable:
-                return self._backoff(memo)
+                return self._loop.retry_time(memo)
             stored = await self._store(schedule, decided, memo)
             if stored is None or not applied.complete:
-                return self._backoff(memo)
+                return self._loop.retry_time(memo)
             if not stored and _only_deletes(decided):
-                return self._backoff(memo)
+                return self._loop.retry_time(memo)
+            if not (await self._executor.apply(schedule, decided.after_status)).complete:
+                return self._loop.retry_time(memo)
             memo.failures = 0
-            if not decided.actions and not stored:
+            if not decided.actions and not decided.after_status and not stored:
                 return self._next_pass(schedule, decided, memo)
         return self._clock.now()
 
@@ -173,7 +129,7 @@ class ScheduleReconciler:
         wanted = decided.status
         postponed = self._clock.now() < self._counts_due(memo)
         if wanted is None or wanted == schedule.status or (postponed and not _has_news(schedule.status, wanted)):
-            if decided.actions:
+            if decided.actions or decided.after_status:
                 await self._executor.post(schedule, decided.notices)
             return False
         current = self._cache.schedules.store.get(schedule.metadata.namespace, schedule.metadata.name)
@@ -196,10 +152,6 @@ class ScheduleReconciler:
 
     def _counts_due(self, memo: Memo) -> float:
         return memo.status_written + self._settings.status_interval
-
-    def _backoff(self, memo: Memo) -> float:
-        memo.failures += 1
-        return self._clock.now() + _BACKOFF.delay(memo.failures, self._jitter())
 
 
 def _only_deletes(decided: SchedulePlan) -> bool:

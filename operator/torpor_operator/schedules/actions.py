@@ -91,6 +91,8 @@ class SchedulePlan:
     """
 
     actions: tuple[Action, ...] = ()
+    after_status: tuple[Action, ...] = ()
+    """Actions that need the status to be stored first."""
     needs: tuple[Need, ...] = ()
     status: ScheduleStatus | None = None
     notices: tuple[Notice, ...] = ()

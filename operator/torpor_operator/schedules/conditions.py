@@ -1,6 +1,7 @@
 """The conditions of a Schedule: Ready and Suspended."""
 
 from torpor_api.models.base import Condition
+from torpor_api.models.workflow import Workflow
 from torpor_wire import constants, times
 from torpor_wire.reason import Reason
 from torpor_wire.text import printable
@@ -33,9 +34,19 @@ def _ready(draft: Draft) -> tuple[bool, str, str]:
         return False, Reason.SOURCE_FAILED, problem.message or ""
     if source_step.is_over(snapshot.schedule, snapshot.now):
         return False, Reason.COMPLETED, "spec.notAfter has passed"
+    if (stalled := next((message for run in snapshot.runs if (message := _lacks_template(run))), None)) is not None:
+        return False, Reason.TEMPLATE_NOT_FOUND, stalled
     if draft.held:
         return True, Reason.RUNS_ACTIVE, next(iter(draft.held.values()))
     return True, Reason.WAITING, ""
+
+
+def _lacks_template(run: Workflow) -> str | None:
+    """Why a run waits for its template; None if it does not."""
+    found = (
+        one for one in run.status.conditions if one.type == "Succeeded" and one.reason == Reason.TEMPLATE_NOT_FOUND
+    )
+    return next((f"run {run.metadata.name}: {one.message}" for one in found), None)
 
 
 def _condition(draft: Draft, kind: str, value: bool, reason: str, message: str) -> Condition:

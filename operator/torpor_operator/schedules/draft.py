@@ -36,6 +36,7 @@ class Draft:
     status: ScheduleStatus
     sources: dict[str, SourceStatus]
     actions: list[Action] = field(default_factory=list)
+    after_status: list[Action] = field(default_factory=list)
     needs: list[Need] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
     due: list[float] = field(default_factory=list)
@@ -55,6 +56,7 @@ class Draft:
             return SchedulePlan(needs=tuple(dict.fromkeys(self.needs)))
         return SchedulePlan(
             actions=tuple(self.actions),
+            after_status=tuple(self.after_status),
             status=self.status.model_copy(update={"sources": tuple(self.sources.values())}),
             notices=tuple(self.notices),
             again_at=min(self.due, default=None),
@@ -109,11 +111,11 @@ class Draft:
         self.update(failed_events=(*self.status.failed_events, failed)[-_FAILED_EVENTS:])
         self.notify(Reason.EVENT_FAILED, f"{event.title} started no run: {message}", warning=True)
 
-    def start(self, name: str, run_of: RunOf, *, queued: bool = False) -> None:
-        """Note a run that the actions of this plan create."""
+    def start(self, name: str, run_of: RunOf, *, queued: bool = False, origin: str = "its sources") -> None:
+        """Note a run that the actions of this plan create. `origin` is what started it, if no single source did."""
         self.update(started=self.status.started + 1, last_run=LastRun(name=name, at=run_of.at, source=run_of.source))
         reason = Reason.RUN_QUEUED if queued else Reason.RUN_STARTED
-        origin = f"source {run_of.source}" if run_of.source else "its sources"
+        origin = f"source {run_of.source}" if run_of.source else origin
         verb = "queued" if queued else "started"
         self.notify(reason, f"{verb} {name} for {origin} at {run_of.at}")
 

@@ -26,16 +26,18 @@ def is_complete(draft: Draft) -> bool:
 
 def apply(draft: Draft, room: Room) -> None:
     """Start the run of a complete set of events, without those that are too old."""
+    _drop_removed(draft)
     _drop_old(draft)
     if not is_complete(draft):
         return
-    pending = {name: kept for name in draft.snapshot.schedule.spec.all_of if (kept := draft.sources[name].pending)}
-    if start.decide(draft, room, _joined(draft, pending)):
-        for name in pending:
+    if start.decide(draft, room, event(draft)):
+        for name in draft.snapshot.schedule.spec.all_of:
             draft.update_source(name, pending=None)
 
 
-def _joined(draft: Draft, pending: dict[str, PendingEvent]) -> Event:
+def event(draft: Draft) -> Event:
+    """The event of a complete set: its value has the event of each source under the name of the source."""
+    pending = _pending(draft)
     value: dict[str, JSON] = {name: events.parsed(kept.event) for name, kept in pending.items()}
     uid = draft.snapshot.schedule.metadata.uid
     return Event(
@@ -47,9 +49,22 @@ def _joined(draft: Draft, pending: dict[str, PendingEvent]) -> Event:
     )
 
 
+def _pending(draft: Draft) -> dict[str, PendingEvent]:
+    names = draft.snapshot.schedule.spec.all_of
+    return {name: kept for name in names if (kept := draft.sources[name].pending)}
+
+
+def _drop_removed(draft: Draft) -> None:
+    """Drop the event of a source that is no longer in `allOf`, because its next event must not join an old one."""
+    for name, one in draft.sources.items():
+        if one.pending and name not in draft.snapshot.schedule.spec.all_of:
+            draft.update_source(name, pending=None)
+            message = f"event {one.pending.at} of source {name} starts no run: the source is no longer in spec.allOf"
+            draft.notify(Reason.EVENT_SKIPPED, message)
+
+
 def _drop_old(draft: Draft) -> None:
-    spec = draft.snapshot.schedule.spec
-    pending = {name: kept for name in spec.all_of if (kept := draft.sources[name].pending)}
+    spec, pending = draft.snapshot.schedule.spec, _pending(draft)
     if spec.within is None or not pending:
         return
     newest = max(times.epoch(kept.at) for kept in pending.values())

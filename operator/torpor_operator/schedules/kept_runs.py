@@ -7,7 +7,7 @@ from torpor_wire import names
 from torpor_wire.reason import Reason
 
 from torpor_operator.plan.retention import archival
-from torpor_operator.schedules import concurrency, manual, source_step
+from torpor_operator.schedules import concurrency, join, manual, source_step
 from torpor_operator.schedules import event as events
 from torpor_operator.schedules.actions import CreateRun, DeleteRun, Suspend
 from torpor_operator.schedules.draft import Draft
@@ -58,6 +58,8 @@ def _without_outcome(draft: Draft) -> set[str]:
         if taskrun is not None and source_step.has_event(taskrun) and not stored.is_handled(source.name, taskrun):
             event = events.of_source(snapshot.schedule, source, taskrun)
             found.add(names.run(snapshot.schedule.metadata.name, event.key))
+    if join.is_complete(stored):
+        found.add(names.run(snapshot.schedule.metadata.name, join.event(stored).key))
     if (requested := manual.requested_name(snapshot.schedule)) is not None:
         found.add(requested)
     return found | {action.body["metadata"]["name"] for action in draft.actions if isinstance(action, CreateRun)}

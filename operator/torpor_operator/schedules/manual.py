@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from torpor_api.models.run_of import PreviousRun
 from torpor_api.models.schedule import Schedule
+from torpor_api.models.workflow import Workflow
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import JSON
 from torpor_wire import constants, names, times
@@ -15,6 +16,12 @@ from torpor_operator.schedules import start
 from torpor_operator.schedules.draft import Draft
 from torpor_operator.schedules.event import Event
 from torpor_operator.schedules.event_expressions import EventScope, Unanswered
+
+REQUEST = "request"
+_INVALID = (
+    f'the annotation {constants.RUN_NOW} must be an object such as {{"id": "1", "params": {{"day": "2026-11-20"}}}}, '
+    "or text that does not begin with {"
+)
 
 
 def requested_name(schedule: Schedule) -> str | None:
@@ -29,24 +36,34 @@ def apply(draft: Draft) -> None:
     value, name = schedule.metadata.annotations.get(constants.RUN_NOW), requested_name(schedule)
     if value is None or name is None:
         return
+    params = _params(value)
     event = Event(
         source=None,
         at=times.rfc3339(draft.snapshot.now),
         key=_key(schedule, value),
-        params=_params(value),
-        origin="request",
+        params=params or {},
+        origin=REQUEST,
     )
     removal = RemoveAnnotation(name=constants.RUN_NOW, value=value)
-    previous = start.previous_run(draft)
     run = next((run for run in draft.snapshot.runs if run.metadata.name == name), None)
-    if run is not None:
-        draft.start(name, event.run_of(schedule, previous))
+    if params is None:
+        draft.fail(event, Reason.EVENT_INVALID, _INVALID)
+        draft.actions.append(removal)
+    elif run is not None:
+        _count(draft, run)
         draft.actions.append(removal)
     elif (refusal := draft.snapshot.refused.get(name)) is not None:
         draft.fail(event, Reason.RUN_REJECTED, refusal)
         draft.actions.append(removal)
     else:
-        _create(draft, event, previous, removal)
+        _create(draft, event, start.previous_run(draft), removal)
+
+
+def _count(draft: Draft, run: Workflow) -> None:
+    """Count the run unless the status has it: the same request may be made again while its run exists."""
+    run_of, last = run.spec.run_of, draft.status.last_run
+    if run_of is not None and (last is None or last.at < run_of.at):
+        draft.start(run.metadata.name, run_of, origin="a request")
 
 
 def _create(draft: Draft, event: Event, previous: PreviousRun | None, removal: RemoveAnnotation) -> None:
@@ -65,11 +82,16 @@ def _key(schedule: Schedule, value: str) -> str:
     return names.manual_run_key(schedule.metadata.uid, value)
 
 
-def _params(value: str) -> Mapping[str, JSON]:
-    """The params of a request `{"id": ..., "params": {...}}`; none for any other text."""
+def _params(value: str) -> Mapping[str, JSON] | None:
+    """The params of a request: those of an object `{"id": ..., "params": {...}}`, none for other text.
+
+    Returns None for text that begins as an object and is not such an object.
+    """
+    if not value.lstrip().startswith("{"):
+        return {}
     try:
         request = json.loads(value)
     except (ValueError, RecursionError):
-        return {}
-    params = request.get("params") if isinstance(request, dict) else None
-    return params if isinstance(params, dict) else {}
+        return None
+    params = request.get("params", {})
+    return params if isinstance(params, dict) and request.keys() <= {"id", "params"} else None

@@ -146,8 +146,9 @@ def _replace(draft: Draft, source: Source, taskrun: TaskRun) -> None:
     """Delete a TaskRun of another spec.
 
     Ticks of a new expression or time zone count from now. A trigger of another class begins without a cursor.
+    The cursor is stored before the deletion: afterwards nothing shows that the spec has changed.
     """
-    draft.actions.append(DeleteSource(taskrun=taskrun))
+    draft.after_status.append(DeleteSource(taskrun=taskrun))
     if source.cron is None:
         if sources.has_other_class(source, taskrun):
             draft.update_source(source.name, cursor=None)

@@ -24,6 +24,8 @@ def deadline_of_attempt(view: TaskRunView) -> float | None:
     a slot does not count, nor does deferral where `timeoutWhileDeferred` is false.
     """
     spec, status = view.taskrun.spec, view.taskrun.status
+    if spec.timeout is None:
+        return None
     paused = 0.0 if spec.timeout_while_deferred else status.deferred_seconds or 0.0
     return deadline.attempt_deadline(status.started_at or _launched_at(view), spec.timeout, paused=paused)
 

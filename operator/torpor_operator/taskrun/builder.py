@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from torpor_api.models.code import Runtime
 from torpor_api.models.task import Task
 from torpor_api.models.taskrun import OwnerRef, TaskRun, TaskRunSpec
 from torpor_api.models.workflow import Workflow
@@ -52,6 +53,8 @@ def build(  # noqa: PLR0913 - what a TaskRun is made from
         pool=task.pool,
         image=None if task.trigger and not task.python else task.image or workflow.spec.image,
         python=task.python,
+        runtime=_runtime(workflow, task),
+        source=(task.source or workflow.spec.source) if task.python else None,
         container=instance.program.container,
         env=instance.program.env,
         trigger=instance.trigger,
@@ -80,8 +83,12 @@ def build(  # noqa: PLR0913 - what a TaskRun is made from
     }
 
 
-def _account(task: Task, default: str) -> str | None:
-    """The ServiceAccount that reads Secrets for its deferrals; a container task is never deferred."""
-    if task.container is not None:
-        return None
+def _runtime(workflow: Workflow, task: Task) -> Runtime | None:
+    """The runtime of a python task, stored only if it differs from the default."""
+    chosen = task.runtime or workflow.spec.runtime
+    return Runtime.IMAGE if task.python is not None and chosen is Runtime.IMAGE else None
+
+
+def _account(task: Task, default: str) -> str:
+    """The ServiceAccount that reads Secrets for its deferrals."""
     return (task.pod.service_account_name if task.pod else None) or default

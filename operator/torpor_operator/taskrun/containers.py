@@ -1,35 +1,33 @@
-"""Container tasks: the operator claims for the pod, and reads the result from it.
+"""Container tasks: the operator claims for the pod, and reads the outcome from it.
 
 The pod is created with a scheduling gate. The claim stores the pod's uid, and only then is the gate removed: a second
 pod of the segment, created by a stale operator, never runs. A finalizer keeps the pod until its outcome is stored.
 """
 
-import json
-from dataclasses import dataclass
+from typing import assert_never
 
-from torpor_wire import canonical, constants, names, retry, transitions
+from torpor_wire import canonical, constants, deadline, names, retry, transitions, trigger
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State
 from torpor_wire.transitions import Claim
 
 from torpor_operator.model.actions import LiftGate, PatchTaskRun, RemovePodFinalizer
 from torpor_operator.model.pod import Pod, pod_name
-from torpor_operator.taskrun import step
-from torpor_operator.taskrun.step import Step, TaskRunView
+from torpor_operator.taskrun import container_outcome, step
+from torpor_operator.taskrun.attempt_timeout import deadline_of_attempt
+from torpor_operator.taskrun.container_outcome import Archived, Deferral, Failure, Invalid, Result, Skip
+from torpor_operator.taskrun.step import NOTHING, Step, TaskRunView
 
 CLAIMANT = "operator"
-TERMINATION_MAX = 4096
-"""Bytes of a termination message. The kubelet keeps the last 4,096 of a longer one and does not mark the cut."""
-_JSON_STARTS = ("{", "[", '"')
+RESUME = "resume"
+"""`next.onTimeout` of a container, which is no name: the program itself resumes."""
 
 
 def claim(view: TaskRunView, pod: Pod) -> Step:
     """Move Scheduled to Running for a pod that is still gated."""
     claimant = Claim(pod=pod.name, pod_uid=pod.uid, nonce=CLAIMANT)
-    patch = transitions.claim(
-        view.taskrun.pin(launch=True), claimant, started=view.taskrun.status.started_at, now=view.now
-    )
-    return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
+    pin, started = view.taskrun.pin(launch=True), view.taskrun.status.started_at
+    return _patch(view, transitions.claim(pin, claimant, started=started, now=view.now))
 
 
 def remove_gate(pod: Pod) -> Step:
@@ -37,22 +35,64 @@ def remove_gate(pod: Pod) -> Step:
     return Step(actions=(LiftGate(namespace=pod.namespace, name=pod.name, uid=pod.uid, gates=pod.gates),))
 
 
-def succeed(view: TaskRunView, pod: Pod) -> Step:
-    """Store the result after exit code 0: the termination message. One that is cut or invalid fails the TaskRun."""
-    match result(pod.termination_message):
-        case Invalid(message):
-            # No retry: the work is done, and it would write the same message again.
-            return step.fail(view, Reason.RESULT_INVALID, message, policy=retry.Policy())
-        case text:
-            patch = transitions.succeed(view.taskrun.pin(launch=True), text, now=view.now)
-            return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
+def end(view: TaskRunView, pod: Pod) -> Step:
+    """Store the outcome after exit code 0, which the program wrote to the termination message.
+
+    An invalid one fails the TaskRun without a retry: the work is done, and it would write the same message again.
+    """
+    pin = view.taskrun.pin(launch=True)
+    match container_outcome.parse(pod.termination_message):
+        case Result(text=text):
+            return _patch(view, transitions.succeed(pin, text, now=view.now))
+        case Archived(stored=stored):
+            return _patch(view, transitions.succeed(pin, None, stored=stored.to_json(), now=view.now))
+        case Deferral() as deferral:
+            return _defer(view, deferral)
+        case Skip(message=message):
+            return _patch(view, transitions.skip(pin, message=message, now=view.now))
+        case Failure(message=message, retryable=retryable):
+            return step.fail(view, Reason.ERROR, message, policy=None if retryable else retry.Policy())
+        case Invalid(reason=reason, message=message):
+            return step.fail(view, reason, message, policy=retry.Policy())
+        case other:
+            assert_never(other)
+
+
+def _defer(view: TaskRunView, deferral: Deferral) -> Step:
+    """Store the trigger of a container, as the pod of a python task does by itself."""
+    metadata, spec = view.taskrun.metadata, view.taskrun.spec
+    try:
+        stored = trigger.build(
+            deferral.class_name,
+            deferral.kwargs,
+            namespace=metadata.namespace,
+            pool=spec.trigger_pool,
+            now=view.now,
+            account=spec.service_account or constants.TASK_ACCOUNT,
+            taskrun=metadata.name,
+        )
+    except trigger.TriggerError as error:
+        return step.fail(view, Reason.DEFERRAL_INVALID, str(error), policy=retry.Policy())
+    due = deadline.deferral_deadline(
+        timeout=deferral.timeout,
+        attempt_deadline=deadline_of_attempt(view) if spec.timeout_while_deferred else None,
+        now=view.now,
+    )
+    resume: dict[str, canonical.Json] = {"method": "", "kwargs": deferral.state}
+    if deferral.resumes_on_timeout:
+        resume["onTimeout"] = RESUME
+    pin = view.taskrun.pin(launch=True)
+    return _patch(view, transitions.defer(pin, stored, resume=resume, deadline=due, now=view.now))
+
+
+def _patch(view: TaskRunView, patch: transitions.Patch) -> Step:
+    return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
 
 
 def remove_finalizers(view: TaskRunView) -> Step:
     """Remove the finalizers of pods whose outcome is stored, or that will have none."""
-    return Step(
-        actions=tuple(remove_finalizer(pod) for pod in view.pods if pod.has_finalizer and _outcome_is_stored(view, pod))
-    )
+    stored = [pod for pod in view.pods if pod.has_finalizer and _outcome_is_stored(view, pod)]
+    return Step(actions=tuple(map(remove_finalizer, stored))) if stored else NOTHING
 
 
 def remove_finalizer(pod: Pod) -> RemovePodFinalizer:
@@ -85,38 +125,3 @@ def _outcome_is_stored(view: TaskRunView, pod: Pod) -> bool:
 def _numbers(pod: Pod) -> tuple[int, int, int]:
     """Attempt, segment and launch from the pod's name; zeros for a name that Torpor does not write."""
     return names.pod_numbers(pod.name) or (0, 0, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Invalid:
-    """Why a termination message is not a result."""
-
-    message: str
-
-
-def result(termination_message: str) -> str | Invalid | None:
-    """The result in a termination message, as JSON text; None for an empty message.
-
-    A message that begins with `{`, `[` or `"` must be JSON. Any other message is JSON if it is a number, true, false or
-    null; otherwise it is plain text and becomes a string.
-    """
-    if (size := len(termination_message.encode(errors="replace"))) >= TERMINATION_MAX:
-        return Invalid(
-            f"the termination message has {size} bytes, and the kubelet cuts it at {TERMINATION_MAX}: write less than "
-            f"{TERMINATION_MAX} bytes to /dev/termination-log, for example the location of the result"
-        )
-    text = termination_message.strip()
-    if not text:
-        return None
-    try:
-        value = canonical.plain(json.loads(text))
-    except (ValueError, RecursionError) as error:
-        if text.startswith(_JSON_STARTS):
-            return Invalid(
-                f"the termination message begins with {text[0]} and is not valid JSON ({error}): "
-                "write JSON to /dev/termination-log, or text that begins with another character"
-            )
-        value = canonical.plain(text)
-    if (size := len(value.encode())) > constants.RESULT_MAX:
-        return Invalid(f"the result has {size} bytes as JSON; the limit is {constants.RESULT_MAX}")
-    return value

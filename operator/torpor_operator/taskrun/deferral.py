@@ -62,7 +62,8 @@ def deferred(view: TaskRunView) -> Step:
     resume, attempt_ends = status.next, _ends_with_attempt(view)
     if resume is not None and resume.on_timeout and not attempt_ends:
         return _resume_on_timeout(view)
-    message = f"deferral timed out at {status.deadline}, waiting for {status.trigger.waits_for}; no triggerer responded"
+    waiting_for = trigger.awaited(status.trigger.waits_for)
+    message = f"the deferral timed out at {status.deadline} while waiting {waiting_for}; no triggerer responded"
     final = resume is not None and resume.timeout_is_final and not attempt_ends
     return step.fail(view, Reason.DEFERRAL_TIMEOUT, message, policy=retry.Policy() if final else None)
 

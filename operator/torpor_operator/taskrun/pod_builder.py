@@ -1,22 +1,25 @@
 """Builds the pod of a task: one container, with only the credentials that the task uses.
 
 The pod of a python task has a projected token of one hour, since it claims and reports by itself. The pod of a
-container task has none: the operator claims for it before it is scheduled and reads its outcome from the pod, which a
-finalizer keeps until the outcome is stored.
+container task has none for the API server: the operator claims for it before it is scheduled and reads its outcome from
+the pod, which a finalizer keeps until the outcome is stored. With `container.tools` it has one for the archive.
 """
 
-import json
+from collections.abc import Mapping
 from typing import Any
 
 from torpor_api.models.log_mode import LogMode
 from torpor_api.models.pod_fields import PodFields
 from torpor_api.models.taskrun import TaskRun
 from torpor_wire import constants, instance_paths, names
+from torpor_wire.runtime_variable import RuntimeVariable
 
 from torpor_operator import pod_security
 from torpor_operator.model.pod import pod_name
 from torpor_operator.model.snapshot import PodContext
+from torpor_operator.taskrun import container_environment, runtime_volume
 from torpor_operator.taskrun.builder import reference
+from torpor_operator.taskrun.runtime_volume import Parts
 
 MAIN = "main"
 _TOKEN_SECONDS = 3600
@@ -31,6 +34,9 @@ _CREDENTIALS: list[dict[str, Any]] = [
     {"serviceAccountToken": {"path": "token", "expirationSeconds": _TOKEN_SECONDS}},
     {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
 ]
+_IMAGE_COMMAND = ["python", "-m", "torpor"]
+_UNBUFFERED = ({"name": "PYTHONUNBUFFERED", "value": "1"},)
+"""As the worker image sets it: the log keeps the last lines of a task that is killed."""
 _UNSET = PodFields()
 
 
@@ -39,6 +45,7 @@ def build(taskrun: TaskRun, context: PodContext, chosen: PodFields | None = None
     chosen = chosen or _UNSET
     container = taskrun.spec.container is not None
     scratch, _ = pod_security.scratch(context.defaults, chosen)
+    runtime, source = _runtime(taskrun, context, chosen), runtime_volume.source(taskrun)
     spec = {
         "restartPolicy": "Never",
         "serviceAccountName": chosen.service_account_name or context.service_account,
@@ -46,8 +53,15 @@ def build(taskrun: TaskRun, context: PodContext, chosen: PodFields | None = None
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": 10,
         "securityContext": pod_security.of_pod(chosen),
+        "initContainers": runtime.init_containers,
         "containers": [_container(taskrun, context, chosen)],
-        "volumes": [*_volumes(chosen), *scratch, *([] if container else [_credentials(context)])],
+        "volumes": [
+            *_volumes(chosen),
+            *scratch,
+            *_credentials(taskrun, context),
+            *runtime.volumes,
+            *source.volumes,
+        ],
         "imagePullSecrets": list(chosen.image_pull_secrets),
         "nodeSelector": chosen.node_selector,
         "tolerations": list(chosen.tolerations),
@@ -58,27 +72,25 @@ def build(taskrun: TaskRun, context: PodContext, chosen: PodFields | None = None
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": _metadata(taskrun, context, chosen),
-        "spec": {name: value for name, value in spec.items() if value not in (None, [], {})},
+        "spec": _without_empty(spec),
     }
 
 
-def completed(body: dict[str, Any], taskrun: TaskRun) -> dict[str, Any]:
-    """The pod of a container task with its command and arguments, which the cached TaskRun does not hold."""
+def completed(body: dict[str, Any], taskrun: TaskRun, now: float) -> dict[str, Any]:
+    """The pod of a container task with its command, arguments, event and state, which the cached TaskRun lacks."""
     program = taskrun.spec.container
     main, *others = body["spec"]["containers"]
-    arguments = _arguments(taskrun)
-    names = {variable["name"] for variable in arguments}
+    added = [*container_environment.of_segment(taskrun, now), *container_environment.arguments(taskrun)]
+    names = {variable["name"] for variable in added}
     others_env = [variable for variable in main["env"] if variable["name"] not in names]
     command = {} if program is None else {"command": list(program.command), "args": list(program.args)}
-    return body | {
-        "spec": body["spec"] | {"containers": [main | command | {"env": [*others_env, *arguments]}, *others]}
-    }
+    return body | {"spec": body["spec"] | {"containers": [main | command | {"env": [*others_env, *added]}, *others]}}
 
 
 def _metadata(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> dict[str, Any]:
     metadata = taskrun.metadata
     logs = {} if context.logs is LogMode.ALL else {constants.LOGS: context.logs.value}
-    return {
+    fields = {
         "name": pod_name(taskrun),
         "namespace": metadata.namespace,
         "labels": {**chosen.labels, **_labels(taskrun)},
@@ -86,6 +98,7 @@ def _metadata(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> dict[
         "ownerReferences": [reference("TaskRun", metadata.name, metadata.uid)],
         "finalizers": [constants.POD_FINALIZER] if taskrun.spec.container is not None else [],
     }
+    return _without_empty(fields)
 
 
 def _labels(taskrun: TaskRun) -> dict[str, str]:
@@ -100,40 +113,53 @@ def _labels(taskrun: TaskRun) -> dict[str, str]:
 
 
 def _container(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> dict[str, Any]:
-    program = taskrun.spec.container
+    program, injected = taskrun.spec.container, runtime_volume.is_injected(taskrun)
     _, scratch = pod_security.scratch(context.defaults, chosen)
     mounts = [*(mount.to_json() for mount in chosen.volume_mounts), *scratch]
-    body: dict[str, Any] = {
-        "name": MAIN,
-        "image": taskrun.spec.image,
-        "envFrom": [source.to_json() for source in chosen.env_from],
-        "resources": pod_security.resources(context.defaults, chosen),
-        "terminationMessagePolicy": "FallbackToLogsOnError",
-        "securityContext": pod_security.of_container(context.defaults, chosen),
-    }
+    body: dict[str, Any] = _without_empty(
+        {
+            "name": MAIN,
+            "image": taskrun.spec.image,
+            "envFrom": [source.to_json() for source in chosen.env_from],
+            "resources": pod_security.resources(context.defaults, chosen),
+            "terminationMessagePolicy": "FallbackToLogsOnError",
+            "securityContext": pod_security.of_container(context.defaults, chosen, injected=injected),
+        }
+    )
     own_env = _chosen(taskrun, chosen)
+    runtime, source = _runtime(taskrun, context, chosen), runtime_volume.source(taskrun)
+    credentials = {"name": "torpor-credentials", "mountPath": constants.CREDENTIALS, "readOnly": True}
     if program is not None:
+        environment = [*container_environment.identity(taskrun), *container_environment.arguments(taskrun)]
         return body | {
             "command": list(program.command),
             "args": list(program.args),
-            "env": [*own_env, *_identity(taskrun), *_arguments(taskrun)],
-            "volumeMounts": mounts,
+            "env": [*own_env, *(_variables(_archive(context)) if program.tools else ()), *environment],
+            "volumeMounts": [*mounts, *([credentials] if _credentials(taskrun, context) else ()), *runtime.mounts],
         }
-    credentials = {"name": "torpor-credentials", "mountPath": constants.CREDENTIALS, "readOnly": True}
     return body | {
-        "command": ["python", "-m", "torpor"],
-        "env": [*own_env, *_environment(taskrun, context)],
-        "volumeMounts": [*mounts, credentials],
+        "command": runtime_volume.COMMAND if injected else _IMAGE_COMMAND,
+        "env": [*(_UNBUFFERED if injected else ()), *own_env, *_environment(taskrun, context), *source.env],
+        "volumeMounts": [*mounts, credentials, *runtime.mounts, *source.mounts],
     }
+
+
+def _runtime(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> Parts:
+    if (program := taskrun.spec.container) is not None:
+        return runtime_volume.runtime(context, chosen, executable=True) if program.tools else Parts()
+    return runtime_volume.runtime(context, chosen) if runtime_volume.is_injected(taskrun) else Parts()
 
 
 def _volumes(chosen: PodFields) -> list[dict[str, Any]]:
     return [volume.to_json() for volume in chosen.volumes]
 
 
-def _credentials(context: PodContext) -> dict[str, Any]:
-    sources = [*_CREDENTIALS, _ARCHIVE_TOKEN] if context.archive else _CREDENTIALS
-    return {"name": "torpor-credentials", "projected": {"sources": sources}}
+def _credentials(taskrun: TaskRun, context: PodContext) -> list[dict[str, Any]]:
+    """The volume of the credentials; none if the pod has none."""
+    program = taskrun.spec.container
+    of_archive = [_ARCHIVE_TOKEN] if context.archive and (program is None or program.tools) else []
+    sources = [*(_CREDENTIALS if program is None else ()), *of_archive]
+    return [{"name": "torpor-credentials", "projected": {"sources": sources}}] if sources else []
 
 
 def _chosen(taskrun: TaskRun, chosen: PodFields) -> list[dict[str, Any]]:
@@ -142,66 +168,40 @@ def _chosen(taskrun: TaskRun, chosen: PodFields) -> list[dict[str, Any]]:
     return [evaluated.get(variable.name) or variable.to_json() for variable in chosen.env]
 
 
-def _identity(taskrun: TaskRun) -> list[dict[str, Any]]:
-    """The identity of the instance, as `context()` returns it to a function."""
-    metadata, spec, status = taskrun.metadata, taskrun.spec, taskrun.status
-    values = {
-        constants.ENV_WORKFLOW: spec.owner.name,
-        constants.ENV_TASK: spec.task,
-        constants.ENV_INDEX: instance_paths.written(spec.path),
-        constants.ENV_TASKRUN: metadata.name,
-        constants.ENV_TASKRUN_UID: metadata.uid,
-        constants.ENV_NAMESPACE: metadata.namespace,
-        constants.ENV_ATTEMPT: str(status.attempt),
-        constants.ENV_SEGMENT: str(status.segment),
-        constants.ENV_IDEMPOTENCY_KEY: f"{metadata.uid}-{status.segment}",
-    }
-    return [{"name": name, "value": value} for name, value in values.items()]
-
-
-def _arguments(taskrun: TaskRun) -> list[dict[str, Any]]:
-    """A container's arguments as environment variables: strings unchanged, other values as JSON text.
-
-    Kubernetes expands `$(NAME)` in values. Each `$` is doubled, which it reads as one `$`.
-    """
-    values = {argument.name: argument.value or "null" for argument in taskrun.spec.arguments}
-    return [{"name": name, "value": _plain(text).replace("$", "$$")} for name, text in values.items()]
-
-
-def _plain(text: str) -> str:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):  # another client created the TaskRun
-        return text
-    return value if isinstance(value, str) else text
-
-
-def _deferrable(context: PodContext) -> str:
+def _deferrable(context: PodContext) -> dict[str, str]:
     if not context.served:
-        return constants.UNSERVED
-    return "true" if context.deferrable else "false"
+        return {constants.ENV_DEFERRABLE: constants.UNSERVED}
+    return {} if context.deferrable else {constants.ENV_DEFERRABLE: "false"}
 
 
 def _environment(taskrun: TaskRun, context: PodContext) -> list[dict[str, Any]]:
     metadata, status = taskrun.metadata, taskrun.status
-    values = {
-        constants.ENV_TASKRUN: metadata.name,
-        constants.ENV_NAMESPACE: metadata.namespace,
-        constants.ENV_TASKRUN_UID: metadata.uid,
-        constants.ENV_CREATED: metadata.creation_timestamp,
-        constants.ENV_STARTED: status.started_at or "",
-        constants.ENV_ATTEMPT: str(status.attempt),
-        constants.ENV_SEGMENT: str(status.segment),
-        constants.ENV_LAUNCH: str(status.launch),
-        constants.ENV_POD_NAME: pod_name(taskrun),
-        constants.ENV_DEFERRABLE: _deferrable(context),
-    }
-    if context.seal_key:
-        values[constants.ENV_SEAL_KEY] = context.seal_key
-    if context.archive:
-        values |= {
-            constants.ENV_ARCHIVE_URL: context.archive.url,
-            constants.ENV_ARCHIVE_CA: context.archive.certificate,
-        }
-    env: list[dict[str, Any]] = [{"name": name, "value": value} for name, value in values.items()]
-    return [*env, {"name": constants.ENV_POD_UID, "valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}}]
+    variable = RuntimeVariable(
+        namespace=metadata.namespace,
+        taskrun=metadata.name,
+        uid=metadata.uid,
+        created=metadata.creation_timestamp,
+        attempt=status.attempt,
+        segment=status.segment,
+        launch=status.launch,
+        started=status.started_at,
+        seal_key=context.seal_key or None,
+        archive_url=context.archive.url if context.archive else None,
+        archive_namespace=context.system_namespace if context.archive else None,
+    )
+    return _variables({constants.ENV_RUNTIME: variable.text()} | _deferrable(context))
+
+
+def _archive(context: PodContext) -> dict[str, str]:
+    """The variables by which the tools of a container find the archive; none without one."""
+    if context.archive is None:
+        return {}
+    return {constants.ENV_ARCHIVE_URL: context.archive.url, constants.ENV_ARCHIVE_CA: context.archive.certificate}
+
+
+def _without_empty(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value not in (None, [], {})}
+
+
+def _variables(values: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [{"name": name, "value": value} for name, value in values.items()]

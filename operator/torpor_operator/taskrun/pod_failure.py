@@ -1,13 +1,13 @@
 """Pods that end, vanish or cannot start without a report of their task."""
 
-from torpor_wire import constants, times, transitions
+from torpor_wire import constants, retry, times, transitions
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
 from torpor_operator.model.actions import ConfirmPod, PatchTaskRun
 from torpor_operator.model.pod import Pod
 from torpor_operator.model.snapshot import Presence
-from torpor_operator.taskrun import step
+from torpor_operator.taskrun import bad_image, step
 from torpor_operator.taskrun.step import Step, TaskRunView
 
 _PULL_FAILURES = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
@@ -21,6 +21,10 @@ def ended_without_report(view: TaskRunView, pod: Pod) -> Step:
     status = view.taskrun.status
     if pod.disrupted and status.launch < view.settings.max_launches:
         return relaunch(view)
+    if (problem := bad_image.find(view.taskrun, pod)) is not None:
+        return _fail(view, problem)
+    if pod.of_runtime:
+        return step.fail(view, Reason.LAUNCH_FAILED, f"the runtime was not copied into the pod: {pod.end_message}")
     if pod.failed_to_start:
         return step.fail(view, Reason.LAUNCH_FAILED, f"the container cannot start: {pod.end_message}")
     if view.taskrun.spec.container is not None and pod.exit_code is not None:
@@ -42,18 +46,36 @@ def missing(view: TaskRunView, confirm: ConfirmPod) -> Step:
 
 
 def cannot_start(view: TaskRunView, pod: Pod) -> Step:
-    """Report a container that cannot start at once, and fail after a grace, since registries recover."""
+    """Report a container that cannot start at once, and fail after a grace, since registries recover.
+
+    An image that cannot run the task fails it at once.
+    """
+    problem = bad_image.find(view.taskrun, pod)
+    if problem is not None and problem.final:
+        return Step(actions=(*_fail(view, problem).actions, step.delete(pod)))
     pulling = pod.waiting_reason in _PULL_FAILURES
     reason = Reason.IMAGE_PULL_FAILED if pulling else Reason.LAUNCH_FAILED
-    problem = f"image {view.taskrun.spec.image} cannot be pulled" if pulling else "the container cannot start"
-    root = "runAsNonRoot" in pod.waiting_message
-    advice = ": set pod.securityContext.runAsUser to a number other than 0" if root else ""
-    message = f"{problem}{advice}: {pod.waiting_reason}: {pod.waiting_message}"
+    summary = f"image {_image(view, pod)} cannot be pulled:{bad_image.pull_advice(pod)}"
+    if not pulling:
+        summary = f"{problem.message}:" if problem is not None else "the container cannot start:"
+    message = f"{summary} {pod.waiting_reason}: {pod.waiting_message}"
     due = times.epoch(pod.start_time or pod.created) + view.settings.image_pull_grace
     if view.now >= due:
         failed = step.fail(view, reason, message)
         return Step(actions=(*failed.actions, step.delete(pod)))
     return step.explain(view, reason, message, again_at=due)
+
+
+def _image(view: TaskRunView, pod: Pod) -> str:
+    """The image that cannot be pulled: that of the runtime, also as a volume, or that of the task."""
+    own, runtime = view.taskrun.spec.image or "", view.settings.runtime_image
+    is_volume = runtime in pod.waiting_message and own not in pod.waiting_message
+    return f"{runtime} (--runtime-image of the operator)" if pod.of_runtime or is_volume else own
+
+
+def _fail(view: TaskRunView, problem: bad_image.Problem) -> Step:
+    policy = retry.Policy() if problem.final else None
+    return step.fail(view, Reason.LAUNCH_FAILED, problem.message, policy=policy)
 
 
 def relaunch(view: TaskRunView) -> Step:

@@ -14,7 +14,7 @@ from torpor_wire.state import State
 from torpor_operator.model.actions import PatchTaskRun, ReadPodWarning
 from torpor_operator.model.pod import Pod
 from torpor_operator.model.snapshot import PodWarning
-from torpor_operator.taskrun import step
+from torpor_operator.taskrun import runtime_volume, step
 from torpor_operator.taskrun.step import NOTHING, Step, TaskRunView, earliest
 
 READERS = 2
@@ -79,7 +79,9 @@ def _since(view: TaskRunView, pod: Pod) -> float:
 
 def _is_creating(pod: Pod) -> bool:
     """Whether it is on a node, and its container neither runs nor has a reason for waiting."""
-    return pod.phase == "Pending" and bool(pod.node) and pod.waiting_reason in {"", "ContainerCreating"}
+    return (
+        pod.phase == "Pending" and bool(pod.node) and pod.waiting_reason in {"", "ContainerCreating", "PodInitializing"}
+    )
 
 
 def _cause(view: TaskRunView, pod: Pod) -> _Cause | None:
@@ -90,10 +92,20 @@ def _cause(view: TaskRunView, pod: Pod) -> _Cause | None:
             mount = reason in _MOUNTS
             return _Cause(
                 Reason.MOUNT_FAILED if mount else Reason.POD_PENDING,
-                f"pod {pod.name} cannot start: {reason}: {message}",
+                f"pod {pod.name} cannot start: {reason}: {message}{_advice(view, message)}",
             )
         case _:
             return _long_pending(view, pod)
+
+
+def _advice(view: TaskRunView, message: str) -> str:
+    """What to do about files of `source` that cannot be mounted; empty for any other volume."""
+    source, namespace = view.taskrun.spec.source, view.taskrun.metadata.namespace
+    if source is None or f'"{runtime_volume.SOURCE}"' not in message:
+        return ""
+    name = source.config_map
+    create = f"kubectl -n {namespace} create configmap {name} --from-file=FILE.py"
+    return f": source names the ConfigMap {name}; if it does not exist, create it, and the pod starts: {create}"
 
 
 def _long_pending(view: TaskRunView, pod: Pod) -> _Cause | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from torpor_api.models.taskrun import TaskRun
 from torpor_wire import retry, times, transitions
@@ -14,7 +15,7 @@ from torpor_operator.model.snapshot import Answer, Pool
 from torpor_operator.settings import Settings
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: a cached property needs the instance's dictionary
 class TaskRunView:
     """One TaskRun with its pods and what else its rules read."""
 
@@ -32,7 +33,7 @@ class TaskRunView:
         """Whether the TaskRun begins with a trigger and has not been deferred yet."""
         return self.taskrun.spec.trigger is not None and self.taskrun.status.segment == 0
 
-    @property
+    @cached_property
     def current_pod(self) -> Pod | None:
         """The pod of the present attempt, segment and launch."""
         name = pod_name(self.taskrun)
@@ -61,6 +62,8 @@ NOTHING = Step()
 
 def combine(one: Step, other: Step) -> Step:
     """Both steps as one."""
+    if one is NOTHING or other is NOTHING:
+        return other if one is NOTHING else one
     return Step(
         actions=(*one.actions, *other.actions),
         needs=(*one.needs, *other.needs),

@@ -66,7 +66,7 @@ def _running(view: TaskRunView) -> Step:
         confirm = ConfirmPod(view.taskrun.metadata.namespace, claimed.name, claimed.uid or "")
         return pod_failure.missing(view, confirm)
     if pod.terminal and pod.exit_code == 0 and view.taskrun.spec.container is not None:
-        return containers.succeed(view, pod)
+        return containers.end(view, pod)
     if pod.terminal:
         return pod_failure.ended_without_report(view, pod)
     if pod.gated:
@@ -106,8 +106,13 @@ def _live_pod(view: TaskRunView, pod: Pod) -> Step:
         return pod_failure.cannot_start(view, pod)
     if pod.deletion_timestamp is not None:
         return _terminating_pod(view, pod)
-    return combine(pod_startup.next_step(view, pod), Step(again_at=deadline_of_attempt(view)))
+    return _until_deadline(view, pod_startup.next_step(view, pod))
 
 
 def _terminating_pod(view: TaskRunView, pod: Pod) -> Step:
-    return combine(step.node_lost(view, pod), Step(again_at=deadline_of_attempt(view)))
+    return _until_deadline(view, step.node_lost(view, pod))
+
+
+def _until_deadline(view: TaskRunView, after: Step) -> Step:
+    due = deadline_of_attempt(view)
+    return after if due is None else combine(after, Step(again_at=due))

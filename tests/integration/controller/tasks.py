@@ -12,14 +12,16 @@ from typing import Any
 from torpor import BaseSensor, Context, Deferral, PokeResult, context, defer
 from torpor.context import RemoteContext
 from torpor.triggers import Duration
-from torpor_wire import constants
+from torpor_wire import constants, runtime_variable
 
 ENV_NOTES = "TORPOR_TESTS_NOTES"
 
 
 def note() -> None:
     here = context()
-    line = f"{here.uid} {here.attempt} {here.segment} {os.environ[constants.ENV_LAUNCH]}\n"
+    line = (
+        f"{here.uid} {here.attempt} {here.segment} {runtime_variable.parse(os.environ[constants.ENV_RUNTIME]).launch}\n"
+    )
     with Path(os.environ[ENV_NOTES]).open("a", encoding="ascii") as notes:
         notes.write(line)
 

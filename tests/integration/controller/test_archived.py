@@ -46,7 +46,7 @@ def reader(stage: Stage) -> str:
 def _is_told(stage: Stage) -> bool:
     run = stage.taskrun(name := stage.submit([python("only", "told")]), "only")
     stage.ends(name)
-    return any("TORPOR_ARCHIVE_URL" in json.dumps(pod) for pod in stage.pods_of(run))
+    return any("archive_url" in json.dumps(pod) for pod in stage.pods_of(run))
 
 
 def _is_gone(stage: Stage, name: str) -> bool:

@@ -1,10 +1,13 @@
 """Deferral between real processes: where a task resumes, and how its sensors wait."""
 
 import json
+from pathlib import Path
 
-from tests.integration.controller.stage import Object, Stage, python
+from tests.integration.controller.stage import Object, Stage, python, shell
 from tests.integration.controller.tasks import SECRET
 
+COUNT = (Path(__file__).resolve().parents[3] / "examples/languages/shell/count.sh").read_text()
+TWICE = [*["Running", "Deferred", "Scheduled"] * 2, "Running", "Succeeded"]
 _NOON = {"class": "duration", "kwargs": {"duration": "1s"}}
 
 
@@ -61,7 +64,7 @@ def test_a_sensor_with_deferrable_false_keeps_its_pod(stage: Stage) -> None:
 
     status = stage.taskrun(name, "key")["status"]
     assert (status["reason"], status["segment"]) == ("Error", 0)
-    assert "Elsewise timed out after 2 seconds" in status["message"]
+    assert "Elsewise timed out after 2s" in status["message"]
 
 
 def test_a_value_is_sealed_by_the_worker_and_opened_by_the_triggerer(stage: Stage) -> None:
@@ -72,3 +75,40 @@ def test_a_value_is_sealed_by_the_worker_and_opened_by_the_triggerer(stage: Stag
     found = stage.taskrun(name, "secretive")
     assert found["status"].get("result") == '"the triggerer was told, and said ***"', found["status"]
     assert SECRET not in json.dumps(found)
+
+
+def test_a_shell_script_waits_twice_and_ends_with_its_result(stage: Stage) -> None:
+    count = shell("count", COUNT, expand=[{"name": "number", "over": [1, 2]}], args={"wait": "1s"})
+    name = stage.submit((count, shell("end", "echo ${tasks.count.results[1].count} > /dev/termination-log")))
+    assert stage.ends(name)["state"] == "Succeeded"
+    runs = [run for run in stage.taskruns(name) if run["spec"]["task"] == "count"]
+    for run in runs:
+        status = run["status"]
+        assert [entry["state"] for entry in status["history"]] == TWICE
+        result = json.loads(status["result"])
+        assert (result["count"], isinstance(result["event"], str)) == (3, True)
+    assert stage.taskrun(name, "end")["status"]["result"] == "3"
+    stage.assert_none_twice(name)
+    assert len(stage.notes(name)) == 7
+
+
+def test_another_leader_goes_on_with_what_a_container_waits_for(stage: Stage) -> None:
+    name = stage.submit((shell("count", COUNT, args={"wait": "3s"}),))
+    stage.until(lambda: stage.taskrun(name, "count")["status"]["state"] == "Deferred", "it is deferred")
+    stage.leader().end()
+    assert stage.ends(name)["state"] == "Succeeded"
+    assert [entry["state"] for entry in stage.taskrun(name, "count")["status"]["history"]] == TWICE
+    stage.assert_none_twice(name)
+    assert len(stage.notes(name)) == 3
+
+
+def test_a_program_that_asks_for_it_resumes_after_a_timeout(stage: Stage) -> None:
+    script = (
+        'if [ "$TORPOR_TIMED_OUT" = true ]; then echo "$TORPOR_STATE"; else echo '
+        '\'{"torpor":1,"defer":{"trigger":{"class":"duration","kwargs":{"duration":"1h"}},"timeout":"1s",'
+        '"onTimeout":"resume","state":"$(HOME)"}}\'; fi > "$TORPOR_OUTCOME"'
+    )
+    name = stage.submit((shell("wait", script),))
+    assert stage.ends(name)["state"] == "Succeeded"
+    status = stage.taskrun(name, "wait")["status"]
+    assert (status["result"], status["timedOut"], status["segment"]) == ('"$(HOME)"', True, 1)

@@ -11,6 +11,11 @@ def test_a_flag_overrides_the_environment_and_that_the_default() -> None:
     assert Settings.parse([], {}).namespace == "torpor-system"
 
 
+def test_the_image_of_the_runtime_comes_from_the_manifest() -> None:
+    assert Settings.parse([], {"RUNTIME_IMAGE": "registry.example.org/torpor-runtime:1"}).runtime_image.endswith(":1")
+    assert Settings.parse(["--runtime-image", "own:2"], {"RUNTIME_IMAGE": "other:1"}).runtime_image == "own:2"
+
+
 def test_a_boolean_flag_has_a_negative_form() -> None:
     assert not Settings.parse(["--no-task-read-only-root"], {}).task_read_only_root
     assert Settings.parse(["--task-read-only-root"], {}).task_read_only_root
@@ -21,6 +26,10 @@ def test_a_boolean_flag_has_a_negative_form() -> None:
     [
         (["--batch", "many"], "--batch: Input should be a valid integer"),
         (["--node-grace", "soon"], "--node-grace: Input should be a valid number"),
+        (
+            ["--runtime-injection", "sidecar"],
+            "--runtime-injection: Input should be 'auto', 'image-volume' or 'init-container'",
+        ),
         (["--unknown"], "unrecognized arguments: --unknown"),
     ],
 )

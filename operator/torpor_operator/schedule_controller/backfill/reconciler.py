@@ -5,15 +5,12 @@ while the others go on.
 """
 
 import asyncio
-import logging
 import random
-from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Never, Protocol
+from typing import Protocol
 
 from torpor_api.cache.store import Unreadable
-from torpor_api.client import errors
 from torpor_api.client.api import Object
 from torpor_api.client.resources import BACKFILLS
 from torpor_api.models.backfill import Backfill
@@ -28,12 +25,12 @@ from torpor_operator.model.actions import Need
 from torpor_operator.model.snapshot import Answer
 from torpor_operator.schedule_controller.backfill.cache import BackfillCache
 from torpor_operator.schedule_controller.backfill.executor import BackfillExecutor
+from torpor_operator.schedule_controller.reconcile_loop import ReconcileLoop
 from torpor_operator.schedules.backfill.actions import BackfillPlan
 from torpor_operator.schedules.backfill.plan import plan
 from torpor_operator.schedules.backfill.snapshot import BackfillSnapshot, Run, Waiting
 from torpor_operator.settings import Settings
 
-_LOG = logging.getLogger(__name__)
 _BACKOFF = Backoff(first=1.0, cap=60.0)
 _WORKERS = 4
 _ROUNDS = 500
@@ -41,7 +38,6 @@ _ROUNDS = 500
 _COOLDOWN = 0.2
 _COOLDOWN_PER_RUN = 0.00005
 """Seconds between two passes for each run of the Schedule: some ten times the cost of the plans of a pass."""
-_PAUSE = 1.0
 
 
 class Resolver(Protocol):
@@ -87,72 +83,29 @@ class BackfillReconciler:
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._clock = clock
-        self._queue = queue
         self._cache = cache
         self._resolver = resolver
         self._executor = executor
-        self._reporter = reporter
-        self._settings = settings
         self._why_not_ready = why_not_ready
-        self._jitter = jitter
-        self._memos: defaultdict[Key, Memo] = defaultdict(Memo)
+        self._loop = ReconcileLoop(
+            BACKFILLS,
+            cache.backfills,
+            queue,
+            Memo,
+            clock=clock,
+            reporter=reporter,
+            resync=settings.resync,
+            workers=_WORKERS,
+            backoff=_BACKOFF,
+            jitter=jitter,
+        )
 
     async def run(self) -> None:
         """Run until cancelled. Then wait for running writes, so that the next leader's lists contain them."""
-        await self._refresh()
         try:
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self._resync())
-                for _ in range(_WORKERS):
-                    group.create_task(self._work())
+            await self._loop.run(self._reconcile)
         finally:
             await self._executor.drain()
-
-    async def _refresh(self) -> None:
-        """List the Backfills. The former leader may have stored a status a moment ago."""
-        while True:
-            try:
-                await self._cache.backfills.refresh()
-            except errors.ApiError as error:
-                _LOG.warning("cannot list Backfills: %s", error.message)
-                await self._clock.sleep(_PAUSE)
-            else:
-                return
-
-    async def _work(self) -> Never:
-        while True:
-            key = await self._queue.get()
-            memo = self._memos[key]
-            try:
-                await self._process(key, memo)
-            finally:
-                self._queue.done(key, cooldown_until=memo.cooldown_until)
-
-    async def _resync(self) -> Never:
-        """Enqueue every Backfill now, and from time to time."""
-        while True:
-            for key in self._cache.all_keys():
-                self._queue.add(key)
-            await self._clock.sleep(self._settings.resync)
-
-    async def _process(self, key: Key, memo: Memo) -> None:
-        """Reconcile a Backfill and schedule its next pass; a failure delays this Backfill alone."""
-        unreadable = self._cache.backfills.store.unreadable(*key)
-        if unreadable is not None:
-            await self._reporter.report(unreadable.raw, unreadable.message, BACKFILLS)
-            return
-        try:
-            due = await self._reconcile(key, memo)
-        except errors.ApiError as error:
-            _LOG.warning("Backfill %s/%s: %s", *key, error.message)
-            due = self._backoff(memo)
-        except Exception:  # noqa: BLE001 - a task boundary: one Backfill never stops the others
-            _LOG.exception("Backfill %s/%s: unexpected error; retrying later", *key)
-            due = self._backoff(memo)
-        if self._cache.get(key) is None:
-            self._memos.pop(key, None)
-        elif due is not None:
-            self._queue.add_at(key, due)
 
     async def _reconcile(self, key: Key, memo: Memo) -> float | None:
         """One pass. Returns when the next one is due unless a change comes first; None leaves it to changes."""
@@ -163,10 +116,10 @@ class BackfillReconciler:
         decided = await self._decide(backfill, gathered, memo)
         if decided.status != backfill.status:
             if not await self._executor.write_status(backfill, decided.status):
-                return self._backoff(memo)
+                return self._loop.retry_time(memo)
             await self._executor.post(backfill, decided.notices)
         if gathered.blocked is not None:
-            return self._backoff(memo)
+            return self._loop.retry_time(memo)
         memo.failures = 0
         return decided.again_at
 
@@ -238,7 +191,3 @@ class BackfillReconciler:
 
     async def _resolve(self, namespace: str, needs: Sequence[Need], gathered: Gathered) -> None:
         gathered.known |= await self._resolver.resolve(needs, namespace=namespace)
-
-    def _backoff(self, memo: Memo) -> float:
-        memo.failures += 1
-        return self._clock.now() + _BACKOFF.delay(memo.failures, self._jitter())

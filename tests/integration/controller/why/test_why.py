@@ -115,7 +115,7 @@ def _knows_the_archive(stage: Stage) -> bool:
     """Whether new pods are told of an archive."""
     run = stage.taskrun(name := stage.submit([python("only", "told")]), "only")
     stage.ends(name)
-    return any("TORPOR_ARCHIVE_URL" in json.dumps(pod) for pod in stage.pods_of(run))
+    return any("archive_url" in json.dumps(pod) for pod in stage.pods_of(run))
 
 
 def test_why_names_an_operator_that_does_not_run(place: Stage) -> None:

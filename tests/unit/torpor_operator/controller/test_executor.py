@@ -57,7 +57,7 @@ async def test_the_taskruns_of_one_task_are_created_concurrently() -> None:
     applying = asyncio.create_task(slow.executor.apply(run, creations(run, 0, 3 * LIMIT)))
     await slow.clock.advance(3.5)
     await settle()
-    assert applying.result()
+    assert not applying.result()
     assert len(slow.fake.all(TASKRUNS)) == 3 * LIMIT
 
 
@@ -70,7 +70,7 @@ async def test_a_write_does_not_wait_for_all_writes_of_a_large_workflow() -> Non
     assert small.done()
     assert not large.done()
     await slow.clock.advance(30)
-    assert large.result()
+    assert not large.result()
 
 
 async def test_after_a_failed_creation_the_rest_of_the_task_waits_for_the_next_pass() -> None:
@@ -79,7 +79,7 @@ async def test_after_a_failed_creation_the_rest_of_the_task_waits_for_the_next_p
     refused, others = creations(run, 0, 10 * LIMIT), creations(run, 1, 2)
     applying = asyncio.create_task(slow.executor.apply(run, [*refused, *others]))
     await slow.clock.advance(30)
-    assert not applying.result()
+    assert applying.result()
     assert slow.posts() == LIMIT + 2
     assert {one["spec"]["task"] for one in slow.fake.all(TASKRUNS)} == {"b"}
 
@@ -95,7 +95,7 @@ async def test_a_replica_that_is_not_the_leader_writes_nothing() -> None:
     fake = FakeApi(clock)
     executor = executor_of(fake, clock, is_leader=lambda: False)
 
-    assert not await executor.apply(workflow(), [SetFinalizers(finalizers=("torpor.dev/cancel-first",))])
+    assert await executor.apply(workflow(), [SetFinalizers(finalizers=("torpor.dev/cancel-first",))])
     assert not await executor.write_status(workflow(), WorkflowStatus(state="Running"))
     with pytest.raises(errors.Unavailable):
         await executor.remove_finalizer(RemovePodFinalizer(namespace="ns", name="pod", uid="u", finalizers=()))

@@ -11,7 +11,7 @@ from torpor_api.client.resources import CONFIG_MAPS, LEASES
 from torpor_operator.controller.triggerer_pools import TriggererPools
 from torpor_operator.model.snapshot import Pool
 from torpor_operator.settings import Settings
-from torpor_wire import constants
+from torpor_wire import constants, runtime_variable
 from torpor_wire.state import State
 
 from tests.support.builders import python, wait
@@ -76,24 +76,24 @@ async def test_every_pool_counts_as_served_before_the_first_read() -> None:
 @pytest.mark.parametrize(
     ("served", "chosen", "installation", "expected"),
     [
-        (True, None, True, "true"),
+        (True, None, True, None),
         (True, None, False, "false"),
-        (True, True, False, "true"),
+        (True, True, False, None),
         (True, False, True, "false"),
         (False, True, True, "unserved"),
         (False, False, False, "unserved"),
     ],
 )
 def test_a_pod_knows_whether_its_sensors_defer(
-    served: bool, chosen: bool | None, installation: bool, expected: str
+    served: bool, chosen: bool | None, installation: bool, expected: str | None
 ) -> None:
     spec = {} if chosen is None else {"deferrable": chosen}
     world = World(python("a"), settings=Settings(deferrable=installation), **spec)
     world.api.pools = lambda _: Pool(served=served, seal_key="a2V5")
     (pod,) = world.settle().pods.values()
     environment = {entry["name"]: entry.get("value") for entry in pod["spec"]["containers"][0]["env"]}
-    assert environment[constants.ENV_DEFERRABLE] == expected
-    assert environment[constants.ENV_SEAL_KEY] == "a2V5"
+    assert environment.get(constants.ENV_DEFERRABLE) == expected
+    assert runtime_variable.parse(environment[constants.ENV_RUNTIME]).seal_key == "a2V5"
 
 
 def test_a_deferral_without_a_triggerer_shows_the_cause() -> None:

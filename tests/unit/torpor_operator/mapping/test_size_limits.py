@@ -15,6 +15,7 @@ from torpor_operator.model import cached_taskrun
 from torpor_operator.model.actions import Plan
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.plan import planner
+from torpor_operator.plan.run_context import BuildGraph
 from torpor_operator.settings import Settings
 from torpor_operator.state.task_state import Outcome
 from torpor_wire import constants
@@ -115,9 +116,9 @@ async def test_a_result_is_parsed_once_for_all_indexes_of_a_group(
     plans: list[int] = []
     planned = planner.plan
 
-    def plan(snapshot: Snapshot) -> Plan:
+    def plan(snapshot: Snapshot, build_graph: BuildGraph) -> Plan:
         plans.append(len(parsed))
-        return planned(snapshot)
+        return planned(snapshot, build_graph)
 
     monkeypatch.setattr(reconciler, "plan", plan)
     load = python("load", group="each", args={"n": "${size(tasks.list.result)}"})

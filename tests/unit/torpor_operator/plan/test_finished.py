@@ -4,7 +4,7 @@ from torpor_api.models.archive_endpoint import ArchiveEndpoint
 from torpor_operator.model.actions import ConfirmTaskRun, CreateTaskRun, DeleteWorkflow
 from torpor_operator.model.pod import pod_name
 from torpor_operator.settings import Settings
-from torpor_wire import constants, times
+from torpor_wire import constants, runtime_variable, times
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.state import State
 
@@ -44,6 +44,18 @@ def test_a_finished_run_that_is_being_deleted_is_not_planned_repeatedly() -> Non
     made = world.plan()
     assert not any(isinstance(action, DeleteWorkflow) for action in made.actions)
     assert made.again_at is None
+
+
+def test_a_leader_that_takes_over_posts_the_events_of_a_run_that_has_just_ended() -> None:
+    world = World(python("a")).settle().fail("a").settle()
+    assert world.status.completion_time is not None
+    assert {(event.regarding is None, event.reason) for event in world.plan().events} == {
+        (False, "Error"),
+        (True, "Error"),
+    }
+    assert all(event in world.events for event in world.plan().events)
+    world.advance(61)
+    assert world.plan().events == ()
 
 
 def test_without_a_ttl_a_run_is_kept() -> None:
@@ -247,7 +259,8 @@ def test_a_python_task_gets_the_url_of_the_archive_and_a_token_for_it() -> None:
     world.settle()
     spec = pod(world, "a")
     env = {one["name"]: one.get("value") for one in spec["containers"][0]["env"]}  # type: ignore[index]
-    assert (env[constants.ENV_ARCHIVE_URL], env[constants.ENV_ARCHIVE_CA]) == ("https://archive:8443", "PEM")
+    variable = runtime_variable.parse(env[constants.ENV_RUNTIME])
+    assert (variable.archive_url, variable.archive_namespace) == ("https://archive:8443", "torpor-system")
     (sources,) = (one["projected"]["sources"] for one in spec["volumes"] if "projected" in one)  # type: ignore[attr-defined]
     audiences = [one["serviceAccountToken"].get("audience") for one in sources if "serviceAccountToken" in one]
     assert audiences == [None, constants.ARCHIVE_AUDIENCE]
@@ -257,4 +270,4 @@ def test_a_python_task_gets_the_url_of_the_archive_and_a_token_for_it() -> None:
 def test_without_an_archive_a_pod_gets_one_token() -> None:
     spec = str(pod(World(python("a")).settle(), "a"))
     assert spec.count("serviceAccountToken") == 1
-    assert constants.ENV_ARCHIVE_URL not in spec
+    assert "archive" not in spec

@@ -14,6 +14,7 @@ from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.model.actions import Plan
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.plan.planner import plan
+from torpor_operator.plan.run_context import BuildGraph
 from torpor_operator.settings import Settings
 
 from tests.support.builders import NAMESPACE, python
@@ -87,10 +88,10 @@ async def test_a_large_workflow_is_planned_at_intervals_that_grow_with_its_size(
 ) -> None:
     moments: list[float] = []
 
-    def counted(snapshot: Snapshot) -> Plan:
+    def counted(snapshot: Snapshot, build_graph: BuildGraph) -> Plan:
         if len(snapshot.taskruns) == SIZE:
             moments.append(snapshot.now)
-        return plan(snapshot)
+        return plan(snapshot, build_graph)
 
     monkeypatch.setattr("torpor_operator.controller.reconciler.plan", counted)
     harness.create("run", python("load", expand=[{"name": "n", "over": list(range(SIZE))}]), parallelism=SIZE)

@@ -5,9 +5,6 @@ from collections.abc import AsyncIterator
 
 import pytest
 from torpor_api.client.resources import EVENTS, PODS, TASKRUNS, WORKFLOWS
-from torpor_operator.model.actions import Plan
-from torpor_operator.model.snapshot import Snapshot
-from torpor_operator.plan.planner import plan
 from torpor_operator.settings import Settings
 from torpor_wire import constants
 
@@ -163,27 +160,6 @@ async def test_a_refused_taskrun_is_reported_on_the_workflow_and_retried(
     assert len(notes) == 1
     assert "exceeded quota" in notes[0]
     assert harness.taskrun("run", "a")["status"]["state"] == "Succeeded"
-
-
-async def test_an_unexpected_error_of_one_workflow_does_not_stop_another(
-    harness: ControllerHarness, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    tries = 0
-
-    def broken(snapshot: Snapshot) -> Plan:
-        nonlocal tries
-        if snapshot.workflow.metadata.name == "bad":
-            tries += 1
-            raise KeyError("a bug")
-        return plan(snapshot)
-
-    monkeypatch.setattr("torpor_operator.controller.reconciler.plan", broken)
-    with caplog.at_level(logging.CRITICAL):
-        harness.create("bad", python("a"))
-        harness.create("good", python("a"))
-        await harness.advance(60)
-    assert harness.state("good") == "Succeeded"
-    assert 4 <= tries <= 10
 
 
 async def test_a_query_without_an_answer_is_an_expected_error(

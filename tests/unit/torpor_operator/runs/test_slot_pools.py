@@ -10,6 +10,7 @@ from torpor_operator.controller.workqueue import Key
 from torpor_operator.model.actions import CreatePod, CreateTaskRun, Plan
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.plan.planner import plan
+from torpor_operator.plan.run_context import BuildGraph
 from torpor_operator.settings import Settings
 from torpor_wire import constants, transitions
 
@@ -162,10 +163,10 @@ async def test_terminal_taskruns_are_not_in_the_index_of_a_pool() -> None:
 async def test_a_workflow_whose_plan_fails_keeps_no_slot(monkeypatch: pytest.MonkeyPatch) -> None:
     harness, broken = SlowPods(), set[str]()
 
-    def planned(snapshot: Snapshot) -> Plan:
+    def planned(snapshot: Snapshot, build_graph: BuildGraph) -> Plan:
         if snapshot.workflow.metadata.name in broken:
             raise ValueError("a bug")
-        return plan(snapshot)
+        return plan(snapshot, build_graph)
 
     monkeypatch.setattr("torpor_operator.controller.reconciler.plan", planned)
     harness.pools(gpu="1")

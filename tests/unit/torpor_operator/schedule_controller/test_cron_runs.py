@@ -208,6 +208,18 @@ async def test_ticks_of_a_changed_expression_count_from_the_change(harness: Sche
         assert len(harness.runs("s")) <= 1
 
 
+async def test_ticks_before_a_changed_expression_are_not_run_after_a_conflict_of_the_status(
+    harness: ScheduleHarness,
+) -> None:
+    async with harness.running():
+        harness.create("s", MINUTELY | {"cron": "0 0 1 1 *"}, missed={"run": "All"}, concurrencyPolicy="Allow")
+        await harness.advance(200)
+        harness.fake.inject(Fault(status=409, method="PATCH", path="/schedules/s/status", times=2))
+        harness.edit("s", sources=[MINUTELY])
+        await harness.advance(50)
+        assert len(harness.runs("s")) <= 1
+
+
 async def test_a_source_can_become_a_cron_source(harness: ScheduleHarness) -> None:
     trigger = {"class": "http", "kwargs": {"url": "http://h"}}
     async with harness.running():

@@ -1,9 +1,9 @@
-"""Runs of events: cursors, `when`, `params`, `allOf`, errors, manual runs, and the deletion of the Schedule."""
+"""Runs of events: cursors, `when`, `params`, errors, manual runs, and the deletion of the Schedule."""
 
 import json
 
 import pytest
-from torpor_api.client.resources import TASKRUNS
+from torpor_api.client.resources import TASKRUNS, WORKFLOWS
 from torpor_wire import retry, times, transitions
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
@@ -130,38 +130,6 @@ async def test_a_lost_answer_makes_no_second_run(harness: ScheduleHarness) -> No
         assert harness.taskrun("s", "hook").status.state is State.DEFERRED
 
 
-async def test_all_of_starts_one_run_when_each_source_has_an_event(harness: ScheduleHarness) -> None:
-    async with harness.running():
-        harness.create("s", STREAM, HOOK, allOf=["orders", "hook"], concurrencyPolicy="Allow")
-        await harness.advance(1)
-        for number in (1, 2):
-            harness.fire("s", "orders", entry(number))
-            await harness.advance(1)
-        assert harness.runs("s") == []
-        harness.fire("s", "hook", "go")
-        await harness.advance(2)
-        (run,) = harness.runs("s")
-        event = json.loads(run["spec"]["runOf"]["event"])
-        assert (event["orders"]["id"], event["hook"]) == ("2-0", "go")
-        harness.fire("s", "hook", "again")
-        await harness.advance(2)
-        assert len(harness.runs("s")) == 1
-
-
-async def test_an_event_of_all_of_that_is_too_old_starts_no_run(harness: ScheduleHarness) -> None:
-    async with harness.running():
-        harness.create("s", STREAM, HOOK, allOf=["orders", "hook"], within="1m")
-        await harness.advance(1)
-        harness.fire("s", "orders", entry(1))
-        await harness.advance(120)
-        harness.fire("s", "hook", "go")
-        await harness.advance(2)
-        assert harness.runs("s") == []
-        harness.fire("s", "orders", entry(2))
-        await harness.advance(2)
-        assert len(harness.runs("s")) == 1
-
-
 async def test_a_source_whose_trigger_fails_is_reported_and_retried(harness: ScheduleHarness) -> None:
     async with harness.running():
         harness.create("s", STREAM)
@@ -248,3 +216,23 @@ async def test_params_of_an_event_that_waited_see_how_the_previous_run_ended(har
         second = harness.runs("s")[1]["spec"]
         assert second["runOf"]["previous"]["state"] == "Succeeded"
         assert second["params"] == {"state": "Succeeded"}
+
+
+async def test_a_run_that_waits_for_its_template_is_shown_in_ready(harness: ScheduleHarness) -> None:
+    async with harness.running():
+        harness.create("s", HOOK)
+        await harness.advance(1)
+        harness.fire("s", "hook", "go")
+        await harness.advance(1)
+        (run,) = harness.runs("s")
+        waiting = {"type": "Succeeded", "status": "Unknown", "reason": "TemplateNotFound", "message": "no template t"}
+        waiting |= {"lastTransitionTime": times.rfc3339(harness.clock.now())}
+        change = {"status": {"state": "Pending", "conditions": [waiting]}}
+        harness.fake.edit(WORKFLOWS, NAMESPACE, run["metadata"]["name"], change)
+        await harness.advance(30)
+        ready = harness.condition("s", "Ready")
+        assert (ready["status"], ready["reason"], "no template t" in ready["message"]) == (
+            "False",
+            "TemplateNotFound",
+            True,
+        )

@@ -44,6 +44,29 @@ async def test_a_requested_run_that_cannot_be_created_now_is_created_later(harne
         assert constants.RUN_NOW not in harness.schedule("s")["metadata"].get("annotations", {})
 
 
+async def test_a_repeated_request_starts_and_counts_its_run_once(harness: ScheduleHarness) -> None:
+    async with harness.running():
+        harness.create("s", HOOK)
+        for _ in range(2):
+            harness.fake.edit(SCHEDULES, NAMESPACE, "s", {"metadata": {"annotations": {constants.RUN_NOW: "now"}}})
+            await harness.advance(30)
+        (run,) = harness.runs("s")
+        status = harness.status("s")
+        assert (status["started"], status["lastRun"]["at"]) == (1, run["spec"]["runOf"]["at"])
+
+
+@pytest.mark.parametrize("value", ['{"id": "a', '{"id": "a", "parms": {}}', '{"params": [1]}'])
+async def test_an_invalid_request_starts_no_run_and_is_reported(harness: ScheduleHarness, value: str) -> None:
+    async with harness.running():
+        harness.create("s", HOOK)
+        harness.fake.edit(SCHEDULES, NAMESPACE, "s", {"metadata": {"annotations": {constants.RUN_NOW: value}}})
+        await harness.advance(3)
+        assert harness.runs("s") == []
+        (failed,) = harness.status("s")["failedEvents"]
+        assert (failed["reason"], "must be an object" in failed["message"]) == ("EventInvalid", True)
+        assert constants.RUN_NOW not in harness.schedule("s")["metadata"].get("annotations", {})
+
+
 @pytest.mark.parametrize(("policy", "kept"), [("Orphan", 1), ("Delete", 0)])
 async def test_deletion_removes_queued_runs_and_by_policy_all(harness: ScheduleHarness, policy: str, kept: int) -> None:
     async with harness.running():

@@ -153,18 +153,6 @@ def test_the_grace_of_an_image_starts_when_a_kubelet_accepts_the_pod() -> None:
     assert world.advance(1).state("a") is State.FAILED
 
 
-def test_an_image_that_would_run_as_root_is_reported_with_the_field_to_set() -> None:
-    refused = {
-        "reason": "CreateContainerConfigError",
-        "message": "container has runAsNonRoot and image will run as root",
-    }
-    world = World(python("a")).settle()
-    world.kubelet("a", {"phase": "Pending", "containerStatuses": [{"state": {"waiting": refused}}]})
-    status = world.run("a").status
-    assert (status.state, status.reason) == (State.SCHEDULED, "LaunchFailed")
-    assert "set pod.securityContext.runAsUser" in (status.message or "")
-
-
 def test_pull_failures_are_reported_once() -> None:
     world = World(python("a")).settle().kubelet("a", waiting("ErrImagePull"))
     world.pods[next(iter(world.pods))]["status"] = waiting("ImagePullBackOff")

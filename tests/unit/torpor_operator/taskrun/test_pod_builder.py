@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from torpor_api.models.archive_endpoint import ArchiveEndpoint
 from torpor_operator.model.pod import Pod, owner_uids, parse_pod
 
 from tests.support.builders import Body, python
@@ -30,12 +31,15 @@ CHOSEN = {
 }
 
 
+SOURCE = {"configMap": "etl"}
+
+
 def first() -> World:
-    return World(python("load", args={"day": "today"})).settle()
+    return World(python("load", args={"day": "today"}), runtime="Image").settle()
 
 
 def resumed() -> World:
-    world = World(python("load", expand=[{"name": "path", "over": ["a"]}])).settle()
+    world = World(python("load", expand=[{"name": "path", "over": ["a"]}]), runtime="Image").settle()
     return world.defer("load", 0).fire("load", 0).kubelet("load", {"phase": "Failed", "reason": "Evicted"}, 0)
 
 
@@ -47,11 +51,41 @@ def container() -> World:
     return world
 
 
+def container_with_tools() -> World:
+    """The folder is copied by an init container, because its program must be executable."""
+    world = World({"name": "count", "container": {"command": ["sh"], "tools": True}})
+    world.api.archive = ArchiveEndpoint(url="https://archive:8443", certificate="pem")
+    world.image_volumes = True
+    for _ in range(2):
+        world.apply(world.plan())
+    return world
+
+
 def chosen() -> World:
-    return World(python("load", pod=CHOSEN)).settle()
+    return World(python("load", pod=CHOSEN), runtime="Image").settle()
 
 
-@pytest.mark.parametrize("case", [first, resumed, container, chosen], ids=lambda case: case.__name__)
+def injected() -> World:
+    """By an init container, with all fields that a task can choose."""
+    return World(python("load", pod=CHOSEN, source=SOURCE)).settle()
+
+
+def injected_volume() -> World:
+    world = World(python("load"))
+    world.image_volumes = True
+    return world.settle()
+
+
+CASES = [first, resumed, container, container_with_tools, chosen, injected, injected_volume]
+
+
+def test_tools_without_an_archive_need_no_token() -> None:
+    world = World({"name": "count", "container": {"command": ["sh"], "tools": True}}).settle()
+    (body,) = world.pods.values()
+    assert [volume["name"] for volume in body["spec"]["volumes"]] == ["torpor-tmp", "torpor-runtime"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_the_pod_is_the_one_in_the_golden_file(case: Any) -> None:
     world = case()
     body = list(world.pods.values())[-1]
@@ -62,16 +96,18 @@ def test_the_pod_is_the_one_in_the_golden_file(case: Any) -> None:
     assert made == yaml.safe_load(path.read_text())
 
 
-@pytest.mark.parametrize("case", [first, resumed, container, chosen], ids=lambda case: case.__name__)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_every_pod_meets_pod_security_restricted(case: Any) -> None:
     for body in case().pods.values():
         spec = body["spec"]
         restricted = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
         assert spec["securityContext"] == restricted
         assert spec["automountServiceAccountToken"] is False
-        (main,) = spec["containers"]
         wanted = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}, "readOnlyRootFilesystem": True}
-        assert main["securityContext"] == wanted | {"runAsGroup": 65532}
+        for each in [*spec["containers"], *spec.get("initContainers", [])]:
+            context = dict(each["securityContext"])
+            assert context.pop("runAsUser", 65532) == 65532
+            assert context == wanted | {"runAsGroup": 65532}
 
 
 def pod(**status: Any) -> Pod:

@@ -99,6 +99,29 @@ def test_a_mount_failure_is_reported_from_the_events_of_the_pod() -> None:
     assert message in (status.message or "")
 
 
+def test_a_missing_configmap_of_source_is_reported_with_the_command_that_creates_it() -> None:
+    world = started(python("a", source={"configMap": "etl"}))
+    missing = 'MountVolume.SetUp failed for volume "torpor-source" : configmap "etl" not found'
+    world.api.warnings[taken_up(world, "a")] = PodWarning("FailedMount", missing)
+    pod = world.pods[pod_name(world.run("a"))]
+    pod["status"]["containerStatuses"][0]["state"]["waiting"]["reason"] = "PodInitializing"
+    world.settle().advance(5)
+    status = world.run("a").status
+    assert (status.state, status.reason) == (State.SCHEDULED, "MountFailed")
+    assert (status.message or "").endswith(
+        'configmap "etl" not found: source names the ConfigMap etl; if it does not exist, create it, '
+        "and the pod starts: kubectl -n ns create configmap etl --from-file=FILE.py"
+    )
+
+
+def test_other_volumes_of_a_task_with_a_source_get_no_advice() -> None:
+    world = started(python("a", source={"configMap": "etl"}))
+    missing = 'MountVolume.SetUp failed for volume "scratch" : configmap "etl" not found'
+    world.api.warnings[taken_up(world, "a")] = PodWarning("FailedMount", missing)
+    world.settle().advance(5)
+    assert (world.run("a").status.message or "").endswith(missing)
+
+
 def test_any_other_warning_of_a_pending_pod_is_reported() -> None:
     world = started(python("a"))
     world.api.warnings[taken_up(world, "a")] = PodWarning("FailedCreatePodSandBox", "no network")

@@ -1,0 +1,252 @@
+"""Assembles one operator replica: caches, controllers, the archive's client and leader election.
+
+All I/O is passed in (API, expressions, archive, clock, jitter) and so is the watch of Workflows, so `__main__`, local
+runs and the simulation run the same composition. Must not import kopf, which takes a second and belongs to `__main__`.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol, Self
+
+from torpor_api.client import errors
+from torpor_api.client.api import Api
+from torpor_api.client.lease import Leadership, Terms
+from torpor_api.timing import Clock
+from torpor_cel.evaluator import Evaluating
+
+from torpor_operator.controller.archive import RunStore
+from torpor_operator.controller.archive_access import ArchiveAccess
+from torpor_operator.controller.cache import ClusterCache
+from torpor_operator.controller.executor import Executor
+from torpor_operator.controller.garbage_collector import OrphanedPods
+from torpor_operator.controller.namespaces import Namespaces
+from torpor_operator.controller.queries import QueryResolver
+from torpor_operator.controller.reconciler import Reconciler
+from torpor_operator.controller.settled_logs import Post
+from torpor_operator.controller.triggerer_pools import TriggererPools
+from torpor_operator.controller.unreadable_objects import UnreadableReporter
+from torpor_operator.controller.workqueue import WorkQueue
+from torpor_operator.injection.detector import ImageVolumes
+from torpor_operator.schedule_controller.archived_runs import ArchivedRuns, Reader
+from torpor_operator.schedule_controller.controllers import ScheduleControllers
+from torpor_operator.settings import Settings
+
+_LEASE = "torpor-operator"
+_PAUSE = 1.0
+_LOG = logging.getLogger(__name__)
+
+Stop = Callable[[], Awaitable[None]]
+Loop = Callable[[], Coroutine[Any, Any, None]]
+
+
+class Leading(Protocol):
+    """Decides whether this replica works, as `Leadership` does by a Lease."""
+
+    def holds(self) -> bool:
+        """Whether this replica may write now."""
+
+    async def run(self, lead: Loop) -> None:
+        """Run `lead` while this replica may write."""
+
+
+class WatchWorkflows(Protocol):
+    """Reports every Workflow and each of its changes to the cache, until the operator ends."""
+
+    async def __call__(self, cache: ClusterCache, stop: Stop) -> None:
+        """Watch. Call `stop` before the event loop cancels the tasks of the operator."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveClients:
+    """The operator's connections to the archive."""
+
+    store: RunStore
+    post: Post
+    reader: Reader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """Which parts of the operator run. A process in a cluster runs all of them."""
+
+    archive: bool = True
+    schedules: bool = True
+    cluster_checks: bool = True
+    """Whether namespaces are set up, which triggerer pools are served, and whether nodes support image volumes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operator:
+    """The parts of one replica."""
+
+    api: Api
+    cache: ClusterCache
+    reconciler: Reconciler
+    schedules: ScheduleControllers
+    access: ArchiveAccess
+    triggerer_pools: TriggererPools
+    namespaces: Namespaces
+    image_volumes: ImageVolumes
+    leadership: Leading
+
+    @classmethod
+    def build(  # noqa: PLR0913 - all I/O
+        cls,
+        api: Api,
+        settings: Settings,
+        evaluator: Evaluating,
+        archive: ArchiveClients,
+        *,
+        leadership: Leading | None = None,
+        jitter: Callable[[], float] = random.random,
+    ) -> Self:
+        """Build them; nothing is sent before `run`. Without `leadership` the replicas share a Lease."""
+        clock = api.clock
+        queue = WorkQueue(clock)
+        orphaned_pods = OrphanedPods(api, clock)
+        triggerer_pools = TriggererPools(api, settings.namespace)
+        access = ArchiveAccess.build(
+            api,
+            settings.namespace,
+            archive.store,
+            archive.post,
+            enqueue=queue.add,
+            grace=settings.archive_grace,
+            jitter=jitter,
+        )
+        cache = ClusterCache(
+            api,
+            enqueue=queue.add,
+            on_orphaned_pod=orphaned_pods.add,
+            jitter=jitter,
+            triggerer_pool=triggerer_pools.get,
+            archive_endpoint=access.archive.endpoint,
+            archive_outcome=access.uploads.outcome,
+            on_drop=access.uploads.forget,
+            enqueue_schedule=lambda key: schedules.enqueue(key),  # noqa: PLW0108 - built below
+            why_not_ready=lambda namespace: namespaces.why_not_ready(namespace),  # noqa: PLW0108 - built below
+            image_volumes=lambda: image_volumes.supported(),  # noqa: PLW0108 - built below
+        )
+        image_volumes = ImageVolumes(api, settings, namespaces=cache.namespaces)
+        namespaces = Namespaces(
+            api,
+            settings.namespace,
+            in_use=lambda: cache.namespaces() | schedules.namespaces(),
+            on_change=lambda namespace: _enqueue_namespace(namespace, cache, schedules),
+        )
+        leadership = leadership or Leadership(api, _lease_terms(settings))
+        resolver = QueryResolver(api, cache, evaluator, access.archive.has_run, access.settled_logs.get)
+        schedules = ScheduleControllers.build(
+            api,
+            cache,
+            resolver,
+            settings,
+            jitter=jitter,
+            is_leader=leadership.holds,
+            on_forbidden=namespaces.check,
+            triggerer_pool=triggerer_pools.get,
+            archives=lambda: access.archive.endpoint() is not None,
+            why_not_ready=namespaces.why_not_ready,
+            find_archived=ArchivedRuns(access.archive.endpoint, archive.reader).find,
+        )
+        executor = Executor(
+            api,
+            clock,
+            cache,
+            settings,
+            is_leader=leadership.holds,
+            on_forbidden=namespaces.check,
+            archive_run=access.uploads.request,
+        )
+        reconciler = Reconciler(
+            clock=clock,
+            queue=queue,
+            cache=cache,
+            resolver=resolver,
+            executor=executor,
+            orphaned_pods=orphaned_pods,
+            settings=settings,
+            jitter=jitter,
+        )
+        return cls(
+            api=api,
+            cache=cache,
+            reconciler=reconciler,
+            schedules=schedules,
+            access=access,
+            triggerer_pools=triggerer_pools,
+            namespaces=namespaces,
+            image_volumes=image_volumes,
+            leadership=leadership,
+        )
+
+    async def run(self, watch: WatchWorkflows, parts: Parts = Parts()) -> None:
+        """Watch, and reconcile while this replica holds the Lease, until `watch` returns or raises."""
+        background: list[asyncio.Task[None]] = []
+        # kopf cancels all tasks of the loop when it exits. Ours must end before that, or the Lease is not released.
+        stop = partial(_cancel, background)
+        async with asyncio.TaskGroup() as group:
+            background += [group.create_task(loop()) for loop in self._loops(parts)]
+            await watch(self.cache, stop)
+            await stop()
+
+    async def report_unreadable(self, body: Mapping[str, Any], cause: str) -> None:
+        """Report on a Workflow why it cannot be read."""
+        await UnreadableReporter(self.api, self.api.clock).report(body, cause)
+
+    def _loops(self, parts: Parts) -> list[Loop]:
+        return [
+            self.cache.taskruns.run,
+            self.cache.pods.run,
+            *([self.schedules.watch] if parts.schedules else []),
+            *(self._cluster_checks() if parts.cluster_checks else []),
+            *([self.access.run] if parts.archive else []),
+            partial(self.leadership.run, partial(self._lead, parts)),
+        ]
+
+    def _cluster_checks(self) -> list[Loop]:
+        return [self.triggerer_pools.run, self.namespaces.run, self.image_volumes.run]
+
+    async def _lead(self, parts: Parts) -> None:
+        if parts.archive:
+            await self.access.archive.discovered()
+        loops = [self.reconciler.run, *([self.schedules.run] if parts.schedules else [])]
+        await lead(self.cache, self.api.clock, *loops)
+
+
+async def lead(cache: ClusterCache, clock: Clock, *loops: Loop) -> None:
+    """Reconcile on lists that began after the Lease was acquired, so they contain all writes of the former leader.
+
+    A watch may be seconds behind, and would not show a pod that the former leader has just created.
+    """
+    while True:
+        try:
+            await cache.refresh()
+            break
+        except errors.ApiError as error:
+            _LOG.warning("cannot list the cluster's objects: %s", error.message)
+            await clock.sleep(_PAUSE)
+    async with asyncio.TaskGroup() as group:
+        for loop in loops:
+            group.create_task(loop())
+
+
+def _enqueue_namespace(namespace: str, cache: ClusterCache, schedules: ScheduleControllers) -> None:
+    cache.enqueue_namespace(namespace)
+    schedules.enqueue_namespace(namespace)
+
+
+def _lease_terms(settings: Settings) -> Terms:
+    return Terms(
+        namespace=settings.namespace, name=_LEASE, identity=settings.identity, duration=settings.lease_duration
+    )
+
+
+async def _cancel(tasks: Sequence[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,284 @@
+"""The outcome that a container wrote to its termination message: plain text, JSON, or an outcome document (adr/0038).
+
+Pure and total: each text is an outcome or `Invalid`. docs/reference/container-protocol.md specifies the document.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from pydantic import ValidationError
+from torpor_api.models.base import CLASS
+from torpor_api.models.stored_result import StoredResult
+from torpor_wire import canonical, constants, secret_ref, times, trigger, typed_json
+from torpor_wire.reason import Reason
+
+from torpor_operator.taskrun import secret_places
+
+TERMINATION_MAX = 4096
+"""Bytes of a termination message. The kubelet keeps the last 4,096 of a longer one and does not mark the cut."""
+MARK: Final = "torpor"
+"""The key that makes a JSON object an outcome document. Its value is the version."""
+_JSON_STARTS = ("{", "[", '"')
+_CLASS = re.compile(CLASS["pattern"])
+_CLASS_MAX = 253
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_SHOWN_MAX = 100
+_SECRETS_HINT = '; a container writes "defer.trigger.secrets": {"/headers/Authorization": {"name": NAME, "key": KEY}}'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """The result as JSON text; None for an empty message."""
+
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deferral:
+    """A wait and what follows it. `kwargs` are as they are stored, `state` is JSON text, `timeout` is in seconds."""
+
+    class_name: str
+    kwargs: Mapping[str, canonical.Json]
+    state: str
+    timeout: float | None
+    resumes_on_timeout: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """The program reports a failure."""
+
+    message: str
+    retryable: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skip:
+    """The program skips its task."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archived:
+    """The result is in the archive."""
+
+    stored: StoredResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invalid:
+    """Why a termination message is not an outcome, and what to write instead."""
+
+    reason: Reason
+    message: str
+
+
+Outcome: TypeAlias = Result | Deferral | Failure | Skip | Archived | Invalid
+
+
+class _RejectedError(ValueError):
+    """A part of the document that is invalid."""
+
+
+def parse(termination_message: str) -> Outcome:
+    """The outcome of a container that exited with code 0.
+
+    A JSON object with the key `torpor` is an outcome document. Any other message is the result: JSON if it begins with
+    `{`, `[` or `"`, or is a number, true, false or null; otherwise text, which becomes a string.
+    """
+    content = termination_message.encode(errors="replace")
+    if (size := len(content)) >= TERMINATION_MAX:
+        return _no_result(
+            f"the termination message has {size} bytes, and the kubelet cuts it at {TERMINATION_MAX}: write less than "
+            f"{TERMINATION_MAX} bytes to /dev/termination-log, for example the location of the result, or store it "
+            "with torpor-tool put (container.tools)"
+        )
+    text = content.decode().strip()
+    if not text:
+        return Result(text=None)
+    try:
+        found = json.loads(text)
+        value = canonical.plain(found)
+    except (ValueError, RecursionError) as error:
+        if text.startswith(_JSON_STARTS):
+            return _no_result(
+                f"the termination message begins with {text[0]} and is not valid JSON ({error}): "
+                "write JSON to /dev/termination-log, or text that begins with another character"
+            )
+        return _result(canonical.plain(text))
+    if isinstance(found, dict) and MARK in found:
+        return _document(found)
+    return _result(value)
+
+
+def _document(document: dict[str, Any]) -> Outcome:
+    version = document.pop(MARK)
+    if isinstance(version, bool) or version != constants.PROTOCOL:
+        return _no_result(
+            f'the key "{MARK}" marks an outcome and must be the version, the number {constants.PROTOCOL}, not '
+            f'{_shown(version)}: write {{"{MARK}": {constants.PROTOCOL}, "result": ...}}'
+        )
+    try:
+        match document:
+            case {"result": result, **rest} if not rest:
+                return _result(canonical.plain(result))
+            case {"defer": body, **rest} if not rest:
+                return _deferral(body)
+            case {"fail": body, **rest} if not rest:
+                return _failure(body)
+            case {"skip": body, **rest} if not rest:
+                return _skip(body)
+            case {"archived": body, **rest} if not rest:
+                return _archived(body)
+    except _RejectedError as error:
+        reason = Reason.DEFERRAL_INVALID if "defer" in document else Reason.RESULT_INVALID
+        return Invalid(reason=reason, message=f"the outcome document is invalid: {error}")
+    keys = ", ".join(map(_shown, document)) or "no other key"
+    return _no_result(
+        f'the outcome document has {keys} beside "{MARK}": write exactly one of "result", "defer", "fail" and "skip"'
+    )
+
+
+def _result(text: str) -> Result | Invalid:
+    if (size := len(text.encode())) > constants.RESULT_MAX:
+        return _no_result(f"the result has {size} bytes as JSON; the limit is {constants.RESULT_MAX}")
+    return Result(text=text)
+
+
+def _deferral(body: object) -> Deferral:
+    fields = _object(body, '"defer"', {"trigger", "state", "timeout", "onTimeout"})
+    call = _object(fields.get("trigger"), '"defer.trigger"', {"class", "kwargs", "secrets"})
+    timeout, on_timeout = fields.get("timeout"), fields.get("onTimeout")
+    if on_timeout is not None and on_timeout != "resume":
+        raise _RejectedError(
+            f'"defer.onTimeout" is {_shown(on_timeout)}: write "resume", or omit it so that a timeout fails the task'
+        )
+    if on_timeout is not None and timeout is None:
+        raise _RejectedError('"defer.onTimeout" requires "defer.timeout"')
+    return Deferral(
+        class_name=_class_name(call.get("class")),
+        kwargs=_kwargs(call),
+        state=_state(fields.get("state")),
+        timeout=_seconds(timeout),
+        resumes_on_timeout=on_timeout is not None,
+    )
+
+
+def _class_name(name: object) -> str:
+    if not isinstance(name, str) or len(name) > _CLASS_MAX or not _CLASS.fullmatch(name):
+        raise _RejectedError(
+            f'"defer.trigger.class" is {_shown(name)}: write the name of a trigger class, such as "http"'
+        )
+    return name
+
+
+def _kwargs(call: Mapping[str, Any]) -> Mapping[str, canonical.Json]:
+    """The keyword arguments with references to Secrets, encoded as a python task encodes them: data stays data."""
+    kwargs = call.get("kwargs", {})
+    if not isinstance(kwargs, dict):
+        raise _RejectedError(f'"defer.trigger.kwargs" is {_shown(kwargs)}: write a JSON object')
+    if (plain := _unsealed(kwargs)) is not None:
+        raise _RejectedError(
+            f"the argument {_shown(plain)} of the trigger is not sealed, and a container cannot seal it: "
+            f'remove {trigger.SEALED} and refer to a Secret in "defer.trigger.secrets"'
+        )
+    try:
+        encoded = typed_json.encode(secret_places.put(kwargs, call.get("secrets")))
+        secret_ref.found(encoded)
+    except ValueError as error:
+        raise _RejectedError(f"{error}{_SECRETS_HINT if 'secretRef' in str(error) else ''}") from error
+    except RecursionError as error:
+        raise _RejectedError('"defer.trigger.kwargs" is nested too deeply') from error
+    found: Mapping[str, canonical.Json] = encoded
+    return found
+
+
+def _unsealed(value: object) -> str | None:
+    """The name of an argument that is to be sealed and is not, so that no plain secret is stored on a TaskRun."""
+    left: list[object] = [value]
+    while left:
+        match left.pop():
+            case dict() as entries:
+                for name, inner in entries.items():
+                    sealed = isinstance(inner, str) and inner.startswith("sealed:")
+                    if name.startswith(trigger.SEALED) and not sealed:
+                        return str(name)
+                left.extend(entries.values())
+            case list() as items:
+                left.extend(items)
+            case _:
+                pass
+    return None
+
+
+def _state(value: object) -> str:
+    text = canonical.plain(value)
+    if (size := len(text.encode())) > constants.NEXT_MAX:
+        raise _RejectedError(
+            f'"defer.state" has {size} bytes as JSON; the limit is {constants.NEXT_MAX}: store the data elsewhere and '
+            "write its location"
+        )
+    return text
+
+
+def _seconds(timeout: object) -> float | None:
+    if timeout is None:
+        return None
+    try:
+        if not isinstance(timeout, str):
+            raise ValueError(f"{_shown(timeout)} is not a duration; write 30s, 5m, 1h30m or 7d as text")  # noqa: TRY004 - data
+        return times.seconds(timeout)
+    except ValueError as error:
+        raise _RejectedError(f'"defer.timeout": {error}') from error
+
+
+def _failure(body: object) -> Failure:
+    fields = _object(body, '"fail"', {"message", "retryable"})
+    message, retryable = fields.get("message"), fields.get("retryable", True)
+    if not isinstance(message, str) or not message.strip():
+        raise _RejectedError(f'"fail.message" is {_shown(message)}: write the cause as text')
+    if not isinstance(retryable, bool):
+        raise _RejectedError(f'"fail.retryable" is {_shown(retryable)}: write true or false')
+    return Failure(message=message, retryable=retryable)
+
+
+def _skip(body: object) -> Skip:
+    message = _object(body, '"skip"', {"message"}).get("message", "the task skipped itself")
+    if not isinstance(message, str):
+        raise _RejectedError(f'"skip.message" is {_shown(message)}: write text')
+    return Skip(message=message)
+
+
+def _archived(body: object) -> Archived:
+    fields = _object(body, '"archived"', set(StoredResult.model_fields))
+    digest = fields.get("digest")
+    if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):  # readers build a URL from it
+        raise _RejectedError(f'"archived.digest" is {_shown(digest)}: torpor-tool writes the SHA-256 in hexadecimal')
+    try:
+        return Archived(stored=StoredResult.model_validate(fields, strict=True))
+    except ValidationError as error:
+        place = ".".join(str(part) for part in error.errors()[0]["loc"])
+        raise _RejectedError(f'"archived.{place}": {error.errors()[0]["msg"]}; torpor-tool writes this key') from error
+
+
+def _object(value: object, what: str, known: set[str]) -> Mapping[str, Any]:
+    """The value as an object with no other than the known keys. Raises _RejectedError."""
+    if not isinstance(value, dict):
+        raise _RejectedError(f"{what} is {_shown(value)}: write a JSON object")
+    if unknown := value.keys() - known:
+        names = ", ".join(sorted(f'"{name}"' for name in known))
+        raise _RejectedError(f"{what} has the unknown key {_shown(min(unknown))}: the keys are {names}")
+    return value
+
+
+def _shown(value: object) -> str:
+    text = canonical.plain(value)
+    return text if len(text) <= _SHOWN_MAX else text[:_SHOWN_MAX] + "..."
+
+
+def _no_result(message: str) -> Invalid:
+    return Invalid(reason=Reason.RESULT_INVALID, message=message)

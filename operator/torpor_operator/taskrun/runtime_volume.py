@@ -1,0 +1,83 @@
+"""What a pod mounts besides its image: the runtime folder of an injected pod, and the files of `source`. Pure.
+
+The folder comes from the image of the runtime: as an image volume, or by an init container that copies it into an
+emptyDir (adr/0037). An image volume may be mounted with noexec, so a pod that runs a program of the folder needs the
+init container.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from torpor_api.models.code import Runtime
+from torpor_api.models.pod_fields import PodFields
+from torpor_api.models.taskrun import TaskRun
+from torpor_wire import constants
+
+from torpor_operator import pod_security
+from torpor_operator.model.pod import RUNTIME_CONTAINER
+from torpor_operator.model.snapshot import PodContext
+
+VOLUME = "torpor-runtime"
+COMMAND = ["python3", f"{constants.RUNTIME_FOLDER}/start.py"]
+SOURCE = "torpor-source"
+_COPY = ["/torpor-tool", "copy", constants.RUNTIME_FOLDER]
+_SIZE = "64Mi"
+_COMPUTE = frozenset({"cpu", "memory", "ephemeral-storage"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """Fields of the pod, and fields of its container."""
+
+    volumes: list[dict[str, Any]] = field(default_factory=list)
+    mounts: list[dict[str, Any]] = field(default_factory=list)
+    init_containers: list[dict[str, Any]] = field(default_factory=list)
+    env: list[dict[str, Any]] = field(default_factory=list)
+
+
+def is_injected(taskrun: TaskRun) -> bool:
+    """Whether the operator brings the runtime into the pod of a python task."""
+    return taskrun.spec.container is None and taskrun.spec.runtime is not Runtime.IMAGE
+
+
+def runtime(context: PodContext, chosen: PodFields, *, executable: bool = False) -> Parts:
+    """The runtime folder at /torpor. `executable`: whether the pod runs a program of it."""
+    mount = {"name": VOLUME, "mountPath": constants.RUNTIME_FOLDER}
+    read_only = mount | {"readOnly": True}
+    if context.image_volumes and not executable:
+        return Parts(
+            volumes=[{"name": VOLUME, "image": {"reference": context.runtime_image}}],
+            mounts=[read_only],
+        )
+    copy = {
+        "name": RUNTIME_CONTAINER,
+        "image": context.runtime_image,
+        "command": _COPY,
+        "resources": _compute(pod_security.resources(context.defaults, chosen)),
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "securityContext": pod_security.of_own_container(context.defaults),
+        "volumeMounts": [mount],
+    }
+    return Parts(
+        volumes=[{"name": VOLUME, "emptyDir": {"sizeLimit": _SIZE}}],
+        mounts=[read_only],
+        init_containers=[copy],
+    )
+
+
+def source(taskrun: TaskRun) -> Parts:
+    """The files of `source`, and the variable by which the runtime finds them."""
+    files = taskrun.spec.source
+    if files is None:
+        return Parts()
+    return Parts(
+        volumes=[{"name": SOURCE, "configMap": {"name": files.config_map}}],
+        mounts=[{"name": SOURCE, "mountPath": constants.SOURCE_FOLDER, "readOnly": True}],
+        env=[{"name": constants.ENV_SOURCE, "value": constants.SOURCE_FOLDER}],
+    )
+
+
+def _compute(resources: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+    """The resources of the task without its devices: a pod requests the larger of both, so it requests no more."""
+    kinds = ((kind, {name: value for name, value in of.items() if name in _COMPUTE}) for kind, of in resources.items())
+    return {kind: values for kind, values in kinds if values}

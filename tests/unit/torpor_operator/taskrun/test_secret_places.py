@@ -1,0 +1,91 @@
+"""Secrets in the trigger of a container: references are separate from the kwargs, and nothing in them is one."""
+
+import json
+from typing import Any
+
+import pytest
+from torpor_operator.taskrun import container_outcome
+from torpor_operator.taskrun.container_outcome import Deferral, Invalid
+from torpor_wire import secret_ref
+
+from tests.support.builders import Body
+
+
+def written(**body: Any) -> container_outcome.Outcome:
+    """The outcome of a document of version 1."""
+    return container_outcome.parse(json.dumps({"torpor": 1, **body}))
+
+
+def called(kwargs: Any, secrets: Any = None) -> container_outcome.Outcome:
+    call = {"class": "http", "kwargs": kwargs} | ({} if secrets is None else {"secrets": secrets})
+    return written(defer={"trigger": call})
+
+
+TOKEN = {"name": "jobs", "key": "token"}
+MARKED = {"__type": "secretRef", "__var": TOKEN}
+
+
+def test_a_reference_to_a_secret_is_put_at_its_place() -> None:
+    found = called({"url": "u", "headers": {"A": "b"}}, {"/headers/Authorization": TOKEN, "/auth/a~1b": TOKEN})
+    assert isinstance(found, Deferral)
+    assert found.kwargs == {"url": "u", "headers": {"A": "b", "Authorization": MARKED}, "auth": {"a/b": MARKED}}
+
+
+def test_a_reference_may_be_in_a_nested_trigger() -> None:
+    parts = [{"class": "time", "kwargs": {}}, {"class": "http", "kwargs": {}}]
+    found = written(
+        defer={
+            "trigger": {"class": "any_of", "kwargs": {"triggers": parts}, "secrets": {"/triggers/1/kwargs/a": TOKEN}}
+        }
+    )
+    assert isinstance(found, Deferral)
+    assert secret_ref.found(found.kwargs) == {secret_ref.SecretRef("jobs", "token")}
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_reference_in_the_kwargs_came_as_data_and_is_rejected(nested: bool) -> None:
+    data: Body = {"secretRef": TOKEN}
+    found = called({"headers": {"A": data}} if nested else data)
+    assert isinstance(found, Invalid)
+    assert "contains a secretRef that came as data" in found.message
+    assert '"defer.trigger.secrets"' in found.message
+
+
+def test_data_with_the_mark_of_a_reference_stays_data() -> None:
+    found = called({"body": MARKED})
+    assert isinstance(found, Deferral)
+    assert secret_ref.found(found.kwargs) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("secrets", "said"),
+    [
+        ([], "must be an object"),
+        ({"headers": TOKEN}, "is not a JSON Pointer"),
+        ({"/url": TOKEN}, "is no free place"),
+        ({"/url/x": TOKEN}, "is no free place"),
+        ({"/list/7/x": TOKEN}, "is no free place"),
+        ({"/list/0": TOKEN}, "is no free place"),
+        ({"/a": TOKEN, "/a/name": TOKEN}, "is no free place"),
+        ({"/a": {"name": "jobs"}}, "a secretRef must be"),
+        ({"/a": {"name": "JOBS", "key": "token"}}, "is not the name of a Secret"),
+        ({"/" + "a/" * 1500: TOKEN}, "nested"),
+        ({f"/{number}": TOKEN for number in range(33)}, "at most 32"),
+    ],
+)
+def test_invalid_places_of_secrets_are_rejected(secrets: Any, said: str) -> None:
+    found = called({"url": "u", "list": [{}]}, secrets)
+    assert isinstance(found, Invalid)
+    assert found.reason == "DeferralInvalid"
+    assert said in found.message
+
+
+@pytest.mark.parametrize("kwargs", [{"encrypted__token": "t"}, {"triggers": [{"kwargs": {"encrypted__token": "t"}}]}])
+def test_a_plain_value_that_should_be_sealed_is_never_stored(kwargs: Body) -> None:
+    found = called(kwargs)
+    assert isinstance(found, Invalid)
+    assert 'the argument "encrypted__token" of the trigger is not sealed' in found.message
+
+
+def test_a_value_that_is_sealed_already_is_kept() -> None:
+    assert isinstance(called({"encrypted__token": "sealed:0123:abc"}), Deferral)
