@@ -6,6 +6,8 @@ crash; `stopping` is SIGTERM.
 
 import asyncio
 import logging
+from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 from torpor_api.cache.store import Key, Unreadable
@@ -14,6 +16,9 @@ from torpor_wire.reason import Reason
 from torpor_triggerer.isolation.blocking_report import BlockingReport
 from torpor_triggerer.isolation.placement import Blocked, Placement
 from torpor_triggerer.logs.trigger_log import TriggerLog
+from torpor_triggerer.model.deferred_taskrun import Wait
+from torpor_triggerer.model.outcome import Outcome
+from torpor_triggerer.model.packed_wait import PackedWait
 from torpor_triggerer.reporting import metrics
 from torpor_triggerer.reporting.events import EventRecorder, TokenBucket
 from torpor_triggerer.reporting.fire_permission import FirePermission
@@ -23,10 +28,12 @@ from torpor_triggerer.reporting.metrics import Metrics, ReplicaState
 from torpor_triggerer.reporting.status_writer import StatusWriter
 from torpor_triggerer.running.admission import Admission
 from torpor_triggerer.running.completion import Completion
-from torpor_triggerer.running.execution import Dependencies, Lifecycle
+from torpor_triggerer.running.dependencies import Dependencies, unanswered
+from torpor_triggerer.running.execution import Lifecycle
 from torpor_triggerer.running.progress import Progress
 from torpor_triggerer.running.queue_progress import QueueProgress
 from torpor_triggerer.running.scheduler import Scheduler
+from torpor_triggerer.running.state import Run
 from torpor_triggerer.secrets.pool_keys import PoolKeys
 from torpor_triggerer.secrets.reader import SecretReader
 from torpor_triggerer.secrets.resolver import SecretResolver
@@ -44,7 +51,7 @@ log = logging.getLogger(__name__)
 class Triggerer:
     """Runs the triggers of its shards until it is stopped."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what the process is given
         self,
         backends: Backends,
         registry: Registry,
@@ -52,6 +59,7 @@ class Triggerer:
         *,
         trigger_log: TriggerLog | None = None,
         pool_keys: PoolKeys | None = None,
+        answer: Callable[[Wait], Outcome | None] = unanswered,
     ) -> None:
         clock = backends.api.clock
         self._api = backends.api
@@ -72,7 +80,8 @@ class Triggerer:
             on_block=self.metrics.blocked,
             on_unblock=self._on_unblock,
         )
-        self._lifecycle = Lifecycle(self._dependencies(backends, registry, trigger_log or TriggerLog()), settings)
+        deps = self._dependencies(backends, registry, trigger_log or TriggerLog(), answer)
+        self._lifecycle = Lifecycle(deps, settings, on_timed=self._on_timed, on_due=self._on_due)
         self._watches = Watches(
             backends.api,
             self._tasks.create_task,
@@ -92,9 +101,12 @@ class Triggerer:
             clock, budget, self._scheduler, capacity=settings.capacity, write=self._status_writer.explain
         )
         self._owned = 0
+        self._streams: frozenset[frozenset[int]] = frozenset()
         self.metrics.add_gauges(self._state)
 
-    def _dependencies(self, backends: Backends, registry: Registry, trigger_log: TriggerLog) -> Dependencies:
+    def _dependencies(
+        self, backends: Backends, registry: Registry, trigger_log: TriggerLog, answer: Callable[[Wait], Outcome | None]
+    ) -> Dependencies:
         clock = backends.api.clock
         return Dependencies(
             registry=registry,
@@ -117,6 +129,7 @@ class Triggerer:
             host=self.placement,
             services_for=lambda wait: backends.services_for(wait, registry),
             spawn=self._tasks.create_task,
+            answer=answer,
         )
 
     async def run(self, stopping: asyncio.Event) -> None:
@@ -125,6 +138,7 @@ class Triggerer:
             working: list[asyncio.Task[Any]] = [
                 tasks.create_task(self._heartbeat.run()),
                 tasks.create_task(self._lifecycle.timers.run()),
+                tasks.create_task(self._lifecycle.polls.run()),
                 tasks.create_task(self._membership.run()),
                 tasks.create_task(self._events.run()),
                 tasks.create_task(self._progress.run()),
@@ -156,11 +170,25 @@ class Triggerer:
             return "the lease is not acquired yet"
         return f"the lease was not renewed for {age:.0f} s" if age > self._settings.lease_duration else ""
 
+    def next_moment(self) -> float | None:
+        """Return when the next wait ends, in seconds since the epoch; None unless every wait ends at a known time."""
+        moments = [*self._scheduler.moments, *(self._lifecycle.moment(run) for run in self._scheduler.runs)]
+        if self._scheduler.queued or None in moments:
+            return None
+        return min((moment for moment in moments if moment is not None), default=None)
+
+    @property
+    def waits(self) -> int:
+        """The number of waits of this replica."""
+        return len(self._scheduler) + len(self._scheduler.queued)
+
     def _state(self) -> ReplicaState:
         return ReplicaState(
             capacity=self._settings.capacity,
-            running=metrics.by_class(run.wait for run in self._scheduler.runs),
-            shared=metrics.by_class(run.wait for run in self._scheduler.runs if run.is_shared),
+            running=metrics.by_class(
+                chain((run.packed for run in self._scheduler.runs), self._scheduler.timed),
+            ),
+            shared=metrics.by_class(run.packed for run in self._scheduler.runs if run.is_shared),
             queued=metrics.by_class(self._scheduler.queued),
             shards=self._owned,
             members=self._membership.count,
@@ -173,6 +201,12 @@ class Triggerer:
     def _on_unblock(self, blocked: Blocked) -> None:
         self._blocking_report.handle(blocked)
 
+    def _on_timed(self, run: Run) -> None:
+        self._scheduler.keep_timer(run)
+
+    def _on_due(self, wait: PackedWait) -> None:
+        self._scheduler.fire(wait)
+
     def _on_change(self, key: Key) -> None:
         self._scheduler.reconcile(key)
 
@@ -181,7 +215,8 @@ class Triggerer:
         self._owned = len(owned)
         log.info("This replica owns %d shards", len(owned))
         self._scheduler.set_shards(owned)
-        self._watches.want(assignment.selectors(self._settings.pool, owned))
+        self._streams = assignment.streams(self._streams, owned)
+        self._watches.want(frozenset(assignment.selector(self._settings.pool, one) for one in self._streams))
         for key in self._watches.seen():
             self._scheduler.reconcile(key)
 

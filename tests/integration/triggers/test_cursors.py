@@ -144,11 +144,36 @@ class Page:
         return web.json_response({"padding": self._padding, "version": self.version}, headers=headers)
 
 
+class StoppingClock(PassingClock):
+    """Its time stops where that of others raises an error, which a source would survive."""
+
+    def __init__(self, *, limit: int) -> None:
+        super().__init__(limit=limit)
+        self.stopped = asyncio.Event()
+
+    async def sleep(self, seconds: float) -> None:
+        try:
+            await super().sleep(seconds)
+        except NeverError:
+            self.stopped.set()
+            await asyncio.Event().wait()
+
+
 async def version(at: Site, cursor: str | None, **given: Any) -> Any:
     """The event of one wait. Raises NeverError if it does not fire."""
-    trigger = Http(at.url, cursor=cursor, **given)
-    trigger.bind(fake_services.services(web=at.client, clock=PassingClock(limit=5)))
-    return await trigger_services.first(trigger)
+    trigger, clock = Http(at.url, cursor=cursor, **given), StoppingClock(limit=5)
+    trigger.bind(fake_services.services(web=at.client, clock=clock))
+    firing = asyncio.create_task(trigger_services.first(trigger))
+    stopped = asyncio.create_task(clock.stopped.wait())
+    try:
+        await asyncio.wait((firing, stopped), return_when=asyncio.FIRST_COMPLETED)
+        if firing.done():
+            return firing.result()
+        raise NeverError
+    finally:
+        firing.cancel()
+        stopped.cancel()
+        await asyncio.gather(firing, stopped, return_exceptions=True)
 
 
 @pytest.mark.parametrize(("tags", "padding"), [(True, 0), (False, 0), (False, 20_000)])

@@ -7,8 +7,9 @@ its queries is soon polled alone, the others together again.
 import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
+from torpor.triggers.support import polling
 from torpor_wire.backoff import Backoff
 
 _GROWTH_MAX = 12.0
@@ -25,15 +26,28 @@ class LookStats:
     next_at: float = 0.0
 
 
+class Answered(Protocol):
+    """Gets the event of a wait, or an error: a future, or what ends a wait without a task."""
+
+    def done(self) -> bool:
+        """Whether it needs neither any more."""
+
+    def set_result(self, result: Any, /) -> None:
+        """Take the event."""
+
+    def set_exception(self, exception: BaseException, /) -> None:
+        """Take the error."""
+
+
 @dataclass(slots=True, kw_only=True, eq=False)
 class Member:
     """One wait.
 
-    `answer`: the future of its event. `limit`: the largest batch that may contain it. `source`: its source.
+    `answer`: who gets its event. `limit`: the largest batch that may contain it. `source`: its source.
     """
 
     trigger: Any
-    answer: Any
+    answer: Answered
     looks: LookStats
     interval: float
     limit: int = sys.maxsize
@@ -90,12 +104,11 @@ def grow(batch: Collection[Member], limit: int) -> None:
 
 
 def backoff(interval: float, failures: int, retry_after_seconds: float, jitter: float) -> float:
-    """Return the seconds until a source is polled again after failures in a row; `asked` is its Retry-After.
+    """Return the seconds until a source is polled again after failures in a row.
 
-    The pause doubles each time, up to twelve intervals and a minute. `jitter` is a number from 0 to 1.
+    The pause doubles each time, up to twelve intervals and a minute. It is at least `retry_after_seconds`, of which at
+    most an hour counts. `jitter` is a number from 0 to 1.
     """
     limit = max(interval, min(_PAUSE_MAX, _GROWTH_MAX * interval))
     grown = Backoff(first=interval, cap=limit).delay(failures)
-    return max(
-        grown * (0.9 + 0.2 * jitter), min(max(retry_after_seconds, 0.0), _RETRY_AFTER_MAX) * (1.0 + 0.1 * jitter)
-    )
+    return max(polling.vary(grown, jitter), min(max(retry_after_seconds, 0.0), _RETRY_AFTER_MAX) * (1.0 + 0.1 * jitter))

@@ -5,73 +5,141 @@ only another may read. A wait joins or leaves at any time; it costs a future.
 """
 
 import asyncio
-import math
+import logging
 from collections.abc import Coroutine, Hashable
 from contextvars import copy_context
-from typing import Any
+from typing import Any, Never, TypeVar
 
 from torpor.triggers.support import polling
+from torpor_api.timing import Clock
 
-from torpor_triggerer.batching.batches import LookStats, Member
+from torpor_triggerer.batching.batches import Answered, LookStats, Member
 from torpor_triggerer.batching.source import PollContext, Source
+from torpor_triggerer.timers import Timers
+
+RESTART_SECONDS = 1.0
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 
 class Pollers:
-    """All sources of an event loop. The key of a source may contain secrets and is never shown."""
+    """All sources of an event loop. The key of a source may contain secrets and is never shown.
+
+    A source has a task while it is polled. Between two rounds it has a timer, and all timers have one task.
+    """
 
     def __init__(self) -> None:
         self._context = copy_context()
         self._sources: dict[Hashable, Source] = {}
-        self._tasks: dict[Source, asyncio.Task[None]] = {}
+        self._keys: dict[Source, Hashable] = {}
+        self._tasks: dict[Source, asyncio.Task[Any]] = {}
+        self._timers: Timers[Source] | None = None
+        self._timing: asyncio.Task[Never] | None = None
 
     def __len__(self) -> int:
-        return len(self._tasks)
+        return len(self._keys)
 
     def event(self, trigger: Any, looks: LookStats, context: PollContext) -> Coroutine[Any, Any, Any]:
         """Return the event that `poll_many` yields for a trigger; await it at once. Raises what the poll raises.
 
         Not a coroutine: its frame would keep the context for as long as the trigger waits.
         """
-        member = _member(trigger, looks)
+        return self._answer(self.join(trigger, looks, context, asyncio.get_running_loop().create_future()))
+
+    def join(self, trigger: Any, looks: LookStats, context: PollContext, answer: Answered) -> Member:
+        """Poll a trigger with the others of its source until `answer` gets its event. Raises what the class raises."""
+        member = _member(trigger, looks, answer)
         self._open(_key(trigger, context), type(trigger), context).join(member)
-        return self._answer(member)
+        return member
+
+    def leave(self, member: Member) -> None:
+        """Poll a trigger no more. Does nothing after its event."""
+        source: Source = member.source
+        source.members.pop(member, None)
+        if source.members or source.closed:
+            return
+        source.closed = True
+        if source in self._tasks:
+            self._tasks[source].cancel()
+        else:
+            self._end(source)
+
+    def hasten(self, source: Source, moment: float) -> None:
+        """Poll a source that rests no later than at a moment, monotonic."""
+        if self._timers is not None and source.timer is not None and moment < source.timer.moment:
+            self._timers.discard(source.timer)
+            source.timer = self._timers.add(moment, source)
+
+    def expel(self, source: Source, member: Member) -> None:
+        """Poll a wait alone from now on."""
+        self._open(object(), source.kind, source.context).join(member)
 
     async def ended(self) -> None:
         """Return when all polling without waits has ended."""
-        closed = [task for source, task in self._tasks.items() if source.closed]
-        if closed:
+        while closed := [task for source, task in self._tasks.items() if source.closed]:
             await asyncio.wait(closed)
 
     async def _answer(self, member: Member) -> Any:
         try:
-            return await member.answer
+            return await member.answer  # type: ignore[misc]  # the future that `event` made
         finally:
-            self._leave(member)
+            self.leave(member)
 
     def _open(self, key: Hashable, kind: Any, context: PollContext) -> Source:
         found = self._sources.get(key)
         if found is None or found.closed:
-            found = self._sources[key] = Source(kind, context, self._expel)
-            # In an empty context: it outlives its first wait, and its lines must not be attributed to that wait.
-            task = self._context.copy().run(asyncio.create_task, found.run(), name=f"poll {kind.__name__}")
-            self._tasks[found] = task
-            task.add_done_callback(lambda _, key=key, source=found: self._forget(key, source))  # type: ignore[misc]
+            found = self._sources[key] = Source(kind, context, self)
+            self._keys[found] = key
+            if self._timers is None:
+                self._timers = Timers(context.clock, self._poll, now=context.clock.monotonic)
+                self._timing = self._create_task(_run_timers(self._timers, context.clock))
+            self._poll(found)
         return found
 
-    def _forget(self, key: Hashable, source: Source) -> None:
-        del self._tasks[source]
+    def _poll(self, source: Source) -> None:
+        source.timer = None
+        self._start(source, self._poll_once(source))
+
+    def _start(self, source: Source, work: Coroutine[Any, Any, None]) -> None:
+        task = self._tasks[source] = self._create_task(work, name=f"poll {source.kind.__name__}")
+        task.add_done_callback(lambda _: self._end(source) if source.closed else None, context=self._context)
+
+    def _create_task(self, work: Coroutine[Any, Any, T], name: str | None = None) -> "asyncio.Task[T]":
+        """In an empty context: it outlives its first wait, and its lines must not be attributed to that wait."""
+        return self._context.copy().run(asyncio.create_task, work, name=name)
+
+    async def _poll_once(self, source: Source) -> None:
+        pause = await source.poll()
+        if pause is not None and self._timers is not None and not source.closed:
+            del self._tasks[source]
+            source.timer = self._timers.add(source.context.clock.monotonic() + pause, source)
+
+    def _end(self, source: Source) -> None:
+        """Forget a source without waits, after it has released its clients."""
+        self._tasks.pop(source, None)
+        if source.timer is not None and self._timers is not None:
+            self._timers.discard(source.timer)
+        if source.holds_clients:
+            self._start(source, source.release())
+            return
+        key = self._keys.pop(source, None)
         if self._sources.get(key) is source:
             del self._sources[key]
+        if not self._keys and self._timing is not None:
+            self._timing.cancel()
+            self._timers = self._timing = None
 
-    def _expel(self, source: Source, member: Member) -> None:
-        self._open(object(), source.kind, source.context).join(member)
 
-    def _leave(self, member: Member) -> None:
-        source: Source = member.source
-        source.members.pop(member, None)
-        if not source.members and not source.closed:
-            source.closed = True
-            self._tasks[source].cancel()
+async def _run_timers(timers: Timers[Source], clock: Clock) -> Never:
+    """Expire timers until cancelled. After an error the timers go on: every wait with a source depends on them."""
+    while True:
+        try:
+            await timers.run()
+        except Exception:
+            log.exception("Failed to time the polls of sources; restarting in %.0f s", RESTART_SECONDS)
+            await clock.sleep(RESTART_SECONDS)
 
 
 def _key(trigger: Any, context: PollContext) -> Hashable:
@@ -83,9 +151,5 @@ def _key(trigger: Any, context: PollContext) -> Hashable:
     return key
 
 
-def _member(trigger: Any, looks: LookStats) -> Member:
-    interval = float(getattr(trigger, "interval", polling.INTERVAL))
-    if not math.isfinite(interval) or interval < polling.INTERVAL_MIN:
-        raise ValueError(f"interval is {interval:g} seconds; {polling.INTERVAL_MIN:g} is the least")
-    answer = asyncio.get_running_loop().create_future()
-    return Member(trigger=trigger, answer=answer, looks=looks, interval=interval)
+def _member(trigger: Any, looks: LookStats, answer: Answered) -> Member:
+    return Member(trigger=trigger, answer=answer, looks=looks, interval=polling.interval_of(trigger))

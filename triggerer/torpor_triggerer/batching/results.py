@@ -11,6 +11,7 @@ from typing import Any
 
 from torpor.triggers.services import Services
 
+from torpor_triggerer.batching.batches import Answered
 from torpor_triggerer.model.outcome import error_text
 from torpor_triggerer.usercode import attribution, invoke
 from torpor_triggerer.usercode.attribution import Attribution
@@ -37,7 +38,7 @@ async def poll(kind: Any, triggers: Sequence[Any], services: Services) -> list[A
     return TimeoutError(f"not done within {POLL_SECONDS:g} s")
 
 
-def deliver(waiting: "asyncio.Future[Any]", answer: object) -> None:
+def deliver(waiting: Answered, answer: object) -> None:
     """Deliver an answer to a wait: an event or an error."""
     if isinstance(answer, BaseException):
         fail(waiting, answer)
@@ -47,11 +48,12 @@ def deliver(waiting: "asyncio.Future[Any]", answer: object) -> None:
         waiting.set_result(answer)
 
 
-def fail(waiting: "asyncio.Future[Any]", error: BaseException) -> None:
+def fail(waiting: Answered, error: BaseException) -> None:
     """End a wait with an error."""
     if not waiting.done():
         waiting.set_exception(_safe(error))
-        waiting.exception()  # so that nobody complains where the wait has gone at this very moment
+        if isinstance(waiting, asyncio.Future):
+            waiting.exception()  # so that nobody complains where the wait has gone at this very moment
 
 
 def show_error(trigger: Any, error: OSError) -> None:

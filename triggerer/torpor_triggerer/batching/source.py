@@ -1,4 +1,4 @@
-"""Polls one source for all waits on it, in rounds, with one task.
+"""Polls one source for all waits on it, in rounds. Between two rounds it has no task.
 
 A round polls all waits that are due, in as few batches as their limits allow. A failure counts as the source's if
 nothing else was answered since the last failure, else as that of the batch: a wait that spoils its query ends up alone,
@@ -9,14 +9,16 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from torpor.triggers.services import Services
+from torpor.triggers.support import polling
 from torpor_api.timing import Clock
 
 from torpor_triggerer.batching import batches, results
 from torpor_triggerer.batching.batches import Member
 from torpor_triggerer.model.outcome import error_text
+from torpor_triggerer.timers import Timer
 
 GATHER_SECONDS = 0.25
 """The pause between rounds for new waits, so that thousands that arrive one by one need few queries."""
@@ -40,18 +42,57 @@ class PollContext(NamedTuple):
     services_for: Callable[[AsyncExitStack], Services]
 
 
-class Source:
-    """`kind`: the class of its triggers. `expel` takes over a wait that is polled alone from now on."""
+class Schedule(Protocol):
+    """Decides when sources are polled."""
 
-    def __init__(self, kind: Any, context: PollContext, expel: Callable[["Source", Member], None]) -> None:
+    def hasten(self, source: "Source", moment: float) -> None:
+        """Poll a source that rests no later than at a moment, monotonic."""
+
+    def expel(self, source: "Source", member: Member) -> None:
+        """Take over a wait that is polled alone from now on."""
+
+
+class _OpenClients(AsyncExitStack):
+    """The clients that a source keeps open from one round to the next."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._exit_callbacks  # type: ignore[attr-defined]
+
+
+class Source:
+    """`kind`: the class of its triggers. `timer`: for the next round, while it rests."""
+
+    __slots__ = (
+        "_began",
+        "_clock",
+        "_error",
+        "_failures",
+        "_healthy",
+        "_newcomers",
+        "_open_clients",
+        "_schedule",
+        "_services",
+        "_too_long",
+        "closed",
+        "context",
+        "kind",
+        "limit",
+        "members",
+        "timer",
+    )
+
+    def __init__(self, kind: Any, context: PollContext, schedule: Schedule) -> None:
         self.kind = kind
         self.context = context
         self.members: dict[Member, None] = {}
         self.closed = False
         self.limit = max(1, int(getattr(kind, "poll_at_once", AT_ONCE)))
+        self.timer: Timer[Source] | None = None
         self._clock = context.clock
-        self._expel = expel
-        self._sleeper: asyncio.Future[None] | None = None
+        self._schedule = schedule
+        self._open_clients: _OpenClients | None = None
+        self._services: Services | None = None
         self._began = float("-inf")
         self._newcomers = False
         self._healthy = False
@@ -66,25 +107,48 @@ class Source:
         self._newcomers = True
         if self._error is not None:
             results.show_error(member.trigger, self._error)
-        elif self._sleeper is not None:
-            self._sleeper.cancel()
+        elif self.timer is not None:
+            self._schedule.hasten(self, self._began + GATHER_SECONDS)
 
-    async def run(self) -> None:
-        """Poll until no wait is left."""
+    async def poll(self) -> float | None:
+        """Poll the waits that are due. Return the seconds until the next round; None if the source is closed."""
         try:
-            async with AsyncExitStack() as until:
-                services = self.context.services_for(until)
-                while self.members:
-                    await self._round(services)
-                    if self.members:
-                        await self._rest()
-                self.closed = True
+            await self._round(self._open_services())
+            if self.members:
+                self._drop_unused_services()
+                return self._pause()
+        except asyncio.CancelledError:
+            self.closed = True
+            await self.release()
+            raise
         except Exception as error:
             log.exception("Failed to poll a source of %s", self.kind.__name__)
             for member in self.members:
                 results.fail(member.answer, error)
-        finally:
-            self.closed = True
+        self.closed = True
+        return None
+
+    @property
+    def holds_clients(self) -> bool:
+        """Whether `release` has something to do."""
+        return self._open_clients is not None
+
+    async def release(self) -> None:
+        """Close the clients that the source keeps open from one round to the next."""
+        clients, self._open_clients, self._services = self._open_clients, None, None
+        if clients is not None:
+            await clients.aclose()
+
+    def _open_services(self) -> Services:
+        if self._services is None:
+            self._open_clients = _OpenClients()
+            self._services = self.context.services_for(self._open_clients)
+        return self._services
+
+    def _drop_unused_services(self) -> None:
+        """Keep no services between two rounds if no client of theirs stays open."""
+        if self._open_clients is not None and self._open_clients.is_empty:
+            self._open_clients = self._services = None
 
     async def _round(self, services: Services) -> None:
         self._began, self._newcomers = self._clock.monotonic(), False
@@ -144,7 +208,7 @@ class Source:
     def _isolate(self, member: Member) -> None:
         del self.members[member]
         member.record_look(self._clock.now(), self._factor())
-        self._expel(self, member)
+        self._schedule.expel(self, member)
 
     def _record(self, polled: Iterable[Member]) -> None:
         now, factor = self._clock.now(), self._factor()
@@ -166,37 +230,22 @@ class Source:
                 delivered = 0
                 await asyncio.sleep(0)
 
-    async def _rest(self) -> None:
-        """Sleep until a wait is due or a new one joins."""
+    def _pause(self) -> float:
+        """The seconds until a wait is due; `join` shortens them."""
         if self._error is not None:
-            await self._back_off(self._error)
-            return
-        pause = min(one.next_at for one in self.members) - self._clock.now()
-        if pause > 0 and not self._newcomers:
-            await self._nap(pause)
-        since = self._clock.monotonic() - self._began
-        if self._newcomers and since < GATHER_SECONDS:
-            await self._clock.sleep(GATHER_SECONDS - since)
+            return self._back_off(self._error)
+        if self._newcomers:
+            return self._began + GATHER_SECONDS - self._clock.monotonic()
+        return min(one.next_at for one in self.members) - self._clock.now()
 
-    async def _back_off(self, error: OSError) -> None:
+    def _back_off(self, error: OSError) -> float:
         if self._failures == 1:
             log.info("No answer for %d waits of %s: %s", len(self.members), self.kind.__name__, error_text(error))
         interval = batches.fastest(self.members)
         pause = batches.backoff(interval, self._failures, results.retry_after(error), self.context.jitter())
         for one in self.members:
             one.next_at = one.looks.next_at = self._clock.now() + pause
-        await self._clock.sleep(pause)
-
-    async def _nap(self, seconds: float) -> None:
-        """A sleep that ends when a wait joins."""
-        sleeper = self._sleeper = asyncio.ensure_future(self._clock.sleep(seconds))
-        try:
-            await asyncio.wait((sleeper,))
-        finally:
-            self._sleeper = None
-            sleeper.cancel()
-        if not sleeper.cancelled():
-            sleeper.result()
+        return pause
 
     def _factor(self) -> float:
-        return 0.9 + 0.2 * self.context.jitter()
+        return polling.vary(1.0, self.context.jitter())

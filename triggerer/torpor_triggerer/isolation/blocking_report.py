@@ -12,6 +12,7 @@ from torpor_wire.reason import Reason
 
 from torpor_triggerer.isolation.placement import Blocked
 from torpor_triggerer.isolation.trigger_proxy import TriggerProxy
+from torpor_triggerer.model.deferred_taskrun import Wait
 from torpor_triggerer.reporting.events import EventRecorder
 from torpor_triggerer.running.scheduler import Scheduler
 from torpor_triggerer.running.state import Run
@@ -35,34 +36,44 @@ class BlockingReport:
         """Report one block after it has ended. Never raises."""
         try:
             causing = _whose(self._scheduler.runs, blocked.subject)
-            self._report(causing, blocked)
+            self._report(causing or _made_for(blocked.subject), blocked)
             if blocked.moved:
                 self._scheduler.restart_runs(lambda run: _moves(run, blocked, causing))
         except Exception:
             log.exception("Failed to report a block by trigger %s", blocked.class_name)
 
-    def _report(self, causing: Collection[Run], blocked: Blocked) -> None:
+    def _report(self, causing: Collection[Run | Wait], blocked: Blocked) -> None:
         message = _message(blocked)
         log.warning("%s", message)
         now = self._clock.monotonic()
         if not blocked.moved and now - self._reported_at.get(blocked.class_name, float("-inf")) < REPORT_EVERY:
             return
         self._reported_at[blocked.class_name] = now
-        for run in list(causing)[:EVENTS_MAX]:
-            self._events.warning(run.wait, Reason.LOOP_BLOCKED, message)
-            with run.wait_log.active():
+        for one in list(causing)[:EVENTS_MAX]:
+            if isinstance(one, Wait):
+                self._events.warning(one, Reason.LOOP_BLOCKED, message)
+                continue
+            self._events.warning(one.wait, Reason.LOOP_BLOCKED, message)
+            with one.wait_log.active():
                 log.warning("%s", message)
 
 
 def _whose(runs: Collection[Run], subject: object) -> dict[Run, None]:
     """The runs whose trigger was executing, alone or in a batch, or was being made."""
+    if isinstance(subject, Wait):
+        return {run: None for run in runs if run.packed.uid == subject.segment_id.uid}
     some = {id(one) for one in (subject if isinstance(subject, list | tuple) else (subject,))}
-    return {run: None for run in runs if id(run.trigger) in some or id(run.wait) in some}
+    return {run: None for run in runs if id(run.trigger) in some}
+
+
+def _made_for(subject: object) -> Collection[Wait]:
+    """The wait whose trigger was being made, if it has a timer and no run."""
+    return (subject,) if isinstance(subject, Wait) else ()
 
 
 def _moves(run: Run, blocked: Blocked, causing: Collection[Run]) -> bool:
     """Whether the run still uses the class itself, perhaps as a part of another trigger."""
-    named = run.wait.trigger is not None and run.wait.trigger.class_name == blocked.class_name
+    named = run.packed.class_name == blocked.class_name
     return (named or run in causing) and run.trigger is not None and not isinstance(run.trigger, TriggerProxy)
 
 

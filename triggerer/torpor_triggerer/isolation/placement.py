@@ -25,6 +25,7 @@ from torpor_triggerer.model.outcome import Ended
 from torpor_triggerer.reporting.health import LATE
 from torpor_triggerer.usercode import attribution, invoke
 from torpor_triggerer.usercode.attribution import Attribution, StackSample
+from torpor_triggerer.usercode.invoke import NotYet, Step
 from torpor_triggerer.usercode.registry import Registry
 
 BLOCKS = 3
@@ -104,14 +105,12 @@ class Placement:
             for one in self.thread_loops.values():
                 one.stop()
 
-    async def first_event(self, class_name: str, trigger: Any) -> Ended:
-        """Return the outcome of a trigger. Raises CancelledError if the current task was cancelled."""
+    async def run(self, class_name: str, trigger: Any, step: Step = invoke.first_event) -> Ended | NotYet:
+        """Return what a step of a trigger returns. Raises CancelledError if the current task was cancelled."""
         try:
             if isinstance(trigger, TriggerProxy):
                 return await trigger.outcome()
-            return await attribution.running(
-                Attribution(class_name=class_name, subject=trigger), invoke.first_event(trigger)
-            )
+            return await attribution.running(Attribution(class_name=class_name, subject=trigger), step(trigger))
         except (Exception, asyncio.CancelledError) as error:
             if invoke.is_own_cancellation(error):
                 raise

@@ -80,6 +80,11 @@ class WaitLog:
         followed = () if self._followed is None else self._followed.recent(self._since)
         return tuple(sorted((*self.recent(), *followed))[-LINES:])
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has neither lines nor secrets, so that a new one is the same."""
+        return not (self._lines or self._secrets or self._followed)
+
     def recent(self, since: int = 0) -> tuple[Line, ...]:
         """Return its own last lines from a number on."""
         return tuple(line for line in self._lines or () if line.number >= since)

@@ -1,4 +1,4 @@
-"""A deferred TaskRun, reduced to the fields that the triggerer needs: it holds thousands. Pure.
+"""A deferred TaskRun, reduced to the fields that the triggerer needs. Pure.
 
 `torpor_api.models.deferral.Waiting` is the API object's field, validated by pydantic. `StoredTrigger` is the same in
 memory: interned strings, no model. Neither is trusted before `usercode.validation` has checked it.
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from torpor_api.models import taskrun
 from torpor_api.models.deferral import Waiting
-from torpor_wire import constants, retry, times
+from torpor_wire import constants, retry, times, trigger
 from torpor_wire.approvers import Approvers
 from torpor_wire.deadline import attempt_deadline, is_attempt_deadline
 from torpor_wire.state import State
@@ -56,8 +56,9 @@ class Wait:
     """One wait. Times are seconds since the epoch; `deferred_before` is seconds of earlier waits of the attempt.
 
     `resumes`: a pod or the Schedule continues after the event, else the task ends. `of_schedule`: it is the source of a
-    Schedule. `on_timeout`: a pod also continues after a timeout. `timeout_is_final`: no attempt follows a timeout.
-    `account`: the ServiceAccount that must be allowed to read the Secrets.
+    Schedule. `of_container`: the pod receives the event in its environment. `on_timeout`: a pod also continues after a
+    timeout. `timeout_is_final`: no attempt follows a timeout. `account`: the ServiceAccount that must be allowed to
+    read the Secrets.
     """
 
     namespace: str
@@ -74,6 +75,7 @@ class Wait:
     cancelled: bool
     resumes: bool
     of_schedule: bool = False
+    of_container: bool = False
     on_timeout: bool
     timeout_is_final: bool
     expressions: EndExpressions | None
@@ -93,7 +95,7 @@ class Wait:
     @property
     def tag(self) -> str:
         """The prefix of its log lines: namespace, TaskRun, attempt and segment."""
-        return f"[{self.namespace}/{self.name} a{self.segment_id.attempt} s{self.segment_id.segment}]"
+        return tag(self.namespace, self.name, self.segment_id)
 
     @property
     def subject(self) -> str:
@@ -102,13 +104,18 @@ class Wait:
 
     @property
     def awaited(self) -> str:
-        """What follows the word "waits": `for http ...`, or `until` a moment, which `waitsFor` already contains."""
-        return self.subject if self.subject.startswith("until ") else f"for {self.subject}"
+        """What follows the word "waits"."""
+        return trigger.awaited(self.subject)
 
     @property
     def shard(self) -> int:
         """The shard that the TaskRun claims."""
         return self.trigger.shard if self.trigger else 0
+
+
+def tag(namespace: str, name: str, segment_id: SegmentId) -> str:
+    """Return the prefix of the log lines of a wait: namespace, TaskRun, attempt and segment."""
+    return f"[{namespace}/{name} a{segment_id.attempt} s{segment_id.segment}]"
 
 
 def parse(raw: Mapping[str, Any]) -> Wait:
@@ -130,18 +137,19 @@ def parse(raw: Mapping[str, Any]) -> Wait:
         deadline=deadline,
         deadline_is_attempts=is_attempt_deadline(deadline, limit),
         cancelled=status.cancel is not None,
-        resumes=spec.python is not None or spec.schedule is not None,
+        resumes=spec.python is not None or spec.container is not None or spec.schedule is not None,
         of_schedule=spec.schedule is not None,
+        of_container=spec.container is not None,
         on_timeout=status.next is not None and status.next.on_timeout is not None,
         timeout_is_final=status.next is not None and bool(status.next.timeout_is_final),
         expressions=_end_expressions(spec),
-        retries=_the_one(spec.retries.policy()),
+        retries=_interned_policy(spec.retries.policy()),
         history=status.history,
     )
 
 
 @lru_cache(maxsize=256)
-def _the_one(policy: retry.Policy) -> retry.Policy:
+def _interned_policy(policy: retry.Policy) -> retry.Policy:
     """One object for all equal policies, since nearly all waits have the same."""
     return policy
 

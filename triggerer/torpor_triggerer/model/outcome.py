@@ -199,7 +199,7 @@ def timed_out(wait: Wait, last_look: str) -> Failed | TimedOut:
     task = wait.deadline_is_attempts
     if wait.on_timeout and not task:
         return TimedOut()
-    message = f"{wait.subject} did not happen before {'the timeout of the task' if task else 'the deadline'}"
+    message = f"the {'task' if task else 'deferral'} timed out while waiting {wait.awaited}"
     if last_look:
         message += f"; last look: {last_look}"
     return Failed(reason=Reason.TIMEOUT if task else Reason.DEFERRAL_TIMEOUT, message=message)

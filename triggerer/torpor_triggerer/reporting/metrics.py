@@ -16,6 +16,7 @@ from prometheus_client.registry import Collector
 
 from torpor_triggerer.model.deferred_taskrun import Wait
 from torpor_triggerer.model.outcome import Cancelled, Done, Failed, Fired, Outcome, Skipped, TimedOut
+from torpor_triggerer.model.packed_wait import PackedWait
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 UNREGISTERED = "unregistered"
@@ -126,9 +127,9 @@ class Metrics:
         return self._pool, _known(class_name, self._classes)
 
 
-def by_class(waits: Iterable[Wait]) -> Mapping[str, int]:
+def by_class(waits: Iterable[PackedWait]) -> Mapping[str, int]:
     """Return the number of waits of each class, as named on the TaskRuns."""
-    return Tally(map(_class_name, waits))
+    return Tally(wait.class_name for wait in waits)
 
 
 def _class_name(wait: Wait) -> str:

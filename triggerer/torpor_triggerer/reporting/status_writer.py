@@ -104,7 +104,7 @@ class StatusWriter:
                 log.info("skipped: %s", message)
                 self._events.normal(wait, Reason.SKIPPED, message)
             case TimedOut():
-                message = f"{wait.subject} did not happen before the deadline, and the task goes on"
+                message = f"the deferral timed out while waiting {wait.awaited}; the task goes on"
                 log.info("%s", message)
                 self._events.normal(wait, Reason.TIMED_OUT, message)
             case Cancelled():

@@ -32,7 +32,7 @@ class Admission:
 
     async def resolve(self, run: Run, call: Call) -> Resolved | Missing | Failed:
         """Wait for the permission, then for the secrets. Missing only if the wait was cancelled meanwhile."""
-        await self.permission.wait_until_granted(run.wait.namespace, partial(self._on_denied, run))
+        await self.permission.wait_until_granted(run.packed.namespace, partial(self._on_denied, run))
         on_missing = partial(setattr, run, "missing")
         return await self.secrets.resolve_when_available(run.wait, call, self.clock, on_missing)
 

@@ -6,12 +6,11 @@ replica first saw it. An older one was written long ago, as after a handover, an
 the creation of its TaskRun.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from torpor_wire import constants, times
 
-from torpor_triggerer.model.deferred_taskrun import SegmentId, Wait
+from torpor_triggerer.model.packed_wait import PackedWait
 
 
 class Age(NamedTuple):
@@ -23,30 +22,14 @@ class Age(NamedTuple):
     name: str
 
 
-class Arrivals:
-    """The waits that run or queue, each with the second from which it counts. `now` is seconds since the epoch."""
-
-    def __init__(self, now: Callable[[], float]) -> None:
-        self._now = now
-        self._since: dict[SegmentId, int] = {}
-
-    def add(self, wait: Wait) -> None:
-        """Add a wait; a known one keeps its place."""
-        if wait.segment_id not in self._since:
-            self._since[wait.segment_id] = int(counts_from(wait, self._now()))
-
-    def remove(self, wait: Wait) -> None:
-        """Remove a wait."""
-        self._since.pop(wait.segment_id, None)
-
-    def age(self, wait: Wait) -> Age:
-        """Return the sort key of a wait; an unknown wait sorts last."""
-        since = self._since.get(wait.segment_id)
-        return Age(int(self._now()) if since is None else since, wait.deferred_at, wait.namespace, wait.name)
+def age(wait: PackedWait) -> Age:
+    """Return the sort key of a wait that is served."""
+    return Age(wait.since, wait.deferred_at, wait.namespace, wait.name)
 
 
-def counts_from(wait: Wait, seen: float) -> float:
+def counts_from(wait: PackedWait, seen: float) -> float:
     """Return the moment from which a wait counts that was first seen at `seen`."""
     if wait.deferred_at >= seen - constants.CLOCK_SLACK_S:
         return seen
-    return max(wait.deferred_at, min(times.epoch(wait.created), seen)) if wait.created else seen
+    created = wait.unpack().created
+    return max(wait.deferred_at, min(times.epoch(created), seen)) if created else seen

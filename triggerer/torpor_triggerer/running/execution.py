@@ -4,38 +4,32 @@
     _end -> SharedTriggers.leave -> _on_end                  from an outcome, a timer or a cancellation to
          -> Completion.complete                              the patch of the status
 
-A trigger that knows its moment has a timer and no task; every other trigger runs as a SharedTrigger. `cleanup` follows
-once a trigger was made, `on_kill` only if the wait was cancelled and no other wait shares the trigger. Both end, or
-reach their limit, before the outcome is written, so the next attempt starts after them.
+A trigger that knows its moment has a timer and no task. If an equal one can be made again, its wait has not even a run
+until that moment: `start` returns a run that is `timed`, and `fire` starts another one. Every other trigger runs as a
+SharedTrigger. `cleanup` follows once a trigger was made, `on_kill` only if the wait was cancelled and no other wait
+shares the trigger. Both end, or reach their limit, before the outcome is written: the next attempt starts after them.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 from contextvars import Context
-from dataclasses import dataclass
 from typing import Any, assert_never
 
 from torpor_api import timing
-from torpor_api.timing import Clock
 from torpor_wire.reason import Reason
 
-from torpor_triggerer.logs.trigger_log import TriggerLog
 from torpor_triggerer.model import outcome as outcomes
 from torpor_triggerer.model.deferred_taskrun import Wait
 from torpor_triggerer.model.outcome import Cancelled, Ended, Failed, Outcome
-from torpor_triggerer.reporting.events import EventRecorder
-from torpor_triggerer.running.admission import Admission
-from torpor_triggerer.running.completion import Completion
+from torpor_triggerer.model.packed_wait import PackedWait
+from torpor_triggerer.running.dependencies import Dependencies
 from torpor_triggerer.running.shared_triggers import SharedTriggers, sharing_key
-from torpor_triggerer.running.state import Due, Run, Spawn
-from torpor_triggerer.running.timers import Timers
+from torpor_triggerer.running.state import Due, Run, Timed
+from torpor_triggerer.running.wait_timers import WaitTimers
 from torpor_triggerer.secrets.resolver import Resolved
-from torpor_triggerer.services.services import TriggerServices
 from torpor_triggerer.settings import Settings
 from torpor_triggerer.usercode import invoke, validation
-from torpor_triggerer.usercode.invoke import TriggerHost
-from torpor_triggerer.usercode.registry import Registry
 from torpor_triggerer.usercode.validation import Call
 
 NEW_SECONDS = 5.0
@@ -44,26 +38,24 @@ NEW_SECONDS = 5.0
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dependencies:
-    """What runs need; the application builds it."""
-
-    registry: Registry
-    admission: Admission
-    completion: Completion
-    events: EventRecorder
-    trigger_log: TriggerLog
-    clock: Clock
-    host: TriggerHost
-    services_for: Callable[[Wait], TriggerServices]
-    spawn: Spawn
-
-
 class Lifecycle:
-    """The lifecycle of all runs of this process."""
+    """The lifecycle of all runs of this process.
 
-    def __init__(self, deps: Dependencies, settings: Settings) -> None:
-        self.timers: Timers[tuple[Run, Due]] = Timers(deps.clock, self._on_timer)
+    `on_timed` gets a run that needs nothing but its timer. `on_due` gets the wait of such a timer when it expires, and
+    calls `fire`.
+    """
+
+    def __init__(
+        self,
+        deps: Dependencies,
+        settings: Settings,
+        *,
+        on_timed: Callable[[Run], None],
+        on_due: Callable[[PackedWait], None],
+    ) -> None:
+        self._wait_timers = WaitTimers(deps.clock, settings.look_seconds, on_timer=self._on_timer, on_timed=on_timed)
+        self.timers = self._wait_timers.timers
+        self._on_due = on_due
         self._deps = deps
         self._clock = deps.clock
         self._settings = settings
@@ -71,16 +63,21 @@ class Lifecycle:
         self._forget = self._tasks.discard
         self._empty_context = Context()
         self._shared = SharedTriggers(deps.host, deps.trigger_log, deps.clock, self._track, self._on_end)
+        self.polls = self._shared.polls
 
-    def start(self, wait: Wait) -> Run:
+    def start(self, wait: PackedWait) -> Run:
         """Serve a wait. If this raises, nothing runs for it."""
-        run = Run(wait=wait, wait_log=self._deps.trigger_log.create(wait))
-        with run.wait_log.active():
-            try:
-                self._start(run)
-            except Exception:
-                self.release(run)
-                raise
+        run = Run(packed=wait, wait_log=self._deps.trigger_log.create(wait))
+        self._begin(run, self._start)
+        return run
+
+    def fire(self, wait: PackedWait, moment: float) -> Run:
+        """Start the run of a wait whose timer expired at `moment`: it fires, has reached its deadline, or waits on.
+
+        If this raises, nothing runs for it.
+        """
+        run = Run(packed=wait, wait_log=self._deps.trigger_log.create(wait), due_at=moment)
+        self._begin(run, self._fire)
         return run
 
     def cancel(self, run: Run) -> None:
@@ -90,8 +87,7 @@ class Lifecycle:
     def release(self, run: Run) -> None:
         """Stop serving a wait without an outcome. A write in flight continues."""
         run.released = True
-        if run.timer is not None:
-            self.timers.discard(run.timer)
+        self._wait_timers.discard(run)
         if run.task is not None:
             if not run.reporting:
                 run.task.cancel()
@@ -99,6 +95,10 @@ class Lifecycle:
             self._shared.leave(run)
         elif invoke.implements(run.trigger, "cleanup"):
             self._spawn(run, self._tell(run, "cleanup"))
+
+    def moment(self, run: Run) -> float | None:
+        """Return when a run ends, in seconds since the epoch; None if its trigger runs or its outcome is written."""
+        return None if run.task is not None or run.shared is not None or run.timer is None else run.timer.moment
 
     async def stop(self) -> None:
         """Wait for released runs to end, for `stop_seconds` at most."""
@@ -111,25 +111,38 @@ class Lifecycle:
         for task in self._tasks:
             task.cancel()
 
-    def _start(self, run: Run) -> None:
+    def _begin(self, run: Run, begin: Callable[[Run], None]) -> None:
+        with run.wait_log.active():
+            try:
+                begin(run)
+            except Exception:
+                self.release(run)
+                raise
+
+    def _fire(self, run: Run) -> None:
         call = validation.read(run.wait)
         if isinstance(call, Failed):
-            self._end(run, Cancelled() if run.wait.cancelled else call)
+            self._end(run, call)
             return
-        deadline = self._deadline(run.wait)
-        if deadline is not None:
-            run.timer = self.timers.add(deadline, (run, Due.DEADLINE))
-        if self._deps.admission.is_immediate(run.wait, call):
+        self._admit(run, call)
+        if run.shared is not None:
+            self._wait_timers.set_deadline(run, run.wait)
+
+    def _start(self, run: Run) -> None:
+        wait = run.wait
+        call = validation.read(wait)
+        if isinstance(call, Failed):
+            self._end(run, Cancelled() if wait.cancelled else call)
+            return
+        answer = self._deps.answer(wait)
+        if answer is not None:
+            self._end(run, Cancelled() if wait.cancelled else answer)
+            return
+        self._wait_timers.set_deadline(run, wait)
+        if self._deps.admission.is_immediate(wait, call):
             self._admit(run, call)
         else:
             self._spawn(run, self._admit_when_ready(run, call))
-
-    def _deadline(self, wait: Wait) -> float | None:
-        """The deadline. A wait taken over after its deadline gets `look_seconds` for one last look."""
-        now = self._clock.now()
-        if wait.deadline is None or wait.deadline > now:
-            return wait.deadline
-        return now + self._settings.look_seconds
 
     async def _admit_when_ready(self, run: Run, call: Call) -> None:
         """Admit once the pool may fire in the namespace and all secrets of the kwargs are resolved."""
@@ -145,7 +158,7 @@ class Lifecycle:
             case Resolved(call=call, secrets=secrets):
                 run.wait_log.set_secrets(secrets)
                 self._admit(run, call)
-            case Failed() if not run.wait.cancelled:
+            case Failed() if not run.packed.cancelled:
                 self._end(run, resolved)
             case _:
                 self._end(run, Cancelled())
@@ -160,7 +173,8 @@ class Lifecycle:
 
     def _make_and_run(self, run: Run, call: Call) -> None:
         """Join a running trigger, run a new one, or set a timer for a known moment."""
-        wait, stored = run.wait, run.wait.trigger
+        wait = run.wait
+        stored = wait.trigger
         if stored is None:
             return
         key = sharing_key(stored, call.kwargs)
@@ -173,24 +187,39 @@ class Lifecycle:
         if wait.cancelled or problem is not None:
             self._end(run, Cancelled() if wait.cancelled or problem is None else problem)
             return
-        self._announce(wait)
+        if run.due_at is None:
+            self._announce(wait)
         if running is not None:
             self._shared.join(run, running)
             return
         due = invoke.due(run.trigger)
         if due is None:
-            self._shared.serve(run, stored, run.trigger, services, key)
-        elif run.timer is None or due <= run.timer.moment:
-            if run.timer is not None:
-                self.timers.discard(run.timer)
-            run.timer = self.timers.add(due, (run, Due.PAYLOAD))
+            self._shared.serve(run, run.trigger, services, key)
+        elif run.due_at is None:
+            self._wait_timers.set_moment(run, due)
+        else:
+            self._end_or_wait_on(run, wait, due, run.due_at)
+
+    def _end_or_wait_on(self, run: Run, wait: Wait, due: float, expired_at: float) -> None:
+        """End a wait whose timer expired. The trigger, made again, may have a later moment than before."""
+        if due <= expired_at:
+            self._end(run, invoke.payload(run.trigger))
+        elif wait.deadline is not None and wait.deadline <= expired_at:
+            self._end(run, outcomes.timed_out(wait, ""))
+        else:
+            run.due_at = None
+            self._wait_timers.set_deadline(run, wait)
+            self._wait_timers.set_moment(run, due)
 
     def _announce(self, wait: Wait) -> None:
         log.info("waits %s", wait.awaited)
         if self._clock.now() - wait.deferred_at < NEW_SECONDS:
             self._deps.events.normal(wait, Reason.WAITING, f"waits {wait.awaited}")
 
-    def _on_timer(self, item: tuple[Run, Due]) -> None:
+    def _on_timer(self, item: Timed) -> None:
+        if isinstance(item, PackedWait):
+            self._on_due(item)
+            return
         run, due = item
         if run.timer is not None:
             run.due_at, run.timer = run.timer.moment, None
@@ -210,13 +239,12 @@ class Lifecycle:
         if run.is_ending:
             return
         run.outcome = outcome
-        if run.timer is not None:
-            self.timers.discard(run.timer)
+        self._wait_timers.discard(run)
         if run.task is not None:
             run.task.cancel()
         if run.shared is not None and self._shared.leave(run, kill=isinstance(outcome, Cancelled)):
             limit = 2 * self._settings.kill_seconds + self._settings.stop_seconds
-            run.timer = self.timers.add(self._clock.now() + limit, (run, Due.GIVE_UP))
+            self._wait_timers.set_end_limit(run, limit)
         else:
             self._spawn(run, self._tell_and_complete(run, outcome))
 
@@ -232,8 +260,7 @@ class Lifecycle:
         if outcome is None or run.released or (ended is None and run.reporting):
             return
         run.wait_log.activate()
-        if run.timer is not None:
-            self.timers.discard(run.timer)
+        self._wait_timers.discard(run)
         await self._deps.completion.complete(run, outcome)
 
     async def _tell_and_complete(self, run: Run, outcome: Outcome) -> None:
@@ -245,8 +272,8 @@ class Lifecycle:
         await self._deps.completion.complete(run, outcome)
 
     async def _tell(self, run: Run, method: str) -> None:
-        if run.trigger is not None and run.wait.trigger is not None:
-            await self._deps.host.tell(run.wait.trigger.class_name, run.trigger, method)
+        if run.trigger is not None:
+            await self._deps.host.tell(run.packed.class_name, run.trigger, method)
 
     def _spawn(self, run: Run, work: Coroutine[Any, Any, None]) -> None:
         run.task = self._track(work)

@@ -68,13 +68,13 @@ class Progress:
         """Start the next round of each namespace whose round is complete; namespaces do not wait for each other."""
         found: dict[str, deque[Run]] = {}
         for run in self._runs():
-            if run.wait.namespace not in self._lines:
-                found.setdefault(run.wait.namespace, deque()).append(run)
+            if run.packed.namespace not in self._lines:
+                found.setdefault(run.packed.namespace, deque()).append(run)
         self._lines |= found
 
     def _is_due(self, run: Run, look: str) -> bool:
         now, last = self._clock.now(), run.last_progress
-        if not look or run.is_ending or now < run.wait.deferred_at + FIRST_AFTER:
+        if not look or run.is_ending or now < run.packed.deferred_at + FIRST_AFTER:
             return False
         if last is None:
             return True
@@ -91,7 +91,7 @@ class Progress:
         try:
             await self._write(run, text)
         except Exception:
-            log.exception("%s/%s: failed to write progress", run.wait.namespace, run.wait.name)
+            log.exception("%s/%s: failed to write progress", run.packed.namespace, run.packed.name)
 
 
 def message(run: Run, look: str, now: float) -> str:

@@ -14,6 +14,7 @@ from torpor_api.timing import Clock
 from torpor_wire.reason import Reason
 
 from torpor_triggerer.model.deferred_taskrun import SegmentId, Wait
+from torpor_triggerer.model.packed_wait import PackedWait
 from torpor_triggerer.reporting.events import TokenBucket
 from torpor_triggerer.running.scheduler import Scheduler
 
@@ -38,7 +39,7 @@ class QueueProgress:
         self._capacity = capacity
         self._write = write
         self._reported: dict[Key, tuple[SegmentId, float]] = {}
-        self._round: deque[tuple[int, Wait]] = deque()
+        self._round: deque[tuple[int, PackedWait]] = deque()
 
     async def run(self) -> Never:
         """Write messages until cancelled."""
@@ -54,8 +55,9 @@ class QueueProgress:
         for wait in self._started():
             if not self._budget.take(wait.namespace):
                 return
-            del self._reported[_key(wait)]
-            await self._write(wait, Reason.WAITING, f"Waiting {wait.awaited}")
+            del self._reported[wait.key]
+            started = wait.unpack()
+            await self._write(started, Reason.WAITING, f"Waiting {started.awaited}")
         if not self._round:
             self._round.extend(enumerate(self._scheduler.queue()))
         for _ in range(min(CHECKED_AT_ONCE, len(self._round))):
@@ -63,26 +65,31 @@ class QueueProgress:
             if self._is_due(wait):
                 if not self._budget.take(wait.namespace):
                     return
-                self._reported[_key(wait)] = wait.segment_id, self._clock.now()
-                await self._write(wait, Reason.QUEUED, message(self._capacity, older))
+                self._reported[wait.key] = wait.segment_id, self._clock.now()
+                await self._write(wait.unpack(), Reason.QUEUED, message(self._capacity, older))
             self._round.popleft()
 
     def _forget(self) -> None:
         """Forget waits that ended, or that report progress of their own."""
         for key, (segment_id, _) in list(self._reported.items()):
-            run, queued = self._scheduler.find(key), self._scheduler.find_queued(key)
-            runs = run is not None and run.wait.segment_id == segment_id and run.last_progress is None
-            if not runs and (queued is None or queued.segment_id != segment_id):
+            wait = self._started_wait(key) or self._scheduler.find_queued(key)
+            if wait is None or wait.segment_id != segment_id:
                 del self._reported[key]
 
-    def _started(self) -> list[Wait]:
-        runs = (self._scheduler.find(key) for key in self._reported)
-        return [run.wait for run in runs if run is not None]
+    def _started(self) -> list[PackedWait]:
+        return [wait for wait in map(self._started_wait, self._reported) if wait is not None]
 
-    def _is_due(self, wait: Wait) -> bool:
-        if self._scheduler.find_queued(_key(wait)) is not wait:
+    def _started_wait(self, key: Key) -> PackedWait | None:
+        """The wait of a TaskRun, if it has started and has reported no progress of its own."""
+        run = self._scheduler.find(key)
+        if run is None:
+            return self._scheduler.find_timed(key)
+        return run.packed if run.last_progress is None else None
+
+    def _is_due(self, wait: PackedWait) -> bool:
+        if self._scheduler.find_queued(wait.key) is not wait:
             return False
-        reported = self._reported.get(_key(wait))
+        reported = self._reported.get(wait.key)
         since = wait.deferred_at + FIRST_AFTER if reported is None else reported[1] + AGAIN_AFTER
         return self._clock.now() >= since
 
@@ -93,7 +100,3 @@ def message(capacity: int, older: int) -> str:
     queued = "1 older one queues" if older == 1 else f"{older} older ones queue"
     others = f", and {queued}" if older else ""
     return f"Queued: {running} on this replica{others}; the pool needs more replicas or capacity"
-
-
-def _key(wait: Wait) -> Key:
-    return Key(wait.namespace, wait.name)

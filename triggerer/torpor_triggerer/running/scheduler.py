@@ -5,123 +5,40 @@ ends twice, here or elsewhere, loses its second write. If there are more waits t
 namespace run, equally many of each; a run that has to make room returns to the queue.
 """
 
-import heapq
 import logging
-from bisect import bisect_left
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from itertools import islice
-from typing import Any, Generic, TypeVar
+from functools import lru_cache
 
 from torpor_api.cache.store import Key
 
-from torpor_triggerer.model.deferred_taskrun import Wait
-from torpor_triggerer.running.arrivals import Arrivals
+from torpor_triggerer.model.packed_wait import PackedWait
+from torpor_triggerer.running import arrivals
+from torpor_triggerer.running.capacity import Capacity
 from torpor_triggerer.running.execution import Lifecycle
-from torpor_triggerer.running.state import Run
-
-T = TypeVar("T")
-
-
-class Capacity(Generic[T]):
-    """A number of slots that owners share equally, the oldest items of each owner first. `age` must be unique."""
-
-    def __init__(
-        self, capacity: int, age: Callable[[T], tuple[Any, ...]], owner: Callable[[T], str] = lambda _: ""
-    ) -> None:
-        self._capacity = capacity
-        self._age = age
-        self._owner = owner
-        self._lines: dict[str, list[T]] = {}
-        self._running: Counter[str] = Counter()
-        self._free = capacity
-
-    def enter(self, item: T) -> T | None:
-        """Request a slot. Return the item without one: a running item that loses its slot, or this one."""
-        owner = self._owner(item)
-        line = self._lines.setdefault(owner, [])
-        index = self._index(line, item)
-        if self._is_at(line, index, item):
-            return None if index < self._running[owner] else item
-        line.insert(index, item)
-        if self._free:
-            self._free -= 1
-            self._running[owner] += 1
-            return None
-        return self._preempt(owner, index)
-
-    def leave(self, item: T) -> T | None:
-        """Withdraw an item. Return the queued item that gets its slot."""
-        owner = self._owner(item)
-        line = self._lines.get(owner, [])
-        index = self._index(line, item)
-        if not self._is_at(line, index, item):
-            return None
-        del line[index]
-        if not line:
-            del self._lines[owner]
-        if index >= self._running[owner]:
-            return None
-        self._take(owner)
-        self._free += 1
-        return self._next()
-
-    def queue(self) -> Iterator[T]:
-        """Return the items without a slot, oldest first."""
-        queued = (islice(line, self._running[owner], None) for owner, line in list(self._lines.items()))
-        return heapq.merge(*queued, key=self._age)
-
-    def _preempt(self, owner: str, index: int) -> T:
-        """Return the item without a slot after an owner got a new item at `index` of its line."""
-        richest, most = self._running.most_common(1)[0]
-        if most >= self._running[owner] + 2:
-            self._take(richest)
-            self._running[owner] += 1
-            return self._lines[richest][self._running[richest]]
-        return self._lines[owner][max(index, self._running[owner])]
-
-    def _next(self) -> T | None:
-        """Assign the free slot: to the owner with the fewest, then to the oldest item."""
-        queueing = [owner for owner, line in self._lines.items() if len(line) > self._running[owner]]
-        if not queueing:
-            return None
-        owner = min(queueing, key=lambda one: (self._running[one], self._age(self._lines[one][self._running[one]])))
-        self._free -= 1
-        self._running[owner] += 1
-        return self._lines[owner][self._running[owner] - 1]
-
-    def _take(self, owner: str) -> None:
-        self._running[owner] -= 1
-        if not self._running[owner]:
-            del self._running[owner]
-
-    def _index(self, line: list[T], item: T) -> int:
-        return bisect_left(line, self._age(item), key=self._age)
-
-    def _is_at(self, line: list[T], index: int, item: T) -> bool:
-        return index < len(line) and self._age(line[index]) == self._age(item)
-
+from torpor_triggerer.running.state import Run, Timed
+from torpor_triggerer.timers import Timer
 
 log = logging.getLogger(__name__)
 
 
 class Scheduler:
-    """All runs of this process: at most `capacity`, not counting runs whose outcome is being written."""
+    """All runs and timers of this process: at most `capacity`, not counting runs whose outcome is being written."""
 
     def __init__(
-        self, lifecycle: Lifecycle, capacity: int, find: Callable[[Key], Wait | None], now: Callable[[], float]
+        self, lifecycle: Lifecycle, capacity: int, find: Callable[[Key], PackedWait | None], now: Callable[[], float]
     ) -> None:
         self._lifecycle = lifecycle
         self._find = find
+        self._now = now
         self._shards: frozenset[int] = frozenset()
-        self._arrivals = Arrivals(now)
-        self._capacity: Capacity[Wait] = Capacity(capacity, self._arrivals.age, lambda wait: wait.namespace)
+        self._capacity: Capacity[PackedWait] = Capacity(capacity, arrivals.age, lambda wait: wait.namespace)
         self._runs: dict[Key, Run] = {}
-        self._queued: dict[Key, Wait] = {}
+        self._timers: dict[Key, Timer[Timed]] = {}
+        self._queued: dict[Key, PackedWait] = {}
         self._stopped = False
 
     def __len__(self) -> int:
-        return len(self._runs)
+        return len(self._runs) + len(self._timers)
 
     @property
     def runs(self) -> Collection[Run]:
@@ -129,20 +46,35 @@ class Scheduler:
         return self._runs.values()
 
     @property
-    def queued(self) -> Collection[Wait]:
+    def timed(self) -> Iterator[PackedWait]:
+        """All waits that have a timer and no run."""
+        return (timer.item for timer in self._timers.values() if isinstance(timer.item, PackedWait))
+
+    @property
+    def moments(self) -> Iterator[float]:
+        """When each of them fires, or reaches its deadline."""
+        return (timer.moment for timer in self._timers.values())
+
+    @property
+    def queued(self) -> Collection[PackedWait]:
         """All waits without a slot."""
         return self._queued.values()
 
-    def queue(self) -> Iterator[Wait]:
+    def queue(self) -> Iterator[PackedWait]:
         """Return all waits without a slot, oldest first."""
-        keys = map(_key, self._capacity.queue())
+        keys = (wait.key for wait in self._capacity.queue())
         return (self._queued[key] for key in keys if key in self._queued)
 
     def find(self, key: Key) -> Run | None:
         """Return the run of a TaskRun."""
         return self._runs.get(key)
 
-    def find_queued(self, key: Key) -> Wait | None:
+    def find_timed(self, key: Key) -> PackedWait | None:
+        """Return the wait of a TaskRun that has a timer and no run."""
+        timer = self._timers.get(key)
+        return timer.item if timer is not None and isinstance(timer.item, PackedWait) else None
+
+    def find_queued(self, key: Key) -> PackedWait | None:
         """Return the queued wait of a TaskRun."""
         return self._queued.get(key)
 
@@ -168,7 +100,30 @@ class Scheduler:
         for run in runs:
             self._lifecycle.release(run)
         for run in runs:
-            self._start(run.wait)
+            self._start(run.packed.key, run.packed)
+
+    def keep_timer(self, run: Run) -> None:
+        """Forget a run whose timer is all that it needs. A run that is only starting is not known yet."""
+        key = run.packed.key
+        if run.timer is not None and self._runs.get(key) is run:
+            del self._runs[key]
+            self._timers[key] = run.timer
+
+    def fire(self, wait: PackedWait) -> None:
+        """Start the run of a wait whose timer has expired. A failure is handled as in `_start`."""
+        key = wait.key
+        timer = self._timers.pop(key, None)
+        if timer is None or self._stopped:
+            return
+        try:
+            run = self._lifecycle.fire(wait, timer.moment)
+        except Exception:
+            log.exception("%s/%s: failed to fire", *key)
+            next_wait = self._free_slot(wait)
+            if next_wait is not None:
+                self._start(next_wait.key, next_wait)
+        else:
+            self._keep(key, run)
 
     async def stop(self) -> None:
         """Stop all triggers, so that another replica takes over: calls `cleanup`, not `on_kill`."""
@@ -179,85 +134,99 @@ class Scheduler:
 
     def _reconcile(self, key: Key) -> None:
         wait, served = self._owned(key), self._served(key)
-        if served is not None and (wait is None or not _is_same(wait, served)):
+        if served is not None and (wait is None or not wait.is_same(served)):
             self._stop_serving(key, served)
             served = None
         if wait is not None and served is None:
             self._serve(key, wait)
         elif wait is not None and served is not None and wait.cancelled and not served.cancelled:
+            wait.since = served.since
             self._cancel(key, wait)
 
-    def _owned(self, key: Key) -> Wait | None:
+    def _owned(self, key: Key) -> PackedWait | None:
         """The wait of a TaskRun, if this replica owns its shard."""
         wait = self._find(key)
         return wait if wait is not None and wait.shard in self._shards else None
 
-    def _served(self, key: Key) -> Wait | None:
-        """The wait that runs or queues for a TaskRun."""
+    def _served(self, key: Key) -> PackedWait | None:
+        """The wait that runs or queues for a TaskRun, or has a timer."""
         run = self._runs.get(key)
-        return self._queued.get(key) if run is None else run.wait
+        return run.packed if run is not None else self.find_timed(key) or self._queued.get(key)
 
-    def _serve(self, key: Key, wait: Wait) -> None:
-        self._arrivals.add(wait)
+    def _serve(self, key: Key, wait: PackedWait) -> None:
+        wait.since = _interned_second(int(arrivals.counts_from(wait, self._now())))
         without_slot = self._capacity.enter(wait)
-        if without_slot is not None and _key(without_slot) != key:
-            self._return_to_queue(_key(without_slot))
+        if without_slot is not None and without_slot.key != key:
+            self._return_to_queue(without_slot.key)
         elif without_slot is not None and not wait.cancelled:
             self._queued[key] = wait
             return
-        self._start(wait)
+        self._start(key, wait)
 
-    def _stop_serving(self, key: Key, wait: Wait) -> None:
+    def _stop_serving(self, key: Key, wait: PackedWait) -> None:
         next_wait = self._free_slot(wait)
         self._queued.pop(key, None)
+        self._discard_timer(key)
         run = self._runs.pop(key, None)
         if run is not None:
             self._lifecycle.release(run)
         if next_wait is not None:
-            self._start(next_wait)
+            self._start(next_wait.key, next_wait)
 
-    def _free_slot(self, wait: Wait) -> Wait | None:
+    def _discard_timer(self, key: Key) -> None:
+        timer = self._timers.pop(key, None)
+        if timer is not None:
+            self._lifecycle.timers.discard(timer)
+
+    def _free_slot(self, wait: PackedWait) -> PackedWait | None:
         """Return the queued wait that gets its slot."""
         next_wait = self._capacity.leave(wait)
-        self._arrivals.remove(wait)
-        return None if next_wait is None else self._queued.pop(_key(next_wait), None)
+        return None if next_wait is None else self._queued.pop(next_wait.key, None)
 
-    def _start(self, wait: Wait) -> None:
+    def _start(self, key: Key, wait: PackedWait) -> None:
         """Start a run. If that fails, the next wait gets its slot, and a later `reconcile` retries."""
-        waiting: Wait | None = wait
+        waiting: PackedWait | None = wait
         while waiting is not None:
-            key = _key(waiting)
+            key = key if waiting is wait else waiting.key
             try:
-                self._runs[key] = self._lifecycle.start(waiting)
+                run = self._lifecycle.start(waiting)
             except Exception:
                 log.exception("%s/%s: failed to start", *key)
                 waiting = self._free_slot(waiting)
             else:
+                self._keep(key, run)
                 return
+
+    def _keep(self, key: Key, run: Run) -> None:
+        """Keep a run, or only its timer. The key is that of the watch's store, which is one object for both."""
+        if run.timed and run.timer is not None:
+            self._timers[key] = run.timer
+        else:
+            self._runs[key] = run
 
     def _return_to_queue(self, key: Key) -> None:
         """A run whose outcome is being written continues: it ends soon."""
-        run = self._runs.get(key)
-        if run is None or run.reporting or run.outcome is not None:
-            return
-        self._queued[key] = run.wait
-        self._lifecycle.release(self._runs.pop(key))
+        timed, run = self.find_timed(key), self._runs.get(key)
+        if timed is not None:
+            self._queued[key] = timed
+            self._discard_timer(key)
+        elif run is not None and not run.reporting and run.outcome is None:
+            self._queued[key] = run.packed
+            self._lifecycle.release(self._runs.pop(key))
 
-    def _cancel(self, key: Key, wait: Wait) -> None:
-        """A queued wait is cancelled without a slot: its trigger is made, so that `on_kill` can end earlier work."""
+    def _cancel(self, key: Key, wait: PackedWait) -> None:
+        """Cancel a wait. One without a run needs no slot: its trigger is made, so that `on_kill` ends earlier work."""
         run = self._runs.get(key)
         if run is not None:
-            run.wait = wait
+            run.packed = wait
             self._lifecycle.cancel(run)
             return
-        del self._queued[key]
-        self._start(wait)
+        self._discard_timer(key)
+        self._queued.pop(key, None)
+        self._start(key, wait)
 
 
-def _is_same(one: Wait, other: Wait) -> bool:
-    """Whether both are the same deferral. A changed `deferredAt` makes another one."""
-    return (one.segment_id, one.deferred_at) == (other.segment_id, other.deferred_at)
-
-
-def _key(wait: Wait) -> Key:
-    return Key(wait.namespace, wait.name)
+@lru_cache(maxsize=64)
+def _interned_second(second: int) -> int:
+    """One object for all equal numbers: thousands of waits count from the same second."""
+    return second

@@ -3,11 +3,15 @@
 Waits share a trigger if they agree in key, secret kwargs and the class's own `timeout`; the shortest interval wins. A
 wait joins or leaves at any time before the first event; later waits get a new trigger. `cleanup` runs when the last
 wait leaves, `on_kill` only if the last wait was cancelled, because the others still need what the trigger started.
+
+A trigger that only polls has a task for each poll, and none between two of them. One with `poll_many` has a task only
+to join its source.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Hashable, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 from torpor_api.timing import Clock
@@ -20,8 +24,9 @@ from torpor_triggerer.model.outcome import Ended, Failed
 from torpor_triggerer.running.state import Run, SharedTrigger, Spawn
 from torpor_triggerer.secrets import resolver
 from torpor_triggerer.services.services import TriggerServices
-from torpor_triggerer.usercode import invoke
-from torpor_triggerer.usercode.invoke import TriggerHost
+from torpor_triggerer.timers import Timers
+from torpor_triggerer.usercode import invoke, task_end_events
+from torpor_triggerer.usercode.invoke import NotYet, Step, TriggerHost
 
 OnEnd: TypeAlias = Callable[[Run, Ended | None], Coroutine[Any, Any, None]]
 """Ends a wait with the outcome of its trigger; None if the wait has an outcome of its own."""
@@ -37,14 +42,16 @@ def sharing_key(stored: StoredTrigger, kwargs: Mapping[str, Any]) -> Hashable:
     written = trigger.parse(stored.kwargs)
     if resolver.is_sealed(written):
         return None
+    timeout = written.get("timeout")
     secret = canonical.digest(kwargs) if resolver.has_secrets(written) else ""
-    return stored.key, canonical.plain({"timeout": written.get("timeout")}), secret
+    return stored.key, "" if timeout is None else canonical.plain({"timeout": timeout}), secret
 
 
 class SharedTriggers:
     """All running triggers of this process."""
 
     def __init__(self, host: TriggerHost, trigger_log: TriggerLog, clock: Clock, spawn: Spawn, on_end: OnEnd) -> None:
+        self.polls: Timers[SharedTrigger] = Timers(clock, self._poll, now=clock.monotonic)
         self._host = host
         self._clock = clock
         self._trigger_log = trigger_log
@@ -55,7 +62,8 @@ class SharedTriggers:
     def find(self, key: Hashable, stored: StoredTrigger) -> SharedTrigger | None:
         """Return the running trigger with identical kwargs, interval included."""
         found = self._open.get(key)
-        return found if found is not None and found.stored.kwargs == stored.kwargs else None
+        first = None if found is None else found.first.unpack().trigger
+        return found if first is not None and first.kwargs == stored.kwargs else None
 
     def join(self, run: Run, shared: SharedTrigger) -> None:
         """Add a wait to a running trigger."""
@@ -65,7 +73,7 @@ class SharedTriggers:
         if len(shared.members) > 1:
             log.info("shares %s with %d other waits", shared.name, len(shared.members) - 1)
 
-    def serve(self, run: Run, stored: StoredTrigger, made: Any, services: TriggerServices, key: Hashable) -> None:
+    def serve(self, run: Run, made: Any, services: TriggerServices, key: Hashable) -> None:
         """Join a running trigger that looks at least as often, or run this one."""
         key = key if invoke.shareable(made) else None
         former = None if key is None else self._open.get(key)
@@ -74,8 +82,7 @@ class SharedTriggers:
             return
         shared = SharedTrigger(
             key=key,
-            stored=stored,
-            namespace=run.wait.namespace,
+            first=run.packed,
             trigger=made,
             services=services,
             trigger_log=self._trigger_log,
@@ -116,6 +123,10 @@ class SharedTriggers:
     def _stop(self, shared: SharedTrigger) -> None:
         """Cancel its task. A task that has not started never runs, so another one calls the trigger's end methods."""
         self._close(shared)
+        if shared.timer is not None:
+            self.polls.discard(shared.timer)
+        if shared.member is not None:
+            shared.services.leave_source(shared.member)
         if shared.task is not None:
             shared.task.cancel()
         if not shared.started:
@@ -135,7 +146,37 @@ class SharedTriggers:
             if shared.closed or not self._finish_in_new_task(shared, outcomes.from_exception(error)):
                 await self._tell(shared, "cleanup")
             raise
-        await self._finish(shared, ended)
+        if isinstance(ended, NotYet):
+            self._rest(shared, ended.seconds)
+        else:
+            await self._finish(shared, ended)
+
+    def _rest(self, shared: SharedTrigger, seconds: float | None) -> None:
+        """Let the task end until the next poll, or until the source answers."""
+        shared.task, shared.started = None, False
+        if seconds is not None:
+            shared.services.record_look(seconds)
+            shared.timer = self.polls.add(self._clock.monotonic() + seconds, shared)
+
+    def _poll(self, shared: SharedTrigger) -> None:
+        shared.timer = None
+        shared.task = self._spawn(self._run(shared))
+
+    def _step(self, shared: SharedTrigger) -> Step:
+        if invoke.polls_many(shared.trigger):
+            return partial(invoke.join, join_source=partial(self._join_source, shared))
+        if invoke.only_polls(shared.trigger):
+            return partial(invoke.poll, jitter=shared.services.jitter)
+        return invoke.first_event
+
+    def _join_source(self, shared: SharedTrigger, trigger: Any) -> None:
+        shared.member = shared.services.join_source(trigger, _SourceAnswer(self, shared))
+
+    def answer(self, shared: SharedTrigger, ended: Callable[[], Ended]) -> None:
+        """End the waits of a trigger that its source has answered."""
+        with shared.wait_log.active():
+            self._mark_ended(shared)
+            shared.task = self._spawn(self._finish(shared, ended()))
 
     def _finish_in_new_task(self, shared: SharedTrigger, failed: Failed) -> bool:
         """Fail the waits of a trigger whose task was cancelled from outside. False if the process ends."""
@@ -148,12 +189,12 @@ class SharedTriggers:
         self._mark_ended(shared)
         return True
 
-    async def _first_event(self, shared: SharedTrigger) -> Ended | None:
+    async def _first_event(self, shared: SharedTrigger) -> Ended | NotYet | None:
         """Return the outcome of the trigger; None if it was stopped, whatever it does with the cancellation."""
-        ended: Ended | None = None
+        ended: Ended | NotYet | None = None
         task = asyncio.current_task()
         try:
-            ended = await self._host.first_event(shared.stored.class_name, shared.trigger)
+            ended = await self._host.run(shared.first.class_name, shared.trigger, self._step(shared))
         except asyncio.CancelledError:
             if not shared.closed or all(run.released for run in shared.members):
                 raise
@@ -161,7 +202,8 @@ class SharedTriggers:
             if task is not None:
                 task.uncancel()
             return None
-        self._mark_ended(shared)
+        if not isinstance(ended, NotYet):
+            self._mark_ended(shared)
         return ended
 
     def _mark_ended(self, shared: SharedTrigger) -> None:
@@ -181,10 +223,29 @@ class SharedTriggers:
         await self._end_members(shared, ended)
 
     async def _tell(self, shared: SharedTrigger, method: str) -> None:
-        await self._host.tell(shared.stored.class_name, shared.trigger, method)
+        await self._host.tell(shared.first.class_name, shared.trigger, method)
 
     async def _end_members(self, shared: SharedTrigger, ended: Ended | None) -> None:
         for run in shared.members[1:]:
             run.task = self._spawn(self._on_end(run, ended))
         for run in shared.members[:1]:
             await self._on_end(run, ended)
+
+
+class _SourceAnswer:
+    """Takes the answer of a source for the waits of one trigger."""
+
+    __slots__ = ("_shared", "_triggers")
+
+    def __init__(self, triggers: SharedTriggers, shared: SharedTrigger) -> None:
+        self._triggers = triggers
+        self._shared = shared
+
+    def done(self) -> bool:
+        return self._shared.closed
+
+    def set_result(self, result: Any, /) -> None:
+        self._triggers.answer(self._shared, lambda: task_end_events.of_event(result))
+
+    def set_exception(self, exception: BaseException, /) -> None:
+        self._triggers.answer(self._shared, lambda: invoke.from_error(exception))

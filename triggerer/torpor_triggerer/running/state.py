@@ -6,12 +6,13 @@ from dataclasses import InitVar, dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
-from torpor_triggerer.batching.batches import LookStats
+from torpor_triggerer.batching.batches import LookStats, Member
 from torpor_triggerer.logs.trigger_log import TriggerLog, WaitLog
-from torpor_triggerer.model.deferred_taskrun import StoredTrigger, Wait
+from torpor_triggerer.model.deferred_taskrun import Wait
 from torpor_triggerer.model.outcome import Outcome
-from torpor_triggerer.running.timers import Timer
+from torpor_triggerer.model.packed_wait import PackedWait
 from torpor_triggerer.services.services import TriggerServices
+from torpor_triggerer.timers import Timer
 from torpor_triggerer.usercode import invoke
 
 _KEY_SHOWN = 8
@@ -21,19 +22,22 @@ _KEY_SHOWN = 8
 class SharedTrigger:
     """A running trigger and the waits that share it.
 
-    `key` is equal for waits that may share it; None if it is not shareable. `started`: its task runs. `closed`: no
-    wait can join, because it fired, failed or is stopping. `killed`: the last wait was cancelled.
+    `first` is the wait that it was made for. `key` is equal for waits that may share it; None if it is not shareable.
+    `started`: its task runs. `closed`: no wait can join, because it fired, failed or is stopping. `killed`: the last
+    wait was cancelled. Between two polls it has no task: `timer` is for the next poll, or `member` is its entry in its
+    source.
     """
 
     key: Hashable
-    stored: StoredTrigger
-    namespace: str
+    first: PackedWait
     trigger: Any
     services: TriggerServices
     trigger_log: InitVar[TriggerLog]
     wait_log: WaitLog = field(init=False)
     members: "list[Run]" = field(default_factory=list)
     task: asyncio.Task[None] | None = None
+    timer: "Timer[SharedTrigger] | None" = None
+    member: Member | None = None
     started: bool = False
     closed: bool = False
     killed: bool = False
@@ -44,14 +48,15 @@ class SharedTrigger:
     @property
     def name(self) -> str:
         """Its name in the log."""
-        return f"shared trigger {self.stored.key[:_KEY_SHOWN]}"
+        stored = self.first.unpack().trigger
+        return f"shared trigger {stored.key[:_KEY_SHOWN] if stored else ''}"
 
     @property
     def tag(self) -> str:
         """The prefix of its log lines: that of its only wait, or its own if several waits share it."""
         if len(self.members) == 1:
-            return self.members[0].wait.tag
-        return f"[{self.namespace} {self.name}]"
+            return self.members[0].packed.tag
+        return f"[{self.first.namespace} {self.name}]"
 
 
 Spawn: TypeAlias = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
@@ -82,21 +87,28 @@ class Run:
 
     `shared` runs its trigger; `task` does anything else for it: resolves its kwargs or writes its outcome.
     `outcome`: how the wait ends, whatever its trigger does. `released`: no outcome is needed. `missing`: what the
-    trigger needs before it can start. `due_at`: when its event occurred, or should have.
+    trigger needs before it can start. `due_at`: when its event occurred, or should have. `timed`: the wait needs its
+    timer and no run.
     """
 
-    wait: Wait
+    packed: PackedWait
     wait_log: WaitLog
     trigger: Any = None
     shared: "SharedTrigger | None" = None
     task: asyncio.Task[None] | None = None
-    timer: Timer[tuple["Run", Due]] | None = None
+    timer: "Timer[Timed] | None" = None
     outcome: Outcome | None = None
     missing: str = ""
     last_progress: LastProgress | None = None
     due_at: float | None = None
+    timed: bool = False
     reporting: bool = False
     released: bool = False
+
+    @property
+    def wait(self) -> Wait:
+        """The whole wait, unpacked: keep it no longer than needed."""
+        return self.packed.unpack()
 
     @property
     def is_ending(self) -> bool:
@@ -124,3 +136,7 @@ class Run:
         """What a person can do to end the wait."""
         with self.wait_log.active():
             return "" if self.trigger is None else invoke.asks(self.trigger)
+
+
+Timed: TypeAlias = tuple[Run, Due] | PackedWait
+"""What a timer is for: something to do for a run, or a wait that has no run before that moment."""

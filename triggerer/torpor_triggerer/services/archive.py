@@ -2,7 +2,8 @@
 
 An event is stored as the encoded text that the task's pod decodes. The event of a task without a pod is its result and
 is stored as any result. If it cannot be stored, the wait fails with its size and the reason. The event of a Schedule's
-source is never stored here: the operator reads it, and the archive keeps values by Workflow.
+source is never stored here: the operator reads it, and the archive keeps values by Workflow. Neither is that of a
+container: its environment contains it, and it cannot read the archive.
 """
 
 import json
@@ -16,7 +17,7 @@ from torpor_api.client import errors
 from torpor_api.client.api import Api
 from torpor_api.client.archive import ArchiveResponse, find_endpoint
 from torpor_api.models.archive_endpoint import ArchiveEndpoint
-from torpor_wire import constants, stored_event
+from torpor_wire import constants, typed_json
 from torpor_wire.backoff import Backoff
 from torpor_wire.reason import Reason
 
@@ -29,6 +30,7 @@ ATTEMPTS = 7
 _AGAIN = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS})
 _FIELDS = ("size", "digest", "type", "length", "keys")
 _SOURCE = "a Schedule's source; store the data and return its location"
+_CONTAINER = "the environment of a container; wait for a smaller event, or in a python task"
 _NONE = "and no archive is installed for larger ones; store the data and return its location"
 
 log = logging.getLogger(__name__)
@@ -59,6 +61,8 @@ class Archive:
         match outcome:
             case Fired(event=event) if wait.of_schedule and _size(event) > constants.EVENT_MAX:
                 return Failed(reason=Reason.EVENT_INVALID, message=f"{_too_large(event)} on the TaskRun of {_SOURCE}")
+            case Fired(event=event) if wait.of_container and _size(event) > constants.EVENT_MAX:
+                return Failed(reason=Reason.EVENT_INVALID, message=f"{_too_large(event)} into {_CONTAINER}")
             case Fired(event=event) if wait.resumes and _size(event) > constants.EVENT_MAX:
                 return await self._event(wait, event)
             case Fired(event=text) if not wait.resumes and _size(text) > constants.RESULT_MAX:
@@ -76,7 +80,7 @@ class Archive:
             case None | str():
                 return _not_stored(prefix, stored, without_archive=Reason.EVENT_INVALID)
             case _:
-                return Fired(event=stored_event.written(stored))
+                return Fired(event=typed_json.archived_event(stored))
 
     async def _result(self, wait: Wait, text: str) -> Done | Failed:
         prefix = f"the result is {_size(text)} bytes of JSON and {constants.RESULT_MAX} fit"

@@ -18,7 +18,7 @@ from torpor_cel.evaluator import Evaluating, Unavailable
 from torpor_cel.value import JSON, Value
 from torpor_wire.canonical import Json
 
-from torpor_triggerer.batching.batches import LookStats
+from torpor_triggerer.batching.batches import Answered, LookStats, Member
 from torpor_triggerer.batching.pollers import Pollers
 from torpor_triggerer.batching.source import PollContext
 from torpor_triggerer.fairness.threads import Threads
@@ -118,10 +118,14 @@ class TriggerServices:
 
     async def sleep(self, seconds: float) -> None:
         """Sleep. A trigger that sleeps has looked, and looks again afterwards."""
+        self.record_look(seconds)
+        await self.backends.api.clock.sleep(seconds)
+
+    def record_look(self, seconds: float) -> None:
+        """Record that a trigger has looked, and looks again after so many seconds."""
         now = self.now()
         self.looks.tries += 1
         self.looks.last_at, self.looks.next_at = now, now + seconds
-        await self.backends.api.clock.sleep(seconds)
 
     def jitter(self) -> float:
         """Return a random number from 0 to 1."""
@@ -185,13 +189,23 @@ class TriggerServices:
 
     def polled(self, trigger: Any) -> Coroutine[Any, Any, Any]:
         """Return the event of a trigger whose class has `poll_many`."""
-        context = PollContext(
+        return self.backends.pollers.event(trigger, self.looks, self._poll_context())
+
+    def join_source(self, trigger: Any, answer: Answered) -> Member:
+        """Poll a trigger with the others of its source; `answer` gets its event, or an error."""
+        return self.backends.pollers.join(trigger, self.looks, self._poll_context(), answer)
+
+    def leave_source(self, member: Member) -> None:
+        """Poll a trigger no more."""
+        self.backends.pollers.leave(member)
+
+    def _poll_context(self) -> PollContext:
+        return PollContext(
             owner=self.owner,
             clock=self.backends.api.clock,
             jitter=self.backends.api.jitter,
             services_for=self._poll_services,
         )
-        return self.backends.pollers.event(trigger, self.looks, context)
 
     def _poll_services(self, until: AsyncExitStack) -> "TriggerServices":
         return replace(self, looks=LookStats(), pinned=PinnedClients(self.backends.clients, until))

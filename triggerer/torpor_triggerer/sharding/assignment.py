@@ -6,7 +6,7 @@ member gets more than `BOUND` times the mean. The excess goes to the next member
 which moves one or two more shards on a change.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from collections.abc import Set as AbstractSet
 from hashlib import blake2b
 from math import ceil
@@ -15,6 +15,10 @@ from torpor_wire import constants
 from torpor_wire.state import State
 
 BOUND = 1.5
+STREAMS = 4
+"""The most streams of a replica."""
+SHOWN = 2.5
+"""A replica watches at most so many times the shards that it owns: of two replicas, each may watch all."""
 
 
 def owners(members: Iterable[str], shards: int = constants.SHARDS) -> tuple[str | None, ...]:
@@ -44,9 +48,28 @@ def _weight(shard: int, member: str) -> tuple[bytes, str]:
     return blake2b(f"{shard}/{member}".encode(), digest_size=8).digest(), member
 
 
-def selectors(pool: str, owned: AbstractSet[int], shards: int = constants.SHARDS) -> frozenset[str]:
-    """Return the field selectors that together match every wait of the owned shards."""
+def streams(running: Collection[frozenset[int]], owned: frozenset[int]) -> frozenset[frozenset[int]]:
+    """Return the sets of shards to watch, each as one stream, given those that are watched.
+
+    A stream lists its waits once. So the running ones stay, and what they lack becomes one more, until they are too
+    many or show too much that others own. Then one stream of exactly the owned shards replaces them.
+    """
+    kept = {one for one in running if one & owned}
+    missing = owned.difference(*kept)
+    wanted = frozenset(kept | {missing} if missing else kept)
+    shown = sum(map(len, wanted))
+    if len(wanted) > STREAMS or shown > SHOWN * len(owned):
+        return frozenset({owned})
+    return wanted
+
+
+def selector(pool: str, watched: AbstractSet[int], shards: int = constants.SHARDS) -> str:
+    """Return the field selector that matches every wait of these shards, and no wait of others.
+
+    The API server has no selector for one of several values, so it excludes all other shards.
+    """
     whole = f"spec.triggerPool={pool},status.state={State.DEFERRED}"
-    if 2 * len(owned) > shards:
-        return frozenset({whole})
-    return frozenset(f"{whole},status.trigger.shard={shard}" for shard in owned)
+    if len(watched) == 1:
+        return f"{whole},status.trigger.shard={next(iter(watched))}"
+    others = (f",status.trigger.shard!={shard}" for shard in range(shards) if shard not in watched)
+    return f"{whole}{''.join(others)}"

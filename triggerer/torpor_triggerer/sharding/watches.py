@@ -14,8 +14,8 @@ from torpor_api.cache.store import Key
 from torpor_api.client.api import Api
 from torpor_api.client.resources import TASKRUNS
 
-from torpor_triggerer.model import deferred_taskrun as waits
-from torpor_triggerer.model.deferred_taskrun import Wait
+from torpor_triggerer.model import packed_wait
+from torpor_triggerer.model.packed_wait import PackedWait
 from torpor_triggerer.running.state import Spawn
 
 log = logging.getLogger(__name__)
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Stream:
-    reflector: Reflector[Wait]
+    reflector: Reflector[PackedWait]
     tasks: tuple[asyncio.Task[None], ...]
 
 
@@ -54,7 +54,7 @@ class Watches:
         """How often a watch was listed or opened again since the start."""
         return self._retired_restarts + sum(map(_restarts, self._streams.values()))
 
-    def find(self, key: Key) -> Wait | None:
+    def find(self, key: Key) -> PackedWait | None:
         """Return a wait as last seen; None if no watch shows it."""
         for stream in self._streams.values():
             found = stream.reflector.store.get(key.namespace, key.name)
@@ -64,7 +64,7 @@ class Watches:
 
     def seen(self) -> set[Key]:
         """Return the keys of all waits that the watches show, owned or not."""
-        return {Key(one.namespace, one.name) for stream in self._streams.values() for one in _shown(stream)}
+        return {one.key for stream in self._streams.values() for one in _shown(stream)}
 
     def synced(self) -> bool:
         """Whether all wanted watches have listed."""
@@ -86,14 +86,14 @@ class Watches:
         reflector = Reflector(
             self._api,
             TASKRUNS,
-            waits.parse,
+            packed_wait.parse,
             on_change=self._note,
             jitter=self._api.jitter,
             field_selector=selector,
         )
         return _Stream(reflector=reflector, tasks=(self._spawn(reflector.run()), self._spawn(self._listed(reflector))))
 
-    async def _listed(self, reflector: Reflector[Wait]) -> None:
+    async def _listed(self, reflector: Reflector[PackedWait]) -> None:
         await reflector.synced.wait()
         self._retire()
 
@@ -105,17 +105,17 @@ class Watches:
             self._retired_restarts += _restarts(stream)
             _cancel(stream)
             for one in _shown(stream):
-                self._on_change(Key(one.namespace, one.name))
+                self._on_change(one.key)
 
-    def _note(self, notice: Notice[Wait]) -> None:
+    def _note(self, notice: Notice[PackedWait]) -> None:
         if isinstance(notice, Unreadable):
             log.warning("%s/%s: failed to parse: %s", notice.namespace, notice.name, notice.message)
             self._on_unreadable(notice)
         else:
-            self._on_change(Key(notice.namespace, notice.name))
+            self._on_change(notice.key)
 
 
-def _shown(stream: _Stream) -> list[Wait]:
+def _shown(stream: _Stream) -> list[PackedWait]:
     return list(stream.reflector.store.values())
 
 

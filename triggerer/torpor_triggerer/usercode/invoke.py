@@ -6,14 +6,14 @@ that a trigger raises itself is not taken for one of ours.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
 from datetime import timedelta
 from math import inf, isnan
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from torpor.triggers import BaseTrigger
-from torpor.triggers.support import sharing
+from torpor.triggers import BaseTrigger, TriggerEvent
+from torpor.triggers.support import polling, sharing
 from torpor_api import timing
 from torpor_api.timing import Clock
 
@@ -27,11 +27,21 @@ _LOOK_MAX = 300
 log = logging.getLogger(__name__)
 
 
+class NotYet(NamedTuple):
+    """A trigger has not fired. It is polled again after `seconds`; None if its source delivers the event."""
+
+    seconds: float | None
+
+
+Step: TypeAlias = Callable[[Any], Coroutine[Any, Any, Ended | NotYet]]
+"""Runs a trigger to its first event, or polls it once."""
+
+
 class TriggerHost(Protocol):
     """Runs triggers."""
 
-    async def first_event(self, class_name: str, trigger: Any) -> Ended:
-        """Return the outcome of a trigger. Raises CancelledError if the current task was cancelled."""
+    async def run(self, class_name: str, trigger: Any, step: Step) -> Ended | NotYet:
+        """Return what a step of a trigger returns. Raises CancelledError if the current task was cancelled."""
 
     async def tell(self, class_name: str, trigger: Any, method: str) -> None:
         """Call `cleanup` or `on_kill`, if the class implements it; within the time limit, and never raises."""
@@ -48,12 +58,50 @@ async def first_event(trigger: Any) -> Ended:
     except BaseException as error:
         if is_own_cancellation(error):
             raise
-        ends = task_end_events.of_error(error)
-        if isinstance(ends, Failed):
-            log.warning("the trigger raised", exc_info=error)
-        return ends
+        return from_error(error)
     finally:
         await _close(events)
+
+
+def only_polls(trigger: Any) -> bool:
+    """Whether the trigger does nothing between two polls: its class leaves `run` to Torpor's base class."""
+    return isinstance(trigger, BaseTrigger) and type(trigger).run is BaseTrigger.run
+
+
+def polls_many(trigger: Any) -> bool:
+    """Whether the trigger is polled with others of its source."""
+    return only_polls(trigger) and hasattr(type(trigger), "poll_many")
+
+
+async def poll(trigger: Any, jitter: Callable[[], float]) -> Ended | NotYet:
+    """Poll a trigger once. `jitter` is as for `polling.poll`, which does the same in a task."""
+    try:
+        interval = polling.interval_of(trigger)
+        payload = await trigger.poll()
+        if payload is not None:
+            return task_end_events.of_event(TriggerEvent(payload))
+        return NotYet(polling.vary(interval, jitter()))
+    except BaseException as error:
+        if is_own_cancellation(error):
+            raise
+        return from_error(error)
+
+
+async def join(trigger: Any, join_source: Callable[[Any], object]) -> Ended | NotYet:
+    """Join the source of a trigger with `poll_many`. The source delivers the event."""
+    try:
+        join_source(trigger)
+    except BaseException as error:  # noqa: BLE001 - a stranger's `source`
+        return from_error(error)
+    return NotYet(None)
+
+
+def from_error(error: BaseException) -> Ended:
+    """Return the outcome of what a trigger raised, and log it."""
+    ends = task_end_events.of_error(error)
+    if isinstance(ends, Failed):
+        log.warning("the trigger raised", exc_info=error)
+    return ends
 
 
 def implements(trigger: Any, method: str) -> bool:
@@ -135,6 +183,14 @@ def due(trigger: Any) -> float | None:
         log.warning("due() of the trigger failed; it is run instead", exc_info=error)
         return None
     return None if moment is None or isnan(moment) else moment
+
+
+def can_be_made_again(trigger: Any) -> bool:
+    """Whether an equal trigger, made later, can replace one that knows its moment.
+
+    Only for classes of Torpor without end methods: they keep nothing that their kwargs do not contain.
+    """
+    return sharing.is_own(type(trigger)) and not any(implements(trigger, method) for method in ("cleanup", "on_kill"))
 
 
 def payload(trigger: Any) -> Fired | Failed:

@@ -1,6 +1,7 @@
 """Who is asked for with whom: laws of the limits, whatever has gone wrong before."""
 
 import itertools
+from concurrent.futures import Future
 from types import SimpleNamespace
 
 from hypothesis import given
@@ -14,7 +15,8 @@ jitters = st.floats(0, 1)
 
 def members(limits: list[int]) -> list[Member]:
     return [
-        Member(trigger=SimpleNamespace(), answer=None, looks=LookStats(), interval=10.0, limit=most) for most in limits
+        Member(trigger=SimpleNamespace(), answer=Future(), looks=LookStats(), interval=10.0, limit=most)
+        for most in limits
     ]
 
 

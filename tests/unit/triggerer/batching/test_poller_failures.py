@@ -10,6 +10,7 @@ from torpor.triggers.support.polling import BusyError
 from torpor_triggerer.batching import results
 
 from tests.support import trigger_services
+from tests.support.fake_api import VirtualClock
 from tests.support.triggers.batch_triggers import Row, crowd
 
 
@@ -25,6 +26,18 @@ class UnspeakableError(OSError):
 class UnspeakableExit(SystemExit):
     def __str__(self) -> str:
         raise SystemError
+
+
+class BrokenClock(VirtualClock):
+    """Its next reading of the monotonic time fails if it is broken."""
+
+    broken = False
+
+    def monotonic(self) -> float:
+        if self.broken:
+            self.broken = False
+            raise RuntimeError("a bug")
+        return super().monotonic()
 
 
 class Unpayable:
@@ -211,6 +224,20 @@ async def test_an_error_of_which_nothing_can_be_said_fails_its_wait_alone() -> N
         await them.rest()
         assert them.told()[1] == 1
         assert isinstance(them.told()[2], Exception)
+
+
+async def test_an_error_of_the_timers_stops_the_polls_of_no_source() -> None:
+    async with crowd() as them:
+        clock = them.clock = BrokenClock()
+        them.wait(1)
+        them.wait(2, source=None)
+        await them.pass_time(5)
+        clock.broken = True
+        await them.pass_time(30)
+        assert not clock.broken
+        them.table.rows |= {1, 2}
+        await them.pass_time(12)
+        assert them.told() == {1: 1, 2: 2}
 
 
 class Short(Row):

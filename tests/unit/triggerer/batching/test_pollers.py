@@ -182,4 +182,20 @@ async def test_nothing_is_left_behind() -> None:
 
 
 def _members(them: Crowd) -> list[Any]:
-    return [member for source in them.pollers._tasks for member in source.members]
+    return [member for source in them.pollers._keys for member in source.members]
+
+
+async def test_what_a_source_has_borrowed_is_released_when_its_last_wait_goes_between_two_rounds() -> None:
+    async with crowd() as them:
+        released: list[str] = []
+        them.until = lambda: released.append("released")
+        them.wait(1, 2)
+        await them.pass_time(25)
+        assert them.polled() == [2] * 3
+        them.tasks[1].cancel()
+        await them.rest()
+        assert released == []
+        them.tasks[2].cancel()
+        await them.rest()
+        assert released == ["released"]
+        assert len(them.pollers) == 0

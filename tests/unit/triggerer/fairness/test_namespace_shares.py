@@ -10,7 +10,7 @@ from torpor_triggerer.fairness.fair_queue import FairQueue
 from torpor_triggerer.fairness.namespace_shares import Shares
 from torpor_triggerer.fairness.threads import Threads
 from torpor_triggerer.reporting.events import TokenBucket
-from torpor_triggerer.running.scheduler import Capacity
+from torpor_triggerer.running.capacity import Capacity
 
 from tests.support.fake_api import VirtualClock
 

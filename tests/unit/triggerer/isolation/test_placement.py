@@ -101,7 +101,7 @@ async def test_a_class_that_blocks_for_the_third_time_is_made_elsewhere_from_the
     with watching() as place:
         for times in range(1, 4):
             trigger = Blocks(where)
-            assert isinstance(await place.placement.first_event("blocks", trigger), Fired)
+            assert isinstance(await place.placement.run("blocks", trigger), Fired)
             await place.until_told(times)
             assert place.told[-1].subject is trigger
         assert [(one.class_name, one.moved) for one in place.told] == [
@@ -113,7 +113,7 @@ async def test_a_class_that_blocks_for_the_third_time_is_made_elsewhere_from_the
         assert list(place.placement.thread_loops) == ["blocks"]
         made = place.registry.make("blocks", {"where": where}, services())
         assert isinstance(made, TriggerProxy)
-        assert isinstance(await place.placement.first_event("blocks", made), Fired)
+        assert isinstance(await place.placement.run("blocks", made), Fired)
         async with asyncio.timeout(30):
             while place.placement.blocked["blocks"] < 4:  # noqa: ASYNC110 - another thread counts
                 await asyncio.sleep(0.01)
@@ -137,7 +137,7 @@ async def test_many_that_are_made_in_one_step_are_spared_from_the_fourth_on() ->
 async def test_one_block_that_is_long_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LONG", 0.2)
     with watching() as place:
-        await place.placement.first_event("blocks", Blocks())
+        await place.placement.run("blocks", Blocks())
         await place.until_told(1)
         assert (place.told[0].moved, list(place.placement.thread_loops)) == (True, ["blocks"])
 
@@ -146,7 +146,7 @@ async def test_blocks_that_lie_far_apart_are_forgiven(monkeypatch: pytest.Monkey
     monkeypatch.setattr(module, "WITHIN", 0.5)
     with watching() as place:
         for times in range(1, 4):
-            await place.placement.first_event("blocks", Blocks())
+            await place.placement.run("blocks", Blocks())
             await place.until_told(times)
         assert [one.moved for one in place.told] == [False] * 3
 
@@ -155,7 +155,7 @@ async def test_a_part_of_another_is_named_and_not_the_whole() -> None:
     with watching() as place:
         whole = AnyOf([{"class": "blocks", "kwargs": {"where": "run"}}])
         whole.bind(replace(services(), registry=place.registry))
-        assert isinstance(await place.placement.first_event("any_of", whole), Fired)
+        assert isinstance(await place.placement.run("any_of", whole), Fired)
         await place.until_told(1)
         assert (place.told[0].class_name, place.told[0].subject) == ("blocks", whole)
 
@@ -164,7 +164,7 @@ async def test_a_query_for_many_is_its_classs_and_all_of_theirs() -> None:
     with watching() as place:
         lent = services()
         waits = [place.registry.make("many", {"number": number}, lent) for number in range(3)]
-        await asyncio.gather(*(place.placement.first_event("many", one) for one in waits))
+        await asyncio.gather(*(place.placement.run("many", one) for one in waits))
         await place.until_told(1)
         assert (place.told[0].class_name, place.told[0].subject) == ("many", waits)
 
@@ -172,7 +172,7 @@ async def test_a_query_for_many_is_its_classs_and_all_of_theirs() -> None:
 async def test_a_class_that_is_known_to_block_never_runs_in_the_loop_of_all() -> None:
     with watching("blocks") as place:
         made = place.registry.make("blocks", {"where": "__init__"}, services())
-        assert isinstance(await place.placement.first_event("blocks", made), Fired)
+        assert isinstance(await place.placement.run("blocks", made), Fired)
         await asyncio.sleep(0.2)
         assert place.told == []
 
@@ -183,7 +183,7 @@ async def test_who_spoils_the_thread_of_its_class_takes_nobody_else_along(where:
         for _ in range(2):
             made = place.registry.make("blocks", {"where": where}, services())
             async with asyncio.timeout(30):
-                assert isinstance(await place.placement.first_event("blocks", made), ends)
+                assert isinstance(await place.placement.run("blocks", made), ends)
             await place.placement.tell("blocks", made, "cleanup")
 
 
@@ -200,7 +200,7 @@ async def test_other_threads_have_their_turn_as_before_once_nothing_is_watched()
 
 
 def trigger(replica: Triggerer, name: str) -> object:
-    return next(run.trigger for run in replica._scheduler.runs if run.wait.name == name)
+    return next(run.trigger for run in replica._scheduler.runs if run.packed.name == name)
 
 
 def blocked(subject: object, *, moved: bool, class_name: str = "odd") -> Blocked:

@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_triggerer.running.scheduler import Capacity
+from torpor_triggerer.running.capacity import Capacity
 from torpor_wire import times
 
 from tests.support.fake_api import Fault

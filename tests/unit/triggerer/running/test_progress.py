@@ -138,7 +138,7 @@ async def test_that_a_task_goes_on_after_a_timeout_is_an_event() -> None:
         await begun(made, "a", timeout=5, status=resume)
         await made.pass_time(6)
         reason, note = min(made.events("a", "Normal"))
-        assert (reason, note) == ("TimedOut", "odd a waits did not happen before the deadline, and the task goes on")
+        assert (reason, note) == ("TimedOut", "the deferral timed out while waiting for odd a waits; the task goes on")
 
 
 async def test_a_wait_that_is_taken_over_is_not_told_again() -> None:
@@ -221,7 +221,7 @@ async def test_a_namespace_with_very_many_waits_does_not_keep_another_silent() -
         facts = {"last_look": "not yet", "is_ending": False, "last_progress": None, "asks": ""}
         of_wait = SimpleNamespace(namespace=namespace, name="t", awaited="for x", deferred_at=clock.now() - 60)
         wait_log = SimpleNamespace(redact=str, active=nullcontext)
-        return SimpleNamespace(**facts, wait=of_wait, wait_log=wait_log, looks=LookStats())
+        return SimpleNamespace(**facts, wait=of_wait, packed=of_wait, wait_log=wait_log, looks=LookStats())
 
     runs = [wait("greedy") for _ in range(2000)]
     budget = TokenBucket.for_messages(clock, 2.0)

@@ -4,38 +4,45 @@ from typing import cast
 
 from torpor_api.cache.store import Key
 from torpor_triggerer.model.deferred_taskrun import SegmentId, Wait
+from torpor_triggerer.model.packed_wait import PackedWait
 from torpor_triggerer.running.execution import Lifecycle
 from torpor_triggerer.running.scheduler import Scheduler
 from torpor_triggerer.running.state import Run
+from torpor_triggerer.timers import Timer
 from torpor_wire import retry
 
 
 class FakeLifecycle:
-    """Fails to start some waits."""
+    """Fails to start some waits, and to fire any. A wait whose name begins with "timed" has a timer and no run."""
 
     def __init__(self, *refused: str) -> None:
         self.refused = set(refused)
         self.started: list[str] = []
 
-    def start(self, wait: Wait) -> Run:
+    def start(self, wait: PackedWait) -> Run:
         if wait.name in self.refused:
             raise RuntimeError("a bug")
         self.started.append(wait.name)
         return cast("Run", _Running(wait))
 
+    def fire(self, wait: PackedWait, moment: float) -> Run:
+        raise RuntimeError("a bug")
+
     def release(self, run: Run) -> None:
-        self.started.remove(run.wait.name)
+        self.started.remove(run.packed.name)
 
 
 class _Running:
     """The part of a run that the scheduler reads."""
 
-    def __init__(self, wait: Wait) -> None:
-        self.wait, self.reporting, self.outcome, self.cancelled = wait, False, None, False
+    def __init__(self, wait: PackedWait) -> None:
+        self.packed, self.reporting, self.outcome = wait, False, None
+        self.timed = wait.name.startswith("timed")
+        self.timer = Timer(1.0, 0, wait) if self.timed else None
 
 
-def wait(name: str, deferred_at: float) -> Wait:
-    return Wait(
+def wait(name: str, deferred_at: float) -> PackedWait:
+    found = Wait(
         namespace="ns",
         name=name,
         segment_id=SegmentId(name, 1, 0),
@@ -54,9 +61,10 @@ def wait(name: str, deferred_at: float) -> Wait:
         expressions=None,
         retries=retry.Policy(),
     )
+    return PackedWait(found)
 
 
-def scheduler(lives: FakeLifecycle, waits: dict[str, Wait], capacity: int) -> Scheduler:
+def scheduler(lives: FakeLifecycle, waits: dict[str, PackedWait], capacity: int) -> Scheduler:
     made = Scheduler(cast("Lifecycle", lives), capacity, lambda key: waits.get(key.name), lambda: 10_000.0)
     made.set_shards(frozenset({0}))
     return made
@@ -93,3 +101,20 @@ def test_a_wait_that_could_not_be_begun_is_begun_when_it_is_settled_again() -> N
     lives.refused.clear()
     made.reconcile(Key("ns", "bad"))
     assert lives.started == ["bad"]
+
+
+def test_a_wait_that_cannot_fire_leaves_its_room_to_others_and_is_begun_when_it_is_settled_again() -> None:
+    waits = {name: wait(name, at) for at, name in enumerate(("timed", "next"))}
+    lives = FakeLifecycle()
+    made = scheduler(lives, waits, capacity=1)
+    for name in waits:
+        made.reconcile(Key("ns", name))
+    assert (lives.started, [one.name for one in made.queued]) == (["timed"], ["next"])
+    made.fire(waits["timed"])
+    assert lives.started == ["timed", "next"]
+    assert (len(made), list(made.timed), list(made.queued)) == (1, [], [])
+    del waits["next"]
+    made.reconcile(Key("ns", "next"))
+    made.reconcile(Key("ns", "timed"))
+    assert lives.started == ["timed", "timed"]
+    assert [one.name for one in made.timed] == ["timed"]

@@ -4,7 +4,7 @@ import asyncio
 
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_triggerer.running.timers import TimerHeap, Timers
+from torpor_triggerer.timers import TimerHeap, Timers
 
 from tests.support.fake_api import VirtualClock, settle
 
@@ -20,9 +20,13 @@ def test_what_is_due_comes_in_order_and_what_was_taken_back_never(wanted: list[t
     expected = sorted((moment, number) for moment, number, keep, _ in made if keep)
     assert len(timers) == len(expected)
     assert timers.next_moment() == (expected[0][0] if expected else None)
-    assert timers.pop_due(now) == [number for moment, number in expected if moment <= now]
+    assert popped(timers, now) == [number for moment, number in expected if moment <= now]
     assert len(timers) == sum(1 for moment, _ in expected if moment > now)
-    assert timers.pop_due(100) == [number for moment, number in expected if moment > now]
+    assert popped(timers, 100) == [number for moment, number in expected if moment > now]
+
+
+def popped(timers: TimerHeap[int], now: float) -> list[int]:
+    return list(iter(lambda: timers.pop_due(now), None))
 
 
 def test_timers_taken_back_do_not_pile_up() -> None:
@@ -77,3 +81,24 @@ async def test_a_timer_that_fails_keeps_no_other_from_ringing() -> None:
     await clock.advance(3)
     running.cancel()
     assert expired == ["same moment", "later"]
+
+
+async def test_timers_of_a_clock_that_nobody_sets_sleep_only_until_the_next_one() -> None:
+    clock = VirtualClock()
+    slept: list[float] = []
+    sleep = clock.sleep
+
+    async def noted(seconds: float) -> None:
+        slept.append(seconds)
+        await sleep(seconds)
+
+    clock.sleep = noted  # type: ignore[method-assign]
+    expired: list[str] = []
+    timers: Timers[str] = Timers(clock, expired.append, now=clock.monotonic)
+    running = asyncio.create_task(timers.run())
+    await settle()
+    assert slept == []
+    timers.add(clock.monotonic() + 90, "poll")
+    await clock.advance(91)
+    running.cancel()
+    assert (slept, expired) == ([90.0], ["poll"])

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from torpor_wire import stored_event, typed_json
+from torpor_wire import typed_json
 from torpor_wire.secret_ref import SecretRef
 
 from tests.support.triggerer_world import begun, world
@@ -18,7 +18,7 @@ async def test_an_event_of_more_than_4_kb_goes_to_the_archive_and_keeps_its_type
         made.install_archive()
         await begun(made, "a", kwargs={"does": LARGE})
         status = made.status("a")
-        about = stored_event.described(json.loads(status["event"]))
+        about = typed_json.description_of_event(json.loads(status["event"]))
         assert status["state"] == "Scheduled"
         assert about is not None
         body = made.archive.bodies["/v1/namespaces/workflows/taskruns/a/event", str(about["digest"])]
@@ -74,6 +74,21 @@ async def test_without_an_archive_the_wait_fails_and_names_the_size_and_the_arch
         message = made.status("a")["message"]
         assert made.stands("a") == ("Failed", reason)
         assert f"bytes of JSON and {limit} fit, and no archive is installed" in message
+
+
+async def test_the_event_of_a_container_must_fit_on_its_taskrun() -> None:
+    async with world() as made:
+        made.install_archive()
+        await begun(made, "a", kwargs={"does": LARGE}, spec={"container": {}})
+        assert made.stands("a") == ("Failed", "EventInvalid")
+        assert "4096 fit into the environment of a container" in made.status("a")["message"]
+        assert made.archive.bodies == {}
+
+
+async def test_a_container_resumes_with_its_event() -> None:
+    async with world() as made:
+        await begun(made, "a", kwargs={"does": "fires"}, spec={"container": {}})
+        assert made.status("a")["state"] == "Scheduled"
 
 
 async def test_an_archive_that_is_away_for_a_moment_is_asked_again() -> None:

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from torpor_triggerer.sharding import assignment
 from torpor_wire import trigger
 
+from tests.support.fake_api.selection import Selection
+
 MEMBERS = st.sets(st.text("abcdefghij-0123456789", min_size=1, max_size=20), min_size=1, max_size=6)
 PODS = st.integers(0, 2**40)
 
@@ -90,3 +92,42 @@ def shards_of_waits() -> tuple[int, ...]:
     """The shards of 20,000 waits for different rows."""
     account = {"namespace": "n", "pool": "default", "account": "torpor-task", "taskrun": "t"}
     return tuple(trigger.shard(trigger.key("sql", {"query": "q", "row": row}, **account)) for row in range(20_000))
+
+
+ALL = frozenset(range(256))
+WHOLE = "spec.triggerPool=p,status.state=Deferred"
+
+
+def test_a_selector_names_one_shard_or_leaves_out_those_of_others() -> None:
+    assert assignment.selector("p", ALL) == WHOLE
+    assert assignment.selector("p", {3}) == f"{WHOLE},status.trigger.shard=3"
+    assert assignment.selector("p", ALL - {3, 7}) == f"{WHOLE},status.trigger.shard!=3,status.trigger.shard!=7"
+
+
+@given(st.sets(st.integers(0, 255)), st.integers(0, 255))
+def test_a_selector_matches_the_waits_of_its_shards_and_no_other(watched: set[int], shard: int) -> None:
+    wait = {"metadata": {}, "spec": {"triggerPool": "p"}, "status": {"state": "Deferred", "trigger": {"shard": shard}}}
+    assert Selection("", assignment.selector("p", watched), "").matches(wait) is (shard in watched)
+
+
+@given(st.lists(st.sets(st.integers(0, 255)).map(frozenset), max_size=12))
+def test_after_any_changes_few_disjoint_streams_show_all_that_is_owned_and_not_much_else(
+    changes: list[frozenset[int]],
+) -> None:
+    streams: frozenset[frozenset[int]] = frozenset()
+    for owned in changes:
+        streams = assignment.streams(streams, owned)
+        shown = [shard for one in streams for shard in one]
+        assert owned <= set(shown)
+        assert len(shown) == len(set(shown)) <= assignment.SHOWN * len(owned)
+        assert len(streams) <= assignment.STREAMS
+
+
+def test_streams_stay_until_they_show_too_much() -> None:
+    half, third = frozenset(range(128)), frozenset(range(85))
+    assert assignment.streams((), half) == {half}
+    assert assignment.streams({ALL}, half) == {ALL}
+    assert assignment.streams({ALL}, third) == {third}
+    assert assignment.streams({half}, ALL) == {half, ALL - half}
+    assert assignment.streams({half, ALL - half}, half) == {half}
+    assert assignment.streams({half}, frozenset()) == frozenset()

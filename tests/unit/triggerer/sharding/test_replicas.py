@@ -8,7 +8,6 @@ from torpor_api.cache.store import Key
 from torpor_api.client.api import Api
 from torpor_api.client.resources import LEASES, TASKRUNS
 from torpor_api.client.transport import Response
-from torpor_triggerer.sharding import assignment
 from torpor_triggerer.sharding.watches import Watches
 
 from tests.support.fake_api import FakeApi, Fault, VirtualClock, settle
@@ -68,15 +67,15 @@ async def test_a_second_replica_takes_over_only_what_becomes_its_own() -> None:
         assert ("on_kill", "t0") not in made.log
 
 
-async def test_what_stays_goes_on_running_while_its_stream_is_exchanged_for_others() -> None:
-    """With three replicas each has a third, so the stream of the whole pool gives way to one a shard."""
+async def test_what_stays_goes_on_running_while_its_stream_is_exchanged_for_another() -> None:
+    """With three replicas each has a third, so the stream of the whole pool gives way to one of the owned shards."""
     async with world(latency=0.1) as made:
         await filled(made)
         for identity in ("one", "two", "three"):
             await made.start(identity)
             await made.pass_time(5)
         selectors = [one.query.get("fieldSelector", "") for one in made.fake.requests if one.method == "WATCH"]
-        assert any("shard" in one for one in selectors)
+        assert any("shard!=" in one for one in selectors)
         assert runs(made) - cleanups(made) == WAITS
         assert cleanups(made) < WAITS
 
@@ -229,12 +228,42 @@ async def test_a_restarted_replica_of_the_same_name_goes_on_at_once() -> None:
         assert runs(made) == 2 * WAITS
 
 
-def test_one_stream_where_most_shards_are_ours_else_a_stream_a_shard() -> None:
-    whole = "spec.triggerPool=p,status.state=Deferred"
-    assert assignment.selectors("p", frozenset(range(129))) == {whole}
-    assert assignment.selectors("p", frozenset({3, 7})) == {f"{whole},status.trigger.shard={shard}" for shard in (3, 7)}
-    assert len(assignment.selectors("p", frozenset(range(128)))) == 128
-    assert assignment.selectors("p", frozenset()) == frozenset()
+def lists(made: World) -> int:
+    """How often TaskRuns were listed; further pages are no further lists."""
+    return sum(1 for one in made.fake.requests if one.method == "GET" and one.path.endswith("/taskruns"))
+
+
+async def test_two_replicas_that_start_at_once_list_once_each() -> None:
+    async with world(latency=0.05) as made:
+        await filled(made)
+        for identity in ("one", "two"):
+            await made.start(identity)
+        await made.pass_time(10)
+        assert runs(made) - cleanups(made) == WAITS
+        assert lists(made) == 2
+
+
+async def test_five_replicas_that_start_at_once_list_a_few_times_each() -> None:
+    async with world(latency=0.05) as made:
+        await filled(made)
+        for number in range(5):
+            await made.start(f"r{number}")
+        await made.pass_time(10)
+        assert runs(made) - cleanups(made) == WAITS
+        assert lists(made) <= 10
+
+
+async def test_one_of_two_that_dies_leaves_nothing_to_list() -> None:
+    async with world() as made:
+        await filled(made)
+        await made.start("one")
+        await made.start("two")
+        await made.pass_time(2)
+        before = lists(made)
+        await made.crash("two")
+        await made.pass_time(17)
+        assert runs(made) - cleanups(made) == WAITS
+        assert lists(made) == before
 
 
 async def test_health_complains_until_the_lease_is_held_and_when_it_is_not_renewed() -> None:

@@ -75,3 +75,10 @@ async def test_there_what_can_never_be_answered_fails_too(error: Exception) -> N
         await trigger_services.first(Shipped(1, shop=shop))
     with pytest.raises(ValueError, match="no such order"):
         await trigger_services.first(Shipped(-1, shop=Shop()))
+
+
+async def test_there_an_interval_below_the_minimum_fails_too() -> None:
+    trigger = Shipped(1, shop=Shop())
+    trigger.interval = 0
+    with pytest.raises(ValueError, match="interval is 0 seconds; it must be"):
+        await asyncio.wait_for(trigger_services.first(trigger), 10)

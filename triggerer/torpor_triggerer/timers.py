@@ -5,6 +5,7 @@ import heapq
 import itertools
 import logging
 from collections.abc import Callable
+from math import inf
 from typing import Generic, Never, TypeVar
 
 from torpor_api.timing import Clock
@@ -64,17 +65,14 @@ class TimerHeap(Generic[T]):
         self._drop_discarded()
         return self._heap[0].moment if self._heap else None
 
-    def pop_due(self, now: float) -> list[T]:
-        """Remove and return all items due at `now`, in order."""
-        due: list[T] = []
-        while self._heap and self._heap[0].moment <= now:
-            timer = heapq.heappop(self._heap)
-            if timer.item is None:
-                self._discarded -= 1
-            else:
-                due.append(timer.item)
-                timer.item = None
-        return due
+    def pop_due(self, now: float) -> T | None:
+        """Remove and return the first item, if it is due at `now`."""
+        self._drop_discarded()
+        if not self._heap or self._heap[0].moment > now:
+            return None
+        timer = heapq.heappop(self._heap)
+        item, timer.item = timer.item, None
+        return item
 
     def _drop_discarded(self) -> None:
         while self._heap and self._heap[0].item is None:
@@ -83,18 +81,25 @@ class TimerHeap(Generic[T]):
 
 
 SLEEP_MAX = 30.0
+AT_ONCE = 50
+"""Timers that expire before other tasks run: thousands may have one moment."""
 
 log = logging.getLogger(__name__)
 
 
 class Timers(Generic[T]):
-    """Calls `on_timer` with the item of each expired timer, in order. `on_timer` must not block."""
+    """Calls `on_timer` with the item of each expired timer, in order. `on_timer` must not block.
 
-    def __init__(self, clock: Clock, on_timer: Callable[[T], None]) -> None:
+    Moments are of the wall clock, which may be set while this sleeps, or of `now`, such as `clock.monotonic`.
+    """
+
+    def __init__(self, clock: Clock, on_timer: Callable[[T], None], now: Callable[[], float] | None = None) -> None:
         self._clock = clock
+        self._now = now or clock.now
+        self._longest = SLEEP_MAX if now is None else inf
         self._on_timer = on_timer
         self._heap: TimerHeap[T] = TimerHeap()
-        self._sleeper: asyncio.Task[None] | None = None
+        self._sleeper: asyncio.Future[None] | None = None
         self._wakes_at = float("-inf")
 
     def add(self, moment: float, item: T) -> Timer[T]:
@@ -111,9 +116,16 @@ class Timers(Generic[T]):
     async def run(self) -> Never:
         """Expire timers until cancelled."""
         while True:
-            for item in self._heap.pop_due(self._clock.now()):
-                self._expire(item)
+            await self._expire_due()
             await self._sleep()
+
+    async def _expire_due(self) -> None:
+        expired, now = 0, self._now()
+        while (item := self._heap.pop_due(now)) is not None:
+            self._expire(item)
+            expired += 1
+            if expired % AT_ONCE == 0:
+                await asyncio.sleep(0)
 
     def _expire(self, item: T) -> None:
         """An error of one timer must not stop the others."""
@@ -123,12 +135,17 @@ class Timers(Generic[T]):
             log.exception("A timer failed")
 
     async def _sleep(self) -> None:
-        now = self._clock.now()
+        now = self._now()
         moment = self._heap.next_moment()
-        self._wakes_at = now + SLEEP_MAX if moment is None else min(moment, now + SLEEP_MAX)
-        self._sleeper = asyncio.ensure_future(self._clock.sleep(self._wakes_at - now))
+        self._wakes_at = min(inf if moment is None else moment, now + self._longest)
+        self._sleeper = self._until(self._wakes_at - now)
         try:
             await asyncio.wait((self._sleeper,))
         finally:
             self._sleeper.cancel()
             self._sleeper = None
+
+    def _until(self, seconds: float) -> "asyncio.Future[None]":
+        if seconds == inf:
+            return asyncio.get_running_loop().create_future()
+        return asyncio.ensure_future(self._clock.sleep(seconds))
