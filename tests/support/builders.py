@@ -75,6 +75,7 @@ def snapshot(  # noqa: PLR0913 - the fields of a Snapshot
     archive: ArchiveEndpoint | None = None,
     archival: ArchiveOutcome | None = None,
     not_ready: str = "",
+    image_volumes: bool = False,
 ) -> Snapshot:
     """The snapshot of these objects."""
     runs = [parse_taskrun(body) for body in taskrun_bodies]
@@ -96,6 +97,7 @@ def snapshot(  # noqa: PLR0913 - the fields of a Snapshot
         archive=archive,
         archival=archival,
         not_ready=not_ready,
+        image_volumes=image_volumes,
         known=known,
         settings=settings,
         now=now,

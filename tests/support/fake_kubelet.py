@@ -56,7 +56,7 @@ class RunningPod:
 
     @property
     def is_worker(self) -> bool:
-        return list(self.container.get("command", []))[:3] == ["python", "-m", "torpor"]
+        return list(self.container.get("command", [])) in (["python", "-m", "torpor"], ["python3", "/torpor/start.py"])
 
     def send(self, what: signal.Signals) -> None:
         if self.process is not None and self.process.returncode is None:
@@ -157,7 +157,7 @@ class Kubelet:
         with (running.folder / "log").open("w") as log:
             running.process = await asyncio.create_subprocess_exec(
                 *argv,
-                env=self._environment(running.pod, running.container),
+                env=self._environment(running),
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd=ROOT,
@@ -174,8 +174,12 @@ class Kubelet:
             raise errors.from_response(answer)
         (running.folder / source["path"]).write_text(answer.body["status"]["token"])
 
-    def _environment(self, pod: Pod, container: Mapping[str, Any]) -> dict[str, str]:
+    def _environment(self, running: RunningPod) -> dict[str, str]:
+        pod, container = running.pod, running.container
         own = {each["name"]: each.get("value", "") for each in container.get("env", []) if "valueFrom" not in each}
+        own = {name: value.replace("$$", "$") for name, value in own.items()}
+        if own.get(constants.ENV_OUTCOME) == _TERMINATION_LOG:
+            own[constants.ENV_OUTCOME] = str(running.folder / "message")
         own |= {each["name"]: pod["metadata"]["uid"] for each in container.get("env", []) if "valueFrom" in each}
         return own | {
             "PATH": os.environ["PATH"],

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from torpor_api.models import template as templates
 from torpor_api.models.archive_endpoint import ArchiveEndpoint
-from torpor_api.models.taskrun import TaskRun
+from torpor_api.models.taskrun import TaskRun, parse
 from torpor_cel.evaluator import evaluate_here
 from torpor_cel.value import Value
 from torpor_operator.model.actions import (
@@ -48,6 +48,7 @@ from torpor_operator.model.snapshot import (
     Template,
     UnreadableTemplate,
 )
+from torpor_operator.taskrun import pod_builder
 from torpor_wire import constants, times
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
@@ -167,6 +168,8 @@ class Stored:
             self.unseen.discard(name)
             return
         if run.metadata.name in self.taskruns:
+            if run.spec.container is not None:  # as the executor does
+                body = pod_builder.completed(body, parse(self.taskruns[run.metadata.name]), now)
             self.pods[name] = builders.created(body, f"pod-{next(self._numbers)}", now, {"phase": "Pending"})
 
     def _delete_taskrun(self, name: str, uid: str, now: float) -> None:

@@ -37,6 +37,7 @@ class World:
         self.settings = settings or Settings()
         self.api = Stored(builders.workflow(list(tasks), spec, now))
         self.events: list[PostEvent] = []
+        self.image_volumes = False
 
     # The operator.
 
@@ -55,6 +56,7 @@ class World:
             holds=lambda run: run.metadata.name in self.api.holders,
             archive=self.api.archive,
             archival=self.api.archive_outcome(),
+            image_volumes=self.image_volumes,
         )
 
     def plan(self) -> Plan:

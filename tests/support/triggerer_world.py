@@ -137,8 +137,9 @@ class World:
         rng = random.Random(f"{self._seed}/{identity}")
         api = Api(self.fake, self.clock, jitter=rng.random)
         settings = Settings(identity=identity, **self._settings)
+        self.backends = Backends(api=api, evaluator=InProcess(), web=self.web, archive=self.archive)
         triggerer = Triggerer(
-            Backends(api=api, evaluator=InProcess(), web=self.web, archive=self.archive),
+            self.backends,
             self.registry(),
             settings,
             trigger_log=self.trigger_log,

@@ -1,4 +1,4 @@
-"""An API server in memory, for tests of what talks to one: a `Transport` without a network, in virtual time.
+"""The API server in memory (`torpor_local.apiserver`) with faults and records: a `Transport` in virtual time.
 
     clock = VirtualClock()
     fake = FakeApi(clock)                       # latency=0.01 for requests that take time
@@ -31,7 +31,9 @@ collection by ownerReferences (at once), and discovery of the kinds it serves (`
 admission, no schemas, no namespaces of its own, and no controllers: nothing starts pods.
 """
 
+from torpor_local.apiserver.server import Request
+
 from tests.support.fake_api.clock import VirtualClock, settle
-from tests.support.fake_api.server import FakeApi, Fault, Request
+from tests.support.fake_api.server import FakeApi, Fault
 
 __all__ = ["FakeApi", "Fault", "Request", "VirtualClock", "settle"]

@@ -1,4 +1,4 @@
-"""Open watches: what each has seen, and what a test lets happen to them."""
+"""Open watches, and what each has seen."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
@@ -9,9 +9,9 @@ from typing import Any
 from torpor_api.client import errors
 from torpor_api.timing import Clock
 
-from tests.support.fake_api.history import History, Object, event_of
-from tests.support.fake_api.objects import DeniedError
-from tests.support.fake_api.routes import Route
+from torpor_local.apiserver.history import History, Object, event_of
+from torpor_local.apiserver.objects import DeniedError
+from torpor_local.apiserver.routes import Route
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -36,19 +36,23 @@ class Watches:
         return len(self._watchers)
 
     def wake(self) -> None:
+        """Let every watch deliver new changes."""
         for watcher in self._watchers:
             watcher.signal.set()
 
     def hold(self, *, held: bool) -> None:
+        """Deliver nothing while `held`."""
         self._held = held
         self.wake()
 
     def bookmark(self) -> None:
+        """Send a bookmark to every watch."""
         for watcher in self._watchers:
             watcher.bookmark = True
         self.wake()
 
     def end(self, error: errors.ApiError | None, path: str) -> None:
+        """End the watches whose collection contains `path`, normally or with an error."""
         for watcher in self._watchers:
             if path in watcher.path:
                 watcher.ended, watcher.error = True, error

@@ -17,9 +17,9 @@ from torpor_api.client.resources import (
     Resource,
 )
 
-from tests.support.fake_api.history import Object
-from tests.support.fake_api.objects import DeniedError, missing
-from tests.support.fake_api.selection import Selection, SelectorError
+from torpor_local.apiserver.history import Object
+from torpor_local.apiserver.objects import DeniedError, missing
+from torpor_local.apiserver.selection import Selection, SelectorError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,14 +50,16 @@ class Routes:
             self.serve(resource)
 
     def serve(self, resource: Resource) -> None:
+        """Serve another kind."""
         self._resources[resource.path()] = resource
 
     def of(self, path: str) -> Route:
+        """Return the meaning of a path. Raises DeniedError if it is not served."""
         words = path.strip("/").split("/")
         size = 2 if words[0] == "api" else 3
         root, rest = words[:size], words[size:]
         namespace = ""
-        if len(rest) > 2 and rest[0] == "namespaces":
+        if rest[2:] and rest[0] == "namespaces":
             namespace, rest = rest[1], rest[2:]
         resource = self._resources.get("/" + "/".join([*root, *rest[:1]]))
         if resource is None:

@@ -1,0 +1,57 @@
+"""The shipped archive for the results of a local run that are too large for their TaskRuns, with SQLite in the folder.
+
+Importing it takes a second, so `archive_socket` does so at the first connection. The permissions of the socket's folder
+replace authentication: a caller is the pod that it names, and the archive checks as in a cluster that the pod has
+claimed its TaskRun.
+"""
+
+import asyncio
+import socket
+from pathlib import Path
+from typing import Never
+
+from aiohttp import web
+from torpor_api.client.api import Api
+from torpor_archive.auth import policy
+from torpor_archive.auth.policy import Caller
+from torpor_archive.auth.reviews import AccessReviews
+from torpor_archive.http import middleware
+from torpor_archive.http.routes import Routes
+from torpor_archive.metrics import Metrics
+from torpor_archive.storage.database import Database
+from torpor_archive.storage.upload import Uploads
+from torpor_wire import constants
+
+_RETRY_SECONDS = 10.0
+_SHUTDOWN_SECONDS = 1.0
+
+
+class LocalReviews(AccessReviews):
+    """Believes callers. A token is the namespace and the uid of a pod."""
+
+    async def _authenticate(self, token: str, *, archive_audience_only: bool) -> Caller:
+        del archive_audience_only
+        namespace, _, uid = token.partition("/")
+        user = f"system:serviceaccount:{namespace}:{constants.TASK_ACCOUNT}"
+        return Caller(user=user, extra={policy.POD_UID: (uid,)})
+
+
+async def serve(api: Api, listening: socket.socket, file: Path) -> Never:
+    """Serve the archive's requests for results on a socket, until cancelled."""
+    metrics = Metrics()
+    database = Database(
+        f"sqlite:///{file}", api.clock, retry_seconds=_RETRY_SECONDS, on_transaction=metrics.record_transaction
+    )
+    await database.migrate()
+    uploads = Uploads(database, metrics, api.clock, quota=0)
+    application = web.Application(middlewares=[middleware.middleware(metrics)])
+    Routes(database, LocalReviews(api), metrics, api.clock, uploads).add_to(application)
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS)
+    await runner.setup()
+    try:
+        await web.SockSite(runner, listening).start()
+        await asyncio.Event().wait()
+    finally:
+        await runner.cleanup()
+        await database.close()
+    raise AssertionError("unreachable")

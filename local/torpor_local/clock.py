@@ -1,0 +1,53 @@
+"""The clock of a local run: the system's clock plus an offset, which grows when time is skipped."""
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True, eq=False)
+class _Sleeper:
+    due: float
+    woken: "asyncio.Future[None]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+    def wake(self) -> None:
+        if not self.woken.done():
+            self.woken.set_result(None)
+
+
+class SkippableClock:
+    """A `torpor_api.timing.Clock` that can skip time. `offset` is in seconds."""
+
+    def __init__(self, offset: float = 0.0) -> None:
+        self.offset = offset
+        self._sleepers: set[_Sleeper] = set()
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        return time.time() + self.offset
+
+    def monotonic(self) -> float:
+        """Seconds since an arbitrary start."""
+        return time.monotonic() + self.offset
+
+    async def sleep(self, seconds: float) -> None:
+        """Sleep until the time has passed or was skipped."""
+        if seconds <= 0:
+            await asyncio.sleep(0)
+            return
+        sleeper = _Sleeper(self.monotonic() + seconds)
+        timer = asyncio.get_running_loop().call_later(seconds, sleeper.wake)
+        self._sleepers.add(sleeper)
+        try:
+            await sleeper.woken
+        finally:
+            timer.cancel()
+            self._sleepers.discard(sleeper)
+
+    def skip_to(self, moment: float) -> None:
+        """Set the time to a moment in the future (seconds since the epoch), and wake what was due before it."""
+        self.offset += max(0.0, moment - self.now())
+        now = self.monotonic()
+        for sleeper in sorted(self._sleepers, key=lambda one: one.due):
+            if sleeper.due <= now:
+                sleeper.wake()

@@ -1,0 +1,128 @@
+"""The shipped operator and triggerers over the API server in memory, as tasks of this process."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Never
+
+from torpor_api.client.api import Api
+from torpor_api.client.archive import ArchiveResponse
+from torpor_api.models.archive_endpoint import ArchiveEndpoint
+from torpor_cel.evaluator import Evaluator
+from torpor_operator.app import ArchiveClients, Loop, Operator, Parts
+from torpor_operator.controller.archive import NotArchivedError
+from torpor_operator.settings import Settings
+from torpor_triggerer.app import Triggerer
+from torpor_triggerer.model.deferred_taskrun import Wait
+from torpor_triggerer.model.outcome import Outcome
+from torpor_triggerer.network.addresses import Addresses
+from torpor_triggerer.network.connections import Network
+from torpor_triggerer.services import http
+from torpor_triggerer.services.services import Backends
+from torpor_triggerer.settings import Settings as TriggererSettings
+from torpor_triggerer.usercode import registry
+
+from torpor_local.workflow_watch import watch_workflows
+
+IDENTITY = "local"
+_PENDING_SECONDS = 1e9
+"""A pod that waits for its turn is not reported as one that cannot be scheduled."""
+_COOLDOWN_PER_TASKRUN = 0.0005
+"""Five times the default: the operator shares one core with the API server, and pods that wait for their turn exist."""
+
+
+class SoleLeader:
+    """Leads from the start: a folder has one process, which its lock ensures."""
+
+    def holds(self) -> bool:
+        """Return True."""
+        return True
+
+    async def run(self, lead: Loop) -> None:
+        """Lead."""
+        await lead()
+
+
+class NoArchive:
+    """The archive's clients of a run without an archive. Nothing calls them: there is no address."""
+
+    async def put(self, *_: object) -> None:
+        """Raise NotArchivedError."""
+        raise NotArchivedError("a local run has no archive")
+
+    async def completed(self, *_: object) -> str | None:
+        """Raise NotArchivedError."""
+        raise NotArchivedError("a local run has no archive")
+
+    async def post(self, endpoint: ArchiveEndpoint, path: str, body: object) -> ArchiveResponse:
+        """Raise OSError."""
+        raise OSError(f"a local run has no archive: {endpoint.url}{path} {body}")
+
+    async def get(self, endpoint: ArchiveEndpoint, path: str) -> ArchiveResponse:
+        """Raise OSError."""
+        raise OSError(f"a local run has no archive: {endpoint.url}{path}")
+
+
+@dataclass(slots=True, kw_only=True)
+class Controllers:
+    """What runs. `failed` completes only if a controller ends by an error."""
+
+    triggerers: list[Triggerer]
+    failed: "asyncio.Future[Never]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+    def next_moment(self) -> float | None:
+        """Return when the next wait ends; None if one of the waits does not end at a known time, or there is none."""
+        moments = [triggerer.next_moment() for triggerer in self.triggerers if triggerer.waits]
+        return None if None in moments else min((one for one in moments if one is not None), default=None)
+
+    @property
+    def waits(self) -> int:
+        """The number of waits."""
+        return sum(triggerer.waits for triggerer in self.triggerers)
+
+
+@asynccontextmanager
+async def start(
+    api: Api, pools: Collection[str], triggers: Mapping[str, str], answer: Callable[[Wait], Outcome | None]
+) -> AsyncIterator[Controllers]:
+    """Run an operator, and a triggerer for each pool, inside the block."""
+    network = Network(addresses=Addresses(rules=()))
+    known = registry.load(triggers)
+    async with Evaluator() as evaluator, http.connect(network) as web:
+        backends = Backends(api=api, evaluator=evaluator, web=web, network=network, folders=("/",), lends_identity=True)
+        operator = Operator.build(api, _settings(), evaluator, _no_archive(), leadership=SoleLeader())
+        stopping = asyncio.Event()
+        triggerers = [
+            Triggerer(backends, known, TriggererSettings(pool=pool, identity=IDENTITY), answer=answer)
+            for pool in sorted(pools)
+        ]
+        controllers = Controllers(triggerers=triggerers)
+        parts = Parts(archive=False, schedules=False, cluster_checks=False)
+        operating = asyncio.create_task(operator.run(partial(watch_workflows, api), parts))
+        triggering = [asyncio.create_task(triggerer.run(stopping)) for triggerer in triggerers]
+        for task in (operating, *triggering):
+            task.add_done_callback(partial(_on_end, controllers))
+        try:
+            yield controllers
+        finally:
+            operating.cancel()
+            stopping.set()
+            await asyncio.gather(operating, *triggering, return_exceptions=True)
+            await backends.clients.closed()
+
+
+def _on_end(controllers: Controllers, task: "asyncio.Task[None]") -> None:
+    error = None if task.cancelled() else task.exception()
+    if error is not None and not controllers.failed.done():
+        controllers.failed.set_exception(error)
+
+
+def _settings() -> Settings:
+    return Settings(identity=IDENTITY, start_grace=_PENDING_SECONDS, cooldown_per_taskrun=_COOLDOWN_PER_TASKRUN)
+
+
+def _no_archive() -> ArchiveClients:
+    none = NoArchive()
+    return ArchiveClients(store=none, post=none.post, reader=none)

@@ -1,0 +1,111 @@
+"""The command of a pod on this machine: the worker in the chosen interpreter, or a container by docker or podman. Pure.
+
+A python task runs as in an injected pod (adr/0037): the packages of the runtime are appended to sys.path, so what the
+interpreter has is found first.
+"""
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any
+
+from torpor_wire import constants
+
+from torpor_local.pods import variables
+
+TERMINATION_LOG = "/dev/termination-log"
+ENV_TERMINATION_LOG = "TORPOR_OUTCOME"
+CONTAINER_TOOLS = ("docker", "podman")
+CANNOT_RUN = frozenset({125, 126, 127})
+"""Exit codes of docker and podman for a container that could not be started."""
+WAIT = "import os, sys; os.read(0, 1) or sys.exit(1); "
+"""What a Python program does first: `process.start` says why."""
+_BOOTSTRAP = f"{WAIT}sys.path.append(sys.argv.pop()); from torpor.runtime import main; main.main(main.in_pod)"
+_WAITING_SHELL = ("/bin/sh", "-c", 'read -r _ && exec "$@"', "sh")
+"""The same for docker. A shell drops variables whose names have a dot, so it is not for python tasks."""
+
+Object = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """What to start: it waits for a byte on its standard input. `own` are variables beside those of the user."""
+
+    argv: Sequence[str]
+    own: Mapping[str, str]
+    is_container: bool = False
+
+
+def removal(pod: Object, tool: str) -> Sequence[str]:
+    """Return the command that kills and removes the container of a pod, which outlives a killed client."""
+    return (tool, "rm", "--force", container_name(pod))
+
+
+class MissingToolError(Exception):
+    """This machine has no tool that runs containers. The message is for the user."""
+
+
+def is_python(pod: Object) -> bool:
+    """Whether the pod runs the worker."""
+    return constants.ENV_RUNTIME in _variable_names(pod)
+
+
+def is_of_earlier_version(pod: Object) -> bool:
+    """Whether the pod runs the worker of a version before adr/0042, which read other variables."""
+    return constants.ENV_LAUNCH in _variable_names(pod) and not is_python(pod)
+
+
+def _variable_names(pod: Object) -> set[str]:
+    return {variable["name"] for variable in pod["spec"]["containers"][0].get("env") or ()}
+
+
+def python(interpreter: str, packages: str, own: Mapping[str, str]) -> Program:
+    """Return the program of a python task. `packages` is the folder with torpor and torpor_wire."""
+    return Program(argv=(interpreter, "-c", _BOOTSTRAP, packages), own=own)
+
+
+def container(pod: Object, tool: str | None, own: Mapping[str, str], message_file: str) -> Program:
+    """Return the program of a container task. Raises MissingToolError."""
+    spec = pod["spec"]["containers"][0]
+    image = spec.get("image")
+    if tool is None:
+        raise MissingToolError(
+            f"image {image} needs docker or podman, and neither is on the PATH: install one, or run the Workflow in a "
+            "cluster"
+        )
+    entrypoint, arguments = variables.command(pod, own)
+    given = [word for name, value in own.items() for word in ("--env", f"{name}={value}")]
+    of_user = [word for one in spec.get("env") or () if one["name"] not in own for word in ("--env", one["name"])]
+    user = (spec.get("securityContext") or {}).get("runAsUser")
+    return Program(
+        argv=(
+            *_WAITING_SHELL,
+            tool,
+            "run",
+            "--rm",
+            *("--name", container_name(pod)),
+            *("--mount", _mount(message_file, TERMINATION_LOG)),
+            *given,
+            *of_user,  # from Secrets: the client has the values
+            *(("--user", str(user)) if user is not None else ()),
+            *(("--entrypoint", entrypoint[0]) if entrypoint else ()),
+            str(image),
+            *entrypoint[1:],
+            *arguments,
+        ),
+        own={},  # variables of a task, such as DOCKER_HOST, are not for the client
+        is_container=True,
+    )
+
+
+def _mount(source: str, target: str) -> str:
+    """Return the value of `--mount`, a line of CSV, in which a path may have a colon."""
+    line = StringIO()
+    csv.writer(line, lineterminator="").writerow(("type=bind", f"source={source}", f"target={target}"))
+    return line.getvalue()
+
+
+def container_name(pod: Object) -> str:
+    """Return the name of the container, unique on this machine."""
+    return f"torpor-{pod['metadata']['name']}-{pod['metadata']['uid'][-12:]}"

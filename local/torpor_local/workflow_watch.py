@@ -1,0 +1,36 @@
+"""Reports Workflows to the operator's cache by list and watch, as kopf does in a cluster.
+
+Like kopf it never reports what vanished while no watch was open; the operator's resync finds that.
+"""
+
+from contextlib import aclosing
+from typing import Never
+
+from torpor_api.client import errors
+from torpor_api.client.api import Api
+from torpor_api.client.resources import WORKFLOWS
+from torpor_operator.app import Stop
+from torpor_operator.controller.cache import ClusterCache
+
+
+async def watch_workflows(api: Api, cache: ClusterCache, _: Stop) -> Never:
+    """Report every Workflow and each of its changes, forever."""
+    while True:
+        try:
+            page = await api.list(WORKFLOWS)
+            for body in page.items:
+                cache.store_workflow(body)
+            version = page.resource_version
+            while True:
+                version = await _watch(api, cache, version)
+        except errors.ApiError:
+            await api.clock.sleep(0.5 + api.jitter())
+
+
+async def _watch(api: Api, cache: ClusterCache, version: str) -> str:
+    async with aclosing(api.watch(WORKFLOWS, resource_version=version)) as events:
+        async for event in events:
+            if event.type != "BOOKMARK":
+                cache.store_workflow(event.object, deleted=event.type == "DELETED")
+            version = event.object["metadata"]["resourceVersion"]
+    return version
