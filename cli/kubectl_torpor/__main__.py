@@ -1,7 +1,6 @@
 """The entry point: runs a command, and reports every error as one line with an exit code."""
 
 import io
-import os
 import sys
 from collections.abc import Sequence
 
@@ -29,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         return exit_codes.INTERRUPTED
     except BrokenPipeError:  # the reader, such as `head`, has what it wants
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        output.discard(sys.stdout)
         return exit_codes.FAILED
 
 

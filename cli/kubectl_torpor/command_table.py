@@ -65,6 +65,8 @@ COMMANDS: Mapping[str, Entry | Group] = {
     "reject": Entry("approve", "Reject a task that waits for an approval."),
     "schedule": SCHEDULE,
     "backfill": BACKFILL,
+    "run": Entry("local.run", "Run a Workflow, or one task, on this machine without a cluster."),
+    "compile": Entry("authoring.compile", "Print the Workflow of a Python function."),
     "lint": Entry("lint", "Check files of Workflows and Schedules without a cluster."),
     "doctor": Entry("doctor", "Check the installation of Torpor."),
     "completion": Entry("completion", "Print the completion script of a shell."),

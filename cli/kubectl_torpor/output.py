@@ -8,10 +8,12 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import click
 from torpor_wire.text import printable, printable_line
+
+from kubectl_torpor.yaml_format import writer
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -56,6 +58,11 @@ def note(text: str) -> None:
     sys.stderr.write(f"{printable_line(text)}\n")
 
 
+def discard(stream: TextIO) -> None:
+    """Drop what is printed to a stream from now on: its reader or its terminal has gone."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 def fail(text: str) -> None:
     """Print an error on standard error, as one line."""
     note(f"torpor: {text.strip()}")
@@ -91,10 +98,7 @@ def data(value: Any, output: str) -> None:
     if output == Format.JSON:
         sys.stdout.write(f"{json.dumps(value, indent=2)}\n")
         return
-    import yaml  # noqa: PLC0415 - most commands print text
-
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    sys.stdout.write(yaml.dump(value, Dumper=dumper, sort_keys=False, default_flow_style=False, width=120))
+    sys.stdout.write(writer.dump(value))
 
 
 def objects(items: Sequence[Mapping[str, Any]], output: str, *, single: bool) -> None:

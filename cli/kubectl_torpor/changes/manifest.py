@@ -10,7 +10,7 @@ from typing import Any
 from torpor_wire import constants
 
 from kubectl_torpor import errors
-from kubectl_torpor.linting import yaml_scalars
+from kubectl_torpor.yaml_format import scalars
 
 _PLAIN = "!torpor-plain"
 """The tag of scalars without quotes and without a tag."""
@@ -20,7 +20,7 @@ _ANYTHING = re.compile("")
 
 def read(source: str) -> list[dict[str, Any]]:
     """Return the Workflows of a file, or of standard input for `-`. Raises UsageError and CliError."""
-    found = [document for document in _documents(source, _text(source)) if document is not None]
+    found = [document for document in documents(source, _text(source)) if document is not None]
     for place, document in enumerate(found, start=1):
         _check(source, place, document)
     if not found:
@@ -30,10 +30,10 @@ def read(source: str) -> list[dict[str, Any]]:
 
 def mapping(path: str) -> dict[str, Any]:
     """Return the mapping of a YAML or JSON file. Raises CliError."""
-    documents = [document for document in _documents(path, _text(path)) if document is not None]
-    if len(documents) != 1 or not isinstance(documents[0], Mapping):
+    found = [document for document in documents(path, _text(path)) if document is not None]
+    if len(found) != 1 or not isinstance(found[0], Mapping):
         raise errors.CliError(f"{path} must be one mapping of params to values")
-    return dict(documents[0])
+    return dict(found[0])
 
 
 def _text(source: str) -> str:
@@ -44,7 +44,8 @@ def _text(source: str) -> str:
         raise errors.CliError(f"{source} cannot be read: {cause}") from error
 
 
-def _documents(source: str, text: str) -> list[Any]:
+def documents(source: str, text: str) -> list[Any]:
+    """Return the values of all documents of a text. Raises CliError with the place that is no YAML."""
     import yaml  # noqa: PLC0415 - costs 50 ms
 
     try:
@@ -69,10 +70,10 @@ def _loader() -> Any:
 
         def construct_mapping(self, node: Any, deep: bool = False) -> dict[str, Any]:
             found = super().construct_mapping(node, deep)
-            return {yaml_scalars.key_text(key): value for key, value in found.items()}
+            return {scalars.key_text(key): value for key, value in found.items()}
 
     Loader.yaml_implicit_resolvers = {"<": [("tag:yaml.org,2002:merge", _MERGE)], None: [(_PLAIN, _ANYTHING)]}
-    Loader.add_constructor(_PLAIN, lambda _, node: yaml_scalars.resolve(node.value))
+    Loader.add_constructor(_PLAIN, lambda _, node: scalars.resolve(node.value))
     return Loader
 
 

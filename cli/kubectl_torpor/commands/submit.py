@@ -7,6 +7,7 @@ import click
 from torpor_wire import constants
 
 from kubectl_torpor import errors
+from kubectl_torpor.authoring import compiled
 from kubectl_torpor.changes import manifest, run_params, submission, template_params
 from kubectl_torpor.changes.submission import Afterwards
 from kubectl_torpor.cluster.api import Object
@@ -19,7 +20,7 @@ from kubectl_torpor.target import ClusterCommand, Target, complete_template
 
 
 @click.command("submit", cls=ClusterCommand)
-@click.argument("files", metavar="FILE...|-", nargs=-1, type=click.Path(allow_dash=True))
+@click.argument("files", metavar="FILE...|MODULE:FUNCTION|-", nargs=-1, type=click.Path(allow_dash=True))
 @click.option(
     "--template", metavar="NAME", help="WorkflowTemplate to run, instead of files.", shell_complete=complete_template
 )
@@ -27,6 +28,7 @@ from kubectl_torpor.target import ClusterCommand, Target, complete_template
 @click.option(
     "--generate-name", metavar="PREFIX", help="Begin of its generated name, by default the name of the template."
 )
+@click.option("--python", metavar="PATH", help="Interpreter that has MODULE, by default that of $VIRTUAL_ENV.")
 @run_options
 @click.pass_obj
 def submit_command(
@@ -36,6 +38,7 @@ def submit_command(
     template: str | None,
     name: str | None,
     generate_name: str | None,
+    python: str | None,
     pairs: tuple[str, ...],
     params_file: str | None,
     wait: bool,
@@ -45,12 +48,13 @@ def submit_command(
     dry_run: str | None,
     output_format: str,
 ) -> int:
-    """Create Workflows from files, from standard input, or from a WorkflowTemplate, and print their names.
+    """Create Workflows from files, standard input, Python functions or a WorkflowTemplate, and print their names.
 
-    A file may have several documents. All are read before the first is created.
+    A file may have several documents. All are read before the first is created. MODULE:FUNCTION is a @workflow
+    function, as for `torpor compile`.
     """
     _check(files, template, name, generate_name)
-    read = [manifest.read(source) for source in files]
+    read = [_read(source, python, pairs, params_file) for source in files]
     afterwards = Afterwards(wait=wait, watch=watch, logs=logs, limit=parse_limit(timeout))
     afterwards.check(1 if template else sum(map(len, read)))
     cluster = connect(target)
@@ -74,6 +78,14 @@ def _check(files: tuple[str, ...], template: str | None, name: str | None, gener
         raise errors.UsageError("--name and --generate-name are for --template; a file has metadata.name")
     if name and generate_name:
         raise errors.UsageError("--name and --generate-name exclude each other; use one")
+
+
+def _read(source: str, python: str | None, pairs: tuple[str, ...], params_file: str | None) -> list[dict[str, Any]]:
+    """Return the Workflows of a file, or that of a function."""
+    if not compiled.is_reference(source):
+        return manifest.read(source)
+    values = manifest.mapping(params_file) if params_file else {}
+    return [compiled.compile_workflow(source, python=python, pairs=pairs, values=values)]
 
 
 def _of_template(
@@ -117,4 +129,5 @@ def _create(cluster: Cluster, source: str, body: dict[str, Any], *, dry_run: boo
     except RejectedError as error:
         if not source:
             raise
-        raise errors.CliError(f"{place}: {error}; `torpor lint {source}` shows where") from error
+        check = "compile" if compiled.is_reference(source) else "lint"
+        raise errors.CliError(f"{place}: {error}; `torpor {check} {source}` shows where") from error

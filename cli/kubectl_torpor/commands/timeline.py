@@ -49,7 +49,7 @@ def timeline_command(target: Target, reference: str, output_format: str) -> None
         sys.stdout.writelines(timeline_svg.draw(chart))
         return
     width = shutil.get_terminal_size((_WIDTH, 1)).columns
-    for line in timeline_chart.draw(chart, width, style=_style(), colour=output.coloured()):
+    for line in timeline_chart.draw(chart, width, style=chart_style(), colour=output.coloured()):
         sys.stdout.write(f"{line}\n")  # the chart has escaped foreign text, and may have colours
 
 
@@ -95,6 +95,7 @@ def _inexact(built: timeline.Timeline) -> list[str]:
     return [f"{inexact} of {len(built.rows)} TaskRuns {verb} no history, so only the last attempt is drawn."]
 
 
-def _style() -> timeline_chart.Style:
+def chart_style() -> timeline_chart.Style:
+    """Return the characters that standard output can show."""
     unicode = (sys.stdout.encoding or "").lower().startswith("utf")
     return timeline_chart.UNICODE if unicode else timeline_chart.ASCII

@@ -83,7 +83,7 @@ class RunCopy:
 def follow(cluster: Cluster, workflow: Object, *, wide: bool = False, limit: float | None = None) -> int:
     """Show a run until it ends, for at most `limit` seconds. Return the exit code of its outcome."""
     copy = RunCopy(workflow=workflow)
-    view: _View = _Redrawn(wide=wide) if output.interactive() else _Printed(workflow)
+    view = view_of(workflow, wide=wide)
     ends = None if limit is None else time.monotonic() + limit
     settles = None
     try:
@@ -110,7 +110,12 @@ def follow(cluster: Cluster, workflow: Object, *, wide: bool = False, limit: flo
     return run_state.exit_code([run_state.word_of(copy.workflow)])
 
 
-class _View(Protocol):
+def view_of(workflow: Object, *, wide: bool = False) -> "View":
+    """Return how to show a run on this standard output: redrawn on a terminal, else a line for each transition."""
+    return _Redrawn(wide=wide) if output.interactive() else _Printed(workflow)
+
+
+class View(Protocol):
     """Shows a run that changes."""
 
     def changed(self, copy: RunCopy, changes: list[tuple[Object | None, Object]]) -> None:

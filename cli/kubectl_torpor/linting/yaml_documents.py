@@ -11,8 +11,8 @@ from typing import Any
 
 import yaml
 
-from kubectl_torpor.linting import yaml_scalars
 from kubectl_torpor.linting.finding import Path, Position, Problem, Rule
+from kubectl_torpor.yaml_format import scalars
 
 DEPTH_MAX = 100
 NODES_MAX = 1_000_000
@@ -28,7 +28,7 @@ class Node:
     """A scalar, a list or an object, and where it begins."""
 
     at: Position
-    value: yaml_scalars.Scalar = None
+    value: scalars.Scalar = None
     items: "list[Node] | None" = None
     entries: "list[tuple[Node, Node]] | None" = None
     size: int = 1
@@ -171,9 +171,9 @@ def _roots(text: str) -> Iterator[Node]:
 
 def _scalar(event: Any, at: Position) -> Node:
     if event.tag is not None and event.tag != "!":
-        return Node(at=at, value=yaml_scalars.tagged(event.value, event.tag))
+        return Node(at=at, value=scalars.tagged(event.value, event.tag))
     plain = event.implicit[0] and event.tag is None
-    value = yaml_scalars.resolve(event.value) if plain else event.value
+    value = scalars.resolve(event.value) if plain else event.value
     return Node(at=at, value=value, merges=plain and event.value == _MERGE)
 
 
@@ -208,7 +208,7 @@ def _value(node: Node, path: Path, problems: list[Problem]) -> Any:
 
 
 def _key(node: Node) -> str:
-    return yaml_scalars.key_text(node.value)
+    return scalars.key_text(node.value)
 
 
 def _entries(node: Node) -> Iterable[tuple[Node, Node]]:

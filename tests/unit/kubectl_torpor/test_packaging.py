@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import tomllib
 from pathlib import Path
@@ -16,12 +17,18 @@ _UV = _ROOT / ".tools" / "bin" / "uv"
 _IMPORT_ALL = """
 import pkgutil, importlib, kubectl_torpor
 for module in pkgutil.walk_packages(kubectl_torpor.__path__, "kubectl_torpor."):
-    importlib.import_module(module.name)
+    if module.name != "kubectl_torpor.pytest_plugin":  # pytest is there only where it is used
+        importlib.import_module(module.name)
 """
 
 
 def project(folder: str) -> dict[str, Any]:
     return tomllib.loads((_ROOT / folder / "pyproject.toml").read_text())
+
+
+def names(requirements: list[str]) -> set[str]:
+    """The names of packages, without versions and extras."""
+    return {re.split(r"[<>=\[]", one)[0] for one in requirements}
 
 
 def run(*words: str | Path, **environment: str) -> str:
@@ -44,6 +51,17 @@ def test_the_distribution_needs_no_package_of_torpor_and_all_others_of_the_membe
     assert {one for one in ours if not one.startswith("torpor")} <= shipped
 
 
+def test_the_extra_run_has_what_the_packages_of_a_local_run_need() -> None:
+    shipped = project("cli/packaging")["project"]
+    has = names(shipped["dependencies"]) | names(shipped["optional-dependencies"]["run"])
+    unused = {"kopf"}  # only the process of the operator imports it
+    for folder in ("local", "archive", "operator", "triggerer", "crds", "expressions"):
+        needed = names(project(folder)["project"]["dependencies"])
+        assert {one for one in needed if not one.startswith("torpor")} - unused - has == set(), folder
+    of_triggers = project("worker-image")["project"]["optional-dependencies"]
+    assert {name for extra in of_triggers.values() for name in names(extra)} <= has
+
+
 def test_everything_that_the_distribution_includes_exists() -> None:
     included = project("cli/packaging")["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     assert [path for path in included if not (_ROOT / "cli" / "packaging" / path).exists()] == []
@@ -60,3 +78,28 @@ def test_the_wheel_and_the_one_file_run_without_the_checkout(tmp_path: Path) -> 
         assert "Check files of Workflows and Schedules without a cluster." in run(command, "--help", **environment)
         found = json.loads(run(command, "lint", "-o", "json", _EXAMPLE, **environment))
         assert (found["workflows"], found["findings"]) == (1, [])
+    ended = subprocess.run([tmp_path / "bin" / "torpor", "run", _EXAMPLE], capture_output=True, text=True, check=False)
+    assert (ended.returncode, "install it with `uv tool install 'kubectl-torpor[run]'`" in ended.stderr) == (1, True)
+    run(
+        _UV,
+        "tool",
+        "install",
+        "--reinstall",
+        f"{wheel}[run]",
+        UV_TOOL_DIR=f"{tmp_path}/tools",
+        UV_TOOL_BIN_DIR=f"{tmp_path}/bin",
+    )
+    folder = tmp_path / "census"
+    printed = run(
+        tmp_path / "bin" / "torpor",
+        "run",
+        _EXAMPLE,
+        "-p",
+        "pause=10ms",
+        "--folder",
+        folder,
+        "-o",
+        "json",
+        PYTHONPATH=str(_ROOT / "examples" / "census"),
+    )
+    assert json.loads(printed)["state"] == "Succeeded"

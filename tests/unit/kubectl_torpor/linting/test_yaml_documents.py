@@ -3,9 +3,10 @@
 import math
 
 import pytest
-from kubectl_torpor.linting import yaml_documents, yaml_scalars
+from kubectl_torpor.linting import yaml_documents
 from kubectl_torpor.linting.finding import Path
 from kubectl_torpor.linting.yaml_documents import Broken, Document
+from kubectl_torpor.yaml_format import scalars
 
 _TEXT = """\
 shared: &shared
@@ -119,7 +120,7 @@ def test_a_file_that_cannot_be_read_is_reported_with_its_place(text: str, messag
     ],
 )
 def test_a_plain_scalar_has_the_value_that_kubectl_sends(text: str, value: object) -> None:
-    found = yaml_scalars.resolve(text)
+    found = scalars.resolve(text)
     assert (found, type(found)) == (value, type(value))
 
 

@@ -1,0 +1,1 @@
+"""Commands for Workflows that are Python functions."""

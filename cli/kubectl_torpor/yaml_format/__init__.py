@@ -1,0 +1,1 @@
+"""YAML as kubectl reads it: scalars, and the one writer of all commands."""
