@@ -1,0 +1,39 @@
+#!/bin/sh
+# Counts to three and waits before each step but the first. POSIX sh, with tr and sed.
+#
+# Arguments are environment variables: `mode` and `message` choose another end, `wait` is the length of a wait.
+set -e
+
+outcome() {
+    printf '%s\n' "$1" > "$TORPOR_OUTCOME"
+    exit 0
+}
+
+# Prints its argument as a JSON string; control characters become spaces.
+string() {
+    printf '"%s"' "$(printf '%s' "$1" | tr '\001-\037' ' ' | sed 's/[\\"]/\\&/g')"
+}
+
+if [ "$TORPOR_PROTOCOL" != 1 ]; then
+    outcome '{"torpor":1,"fail":{"message":"protocol '"$TORPOR_PROTOCOL"' is not supported","retryable":false}}'
+fi
+
+case "$mode" in
+    fail) outcome '{"torpor":1,"fail":{"message":'"$(string "$message")"'}}' ;;
+    fail_final) outcome '{"torpor":1,"fail":{"message":'"$(string "$message")"',"retryable":false}}' ;;
+    skip) outcome '{"torpor":1,"skip":{"message":'"$(string "$message")"'}}' ;;
+    crash) echo "as the argument mode demands" >&2; exit 3 ;;
+esac
+
+state=$TORPOR_STATE # unset in the first segment
+if [ "$TORPOR_TIMED_OUT" = true ]; then
+    outcome '{"torpor":1,"result":{"count":'"$state"',"timed_out":true}}'
+fi
+
+count=$((state + 1))
+if [ "$count" -lt 3 ]; then
+    [ -n "$wait" ] || wait=1s
+    trigger='{"class":"duration","kwargs":{"duration":'"$(string "$wait")"'}}'
+    outcome '{"torpor":1,"defer":{"trigger":'"$trigger"',"state":'"$count"',"timeout":"1h","onTimeout":"resume"}}'
+fi
+outcome '{"torpor":1,"result":{"count":'"$count"',"event":'"$TORPOR_EVENT"'}}'
