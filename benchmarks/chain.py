@@ -64,7 +64,7 @@ async def _chain(on: BenchCluster, steps: int) -> list[float]:
         {"name": name, "python": "census.tasks:sections", "args": {"largest": 1}, "after": before}
         for name, before in zip(names, [[], *([name] for name in names)], strict=False)
     ]
-    found = await on.run({"image": images.CENSUS.name, "tasks": tasks})
+    found = await on.run({"image": images.CENSUS.name, "runtime": "Image", "tasks": tasks})
     listed = await on.api.list(TASKRUNS, NAMESPACE)
     runs = [taskrun.parse(body) for body in listed.items]
     ours = [run for run in runs if run.spec.owner.uid == found.metadata.uid]
@@ -105,6 +105,7 @@ def _pod(name: str) -> dict[str, Any]:
                 {
                     "name": "main",
                     "image": images.CENSUS.name,
+                    "runtime": "Image",
                     "command": ["python", "-c", "pass"],
                     "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
                 }

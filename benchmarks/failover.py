@@ -35,6 +35,7 @@ _RENEWAL = 5.0  # the Lease's: a round may fall anywhere in it
 _LIMIT = 120.0
 _SPEC = {
     "image": images.CENSUS.name,
+    "runtime": "Image",
     "parallelism": 2,
     "tasks": [
         {

@@ -12,7 +12,6 @@ import random
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
 from contextlib import closing, suppress
 from pathlib import Path
@@ -22,9 +21,9 @@ from torpor_api.client.api import Api
 from torpor_api.client.http import connect
 from torpor_api.client.resources import PODS, Resource
 from torpor_api.timing import SystemClock
-from torpor_dev import control_plane
 from torpor_wire import constants
 
+from benchmarks import temporary_plane
 from tests.integration.archive import log_kubelet
 from tests.integration.archive.log_kubelet import LogKubelet, PodLog
 from tests.support.ports import free_port
@@ -58,12 +57,10 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--bytes", type=int, default=100_000)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, log_kubelet.started() as kubelet:
-        kubeconfig = control_plane.start(Path(folder) / "control-plane")
-        try:
-            figures = asyncio.run(measure(given, Path(folder), kubeconfig, kubelet))
-        finally:
-            control_plane.stop(Path(folder) / "control-plane")
+    with temporary_plane.started() as state, log_kubelet.started() as kubelet:
+        folder = state / "archive"
+        folder.mkdir()
+        figures = asyncio.run(measure(given, folder, state / "kubeconfig", kubelet))
     sys.stdout.write(json.dumps(figures, indent=2) + "\n")
 
 

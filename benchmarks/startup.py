@@ -58,6 +58,7 @@ async def _measure(pods: int, parallelism: int) -> list[dict[str, Any]]:
         found = await on.run(
             {
                 "image": images.CENSUS.name,
+                "runtime": "Image",
                 "parallelism": parallelism,
                 "tasks": [
                     {

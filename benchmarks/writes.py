@@ -117,6 +117,7 @@ async def _measure(tasks: int) -> tuple[Counter[Kind], Bytes]:
         found = await on.run(
             {
                 "image": images.CENSUS.name,
+                "runtime": "Image",
                 "tasks": [
                     {
                         "name": "it",

@@ -53,6 +53,7 @@ def spec(results: int, size: int, parallelism: int) -> dict[str, Any]:
     reduce = {"name": "reduce", "python": "reduce_tasks:reduce", "pod": limited}
     return {
         "image": IMAGE.name,
+        "runtime": "Image",
         "parallelism": parallelism,
         "tasks": [
             {**make, "expand": [{"name": "n", "over": list(range(results))}]},

@@ -24,6 +24,8 @@ from benchmarks.triggerer.figures import Figure
 SCENARIOS: Mapping[str, Callable[[Environment], Awaitable[list[Figure]]]] = {
     "start": starts.tasks,
     "timers": starts.timers,
+    "polls": starts.polls,
+    "lists": starts.lists,
     "idle": starts.idle,
     "burst": fires.at_once,
     "steady": fires.steady,

@@ -35,7 +35,7 @@ async def patched(plane: Plane, made: Mapping[str, TaskRun], due: Mapping[str, f
 
 
 def _work(plane: Plane, made: Mapping[str, TaskRun], due: Mapping[str, float]) -> Work:
-    (whole,) = assignment.selectors(constants.DEFAULT_POOL, frozenset(range(constants.SHARDS)))
+    whole = assignment.selector(constants.DEFAULT_POOL, frozenset(range(constants.SHARDS)))
     query = {"watch": "1", "fieldSelector": whole, "allowWatchBookmarks": "true"}
     return Work(
         url=plane.url,

@@ -27,6 +27,18 @@ class Sleeps(BaseTrigger):
         yield TriggerEvent()
 
 
+class Polls(BaseTrigger):
+    """Polls once an hour, as a trigger without a `run` of its own does, and finds nothing."""
+
+    interval = 3600.0
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    async def poll(self) -> None:
+        """Never."""
+
+
 class Counts(BaseTrigger):
     """Looks again and again, as a poke does, and finds nothing."""
 

@@ -42,6 +42,11 @@ def sleeping(count: int) -> list[WaitSpec]:
     return [WaitSpec(class_name="sleeps", kwargs={"number": next(_numbers)}) for _ in range(count)]
 
 
+def polling(count: int) -> list[WaitSpec]:
+    """Waits that poll, never end and are all different."""
+    return [WaitSpec(class_name="polls", kwargs={"number": next(_numbers)}) for _ in range(count)]
+
+
 def counting(count: int, distinct: int, *, every: float) -> list[WaitSpec]:
     """Waits that look every so many seconds, so many of them different."""
     first = next(_numbers) + 1

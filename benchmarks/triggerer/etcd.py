@@ -14,6 +14,7 @@ import aiohttp
 MANY = 100
 """Operations of one transaction; etcd takes 128."""
 _UNDER_WAY = 4
+_PAGE = 500
 
 
 class Etcd:
@@ -21,7 +22,7 @@ class Etcd:
 
     def __init__(self, session: aiohttp.ClientSession, url: str) -> None:
         self._session = session
-        self._url = url
+        self.url = url
         self._room = asyncio.Semaphore(_UNDER_WAY)
 
     async def read(self, key: str) -> bytes:
@@ -30,6 +31,21 @@ class Etcd:
         if not found.get("kvs"):
             raise LookupError(key)
         return b64decode(found["kvs"][0]["value"])
+
+    async def sizes(self, prefix: str) -> dict[str, tuple[int, int]]:
+        """By the keys that begin so: the bytes of the value, and how often it was written."""
+        found: dict[str, tuple[int, int]] = {}
+        at, end = prefix.encode(), prefix.encode()[:-1] + bytes([prefix.encode()[-1] + 1])
+        more = True
+        while more:
+            page = await self._ask("range", {"key": _coded(at), "range_end": _coded(end), "limit": _PAGE})
+            entries = page.get("kvs", [])
+            found |= {
+                b64decode(one["key"]).decode(): (len(b64decode(one["value"])), int(one["version"])) for one in entries
+            }
+            more = page.get("more", False)
+            at = b64decode(entries[-1]["key"]) + b"\0" if entries else end
+        return found
 
     async def write(self, entries: Mapping[str, bytes], *, at_once: int = MANY) -> None:
         """Put them all.
@@ -56,7 +72,7 @@ class Etcd:
             await self._ask("txn", {"success": operations})
 
     async def _ask(self, verb: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        async with self._session.post(f"{self._url}/v3/kv/{verb}", json=body) as response:
+        async with self._session.post(f"{self.url}/v3/kv/{verb}", json=body) as response:
             response.raise_for_status()
             found: dict[str, Any] = await response.json()
             return found

@@ -5,12 +5,12 @@ It is the one of `make control-plane` under another folder, so that tests beside
 
 import asyncio
 import json
+import re
 import ssl
-import tempfile
 import time
 from base64 import b64decode
-from collections.abc import AsyncIterator, Iterator
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,9 @@ from torpor_api.timing import SystemClock
 from torpor_demo.cluster import ROOT
 from torpor_demo.install import SYSTEM
 from torpor_demo.kubectl import Kubectl
-from torpor_dev import control_plane, daemon, kubectl
+from torpor_dev import daemon, kubectl
 
+from benchmarks import temporary_plane
 from benchmarks.triggerer import usage
 from benchmarks.triggerer.etcd import Etcd
 
@@ -34,6 +35,7 @@ _TOKEN_SECONDS = "7200s"
 _SERVERS = ("etcd", "kube-apiserver", "kube-controller-manager")
 _LOOK = 0.5
 _CALM = 0.3
+_LISTS = re.compile(r'^apiserver_request_total\{[^}]*resource="taskruns"[^}]*verb="LIST"[^}]*\} (\S+)$', re.MULTILINE)
 _CRDS = ("crd/workflows.torpor.dev", "crd/taskruns.torpor.dev")
 
 
@@ -69,6 +71,12 @@ class Plane:
             now = self._cpu()
             before, busy = now, now - before > _CALM * _LOOK or await self._read() > _CALM
 
+    async def lists(self) -> int:
+        """How many requests have listed TaskRuns so far."""
+        text = await asyncio.to_thread(self.kubectl.run, "get", "--raw", "/metrics")
+        counts = (float(count) for count in _LISTS.findall(text))
+        return round(sum(counts))
+
     async def _read(self) -> float:
         """Seconds until the first page of a list is there: the API server waits until it is up to date with etcd."""
         began = time.monotonic()
@@ -83,7 +91,7 @@ class Plane:
 @asynccontextmanager
 async def plane(logs: Path | None = None) -> AsyncIterator[Plane]:
     """A new control plane; it is ended and forgotten at the end, and so are the logs, unless they have a folder."""
-    with _started() as state:
+    with temporary_plane.started() as state:
         plan = json.loads((state / "plan.json").read_text())
         at = Kubectl(state / "kubeconfig", kubectl.ensure())
         await asyncio.to_thread(_install, at)
@@ -100,17 +108,6 @@ async def plane(logs: Path | None = None) -> AsyncIterator[Plane]:
                 logs=logs or state,
                 servers=tuple(process.pid for process in found if process is not None),
             )
-
-
-@contextmanager
-def _started() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="torpor-bench-") as folder:
-        state = Path(folder)
-        try:
-            control_plane.start(state)
-            yield state
-        finally:
-            control_plane.stop(state)
 
 
 def _install(at: Kubectl) -> None:

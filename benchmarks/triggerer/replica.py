@@ -19,10 +19,10 @@ from benchmarks.triggerer import usage
 from benchmarks.triggerer.plane import Plane
 from benchmarks.triggerer.usage import Usage
 
-CAPACITY = 25_000
+CAPACITY = 60_000
 _LOOK = 0.2
 _PATIENCE = 300.0
-_CLASSES = ("sleeps=Sleeps", "counts=Counts")
+_CLASSES = ("sleeps=Sleeps", "polls=Polls", "counts=Counts")
 _MEMBER = "This replica owns "
 _PORT = re.compile(r"health on port (\d+)")
 _RUNNING = re.compile(r"^torpor_triggers_running(?:\{[^}]*\})? (\S+)$", re.MULTILINE)

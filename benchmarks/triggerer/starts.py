@@ -1,4 +1,4 @@
-"""The time from the start of the process until all waits run, their memory, and the cost of idle waits."""
+"""The time from the start of the process until all waits run, their memory and lists, and the cost of idle waits."""
 
 import asyncio
 import signal
@@ -14,6 +14,10 @@ from benchmarks.triggerer.usage import Usage
 from benchmarks.triggerer.waits import WaitSpec
 
 _MINUTE = 60.0
+_ONE_PAGE = 400
+"""Waits of which a list is one request: the API server counts requests."""
+_SETTLE = 5.0
+"""Seconds after which both replicas know each other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +54,28 @@ async def timers(on: Environment) -> list[Figure]:
         *_seconds(many, kind="timers"),
         *_memory("timer", few, many, goal="1 KiB"),
     ]
+
+
+async def polls(on: Environment) -> list[Figure]:
+    """Triggers that have a task only while they poll."""
+    few, many = await _both(on, environment.polling)
+    return _memory("polling trigger", few, many, goal="2 KiB")
+
+
+async def lists(on: Environment) -> list[Figure]:
+    """How often two replicas that start at once list the TaskRuns."""
+    await on.waits.add(environment.sleeping(_ONE_PAGE))
+    async with replicas(on.plane) as each:
+        before = await on.plane.lists()
+        both = [await each.start(), await each.start()]
+        for replica in both:
+            await replica.member()
+        await asyncio.sleep(_SETTLE)
+        for replica in both:
+            await replica.settled()
+        count = await on.plane.lists() - before
+    await on.waits.clear()
+    return [Figure(name="lists", what="lists of TaskRuns, two replicas that start at once", value=count, unit="lists")]
 
 
 async def idle(on: Environment) -> list[Figure]:
@@ -111,7 +137,7 @@ def _memory(kind: str, few: _Start, many: _Start, *, goal: str) -> list[Figure]:
     slope = (many.usage.rss - few.usage.rss) / (many.count - few.count)
     return [
         Figure(
-            name=f"rss_slope_{kind}",
+            name=f"rss_slope_{kind.replace(' ', '_')}",
             what=f"RSS a {kind}, slope from {few.count:,} to {many.count:,}",
             value=slope,
             unit="KiB",

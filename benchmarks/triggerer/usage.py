@@ -20,7 +20,7 @@ class Usage:
 def of(pid: int) -> Usage:
     """As of now."""
     return Usage(
-        rss=_rollup(pid)["Rss"], pss=sum(_rollup(one).get("Pss", 0.0) for one in [pid, *_children(pid)]), cpu=cpu(pid)
+        rss=_rollup(pid)["Rss"], pss=sum(_rollup(one).get("Pss", 0.0) for one in [pid, *children(pid)]), cpu=cpu(pid)
     )
 
 
@@ -32,7 +32,7 @@ def cpu(pid: int) -> float:
 
 def tree(pid: int) -> float:
     """The same of a process and those it has started that still run."""
-    return cpu(pid) + sum(map(cpu, _children(pid)))
+    return cpu(pid) + sum(map(cpu, children(pid)))
 
 
 def own_pss(pid: int) -> float:
@@ -48,8 +48,9 @@ def _rollup(pid: int) -> dict[str, float]:
     return {name: float(rest.split()[0]) for name, _, rest in (line.partition(":") for line in lines)}
 
 
-def _children(pid: int) -> list[int]:
+def children(pid: int) -> list[int]:
+    """The processes that one has started, and theirs, as far as they run."""
     found = [
         int(one) for task in Path(f"/proc/{pid}/task").iterdir() for one in (task / "children").read_text().split()
     ]
-    return found + [deeper for one in found for deeper in _children(one)]
+    return found + [deeper for one in found for deeper in children(one)]

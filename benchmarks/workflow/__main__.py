@@ -7,6 +7,7 @@ Prints a Markdown table and writes JSON.
 import argparse
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import time
@@ -18,11 +19,13 @@ from torpor_demo.cluster import ROOT
 from torpor_dev.progress import say
 from torpor_wire import times
 
+from benchmarks.profile import report, run
 from benchmarks.triggerer import figures
 from benchmarks.workflow import bare_pods, graphs, rows
 from benchmarks.workflow.measurement import Measurement
 
 _BESIDE = 10_000
+_PROFILED = 1000
 _KINDS: Mapping[str, Callable[[int], Awaitable[Measurement]]] = {
     "floor": bare_pods.floor,
     "fan": lambda count: graphs.fan_out_beside(count) if count >= _BESIDE else graphs.fan_out(count),
@@ -41,7 +44,12 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=_KINDS, default=list(_KINDS), help="these alone")
     for name, sizes in _SIZES.items():
         parser.add_argument(f"--{name}", nargs="+", type=int, default=sizes, help="how many")
+    parser.add_argument(
+        "--profile", nargs="?", type=int, const=_PROFILED, help="print the cost of so many tasks instead"
+    )
     given = parser.parse_args()
+    if given.profile:
+        return _profiled(given.profile)
     wanted = [(kind, size) for kind in _KINDS if kind in given.only for size in getattr(given, kind)]
     found: dict[str, list[Measurement]] = {kind: [] for kind in _KINDS}
     failed = [f"{kind} of {size}" for kind, size in wanted if not _measured(kind, size, found)]
@@ -49,6 +57,17 @@ def main() -> int:
     given.into.write_text(_written(told, found) + "\n")
     sys.stdout.write(figures.table(told, rows.HEAD, rows.BESIDE))
     return 1 if failed else 0
+
+
+def _profiled(count: int) -> int:
+    began, load = times.rfc3339(time.time()), os.getloadavg()
+    cost = asyncio.run(run.fan_out(count))
+    sys.stdout.write(
+        f"{began}, {_commit()}: fan-out of {count:,} in {cost.wall:.1f} s; load {load[0]:.1f} before and"
+        f" {os.getloadavg()[0]:.1f} after; other processes used {cost.cpu['foreign']:.1f} s of CPU\n\n"
+    )
+    sys.stdout.write(report.tables(cost))
+    return 0
 
 
 def _measured(kind: str, size: int, found: dict[str, list[Measurement]]) -> bool:
@@ -72,12 +91,15 @@ def _figures(found: Mapping[str, list[Measurement]]) -> list[figures.Figure]:
     return rows.all_of(bare, found["fan"], found["chain"], found["many"])
 
 
-def _written(told: list[figures.Figure], found: Mapping[str, list[Measurement]]) -> str:
+def _commit() -> str:
     words = ("git", "-C", str(ROOT), "describe", "--always", "--dirty")
-    commit = subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
+    return subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def _written(told: list[figures.Figure], found: Mapping[str, list[Measurement]]) -> str:
     body = {
         "bench": "workflow",
-        "commit": commit,
+        "commit": _commit(),
         "taken": times.rfc3339(time.time()),
         "figures": [asdict(one) for one in told],
         "rows": [asdict(one) for several in found.values() for one in several],

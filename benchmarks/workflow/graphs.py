@@ -18,14 +18,14 @@ _ROW = 100
 async def fan_out(count: int) -> Measurement:
     """A mapped task with `count` instances."""
     async with plane.plane() as at, processes.start(at) as hands, runs.runs(at) as asked:
-        await _warm(asked)
+        await warm(asked)
         return await _fanned(hands, asked, count)
 
 
 async def fan_out_beside(count: int) -> Measurement:
     """The same with small runs beside it, and some before."""
     async with plane.plane() as at, processes.start(at) as hands, runs.runs(at) as asked:
-        await _warm(asked)
+        await warm(asked)
         quiet = await small_runs.alone(asked, _QUIET)
         async with small_runs.beside(asked) as small:
             taken = await _fanned(hands, asked, count)
@@ -39,7 +39,7 @@ async def fan_out_beside(count: int) -> Measurement:
 
 async def _fanned(hands: Processes, asked: Runs, count: int) -> Measurement:
     before, interval = hands.memory(), Interval.begin(hands)
-    await asked.start("fan", [_mapped(count)], parallelism=count, maxMapSize=count)
+    await asked.start("fan", [mapped(count)], parallelism=count, maxMapSize=count)
     over = await asked.end("fan")
     cpu = interval.cpu()
     sizes = await _sizes(hands, before, count)
@@ -59,7 +59,7 @@ async def many(count: int) -> Measurement:
 
 async def _several(name: str, graphs: list[list[Object]]) -> Measurement:
     async with plane.plane() as at, processes.start(at) as hands, runs.runs(at) as asked:
-        await _warm(asked)
+        await warm(asked)
         interval = Interval.begin(hands)
         names = [f"run-{number}" for number in range(len(graphs))]
         await asyncio.gather(*(asked.start(one, tasks) for one, tasks in zip(names, graphs, strict=True)))
@@ -68,14 +68,14 @@ async def _several(name: str, graphs: list[list[Object]]) -> Measurement:
         return Measurement(name=name, tasks=tasks, wall=over - interval.began, cpu=interval.cpu())
 
 
-async def _warm(asked: Runs) -> None:
+async def warm(asked: Runs) -> None:
     """The first run pays for connections, and for what the API server compiles."""
     await asked.start("warm", [step("only", expand=[{"name": "n", "over": list(range(8))}])])
     await asked.end("warm")
     await asyncio.sleep(_SETTLE)
 
 
-def _mapped(count: int) -> Object:
+def mapped(count: int) -> Object:
     """A literal list, or what two of them make of each other: a list of ten thousand has no place in a Workflow."""
     rows = count // _ROW
     over = {"row": list(range(rows)), "n": list(range(_ROW))} if rows * _ROW == count else {"n": list(range(count))}

@@ -27,14 +27,15 @@ _PROGRAM = "tests-kubelet"
 
 
 class Pod(NamedTuple):
-    """What is kept of a pod; `environ` is that of a task's."""
+    """What is kept of a pod; containers are names and images, `environ` is that of a task's."""
 
     namespace: str
     name: str
     uid: str
     bound: bool
-    image: str
-    container: str
+    containers: tuple[tuple[str, str], ...]
+    before: tuple[tuple[str, str], ...]
+    """The init containers."""
     environ: str | None
 
 
@@ -73,8 +74,7 @@ class Kubelet:
             await self._say(pod, "Running", started, {"running": {"startedAt": started}})
             if pod.environ is not None:
                 await self._work(pod, pod.environ)
-            ended = {"exitCode": 0, "reason": "Completed", "startedAt": started, "finishedAt": started}
-            await self._say(pod, "Succeeded", started, {"terminated": ended})
+            await self._say(pod, "Succeeded", started, _ended(started))
 
     async def _work(self, pod: Pod, environ: str) -> None:
         end = self._ends[pod.uid] = asyncio.get_running_loop().create_future()
@@ -94,35 +94,44 @@ class Kubelet:
 
 def _status(pod: Pod, phase: str, started: str, state: Mapping[str, Any]) -> dict[str, Any]:
     ready = phase == "Running"
-    container = {
-        "name": pod.container,
-        "image": pod.image,
-        "imageID": pod.image,
-        "ready": ready,
-        "started": ready,
-        "restartCount": 0,
-        "state": state,
-    }
     kinds = ("Initialized", "Ready", "ContainersReady")
     conditions = [{"type": kind, "status": str(ready), "lastTransitionTime": started} for kind in kinds]
     address = {"hostIP": "10.0.0.1", "podIP": "10.1.0.1", "startTime": started}
-    return {"phase": phase, **address, "conditions": conditions, "containerStatuses": [container]}
+    containers = {"containerStatuses": [_container(one, ready=ready, state=state) for one in pod.containers]}
+    if pod.before:
+        over = _ended(started)
+        containers["initContainerStatuses"] = [_container(one, ready=ready, state=over) for one in pod.before]
+    return {"phase": phase, **address, "conditions": conditions, **containers}
+
+
+def _container(named: tuple[str, str], *, ready: bool, state: Mapping[str, Any]) -> dict[str, Any]:
+    name, image = named
+    status = {"name": name, "image": image, "imageID": image, "ready": ready, "started": ready}
+    return {**status, "restartCount": 0, "state": state}
+
+
+def _ended(started: str) -> dict[str, Any]:
+    return {"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": started, "finishedAt": started}}
 
 
 def _slim(body: dict[str, Any]) -> Pod:
-    metadata, (container, *_) = body["metadata"], body["spec"]["containers"]
-    values = {each["name"]: each.get("value", "") for each in container.get("env", [])}
-    environ = json.dumps(values | {constants.ENV_POD_UID: metadata["uid"]}) if constants.ENV_TASKRUN in values else None
-    bound = bool(body["spec"].get("nodeName"))
+    metadata, spec = body["metadata"], body["spec"]
+    values = {each["name"]: each.get("value", "") for each in spec["containers"][0].get("env", [])}
+    environ = json.dumps(values | {constants.ENV_POD_UID: metadata["uid"]}) if constants.ENV_RUNTIME in values else None
+    bound = bool(spec.get("nodeName"))
     return Pod(
         metadata["namespace"],
         metadata["name"],
         metadata["uid"],
         bound,
-        container["image"],
-        container["name"],
+        _named(spec["containers"]),
+        _named(spec.get("initContainers", [])),
         environ if bound and metadata["uid"] else None,
     )
+
+
+def _named(containers: list[dict[str, Any]]) -> tuple[tuple[str, str], ...]:
+    return tuple((each["name"], each["image"]) for each in containers)
 
 
 async def main(path: str) -> None:

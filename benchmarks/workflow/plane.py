@@ -5,9 +5,8 @@ Each row has a new one, so that no row inherits another's data in etcd.
 
 import asyncio
 import json
-import tempfile
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,9 @@ from torpor_api.timing import SystemClock
 from torpor_demo.cluster import ROOT
 from torpor_demo.install import SYSTEM, prepare
 from torpor_demo.kubectl import Kubectl
-from torpor_dev import control_plane, daemon, kubectl
+from torpor_dev import daemon, kubectl
 
+from benchmarks import temporary_plane
 from benchmarks.triggerer.etcd import Etcd
 
 NAMESPACE = "torpor-bench"
@@ -49,9 +49,9 @@ class Plane:
 
 
 @asynccontextmanager
-async def plane() -> AsyncIterator[Plane]:
+async def plane(*, profiled: bool = False) -> AsyncIterator[Plane]:
     """A new control plane with nodes and Torpor's kinds, roles and policies; it is ended and forgotten at the end."""
-    with _started() as state:
+    with temporary_plane.started(scheduler=True, profiled=profiled) as state:
         at = Kubectl(state / "kubeconfig", kubectl.ensure())
         await asyncio.to_thread(_install, at)
         found = {name: daemon.find(name, folder=state) for name in _SERVERS}
@@ -68,17 +68,6 @@ async def plane() -> AsyncIterator[Plane]:
                 operator=kubeconfig(at, state / "operator.kubeconfig", "torpor-operator"),
                 servers={name: one.pid for name, one in found.items() if one is not None},
             )
-
-
-@contextmanager
-def _started() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="torpor-bench-") as folder:
-        state = Path(folder)
-        try:
-            control_plane.start(state, scheduler=True)
-            yield state
-        finally:
-            control_plane.stop(state)
 
 
 def _install(at: Kubectl) -> None:

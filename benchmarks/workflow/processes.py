@@ -5,7 +5,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,15 +50,20 @@ async def nodes(plane: Plane) -> AsyncIterator[Processes]:
 
 
 @asynccontextmanager
-async def start(plane: Plane, *flags: str) -> AsyncIterator[Processes]:
-    """All three; the operator leads, with the settings that it ships with but for these flags."""
+async def start(plane: Plane, *flags: str, samples: Path | None = None) -> AsyncIterator[Processes]:
+    """All three; the operator leads, with the settings that it ships with but for these flags.
+
+    `samples`: the file for samples of the operator's stack, which signals begin and end.
+    """
     async with AsyncExitStack() as stack:
         pids = await _nodes(stack, plane)
         with socket.create_server(("127.0.0.1", 0)) as held:
             port = held.getsockname()[1]
         liveness = ("--liveness", f"http://127.0.0.1:{port}/healthz", "--identity", "bench", "--namespace", SYSTEM)
-        words = ("-m", "torpor_operator", *liveness, *flags)
-        pids[OPERATOR] = await _start(stack, plane.state / "operator.log", words, KUBECONFIG=str(plane.operator))
+        sampler = ("benchmarks.profile.sampled", str(samples)) if samples else ()
+        words = ("-m", *sampler, "torpor_operator", *liveness, *flags)
+        log = plane.state / "operator.log"
+        pids[OPERATOR] = await launch(stack, log, sys.executable, *words, KUBECONFIG=str(plane.operator))
         await _leads(plane)
         yield Processes(plane=plane, pids=pids)
 
@@ -67,20 +72,21 @@ async def _nodes(stack: AsyncExitStack, plane: Plane) -> dict[str, int]:
     path, package = plane.state / "kubelet", "benchmarks.workflow"
     config = str(plane.state / "kubeconfig")
     log = plane.state / "nodes.log"
-    kubelet = await _start(stack, log, ("-m", f"{package}.kubelet", str(path)), KUBECONFIG=config)
+    kubelet = await launch(stack, log, sys.executable, "-m", f"{package}.kubelet", str(path), KUBECONFIG=config)
     async with asyncio.timeout(_PATIENCE):
         while not path.exists():  # noqa: ASYNC110 - a socket sends no notification
             await asyncio.sleep(_LOOK)
     words = ("-m", f"{package}.worker", str(path), plane.server, str(plane.state / "pki"))
-    worker = await _start(stack, log, words)
+    worker = await launch(stack, log, sys.executable, *words)
     await asyncio.sleep(_START)
     return {KUBELET: kubelet, WORKER: worker}
 
 
-async def _start(stack: AsyncExitStack, log: Path, words: Sequence[str], **environ: str) -> int:
+async def launch(stack: AsyncExitStack, log: Path, *command: str, **environ: str) -> int:
+    """Start a process that ends with the stack; its pid."""
     with log.open("a") as output:
         process = await asyncio.create_subprocess_exec(
-            sys.executable, *words, stdout=output, stderr=output, env=os.environ | environ, cwd=ROOT
+            *command, stdout=output, stderr=output, env=os.environ | environ, cwd=ROOT
         )
     stack.push_async_callback(_ended, process)
     return process.pid

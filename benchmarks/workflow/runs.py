@@ -3,13 +3,13 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 from torpor_api.cache.reflector import Notice, Reflector, Unreadable
 from torpor_api.client.api import Api
-from torpor_api.client.resources import WORKFLOWS
+from torpor_api.client.resources import WORKFLOWS, Resource
 from torpor_wire import constants
 
 from benchmarks.workflow.plane import NAMESPACE, Plane
@@ -19,27 +19,32 @@ Object = dict[str, Any]
 
 
 class Runs:
-    """`states` are words of the runs that have ended."""
+    """`states` are words of the runs that have ended. `read` gives a run's name, and its word once it has ended."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: Api, kind: Resource, read: Callable[[Object], tuple[str, str]]) -> None:
         self.api = api
+        self.kind = kind
         self.ended: dict[str, float] = {}
         self.states: dict[str, str] = {}
         self._changed = asyncio.Event()
         self.workflows: Reflector[tuple[str, str]] = Reflector(
-            api, WORKFLOWS, _state, on_change=self._note, jitter=lambda: 0.5
+            api, kind, read, on_change=self._note, jitter=lambda: 0.5
         )
 
     async def start(self, name: str, tasks: Sequence[Mapping[str, Any]], **spec: Any) -> float:
-        """Create a Workflow; when that was asked for (monotonic)."""
+        """Create a Workflow. Return the monotonic time of the request."""
         body = {
             "apiVersion": constants.API_VERSION,
             "kind": "Workflow",
             "metadata": {"name": name, "namespace": NAMESPACE},
-            "spec": {"image": "bench", "tasks": list(tasks), **spec},
+            "spec": {"image": "bench", "runtime": "Image", "tasks": list(tasks), **spec},
         }
+        return await self.create(body)
+
+    async def create(self, body: Object) -> float:
+        """Create a run of this kind. Return the monotonic time of the request."""
         began = time.monotonic()
-        await self.api.create(WORKFLOWS, NAMESPACE, body)
+        await self.api.create(self.kind, body["metadata"]["namespace"], body)
         return began
 
     async def end(self, *names: str) -> float:
@@ -63,9 +68,11 @@ class Runs:
 
 
 @asynccontextmanager
-async def runs(plane: Plane) -> AsyncIterator[Runs]:
+async def runs(
+    plane: Plane, kind: Resource = WORKFLOWS, read: Callable[[Object], tuple[str, str]] | None = None
+) -> AsyncIterator[Runs]:
     """Watched from here on."""
-    found = Runs(plane.api)
+    found = Runs(plane.api, kind, read or _state)
     watching = asyncio.create_task(found.workflows.run())
     await found.workflows.synced.wait()
     try:

@@ -59,6 +59,7 @@ class Worker:
 def _identity(launched: Launch) -> dict[str, str]:
     return {
         "Content-Type": "application/json-patch+json",
+        "User-Agent": "tests-worker/1",
         "Impersonate-User": f"system:serviceaccount:{launched.namespace}:{ACCOUNT}",
         f"{_EXTRA}name": launched.pod,
         f"{_EXTRA}uid": launched.pod_uid,
@@ -78,7 +79,8 @@ async def main(path: str, server: str, pki: str) -> None:
     async with aiohttp.ClientSession(connector=connector) as session, asyncio.TaskGroup() as group:
         worker = Worker(session, server, said)
         async for line in pods:
-            launched = environment.read(json.loads(line), os.urandom(16).hex())
+            variables = json.loads(line)
+            launched = environment.read(variables, os.urandom(16).hex(), variables[constants.ENV_POD_UID])
             group.create_task(worker.live(launched))
 
 

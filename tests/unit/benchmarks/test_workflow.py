@@ -32,7 +32,7 @@ def body() -> dict[str, Any]:
             "spec": {"workflow": {"name": "run", "uid": "u"}, "task": "a", "image": "i", "python": "m:f"},
         }
     )
-    made = pod_builder.build(run, PodContext(service_account="sa", deferrable=True, served=True, seal_key=""))
+    made = pod_builder.build(run, PodContext(service_account="sa", system_namespace="system", runtime_image="runtime"))
     made["metadata"]["uid"] = "pod"
     made["spec"]["nodeName"] = "node-0"
     return made
@@ -69,14 +69,15 @@ def test_the_kubelet_hands_a_tasks_pod_to_the_worker_as_its_environment() -> Non
     pod = kubelet._slim(body())
     assert pod.bound
     assert pod.environ is not None
-    found = launches.read(json.loads(pod.environ), "nonce")
+    variables = json.loads(pod.environ)
+    found = launches.read(variables, "nonce", variables[constants.ENV_POD_UID])
     assert (found.taskrun, found.uid, found.pod_uid) == ("run-a-12345", "run", "pod")
 
 
 def test_a_pod_that_is_not_a_tasks_has_nobody_to_wait_for() -> None:
     bare = body()
     bare["spec"]["containers"][0]["env"] = [
-        each for each in bare["spec"]["containers"][0]["env"] if each["name"] != constants.ENV_TASKRUN
+        each for each in bare["spec"]["containers"][0]["env"] if each["name"] != constants.ENV_RUNTIME
     ]
     assert kubelet._slim(bare).environ is None
 
@@ -85,6 +86,22 @@ def test_a_pod_that_is_not_bound_is_not_run() -> None:
     waiting = body()
     del waiting["spec"]["nodeName"]
     assert not kubelet._slim(waiting).bound
+
+
+def test_the_kubelet_reports_every_container_of_a_pod() -> None:
+    several = body()
+    several["spec"]["containers"].append({"name": "wait", "image": "executor"})
+    several["spec"]["initContainers"] = [{"name": "init", "image": "executor"}]
+    status = kubelet._status(kubelet._slim(several), "Running", "2026-11-21T12:00:00Z", {"running": {}})
+    assert [one["name"] for one in status["containerStatuses"]] == ["main", "wait"]
+    assert [list(one["state"]) for one in status["initContainerStatuses"]] == [["terminated"]]
+
+
+def test_a_pod_without_init_containers_has_no_status_of_any() -> None:
+    plain = body()
+    plain["spec"].pop("initContainers", None)
+    status = kubelet._status(kubelet._slim(plain), "Running", "2026-11-21T12:00:00Z", {"running": {}})
+    assert "initContainerStatuses" not in status
 
 
 def test_a_run_has_ended_when_it_has_a_completion_time() -> None:

@@ -1,0 +1,53 @@
+"""Counters of the API server's and etcd's metrics, by the labels that matter here, and their growth. Pure."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+_LINE = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$")
+_LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+
+BY_CLIENT = "torpor_bench_requests_total"
+REQUESTS = "apiserver_request_total"
+WATCH_EVENTS = "apiserver_watch_events_total"
+WATCH_BYTES = "apiserver_watch_events_sizes_sum"
+_API_SERVER: Mapping[str, Sequence[str]] = {
+    BY_CLIENT: ("verb", "resource", "client"),
+    REQUESTS: ("verb", "resource", "subresource", "code"),
+    WATCH_EVENTS: ("group", "resource"),
+    WATCH_BYTES: ("group", "resource"),
+}
+PUTS, RECEIVED, SENT, WAL = (
+    "etcd_mvcc_put_total",
+    "etcd_network_client_grpc_received_bytes_total",
+    "etcd_network_client_grpc_sent_bytes_total",
+    "etcd_disk_wal_write_bytes_total",
+)
+_ETCD: Mapping[str, Sequence[str]] = {PUTS: (), RECEIVED: (), SENT: (), WAL: ()}
+Key = tuple[str, ...]
+Counters = Mapping[str, Counter[Key]]
+
+
+def of_api_server(text: str) -> Counters:
+    """From the text of /metrics."""
+    return _read(text, _API_SERVER)
+
+
+def of_etcd(text: str) -> Counters:
+    """From the text of /metrics."""
+    return _read(text, _ETCD)
+
+
+def growth(before: Counters, after: Counters) -> dict[str, Counter[Key]]:
+    """What was counted between the two."""
+    return {name: values - before[name] for name, values in after.items()}
+
+
+def _read(text: str, wanted: Mapping[str, Sequence[str]]) -> Counters:
+    found: dict[str, Counter[Key]] = {name: Counter() for name in wanted}
+    for line in text.splitlines():
+        match = _LINE.match(line)
+        if match and match[1] in wanted:
+            labels = dict(_LABEL.findall(match[2] or ""))
+            found[match[1]][tuple(labels.get(name, "") for name in wanted[match[1]])] += round(float(match[3]))
+    return found

@@ -1,0 +1,173 @@
+"""The cost of a fan-out as Markdown tables. Pure."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from benchmarks.profile import api_server, counters, etcd_server, operator_code
+from benchmarks.profile.capture import API_SERVER, ETCD
+from benchmarks.profile.cost import Cost, Stored, by
+from benchmarks.profile.pprof import Sample
+from benchmarks.profile.rules import OTHER
+from benchmarks.workflow.processes import OPERATOR
+
+_COLUMNS = 7
+"""Kinds of requests with a column in the table of activities."""
+_LEAST = 0.05
+"""Milliseconds a task, below which rows are summed."""
+_NOISE = ("get /debug/pprof/profile", "get /metrics")
+
+
+def tables(cost: Cost) -> str:
+    """All of them."""
+    parts = (_processes(cost), _requests(cost), _activities(cost), _others(cost), _counts(cost), _watches(cost))
+    return "\n".join((*parts, _stored(cost), _parts(cost)))
+
+
+def unattributed(cost: Cost) -> float:
+    """The share of the API server's samples that have no request and no other name, or no activity."""
+    samples = cost.samples[API_SERVER]
+    nameless = [one for one in samples if OTHER in api_server.kind(one)[0] or api_server.does(one) == OTHER]
+    return _sum(nameless) / _sum(samples)
+
+
+def _processes(cost: Cost) -> str:
+    own = {name: used for name, used in cost.cpu.items() if name != "foreign"}
+    rows = [(name, _ms(cost.each(used)), _share(used / sum(own.values()))) for name, used in _most(own)]
+    total = ("all", _ms(cost.each(sum(own.values()))), "100 %")
+    return _table("CPU per task by process", ("process", "ms", "share"), [*rows, total])
+
+
+def _requests(cost: Cost) -> str:
+    samples = cost.samples[API_SERVER]
+    found = by(samples, api_server.kind)
+    asked = {(f"{verb} {resource}", client): n for (verb, resource, client), n in _asked(cost).items()}
+    rows, rest = [], 0.0
+    for name, seconds in found.items():
+        if cost.each(seconds) < _LEAST:
+            rest += seconds
+            continue
+        count = asked.get(name, 0)
+        each = f"{1000 * seconds / count:.2f}" if count >= cost.tasks / 10 else ""
+        rows.append((*name, _per(count, cost), each, _ms(cost.each(seconds)), _share(seconds / _sum(samples))))
+    rows.append(("(less than 0.05 ms each)", "", "", "", _ms(cost.each(rest)), _share(rest / _sum(samples))))
+    rows.append(("all samples", "", "", "", _ms(cost.each(_sum(samples))), "100 %"))
+    missed = cost.cpu[API_SERVER] - _sum(samples)
+    rows.append(("(CPU of the process without a sample)", "", "", "", _ms(cost.each(missed)), ""))
+    head = ("request", "client", "per task", "ms each", "ms per task", "share")
+    return _table(f"The API server by request ({_share(unattributed(cost))} not attributed)", head, rows)
+
+
+def _activities(cost: Cost) -> str:
+    """The activities of the most expensive kinds of requests, over all clients."""
+    samples = [one for one in cost.samples[API_SERVER] if api_server.kind(one)[0] not in _NOISE]
+    kinds = [name for name in by(samples, lambda one: api_server.kind(one)[0]) if not name.startswith("(")][:_COLUMNS]
+    cells = by(samples, lambda one: (api_server.does(one), _column(api_server.kind(one)[0], kinds)))
+    columns = (*kinds, "other requests", "background")
+    rows = [
+        (name, _ms(cost.each(used)), *(_ms(cost.each(cells.get((name, column), 0.0))) for column in columns))
+        for name, used in by(samples, api_server.does).items()
+    ]
+    sums = by(samples, lambda one: _column(api_server.kind(one)[0], kinds))
+    total = ("all", _ms(cost.each(_sum(samples))), *(_ms(cost.each(sums.get(column, 0.0))) for column in columns))
+    return _table("The API server by activity, ms per task", ("activity", "all", *columns), [*rows, total])
+
+
+def _column(kind: str, kinds: Sequence[str]) -> str:
+    if kind.startswith("("):
+        return "background"
+    return kind if kind in kinds else "other requests"
+
+
+def _others(cost: Cost) -> str:
+    found = []
+    for name, does in ((ETCD, etcd_server.does), (OPERATOR, operator_code.does)):
+        samples = cost.samples[name]
+        shares = {activity: used / _sum(samples) for activity, used in by(samples, does).items()}
+        rows = [(activity, _ms(cost.each(share * cost.cpu[name])), _share(share)) for activity, share in shares.items()]
+        found.append(_table(f"{name} by activity", ("activity", "ms per task", "share"), rows))
+    return "\n".join(found)
+
+
+def _counts(cost: Cost) -> str:
+    """Requests as the API server's own metric counts them, which counts no watch that is still open."""
+    kinds, rejected = Counter[str](), Counter[str]()
+    for (verb, resource, sub, code), n in cost.api_server[counters.REQUESTS].items():
+        name = f"{verb.lower()} {resource}/{sub}".rstrip("/")
+        kinds[name] += n
+        rejected[name] += n if code >= "4" else 0
+    found = [(name, n, rejected[name]) for name, n in _most(kinds) if n >= cost.tasks / 100]
+    found += [("all", kinds.total(), rejected.total()), ("all with a client", sum(_asked(cost).values()), 0)]
+    rows = [(name, f"{n:,}", _per(n, cost), f"{no:,}" if no else "") for name, n, no in found]
+    return _table("Requests (apiserver_request_total)", ("request", "count", "per task", "rejected"), rows)
+
+
+def _asked(cost: Cost) -> Mapping[tuple[str, ...], int]:
+    return cost.api_server[counters.BY_CLIENT]
+
+
+def _watches(cost: Cost) -> str:
+    events, sizes = cost.api_server[counters.WATCH_EVENTS], cost.api_server[counters.WATCH_BYTES]
+    rows = [
+        (".".join(filter(None, reversed(key))), f"{n:,}", _per(n, cost), f"{sizes[key] / n:,.0f}")
+        for key, n in _most(events)
+        if n >= cost.tasks / 100
+    ]
+    return _table("Watch events sent", ("resource", "events", "per task", "bytes each"), rows)
+
+
+def _stored(cost: Cost) -> str:
+    rows = [
+        (
+            name,
+            f"{one.objects:,}",
+            f"{one.size / one.objects:,.0f}",
+            f"{one.writes / one.objects:.2f}",
+            _bytes(one, cost),
+        )
+        for name, one in sorted(cost.stored.items(), key=lambda each: -each[1].size)
+    ]
+    head = ("resource", "objects", "bytes each", "writes each", "bytes per task")
+    log, puts = cost.etcd[counters.WAL].total(), cost.etcd[counters.PUTS].total()
+    return _table("Objects in etcd", head, rows) + (
+        f"\netcd: {_per(puts, cost)} puts, and {log / cost.tasks:,.0f} bytes of its log, per task."
+        f" Received {cost.etcd[counters.RECEIVED].total() / cost.tasks:,.0f} bytes, and sent"
+        f" {cost.etcd[counters.SENT].total() / cost.tasks:,.0f}.\n"
+    )
+
+
+def _parts(cost: Cost) -> str:
+    names = list(dict.fromkeys(name for one in cost.parts.values() for name in one))
+    rows = [
+        (resource, *(f"{one.get(name, 0):,}" for name in names), f"{sum(one.values()):,}")
+        for resource, one in cost.parts.items()
+    ]
+    return _table("Bytes of one object as JSON", ("resource", *names, "all"), rows)
+
+
+def _bytes(one: Stored, cost: Cost) -> str:
+    return f"{one.size / cost.tasks:,.0f}"
+
+
+def _most(found: Mapping) -> list[tuple]:  # type: ignore[type-arg]
+    return sorted(found.items(), key=lambda each: -each[1])
+
+
+def _sum(samples: Sequence[Sample]) -> float:
+    return sum(one.seconds for one in samples)
+
+
+def _per(count: float, cost: Cost) -> str:
+    return f"{count / cost.tasks:.2f}" if count else ""
+
+
+def _ms(value: float) -> str:
+    return f"{value:.2f}"
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:.1f} %"
+
+
+def _table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---", *("--:" for _ in head[1:])], *rows]
+    return f"### {title}\n\n" + "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"

@@ -1,0 +1,220 @@
+"""`python -m benchmarks.start`: from the creation of a pod to the first line of user code, by the way of its runtime.
+
+Each pod of a task is followed by a bare pod of the same image, whose only process is Python. The difference is what
+Torpor adds: the runtime, the claim, and for an init container another container. A pod begins when a watch shows it.
+User code is `time.time`, so the clocks of the nodes must agree with that of this machine for the absolute times.
+"""
+
+import argparse
+import asyncio
+import json
+import secrets
+import statistics
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from torpor_api.client.resources import NODES, PODS, TASKRUNS
+from torpor_api.models import taskrun
+from torpor_demo import cluster, images
+from torpor_demo.install import SYSTEM, roll_out
+from torpor_demo.kubectl import Kubectl
+from torpor_operator.injection.decision import Evidence, decide
+from torpor_operator.injection.detector import parse_node
+from torpor_operator.settings import Injection
+from torpor_wire import constants
+
+from benchmarks.bench_cluster import NAMESPACE, BenchCluster, bench_cluster
+
+IMAGE = "FROM torpor-worker"
+GOALS_MS = {IMAGE: 100, Injection.IMAGE_VOLUME: 150, Injection.INIT_CONTAINER: 600}
+_OPERATOR = "deployment/torpor-operator"
+_LIMIT = 120.0
+_POLL = 0.05
+_PRINT = ["python3", "-c", "import time; print(time.time())"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Seconds from the creation to user code: of the pod of a task, and of the bare pod after it."""
+
+    task: float
+    bare: float
+
+
+def main() -> None:
+    """Measure and print a table, then JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=15)
+    options = parser.parse_args()
+    sys.stdout.write(text(*asyncio.run(_measure(options.rounds))))
+
+
+def text(pairs: Mapping[str, Sequence[Pair]], unsupported: Mapping[str, str]) -> str:
+    """Format the figures as a table, and on the last line as JSON."""
+    figures = {way: figures_of(found) for way, found in pairs.items()}
+    lines = ["start of a pod to user code, above a bare pod of the same image (medians)"]
+    for way, goal in GOALS_MS.items():
+        if way in unsupported:
+            lines.append(f"  {way:<20} unsupported: {unsupported[way]}")
+        else:
+            row = figures[way]
+            lines.append(
+                f"  {way:<20} {row['above_ms']:>5} ms above (goal {goal}): "
+                f"{row['task_ms']} ms, bare {row['bare_ms']} ms; "
+                f"fastest {row['task_min_ms']} ms, bare {row['bare_min_ms']} ms; {row['pairs']} pairs"
+            )
+    lines.append(json.dumps({"bench": "start", "ways": figures, "unsupported": dict(unsupported)}))
+    return "\n".join(lines) + "\n"
+
+
+def figures_of(pairs: Sequence[Pair]) -> dict[str, int]:
+    """The medians in milliseconds. `above_ms` is that of the differences within pairs.
+
+    On a busy machine the fastest pods show more than the medians.
+    """
+    return {
+        "pairs": len(pairs),
+        "task_ms": _median_ms(pair.task for pair in pairs),
+        "bare_ms": _median_ms(pair.bare for pair in pairs),
+        "above_ms": _median_ms(pair.task - pair.bare for pair in pairs),
+        "task_min_ms": round(min(pair.task for pair in pairs) * 1000),
+        "bare_min_ms": round(min(pair.bare for pair in pairs) * 1000),
+    }
+
+
+def _median_ms(seconds: Iterator[float]) -> int:
+    return round(statistics.median(seconds) * 1000)
+
+
+async def _measure(rounds: int) -> tuple[dict[str, list[Pair]], dict[str, str]]:
+    python = await asyncio.to_thread(cluster.base_image)
+    async with bench_cluster(list(images.ALL)) as on, _watching(on) as seen:
+        await asyncio.to_thread(cluster.load, [python])
+        pairs: dict[str, list[Pair]] = {IMAGE: []}
+        unsupported: dict[str, str] = {}
+        pairs[IMAGE] = await _pairs(on, seen, rounds, images.WORKER.name, "Image")
+        for way in (Injection.IMAGE_VOLUME, Injection.INIT_CONTAINER):
+            if way is Injection.IMAGE_VOLUME and (reason := await _missing(on)):
+                unsupported[way] = reason
+                continue
+            with _injection(on.kubectl, way):
+                pairs[way] = await _pairs(on, seen, rounds, python, "Inject")
+    return pairs, unsupported
+
+
+async def _missing(on: BenchCluster) -> str:
+    """Why the nodes have no image volumes; empty if they have. The API server's part shows when a pod is created."""
+    nodes = (await on.api.list(NODES, None)).items
+    server = str((await on.api.read("/version"))["gitVersion"])
+    evidence = Evidence(accepted=True, server=server, nodes=[parse_node(body) for body in nodes])
+    decision = decide(Injection.AUTO, evidence)
+    return "" if decision.image_volumes else decision.reason
+
+
+async def _pairs(on: BenchCluster, seen: "Creations", rounds: int, image: str, runtime: str) -> list[Pair]:
+    await _task(on, seen, image, runtime)  # the first reads the files of the image from the disk
+    return [Pair(task=await _task(on, seen, image, runtime), bare=await _bare(on, seen, image)) for _ in range(rounds)]
+
+
+async def _task(on: BenchCluster, seen: "Creations", image: str, runtime: str) -> float:
+    spec = {"image": image, "runtime": runtime, "logs": "none", "tasks": [{"name": "it", "python": "time:time"}]}
+    found = await on.run(spec)
+    listed = await on.api.list(TASKRUNS, NAMESPACE, label_selector=f"{constants.LABEL_WORKFLOW}={found.metadata.name}")
+    (run,) = [taskrun.parse(body) for body in listed.items]
+    began = seen.at[run.status.pod.name if run.status.pod else ""]
+    await on.remove(found)
+    return float(json.loads(run.status.result or "")) - began
+
+
+async def _bare(on: BenchCluster, seen: "Creations", image: str) -> float:
+    name = f"bare-{secrets.token_hex(4)}"
+    await on.api.create(PODS, NAMESPACE, _pod(name, image))
+    async with asyncio.timeout(_LIMIT):
+        await _succeeded(on, name)
+    log = await on.api.read(PODS.path(NAMESPACE, name, "log"))
+    await on.api.delete(PODS, NAMESPACE, name)
+    return float(log) - seen.at[name]
+
+
+async def _succeeded(on: BenchCluster, name: str) -> None:
+    while True:
+        pod = await on.api.get(PODS, NAMESPACE, name)
+        if pod["status"].get("phase") == "Succeeded":
+            return
+        await asyncio.sleep(_POLL)
+
+
+def _pod(name: str, image: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {
+            "restartPolicy": "Never",
+            "automountServiceAccountToken": False,
+            "enableServiceLinks": False,
+            "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+            "containers": [
+                {
+                    "name": "main",
+                    "image": image,
+                    "command": _PRINT,
+                    "securityContext": {
+                        "runAsUser": 65532,
+                        "allowPrivilegeEscalation": False,
+                        "capabilities": {"drop": ["ALL"]},
+                    },
+                }
+            ],
+        },
+    }
+
+
+class Creations:
+    """When the watch showed each pod, in seconds since the epoch."""
+
+    def __init__(self) -> None:
+        self.at: dict[str, float] = {}
+
+
+@asynccontextmanager
+async def _watching(on: BenchCluster) -> AsyncIterator[Creations]:
+    seen = Creations()
+    version = (await on.api.list(PODS, NAMESPACE)).resource_version
+
+    async def watch() -> None:
+        async for event in on.api.watch(PODS, NAMESPACE, resource_version=version):
+            if event.type == "ADDED":
+                seen.at[event.object["metadata"]["name"]] = time.time()
+
+    task = asyncio.create_task(watch())
+    try:
+        yield seen
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+@contextmanager
+def _injection(kubectl: Kubectl, way: Injection) -> Iterator[None]:
+    """Let the operator inject in this way, and then in the way it finds out."""
+    _set_arguments(kubectl, [f"--runtime-injection={way}"])
+    try:
+        yield
+    finally:
+        _set_arguments(kubectl, None)
+
+
+def _set_arguments(kubectl: Kubectl, arguments: list[str] | None) -> None:
+    container = {"name": "operator", "args": arguments}
+    patch = json.dumps({"spec": {"template": {"spec": {"containers": [container]}}}})
+    kubectl.run("-n", SYSTEM, "patch", _OPERATOR, "--patch", patch)
+    roll_out(kubectl, _OPERATOR)
+
+
+if __name__ == "__main__":
+    main()
