@@ -26,6 +26,7 @@ from tests.support.users import Users
 _HERE = Path(__file__).parent
 _POOL = "deployment/torpor-triggerer-e2e"
 TASKS = Image(name="torpor-e2e:dev", context=_HERE, dockerfile="image/Dockerfile")
+PLAIN = Image(name="torpor-e2e-plain:dev", context=_HERE / "plain", based=True)
 TRIGGERS = Image(name="torpor-triggerer-e2e:dev", context=_HERE / "pool")
 
 
@@ -51,7 +52,7 @@ def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
 
 
 def _installed() -> Kubectl:
-    found = install([*images.ALL, TASKS, TRIGGERS])
+    found = install([*images.ALL, TASKS, PLAIN, TRIGGERS])
     # What carries the tests' own trigger classes is a pool of its own, so that the default one stays as installed.
     apply(found, TRIGGERS.context, image_id(TRIGGERS))
     roll_out(found, _POOL)

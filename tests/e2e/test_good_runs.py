@@ -52,6 +52,15 @@ async def test_a_containers_last_words_are_its_result(crowd: Stage) -> None:
     assert reader.status.result == '"friday"'
 
 
+async def test_a_container_stores_a_large_result_which_a_function_reads(crowd: Stage) -> None:
+    await crowd.ended("uploaded")
+    it, reader, small = await crowd.taskruns("uploaded")
+    assert it.status.stored is not None
+    assert (it.status.stored.type, it.status.stored.length, it.status.result) == ("list", 40001, None)
+    assert reader.status.result == "20000.0"
+    assert (small.status.result, small.status.stored) == ("[1,2]", None)
+
+
 async def test_a_trigger_class_of_ones_own_fires_in_its_pool(crowd: Stage) -> None:
     await crowd.ended("own-trigger")
     (run,) = await crowd.taskruns("own-trigger")

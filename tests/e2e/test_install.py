@@ -64,7 +64,7 @@ class Site:
         self.kubectl.run("create", "clusterrolebinding", "approvers", *role)
 
     def start(self, name: str, *tasks: Mapping[str, Any], version: str) -> None:
-        spec = {"image": self.release(version)[1], "tasks": list(tasks)}
+        spec = {"image": self.release(version)[1], "runtime": "Image", "tasks": list(tasks)}
         body = {"apiVersion": "torpor.dev/v1alpha1", "kind": "Workflow", "metadata": {"name": name}, "spec": spec}
         self.kubectl.run("create", "-n", TEAM, "-f", "-", stdin=json.dumps(body))
 

@@ -13,7 +13,7 @@ class Elsewhere(BaseSensor):
     """It is so where it is not looked for in a task pod; its value is the host that looked."""
 
     async def poke(self, context: Context) -> PokeResult:
-        return PokeResult(constants.ENV_TASKRUN not in os.environ, socket.gethostname())
+        return PokeResult(constants.ENV_RUNTIME not in os.environ, socket.gethostname())
 
     def poked(self, context: Context, event: Any) -> Any:
         return {"found": event, "here": socket.gethostname()}

@@ -224,6 +224,7 @@ async def _template(stage: Stage) -> None:
             ],
             "workflow": {
                 "image": IMAGE,
+                "runtime": "Image",
                 "params": {"fixed": "constant"},
                 "tasks": [wait("pause", "5s"), python("it", "collect", args=arguments, after=["pause"])],
             },

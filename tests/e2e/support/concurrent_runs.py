@@ -24,6 +24,11 @@ def container(name: str, script: str, **fields: Any) -> dict[str, Any]:
     return {"name": name, "container": {"command": ["sh", "-c", script]}, **fields}
 
 
+def with_tools(name: str, script: str) -> dict[str, Any]:
+    """The same with torpor-tool in its pod."""
+    return {"name": name, "container": {"command": ["sh", "-c", script], "tools": True}}
+
+
 def wait(name: str, length: str, **fields: Any) -> dict[str, Any]:
     """A task that is a wait and no more."""
     return {"name": name, "trigger": {"class": "duration", "kwargs": {"duration": length}}, **fields}
@@ -31,7 +36,7 @@ def wait(name: str, length: str, **fields: Any) -> dict[str, Any]:
 
 def spec(*tasks: dict[str, Any], **fields: Any) -> Spec:
     """The spec of a Workflow over the tests' image."""
-    return {"image": IMAGE, "tasks": list(tasks), **fields}
+    return {"image": IMAGE, "runtime": "Image", "tasks": list(tasks), **fields}
 
 
 def one(function: str, **fields: Any) -> Spec:
@@ -66,6 +71,11 @@ GOOD: Mapping[str, Spec] = {
     "contained": spec(
         container("it", 'echo "{\\"day\\": \\"$day\\"}" > /dev/termination-log', args={"day": "friday"}),
         python("reader", "echo", args={"value": "${tasks.it.result.day}"}),
+    ),
+    "uploaded": spec(
+        with_tools("it", "(echo [0; seq -f ', %.0f' 40000; echo ]) > /tmp/it && /torpor/torpor-tool put /tmp/it"),
+        with_tools("small", "echo '[1, 2]' | /torpor/torpor-tool put -"),
+        {"name": "reader", "python": "statistics:fmean", "args": {"data": "${tasks.it.result}"}},
     ),
     "narrow": spec(
         python("it", "nap", expand=[{"name": "n", "over": [0, 1, 2, 3, 4, 5]}], args={"seconds": 1.5}), parallelism=2

@@ -125,7 +125,12 @@ def task_in(server: Server) -> Callable[..., Task]:
 
     def make(namespace: str, workflow: str = "w", **status: Any) -> Task:
         name = f"t-{uuid.uuid4().hex[:8]}"
-        spec = {"workflow": {"name": "run", "uid": workflow}, "task": "task", "image": "x", "python": "a:b"}
+        spec = {
+            "workflow": {"name": "run", "uid": workflow},
+            "task": "task",
+            "image": "x",
+            "container": {"command": ["run"]},
+        }
         body = {"apiVersion": constants.API_VERSION, "kind": "TaskRun", "metadata": {"name": name}, "spec": spec}
         uid = server.create("taskruns", namespace, body).expect(201)["metadata"]["uid"]
         pod = create_pod(server, namespace, f"{name}-a1-s0")
@@ -170,7 +175,8 @@ def _install(server: Server, namespace: str) -> str:
     """Install the archive's objects into a test namespace, so that a real installation stays unchanged."""
     for document in yaml.safe_load_all(_INSTALLED.read_text()):
         kind, metadata = document["kind"], document["metadata"]
-        if metadata["name"] == "torpor-archive" and kind in ("Secret", "ConfigMap", "Role", "RoleBinding"):
+        names = {"torpor-archive", "torpor-archive-reader"}
+        if metadata["name"] in names and kind in ("Secret", "ConfigMap", "Role", "RoleBinding"):
             server.apply(document | {"metadata": {"name": metadata["name"], "namespace": namespace}})
     return namespace
 

@@ -10,6 +10,9 @@ from pathlib import Path
 from tests.integration.triggers.servers import postgres as postgres_server
 from tests.integration.triggers.servers.postgres import Postgres, fetched
 
+UNFINISHED = "SELECT count(*) FROM bodies WHERE complete IS FALSE"
+"""Uploads that were begun. Those that an outage interrupted stay until the sweep."""
+
 
 @dataclass(kw_only=True)
 class Sqlite:

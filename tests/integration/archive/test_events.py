@@ -17,6 +17,7 @@ from tests.integration.policies.transitions.conftest import set_fields
 
 _RBAC = "rbac.authorization.k8s.io/v1"
 EVENT = b'{"rows": 5}'
+TRIGGER = {"class": "webhook", "kwargs": "{}", "key": "k", "shard": 1}
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def _path(task: Task) -> str:
 @pytest.fixture
 def waiting(task: Task, server: Server) -> Task:
     """A deferred task."""
-    server.patch_status(task.namespace, task.name, set_fields(state="Deferred")).expect(200)
+    server.patch_status(task.namespace, task.name, set_fields(state="Deferred", trigger=TRIGGER)).expect(200)
     return task
 
 

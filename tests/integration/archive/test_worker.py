@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 from torpor_wire import constants, names
+from torpor_wire.runtime_variable import RuntimeVariable
 
 from tests.integration.archive.process import Archive
 from tests.integration.conftest import Server, collection
@@ -76,26 +77,24 @@ class Run:
             (credentials / file).write_text(token)
         (credentials / "ca.crt").write_text(self.authority)
         argv = [sys.executable, str(_WORKER), str(credentials)]
-        done = subprocess.run(argv, env=self._environment(made, pod), capture_output=True, text=True, check=False)
+        done = subprocess.run(argv, env=self._environment(made), capture_output=True, text=True, check=False)
         assert done.returncode in (0, 1), done.stderr
 
-    def _environment(self, made: dict[str, Any], pod: dict[str, Any]) -> dict[str, str]:
+    def _environment(self, made: dict[str, Any]) -> dict[str, str]:
         address = urlsplit(self.server.url)
         return os.environ | {
             "PYTHONPATH": str(self.folder),
             "KUBERNETES_SERVICE_HOST": str(address.hostname),
             "KUBERNETES_SERVICE_PORT": str(address.port),
-            constants.ENV_NAMESPACE: self.namespace,
-            constants.ENV_TASKRUN: made["metadata"]["name"],
-            constants.ENV_TASKRUN_UID: made["metadata"]["uid"],
-            constants.ENV_CREATED: made["metadata"]["creationTimestamp"],
-            constants.ENV_ATTEMPT: "1",
-            constants.ENV_SEGMENT: "0",
-            constants.ENV_LAUNCH: "0",
-            constants.ENV_POD_NAME: pod["metadata"]["name"],
-            constants.ENV_POD_UID: pod["metadata"]["uid"],
-            constants.ENV_ARCHIVE_URL: self.archive.url,
-            constants.ENV_ARCHIVE_CA: self.archive.authority(),
+            constants.ENV_RUNTIME: RuntimeVariable(
+                namespace=self.namespace,
+                taskrun=made["metadata"]["name"],
+                uid=made["metadata"]["uid"],
+                created=made["metadata"]["creationTimestamp"],
+                attempt=1,
+                archive_url=self.archive.url,
+                archive_namespace=self.archive.namespace,
+            ).text(),
         }
 
 

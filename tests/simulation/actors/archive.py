@@ -81,5 +81,9 @@ class SimulatedArchive:
             raise NotArchivedError("the archive is away")
         return self.runs.get(path.rpartition("/")[2])
 
+    async def get(self, endpoint: ArchiveEndpoint, path: str) -> ArchiveResponse:
+        """Raise OSError: worlds with Backfills have no archive."""
+        raise OSError(f"the archive is away: {path}")
+
     def _is_away(self) -> bool:
         return self._loop.time() < self._away_until

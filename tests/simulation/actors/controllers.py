@@ -8,26 +8,15 @@ import asyncio
 import itertools
 import random
 from collections.abc import AsyncIterator, Sequence
-from contextlib import aclosing
-from functools import cache
-from typing import Any, Never
+from functools import cache, partial
+from typing import Any
 
 from torpor.triggers import BaseTrigger, TaskFailedEvent, TaskSkippedEvent, TaskSuccessEvent, TriggerEvent
 from torpor.triggers.services import Answer, Request, Services
-from torpor_api.client import errors
 from torpor_api.client.api import Api
-from torpor_api.client.lease import Leadership, Terms
-from torpor_api.client.resources import WORKFLOWS
 from torpor_cel.evaluator import InProcess
-from torpor_operator import __main__ as operator_main
-from torpor_operator.controller.archive_access import ArchiveAccess
-from torpor_operator.controller.cache import ClusterCache
-from torpor_operator.controller.executor import Executor
-from torpor_operator.controller.garbage_collector import OrphanedPods
-from torpor_operator.controller.queries import QueryResolver
-from torpor_operator.controller.reconciler import Reconciler
-from torpor_operator.controller.workqueue import WorkQueue
-from torpor_operator.schedule_controller.controllers import ScheduleControllers
+from torpor_local.workflow_watch import watch_workflows
+from torpor_operator.app import ArchiveClients, Operator, Parts
 from torpor_operator.schedules import missed, source_step
 from torpor_operator.settings import Settings
 from torpor_triggerer.app import Triggerer
@@ -65,7 +54,7 @@ SETTINGS = Settings(
 def few_shards() -> None:
     """As many shards as a small world needs, in this interpreter: with 256 it would do little but list them."""
     constants.SHARDS = SHARDS
-    assignment.owned.__defaults__ = assignment.selectors.__defaults__ = (SHARDS,)
+    assignment.owned.__defaults__ = assignment.selector.__defaults__ = (SHARDS,)
 
 
 def short_histories() -> None:
@@ -82,83 +71,13 @@ async def operator(
     server: Server, process: Process, rng: random.Random, *, simulated: SimulatedArchive, scheduled: bool = False
 ) -> None:
     """One replica; returns or raises where the real process would exit."""
-    clock = ProcessClock(process)
-    api = Api(server.transport(process), clock, jitter=rng.random)
-    queue = WorkQueue(clock)
-    orphaned_pods = OrphanedPods(api, clock)
-    access = ArchiveAccess.build(
-        api, SYSTEM, simulated, simulated.post, enqueue=queue.add, grace=SETTINGS.archive_grace, jitter=rng.random
+    api = Api(server.transport(process), ProcessClock(process), jitter=rng.random)
+    archive = ArchiveClients(store=simulated, post=simulated.post, reader=simulated)
+    settings = SETTINGS.model_copy(update={"identity": process.name})
+    parts = Parts(archive=simulated.installed, schedules=scheduled, cluster_checks=False)
+    await Operator.build(api, settings, InProcess(), archive, jitter=rng.random).run(
+        partial(watch_workflows, api), parts
     )
-    cache = ClusterCache(
-        api,
-        enqueue=queue.add,
-        on_orphaned_pod=orphaned_pods.add,
-        jitter=rng.random,
-        archive_endpoint=access.archive.endpoint,
-        archive_outcome=access.uploads.outcome,
-        on_drop=access.uploads.forget,
-        enqueue_schedule=lambda key: schedules.enqueue(key),  # noqa: PLW0108 - built below
-    )
-    terms = Terms(namespace=SYSTEM, name="torpor-operator", identity=process.name, duration=LEASE_SECONDS)
-    leadership = Leadership(api, terms)
-    resolver = QueryResolver(api, cache, InProcess(), access.archive.has_run, access.settled_logs.get)
-    schedules = ScheduleControllers.build(
-        api,
-        cache,
-        resolver,
-        SETTINGS,
-        jitter=rng.random,
-        is_leader=leadership.holds,
-        archives=lambda: access.archive.endpoint() is not None,
-    )
-    reconciler = Reconciler(
-        clock=clock,
-        queue=queue,
-        cache=cache,
-        resolver=resolver,
-        executor=Executor(api, clock, cache, SETTINGS, is_leader=leadership.holds, archive_run=access.uploads.request),
-        orphaned_pods=orphaned_pods,
-        settings=SETTINGS,
-        jitter=rng.random,
-    )
-
-    async def lead() -> None:
-        if simulated.installed:
-            await access.archive.discovered()
-        await operator_main._lead(cache, clock, reconciler.run, *([schedules.run] if scheduled else []))
-
-    async with asyncio.TaskGroup() as group:
-        group.create_task(cache.taskruns.run())
-        group.create_task(cache.pods.run())
-        group.create_task(_workflows(api, cache))
-        if simulated.installed:
-            group.create_task(access.run())
-        if scheduled:
-            group.create_task(schedules.watch())
-        group.create_task(leadership.run(lead))
-
-
-async def _workflows(api: Api, cache: ClusterCache) -> Never:
-    """kopf's part: each event as it comes, after a 410 what there is, and never what is no more."""
-    while True:
-        try:
-            page = await api.list(WORKFLOWS)
-            for body in page.items:
-                cache.store_workflow(body)
-            version = page.resource_version
-            while True:
-                version = await _watch(api, cache, version)
-        except errors.ApiError:
-            await api.clock.sleep(0.5 + api.jitter())
-
-
-async def _watch(api: Api, cache: ClusterCache, version: str) -> str:
-    async with aclosing(api.watch(WORKFLOWS, resource_version=version)) as events:
-        async for event in events:
-            if event.type != "BOOKMARK":
-                cache.store_workflow(event.object, deleted=event.type == "DELETED")
-            version = event.object["metadata"]["resourceVersion"]
-    return version
 
 
 class Web:

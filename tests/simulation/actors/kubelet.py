@@ -11,10 +11,12 @@ from functools import partial
 from typing import Any
 
 from torpor_api.client.resources import PODS
+from torpor_local.pods import program
 from torpor_wire import times
 
 from tests.simulation.actors.api_server import Server
-from tests.simulation.actors.worker import KILLED, ContainerPod, Exit, PythonPod, Watcher
+from tests.simulation.actors.container import ContainerPod
+from tests.simulation.actors.worker import KILLED, Exit, PythonPod, Watcher
 from tests.simulation.process import EPOCH, Process
 from tests.support.fake_api.history import Entry, Object, collection
 from tests.support.fake_api.objects import FOREGROUND
@@ -178,7 +180,7 @@ class Kubelet:
         )
         process.on_exit = lambda error: self._broken(pod_process, error)
         network = self._server.transport(process)
-        if body["spec"]["containers"][0]["command"][0] == "python":
+        if program.is_python(body):
             seed = self._rng.getrandbits(32)
             pod_process.program = PythonPod(process, network, body, random.Random(seed), self._watcher)
         else:

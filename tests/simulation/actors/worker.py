@@ -1,4 +1,4 @@
-"""The processes in pods: the real runtime of a python task, or a container that does not know Torpor.
+"""The process in the pod of a python task: the real runtime. `container` has the others.
 
 The runtime is synchronous, so it runs in a greenlet. Each request, pause and piece of work switches back to the event
 loop, so that anything can happen in between, including the end of the process.
@@ -16,7 +16,6 @@ from torpor.runtime import main, tracebacks
 from torpor.runtime.http import Answer, UnclearError
 from torpor.runtime.runner import Terminated
 from torpor_api.client.errors import Unreachable
-from torpor_wire import constants
 
 from tests.simulation.actors.api_server import Network
 from tests.simulation.actors.tasks import Pods
@@ -73,8 +72,7 @@ class PythonPod:
     """One process of `python -m torpor`. The driver's side; `Pods.here` is the side that tasks see."""
 
     def __init__(self, process: Process, network: Network, body: Object, rng: random.Random, watcher: Watcher) -> None:
-        environment = _environment(body)
-        self._launch = launch.read(environment, f"{rng.getrandbits(64):x}")
+        self._launch = launch.read(_environment(body), f"{rng.getrandbits(64):x}", body["metadata"]["uid"])
         self.attempt, self.segment = self._launch.attempt, self._launch.segment
         self._process = process
         self._clock = ProcessClock(process)
@@ -211,32 +209,6 @@ class PythonPod:
         timer.cancel()
 
 
-class ContainerPod:
-    """A program: it works for a while, says something, exits. It never hears of SIGTERM in time."""
-
-    def __init__(self, process: Process, body: Object, watcher: Watcher) -> None:
-        attempt, segment, again = _numbers(body["metadata"]["name"])
-        owner = body["metadata"]["ownerReferences"][0]["uid"]
-        self.execution = Execution(owner, attempt, segment, again)
-        self._clock = ProcessClock(process)
-        self._body = body
-        self._watcher = watcher
-
-    async def main(self) -> Exit:
-        self._watcher.entered(self._body, self.execution, None)
-        script: list[str] = self._body["spec"]["containers"][0]["command"]
-        word, _, seconds = script[min(self.execution.attempt, len(script)) - 1].partition(":")
-        await self._clock.sleep(float(seconds or 0.5))
-        self._watcher.left(self._body, self.execution)
-        return Exit(0, '{"rows": 3}') if word == "ok" else Exit(3, "as the script says")
-
-    def terminated(self) -> None:
-        """It is not listening."""
-
-    def discard(self) -> None:
-        """Nothing is left of it."""
-
-
 def silence_logs() -> None:
     """Failures of tasks are the point here; their tracebacks are not."""
     for module, name in ((tracebacks, "show"), (main, "_say")):
@@ -244,12 +216,4 @@ def silence_logs() -> None:
 
 
 def _environment(body: Object) -> dict[str, str]:
-    found = {each["name"]: each.get("value", "") for each in body["spec"]["containers"][0]["env"]}
-    return found | {constants.ENV_POD_UID: body["metadata"]["uid"]}
-
-
-def _numbers(name: str) -> tuple[int, int, int]:
-    """Attempt, segment and launch from a pod's name."""
-    words = name.split("-")
-    launched = int(words.pop()[1:]) if words[-1][0] == "l" and words[-2][0] == "s" else 0
-    return int(words[-2][1:]), int(words[-1][1:]), launched
+    return {each["name"]: each.get("value", "") for each in body["spec"]["containers"][0]["env"]}

@@ -128,7 +128,13 @@ def _over(world: "World", flow: Object) -> bool:
     if flow.get("status", {}).get("completionTime"):
         return not runs  # one that an old list had not shown is cancelled a moment later
     # One that stalls holds its slot, and others may wait for that; one that has ended may keep its successor waiting.
-    return any(_stalled(world, run) for run in runs) or _kept(world, flow)
+    return any(_stalled(world, run) for run in runs) or _kept(world, flow) or _waits_for_a_lost_run(world, flow)
+
+
+def _waits_for_a_lost_run(world: "World", flow: Object) -> bool:
+    """Whether it is queued behind a run of its Schedule that never ends."""
+    is_queued = flow["spec"].get("suspend") and constants.LABEL_QUEUED in flow["metadata"].get("labels", {})
+    return bool(is_queued) and world.schedules.has_lost_run(flow["spec"]["runOf"]["schedule"])
 
 
 def _stalled(world: "World", run: Object) -> bool:

@@ -40,7 +40,10 @@ INVARIANTS = ("I1", "I2", "I3", "I4", "I5", "I6", "I7", "I8", "I9", "I10", "I11"
 _OPERATOR_EDGES = {edge for edge in EDGES if edge[1] is not State.SKIPPED} - {
     (State.DEFERRED, State.SCHEDULED),
     (State.RUNNING, State.DEFERRED),
+    (State.RUNNING, State.SUCCEEDED),
 }
+_CONTAINER_EDGES = {(State.RUNNING, State.DEFERRED), (State.RUNNING, State.SUCCEEDED), (State.RUNNING, State.SKIPPED)}
+"""What the operator reports for a container, as the pod of a python task does by itself."""
 
 
 class Violation(NamedTuple):
@@ -171,7 +174,8 @@ class InvariantChecker(Watcher):
                 self.expect("I10", explains or edge in TRIGGERER_EDGES, f"{description} is not a triggerer's to write")
             case "operator":
                 container = run["spec"].get("container") is not None
-                theirs = edge in _OPERATOR_EDGES and (container or edge != (State.RUNNING, State.SUCCEEDED))
+                late = edge == (State.DEFERRED, State.SCHEDULED) and run["status"].get("next", {}).get("onTimeout")
+                theirs = edge in _OPERATOR_EDGES or (container and edge in _CONTAINER_EDGES) or bool(late)
                 self.expect("I10", theirs or stays, f"{description} is not the operator's to write")
             case _:
                 self.expect("I10", False, f"{description} is nobody's to write")
@@ -200,7 +204,11 @@ class InvariantChecker(Watcher):
         wait = (uid, was["attempt"], was["segment"])
         self.expect("I1", wait not in self._fired, f"{description}: fired before")
         self._fired.add(wait)
-        self._fires[uid, now["attempt"], now["segment"]] = now["event"]
+        self._fires[uid, now["attempt"], now["segment"]] = now.get("event", "null")
+        if now.get("timedOut"):
+            late = was["next"].get("onTimeout") and "event" not in now
+            self.expect("I8", bool(late), f"{description}: timed out, but it does not resume then")
+            return
         asked, event = was["trigger"], json.loads(now["event"])
         wanted = json.loads(asked["kwargs"])
         if asked["class"] in SOURCES:

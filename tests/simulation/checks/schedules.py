@@ -4,6 +4,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from torpor_api.client.resources import SCHEDULES, TASKRUNS, WORKFLOWS
+from torpor_wire.reason import Reason
 from torpor_wire.state import State as TaskState
 
 from tests.simulation.actors.sources import Logs
@@ -58,11 +59,16 @@ class ScheduleChecker:
         ]
         if self._scheduled and self._loop.time() < max([_QUIET, *(tick - EPOCH + 15.0 for tick in last)]):
             return False
-        return all(not self._stuck(state) and not self._unread(state) for state in self._present())
+        return all(
+            self.has_lost_run(state.name) or not (self._stuck(state) or self._unread(state))
+            for state in self._present()
+        )
 
     def check_end(self) -> None:
         """S1, S2 and S6, when the world is quiet or should be."""
         for state in self._present():
+            if self.has_lost_run(state.name):
+                continue
             stuck = self._stuck(state)
             self._expect("S6", not stuck, f"{state.name}: {stuck}")
             if not state.spec.get("suspend"):
@@ -138,6 +144,20 @@ class ScheduleChecker:
             if writer.kind == "person" and "deletionTimestamp" in entry.after["metadata"]:
                 self._runs.deleted.add(entry.after["metadata"]["uid"])
             self._runs.change(state, writer.kind, entry.before, entry.after, now)
+
+    def has_lost_run(self, schedule: str) -> bool:
+        """Whether a run never ends, since its node never confirms that a pod has ended: events may wait for its end."""
+        ours = [
+            one["status"]
+            for one in self._history.of_kind(collection(WORKFLOWS))
+            if one["spec"].get("runOf", {}).get("schedule") == schedule and "status" in one
+        ]
+        return any(
+            condition["reason"] == Reason.NODE_LOST
+            for status in ours
+            if "completionTime" not in status
+            for condition in status.get("conditions", [])
+        )
 
     def _stuck(self, state: State) -> str:
         """Why a source is stuck; empty if none is."""

@@ -11,6 +11,7 @@ from typing import Any
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
+from tests.simulation.actors import container
 from tests.simulation.process import Process
 from tests.support.fake_api.history import Object
 
@@ -18,6 +19,9 @@ BY_EVENT = {"ends": State.SUCCEEDED, "fails": State.FAILED, "skips": State.SKIPP
 """What the words of a trigger whose event ends the task come to."""
 
 _HOLDS = {State.SUCCEEDED: "True", State.SKIPPED: "True", State.FAILED: "False", State.CANCELLED: "False"}
+
+
+_CONTAINER_ENDS = {"ok": State.SUCCEEDED, "skip": State.SKIPPED}
 
 
 class Ends:
@@ -36,6 +40,8 @@ class Ends:
         match writer.kind:
             case "pod" if was is State.RUNNING:
                 self._of_code(before, after["status"], now, description)
+            case "operator" if was is State.RUNNING and "container" in before["spec"]:
+                self._of_container(before, now, description)
             case "triggerer" if was is State.DEFERRED is not now:
                 self._of_event(before, after["status"], now, description)
 
@@ -47,6 +53,13 @@ class Ends:
             # It may fail before it says so, over what it is given.
             failed = now in {State.FAILED, State.UP_FOR_RETRY} and "TaskSkipped" not in status.get("message", "")
             self._expect("I8", failed, f"{description}: but its code skips itself")
+
+    def _of_container(self, run: Object, now: State, description: str) -> None:
+        status = run["status"]
+        word, _ = container.word(run["spec"]["container"]["command"], status["attempt"], status["segment"])
+        said = State.DEFERRED if word in container.WAITS else _CONTAINER_ENDS.get(word)
+        if now in {State.DEFERRED, State.SUCCEEDED, State.SKIPPED}:
+            self._expect("I8", now is said, f"{description}: but its program says {word}")
 
     def _of_event(self, run: Object, status: Object, now: State, description: str) -> None:
         word = json.loads(run["status"]["trigger"]["kwargs"]).get("word", "")

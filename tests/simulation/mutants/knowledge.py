@@ -6,7 +6,7 @@ from typing import Any
 
 from torpor_api.cache import store
 from torpor_api.cache.store import Store
-from torpor_operator import __main__ as operator_main
+from torpor_operator import app
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.model.snapshot import Presence
@@ -34,7 +34,7 @@ def _sync() -> None:
     async def lead(_cache: Any, _clock: Any, *loops: Any) -> None:
         await asyncio.gather(*(loop() for loop in loops))
 
-    put(operator_main, "_lead", lead)
+    put(app, "lead", lead)
 
 
 def _fresh_list() -> None:
@@ -43,7 +43,7 @@ def _fresh_list() -> None:
         await cache.pods.synced.wait()
         await asyncio.gather(*(loop() for loop in loops))
 
-    put(operator_main, "_lead", lead)
+    put(app, "lead", lead)
 
 
 def _relist_diff() -> None:

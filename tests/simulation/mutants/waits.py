@@ -4,7 +4,7 @@ from typing import Any
 
 from torpor_api.client import lease
 from torpor_triggerer.batching.source import Source
-from torpor_triggerer.running import scheduler
+from torpor_triggerer.running import capacity, scheduler
 from torpor_triggerer.running.shared_triggers import SharedTriggers
 from torpor_triggerer.sharding import membership
 
@@ -15,8 +15,8 @@ def _turn() -> None:
     settled = scheduler.Scheduler._reconcile
 
     def stale(self: Any, key: Any) -> None:
-        wait, run = self._find(key), self._runs.get(key)
-        if wait is None or run is None or wait.segment_id == run.wait.segment_id:
+        wait, served = self._find(key), self._served(key)
+        if wait is None or served is None or wait.segment_id == served.segment_id:
             settled(self, key)
 
     put(scheduler.Scheduler, "_reconcile", stale)
@@ -64,12 +64,12 @@ def _settled_again() -> None:
 
 
 def _room() -> None:
-    left = scheduler.Capacity.leave
+    left = capacity.Capacity.leave
 
     def leave(self: Any, age: Any) -> None:
         left(self, age)
 
-    put(scheduler.Capacity, "leave", leave)
+    put(capacity.Capacity, "leave", leave)
 
 
 def _whose_answer() -> None:

@@ -36,6 +36,9 @@ _WAITS = (
     "many:6",
     "bad",
 )
+_CONTAINER_WAITS = ("defer:2", "defer:6", "poll:1", "poll:4", "share:4", "brief:12", "late:12", "bad")
+_CONTAINERS_DEFER = 0.5
+"""Of the container tasks."""
 
 
 def workflow(rng: random.Random, name: str, *, short_pods: bool = False) -> Object:
@@ -59,6 +62,7 @@ def workflow(rng: random.Random, name: str, *, short_pods: bool = False) -> Obje
     apart = random.Random(f"skips of {drawn}")
     if apart.random() < _SKIPS:
         _skip(apart, spec["tasks"])
+    _defer_containers(random.Random(f"deferrals of {drawn}"), spec["tasks"])
     if short_pods and random.Random(f"pods of {drawn}").random() < _SHORT_LIVED_PODS:
         spec["podsTTL"] = "1s"
     return {"metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec}
@@ -121,6 +125,18 @@ def _skip(rng: random.Random, tasks: list[Object]) -> None:
             task["trigger"] = {**task["trigger"], "kwargs": kwargs}
         if "after" in task and rng.random() < 0.6:
             task["rule"] = rng.choice((Rule.ALL_SUCCESS, Rule.ALL_SUCCESS, Rule.ALL_DONE_MIN_ONE_SUCCESS)).value
+
+
+def _defer_containers(rng: random.Random, tasks: list[Object]) -> None:
+    """Containers that defer, skip themselves or fail for good: drawn apart, as the others."""
+    for task in tasks:
+        if "container" not in task or rng.random() >= _CONTAINERS_DEFER:
+            continue
+        attempts = []
+        for end in task["container"]["command"]:
+            last = rng.choice((end, end, end, "skip:1", "final:1"))
+            attempts.append("+".join([*rng.choices(_CONTAINER_WAITS, k=rng.choice((1, 1, 2, 3))), last]))
+        task["container"] = {"command": attempts}
 
 
 def _python(rng: random.Random, former: list[str]) -> Object:

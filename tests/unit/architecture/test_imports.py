@@ -18,6 +18,7 @@ COMPONENTS = (
     "archive",
     "cli",
     "worker-image",
+    "local",
     "dev",
     "manifests",
     "tests",

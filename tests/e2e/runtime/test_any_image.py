@@ -1,0 +1,101 @@
+"""Python tasks in images that have nothing of Torpor, and code from a ConfigMap."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+from torpor_api.client.resources import CONFIG_MAPS
+from torpor_api.models.taskrun import TaskRun
+from torpor_wire.state import State
+
+from tests.e2e.support.stage import PATIENCE, Stage
+
+PLAIN = "torpor-e2e-plain:dev"
+EXAMPLES = Path(__file__).parents[3] / "examples"
+CODE = """
+import os, sys
+from torpor import defer
+from torpor.triggers.time import Duration
+
+def first(seconds):
+    return defer(Duration(seconds), then=second, user=os.getuid(), file=__file__)
+
+def second(event, user, file):
+    return {"user": user, "file": file, "last": sys.path[-1], "writable": os.access("/torpor", os.W_OK)}
+"""
+
+
+def one(**fields: Any) -> dict[str, Any]:
+    return {"image": PLAIN, "tasks": [{"name": "it", "retries": {"limit": 3, "delay": "1s"}, **fields}]}
+
+
+async def failed(stage: Stage, name: str, spec: dict[str, Any]) -> TaskRun:
+    await stage.start(name, spec)
+    return await stage.reached(name, "it", State.FAILED)
+
+
+async def test_a_task_of_a_plain_image_of_root_runs_with_the_injected_runtime(stage: Stage) -> None:
+    await stage.start("plain", one(python="statistics:mean", args={"data": [1, 4, 9, 2]}))
+
+    run = await stage.reached("plain", "it", State.SUCCEEDED)
+
+    assert json.loads(run.status.result or "") == 4
+    assert run.status.attempt == 1
+
+
+async def test_code_of_a_configmap_starts_once_it_exists_and_defers(stage: Stage) -> None:
+    await stage.start("code", one(python="load:first", args={"seconds": 1}, source={"configMap": "etl"}))
+
+    async def told() -> TaskRun | None:
+        return next((run for run in await stage.taskruns("code") if run.status.reason == "MountFailed"), None)
+
+    run = await stage.until(told, PATIENCE, "the TaskRun to name the missing ConfigMap")
+    assert f"kubectl -n {stage.namespace} create configmap etl --from-file=FILE.py" in (run.status.message or "")
+    await stage.api.create(CONFIG_MAPS, stage.namespace, {"metadata": {"name": "etl"}, "data": {"load.py": CODE}})
+
+    run = await stage.reached("code", "it", State.SUCCEEDED)
+    assert json.loads(run.status.result or "") == {
+        "user": 65532,
+        "file": "/torpor-source/load.py",
+        "last": "/torpor/lib",
+        "writable": False,
+    }
+    assert run.status.segment == 1
+    assert run.status.pod is not None
+    assert (run.status.pod.source or "").startswith("sha256:")
+
+
+async def test_the_first_example_of_the_readme_runs_in_a_plain_image(stage: Stage) -> None:
+    spec = yaml.safe_load((EXAMPLES / "inventory.yaml").read_text())["spec"]
+    assert spec["image"] == "python:3.12-slim"  # which the cluster of the tests cannot pull
+    files = {path.name: path.read_text() for path in (EXAMPLES / "inventory").glob("*.py")}
+    await stage.api.create(CONFIG_MAPS, stage.namespace, {"metadata": {"name": "inventory"}, "data": files})
+    await stage.start("inventory", spec | {"image": PLAIN, "params": {"largest": 2, "pause": "1s"}})
+
+    assert (await stage.ended("inventory")).status.state == "Succeeded"
+    assert [run.status.segment for run in await stage.taskruns("inventory", "measure")] == [1, 1]
+    (report,) = await stage.taskruns("inventory", "report")
+    assert "encodings" in (report.status.result or "")
+
+
+async def test_an_image_without_python_is_named_and_not_retried(stage: Stage) -> None:
+    run = await failed(stage, "nothing", one(python="statistics:mean", image="torpor-runtime:dev"))
+
+    assert (run.status.reason, run.status.attempt) == ("LaunchFailed", 1)
+    assert (run.status.message or "").startswith("image torpor-runtime:dev has no python3 in its PATH")
+
+
+async def test_an_image_without_the_runtime_that_it_should_have_is_named_and_not_retried(stage: Stage) -> None:
+    user = {"securityContext": {"runAsUser": 1000}}
+    run = await failed(stage, "wrong", one(python="statistics:mean", runtime="Image", pod=user))
+
+    assert (run.status.reason, run.status.attempt) == ("LaunchFailed", 1)
+    assert "remove runtime: Image, or build it FROM torpor-worker" in (run.status.message or "")
+
+
+async def test_an_image_that_would_run_as_root_fails_at_once(stage: Stage) -> None:
+    run = await failed(stage, "root", one(container={"command": ["true"]}))
+
+    assert (run.status.reason, run.status.attempt) == ("LaunchFailed", 1)
+    assert f"image {PLAIN} runs as root" in (run.status.message or "")
