@@ -6,14 +6,14 @@ BIN := .venv/bin
 DEV := PYTHONPATH=dev python3 -m torpor_dev
 RELEASE = --registry '$(REGISTRY)' --version '$(VERSION)'
 DIST := dist
-CODE := wire views crds expressions operator triggerer archive cli worker-image dev examples tests benchmarks
+CODE := wire views crds expressions operator triggerer archive cli worker-image local dev examples tests benchmarks
 
 # The tests start hundreds of Python processes. Each would compile all modules if none may store the bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo docs prose test test-long venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
-	bench-archive bench-chain bench-cli bench-failover bench-logs bench-reduce bench-schedules bench-sensors bench-startup \
-	bench-structure bench-triggerer bench-views bench-workflow bench-writes mutants cli images manifest sbom uninstall load cluster kubeconfig \
+	bench-archive bench-argo bench-chain bench-cli bench-failover bench-logs bench-reduce bench-run bench-schedules bench-sensors bench-start bench-startup \
+	bench-structure bench-triggerer bench-views bench-workflow bench-writes mutants cli images runtime-folder manifest sbom uninstall load cluster kubeconfig \
 	cluster-down control-plane \
 	control-plane-down
 
@@ -52,12 +52,14 @@ lint: venv docs prose ## style and import rules, the documentation's links and l
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/lint-imports
+	@go=$$($(DEV) go) && cd runtime-tool && $$go vet ./... && \
+	wrong=$$($$($$go env GOROOT)/bin/gofmt -d .) && test -z "$$wrong" || (echo "$$wrong"; false)
 
 docs: venv ## the documentation as a site, in build/site; a broken link fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 prose: ## the language of the documentation
-	@vale=$$($(DEV) vale) && $$vale README.md CONTRIBUTING.md CHANGELOG.md docs adr dev/README.md examples/groups/README.md examples/schedules/README.md worker-image/README.md
+	@vale=$$($(DEV) vale) && $$vale README.md CONTRIBUTING.md CHANGELOG.md docs adr dev/README.md examples/authoring/README.md examples/groups/README.md examples/languages/README.md examples/schedules/README.md conformance/README.md worker-image/README.md
 
 type: venv ## mypy, strict
 	$(BIN)/mypy
@@ -73,6 +75,10 @@ verify: generate ## what is generated is what is committed
 
 images: venv ## build all images and push them: make images REGISTRY=registry.example.org/team VERSION=1.0
 	@$(BIN)/python -m torpor_demo.release images $(RELEASE)
+
+runtime-folder: ## start.py and the packages that injected pods mount, in build/runtime: worker-image/assemble.py
+	@rm -rf build/runtime
+	@python3 worker-image/assemble.py build/runtime
 
 manifest: venv ## build/install.yaml with those images, by digest: make manifest REGISTRY=... VERSION=...
 	@$(BIN)/python -m torpor_demo.release manifest $(RELEASE)
@@ -100,11 +106,17 @@ bench: bench-startup bench-writes bench-chain bench-failover ## the figures, mea
 bench-startup: venv ## process start to first line of user code, in pods
 	$(BIN)/python -m benchmarks.startup
 
+bench-start: venv ## creation of a pod to user code, above a bare pod: FROM torpor-worker, image volume, init container
+	$(BIN)/python -m benchmarks.start
+
 bench-writes: venv ## API writes per python task, from the API server's metrics
 	$(BIN)/python -m benchmarks.writes
 
 bench-archive: venv ## uploads, status writes and bytes that the archive costs each run
 	$(BIN)/python -m benchmarks.archive
+
+bench-argo: venv ## Torpor beside Argo, each on control planes of its own: docs/design/figures.md; make bench-argo ARGO=PATH/workflow-controller
+	$(BIN)/python -m benchmarks.argo $(if $(ARGO),--program '$(ARGO)') $(BENCH)
 
 uninstall: ## remove Torpor from the cluster, with all Workflows and results; works without an operator: docs/install.md
 	@export KUBECONFIG=$$($(DEV) kubeconfig) KUBECTL=$$($(DEV) kubectl) && sh manifests/uninstall.sh && \
@@ -133,6 +145,9 @@ bench-logs: venv ## logs that the archive keeps a second, and its memory, while 
 
 bench-reduce: venv ## 1,000 results of 1 MB reduced by one pod: the memory of worker, operator and archive: docs/design/figures/reduce.json
 	$(BIN)/python -m benchmarks.reduce $(BENCH)
+
+bench-run: venv ## torpor run without a cluster: seconds to the first code of the census, its whole, 1,000 mapped tasks
+	$(BIN)/python -m benchmarks.local_runs $(BENCH)
 
 bench-schedules: venv ## how late and at what cost Schedules start runs, and whether any is lost or doubled: docs/design/figures/schedules.json
 	$(BIN)/python -m benchmarks.schedules $(BENCH)
