@@ -32,6 +32,8 @@ FOLLOW_SECONDS = 120.0
 """A pod that is being deleted has ten seconds to end, and its node may be slow."""
 START_SECONDS = 30.0
 """How long a pod that is being deleted may take to report that its container started."""
+END_SECONDS = 30.0
+"""How long the node may take to report the end of a container whose log has ended."""
 STATUS_SECONDS = 0.25
 TRIES = 2
 LOST_NODE_SECONDS = 30.0
@@ -91,6 +93,7 @@ class LogReader:
             uploads.push_async_callback(text.abort)
             lost = await self._receive(pod, text)
             if lost is None:
+                await self._wait_for_end(pod, latest)
                 return await text.finished(pod.outcome())
             if lost.reason == "LogUnavailable" and not pod.has_started:
                 started = await self._wait_for_start(latest)
@@ -121,6 +124,13 @@ class LogReader:
                 return None
             await self._clock.sleep(STATUS_SECONDS)
         return None
+
+    async def _wait_for_end(self, pod: LoggedPod, latest: Callable[[], LoggedPod]) -> None:
+        """Wait until it is known how a pod ended that was followed: its log ends before its status says so."""
+        for _ in range(int(END_SECONDS / STATUS_SECONDS)):
+            if pod.ended or latest().ended:
+                return
+            await self._clock.sleep(STATUS_SECONDS)
 
     async def _receive(self, pod: LoggedPod, text: "_Text") -> Lost | None:
         """Read the log once. Returns why it failed."""

@@ -80,6 +80,20 @@ async def test_a_pod_that_is_being_deleted_is_followed() -> None:
     assert node.queries[0]["follow"] == "true"
 
 
+async def test_the_log_of_a_followed_pod_is_complete_only_once_the_end_of_the_pod_is_known() -> None:
+    running = pod(RUNNING, **DELETED)
+    versions = [running, running, ENDED]
+    reader = LogReader(Node((LINE, None)), QuickClock(), None)
+    await reader.read(running, running.source(), lambda: versions.pop(0))
+    assert versions == []
+
+
+async def test_a_followed_pod_whose_end_is_never_reported_keeps_its_log() -> None:
+    running = pod(RUNNING, **DELETED)
+    finished = await read(Node((LINE, None)), running, latest=running)
+    assert (finished.outcome.state, text(finished)) == (LogState.KEPT, LINE)
+
+
 @pytest.mark.parametrize("latest", [CREATING, VANISHED])
 @pytest.mark.parametrize("refused", [True, False])
 async def test_a_container_that_never_started_has_no_log(refused: bool, latest: LoggedPod) -> None:
