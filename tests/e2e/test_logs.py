@@ -79,7 +79,8 @@ async def test_an_out_of_memory_kill_keeps_what_was_written(stage: Stage, reader
     limited = {"resources": {"limits": {"memory": "32Mi"}}}
     await run(stage, spec(container("greedy", _OUT_OF_MEMORY, pod=limited)))
     (entry,) = await kept(stage, reader, 1)
-    assert (entry["reason"], entry["failed"]) == ("OOMKilled", True)
+    assert (entry["message"], entry["failed"]) == ("exit code 137", True)
+    assert entry["reason"] in {"OOMKilled", "Error"}  # containerd may learn of the kill after the end
     assert "filling" in await text(stage, reader, entry)
 
 

@@ -19,7 +19,8 @@ def test_an_upload_succeeds_after_the_database_recovers(archive: Archive, task: 
         if isinstance(archive.database, Postgresql):  # SQLite's lock excludes writers only
             assert b"DatabaseUnavailable" in archive.health("/readyz").body
             assert task.get(archive, task.address(before)).expect(503).reason == "DatabaseUnavailable"
-        assert b"torpor_archive_database_up 0.0" in archive.health("/metrics").body
+            assert b"torpor_archive_database_up 0.0" in archive.health("/metrics").body
+        assert b"torpor_archive_database_failures_total 0.0" not in archive.health("/metrics").body
     finally:
         archive.database.start()
     after = task.put(archive, "list", b"2\n").expect(201).json["digest"]

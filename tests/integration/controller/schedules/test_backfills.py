@@ -68,7 +68,7 @@ def test_each_tick_has_one_run_although_the_leader_is_killed(stage: Stage, sched
     found = runs(stage, name)
     assert [one["spec"]["runOf"]["at"] for one in found] == TICKS
     assert [one["spec"]["params"]["day"] for one in found] == [tick[:10] for tick in TICKS]
-    assert {"RunStarted", "Succeeded"} <= set(stage.events(name))
+    stage.until(lambda: {"RunStarted", "Succeeded"} <= set(stage.events(name)), "the Events")
     stage.assert_no_bug()
 
 

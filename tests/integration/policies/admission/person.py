@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.integration.conftest import Answer, Server, collection
+from tests.integration.conftest import Answer, Server, collection, eventually
 
 MERGE = "application/merge-patch+json"
 RBAC = "rbac.authorization.k8s.io"
@@ -16,9 +16,9 @@ class Desk:
         self.server = server
         self.namespace = namespace
         self.tokens: dict[str, str] = {}
+        self.path = f"{collection('taskruns', namespace)}/deploy"
         for name in ("ann", "bob"):
             self.person(name, "torpor-approve")
-        self.path = f"{collection('taskruns', namespace)}/deploy"
         spec = {"workflow": {"name": "w", "uid": "u"}, "task": "t", "trigger": {"class": "approval"}}
         body = {"apiVersion": "torpor.dev/v1alpha1", "kind": "TaskRun", "metadata": {"name": "deploy"}, "spec": spec}
         server.create("taskruns", namespace, body).expect(201)
@@ -57,11 +57,12 @@ class Desk:
         return self.server.create("taskruns", self.namespace, body, dryRun="All")
 
     def person(self, name: str, role: str) -> None:
-        """Have somebody with a ClusterRole in this namespace."""
+        """Have somebody with a ClusterRole in this namespace, which includes `get`."""
         metadata = {"name": name, "namespace": self.namespace}
         self.server.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
         subject = {"kind": "ServiceAccount", **metadata}
         binding = {"apiVersion": f"{RBAC}/v1", "kind": "RoleBinding", "metadata": metadata}
         reference = {"apiGroup": RBAC, "kind": "ClusterRole", "name": role}
         self.server.apply({**binding, "roleRef": reference, "subjects": [subject]})
-        self.tokens[name] = self.server.token(self.namespace, name)
+        self.tokens[name] = token = self.server.token(self.namespace, name)
+        eventually(lambda: self.server.request("GET", self.path, token=token).status != 403, f"{name} has the role")
