@@ -21,6 +21,10 @@ _API_VERSION = {
 }
 
 
+_ATOMIC = {"x-kubernetes-map-type": "atomic"}
+"""For an object with one writer at a time: metadata.managedFields has one entry for it, not one for each of its fields."""
+
+
 class Column(NamedTuple):
     """A column of `kubectl get`. Priority 1 shows it with `-o wide` only."""
 
@@ -150,6 +154,7 @@ def taskruns() -> Schema:
     """Build the CRD of TaskRun."""
     schema = _schema(taskrun.TaskRun, _TASKRUN)
     spec, status = schema["properties"]["spec"], schema["properties"]["status"]
+    spec |= _ATOMIC
     # Without a default, the column of an unmapped task is empty.
     del spec["properties"]["mapIndex"]["default"]
     # Required: the API server drops the status from a POST, and only the default makes a new TaskRun Scheduled.
@@ -213,8 +218,10 @@ def _schema(model: type[Model], kind: Kind) -> Schema:
         "metadata": {"type": "object"},
         **schema["properties"],
     }
-    if kind.has_status and kind is not _TASKRUN:
-        schema["properties"]["status"].pop("default", None)
+    if kind.has_status:
+        schema["properties"]["status"] |= _ATOMIC
+        if kind is not _TASKRUN:
+            schema["properties"]["status"].pop("default", None)
     return schema
 
 
