@@ -120,7 +120,9 @@ class Operator:
         )
         cache = ClusterCache(
             api,
+            settings,
             enqueue=queue.add,
+            enqueue_at=queue.add_at,
             on_orphaned_pod=orphaned_pods.add,
             jitter=jitter,
             triggerer_pool=triggerer_pools.get,

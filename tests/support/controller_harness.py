@@ -46,7 +46,12 @@ class ControllerHarness:
         self.queue = WorkQueue(self.clock)
         self.orphaned_pods = OrphanedPods(api, self.clock)
         self.cache = ClusterCache(
-            api, enqueue=self.queue.add, on_orphaned_pod=self.orphaned_pods.add, jitter=lambda: 0.5
+            api,
+            settings,
+            enqueue=self.queue.add,
+            enqueue_at=self.queue.add_at,
+            on_orphaned_pod=self.orphaned_pods.add,
+            jitter=lambda: 0.5,
         )
         self.executor = Executor(api, self.clock, self.cache, settings)
         self.reconciler = Reconciler(

@@ -22,7 +22,7 @@ _API_VERSION = {
 
 
 _ATOMIC = {"x-kubernetes-map-type": "atomic"}
-"""For an object with one writer at a time: metadata.managedFields has one entry for it, not one for each of its fields."""
+"""For an object with one writer at a time: metadata.managedFields has one entry for it, not for each of its fields."""
 
 
 class Column(NamedTuple):

@@ -7,7 +7,7 @@ writes, so that a plan never repeats what the one before it did.
 import functools
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from typing import Any
 
@@ -21,18 +21,18 @@ from torpor_api.models.archive_endpoint import ArchiveEndpoint
 from torpor_api.models.taskrun import TaskRun
 from torpor_api.models.workflow import Workflow
 from torpor_wire import constants
-from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
-from torpor_wire.state import TERMINAL
 
-from torpor_operator.controller.slot_pools import PoolKey, SlotAllocator, index_key
+from torpor_operator.controller.slot_pools import PoolKey, SlotAllocator, index_keys
 from torpor_operator.controller.workqueue import Key
 from torpor_operator.model import cached_taskrun, pod, snapshot
 from torpor_operator.model.actions import Need
 from torpor_operator.model.pod import Pod
 from torpor_operator.model.snapshot import Answer, ArchiveOutcome, Snapshot
 from torpor_operator.settings import Settings
-from torpor_operator.taskrun import builder
+from torpor_operator.state.seen_instances import SeenInstances
+from torpor_operator.taskrun import next_pass
+from torpor_operator.taskrun.step import TaskRunView
 
 _LOG = logging.getLogger(__name__)
 
@@ -40,16 +40,19 @@ _LOG = logging.getLogger(__name__)
 class ClusterCache:
     """Workflows, TaskRuns and pods.
 
-    `enqueue` takes the key of a Workflow that has changed, or an object of which has. `on_orphaned_pod` takes a pod
-    that our finalizer keeps although its TaskRun is not in the cache, `on_drop` the key of a Workflow that is gone, and
-    `enqueue_schedule` that of a Schedule one of whose objects has changed. The others are read for each snapshot.
+    `enqueue` takes the key of a Workflow that has changed, or an object of which has; `enqueue_at` takes one whose
+    change has an effect later (seconds since the epoch). `on_orphaned_pod` takes a pod that our finalizer keeps while
+    its TaskRun is not in the cache, `on_drop` the key of a Workflow that is gone, and `enqueue_schedule` that of a
+    Schedule one of whose objects has changed. The others are read for each snapshot.
     """
 
     def __init__(  # noqa: PLR0913 - callbacks and what a snapshot reads
         self,
         api: Api,
+        settings: Settings,
         *,
         enqueue: Callable[[Key], None],
+        enqueue_at: Callable[[Key, float], None],
         on_orphaned_pod: Callable[[Pod], None],
         jitter: Callable[[], float],
         triggerer_pool: Callable[[str], snapshot.Pool] = lambda _: snapshot.Pool(),
@@ -61,7 +64,9 @@ class ClusterCache:
         image_volumes: Callable[[], bool] = lambda: False,
     ) -> None:
         self._api = api
+        self._settings = settings
         self._enqueue = enqueue
+        self._enqueue_at = enqueue_at
         self._enqueue_schedule = enqueue_schedule
         self._on_orphaned_pod = on_orphaned_pod
         self._triggerer_pool = triggerer_pool
@@ -78,14 +83,13 @@ class ClusterCache:
         """By uid of the Workflow: why one of its TaskRuns could not be created."""
         self.copy_errors: dict[str, str] = {}
         """By uid of the Workflow: why the API server rejected the copy of its template."""
-        self._created: defaultdict[str, dict[tuple[str, int], dict[Path, Indexes]]] = defaultdict(dict)
-        """By uid of the Workflow, by task and number of clears, by group scope: indexes that were seen to exist."""
+        self._seen = SeenInstances()
         self.taskruns: Reflector[TaskRun] = Reflector(
             api,
             TASKRUNS,
             cached_taskrun.read,
             on_change=self._on_taskrun,
-            index=_by_workflow_and_pool,
+            index=index_keys,
             jitter=jitter,
         )
         self.pods: Reflector[Pod] = Reflector(
@@ -101,8 +105,8 @@ class ClusterCache:
 
     async def refresh(self) -> None:
         """Take in all that was committed before this call. Raises errors.ApiError if the API server cannot say."""
-        await self.taskruns.refresh()
-        await self.pods.refresh()
+        for reflector in (self.taskruns, self.pods):
+            await reflector.refresh()
         async with aclosing(self._api.pages(WORKFLOWS)) as pages:
             async for page in pages:
                 for body in page.items:
@@ -145,7 +149,7 @@ class ClusterCache:
             if key.namespace == namespace:
                 self._enqueue(key)
 
-    def snapshot(self, key: Key, known: Mapping[Need, Answer], settings: Settings, now: float) -> Snapshot | None:
+    def snapshot(self, key: Key, known: Mapping[Need, Answer]) -> Snapshot | None:
         """The Workflow and its objects, or None if there is no such Workflow."""
         workflow = self.workflows.get(key)
         if workflow is None:
@@ -163,11 +167,7 @@ class ClusterCache:
             by_task=by_task,
             pods={run.metadata.uid: self._pods_of(run) for run in runs},
             unclear={owner: name for owner, name in self.unconfirmed_pods.items() if owner in run_uids},
-            created={
-                task: indexes
-                for (task, clears), indexes in self._created[uid].items()
-                if clears == workflow.status.clears
-            },
+            created=self._seen.of(uid, workflow.status.clears),
             uncreated=self.creation_errors.get(uid, ""),
             uncopied=self.copy_errors.get(uid, ""),
             # Each TaskRun asks for its pool, each task for the slots of its pool: compute both once.
@@ -179,29 +179,28 @@ class ClusterCache:
             image_volumes=self._image_volumes(),
             not_ready=self._why_not_ready(key.namespace),
             known=known,
-            settings=settings,
-            now=now,
+            settings=self._settings,
+            now=self._api.clock.now(),
         )
 
     def _is_usable(self, run: TaskRun, namespace: str) -> bool:
         """Whether the TaskRun is in this namespace, and its latest version could be read."""
-        name = run.metadata.name
-        return run.metadata.namespace == namespace and self.taskruns.store.unreadable(namespace, name) is None
+        is_here = run.metadata.namespace == namespace
+        return is_here and self.taskruns.store.unreadable(namespace, run.metadata.name) is None
 
     def _pods_of(self, run: TaskRun) -> tuple[Pod, ...]:
         indexed = self.pods.store.indexed(run.metadata.uid)
         return tuple(pod for pod in indexed if pod.namespace == run.metadata.namespace)
 
     def _has_pod(self, run: TaskRun) -> bool:
-        name = pod.pod_name(run)
-        return any(pod.name == name for pod in self.pods.store.indexed(run.metadata.uid))
+        return any(each.name == pod.pod_name(run) for each in self.pods.store.indexed(run.metadata.uid))
 
     def _drop(self, key: Key) -> None:
         dropped = self.workflows.pop(key, None)
         self.slots.forget(key)
         self._on_drop(key)
         if dropped is not None:
-            self._created.pop(dropped.metadata.uid, None)
+            self._seen.forget(dropped.metadata.uid)
             self.creation_errors.pop(dropped.metadata.uid, None)
             self.copy_errors.pop(dropped.metadata.uid, None)
             if (run_of := dropped.spec.run_of) is not None:
@@ -234,7 +233,7 @@ class ClusterCache:
         cached = self.workflows.get(key)
         if cached is None or cached.metadata.uid != metadata.get("uid"):
             return False
-        return _version(metadata.get("resourceVersion")) <= _version(cached.metadata.resource_version)
+        return int(metadata.get("resourceVersion") or 0) <= int(cached.metadata.resource_version or 0)
 
     def _on_taskrun(self, change: Notice[TaskRun]) -> None:
         if isinstance(change, Unreadable):
@@ -243,58 +242,59 @@ class ClusterCache:
             if readable is not None:
                 self._enqueue_owner(readable)
             return
-        if change.item is not None:
-            self._note_creation(change.item)
-        for run in (change.item, change.previous):
-            if run is not None:
-                self._enqueue_owner(run)
-                if run.spec.pool is not None:
-                    self.slots.recount(PoolKey(run.metadata.namespace, run.spec.pool))
-        if change.item is None and change.previous is not None:
-            self.unconfirmed_pods.pop(change.previous.metadata.uid, None)
+        run, former = change.item, change.previous
+        if former is not None and (run is None or run.metadata.uid != former.metadata.uid):
+            self._enqueue_owner(former)
+        if run is not None:
+            workflow = self.workflows.get(_owner(run))
+            if workflow is not None and workflow.metadata.uid == run.spec.owner.uid:
+                self._seen.add(run)
+            self._enqueue_after(run, lambda view: next_pass.after_taskrun(view, former))
+        elif former is not None:
+            self.unconfirmed_pods.pop(former.metadata.uid, None)
             # The two watches race: the deletion of the pods may have been reported first.
-            for pod in self.pods.store.indexed(change.previous.metadata.uid):
+            for pod in self.pods.store.indexed(former.metadata.uid):
                 self._check_orphaned(pod)
-
-    def _enqueue_owner(self, run: TaskRun) -> None:
-        key = Key(run.metadata.namespace, run.spec.owner.name)
-        (self._enqueue if run.spec.schedule is None else self._enqueue_schedule)(key)
-
-    def _note_creation(self, run: TaskRun) -> None:
-        """Note that an instance existed. The status says so up to a second later; a deletion before that is final."""
-        owner, position = run.spec.owner, max(run.spec.map_index, 0)
-        cached = self.workflows.get(Key(run.metadata.namespace, owner.name))
-        if cached is None or cached.metadata.uid != owner.uid:
-            return
-        noted, task, scope = self._created[owner.uid], (run.spec.task, run.spec.clears), run.spec.frame
-        indexes = noted.get(task, {}).get(scope, Indexes())
-        if position not in indexes and builder.is_named_for_its_spec(run):
-            noted.setdefault(task, {})[scope] = indexes | Indexes.of([position])
+        for each in (run, former):
+            if each is not None and each.spec.pool is not None:
+                self.slots.recount(PoolKey(each.metadata.namespace, each.spec.pool))
 
     def _on_pod(self, change: Notice[Pod]) -> None:
         if isinstance(change, Unreadable):
             _LOG.warning("cannot read pod %s/%s: %s", change.namespace, change.name, change.message)
             return
-        pod = change.item or change.previous
-        run = self.taskruns.store.by_uid(pod.owner_uid) if pod is not None else None
+        pod, former = change.item, change.previous
+        known = pod or former
+        run = self.taskruns.store.by_uid(known.owner_uid) if known is not None else None
         if run is not None:
+            self._enqueue_after(run, lambda view: next_pass.after_pod(view, former, pod))
+        elif pod is not None:
+            self._check_orphaned(pod)
+
+    def _enqueue_owner(self, run: TaskRun) -> None:
+        (self._enqueue if run.spec.schedule is None else self._enqueue_schedule)(_owner(run))
+
+    def _enqueue_after(self, run: TaskRun, due: Callable[[TaskRunView], float | None]) -> None:
+        """Enqueue the owner of a TaskRun that has changed, now or when `due` says."""
+        view = TaskRunView(
+            taskrun=run,
+            pods=self._pods_of(run),
+            unclear=self.unconfirmed_pods.get(run.metadata.uid),
+            pool=self._triggerer_pool(run.spec.trigger_pool),
+            known={},
+            settings=self._settings,
+            now=self._api.clock.now(),
+        )
+        moment = due(view) if run.spec.schedule is None else view.now
+        if moment is not None and moment <= view.now:
             self._enqueue_owner(run)
-        elif change.item is not None:
-            self._check_orphaned(change.item)
+        elif moment is not None:
+            self._enqueue_at(_owner(run), moment)
 
     def _check_orphaned(self, pod: Pod) -> None:
         if pod.has_finalizer and pod.deleting:
             self._on_orphaned_pod(pod)
 
 
-def _version(text: str | None) -> int:
-    return int(text or 0)
-
-
-def _by_workflow_and_pool(run: TaskRun) -> Iterable[str]:
-    """The index keys of a TaskRun. One that does not have the name the operator gives is foreign: it has none."""
-    if not builder.is_named_for_its_spec(run):
-        return ()
-    # Terminal TaskRuns hold no slot and stay for days; counting the slots of a pool must not pass through them.
-    pool = None if run.status.state in TERMINAL else run.spec.pool
-    return (run.spec.owner.uid, *([] if pool is None else [index_key(PoolKey(run.metadata.namespace, pool))]))
+def _owner(run: TaskRun) -> Key:
+    return Key(run.metadata.namespace, run.spec.owner.name)

@@ -24,7 +24,7 @@ from torpor_operator.controller.garbage_collector import OrphanedPods, OrphanRep
 from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.graph.dag import Graph, Problem
-from torpor_operator.model.actions import Evaluate, Need, Plan, PostEvent
+from torpor_operator.model.actions import CreateTaskRun, Evaluate, Need, Plan, PostEvent
 from torpor_operator.model.snapshot import Answer, NotArchived, Presence, SettledLogs, Snapshot, TemplateRead
 from torpor_operator.plan.planner import plan
 from torpor_operator.plan.run_context import build_graph
@@ -186,9 +186,10 @@ class Reconciler:
         # Write: actions and status side by side. The status describes the cluster before both, and a short run would
         # wait for each round trip.
         admitted = self._cache.slots.admit(key, decided.actions)
+        creates = any(isinstance(action, CreateTaskRun) for action in admitted)
         async with asyncio.TaskGroup() as group:
             applying = group.create_task(self._executor.apply(workflow, admitted))
-            writing = group.create_task(self._write_status(workflow, decided.status, memo))
+            writing = group.create_task(self._write_status(workflow, decided.status, memo, creates=creates))
         applied, status = not applying.result(), writing.result()
 
         # Events follow a status that is stored. Where it is not, the next pass decides on them again.
@@ -203,7 +204,7 @@ class Reconciler:
         if cached is not None and cached.metadata.uid != memo.uid:
             memo.uid, memo.graph, memo.answers = cached.metadata.uid, None, {}
             memo.posted, memo.unposted, memo.event_failures = set(), {}, Counter()
-        return self._cache.snapshot(key, memo.answers, self._settings, self._clock.now())
+        return self._cache.snapshot(key, memo.answers)
 
     async def _gather(self, key: Key, queries: Sequence[Need]) -> dict[Need, Answer]:
         """Resolve the queries. Other Workflows run meanwhile, since an expression or a server may take long."""
@@ -213,14 +214,22 @@ class Reconciler:
         finally:
             await self._workers.acquire()
 
-    async def _write_status(self, workflow: Workflow, wanted: WorkflowStatus | None, memo: Memo) -> StatusWrite:
-        """Store a changed status: the first and the last at once, others once in `status_interval`."""
+    async def _write_status(
+        self, workflow: Workflow, wanted: WorkflowStatus | None, memo: Memo, *, creates: bool
+    ) -> StatusWrite:
+        """Store a changed status: the first and the last at once, others once in `status_interval`.
+
+        `creates`: TaskRuns are created meanwhile. The first status waits for those of the first pass.
+        """
         if wanted is None or wanted == workflow.status:
             return StatusWrite.UNCHANGED
         now = self._clock.now()
         ends = wanted.completion_time is not None and workflow.status.completion_time is None
-        urgent = ends or workflow.status.start_time is None
-        if not urgent and now < memo.status_written + self._settings.status_interval:
+        begins = workflow.status.start_time is None
+        if begins and creates and not memo.status_written:
+            memo.status_written = now  # the creation is followed by a pass at once, whose status counts the TaskRuns
+            return StatusWrite.POSTPONED
+        if not (begins or ends) and now < memo.status_written + self._settings.status_interval:
             return StatusWrite.POSTPONED
         try:
             stored = await self._executor.write_status(workflow, wanted)

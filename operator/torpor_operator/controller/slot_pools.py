@@ -16,11 +16,12 @@ from torpor_api.client.api import Api
 from torpor_api.client.resources import CONFIG_MAPS
 from torpor_api.models.taskrun import TaskRun
 from torpor_wire import constants
-from torpor_wire.state import State
+from torpor_wire.state import TERMINAL, State
 
 from torpor_operator.controller.fair_share import Demand, divide
 from torpor_operator.controller.workqueue import Key
 from torpor_operator.model.actions import Action, CreatePod, CreateTaskRun
+from torpor_operator.taskrun import builder
 
 _LOG = logging.getLogger(__name__)
 _READ_INTERVAL = 5.0
@@ -279,3 +280,12 @@ def _request(key: Key, action: Action) -> _Request | None:
             return _Request(pool, action, body["metadata"]["name"], resumes=False)
         case _:
             return None
+
+
+def index_keys(run: TaskRun) -> Iterable[str]:
+    """The index keys of a TaskRun: its Workflow and its pool. A foreign one, which has another name, has none."""
+    if not builder.is_named_for_its_spec(run):
+        return ()
+    # Terminal TaskRuns hold no slot and stay for days; counting the slots of a pool must not pass through them.
+    pool = None if run.status.state in TERMINAL else run.spec.pool
+    return (run.spec.owner.uid, *([] if pool is None else [index_key(PoolKey(run.metadata.namespace, pool))]))

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import TypeAlias
 
 from torpor_api.models.archive_endpoint import ArchiveEndpoint
 from torpor_api.models.log_mode import LogMode
 from torpor_api.models.taskrun import TaskRun
 from torpor_api.models.template import WorkflowTemplate
-from torpor_api.models.workflow import Workflow
+from torpor_api.models.workflow import TaskStatus, Workflow
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import JSON, Value
 from torpor_wire.index_ranges import Indexes
@@ -106,7 +107,7 @@ TemplateRead: TypeAlias = Template | UnreadableTemplate
 Answer: TypeAlias = Value | ExpressionError | Presence | NotArchived | PodWarning | SettledLogs | TemplateRead
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: a cached property needs the instance's dictionary
 class Snapshot:
     """All that a plan reads. `known` has the answers to the needs of the previous plan."""
 
@@ -130,6 +131,11 @@ class Snapshot:
     now: float
     uncreated: str = ""  # why the last creation of a TaskRun failed
     uncopied: str = ""  # why the API server rejected the copy of the template
+
+    @cached_property
+    def task_statuses(self) -> Mapping[str, TaskStatus]:
+        """The stored status of each task, by name."""
+        return {entry.name: entry for entry in self.workflow.status.tasks}
 
     def runs(self, task: str, group_path: Path = ()) -> Mapping[int, TaskRun]:
         """The TaskRuns of a task at one group path, by index."""

@@ -95,7 +95,8 @@ def build_plan(snapshot: Snapshot, tasks: Sequence[TaskPlan]) -> Plan:
         actions=(*_actions(steps), *_launches(snapshot, launched[:batch]), *starts[:batch]),
         needs=_needs(tasks, steps),
         events=_events(steps),
-        again_at=earliest(step.again_at for step in steps),
+        # A pod that is created needs no pass by itself.
+        again_at=earliest([*(step.again_at for step in steps), snapshot.now if len(launched) > batch else None]),
         waiting=dict(budget.refused),
     )
 

@@ -101,13 +101,12 @@ def _final_outcome(snapshot: Snapshot, graph: Graph, task: Task) -> Outcome | No
 
     Later params could decide otherwise; then a task would start after those that depend on it.
     """
-    stored = snapshot.workflow.status.tasks
-    entry = next((entry for entry in stored if entry.name == task.name), None)
+    entry = snapshot.task_statuses.get(task.name)
     if entry is None or task.hook is not None or entry.created:
         return None
     if entry.state not in {TaskState.SKIPPED, TaskState.FAILED}:
         return None
     downstream = graph.downstream(task.name)
-    if not any(other.created for other in stored if other.name in downstream):
+    if not any(other.created for other in snapshot.task_statuses.values() if other.name in downstream):
         return None
     return without_runs(task.name, entry.state, entry.reason, entry.message)

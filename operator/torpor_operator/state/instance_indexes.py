@@ -92,7 +92,7 @@ def known(
     snapshot: Snapshot, task: Task, depth: int, runs: Mapping[Path, Iterable[int]]
 ) -> dict[Path, InstanceIndexes]:
     """The record by group path: from the status, the TaskRuns that exist, and those that were seen."""
-    entry = next((entry for entry in snapshot.workflow.status.tasks if entry.name == task.name), None)
+    entry = snapshot.task_statuses.get(task.name)
     indexes = dict(from_status(entry, depth, mapped=task.mapped)) if entry is not None else {}
     seen = snapshot.created.get(task.name, {})
     for path in {path for path in (*runs, *seen) if len(path) == depth}:

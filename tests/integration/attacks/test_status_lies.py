@@ -149,14 +149,14 @@ def test_a_deadline_before_the_taskrun_was_made_is_refused(liar: Stage) -> None:
 
 
 def forged(**fields: Any) -> dict[str, Any]:
-    """An entry of managedFields as the API server writes them, of the year 2090; it owns what this write leaves."""
+    """An entry of managedFields as the API server writes them, of the year 2090."""
     return {
         "manager": "torpor",
         "operation": "Update",
         "apiVersion": "torpor.dev/v1alpha1",
         "time": "2090-01-01T00:00:00Z",
         "fieldsType": "FieldsV1",
-        "fieldsV1": {"f:status": {"f:attempt": {}, "f:segment": {}, "f:launch": {}}},
+        "fieldsV1": {"f:status": {}},
         "subresource": "status",
     } | fields
 
@@ -168,6 +168,7 @@ FORGERIES = {
     "an entry of another version": [forged(apiVersion="torpor.dev/v9")],
     "an entry of another subresource": [forged(subresource="")],
     "an entry of another writer": [forged(manager="another")],
+    "an entry for single fields": [forged(fieldsV1={"f:status": {"f:attempt": {}, "f:segment": {}, "f:launch": {}}})],
     "no entry at all": [{}],
 }
 
@@ -191,7 +192,8 @@ def test_server_side_apply_cannot_borrow_the_moment_of_an_earlier_write(
     liar: Stage, server: Server, open_namespace: Callable[[], str]
 ) -> None:
     path = f"{collection('taskruns', liar.namespace)}/running/status"
-    status = {"state": "Failed", "completionTime": times.rfc3339(_FAR_OFF)}
+    status = server.request("GET", path).expect(200)["status"]
+    status |= {"state": "Failed", "completionTime": times.rfc3339(_FAR_OFF)}
     body = {"apiVersion": "torpor.dev/v1alpha1", "kind": "TaskRun", "metadata": {"name": "running"}, "status": status}
     answer = server.request(
         "PATCH",

@@ -144,7 +144,9 @@ class ScheduleHarness:
         ignored = WorkQueue(self.clock)
         cache = ClusterCache(
             api,
+            self.settings,
             enqueue=ignored.add,
+            enqueue_at=ignored.add_at,
             on_orphaned_pod=lambda _: None,
             jitter=lambda: 0.5,
             enqueue_schedule=lambda key: controllers.enqueue(key),  # noqa: PLW0108 - built below

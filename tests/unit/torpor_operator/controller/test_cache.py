@@ -23,11 +23,17 @@ class RecordingCache:
 
     def __init__(self) -> None:
         self.enqueued: list[Key] = []
+        self.later: list[tuple[Key, float]] = []
         self.orphans: list[Pod] = []
-        clock = VirtualClock()
-        api = Api(FakeApi(clock), clock, jitter=lambda: 0.5)
+        self.clock = VirtualClock()
+        api = Api(FakeApi(self.clock), self.clock, jitter=lambda: 0.5)
         self.cache = ClusterCache(
-            api, enqueue=self.enqueued.append, on_orphaned_pod=self.orphans.append, jitter=lambda: 0.5
+            api,
+            Settings(),
+            enqueue=self.enqueued.append,
+            enqueue_at=lambda key, moment: self.later.append((key, moment)),
+            on_orphaned_pod=self.orphans.append,
+            jitter=lambda: 0.5,
         )
 
 
@@ -55,7 +61,7 @@ def pod(version: int, **fields: Any) -> Body:
 
 
 def parallelism(recorded: RecordingCache) -> int | None:
-    snapshot = recorded.cache.snapshot(RUN, {}, Settings(), 0.0)
+    snapshot = recorded.cache.snapshot(RUN, {})
     return None if snapshot is None else snapshot.workflow.spec.parallelism
 
 
@@ -98,7 +104,7 @@ def test_a_snapshot_has_the_taskruns_and_pods_of_its_workflow(recorded: Recordin
     recorded.cache.store_workflow(workflow(100))
     recorded.cache.taskruns.store.upsert(taskrun(101))
     recorded.cache.pods.store.upsert(pod(102))
-    snapshot = recorded.cache.snapshot(RUN, {}, Settings(), 0.0)
+    snapshot = recorded.cache.snapshot(RUN, {})
     assert snapshot is not None
     assert list(snapshot.taskruns) == [NAME]
     assert list(snapshot.runs("a")) == [constants.UNMAPPED]
@@ -108,7 +114,7 @@ def test_a_snapshot_has_the_taskruns_and_pods_of_its_workflow(recorded: Recordin
 def test_a_second_taskrun_of_an_instance_is_ignored(recorded: RecordingCache) -> None:
     recorded.cache.store_workflow(workflow(100))
     recorded.cache.taskruns.store.upsert(taskrun(101, "by-hand"))
-    snapshot = recorded.cache.snapshot(RUN, {}, Settings(), 0.0)
+    snapshot = recorded.cache.snapshot(RUN, {})
     assert snapshot is not None
     assert not snapshot.taskruns
     assert not snapshot.by_task
@@ -118,7 +124,7 @@ def test_every_change_of_a_child_enqueues_its_workflow(recorded: RecordingCache)
     store, pods = recorded.cache.taskruns.store, recorded.cache.pods.store
     changes = [
         partial(store.upsert, taskrun(101)),
-        partial(pods.upsert, pod(102)),
+        partial(pods.upsert, pod(102, deletionTimestamp="2023-11-14T22:13:20Z")),
         partial(pods.delete, pod(103)),
         partial(store.delete, taskrun(104)),
     ]
@@ -126,6 +132,24 @@ def test_every_change_of_a_child_enqueues_its_workflow(recorded: RecordingCache)
         recorded.enqueued.clear()
         change()
         assert set(recorded.enqueued) == {RUN}
+
+
+def test_a_created_pod_enqueues_its_workflow_at_the_moment_at_which_it_is_late(recorded: RecordingCache) -> None:
+    recorded.cache.taskruns.store.upsert(taskrun(101))
+    recorded.enqueued.clear()
+    recorded.cache.pods.store.upsert(pod(102))
+    assert (recorded.enqueued, recorded.later) == ([], [(RUN, recorded.clock.now() + Settings().start_grace)])
+
+
+def test_a_taskrun_that_replaces_another_of_its_name_enqueues_both_workflows(recorded: RecordingCache) -> None:
+    store = recorded.cache.taskruns.store
+    store.upsert(taskrun(101))
+    recorded.enqueued.clear()
+    other = taskrun(102)
+    other["metadata"]["uid"] = "another"
+    other["spec"]["workflow"] = {"name": "another", "uid": "w"}
+    store.upsert(other)
+    assert set(recorded.enqueued) == {RUN, Key("ns", "another")}
 
 
 @pytest.mark.parametrize("pod_first", [True, False])
@@ -148,7 +172,7 @@ def test_a_pod_without_our_finalizer_is_not_an_orphan(recorded: RecordingCache) 
 
 
 def created(recorded: RecordingCache) -> dict[str, str]:
-    snapshot = recorded.cache.snapshot(RUN, {}, Settings(), 0.0)
+    snapshot = recorded.cache.snapshot(RUN, {})
     assert snapshot is not None
     return {task: seen[()].text() for task, seen in snapshot.created.items()}
 

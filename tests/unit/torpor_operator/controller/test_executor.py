@@ -22,6 +22,17 @@ from tests.support.fake_api import FakeApi, Fault, VirtualClock, settle
 LIMIT = Settings().workflow_concurrency
 
 
+def make_cache(api: Api) -> ClusterCache:
+    return ClusterCache(
+        api,
+        Settings(),
+        enqueue=lambda _: None,
+        enqueue_at=lambda *_: None,
+        on_orphaned_pod=lambda _: None,
+        jitter=lambda: 0.5,
+    )
+
+
 class SlowExecutor:
     """An executor whose writes take a second each."""
 
@@ -29,7 +40,7 @@ class SlowExecutor:
         self.clock = VirtualClock()
         self.fake = FakeApi(self.clock, latency=0.5)  # there and back
         api = Api(self.fake, self.clock, jitter=lambda: 0.5)
-        cache = ClusterCache(api, enqueue=lambda _: None, on_orphaned_pod=lambda _: None, jitter=lambda: 0.5)
+        cache = make_cache(api)
         self.executor = Executor(api, self.clock, cache, Settings())
 
     def deletions(self, prefix: str, count: int) -> list[DeletePod]:
@@ -86,7 +97,7 @@ async def test_after_a_failed_creation_the_rest_of_the_task_waits_for_the_next_p
 
 def executor_of(fake: FakeApi, clock: VirtualClock, is_leader: Callable[[], bool]) -> Executor:
     api = Api(fake, clock, jitter=lambda: 0.5)
-    cache = ClusterCache(api, enqueue=lambda _: None, on_orphaned_pod=lambda _: None, jitter=lambda: 0.5)
+    cache = make_cache(api)
     return Executor(api, clock, cache, Settings(), is_leader=is_leader)
 
 

@@ -11,6 +11,7 @@ from aiohttp.test_utils import TestServer
 from torpor_api.client.api import Api
 from torpor_operator.controller import kopf_handlers, kopf_session
 from torpor_operator.controller.cache import ClusterCache
+from torpor_operator.settings import Settings
 
 from tests.support.fake_api import FakeApi, VirtualClock
 
@@ -27,7 +28,12 @@ async def test_kubeconfig_takes_precedence_over_the_service_account(
     monkeypatch.setattr(kopf, "login_with_service_account", lambda **_: sources.append("account"))
     clock = VirtualClock()
     cache = ClusterCache(
-        Api(FakeApi(clock), clock), enqueue=lambda _: None, on_orphaned_pod=lambda _: None, jitter=lambda: 0.5
+        Api(FakeApi(clock), clock),
+        Settings(),
+        enqueue=lambda _: None,
+        enqueue_at=lambda *_: None,
+        on_orphaned_pod=lambda _: None,
+        jitter=lambda: 0.5,
     )
     registry = kopf.OperatorRegistry()
     kopf_handlers.register(registry, cache, stop=_stop, report_unreadable=_report)

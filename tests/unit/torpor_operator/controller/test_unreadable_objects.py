@@ -9,6 +9,7 @@ from torpor_api.client.decoding import UNREADABLE
 from torpor_api.client.resources import WORKFLOWS
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
+from torpor_operator.settings import Settings
 
 from tests.support.fake_api import FakeApi, VirtualClock
 
@@ -69,7 +70,12 @@ def test_the_cache_keeps_the_last_readable_version() -> None:
     cluster = Cluster()
     enqueued: list[object] = []
     cache = ClusterCache(
-        Api(cluster.fake, cluster.clock), enqueue=enqueued.append, on_orphaned_pod=lambda _: None, jitter=lambda: 0.5
+        Api(cluster.fake, cluster.clock),
+        Settings(),
+        enqueue=enqueued.append,
+        enqueue_at=lambda *_: None,
+        on_orphaned_pod=lambda _: None,
+        jitter=lambda: 0.5,
     )
     body = cluster.body | {UNREADABLE: "spec: nested more than 100 levels deep"}
     assert cache.store_workflow(body) == "spec: nested more than 100 levels deep"

@@ -97,6 +97,38 @@ async def test_the_graph_is_built_once_for_each_generation_of_the_spec(
     assert generations == [1, 2]
 
 
+async def test_a_step_of_a_chain_takes_few_plans(harness: ControllerHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    plans = 0
+
+    def counted(snapshot: Snapshot, build_graph: BuildGraph) -> Plan:
+        nonlocal plans
+        plans += 1
+        return plan(snapshot, build_graph)
+
+    monkeypatch.setattr("torpor_operator.controller.reconciler.plan", counted)
+    tasks = [python(f"s{number}", after=[f"s{number - 1}"] if number else []) for number in range(20)]
+    harness.create("run", *tasks)
+    await harness.advance(10)
+    assert harness.state("run") == "Succeeded"
+    assert plans <= 50
+
+
+async def test_the_first_status_of_a_run_counts_its_first_taskruns(harness: ControllerHarness) -> None:
+    harness.create("run", python("a"))
+    await harness.advance(5)
+    assert harness.state("run") == "Succeeded"
+    first, last = [one for one in harness.writes("workflows", "PATCH") if one.path.endswith("/status")]
+    assert [one["created"] for one in first.body[-1]["value"]["tasks"]] == [1]
+    assert last.body[-1]["value"]["completionTime"]
+
+
+async def test_the_first_status_is_written_although_no_taskrun_can_be_created(harness: ControllerHarness) -> None:
+    harness.fake.inject(Fault(status=503, method="POST", path="/taskruns", times=10_000))
+    harness.create("run", python("a"))
+    await harness.advance(5)
+    assert harness.workflow("run")["status"]["startTime"]
+
+
 async def test_an_unexpected_error_of_one_workflow_does_not_stop_another(
     harness: ControllerHarness, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -139,7 +139,7 @@ async def test_a_plan_counts_the_free_slots_of_a_pool_once() -> None:
         harness.create("one", python("a", pool="gpu"), suspend=True)
         await harness.advance(6)
         key = Key(NAMESPACE, "one")
-        seen = harness.cache.snapshot(key, {}, Settings(), harness.clock.now())
+        seen = harness.cache.snapshot(key, {})
         assert seen is not None
         assert seen.slots("gpu") == 2
         started = CreateTaskRun(body={"metadata": {"name": "x"}, "spec": {"pool": "gpu", "task": "a"}})

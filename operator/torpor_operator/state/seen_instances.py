@@ -1,0 +1,36 @@
+"""The instances whose TaskRuns the cache has seen, until the status of the Workflow records them.
+
+The status records a creation up to a second later. A TaskRun that is deleted before that is not created again.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from torpor_api.models.taskrun import TaskRun
+from torpor_wire.index_ranges import Indexes
+from torpor_wire.instance_paths import Path
+
+from torpor_operator.taskrun import builder
+
+
+class SeenInstances:
+    """Positions of instances by uid of the Workflow, by task and number of clears, and by group path."""
+
+    def __init__(self) -> None:
+        self._seen: defaultdict[str, dict[tuple[str, int], dict[Path, Indexes]]] = defaultdict(dict)
+
+    def add(self, run: TaskRun) -> None:
+        """Add the instance of a TaskRun, unless the TaskRun does not have the name that the operator gives."""
+        position, task, path = max(run.spec.map_index, 0), (run.spec.task, run.spec.clears), run.spec.frame
+        seen = self._seen[run.spec.owner.uid]
+        indexes = seen.get(task, {}).get(path, Indexes())
+        if position not in indexes and builder.is_named_for_its_spec(run):
+            seen.setdefault(task, {})[path] = indexes | Indexes.of([position])
+
+    def of(self, uid: str, clears: int) -> dict[str, Mapping[Path, Indexes]]:
+        """The instances of a Workflow by task, since so many clears."""
+        return {task: paths for (task, number), paths in self._seen.get(uid, {}).items() if number == clears}
+
+    def forget(self, uid: str) -> None:
+        """Forget a Workflow."""
+        self._seen.pop(uid, None)
