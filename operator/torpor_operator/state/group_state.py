@@ -78,14 +78,14 @@ class GroupState(Outcome):
         instances = {path: Indexes.below(each.total) for path, each in full.items()}
         all_made = all(each.made == instances[path] - each.skips for path, each in full.items())
         skipped = sum(part.state is TaskState.SKIPPED and not part.indexes.total for _, part in self._full())
-        return task_status(self, sum(map(len, made.values()))).model_copy(
-            update={
-                "total": sum(max(each.total, len(each.made), 1) for each in full.values()),
-                "instances": self._to_text(instances) or None,
-                "made": None if all_made else self._to_text(made),
-                "skipped": skipped + self.skipped + sum(len(each.skips) for each in full.values()),
-                "skips": self._to_text({path: each.skips for path, each in full.items()}) or None,
-            }
+        return task_status(
+            self,
+            sum(map(len, made.values())),
+            total=sum(max(each.total, len(each.made), 1) for each in full.values()),
+            instances=self._to_text(instances) or None,
+            made=None if all_made else self._to_text(made),
+            skipped=skipped + self.skipped + sum(len(each.skips) for each in full.values()),
+            skips=self._to_text({path: each.skips for path, each in full.items()}) or None,
         )
 
     def _full(self) -> Iterator[tuple[Path, Outcome]]:

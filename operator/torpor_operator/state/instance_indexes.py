@@ -65,9 +65,7 @@ def from_status(status: TaskStatus, depth: int, *, mapped: bool) -> Mapping[Path
     """The record of a task in `depth` groups. Raises ValueError for values that Torpor never writes."""
     if depth:
         return _from_groups(status.instances or "", status.made, status.skips or "", depth, mapped=mapped)
-    made = Indexes.below(status.created) if status.made is None else Indexes.parse(status.made)
-    skips = Indexes.parse(status.skips or "")
-    return {(): InstanceIndexes(total=status.total, made=made, skips=skips, removed=status.removed)}
+    return _ungrouped(status.total, status.created, status.made, status.skips or "", status.removed)
 
 
 def problem(workflow: Workflow) -> str | None:
@@ -117,6 +115,14 @@ def to_text(positions: Mapping[Path, Indexes], *, mapped: bool) -> str:
     """Positions of a task's instances by group path, as the status stores them."""
     return instance_paths.text(
         instance_paths.joined(positions) if mapped else (path for path, indexes in positions.items() if indexes)
+    )
+
+
+@lru_cache(maxsize=256)  # most tasks of all runs have one of a few records
+def _ungrouped(total: int, created: int, made: str | None, skips: str, removed: int) -> Mapping[Path, InstanceIndexes]:
+    existing = Indexes.below(created) if made is None else Indexes.parse(made)
+    return MappingProxyType(
+        {(): InstanceIndexes(total=total, made=existing, skips=Indexes.parse(skips), removed=removed)}
     )
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from torpor_api.models.task import Task
 from torpor_api.models.taskrun import TaskRun
@@ -60,19 +61,19 @@ class Outcome:
         """The task's entry in the Workflow's status."""
         made, skips = self.indexes.made, self.indexes.skips
         created = len(made)
-        return task_status(self, created).model_copy(
-            update={
-                "total": self.indexes.total,
-                "made": None if made == Indexes.below(created) else made.text(),
-                "skipped": len(skips) + self.skipped,
-                "skips": skips.text() or None,
-                "removed": self.indexes.removed,
-            }
+        return task_status(
+            self,
+            created,
+            total=self.indexes.total,
+            made=None if made == Indexes.below(created) else made.text(),
+            skipped=len(skips) + self.skipped,
+            skips=skips.text() or None,
+            removed=self.indexes.removed,
         )
 
 
-def task_status(outcome: Outcome, created: int) -> TaskStatus:
-    """The state of a task and its instances by state, for the status."""
+def task_status(outcome: Outcome, created: int, **fields: Any) -> TaskStatus:
+    """The state of a task and its instances by state, for the status, with further fields of it."""
     states = Counter(run.status.state for run in outcome.runs.values())
     waiting, succeeded = states[State.DEFERRED], states[State.SUCCEEDED]
     running = sum(count for state, count in states.items() if state not in TERMINAL) - waiting
@@ -86,6 +87,7 @@ def task_status(outcome: Outcome, created: int) -> TaskStatus:
         failed=created - running - waiting - succeeded - states[State.SKIPPED],
         reason=outcome.reason,
         message=outcome.message,
+        **fields,
     )
 
 
