@@ -23,6 +23,8 @@ import yaml
 from torpor_api.client import decoding
 from torpor_wire import constants
 
+from tests.integration import readiness
+
 _ROOT = Path(__file__).resolve().parents[2]
 _PLURALS = {
     "Namespace": "namespaces",
@@ -105,6 +107,7 @@ class Server:
         return self.request("PATCH", path, list(patch), token=token, content_type=_PATCHES["json"], **query)
 
     def apply(self, document: Mapping[str, Any]) -> None:
+        """Create or change an object. A binding is applied once the authorizer knows it."""
         api_version, metadata = document["apiVersion"], document["metadata"]
         prefix = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
         scope = f"/namespaces/{metadata['namespace']}" if "namespace" in metadata else ""
@@ -112,6 +115,17 @@ class Server:
         query = {"fieldManager": "torpor-tests", "force": "true"}
         answer = self.request("PATCH", path, document, content_type=_PATCHES["apply"], **query)
         assert answer.status in (200, 201), f"{path}: {answer.message}"
+        if "roleRef" in document:
+            eventually(lambda: readiness.is_granted(self, document), f"{path} is granted")
+
+    def rules(self, user: str, namespace: str) -> list[dict[str, Any]]:
+        """What the authorizer lets a user do with objects of a namespace."""
+        path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
+        body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview"}
+        text = json.dumps(body | {"spec": {"namespace": namespace}})
+        headers = {"Content-Type": "application/json", "Impersonate-User": user}
+        response = self.administrator.request("POST", self.url + path, body=text, headers=headers, retries=_ASK_AGAIN)
+        return list(Answer(status=response.status, body=response.json()).expect(201)["status"]["resourceRules"])
 
     def token(
         self, namespace: str, account: str, *, pod: Mapping[str, Any] | None = None, audience: str | None = None
@@ -140,6 +154,21 @@ def eventually(holds: Callable[[], bool], what: str) -> None:
         time.sleep(0.1)
 
 
+def install(server: Server) -> None:
+    """Install everything of ours but the Deployments, and wait until the API server acts on it."""
+    installed = list(yaml.safe_load_all((_ROOT / "manifests/install.yaml").read_text()))
+    documents = [document for document in installed if document["kind"] != "Deployment"]
+    policy, last = readiness.marker(documents)
+    for document in [*documents, *last]:
+        server.apply(document)
+    eventually(lambda: readiness.are_served(server, documents), "the kinds are served")
+    eventually(lambda: readiness.is_in_force(server, policy), "the policies are in force")
+    eventually(lambda: readiness.are_aggregated(server, documents), "the roles are aggregated")
+    for document in documents:
+        if "roleRef" in document:
+            eventually(lambda one=document: readiness.is_granted(server, one), "the roles are granted")  # type: ignore[misc]
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What stands beside this file needs an API server, and is marked so; the tests in `attacks` are attacks."""
     here = Path(__file__).parent
@@ -166,12 +195,7 @@ def kubeconfig() -> Path:
 def server(kubeconfig: Path) -> Server:
     """The API server with everything of ours installed but the Deployments."""
     server = _connect(kubeconfig)
-    documents = yaml.safe_load_all((_ROOT / "manifests/install.yaml").read_text())
-    for document in documents:
-        if document["kind"] != "Deployment":
-            server.apply(document)
-    eventually(lambda: _established(server), "the kinds are served")
-    eventually(lambda: _guarded(server), "the policies are in force")
+    install(server)
     return server
 
 
@@ -233,21 +257,3 @@ def _tls(authority: str, user: Mapping[str, str], kubeconfig: Path) -> ssl.SSLCo
 def _content(entry: Mapping[str, str], key: str, kubeconfig: Path) -> str:
     inline = entry.get(f"{key}-data")
     return b64decode(inline).decode() if inline else (kubeconfig.parent / entry[key]).read_text()
-
-
-def _established(server: Server) -> bool:
-    return all(
-        server.request("GET", f"/apis/torpor.dev/v1alpha1/{plural}", limit="1").status == 200
-        for plural in ("workflows", "taskruns")
-    )
-
-
-def _guarded(server: Server) -> bool:
-    bad = {"name": "a", "trigger": {"class": "time"}, "after": ["nobody"]}
-    workflow = {
-        "apiVersion": "torpor.dev/v1alpha1",
-        "kind": "Workflow",
-        "metadata": {"name": "probe"},
-        "spec": {"tasks": [bad]},
-    }
-    return "torpor-workflow" in server.create("workflows", "default", workflow, dryRun="All").message

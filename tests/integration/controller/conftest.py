@@ -18,13 +18,10 @@ from torpor_api.timing import SystemClock
 from torpor_dev import control_plane
 
 from tests.integration.conftest import (
-    _ROOT,
     _connect,
     _content,
-    _established,
-    _guarded,
     _namespace_manifest,
-    eventually,
+    install,
 )
 from tests.integration.controller.recording_proxy import RecordingProxy, tally
 from tests.integration.controller.stage import Stage, python
@@ -44,12 +41,9 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
     kubeconfig = control_plane.start(state)
     server = _connect(kubeconfig)
     try:
-        documents = list(yaml.safe_load_all((_ROOT / "manifests/install.yaml").read_text()))
-        for document in documents + list(yaml.safe_load_all(_namespace_manifest(_NAMESPACE))):
-            if document["kind"] != "Deployment":
-                server.apply(document)
-        eventually(lambda: _established(server), "the kinds are served")
-        eventually(lambda: _guarded(server), "the policies are in force")
+        install(server)
+        for document in yaml.safe_load_all(_namespace_manifest(_NAMESPACE)):
+            server.apply(document)
         yield Plane(state=state, kubeconfig=kubeconfig, server=server)
     finally:
         server.administrator.clear()
