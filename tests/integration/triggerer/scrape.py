@@ -7,7 +7,7 @@ from typing import Any
 from prometheus_client.parser import text_string_to_metric_families
 
 
-def ask(replica: Any, path: str, seconds: float = 5.0) -> tuple[int, str]:
+def ask(replica: Any, path: str, seconds: float = 180.0) -> tuple[int, str]:
     """Status and text. Raises TimeoutError where nobody answers in time."""
     port = replica.text().partition("health on port ")[2].partition("\n")[0]
     try:

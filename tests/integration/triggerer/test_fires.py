@@ -87,14 +87,14 @@ def test_http_fires_when_the_answer_is_as_asked(pool: Any, site: tuple[str, type
 
 
 def test_http_goes_nowhere_but_to_http(pool: Any, site: tuple[str, type[Site]]) -> None:
-    name = pool.deferred("http", {"url": f"{site[0]}/away", "status": "200-399", "interval": "200ms"}, timeout=2)
+    name = pool.deferred("http", {"url": f"{site[0]}/away", "status": "200-399", "interval": "200ms"}, timeout=10)
     status = pool.ends(name)
     assert status.reason == "DeferralTimeout"
     assert "file:///etc/passwd" in status.message
 
 
 def test_nobody_listening_means_not_yet(pool: Any) -> None:
-    name = pool.deferred("http", {"url": "http://127.0.0.1:9/", "interval": "200ms"}, timeout=2)
+    name = pool.deferred("http", {"url": "http://127.0.0.1:9/", "interval": "200ms"}, timeout=10)
     status = pool.ends(name)
     assert (status.state, status.reason) == ("Failed", "DeferralTimeout")
     assert "Cannot connect to host 127.0.0.1:9" in status.message
@@ -137,7 +137,7 @@ def test_a_class_that_knows_nothing_of_torpor_runs(pool: Any) -> None:
 def test_a_cancelled_wait_is_killed(pool: Any, tmp_path: Path) -> None:
     note = tmp_path / "note"
     name = pool.deferred("killed", {"note": str(note)})
-    time.sleep(0.5)
+    pool.until(lambda: f"/{name} a1 s0] waits for" in pool.replicas[0].text(), "it is served")
     pool.cancel(name)
     status = pool.ends(name)
     assert (status.state, status.reason, note.read_text()) == ("Cancelled", "Cancelled", "killed")
@@ -146,7 +146,7 @@ def test_a_cancelled_wait_is_killed(pool: Any, tmp_path: Path) -> None:
 def test_a_replica_that_is_killed_is_replaced_and_one_that_is_stopped_at_once(empty_pool: Any) -> None:
     pool = empty_pool
     first, second = pool.start(), pool.start()
-    pool.until(lambda: second.text().count("members: ") and first.text().count("members: ") == 2, "both know both")
+    pool.until(lambda: second.text().count("members: ") and first.text().count("members: ") >= 2, "both know both")
     names = [pool.deferred("duration", {"duration": f"{5 + number / 10}s"}) for number in range(10)]
     first.process.kill()
     assert {pool.ends(name).segment for name in names} == {1}

@@ -118,6 +118,7 @@ def test_what_is_sealed_to_a_pool_is_opened_by_it_in_the_same_namespace_and_not_
     pool = empty_pool
     first, second = pool.start(), pool.start()
     key = public_key(pool)
+    pool.until(lambda: "Created the key pair" in first.text() + second.text(), "it is said")
     assert (first.text() + second.text()).count("Created the key pair") == 1
     kwargs = {"then": "fires", "path": str(tmp_path)}
     use = For(pool.namespace, "shows", "encrypted__given")

@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 
 import pytest
 
+from tests.integration.triggerer.scrape import total
+
 pytestmark = pytest.mark.integration
 
 MANY = 60
@@ -52,12 +54,13 @@ def test_many_taskruns_that_look_at_one_address_are_one_request_an_interval(
     empty_pool: Any, jobs: tuple[str, type[Jobs]]
 ) -> None:
     pool, (url, service) = empty_pool, jobs
-    pool.start()
+    replica = pool.start()
     names = [
         pool.deferred("http", {"url": url, "interval": "1s", "body_condition": f"response.json['{number}'] == 'done'"})
         for number in range(MANY)
     ]
     # Each wait that joins is polled soon; afterwards all share one request an interval.
+    pool.until(lambda: total(replica, "torpor_triggers_running") == MANY, "all wait")
     pool.until(lambda: len(service.asked) > 2 and service.asked[-1] - service.asked[-2] > 0.8, "all waits have joined")
     before, began = len(service.asked), time.monotonic()
     time.sleep(5)

@@ -26,10 +26,13 @@ def test_a_wait_says_what_it_waits_for_and_its_lines_can_be_read_meanwhile(empty
     assert " tries, last at " in status.message
     assert status.conditions[0].reason == "Waiting"
     tag = f"[{pool.namespace}/{name} a1 s0] "
-    mine = [line.partition(tag)[2] for line in replica.text().splitlines() if tag in line]
-    assert mine[0].startswith("waits for tcp 127.0.0.1 9")
-    assert status.message in mine
-    assert pool.events(name, "Normal") == [("Waiting", mine[0])]
+
+    def lines() -> list[str]:
+        return [line.partition(tag)[2] for line in replica.text().splitlines() if tag in line]
+
+    pool.until(lambda: status.message in lines(), "the log says so too")
+    assert lines()[0].startswith("waits for tcp 127.0.0.1 9")
+    pool.until(lambda: pool.events(name, "Normal") == [("Waiting", lines()[0])], "there is an Event")
 
 
 @pytest.mark.parametrize(("class_name", "kwargs", "reason", "words"), FAILING)

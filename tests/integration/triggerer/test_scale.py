@@ -69,8 +69,8 @@ def test_from_one_replica_to_five_to_two_each_wait_fires_once(empty_pool: Any) -
     names = due_one_after_another(pool, 10)
     for identity in identities[1:]:
         pool.start(more=LEASE, identity=identity)
+    pool.until(lambda: all(total(one, "torpor_members") == 5 for one in pool.replicas), "five know five")
     pool.until(lambda: shards(pool.replicas) == 256, "five share the shards")
-    assert [total(one, "torpor_members") for one in pool.replicas] == [5] * 5
     assert all(0 < total(one, "torpor_shards_owned") <= MOST for one in pool.replicas)
 
     names += due_one_after_another(pool, 8)
@@ -78,6 +78,7 @@ def test_from_one_replica_to_five_to_two_each_wait_fires_once(empty_pool: Any) -
     staying = pool.replicas[3:]
     pool.until(lambda: shards(staying) == 256, "two have taken over at once")
     assert {(pool.ends(name).state, pool.ends(name).segment) for name in names} == {("Scheduled", 1)}
+    pool.until(lambda: all(fired(pool.replicas, name) for name in names), "each is said to have fired")
     assert {fired(pool.replicas, name) for name in names} == {1}
     assert not [line for one in pool.replicas for line in said(one) if "Traceback" in line]
 
