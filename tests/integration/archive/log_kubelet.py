@@ -45,7 +45,7 @@ class LogKubelet:
         }
         return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}, status
 
-    def wait_for_request(self, pod: str, seconds: float = 120.0) -> None:
+    def wait_for_request(self, pod: str, seconds: float = 180.0) -> None:
         """Return when the log of a pod has been requested."""
         end = time.monotonic() + seconds
         while not self.logs[pod].requests:

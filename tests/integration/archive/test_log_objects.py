@@ -1,13 +1,15 @@
 """Long logs in an object store: whole, and deleted with their run."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
+from torpor_wire import constants
 
 from tests.integration.archive.conftest import MakeArchive, MakeDatabase
 from tests.integration.archive.log_node import LINE, Node, kubelet, node, node_name, viewer
 from tests.integration.archive.process import Archive
-from tests.integration.conftest import eventually
+from tests.integration.conftest import collection, eventually
 from tests.integration.triggers.servers import s3
 from tests.integration.triggers.servers.s3 import S3
 
@@ -42,7 +44,11 @@ def storing(make_database: MakeDatabase, make_archive: MakeArchive, flags: tuple
 
 
 def test_a_long_log_is_whole_and_goes_with_its_run(storing: Archive, node: Node, viewer: str, bucket: S3) -> None:
-    archive = storing
+    archive, runs = storing, collection("workflows", node.namespace)
+    tasks = [{"name": "wait", "trigger": {"class": "time"}}]
+    body = {"apiVersion": constants.API_VERSION, "kind": "Workflow", "metadata": {"generateName": "logs-"}}
+    run = node.server.create("workflows", node.namespace, body | {"spec": {"tasks": tasks}}).expect(201)["metadata"]
+    node = replace(node, workflow=run["uid"])
     log = b"".join(b"2026-01-01T00:00:02Z line %07d\n" % number for number in range(300_000))
     node.end(node.pod(log))
     node.end(node.pod(LINE))
@@ -58,7 +64,8 @@ def test_a_long_log_is_whole_and_goes_with_its_run(storing: Archive, node: Node,
     (long,) = [each for each, size in sizes.items() if size == len(log)]
     answer = archive.request("GET", f"/v1/namespaces/{node.namespace}/logs/{long}", viewer).expect(200)
     assert answer.body == log
-    # The sweep deletes the logs: there is no Workflow with this uid.
+    # The sweep deletes the logs once there is no Workflow with this uid.
+    node.server.request("DELETE", f"{runs}/{run['name']}").expect(200)
     store = bucket.store()
 
     def is_empty() -> bool:

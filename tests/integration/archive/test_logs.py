@@ -24,6 +24,18 @@ def operator(server: Server) -> str:
 
 
 @pytest.fixture
+def until_read(archive: Archive, node: Node, viewer: str) -> Callable[[str], None]:
+    """Wait until this archive reads the log of a pod. Archives of other tests read it, too."""
+
+    def wait(pod: str) -> None:
+        path = f"/v1/namespaces/{node.namespace}/runs/{node.workflow}/logs"
+        eventually(lambda: bool(archive.request("GET", path, viewer).expect(200).json["items"]), "the log is claimed")
+        node.kubelet.wait_for_request(pod)
+
+    return wait
+
+
+@pytest.fixture
 def entries(archive: Archive, node: Node, viewer: str) -> Callable[..., list[dict[str, Any]]]:
     """Wait for a number of settled entries of the run, and return them."""
 
@@ -42,6 +54,7 @@ def entries(archive: Archive, node: Node, viewer: str) -> Callable[..., list[dic
 
 
 Entries = Callable[..., list[dict[str, Any]]]
+UntilRead = Callable[[str], None]
 
 
 def read(archive: Archive, node: Node, log: str, token: str) -> Response:
@@ -81,11 +94,11 @@ def test_the_log_of_an_ended_pod_is_kept(archive: Archive, node: Node, viewer: s
 
 
 def test_a_pod_that_is_deleted_while_it_runs_is_followed(
-    archive: Archive, node: Node, viewer: str, entries: Entries
+    archive: Archive, node: Node, viewer: str, entries: Entries, until_read: UntilRead
 ) -> None:
     pod = node.pod(LINE)
     node.delete(pod)
-    node.kubelet.wait_for_request(pod)
+    until_read(pod)
     node.kubelet.logs[pod].text += b"2026-01-01T00:00:03Z goodbye\n"
     node.end(pod, 143, "Error")
     node.kubelet.logs[pod].ended.set()
@@ -96,11 +109,11 @@ def test_a_pod_that_is_deleted_while_it_runs_is_followed(
 
 
 def test_a_container_that_starts_while_its_pod_is_deleted_has_a_log(
-    archive: Archive, node: Node, viewer: str, entries: Entries
+    archive: Archive, node: Node, viewer: str, entries: Entries, until_read: UntilRead
 ) -> None:
     pod = node.pod(None)
     node.delete(pod)
-    node.kubelet.wait_for_request(pod)
+    until_read(pod)
     node.kubelet.logs[pod] = PodLog(text=LINE)
     node.report(pod, "Running", {"running": {"startedAt": STARTED}})
     node.kubelet.wait_for_request(pod)
@@ -125,10 +138,10 @@ def test_a_long_log_has_its_beginning_and_its_end(archive: Archive, node: Node, 
     assert len(head) + len(tail) + entry["omitted"] == len(log)
 
 
-def test_a_pod_that_never_started_says_why(node: Node, entries: Entries) -> None:
+def test_a_pod_that_never_started_says_why(node: Node, entries: Entries, until_read: UntilRead) -> None:
     pod = node.pod(None)
     node.delete(pod)
-    node.kubelet.wait_for_request(pod)
+    until_read(pod)
     node.remove(pod)
     (entry,) = entries()
     assert (entry["state"], entry["size"], entry["failed"]) == ("Kept", 0, True)
