@@ -56,7 +56,7 @@ async def test_three_hundred_waits_on_silent_servers_leave_connections_to_anothe
             one.bind(trigger_services.services(backends, namespace="greedy"))
             waits.append(asyncio.create_task(trigger_services.first(one)))
         await trigger_services.until(lambda: not backends.network.requests.is_open("greedy"))
-        other = Http(at.url, timeout=5)
+        other = Http(at.url, timeout=60)
         other.bind(trigger_services.services(backends, namespace="other"))
         async with asyncio.timeout(trigger_services.PATIENCE):
             assert (await trigger_services.first(other))["status"] == 200
@@ -84,7 +84,7 @@ async def test_a_hundred_names_that_never_resolve_leave_the_resolver_to_another_
             waits.append(asyncio.create_task(trigger_services.first(greedy)))
         await asyncio.sleep(0.2)
         assert threading.active_count() < resolver.LOOKUPS + 10
-        other = Http(at.url.replace("127.0.0.1", "known.example"), timeout=5)
+        other = Http(at.url.replace("127.0.0.1", "known.example"), timeout=60)
         other.bind(trigger_services.services(backends, namespace="other"))
         assert (await trigger_services.first(other))["status"] == 200
         ends.set()

@@ -67,13 +67,13 @@ def _fuzzed(stage: Stage, kind: str, specs: list[Any]) -> None:
     named = {f"{stem}-{number}": spec for number, spec in enumerate(specs)}
     taken = {name: spec for name, spec in named.items() if _accepted(stage, kind, name, spec)}
     for name, spec in taken.items():
-        stage.until(lambda name=name: _answered(stage, plural, name), f"a word on {name}: {spec}", 60)  # type: ignore[misc]
+        stage.until(lambda name=name: _answered(stage, plural, name), f"a word on {name}: {spec}")  # type: ignore[misc]
     stage.assert_no_bug()
     for name in taken:
         stage.server.request("DELETE", f"{collection(plural, stage.namespace)}/{name}")
     for name, spec in taken.items():
         path = f"{collection(plural, stage.namespace)}/{name}"
-        stage.until(lambda path=path: stage.server.request("GET", path).status == 404, f"{name} is gone: {spec}", 120)  # type: ignore[misc]
+        stage.until(lambda path=path: stage.server.request("GET", path).status == 404, f"{name} is gone: {spec}")  # type: ignore[misc]
 
 
 @_settings

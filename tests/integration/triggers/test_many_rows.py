@@ -80,10 +80,10 @@ async def test_five_thousand_rows_are_awaited_by_one_query_an_interval(postgres:
         for number in range(MANY):
             them.add(number, sql(postgres, f"SELECT id, state FROM {table} WHERE id = :id", params={"id": number}))
         await them.all_looked()
-        before, began = await queries(postgres, table), time.monotonic()
+        began, before = time.monotonic(), await queries(postgres, table)
         await asyncio.sleep(5)
-        rounds = (time.monotonic() - began) / 0.5
         asked = await queries(postgres, table) - before
+        rounds = (time.monotonic() - began) / 0.5
         assert 0 < asked <= rounds / 0.9 + 1
 
         await postgres.execute(f"INSERT INTO {table} (id, state) VALUES (7, 'done'), (4999, 'bad'), (70000, 'done')")
