@@ -1,12 +1,14 @@
 """`torpor doctor` against a real API server without Torpor's processes, as an administrator and as a viewer."""
 
 import json
+import uuid
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from kubectl_torpor.__main__ import main
+from kubectl_torpor.linting import bundled
 
 from tests.integration.conftest import Server
 
@@ -69,19 +71,24 @@ def test_an_administrator_learns_that_nothing_runs(
 
 
 def test_a_missing_binding_of_a_policy_is_found(
-    server: Server, kubeconfig: Path, namespace: str, capsys: pytest.CaptureFixture[str]
+    server: Server,
+    kubeconfig: Path,
+    namespace: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    path = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/torpor-bounds"
-    kept = server.request("GET", path).expect(200)
-    server.request("DELETE", path).expect(200)
+    """With a policy of its own: other tests need those of Torpor meanwhile."""
+    known, path = bundled.policies(), "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+    policy = known[0] | {"metadata": {"name": f"unbound-{uuid.uuid4().hex[:8]}"}}
+    name = policy["metadata"]["name"]
+    monkeypatch.setattr(bundled, "policies", lambda: (*known, policy))
+    server.apply(policy)
     try:
         _, found = diagnosed(capsys, "--kubeconfig", kubeconfig, "-n", namespace)
     finally:
-        server.apply(
-            {key: kept[key] for key in ("apiVersion", "kind", "spec")} | {"metadata": {"name": "torpor-bounds"}}
-        )
+        server.request("DELETE", f"{path}/{name}").expect(200)
     (result,) = found["policies"]
-    assert (result["status"], result["message"]) == ("failed", "without a binding that denies: torpor-bounds")
+    assert (result["status"], result["message"]) == ("failed", f"without a binding that denies: {name}")
 
 
 def test_a_viewer_gets_the_rest_as_unknown_with_the_right_that_is_needed(
