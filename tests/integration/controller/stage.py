@@ -223,6 +223,34 @@ class Stage:
         return started
 
 
+def limit_memory(stage: Stage, name: str, memory: str) -> str:
+    """Create a ResourceQuota, and return its path once the API server counts by it."""
+    path = f"/api/v1/namespaces/{stage.namespace}/resourcequotas"
+    hard = {"requests.memory": memory}
+    body = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": name}, "spec": {"hard": hard}}
+    stage.server.request("POST", path, body).expect(201)
+    # What the controller of quotas would write; without it the admission has nothing to count by.
+    ops = [{"op": "add", "path": "/status", "value": {"hard": hard, "used": {"requests.memory": "0"}}}]
+    stage.server.request("PATCH", f"{path}/{name}/status", ops, content_type=_JSON_PATCH).expect(200)
+    # A pod without requests is rejected by any quota.
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe"}, "spec": restricted_pod_spec()}
+
+    def counts() -> bool:
+        return "failed quota" in stage.server.create("pods", stage.namespace, pod, dryRun="All").message
+
+    stage.until(counts, "the quota is in force")
+    return f"{path}/{name}"
+
+
+def restricted_pod_spec() -> Object:
+    """A pod that Pod Security `restricted` allows."""
+    safe = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+    return {
+        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [{"name": "main", "image": "x", "securityContext": safe}],
+    }
+
+
 def python(name: str, function: str, **fields: Any) -> Object:
     """A python task."""
     return {"name": name, "python": f"{PYTHON}:{function}", **fields}

@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from tests.integration.controller.stage import Object, Stage, python
+from tests.integration.controller.stage import Object, Stage, limit_memory, python
 from tests.support.fake_kubelet import NODE
 
 KEPT_BACK = {"nodeSelector": {"no": "such"}}
 """The stage's node has no labels: the pod is the test's to play with."""
 _CORE = "/api/v1/namespaces"
-_QUOTA = "small"
 
 
 def _status(stage: Stage, workflow: str, task: str = "load") -> Object:
@@ -64,17 +63,9 @@ def test_a_mount_failure_is_reported_from_the_events_of_the_pod(stage: Stage) ->
 
 @pytest.fixture
 def quota(stage: Stage) -> Iterator[str]:
-    path = f"{_CORE}/{stage.namespace}/resourcequotas"
-    body = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": _QUOTA}}
-    hard = {"requests.memory": "1Gi"}
-    stage.server.request("POST", path, body | {"spec": {"hard": hard}}).expect(201)
-    # What the controller of quotas would write; without it the admission has nothing to count by.
-    ops = [_add("/status", {"hard": hard, "used": {"requests.memory": "0"}})]
-    stage.server.request("PATCH", f"{path}/{_QUOTA}/status", ops, content_type="application/json-patch+json").expect(
-        200
-    )
-    yield f"{path}/{_QUOTA}"
-    stage.server.request("DELETE", f"{path}/{_QUOTA}")
+    path = limit_memory(stage, "small", "1Gi")
+    yield path
+    stage.server.request("DELETE", path)
 
 
 def test_a_pod_over_the_quota_is_reported_and_created_once_the_quota_allows(stage: Stage, quota: str) -> None:

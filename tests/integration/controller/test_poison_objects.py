@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from torpor_wire import constants, names
 
-from tests.integration.controller.stage import PYTHON, Object, Stage, python, shell
+from tests.integration.controller.stage import PYTHON, Object, Stage, python, restricted_pod_spec, shell
 
 pytestmark = pytest.mark.usefixtures("undisturbed")
 
@@ -27,12 +27,7 @@ def _taskrun(workflow: str, uid: str, task: str, name: str, **spec: Any) -> Obje
 
 
 def _pod(name: str) -> Object:
-    safe = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
-    spec = {
-        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
-        "containers": [{"name": "main", "image": "x", "securityContext": safe}],
-    }
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": restricted_pod_spec()}
 
 
 def _suspended(stage: Stage, *tasks: Object) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tests.integration.controller.stage import Object, Stage, python
+from tests.integration.controller.stage import Object, Stage, limit_memory, python
 from tests.support.fake_kubelet import NODE
 
 _CORE = "/api/v1/namespaces"
@@ -54,14 +54,7 @@ def many(stage: Stage, **fields: Any) -> str:
 
 def quota(stage: Stage) -> tuple[Stage, str]:
     other = replace(stage, namespace=QUOTA_NAMESPACE)
-    hard = {"requests.memory": "1Gi"}
-    path = f"{_CORE}/{QUOTA_NAMESPACE}/resourcequotas"
-    body = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "small"}, "spec": {"hard": hard}}
-    other.server.request("POST", path, body).expect(201)
-    # What the controller of quotas would write; without it the admission has nothing to count by.
-    ops = [_add("/status", {"hard": hard, "used": {"requests.memory": "0"}})]
-    content_type = "application/json-patch+json"
-    other.server.request("PATCH", f"{path}/small/status", ops, content_type=content_type).expect(200)
+    limit_memory(other, "small", "1Gi")
     large = {"resources": {"requests": {"memory": "2Gi"}}}
     return other, other.submit([python("load", "told", pod=large)])
 
