@@ -29,6 +29,6 @@ def replace_class(apart: ThreadLoop, made_by: Any, given: TriggerServices | None
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(180):
         while not holds():  # noqa: ASYNC110 - a list that another thread writes
             await asyncio.sleep(0.01)

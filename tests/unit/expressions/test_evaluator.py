@@ -121,7 +121,7 @@ async def test_an_attack_disturbs_no_other_evaluation(evaluator: Evaluator) -> N
 
 async def test_what_takes_too_long_is_stopped_by_the_child_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_GRACE_SECONDS", 1000)
-    async with asyncio.timeout(30), Evaluator(children=1, seconds=0.2, memory_bytes=8 * 1024**3) as pool:
+    async with asyncio.timeout(180), Evaluator(children=1, seconds=0.2, memory_bytes=8 * 1024**3) as pool:
         outcome = await pool.evaluate(SLOW, {"s": "ab" * 20_000})
         message = f"the expression took longer than 0.2 s; in {SLOW}"
         assert outcome == ExpressionError(reason=Reason.TOO_EXPENSIVE, message=message)
@@ -200,7 +200,7 @@ async def test_children_end_when_their_parent_is_gone() -> None:
     parent = await asyncio.create_subprocess_exec(sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE)
     said, _ = await parent.communicate()
     child = Path("/proc") / said.decode().strip()
-    for _ in range(500):
+    for _ in range(5000):
         if not alive(child):
             return
         await asyncio.sleep(0.02)

@@ -22,7 +22,7 @@ def imported_by(*arguments: str) -> set[str]:
         "print('\\n'.join(sys.modules), file=sys.stderr); sys.exit(code)"
     )
     ended = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True, timeout=180
     )
     return {name.partition(".")[0] for name in ended.stderr.splitlines()}
 

@@ -13,7 +13,7 @@ def completed(words: str, monkeypatch: pytest.MonkeyPatch, number: int) -> list[
     monkeypatch.setenv("COMP_WORDS", words)
     monkeypatch.setenv("COMP_CWORD", str(number))
     ended = subprocess.run(
-        [sys.executable, "-m", "kubectl_torpor"], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-m", "kubectl_torpor"], capture_output=True, text=True, timeout=180, check=False
     )
     assert ended.stderr == ""
     return [line.partition(",")[2] for line in ended.stdout.splitlines() if line]

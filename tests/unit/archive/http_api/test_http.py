@@ -1,7 +1,6 @@
 """Connection limits, the listener, and the documented error responses."""
 
 import asyncio
-import socket
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,6 +13,8 @@ from torpor_archive import __main__ as process
 from torpor_archive import errors, tls
 from torpor_archive.http.connections import Connection, ConnectionLimits, Connections
 from torpor_archive.http.listener import serve_on
+
+from tests.support.ports import free_port
 
 LIMITS = ConnectionLimits(total=4, per_address=3)
 
@@ -78,7 +79,7 @@ def test_removing_a_connection_twice_counts_once() -> None:
     assert len(port.connections) == 0
 
 
-HANG = 60.0
+HANG = 180.0
 
 
 @asynccontextmanager
@@ -89,8 +90,7 @@ async def serving(limits: ConnectionLimits) -> AsyncIterator[tuple[int, ssl.SSLC
     pair = tls.create_key_pair("127.0.0.1", datetime.now(UTC))
     application = web.Application()
     application.router.add_get("/", hello)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = int(free.getsockname()[1])
+    port = free_port()
     connections = Connections(limits)
     async with serve_on(application, port, connections, process.create_ssl_context(pair)):
         yield port, ssl.create_default_context(cadata=pair.certificate), connections
@@ -111,7 +111,7 @@ async def wait_for_count(connections: Connections, count: int) -> None:
 
 
 async def test_a_request_is_answered_and_an_idle_connection_is_closed() -> None:
-    async with serving(ConnectionLimits(idle=0.5)) as (port, trust, connections):
+    async with serving(ConnectionLimits(idle=3)) as (port, trust, connections):
         reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=trust)
         writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         async with asyncio.timeout(HANG):

@@ -199,7 +199,7 @@ def test_what_is_no_name_is_unknown_and_the_archive_is_not_asked(cluster: FakeCl
 
 def _until_watched(cluster: FakeCluster) -> None:
     """Wait until the command has listed the Workflow and the TaskRuns, and watches them."""
-    ends = time.monotonic() + 30
+    ends = time.monotonic() + 180
     while sum("watch=true" in request for request in list(cluster.requests)) < 2:
         assert time.monotonic() < ends, "the command does not watch"
         time.sleep(0.02)

@@ -77,7 +77,7 @@ def test_an_error_of_a_log_reaches_the_reader() -> None:
 
 
 def test_the_first_lines_of_a_group_are_fetched_at_the_same_time() -> None:
-    everybody = threading.Barrier(4, timeout=30)
+    everybody = threading.Barrier(4, timeout=180)
 
     def read(one: LogSource) -> Generator[LogLine, None, None]:
         everybody.wait()
@@ -92,7 +92,7 @@ def test_a_reader_who_stops_closes_all_logs() -> None:
     for _ in range(3):
         next(lines)
     lines.close()
-    until = time.monotonic() + 30
+    until = time.monotonic() + 180
     while logs.open:  # a thread that fetches the first line of a log closes it
         assert time.monotonic() < until
 

@@ -179,9 +179,10 @@ async def test_versions_of_an_object_come_one_by_one_and_end_with_who_wanted_the
         assert await apart.call(three()) == [0, 1, 2]
         await until(lambda: changing.notes == ["closed"])
         raised: list[BaseException] = []
+        seen = set(changing.threads)
+        changing.threads.clear()
         endless = asyncio.create_task(apart.call(_all(afar, raised)))
-        await until(lambda: len(changing.threads) == 1)
-        await asyncio.sleep(0.05)
+        await until(lambda: changing.threads == seen)
         endless.cancel()
         await until(lambda: changing.notes == ["closed", "closed"] and raised != [])
         assert isinstance(raised[0], asyncio.CancelledError)

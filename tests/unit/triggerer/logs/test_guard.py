@@ -52,7 +52,7 @@ def run(script: str, *paths: Path) -> str:
         [sys.executable, "-c", _SCRIPT.replace("BEGIN", script)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
         env={"PYTHONPATH": ":".join(map(str, (*paths, *sys.path, _ROOT))), "PATH": ""},
     )

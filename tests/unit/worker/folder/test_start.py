@@ -20,7 +20,7 @@ def pretend(version: tuple[object, ...], **environment: str) -> subprocess.Compl
     """Run start.py with the version of another interpreter."""
     code = PRETEND.format(version=version, path=str(START))
     return subprocess.run(
-        [bare_python(), "-c", code], env=environment, capture_output=True, text=True, check=False, timeout=60
+        [bare_python(), "-c", code], env=environment, capture_output=True, text=True, check=False, timeout=180
     )
 
 

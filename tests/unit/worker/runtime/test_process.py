@@ -58,7 +58,7 @@ def start(tmp_path: Path, source: str, **environment: str) -> subprocess.Popen[s
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, list[str]]:
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=180)
     assert "Traceback" not in err or "authored" in err, err
     return process.returncode, out.splitlines()
 
@@ -140,7 +140,7 @@ def test_a_forked_child_that_returns_reports_nothing(tmp_path: Path) -> None:
 
 def test_a_bug_of_the_runtime_does_not_look_like_a_reported_failure(tmp_path: Path) -> None:
     process = start(tmp_path, "def load(): pass", **{constants.ENV_RUNTIME: "first"})
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=180)
 
     assert process.returncode == 2
     assert "TORPOR_RUNTIME is invalid" in err
@@ -149,7 +149,7 @@ def test_a_bug_of_the_runtime_does_not_look_like_a_reported_failure(tmp_path: Pa
 def test_outside_of_a_pod_it_says_so_in_one_line() -> None:
     bare = {name: value for name, value in os.environ.items() if name != "KUBERNETES_SERVICE_HOST"}
     done = subprocess.run(
-        [sys.executable, "-m", "torpor"], env=bare, capture_output=True, text=True, check=False, timeout=30
+        [sys.executable, "-m", "torpor"], env=bare, capture_output=True, text=True, check=False, timeout=180
     )
 
     assert done.returncode == 2
@@ -178,7 +178,7 @@ def test_a_start_imports_nothing_heavy(imported: str) -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=30,
+        timeout=180,
     )
     heavy = {"asyncio", "dataclasses", "email", "http.client", "inspect", "logging", "pathlib", "random", "traceback"}
     heavy |= {"torpor.authoring"}
@@ -219,7 +219,7 @@ def test_files_that_are_not_mounted_end_the_process_before_the_claim(tmp_path: P
         "import sys; from torpor.runtime import main; main.constants.CREDENTIALS = sys.argv[1]; main.main(main.in_pod)"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], env=given, capture_output=True, text=True, check=False, timeout=30
+        [sys.executable, "-c", code, str(tmp_path)], env=given, capture_output=True, text=True, check=False, timeout=180
     )
 
     assert ran.returncode == 2

@@ -101,7 +101,7 @@ def test_wait_prints_the_progress_and_ends_with_the_outcome(
 
     def end() -> None:
         with cluster.changed:
-            cluster.changed.wait_for(lambda: "b" in cluster.objects["backfills"], timeout=20)
+            cluster.changed.wait_for(lambda: "b" in cluster.objects["backfills"], timeout=180)
         for progress, more in (("1/3", {}), ("3/3", {"state": state, "completionTime": "2026-11-22T10:01:00Z"})):
             item = json.loads(json.dumps(cluster.objects["backfills"]["b"]))
             item["status"] = {"state": "Running", "progress": progress, "succeeded": 1, **more}

@@ -21,7 +21,7 @@ def operator(cluster: FakeCluster) -> Iterator[Operator]:
 
     def handle(name: str, failure: str, **status: Any) -> None:
         with cluster.changed:
-            cluster.changed.wait_for(lambda: constants.RUN_NOW in annotations(cluster, name), timeout=20)
+            cluster.changed.wait_for(lambda: constants.RUN_NOW in annotations(cluster, name), timeout=180)
         text = annotations(cluster, name)[constants.RUN_NOW]
         if not failure:
             run = names.run(name, names.manual_run_key(f"uid-{name}", text))
