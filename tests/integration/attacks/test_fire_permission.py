@@ -36,8 +36,11 @@ def test_a_trigger_of_a_namespace_that_the_pool_is_not_bound_in_does_not_run(
     bind_in_its_namespace_only(pool)
     mine, theirs = pool.namespace, open_namespace()
     triggerer = "system:serviceaccount:torpor-system:torpor-triggerer"
-    pools = lambda: [rule.get("resourceNames", []) for rule in pool.server.rules(triggerer, theirs)]  # noqa: E731
-    eventually(lambda: [pool.name] not in pools(), "the authorizer knows that the binding is gone")
+
+    def is_refused() -> bool:
+        return all(pool.name not in rule.get("resourceNames", []) for rule in pool.server.rules(triggerer, theirs))
+
+    eventually(is_refused, "the authorizer knows that the binding is gone")
     pool.start()
     pool.namespace = theirs
     refused = pool.deferred("shows", {"given": "their word", "then": "fires", "path": str(tmp_path)})

@@ -39,6 +39,16 @@ def begin(stage: Stage, seconds: float) -> str:
     return name
 
 
+def begin_with_fault(stage: Stage, triggerer: Process, status: int) -> str:
+    """Waits of which some have not fired when the fault begins; on a busy machine all may have, so it tries again."""
+    while True:
+        name = begin(stage, FAULTY)
+        triggerer.proxy.fault = status
+        if fired(stage, name) <= WAITS - 3:
+            return name
+        triggerer.proxy.fault = None
+
+
 def until_it_looks(stage: Stage) -> None:
     """A triggerer whose API server was away asks it again after half a minute at most."""
     wait = {"name": "probe", "trigger": {"class": "duration", "kwargs": {"duration": "1s"}}}
@@ -81,9 +91,8 @@ def test_a_fire_is_written_once_the_api_server_no_longer_returns_errors(
     stage: Stage, triggerer: Process, status: int
 ) -> None:
     until_it_looks(stage)
-    name = begin(stage, FAULTY)
+    name = begin_with_fault(stage, triggerer, status)
     began = time.monotonic()
-    triggerer.proxy.fault = status
     time.sleep(FAULTY)
     calls = triggerer.proxy.since(began)
     assert len(calls) <= MOST_WHILE_FAULTY, tally(calls)

@@ -59,7 +59,8 @@ class Waits:
 
     def tries(self) -> int:
         """How often the one that was looked for most often has been."""
-        return max(one.services.looks.tries for one in self.triggers.values())  # type: ignore[attr-defined]
+        looks = [one.services.looks for one in self.triggers.values()]  # type: ignore[attr-defined]
+        return max(int(one.tries) for one in looks)
 
     def told(self) -> set[str]:
         return {name for name, task in self.tasks.items() if task.done()}
