@@ -11,6 +11,7 @@ from torpor_wire import times
 from torpor_wire.state import State
 
 from tests.e2e.support.concurrent_runs import spec
+from tests.e2e.support.rights import bind
 from tests.e2e.support.stage import Stage
 
 _ASK = {"name": "ask", "trigger": {"class": "approval", "kwargs": {"question": "Deploy 1.4?"}, "timeout": "10m"}}
@@ -22,8 +23,7 @@ ANN, BOB, EVE = "ann@example.org", "bob@example.org", "eve@example.org"
 def annotate(stage: Stage, kubectl: Kubectl) -> Callable[..., str]:
     """`kubectl annotate` in the name of somebody; Ann and Bob may approve, Eve may look."""
     for person, role in ((ANN, "torpor-approve"), (BOB, "torpor-approve"), (EVE, "view")):
-        name = person.split("@")[0]
-        kubectl.run("-n", stage.namespace, "create", "rolebinding", name, f"--clusterrole={role}", f"--user={person}")
+        bind(kubectl, stage.namespace, role, user=person)
 
     def say(person: str, taskrun: str, **words: str) -> str:
         given = [f"torpor.dev/{name.replace('_', '-')}={word}" for name, word in words.items()]

@@ -13,6 +13,9 @@ from tests.e2e.support import concurrent_runs as runs
 from tests.e2e.support.stage import PATIENCE, Stage, condition
 from tests.support.machine import slowness
 
+_LEASE = 15.0
+"""Seconds until another operator leads: other tests kill the one that does."""
+
 
 @pytest.mark.parametrize("name", runs.FAILING)
 async def test_a_task_that_cannot_go_well_says_why_on_its_taskrun(crowd: Stage, name: str) -> None:
@@ -21,7 +24,7 @@ async def test_a_task_that_cannot_go_well_says_why_on_its_taskrun(crowd: Stage, 
     (run,) = await crowd.taskruns(name)
     assert (run.status.state, condition(run)) == (State.FAILED, ("False", reason)), run.status.message
     assert run.status.message
-    assert await _event(crowd, run.metadata.uid, reason)
+    assert await crowd.event(run.metadata.uid, reason)
     assert condition(found) == ("False", reason)
     assert run.metadata.name in next(entry.message for entry in found.status.conditions if entry.type == "Succeeded")
 
@@ -33,11 +36,14 @@ async def test_a_workflow_that_cannot_go_on_says_why_on_itself(crowd: Stage, nam
     assert condition(found) == ("False", reason), found.status.conditions
     assert condition(found, "Stalled") == ("True", reason)
     assert next(entry.message for entry in found.status.conditions if entry.type == "Succeeded")
-    assert await _event(crowd, found.metadata.uid, reason)
+    assert await crowd.event(found.metadata.uid, reason)
 
 
 async def test_retries_are_used_up_where_they_may_help_and_not_where_they_cannot(crowd: Stage) -> None:
-    attempts = {name: (await crowd.taskruns(name))[0].status.attempt for name in ("raises", "gives-up", "no-argument")}
+    attempts = {}
+    for name in ("raises", "gives-up", "no-argument"):
+        await crowd.ended(name)
+        attempts[name] = (await crowd.taskruns(name))[0].status.attempt
     assert attempts == {"raises": 2, "gives-up": 1, "no-argument": 1}
 
 
@@ -65,7 +71,7 @@ async def test_an_image_that_cannot_be_pulled_is_told_at_once_and_fails_after_a_
 
     run = await crowd.until(told, PATIENCE, "the TaskRun to say that its image cannot be pulled")
     assert "registry.invalid/no-such-image:1" in (run.status.message or "")
-    assert await _event(crowd, run.metadata.uid, "ImagePullFailed")
+    assert await crowd.event(run.metadata.uid, "ImagePullFailed")
     found = await crowd.ended(runs.STUCK)
     assert condition(found) == ("False", "ImagePullFailed")
 
@@ -75,7 +81,7 @@ async def test_a_broken_run_is_told_within_seconds(crowd: Stage) -> None:
         await crowd.ended(name)
         (run,) = await crowd.taskruns(name)
         began = run.status.started_at or run.metadata.creation_timestamp
-        assert times.epoch(run.status.completion_time or "") - times.epoch(began) < 10 * slowness(), name
+        assert times.epoch(run.status.completion_time or "") - times.epoch(began) < _LEASE + 10 * slowness(), name
 
 
 async def test_the_spec_of_a_running_workflow_cannot_be_edited(stage: Stage) -> None:
@@ -86,11 +92,3 @@ async def test_the_spec_of_a_running_workflow_cannot_be_edited(stage: Stage) -> 
         await stage.edit("running", "tasks/0/trigger/kwargs/duration", "1s")
     await stage.edit("running", "parallelism", 7)
     assert (await stage.ended("running")).status.state == "Succeeded"
-
-
-async def _event(stage: Stage, uid: str, reason: str) -> str:
-    async def posted() -> str | None:
-        return (await stage.reasons(uid)).get(reason)
-
-    note: str = await stage.until(posted, PATIENCE, f"the Event {reason}")
-    return note

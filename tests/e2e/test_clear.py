@@ -29,7 +29,7 @@ async def test_a_cleared_instance_and_what_depends_on_it_run_again_and_nothing_e
     flow = await stage.workflow("w")
     assert (flow.status.state, flow.status.clearing) == ("Succeeded", None)
     assert constants.CLEAR not in flow.metadata.annotations
-    assert "Cleared" in await stage.reasons(flow.metadata.uid)
+    await stage.event(flow.metadata.uid, "Cleared")
 
 
 async def test_what_runs_has_ended_before_it_is_made_anew(stage: Stage) -> None:
@@ -49,6 +49,12 @@ async def test_what_runs_has_ended_before_it_is_made_anew(stage: Stage) -> None:
             return True if any(run.spec.clears == 1 and run.status.state is State.RUNNING for run in runs) else None
 
         await stage.until(anew, PATIENCE, "it to run again")
+
+        async def is_seen() -> bool | None:
+            phases = [state.phase for state in pods.states]
+            return True if "Pending" in phases[phases.index("Gone") :] else None
+
+        await stage.until(is_seen, PATIENCE, "its next pod to be seen")
     (run,) = await stage.taskruns("w", "it")
     names = [(state.name, state.phase) for state in pods.states]
     (gone,) = [at for at, (_, phase) in enumerate(names) if phase == "Gone"]

@@ -78,7 +78,7 @@ async def test_a_suspended_run_starts_nothing_until_it_is_resumed(stage: Stage) 
 
 async def test_a_namespace_with_a_run_in_it_can_be_deleted(stage: Stage, kubectl: Kubectl) -> None:
     await _busy(stage)
-    kubectl.run("delete", "namespace", stage.namespace, "--timeout=120s", limit=150)
+    kubectl.run("delete", "namespace", stage.namespace, "--timeout=300s", limit=330)
 
 
 async def _busy(stage: Stage) -> None:

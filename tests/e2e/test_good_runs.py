@@ -97,7 +97,7 @@ async def test_a_failed_attempt_is_tried_again_after_a_growing_delay(crowd: Stag
     assert (run.status.state, run.status.attempt, run.status.result) == (State.SUCCEEDED, 3, "3")
     took = times.epoch(run.status.completion_time or "") - times.epoch(run.metadata.creation_timestamp)
     assert took >= 2 + 4
-    assert "Error" in await crowd.reasons(run.metadata.uid)
+    assert await crowd.event(run.metadata.uid, "Error")
 
 
 async def test_no_more_pods_than_parallelism_run_at_once(crowd: Stage) -> None:

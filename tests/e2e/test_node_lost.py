@@ -43,7 +43,7 @@ async def test_a_lost_node_stalls_the_run_and_only_once_it_answers_another_pod_r
         assert await _stalled(stage)
         first = f"{run.metadata.name}-a1-s0"
         assert first in (lost.status.message or "")
-        note = await stage.until(lambda: _event(stage, run.metadata.uid), 10, "the Event NodeLost")
+        note = await stage.event(run.metadata.uid, Reason.NODE_LOST)
         assert first in note
         assert (lost.status.state, lost.status.attempt, lost.status.launch) == (State.RUNNING, 1, 0)
         assert lost.status.pod == run.status.pod
@@ -109,10 +109,6 @@ def _first_stays(second: str, seconds: float) -> Spec:
 async def _takes_pods(stage: Stage, name: str) -> bool | None:
     found = await stage.api.read(f"/api/v1/nodes/{name}")
     return True if [taint["key"] for taint in found["spec"].get("taints", [])] == [extra_node.TAINT] else None
-
-
-async def _event(stage: Stage, uid: str) -> str | None:
-    return (await stage.reasons(uid)).get(Reason.NODE_LOST)
 
 
 async def _lost(stage: Stage) -> TaskRun | None:

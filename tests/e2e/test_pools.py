@@ -67,7 +67,7 @@ def scale(kubectl: Kubectl, replicas: int) -> None:
     if replicas:
         roll_out(kubectl, _DEPLOYMENT)
     else:
-        kubectl.run("wait", "-n", SYSTEM, "--for=delete", "pod", "-l", _PODS, "--timeout=60s", limit=90)
+        kubectl.run("wait", "-n", SYSTEM, "--for=delete", "pod", "-l", _PODS, "--timeout=300s", limit=330)
 
 
 @asynccontextmanager
@@ -135,4 +135,4 @@ async def test_a_class_that_the_pool_asked_does_not_have_fails_with_what_to_do(p
     assert run.status.reason == "TriggerUnknown"
     for words in ("pool default", "'resolves'", "triggerPool", "--trigger name=module:Class"):
         assert words in (run.status.message or "")
-    assert "TriggerUnknown" in await stage.reasons(run.metadata.uid)
+    assert await stage.event(run.metadata.uid, "TriggerUnknown")

@@ -16,7 +16,7 @@ from tests.e2e.support.stage import PATIENCE, Stage
 
 _DEPLOYMENT = "deployment/torpor-triggerer"
 _POOL = "torpor.dev/trigger-pool=default"
-_LENGTHS = [f"{seconds}s" for seconds in range(30, 80)]
+_LENGTHS = [f"{seconds}s" for seconds in range(60, 110)]
 
 
 async def test_waits_fire_once_while_their_triggerers_are_scaled_rolled_and_evicted(
@@ -34,7 +34,7 @@ async def test_waits_fire_once_while_their_triggerers_are_scaled_rolled_and_evic
         await _scaled(stage, kubectl, 5)
         await _evicted(stage, kubectl)
         _run(kubectl, "rollout", "restart", _DEPLOYMENT)
-        await asyncio.to_thread(_run, kubectl, "rollout", "status", _DEPLOYMENT, "--timeout=120s")
+        await asyncio.to_thread(_run, kubectl, "rollout", "status", _DEPLOYMENT, "--timeout=300s")
     finally:
         await _scaled(stage, kubectl, 2)
     await stage.start("go", spec(wait("a", "1s")))
@@ -89,7 +89,7 @@ async def _evicted(stage: Stage, kubectl: Kubectl) -> None:
 
 
 def _run(kubectl: Kubectl, *words: str) -> None:
-    kubectl.run(*words, "-n", SYSTEM, limit=150)
+    kubectl.run(*words, "-n", SYSTEM, limit=330)
 
 
 def _ended_early(run: TaskRun) -> bool:

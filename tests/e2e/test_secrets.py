@@ -17,6 +17,7 @@ from torpor_wire.state import State
 
 from tests.e2e.support import site
 from tests.e2e.support.concurrent_runs import one, spec
+from tests.e2e.support.rights import wait_until_allowed
 from tests.e2e.support.stage import Stage
 
 _ALL = "--max-log-requests=50"
@@ -43,6 +44,8 @@ async def test_a_secret_is_read_where_the_tasks_own_account_may_and_seen_by_nobo
     bound = ("read-site", "--role=read-site", f"--serviceaccount={stage.namespace}:torpor-task")
     kubectl.run("-n", stage.namespace, "create", "role", *right)
     kubectl.run("-n", stage.namespace, "create", "rolebinding", *bound)
+    account = f"system:serviceaccount:{stage.namespace}:torpor-task"
+    wait_until_allowed(kubectl, stage.namespace, account, "get", "secrets/site")
     await stage.start("allowed", spec({"name": "it", "trigger": wait}))
     allowed = await stage.reached("allowed", "it", State.SUCCEEDED)
     answer = json.loads(allowed.status.result or "")

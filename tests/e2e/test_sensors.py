@@ -9,7 +9,7 @@ from torpor_wire import times
 from torpor_wire.state import State
 
 from tests.e2e.support.concurrent_runs import one, spec
-from tests.e2e.support.stage import Sightings, Stage, of_taskrun
+from tests.e2e.support.stage import Sightings, Stage
 from tests.e2e.test_waiting import GIVEN_BACK
 from tests.support.machine import slowness
 
@@ -17,9 +17,9 @@ _SENSOR = one("SecondLook", args={"poke_interval": 20})
 
 
 async def test_by_default_it_gives_its_pod_back_and_looks_again_in_another(stage: Stage) -> None:
-    await stage.start("w", _SENSOR)
-    run = await stage.reached("w", "it", State.DEFERRED)
-    async with stage.watching(of_taskrun(run)) as pods:
+    async with stage.watching("torpor.dev/task=it") as pods:
+        await stage.start("w", _SENSOR)
+        run = await stage.reached("w", "it", State.DEFERRED)
         deferred = time.monotonic() - (time.time() - times.epoch(run.status.deferred_at or ""))
         await stage.reached("w", "it", State.SUCCEEDED)
     (ended,) = await stage.taskruns("w", "it")

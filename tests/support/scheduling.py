@@ -22,8 +22,11 @@ GROUPS: Mapping[str, Sequence[str]] = {
     # Controllers of its own for twenty-nine stuck runs.
     "why": ("integration/controller/why/",),
     "controllers": ("integration/controller/",),
-    # What stops, scales or kills Torpor's own pods, and what measures how soon they act or reads all their logs.
-    "disruptions": tuple(f"e2e/test_{name}" for name in ("scale", "killed", "waiting", "secrets")),
+    # What stops, scales or kills Torpor's own pods, counts them, measures how soon they act or reads all their logs.
+    "disruptions": (
+        *(f"e2e/test_{name}" for name in ("scale", "killed", "waiting", "secrets")),
+        "e2e/cli/test_lint_doctor",
+    ),
     # One namespace with some fifty runs, which these tests read.
     "crowd": ("e2e/test_bad_input", "e2e/test_good_runs"),
 }

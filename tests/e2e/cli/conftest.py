@@ -16,7 +16,7 @@ from torpor_demo.install import prepare
 from torpor_demo.kubectl import Kubectl
 
 _TORPOR = Path(sys.executable).parent / "torpor"
-_LIMIT_S = 180.0
+_LIMIT_S = 400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,27 +6,28 @@ import pytest
 from torpor_demo.kubectl import Kubectl
 
 from tests.e2e.cli.conftest import Terminal, ask, broken, manifest, pause
+from tests.e2e.support.rights import bind
 
 
 def test_suspend_and_resume_say_who_did_it(torpor: Terminal) -> None:
     name = torpor.submit(ask())
-    torpor.ok("wait", name, "--for", "running", "--timeout", "1m")
+    torpor.ok("wait", name, "--for", "running", "--timeout", "5m")
     assert torpor.ok("suspend", name) == f"workflow.torpor.dev/{name} suspended\n"
-    torpor.ok("wait", name, "--for", "suspended", "--timeout", "1m")
+    torpor.ok("wait", name, "--for", "suspended", "--timeout", "5m")
     body = json.loads(torpor.ok("get", name, "-o", "json"))
     generation, _, user = body["metadata"]["annotations"]["torpor.dev/changed-by"].partition(" ")
     assert (int(generation), bool(user)) == (body["metadata"]["generation"], True)
     torpor.ok("resume", name)
-    torpor.ok("wait", name, "--for", "running", "--timeout", "1m")
+    torpor.ok("wait", name, "--for", "running", "--timeout", "5m")
     torpor.ok("suspend", name, "-o", "name")
 
 
 @pytest.mark.parametrize(("verb", "hooks"), [("cancel", False), ("stop", True)])
 def test_cancel_and_stop_end_a_run_without_and_with_its_hooks(torpor: Terminal, verb: str, hooks: bool) -> None:
     name = torpor.submit(ask(), pause("bye", hook="end"))
-    torpor.ok("wait", name, "--for", "running", "--timeout", "1m")
+    torpor.ok("wait", name, "--for", "running", "--timeout", "5m")
     torpor.ok(verb, name)
-    assert torpor.run("wait", name, "--timeout", "2m").code == 4
+    assert torpor.run("wait", name, "--timeout", "5m").code == 4
     rows = [line.split() for line in torpor.ok("get", name).splitlines()]
     assert next(row for row in rows if "bye" in row)[2] == ("Succeeded" if hooks else "Cancelled")
     over = torpor.run(verb, name)
@@ -35,7 +36,7 @@ def test_cancel_and_stop_end_a_run_without_and_with_its_hooks(torpor: Terminal, 
 
 def test_a_deleted_run_is_gone(torpor: Terminal) -> None:
     name = torpor.submit(pause())
-    torpor.ok("wait", name, "--timeout", "2m")
+    torpor.ok("wait", name, "--timeout", "5m")
     assert torpor.ok("delete", name) == f"workflow.torpor.dev/{name} deleted\n"
     assert f"/{name}\n" not in torpor.ok("list", "--live", "-o", "name")
 
@@ -46,7 +47,7 @@ def test_approve_answers_the_only_question_of_a_run(torpor: Terminal) -> None:
     told = torpor.ok("approve", name, "--note", "looks good")
     assert told.startswith("approved: taskrun.torpor.dev/")
     assert "Deploy 1.4?" in told
-    assert torpor.run("wait", name, "--timeout", "2m").code == 0
+    assert torpor.run("wait", name, "--timeout", "5m").code == 0
     again = torpor.run("approve", name)
     assert (again.code, again.err) == (1, "torpor: ask does not wait for an approval: it is Succeeded\n")
 
@@ -58,7 +59,7 @@ def test_reject_names_the_task_where_several_ask(torpor: Terminal) -> None:
     assert (which.code, which.err) == (2, f"torpor: 2 tasks wait for an approval; name one: {name}/one, {name}/two\n")
     torpor.ok("reject", f"{name}/one", "--note", "not today")
     torpor.ok("approve", f"{name}/two")
-    assert torpor.run("wait", name, "--timeout", "2m").code == 3
+    assert torpor.run("wait", name, "--timeout", "5m").code == 3
 
 
 def _until_asked(torpor: Terminal, name: str, number: int = 1) -> None:
@@ -70,13 +71,13 @@ def _until_asked(torpor: Terminal, name: str, number: int = 1) -> None:
 
 def test_retry_says_first_what_runs_again(torpor: Terminal) -> None:
     name = torpor.submit(pause("first"), broken("second", after=["first"]), pause("third", after=["second"]))
-    assert torpor.run("wait", name, "--timeout", "2m").code == 3
+    assert torpor.run("wait", name, "--timeout", "5m").code == 3
     plan = "Runs again:\n  second (1 TaskRun)\n  third (not started yet)\n"
     assert torpor.ok("retry", name, "--dry-run") == plan
     unasked = torpor.run("retry", name)
     assert (unasked.code, unasked.out) == (2, plan)
     assert torpor.ok("retry", name, "-y") == f"{plan}workflow.torpor.dev/{name} runs these tasks again\n"
-    assert torpor.run("wait", name, "--timeout", "2m").code == 3
+    assert torpor.run("wait", name, "--timeout", "5m").code == 3
     assert json.loads(torpor.ok("get", name, "-o", "json"))["status"]["clears"] == 1
     assert torpor.ok("retry", name, "first", "--dry-run").splitlines()[1:3] == [
         "  first (1 TaskRun)",
@@ -90,12 +91,12 @@ def test_resubmit_creates_another_run_with_other_params(torpor: Terminal) -> Non
     assert other.startswith("cli-")
     assert other != name
     assert json.loads(torpor.ok("get", other, "-o", "json"))["spec"]["params"] == {"length": "60ms"}
-    assert torpor.run("wait", other, "--timeout", "2m").code == 0
+    assert torpor.run("wait", other, "--timeout", "5m").code == 0
 
 
 def test_view_reads_and_edit_changes(torpor: Terminal, kubectl: Kubectl) -> None:
     for role in ("view", "edit"):
-        kubectl.run("create", "rolebinding", role, f"--clusterrole={role}", f"--user={role}", "-n", torpor.namespace)
+        bind(kubectl, torpor.namespace, role, user=role)
     viewer, editor, stranger = (torpor.as_user(user) for user in ("view", "edit", "stranger"))
     name = editor.submit(ask())
     assert name in viewer.ok("get", name)
@@ -109,14 +110,14 @@ def test_view_reads_and_edit_changes(torpor: Terminal, kubectl: Kubectl) -> None
     _until_asked(viewer, name)
     assert editor.run("approve", name).code == 1  # approvers are bound by name, or are admins
     approver = torpor.as_user("boss")
-    kubectl.run("create", "rolebinding", "boss", "--clusterrole=torpor-approve", "--user=boss", "-n", torpor.namespace)
+    bind(kubectl, torpor.namespace, "torpor-approve", user="boss")
     assert approver.run("approve", f"{name}/aks").code == 1
     asked = editor.submit(ask())
     _until_asked(viewer, asked)
     approver.ok("approve", asked)
-    assert viewer.run("wait", asked, "--timeout", "2m").code == 0
+    assert viewer.run("wait", asked, "--timeout", "5m").code == 0
     editor.ok("cancel", name)
-    assert editor.run("wait", name, "--timeout", "2m").code == 4
+    assert editor.run("wait", name, "--timeout", "5m").code == 4
     editor.ok("retry", name, "-y")
     editor.ok("cancel", name)
     editor.ok("delete", name)

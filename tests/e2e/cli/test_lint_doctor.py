@@ -13,6 +13,8 @@ import yaml
 from torpor_demo.install import prepare
 from torpor_demo.kubectl import Kubectl
 
+from tests.e2e.support.rights import bind
+
 _ROOT = Path(__file__).resolve().parents[3]
 _BIN = Path(sys.executable).parent
 _LIMIT_S = 180.0
@@ -57,7 +59,7 @@ def team(kubectl: Kubectl) -> Iterator[str]:
 def viewer(kubectl: Kubectl, team: str, tmp_path: Path) -> Path:
     """A kubeconfig of an account with ClusterRole view in the namespace."""
     kubectl.run("-n", team, "create", "serviceaccount", "viewer")
-    kubectl.run("-n", team, "create", "rolebinding", "viewer", "--clusterrole=view", f"--serviceaccount={team}:viewer")
+    bind(kubectl, team, "view", user=f"system:serviceaccount:{team}:viewer", name="viewer")
     config: dict[str, Any] = yaml.safe_load(Path(kubectl.kubeconfig).read_text())
     token = kubectl.run("-n", team, "create", "token", "viewer").strip()
     config["users"] = [{"name": user["name"], "user": {"token": token}} for user in config["users"]]

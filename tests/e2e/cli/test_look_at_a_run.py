@@ -23,9 +23,10 @@ from torpor_demo.kubectl import Kubectl
 from torpor_wire.state import State
 
 from tests.e2e.support.concurrent_runs import container, python, spec
+from tests.e2e.support.rights import bind
 from tests.e2e.support.stage import Stage
 
-LIMIT_S = 120
+LIMIT_S = 300
 LOAD = r"echo load $TORPOR_INDEX begins; sleep 1; printf 'clear \033[2J screen\n'; test $TORPOR_INDEX != 1"
 RUN = spec(
     {"name": "drop", "trigger": {"class": "duration", "kwargs": {"duration": "1s"}}},
@@ -105,8 +106,7 @@ async def scene(api: Api, kubectl: Kubectl, tmp_path_factory: pytest.TempPathFac
 def _viewer(kubectl: Kubectl, namespace: str, path: Path) -> Path:
     """A kubeconfig of a ServiceAccount that may view the namespace."""
     kubectl.run("-n", namespace, "create", "serviceaccount", "viewer")
-    account = f"--serviceaccount={namespace}:viewer"
-    kubectl.run("-n", namespace, "create", "rolebinding", "viewer", "--clusterrole=view", account)
+    bind(kubectl, namespace, "view", user=f"system:serviceaccount:{namespace}:viewer", name="viewer")
     content: dict[str, Any] = yaml.safe_load(kubectl.run("config", "view", "--raw", "--minify"))
     token = kubectl.run("-n", namespace, "create", "token", "viewer").strip()
     content["users"] = [{"name": "viewer", "user": {"token": token}}]

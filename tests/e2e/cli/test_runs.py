@@ -22,16 +22,16 @@ _PARAMS = {"day": "2026-11-20", "limit": 3}
 def ended(torpor: Terminal) -> dict[str, str]:
     """The names of a run that succeeded and of one that failed."""
     found = {"good": torpor.submit(pause(), params=_PARAMS), "bad": torpor.submit(pause(), broken(after=["pause"]))}
-    torpor.run("wait", *found.values(), "--timeout", "2m")
+    torpor.run("wait", *found.values(), "--timeout", "5m")
     return found
 
 
 def test_submit_prints_the_name_and_waits_for_the_outcome(torpor: Terminal) -> None:
-    good = torpor.run("submit", "-", "--wait", "--timeout", "2m", stdin=manifest(pause()))
+    good = torpor.run("submit", "-", "--wait", "--timeout", "5m", stdin=manifest(pause()))
     assert good.code == 0
     name, outcome = good.out.splitlines()
     assert outcome.startswith(f"{name} Succeeded after ")
-    bad = torpor.run("submit", "-", "--watch", "--timeout", "2m", stdin=manifest(broken()))
+    bad = torpor.run("submit", "-", "--watch", "--timeout", "5m", stdin=manifest(broken()))
     assert bad.code == 3
     assert bad.out.splitlines()[0].startswith("cli-")
     assert " Failed " in bad.out.splitlines()[-1]
@@ -39,7 +39,7 @@ def test_submit_prints_the_name_and_waits_for_the_outcome(torpor: Terminal) -> N
 
 def test_submit_follows_the_logs(torpor: Terminal) -> None:
     task = {"name": "check", "container": {"command": ["sh", "-c", "echo one; echo two"]}}
-    told = torpor.ok("submit", "-", "--logs", "--timeout", "2m", stdin=manifest(task, image=TASKS.name))
+    told = torpor.ok("submit", "-", "--logs", "--timeout", "5m", stdin=manifest(task, image=TASKS.name))
     assert [line.split()[-1] for line in told.splitlines()[1:3]] == ["one", "two"]
     assert " Succeeded after " in told.splitlines()[-1]
 
@@ -84,7 +84,7 @@ def test_a_mapped_task_is_folded(torpor: Terminal) -> None:
     lengths = "${['10ms', '20ms', '30ms']}"
     mapped = {"name": "each", "trigger": {"class": "duration"}, "expand": [{"name": "duration", "over": lengths}]}
     name = torpor.submit(mapped)
-    torpor.ok("wait", name, "--timeout", "2m")
+    torpor.ok("wait", name, "--timeout", "5m")
     assert "3/3" in torpor.ok("get", name)
     assert len(torpor.ok("get", f"{name}/each").splitlines()) == 6
 
@@ -112,9 +112,9 @@ def test_ctrl_c_ends_the_command_and_not_the_run(torpor: Terminal) -> None:
     assert process.stdout is not None
     process.stdout.readline()
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=180)
     assert (process.returncode, err) == (130, f"interrupted; run {waiting} goes on\n")
-    assert torpor.run("wait", waiting, "--for", "running", "--timeout", "1m").code == 0
+    assert torpor.run("wait", waiting, "--for", "running", "--timeout", "5m").code == 0
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["colours", "no-color"])
@@ -131,12 +131,12 @@ def _on_terminal(command: list[str], text: str, *, plain: bool) -> str:
     environment = {**os.environ, "TERM": "xterm"} | ({"NO_COLOR": "1"} if plain else {})
     process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
     os.close(theirs)
-    found, ends = "", time.monotonic() + 60
+    found, ends = "", time.monotonic() + 180
     while time.monotonic() < ends and ("Deferred" not in found or found.count(text) < 2):
         if select.select([ours], [], [], 0.5)[0]:
             found += os.read(ours, 65_536).decode(errors="replace")
     process.send_signal(signal.SIGINT)
-    process.wait(timeout=60)
+    process.wait(timeout=180)
     os.close(ours)
     return found
 
@@ -166,6 +166,6 @@ def test_completion_completes_names_from_the_cluster(torpor: Terminal, ended: di
         "COMP_CWORD": str(len(words.split()) - 1),
     }
     completed = subprocess.run(
-        torpor.command()[:1], env=environment, capture_output=True, text=True, timeout=60, check=False
+        torpor.command()[:1], env=environment, capture_output=True, text=True, timeout=180, check=False
     )
     assert f"plain,{ended['good']}\n" in completed.stdout

@@ -12,7 +12,7 @@ from torpor_demo.kubectl import Kubectl
 
 from tests.e2e.cli.conftest import Terminal
 
-_TIMEOUT = 120.0
+_TIMEOUT = 300.0
 _CASES: dict[str, tuple[dict[str, Any], str, tuple[str, ...]]] = {
     "an image that does not exist": (
         {"image": "registry.invalid/none:1"},
@@ -45,6 +45,8 @@ def test_why_names_what_keeps_a_real_pod_from_starting(torpor: Terminal, case: s
 
 def test_why_names_the_quota_that_rejects_a_pod(torpor: Terminal, kubectl: Kubectl) -> None:
     kubectl.run("-n", torpor.namespace, "create", "quota", "none", "--hard=pods=0")
+    in_force = ("--for=jsonpath={.status.hard.pods}=0", f"--timeout={_TIMEOUT:.0f}s")
+    kubectl.run("-n", torpor.namespace, "wait", "quota/none", *in_force, limit=_TIMEOUT + 60)
     try:
         _assert_named(torpor, _submit(torpor), "Quota", ("exceeded quota: none", "limited: pods=0"))
     finally:

@@ -13,7 +13,7 @@ from torpor_dev import command
 from torpor_dev.offline import golang
 from torpor_wire.state import State
 
-from tests.e2e.support.stage import Spec, Stage, of_taskrun
+from tests.e2e.support.stage import Spec, Stage
 
 _HERE = Path(__file__).parent
 _EXAMPLES = Path(__file__).resolve().parents[3] / "examples/languages"
@@ -50,9 +50,9 @@ def languages(kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> Non
 
 
 async def test_a_program_of_any_language_waits_without_a_pod(stage: Stage, languages: None) -> None:
-    await stage.start("languages", {"image": "torpor-e2e:dev", "tasks": TASKS})
-    waiting = await stage.reached("languages", "shell", State.DEFERRED)
-    async with stage.watching(of_taskrun(waiting)) as sightings:
+    async with stage.watching("torpor.dev/task=shell") as sightings:
+        await stage.start("languages", {"image": "torpor-e2e:dev", "tasks": TASKS})
+        waiting = await stage.reached("languages", "shell", State.DEFERRED)
         assert (await stage.ended("languages")).status.state == "Succeeded"
     for run in await stage.taskruns("languages"):
         result = json.loads(run.status.result or "")

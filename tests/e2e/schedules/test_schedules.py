@@ -103,7 +103,7 @@ async def test_forbid_starts_no_run_beside_an_active_one(stage: Stage) -> None:
     skipped = await reached(stage, "one", lambda it: it.status.skipped >= 2, "to skip two ticks")
     (active,) = await runs(stage, "one")
     assert (skipped.status.started, skipped.status.active) == (1, 1)
-    note = (await stage.reasons(skipped.metadata.uid))["EventSkipped"]
+    note = await stage.event(skipped.metadata.uid, "EventSkipped")
     assert active.metadata.name in note
 
 
@@ -136,17 +136,17 @@ async def test_a_run_of_a_template_goes_on_without_it(stage: Stage) -> None:
     run = await stage.ended("mine")
     assert await result(stage, run) == {"word": "mine", "number": 1, "fixed": "constant"}
 
-    await _run_of_template(stage, "early", {"word": "early"})
+    await _run_of_template(stage, "early", {"word": "early"}, template="later")
 
     async def waits() -> bool | None:
         found = (await stage.workflow("early")).status.conditions
         return True if any(one.reason == "TemplateNotFound" for one in found) else None
 
     await stage.until(waits, PATIENCE, "the run to wait for its template")
-    await _template(stage)
+    await _template(stage, "later")
     assert (await stage.ended("early")).status.state == "Succeeded"
     with pytest.raises(ApiError, match="param number must be an integer"):
-        await _run_of_template(stage, "wrong", {"word": "wrong", "number": "seven"})
+        await _run_of_template(stage, "wrong", {"word": "wrong", "number": "seven"}, template="later")
 
 
 async def test_the_end_of_a_run_starts_the_next_schedule(stage: Stage) -> None:
@@ -201,22 +201,22 @@ def _is_ready(schedule: Schedule) -> bool:
     return any(one.type == "Ready" and one.status == "True" for one in schedule.status.conditions)
 
 
-async def _run_of_template(stage: Stage, name: str, params: dict[str, Any]) -> None:
+async def _run_of_template(stage: Stage, name: str, params: dict[str, Any], template: str = "echo") -> None:
     body = {
         "apiVersion": constants.API_VERSION,
         "kind": "Workflow",
         "metadata": {"name": name, "namespace": stage.namespace},
-        "spec": {"templateRef": {"name": "echo"}, "params": params},
+        "spec": {"templateRef": {"name": template}, "params": params},
     }
     await stage.api.create(WORKFLOWS, stage.namespace, body)
 
 
-async def _template(stage: Stage) -> None:
+async def _template(stage: Stage, name: str = "echo") -> None:
     arguments = {"word": "${params.word}", "number": "${params.number}", "fixed": "${params.fixed}"}
     body = {
         "apiVersion": constants.API_VERSION,
         "kind": "WorkflowTemplate",
-        "metadata": {"name": "echo", "namespace": stage.namespace},
+        "metadata": {"name": name, "namespace": stage.namespace},
         "spec": {
             "params": [
                 {"name": "word", "required": True, "pattern": "[a-z ]+"},

@@ -11,6 +11,8 @@ from typing import Any
 import aiohttp
 from torpor_demo.kubectl import Kubectl
 
+from tests.e2e.support.rights import bind
+
 HOST = "torpor-archive.torpor-system.svc"
 _FORWARDING = re.compile(r"127\.0\.0\.1:(\d+)")
 
@@ -41,14 +43,13 @@ class ArchiveReader:
 async def reading(kubectl: Kubectl, namespace: str) -> AsyncIterator[ArchiveReader]:
     """Read as an account with the ClusterRole `view` in a namespace."""
     kubectl.run("-n", namespace, "create", "serviceaccount", "log-reader")
-    role = f"--serviceaccount={namespace}:log-reader"
-    kubectl.run("-n", namespace, "create", "rolebinding", "log-reader", "--clusterrole=view", role)
+    bind(kubectl, namespace, "view", user=f"system:serviceaccount:{namespace}:log-reader", name="log-reader")
     token = kubectl.run("-n", namespace, "create", "token", "log-reader", "--audience=torpor-archive").strip()
     config = kubectl.read("configmap", "torpor-archive", "-n", "torpor-system")
     trust = ssl.create_default_context(cadata=config["data"]["ca.crt"])
     async with _forwarded(kubectl) as port:
         headers = {"Authorization": f"Bearer {token}"}
-        async with aiohttp.ClientSession(headers=headers, timeout=aiohttp.ClientTimeout(total=60)) as session:
+        async with aiohttp.ClientSession(headers=headers, timeout=aiohttp.ClientTimeout(total=300)) as session:
             yield ArchiveReader(session, port, trust)
 
 
@@ -61,7 +62,7 @@ async def _forwarded(kubectl: Kubectl) -> AsyncIterator[int]:
     )
     try:
         assert process.stdout is not None
-        line = (await asyncio.wait_for(process.stdout.readline(), 60)).decode()
+        line = (await asyncio.wait_for(process.stdout.readline(), 300)).decode()
         found = _FORWARDING.search(line)
         assert found, line
         yield int(found[1])

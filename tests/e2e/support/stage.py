@@ -123,6 +123,14 @@ class Stage:
         page = await self.api.list(EVENTS, self.namespace)
         return {each["reason"]: each.get("note", "") for each in page.items if each["regarding"].get("uid") == uid}
 
+    async def event(self, uid: str, reason: str) -> str:
+        """The note of the Event of a reason on an object, once it is posted: that follows the status."""
+
+        async def posted() -> str | None:
+            return (await self.reasons(uid)).get(reason)
+
+        return await self.until(posted, PATIENCE, f"the Event {reason}")
+
     async def log(self, pod: str) -> str:
         """The log of a pod."""
         log: str = await self.api.read(PODS.path(self.namespace, pod, "log"))
