@@ -1,6 +1,7 @@
 """Lets tests import what they share, `tests.support`, and spreads them over processes (`pytest -n auto`)."""
 
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # So a shell starts what runs in the background, and so would all processes of the tests be that are interrupted.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.append(str(Path(__file__).parent.parent))
 # No test depends on the speed of the machine.
 settings.register_profile("torpor", deadline=None, suppress_health_check=[HealthCheck.too_slow])

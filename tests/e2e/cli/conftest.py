@@ -1,7 +1,6 @@
 """torpor as a user runs it: a process for each command, and one namespace for all tests of a process."""
 
 import os
-import signal
 import subprocess
 import sys
 import uuid
@@ -87,12 +86,6 @@ def broken(name: str = "broken", **fields: Any) -> dict[str, Any]:
 def ask(name: str = "ask", question: str = "Deploy?", **fields: Any) -> dict[str, Any]:
     """A task that waits for a person."""
     return {"name": name, "trigger": {"class": "approval", "kwargs": {"question": question}, "timeout": "1h"}, **fields}
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _interruptible() -> None:
-    """Let commands receive SIGINT, which a shell ignores for what it starts in the background."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="module")

@@ -177,12 +177,12 @@ async def test_one_of_three_leads_and_the_next_one_follows_at_once(api: Api, nam
 
     tasks: dict[str, asyncio.Task[Never]] = {}
     for name in ("a", "b", "c"):
-        terms = lease.Terms(namespace=namespace, name="leader", identity=name, duration=3)
+        terms = lease.Terms(namespace=namespace, name="leader", identity=name, duration=6)
         tasks[name] = asyncio.create_task(lease.Leadership(api, terms).run(partial(lead, name)))
     try:
         async with asyncio.timeout(_PATIENCE):
             first = await led.get()
-            await asyncio.sleep(4)
+            await asyncio.sleep(8)
             assert led.empty()
             tasks[first].cancel()
             second = await led.get()

@@ -199,7 +199,7 @@ async def watching(api: Api, ns: str) -> list[Any]:
     written.append(await api.patch(TASKRUNS, ns, "a", ops))
     await api.delete(TASKRUNS, ns, "a")
     by_version = {item["metadata"]["resourceVersion"]: place for place, item in enumerate(written)}
-    watch = api.watch(TASKRUNS, ns, resource_version=start, field_selector="status.state=Deferred", timeout_seconds=5)
+    watch = api.watch(TASKRUNS, ns, resource_version=start, field_selector="status.state=Deferred", timeout_seconds=60)
     told: list[Any] = []
     async with aclosing(watch) as events:
         async for kind, item in events:
@@ -212,7 +212,7 @@ async def watching(api: Api, ns: str) -> list[Any]:
 
 async def too_old(api: Api, ns: str) -> list[Any]:
     await api.create(TASKRUNS, ns, taskrun("a"))
-    watch = api.watch(TASKRUNS, ns, resource_version="1", timeout_seconds=5)
+    watch = api.watch(TASKRUNS, ns, resource_version="1", timeout_seconds=60)
     async with aclosing(watch) as events:
         return [(await outcome(anext(events)))[0]]
 
