@@ -18,6 +18,7 @@ from benchmarks.triggerer import usage
 from benchmarks.workflow.plane import Plane
 
 OPERATOR, KUBELET, WORKER, CLIENT = "operator", "kubelet", "worker", "client"
+_WORKER = "benchmarks.workflow.worker"
 _PATIENCE = 60.0
 _LOOK = 0.1
 _START = 2.0
@@ -43,10 +44,10 @@ class Processes:
 
 
 @asynccontextmanager
-async def nodes(plane: Plane) -> AsyncIterator[Processes]:
-    """A kubelet and a worker, and no operator."""
+async def nodes(plane: Plane, *, worker: str = _WORKER) -> AsyncIterator[Processes]:
+    """A kubelet and a worker (of this module), and no operator."""
     async with AsyncExitStack() as stack:
-        yield Processes(plane=plane, pids=await _nodes(stack, plane))
+        yield Processes(plane=plane, pids=await _nodes(stack, plane, worker))
 
 
 @asynccontextmanager
@@ -68,18 +69,19 @@ async def start(plane: Plane, *flags: str, samples: Path | None = None) -> Async
         yield Processes(plane=plane, pids=pids)
 
 
-async def _nodes(stack: AsyncExitStack, plane: Plane) -> dict[str, int]:
-    path, package = plane.state / "kubelet", "benchmarks.workflow"
+async def _nodes(stack: AsyncExitStack, plane: Plane, worker: str = _WORKER) -> dict[str, int]:
+    path = plane.state / "kubelet"
     config = str(plane.state / "kubeconfig")
     log = plane.state / "nodes.log"
-    kubelet = await launch(stack, log, sys.executable, "-m", f"{package}.kubelet", str(path), KUBECONFIG=config)
+    played = ("-m", "benchmarks.workflow.kubelet", str(path))
+    kubelet = await launch(stack, log, sys.executable, *played, KUBECONFIG=config)
     async with asyncio.timeout(_PATIENCE):
         while not path.exists():  # noqa: ASYNC110 - a socket sends no notification
             await asyncio.sleep(_LOOK)
-    words = ("-m", f"{package}.worker", str(path), plane.server, str(plane.state / "pki"))
-    worker = await launch(stack, log, sys.executable, *words)
+    words = ("-m", worker, str(path), plane.server, str(plane.state / "pki"))
+    pid = await launch(stack, log, sys.executable, *words)
     await asyncio.sleep(_START)
-    return {KUBELET: kubelet, WORKER: worker}
+    return {KUBELET: kubelet, WORKER: pid}
 
 
 async def launch(stack: AsyncExitStack, log: Path, *command: str, **environ: str) -> int:

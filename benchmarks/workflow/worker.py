@@ -34,17 +34,22 @@ class Worker:
     def __init__(self, session: aiohttp.ClientSession, server: str, said: Callable[[str], None]) -> None:
         self._session = session
         self._server = server
-        self._said = said
+        self.said = said
 
     async def live(self, launched: Launch) -> None:
         """Claim, do nothing, report."""
+        if await self.claim(launched):
+            await self.write(launched, transitions.succeed(launched.pin(State.RUNNING), _RESULT, now=time.time()))
+        self.said(launched.pod_uid)
+
+    async def claim(self, launched: Launch) -> bool:
+        """Whether the segment is this pod's."""
         who = transitions.Claim(launched.pod, launched.pod_uid, launched.nonce)
         claim = transitions.claim(launched.pin(State.SCHEDULED), who, started=launched.started, now=time.time())
-        if await self._write(launched, claim):
-            await self._write(launched, transitions.succeed(launched.pin(State.RUNNING), _RESULT, now=time.time()))
-        self._said(launched.pod_uid)
+        return await self.write(launched, claim)
 
-    async def _write(self, launched: Launch, patch: Sequence[Mapping[str, Any]]) -> bool:
+    async def write(self, launched: Launch, patch: Sequence[Mapping[str, Any]]) -> bool:
+        """Patch the status; whether the API server has stored it."""
         async with self._session.patch(
             f"{self._server}{launched.path()}/status?fieldManager={constants.FIELD_MANAGER}",
             data=json.dumps(patch),
@@ -66,7 +71,7 @@ def _identity(launched: Launch) -> dict[str, str]:
     }
 
 
-async def main(path: str, server: str, pki: str) -> None:
+async def main(path: str, server: str, pki: str, *, kind: type[Worker] = Worker) -> None:
     """Serve the kubelet behind the socket until it hangs up."""
     trust = ssl.create_default_context(cafile=f"{pki}/ca.crt")
     trust.load_cert_chain(f"{pki}/admin.crt", f"{pki}/admin.key")
@@ -77,7 +82,7 @@ async def main(path: str, server: str, pki: str) -> None:
 
     connector = aiohttp.TCPConnector(limit=_UNDER_WAY, ssl=trust)
     async with aiohttp.ClientSession(connector=connector) as session, asyncio.TaskGroup() as group:
-        worker = Worker(session, server, said)
+        worker = kind(session, server, said)
         async for line in pods:
             variables = json.loads(line)
             launched = environment.read(variables, os.urandom(16).hex(), variables[constants.ENV_POD_UID])

@@ -1,0 +1,91 @@
+"""The processor time of a task, of a wait, and of the beginning of a large Workflow, by process."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from benchmarks.scale import workload
+from benchmarks.scale.system import System
+from benchmarks.triggerer.figures import Figure
+from benchmarks.workflow import graphs
+from benchmarks.workflow.processes import Interval
+from benchmarks.workflow.runs import Object, Runs
+
+_PARTS: Mapping[str, tuple[str, ...]] = {
+    "api_server": ("kube-apiserver",),
+    "etcd": ("etcd",),
+    "operator": ("operator-a", "operator-b"),
+    "triggerer": ("triggerer-a", "triggerer-b"),
+    "controllers": ("kube-controller-manager", "kube-scheduler"),
+    "nodes": ("kubelet", "worker"),
+}
+_WORDS = {
+    "api_server": "API server",
+    "etcd": "etcd",
+    "operator": "both operators",
+    "triggerer": "both triggerers",
+    "controllers": "scheduler and controllers",
+    "nodes": "simulated kubelet and worker",
+}
+_TASK = ("api_server", "etcd", "operator", "controllers", "nodes")
+_WAIT = ("api_server", "etcd", "operator", "triggerer", "controllers")
+_DURATION = "20s"
+
+
+async def tasks(on: System, asked: Runs, name: str, where: str) -> list[Figure]:
+    """Of a fan-out of python tasks with pods; it is removed afterwards."""
+    count = on.sizes.tasks
+    interval = Interval.begin(on.processes())
+    await asked.start(name, [graphs.mapped(count)], **_limits(count))
+    wall = await asked.end(name) - interval.began
+    found = _figures(name, f"a task of a fan-out of {count:,} {where}", count, interval.cpu(), wall, _TASK)
+    await workload.removed(on, name)
+    return found
+
+
+async def fires(on: System, asked: Runs) -> list[Figure]:
+    """Of waits from their creation to the end of the Workflow; it is removed afterwards."""
+    count = on.sizes.fires
+    interval = Interval.begin(on.processes())
+    await _start(asked, "wait", workload.firing(count, _DURATION))
+    wall = await asked.end("wait") - interval.began
+    what = f"a wait of {count:,} that fire after {_DURATION}, from creation to success"
+    found = _figures("wait", what, count, interval.cpu(), wall, _WAIT)
+    await workload.removed(on, "wait")
+    return found
+
+
+async def large(on: System, asked: Runs) -> list[Figure]:
+    """Of the instances of the large Workflow, until all of them wait."""
+    count = on.sizes.instances
+    interval = Interval.begin(on.processes())
+    await _start(asked, workload.LARGE, workload.waiting(count))
+    await workload.deferred(on, workload.LARGE, count)
+    wall = time.monotonic() - interval.began
+    what = f"an instance of one Workflow of {count:,}, until it waits"
+    return _figures("large", what, count, interval.cpu(), wall, _WAIT)
+
+
+async def _start(asked: Runs, name: str, wanted: tuple[Object, Mapping[str, Any]]) -> float:
+    task, limits = wanted
+    return await asked.start(name, [task], **limits)
+
+
+def _limits(count: int) -> dict[str, int]:
+    return {"parallelism": count, "maxMapSize": count}
+
+
+def _figures(  # noqa: PLR0913, PLR0917 - the words and the numbers of a row
+    name: str, what: str, count: int, cpu: Mapping[str, float], wall: float, parts: tuple[str, ...]
+) -> list[Figure]:
+    aside = f"{wall:.0f} s, {count / wall:.0f} a second; other processes used {cpu['foreign'] / wall:.1f} cores"
+    return [
+        Figure(
+            name=f"{name}_{part}",
+            what=f"CPU of {_WORDS[part]}: {what}",
+            value=1000 * sum(cpu.get(each, 0.0) for each in _PARTS[part]) / count,
+            unit="ms",
+            aside=aside if part == parts[0] else "",
+        )
+        for part in parts
+    ]

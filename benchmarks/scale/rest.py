@@ -1,0 +1,69 @@
+"""What everything uses while nothing happens: processor time, memory, and writes."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+
+from benchmarks.scale.system import System
+from benchmarks.triggerer import usage
+from benchmarks.triggerer.figures import Figure
+from benchmarks.workflow.processes import Interval
+from benchmarks.writes import parse
+
+_LEFT_OUT = frozenset({"leases", "serviceaccounts/token"})
+_KIB = 1024
+_WORDS = {"kube-apiserver": "API server", "kube-controller-manager": "controllers", "etcd": "etcd"}
+_NAMES = ("leader", "standby", "triggerer-a", "triggerer-b", "kube-apiserver", "kube-controller-manager", "etcd")
+_WITHOUT_SLOPE = ("triggerer-a", "triggerer-b")
+
+
+async def memory(on: System) -> dict[str, float]:
+    """PSS in bytes by name, of children too, without the operators' CEL processes, which do not grow."""
+    leader = await on.leader()
+    pids = dict(on.plane.servers) | {name: one.pid for name, one in on.triggerers.items()}
+    for name, one in on.operators.items():
+        pids["leader" if name == leader.identity else "standby"] = one.pid
+    return {name: usage.own_pss(pid) * _KIB for name, pid in pids.items()}
+
+
+async def at_rest(on: System, empty: Mapping[str, float]) -> list[Figure]:
+    """Over some time. `empty`: the memory before any of the waits."""
+    leader = await on.leader()
+    before, interval = parse(await on.plane.api.read("/metrics"), _LEFT_OUT), Interval.begin(on.processes())
+    await asyncio.sleep(on.sizes.rest)
+    cpu, seconds = interval.cpu(), time.monotonic() - interval.began
+    writes = parse(await on.plane.api.read("/metrics"), _LEFT_OUT) - before
+    cpu = {"leader" if name == leader.identity else name: used for name, used in cpu.items()}
+    cpu = {"standby" if name in on.operators else name: used for name, used in cpu.items()}
+    held = await memory(on)
+    return [
+        *(_used(name, 1000 * cpu[name] / seconds, cpu["foreign"] / seconds) for name in _NAMES),
+        *(_held(name, held[name], empty[name], on.sizes.all_waits) for name in _NAMES),
+        Figure(
+            name="rest_writes",
+            what=f"writes within {seconds:.0f} s at rest, without Leases",
+            value=sum(writes.values()),
+            unit="writes",
+            aside=", ".join(f"{kind.verb} {kind.resource} {count}" for kind, count in writes.items()),
+        ),
+    ]
+
+
+def _used(name: str, value: float, foreign: float) -> Figure:
+    aside = f"other processes used {foreign:.1f} cores" if name == _NAMES[0] else ""
+    return Figure(name=f"rest_{name}", what=f"CPU at rest, {_shown(name)}", value=value, unit="ms/s", aside=aside)
+
+
+def _held(name: str, value: float, empty: float, count: int) -> Figure:
+    slope = f", {(value - empty) / count / _KIB:.2f} KiB more for each TaskRun" if name not in _WITHOUT_SLOPE else ""
+    return Figure(
+        name=f"pss_{name}",
+        what=f"memory at rest (PSS), {_shown(name)}",
+        value=value / _KIB**2,
+        unit="MiB",
+        aside=f"{empty / _KIB**2:.0f} MiB without waits{slope}",
+    )
+
+
+def _shown(name: str) -> str:
+    return _WORDS.get(name, f"operator, {name}" if name in {"leader", "standby"} else name)

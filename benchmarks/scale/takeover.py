@@ -1,0 +1,146 @@
+"""Failovers with all waits in etcd: of the leading operator, and of a triggerer."""
+
+import asyncio
+import signal
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from benchmarks.attacks.memory import Peaks, peaks
+from benchmarks.scale.system import System, until
+from benchmarks.triggerer.figures import Figure
+from benchmarks.workflow.processes import Interval
+from benchmarks.workflow.runs import Runs
+from benchmarks.workflow.small_runs import SmallRuns
+
+_LIMIT = 300.0
+_LOOK = 0.05
+_SERVERS = {"kube-apiserver": "API server", "etcd": "etcd"}
+_MEMORY = "peak memory (RSS, with its CEL processes)"
+
+
+async def operator(on: System, asked: Runs) -> list[Figure]:
+    """SIGKILL of the leader and a new Workflow; then a new process in its place."""
+    killed = await on.leader()
+    (other,) = [one for one in on.operators.values() if one is not killed]
+    async with _pods(asked) as small, peaks({**on.plane.servers, other.identity: other.pid}) as highest:
+        began = time.monotonic()
+        await on.operators.pop(killed.identity).end(signal.SIGKILL)
+        await small.one("after-failover")
+        await on.leader(without=killed.identity)
+        led, interval = time.monotonic(), Interval.begin(on.processes())
+        started = await _started(small, "after-failover")
+        to_pod = interval.cpu()
+        await on.calm()
+        cpu = interval.cpu()
+    await asked.end("after-failover")
+    what = "after the Lease, until it has listed again and the pod of a new Workflow exists"
+    return [
+        Figure(
+            name="failover", what="SIGKILL of the leader to the pod of a new Workflow", value=started - began, unit="s"
+        ),
+        Figure(name="failover_lease", what="the same until the other has the Lease", value=led - began, unit="s"),
+        Figure(
+            name="failover_list",
+            what=what,
+            value=started - led,
+            unit="s",
+            aside=f"other processes used {to_pod['foreign'] / (started - led):.1f} cores",
+        ),
+        *_cpu("failover", "failover", {other.identity: "the operator", **_SERVERS}, to_pod, cpu),
+        *_peaks("failover", "failover", {other.identity: "operator", **_SERVERS}, highest),
+        *await _replaced(on, killed.identity),
+    ]
+
+
+async def _replaced(on: System, identity: str) -> list[Figure]:
+    """A new process lists all objects, and is the standby."""
+    interval = Interval.begin(on.processes())
+    one = await on.start_operator(identity)
+    async with peaks({**on.plane.servers, identity: one.pid}) as highest:
+        await until(one.healthy, _LIMIT)
+        await on.calm()
+    now = on.processes().cpu()
+    cpu = {name: now[name] - interval.before[name] for name in _SERVERS}
+    cpu[identity] = now[identity]
+    return [
+        *_cpu("start", "start of a standby", {identity: "the operator", **_SERVERS}, cpu, cpu),
+        *_peaks("start", "start of a standby", {identity: "operator", **_SERVERS}, highest),
+    ]
+
+
+async def triggerer(on: System) -> list[Figure]:
+    """SIGKILL of one of two, until the other runs all waits."""
+    count = await on.running_triggers()
+    name, killed = next(iter(on.triggerers.items()))
+    ((other_name, other),) = [each for each in on.triggerers.items() if each[0] != name]
+    moved = await killed.running()
+    before, interval = other.usage(), Interval.begin(on.processes())
+    async with peaks({other_name: other.pid, **on.plane.servers}) as highest:
+        await killed.end(signal.SIGKILL)
+        del on.triggerers[name]
+        seconds = await other.runs(count) - interval.began
+        await on.calm()
+    after = other.usage()
+    server = on.processes().cpu()["kube-apiserver"] - interval.before["kube-apiserver"]
+    return [
+        Figure(
+            name="triggerer_failover",
+            what=f"SIGKILL of one of two triggerers, until the other runs all {count:,} waits",
+            value=seconds,
+            unit="s",
+            aside=f"{moved:,} moved; CPU {after.cpu - before.cpu:.1f} s, of the API server {server:.1f} s",
+        ),
+        Figure(
+            name="triggerer_memory",
+            what=f"peak memory (RSS) of the triggerer that runs {count:,} timers",
+            value=highest.mib()[other_name],
+            unit="MiB",
+            aside=f"{after.rss / 1024:.0f} MiB afterwards, {before.rss / 1024:.0f} MiB with its share before",
+        ),
+    ]
+
+
+def _cpu(name: str, what: str, shown: dict[str, str], first: dict[str, float], whole: dict[str, float]) -> list[Figure]:
+    return [
+        Figure(
+            name=f"{name}_cpu_{_word(each)}",
+            what=f"{what}: CPU of {words}",
+            value=whole[each],
+            unit="s",
+            aside=f"{first[each]:.1f} s until the pod" if first is not whole else "",
+        )
+        for each, words in shown.items()
+    ]
+
+
+def _peaks(name: str, what: str, shown: dict[str, str], highest: Peaks) -> list[Figure]:
+    found = highest.mib()
+    return [
+        Figure(name=f"{name}_peak_{_word(each)}", what=f"{what}: {_MEMORY}, {words}", value=found[each], unit="MiB")
+        for each, words in shown.items()
+    ]
+
+
+def _word(name: str) -> str:
+    return "operator" if name.startswith("operator") else name
+
+
+@asynccontextmanager
+async def _pods(asked: Runs) -> AsyncIterator[SmallRuns]:
+    found = SmallRuns(asked)
+    watching = asyncio.create_task(found.pods.run())
+    await found.pods.synced.wait()
+    try:
+        yield found
+    finally:
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+
+
+async def _started(small: SmallRuns, name: str) -> float:
+    async def seen() -> bool:
+        return name in small.started
+
+    await until(seen, _LIMIT, every=_LOOK)
+    return small.started[name]

@@ -1,0 +1,155 @@
+"""The Workflows of the bench: those that run, and those that wait forever and are copied."""
+
+import asyncio
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from torpor_api.client.resources import PODS, WORKFLOWS
+from torpor_wire import constants
+
+from benchmarks.scale import copies
+from benchmarks.scale.copies import Target
+from benchmarks.scale.system import System, until
+from benchmarks.scale.worker import DEFERRING, MOMENT
+from benchmarks.workflow.plane import NAMESPACE
+from benchmarks.workflow.runs import Object, Runs, step
+
+TRIGGERS, PYTHON = "waiting", DEFERRING
+"""How the names of Workflows begin, by how their tasks came to wait."""
+LARGE = "large"
+_PATIENCE = 3600.0
+_LOOK = 1.0
+_AXIS = 100
+_AT_ONCE = 50
+
+
+def waiting(count: int) -> tuple[Object, Mapping[str, Any]]:
+    """A task with so many instances that wait for moments that never come, and what its Workflow needs for it."""
+    parts = [[f"{number:02d}" for number in range(count // _AXIS)], [f"{number:02d}" for number in range(_AXIS)]]
+    axes = dict(zip(("row", "n"), parts, strict=True))
+    if count % _AXIS:
+        axes = {"n": [f"{number:04d}" for number in range(count)]}
+    values = [f"mapping.value.{name}" for name in axes] if len(axes) > 1 else ["mapping.value"]
+    moment = MOMENT + "." + "".join(f"${{{value}}}" for value in values) + "Z"
+    return _mapped(axes, trigger={"class": "time", "kwargs": {"at": moment}}), _limits(count)
+
+
+def firing(count: int, duration: str) -> tuple[Object, Mapping[str, Any]]:
+    """The same, but each ends after this duration."""
+    return _mapped({"duration": [duration] * count}, trigger={"class": "duration"}), _limits(count)
+
+
+def deferring(count: int) -> tuple[Object, Mapping[str, Any]]:
+    """The same as python tasks: a pod each, which defers. The pods that have ended are deleted soon."""
+    return step("each", expand=[{"name": "n", "over": list(range(count))}]), {**_limits(count), "podsTTL": "10s"}
+
+
+async def deferred(on: System, name: str, count: int) -> None:
+    """Return once the status of the Workflow says that so many of its instances wait."""
+
+    async def all_wait() -> bool:
+        return await _deferred(on, name) >= count
+
+    await until(all_wait, _PATIENCE, every=_LOOK)
+
+
+async def removed(on: System, *names: str) -> None:
+    """Delete Workflows with all that they own, and return once that is gone."""
+    for name in names:
+        await on.plane.api.delete(WORKFLOWS, NAMESPACE, name)
+        await until(functools.partial(_gone, on, name), _PATIENCE, every=_LOOK)
+
+
+async def seed(on: System, asked: Runs) -> None:
+    """Create one Workflow of both kinds with the operator, and copy them in etcd while no operator runs."""
+    each = on.sizes.each
+    kinds = {TRIGGERS: waiting(each), PYTHON: deferring(each)}
+    for kind, (task, limits) in kinds.items():
+        await asked.start(f"{kind}-0", [task], **limits)
+    for kind in kinds:
+        await deferred(on, f"{kind}-0", each)
+    await _without_pods(on, f"{PYTHON}-0")
+    await on.calm()
+    await on.end_operators()
+    templates = {kind: await _template(on, f"{kind}-0") for kind in kinds}
+    for target in targets(on):
+        await _copy(on, templates[target.name.partition("-")[0]], target)
+
+
+def targets(on: System) -> list[Target]:
+    """The Workflows to make, beside the first of each kind."""
+    spaces = on.namespaces
+    return [
+        Target(
+            name=f"{(TRIGGERS, PYTHON)[number % 2]}-{number}",
+            namespace=spaces[number // 2 % len(spaces)],
+            number=number,
+        )
+        for number in range(2, on.sizes.workflows)
+    ]
+
+
+async def _template(on: System, name: str) -> tuple[Object, list[Object]]:
+    """The stored Workflow, and its TaskRuns."""
+    runs = sorted(await on.plane.etcd.sizes(_begins(name)))
+    (workflow,) = await _read(on, [f"{copies.folder('workflows', NAMESPACE)}{name}"])
+    return workflow, await _read(on, runs)
+
+
+async def _copy(on: System, template: tuple[Object, list[Object]], to: Target) -> None:
+    workflow, runs = template
+    # The Workflow first, or the garbage collector finds TaskRuns whose owner does not exist.
+    await on.plane.etcd.write(_stored("workflows", [copies.workflow(workflow, to)]), at_once=1)
+    await on.plane.etcd.write(_stored("taskruns", [copies.taskrun(one, to) for one in runs]), at_once=1)
+
+
+def _begins(workflow: str) -> str:
+    return f"{copies.folder('taskruns', NAMESPACE)}{workflow}-each-"
+
+
+async def _read(on: System, keys: Sequence[str]) -> list[Object]:
+    limit = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(key: str) -> Object:
+        async with limit:
+            found: Object = json.loads(await on.plane.etcd.read(key))
+            return found
+
+    return await asyncio.gather(*map(one, keys))
+
+
+def _stored(plural: str, bodies: Sequence[Object]) -> dict[str, bytes]:
+    return {copies.key(plural, one): json.dumps(one, separators=(",", ":")).encode() for one in bodies}
+
+
+def _mapped(axes: Mapping[str, Sequence[Any]], **fields: Any) -> Object:
+    return {"name": "each", "expand": [{"name": name, "over": list(over)} for name, over in axes.items()], **fields}
+
+
+def _limits(count: int) -> dict[str, int]:
+    return {"parallelism": count, "maxMapSize": count}
+
+
+async def _deferred(on: System, name: str) -> int:
+    status = (await on.plane.api.get(WORKFLOWS, NAMESPACE, name)).get("status", {})
+    if "completionTime" in status:
+        raise SystemExit(f"{name} has ended: {json.dumps(status)}")
+    return sum(one.get("deferred", 0) for one in status.get("tasks", []))
+
+
+async def _gone(on: System, name: str) -> bool:
+    keys = await on.plane.etcd.sizes(_begins(name))
+    selector = f"{constants.LABEL_WORKFLOW}={name}"
+    pods = (await on.plane.api.list(PODS, NAMESPACE, label_selector=selector)).items
+    return not (keys or pods)
+
+
+async def _without_pods(on: System, workflow: str) -> None:
+    selector = f"{constants.LABEL_WORKFLOW}={workflow}"
+
+    async def none() -> bool:
+        return not (await on.plane.api.list(PODS, NAMESPACE, label_selector=selector)).items
+
+    await until(none, _PATIENCE, every=_LOOK)
