@@ -36,18 +36,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--into", type=Path, default=ROOT / "docs/design/figures/scale.json", help="file for the JSON")
     parser.add_argument("--logs", type=Path, help="folder for the logs of all processes")
+    parser.add_argument("--profile", type=Path, help="folder for samples of the operator's stack during its failover")
     for each in fields(Sizes):
         parser.add_argument(f"--{each.name}", type=type(each.default), default=each.default)
     given = parser.parse_args()
     sizes = Sizes(**{each.name: getattr(given, each.name) for each in fields(Sizes)})
     load = os.getloadavg()
-    found = asyncio.run(measure(sizes, given.logs))
+    found = asyncio.run(measure(sizes, given.logs, given.profile))
     given.into.write_text(_written(found, sizes, (load[0], os.getloadavg()[0])) + "\n")
     sys.stdout.write(figures.table(found, "", {}))
     return 0
 
 
-async def measure(sizes: Sizes, logs: Path | None = None) -> list[Figure]:
+async def measure(sizes: Sizes, logs: Path | None = None, profile: Path | None = None) -> list[Figure]:
     """All figures, in the order in which they are measured."""
     found: list[Figure] = []
 
@@ -58,7 +59,7 @@ async def measure(sizes: Sizes, logs: Path | None = None) -> list[Figure]:
         say(f"{name}, {time.monotonic() - began:.0f} s, load {load}\n{figures.table(taken, '', {})}")
         found.extend(taken)
 
-    async with system(sizes, logs) as on, workflow_runs.runs(on.plane) as asked:
+    async with system(sizes, logs, profile) as on, workflow_runs.runs(on.plane) as asked:
         await graphs.warm(asked)
         await on.calm()
         held, empty = await rest.memory(on), await storage.compacted(on)

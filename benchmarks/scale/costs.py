@@ -29,7 +29,6 @@ _WORDS = {
 }
 _TASK = ("api_server", "etcd", "operator", "controllers", "nodes")
 _WAIT = ("api_server", "etcd", "operator", "triggerer", "controllers")
-_DURATION = "20s"
 
 
 async def tasks(on: System, asked: Runs, name: str, where: str) -> list[Figure]:
@@ -45,11 +44,11 @@ async def tasks(on: System, asked: Runs, name: str, where: str) -> list[Figure]:
 
 async def fires(on: System, asked: Runs) -> list[Figure]:
     """Of waits from their creation to the end of the Workflow; it is removed afterwards."""
-    count = on.sizes.fires
+    count, duration = on.sizes.fires, on.sizes.duration
     interval = Interval.begin(on.processes())
-    await _start(asked, "wait", workload.firing(count, _DURATION))
+    await _start(asked, "wait", workload.firing(count, duration))
     wall = await asked.end("wait") - interval.began
-    what = f"a wait of {count:,} that fire after {_DURATION}, from creation to success"
+    what = f"a wait of {count:,} that fire after {duration}, from creation to success"
     found = _figures("wait", what, count, interval.cpu(), wall, _WAIT)
     await workload.removed(on, "wait")
     return found

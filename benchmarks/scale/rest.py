@@ -2,15 +2,16 @@
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Mapping
 
 from benchmarks.scale.system import System
 from benchmarks.triggerer import usage
 from benchmarks.triggerer.figures import Figure
 from benchmarks.workflow.processes import Interval
-from benchmarks.writes import parse
+from benchmarks.writes import Kind, parse
 
-_LEFT_OUT = frozenset({"leases", "serviceaccounts/token"})
+_OURS = frozenset({"taskruns", "taskruns/status", "workflows", "workflows/status", "events"})
 _KIB = 1024
 _WORDS = {"kube-apiserver": "API server", "kube-controller-manager": "controllers", "etcd": "etcd"}
 _NAMES = ("leader", "standby", "triggerer-a", "triggerer-b", "kube-apiserver", "kube-controller-manager", "etcd")
@@ -29,19 +30,20 @@ async def memory(on: System) -> dict[str, float]:
 async def at_rest(on: System, empty: Mapping[str, float]) -> list[Figure]:
     """Over some time. `empty`: the memory before any of the waits."""
     leader = await on.leader()
-    before, interval = parse(await on.plane.api.read("/metrics"), _LEFT_OUT), Interval.begin(on.processes())
+    before, interval = await _written(on), Interval.begin(on.processes())
     await asyncio.sleep(on.sizes.rest)
     cpu, seconds = interval.cpu(), time.monotonic() - interval.began
-    writes = parse(await on.plane.api.read("/metrics"), _LEFT_OUT) - before
+    writes = await _written(on) - before
     cpu = {"leader" if name == leader.identity else name: used for name, used in cpu.items()}
     cpu = {"standby" if name in on.operators else name: used for name, used in cpu.items()}
     held = await memory(on)
     return [
         *(_used(name, 1000 * cpu[name] / seconds, cpu["foreign"] / seconds) for name in _NAMES),
         *(_held(name, held[name], empty[name], on.sizes.all_waits) for name in _NAMES),
+        *(_empty(name, empty[name]) for name in _NAMES),
         Figure(
             name="rest_writes",
-            what=f"writes within {seconds:.0f} s at rest, without Leases",
+            what=f"writes of TaskRuns, Workflows and Events within {seconds:.0f} s at rest",
             value=sum(writes.values()),
             unit="writes",
             aside=", ".join(f"{kind.verb} {kind.resource} {count}" for kind, count in writes.items()),
@@ -49,19 +51,30 @@ async def at_rest(on: System, empty: Mapping[str, float]) -> list[Figure]:
     ]
 
 
+async def _written(on: System) -> Counter[Kind]:
+    found = parse(await on.plane.api.read("/metrics"), ())
+    return Counter({kind: count for kind, count in found.items() if kind.resource in _OURS})
+
+
 def _used(name: str, value: float, foreign: float) -> Figure:
     aside = f"other processes used {foreign:.1f} cores" if name == _NAMES[0] else ""
     return Figure(name=f"rest_{name}", what=f"CPU at rest, {_shown(name)}", value=value, unit="ms/s", aside=aside)
 
 
+def _empty(name: str, value: float) -> Figure:
+    return Figure(
+        name=f"empty_{name}", what=f"the same without waits, {_shown(name)}", value=value / _KIB**2, unit="MiB"
+    )
+
+
 def _held(name: str, value: float, empty: float, count: int) -> Figure:
-    slope = f", {(value - empty) / count / _KIB:.2f} KiB more for each TaskRun" if name not in _WITHOUT_SLOPE else ""
+    slope = f"{(value - empty) / count / _KIB:.2f} KiB more for each TaskRun" if name not in _WITHOUT_SLOPE else ""
     return Figure(
         name=f"pss_{name}",
         what=f"memory at rest (PSS), {_shown(name)}",
         value=value / _KIB**2,
         unit="MiB",
-        aside=f"{empty / _KIB**2:.0f} MiB without waits{slope}",
+        aside=slope,
     )
 
 

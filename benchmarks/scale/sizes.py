@@ -18,6 +18,8 @@ class Sizes:
     """Python tasks of the fan-outs before and beside all of this."""
     fires: int = 2_000
     """Waits that fire."""
+    duration: str = "20s"
+    """After which these fire."""
     rest: float = 60.0
 
     @property

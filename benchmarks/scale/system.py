@@ -47,6 +47,8 @@ class Operator:
     identity: str
     process: asyncio.subprocess.Process
     health: str
+    samples: Path | None = None
+    """File for samples of its stack, which signals begin and end; None if it runs without the sampler."""
 
     @property
     def pid(self) -> int:
@@ -60,6 +62,11 @@ class Operator:
                 return answer.ok
         except aiohttp.ClientError:
             return False
+
+    def sample(self, sign: signal.Signals) -> None:
+        """Begin (SIGUSR1) or end (SIGUSR2) the samples, if it runs with the sampler."""
+        if self.samples is not None:
+            self.process.send_signal(sign)
 
     async def end(self, sign: signal.Signals) -> None:
         """Send the signal, and return when the process has ended."""
@@ -77,6 +84,8 @@ class System:
     admin: Kubectl
     nodes: Mapping[str, int]
     replicas: Replicas
+    profile: Path | None = None
+    """Folder for samples of the operators' stacks."""
     operators: dict[str, Operator] = field(default_factory=dict)
     triggerers: dict[str, Replica] = field(default_factory=dict)
 
@@ -94,16 +103,18 @@ class System:
     async def start_operator(self, identity: str) -> Operator:
         """Start a replica."""
         health = f"http://127.0.0.1:{free_port()}/healthz"
-        words = ("--namespace", SYSTEM, "--identity", identity, "--liveness", health)
+        words = ("torpor_operator", "--namespace", SYSTEM, "--identity", identity, "--liveness", health)
+        samples = self.profile and self.profile / f"{identity}.json"
+        sampler = ("benchmarks.profile.sampled", str(samples)) if samples else ()
         with (self.plane.state / f"{identity}.log").open("a") as output:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "benchmarks.attacks.pod", "torpor_operator", *words),
+                *(sys.executable, "-m", *sampler, "benchmarks.attacks.pod", *words),
                 stdout=output,
                 stderr=output,
                 env=_environ(self.plane),
                 cwd=ROOT,
             )
-        self.operators[identity] = Operator(identity=identity, process=process, health=health)
+        self.operators[identity] = Operator(identity=identity, process=process, health=health, samples=samples)
         return self.operators[identity]
 
     async def end_operators(self) -> None:
@@ -156,7 +167,7 @@ async def until(holds: Callable[[], Awaitable[bool]], limit: float, *, every: fl
 
 
 @asynccontextmanager
-async def system(sizes: Sizes, logs: Path | None = None) -> AsyncIterator[System]:
+async def system(sizes: Sizes, logs: Path | None = None, profile: Path | None = None) -> AsyncIterator[System]:
     """A new control plane, with two operators and two triggerers; everything ends with it."""
     async with (
         workflow_plane.plane() as at,
@@ -164,7 +175,7 @@ async def system(sizes: Sizes, logs: Path | None = None) -> AsyncIterator[System
         replica.replicas(_as_triggerers_see(at, logs)) as replicas,
     ):
         admin = Kubectl(at.state / "kubeconfig", kubectl.ensure())
-        found = System(plane=at, sizes=sizes, admin=admin, nodes=nodes.pids, replicas=replicas)
+        found = System(plane=at, sizes=sizes, admin=admin, nodes=nodes.pids, replicas=replicas, profile=profile)
         await asyncio.to_thread(_prepared, admin, at, found.namespaces)
         try:
             for name in ("triggerer-a", "triggerer-b"):

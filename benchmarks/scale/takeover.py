@@ -24,6 +24,7 @@ async def operator(on: System, asked: Runs) -> list[Figure]:
     killed = await on.leader()
     (other,) = [one for one in on.operators.values() if one is not killed]
     async with _pods(asked) as small, peaks({**on.plane.servers, other.identity: other.pid}) as highest:
+        other.sample(signal.SIGUSR1)
         began = time.monotonic()
         await on.operators.pop(killed.identity).end(signal.SIGKILL)
         await small.one("after-failover")
@@ -33,6 +34,7 @@ async def operator(on: System, asked: Runs) -> list[Figure]:
         to_pod = interval.cpu()
         await on.calm()
         cpu = interval.cpu()
+        other.sample(signal.SIGUSR2)
     await asked.end("after-failover")
     what = "after the Lease, until it has listed again and the pod of a new Workflow exists"
     return [
