@@ -1,7 +1,7 @@
 """Computes conditions from the status, so that each writer of a state writes the same condition.
 
-`Succeeded` is Unknown until the end, then True or False, as in Tekton. Its last transition is the creation of the
-object while it is Unknown, and the completion afterwards, so a writer needs no former condition.
+A TaskRun has the condition `Succeeded` from its end, True or False. Before, `status.state` says everything that the
+condition could say, and `kubectl wait --for=condition=Succeeded` waits for it.
 """
 
 from torpor_wire import state as states
@@ -16,19 +16,15 @@ STATUS = {
     states.State.FAILED: "False",
     states.State.CANCELLED: "False",
 }
-"""The status of the condition in each terminal state; UNKNOWN in all others. Policy torpor-status enforces it."""
-
-UNKNOWN = "Unknown"
+"""The status of the condition in each terminal state. Policy torpor-status enforces it."""
 
 
-def succeeded(
-    state: states.State, *, created: str, completed: str | None, reason: str | None, message: str | None
-) -> dict[str, Json]:
-    """Return the `Succeeded` condition. `created` and `completed` are RFC 3339 times."""
+def succeeded(state: states.State, *, completed: str, reason: str | None, message: str | None) -> dict[str, Json]:
+    """Return the `Succeeded` condition of a terminal state. `completed` is an RFC 3339 time."""
     return {
         "type": TYPE,
-        "status": STATUS.get(state, UNKNOWN),
+        "status": STATUS[state],
         "reason": reason or (Reason.SUCCEEDED if state is states.State.SUCCEEDED else state),
         "message": text.printable(message or ""),
-        "lastTransitionTime": completed or created,
+        "lastTransitionTime": completed,
     }

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 from torpor_wire import conditions, constants, retry, text, times
 from torpor_wire.canonical import Json
 from torpor_wire.reason import Reason
-from torpor_wire.state import EDGES, State
+from torpor_wire.state import EDGES, TERMINAL, State
 from torpor_wire.trigger import Trigger
 
 Patch: TypeAlias = list[dict[str, Json]]
@@ -169,12 +169,12 @@ def ask_cancel(pin: Pin, *, now: float) -> Patch:
 
 def explain(pin: Pin, *, reason: Reason, message: str) -> Patch:
     """Set reason and message without a transition, for example if an image cannot be pulled."""
-    return [*_tests(pin), *_values(pin, pin.state, {"reason": reason, "message": shorten(message)})]
+    return [*_tests(pin), *_values(pin.state, {"reason": reason, "message": shorten(message)})]
 
 
 def unexplain(pin: Pin) -> Patch:
     """Clear what `explain` set."""
-    return [*_tests(pin), *_values(pin, pin.state, {"reason": None, "message": None})]
+    return [*_tests(pin), *_values(pin.state, {"reason": None, "message": None})]
 
 
 def history_size(history: object) -> HistorySize:
@@ -204,7 +204,7 @@ def _transition(pin: Pin, to: State, now: float, *, sets: dict[str, Json], clear
     if (pin.state, to) not in EDGES:
         raise ValueError(f"{pin.state} -> {to} is not a valid transition")
     cleared: dict[str, Json] = dict.fromkeys(clears)
-    values = _values(pin, to, {"state": to} | cleared | sets)
+    values = _values(to, {"state": to} | cleared | sets)
     return [*_tests(pin), *values, *_append(pin.history, _history_entry(pin, to, now, sets))]
 
 
@@ -255,15 +255,13 @@ def _tests(pin: Pin) -> Patch:
     return [{"op": "test", "path": path, "value": value} for path, value in pinned.items()]
 
 
-def _values(pin: Pin, to: State, fields: dict[str, Json]) -> Patch:
-    stands = conditions.succeeded(
-        to,
-        created=pin.created,
-        completed=_text(fields.get("completionTime")),
-        reason=_text(fields.get("reason")),
-        message=_text(fields.get("message")),
-    )
-    fields = fields | {"conditions": [stands]}
+def _values(to: State, fields: dict[str, Json]) -> Patch:
+    """The fields with the condition of a terminal state. An older writer may have left one in another state."""
+    stands: Json = None
+    if to in TERMINAL:
+        completed, reason, message = (_text(fields.get(name)) for name in ("completionTime", "reason", "message"))
+        stands = [conditions.succeeded(to, completed=completed or "", reason=reason, message=message)]
+    fields = fields | {"conditions": stands}
     return [{"op": "add", "path": f"/status/{name}", "value": value} for name, value in fields.items()]
 
 

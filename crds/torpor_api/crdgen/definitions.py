@@ -155,8 +155,8 @@ def taskruns() -> Schema:
     schema = _schema(taskrun.TaskRun, _TASKRUN)
     spec, status = schema["properties"]["spec"], schema["properties"]["status"]
     spec |= _ATOMIC
-    # Without a default, the column of an unmapped task is empty.
-    del spec["properties"]["mapIndex"]["default"]
+    for name in taskrun.ABSENT_DEFAULTS:  # the API server would store a default
+        spec["properties"][name].pop("default", None)
     # Required: the API server drops the status from a POST, and only the default makes a new TaskRun Scheduled.
     status["default"] = {"state": state.State.SCHEDULED.value, "attempt": 1, "segment": 0, "launch": 0, "history": []}
     return _crd(_TASKRUN, schema)

@@ -37,6 +37,15 @@ from torpor_api.models.pod_fields import EnvValue
 from torpor_api.models.segment import PodRef, Resume
 from torpor_api.models.stored_result import StoredResult
 
+ABSENT_DEFAULTS = {
+    "mapIndex": constants.UNMAPPED,
+    "clears": 0,
+    "env": [],
+    "arguments": [],
+    "timeoutWhileDeferred": True,
+}
+"""Fields of the spec that are not stored with these values: there may be 100,000 TaskRuns."""
+
 
 class OwnerRef(Model):
     """The Workflow or the Schedule that a TaskRun belongs to."""
@@ -135,11 +144,10 @@ class TaskRunSpec(Model):
     timeout_while_deferred: Annotated[bool, Field(description="Whether deferred time counts in `timeout`.")] = True
 
     def to_json(self) -> dict[str, Any]:
-        """As it stands in YAML. An unmapped task has no `mapIndex`."""
+        """As it stands in YAML, without the fields of `ABSENT_DEFAULTS` that have their default."""
         body = super().to_json()
-        if self.map_index == constants.UNMAPPED:
-            del body["mapIndex"]
-        return body
+        absent = {name for name, default in ABSENT_DEFAULTS.items() if body.get(name) == default}
+        return {name: value for name, value in body.items() if name not in absent}
 
     @property
     def owner(self) -> OwnerRef:
@@ -215,7 +223,7 @@ class TaskRunStatus(Model):
     conditions: Annotated[
         tuple[Condition, ...],
         Field(
-            max_length=8, description="`Succeeded`: Unknown, then True or False.", json_schema_extra={"x-key": "type"}
+            max_length=8, description="`Succeeded` from the end: True or False.", json_schema_extra={"x-key": "type"}
         ),
     ] = ()
 

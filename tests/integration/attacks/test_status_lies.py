@@ -113,9 +113,7 @@ def test_nobody_reports_a_failure_that_kubectl_wait_takes_for_a_success(liar: St
 @pytest.mark.parametrize("state", [state for state in State if state not in conditions.STATUS])
 def test_what_has_not_ended_is_not_called_a_success(liar: Stage, state: State) -> None:
     """Also by who may write everything: the rule is the kind's own."""
-    said = conditions.succeeded(
-        State.SUCCEEDED, created="2026-01-01T00:00:00Z", completed=None, reason=None, message=""
-    )
+    said = conditions.succeeded(State.SUCCEEDED, completed="2026-01-01T00:00:00Z", reason=None, message="")
     patch: transitions.Patch = [{"op": "add", "path": "/status/conditions", "value": [said]}]
     answer = liar.server.patch_status(liar.namespace, state.lower(), patch, dryRun="All")
     assert answer.status == 422

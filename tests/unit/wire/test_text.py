@@ -61,5 +61,5 @@ def test_what_is_waited_for_is_printable() -> None:
 
 
 def test_a_condition_is_printable() -> None:
-    made = conditions.succeeded(State.RUNNING, created="t", completed=None, reason=None, message=CLEAR)
+    made = conditions.succeeded(State.FAILED, completed="t", reason=None, message=CLEAR)
     assert made["message"] == "\\x1b[2J\\x1b]0;owned\\x07"

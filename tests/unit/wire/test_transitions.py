@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torpor_wire import constants, retry, text, transitions
 from torpor_wire.reason import Reason
-from torpor_wire.state import EDGES, State
+from torpor_wire.state import EDGES, TERMINAL, State
 from torpor_wire.transitions import Patch
 
 from tests.unit.wire.edges import CLAIM, CREATED, EDGE, NOW, POD, RESUME, STAMP, WAIT, pin
@@ -24,7 +24,8 @@ def sets_of(patch: Patch) -> dict[str, Any]:
 
 
 def clears_of(patch: Patch) -> set[str]:
-    return {str(op["path"]).removeprefix("/status/") for op in patch if op["op"] == "add" and op["value"] is None}
+    cleared = {str(op["path"]).removeprefix("/status/") for op in patch if op["op"] == "add" and op["value"] is None}
+    return cleared - {"conditions"}
 
 
 MADE: dict[str, tuple[Patch, dict[str, Any], set[str]]] = {
@@ -223,6 +224,12 @@ def test_a_long_message_is_short_on_status_and_condition_alike() -> None:
     conditions: Any = next(op["value"] for op in patch if op["path"] == "/status/conditions")
     assert len(sets_of(patch)["message"].encode()) <= constants.MESSAGE_MAX
     assert conditions[0]["message"] == sets_of(patch)["message"]
+
+
+@pytest.mark.parametrize("case", MADE)
+def test_only_a_transition_to_the_end_writes_a_condition(case: str) -> None:
+    values = {str(op["path"]): op["value"] for op in MADE[case][0] if op["op"] == "add"}
+    assert (values.get("/status/conditions") is not None) is (values.get("/status/state") in TERMINAL)
 
 
 def test_a_result_stands_in_one_place() -> None:
