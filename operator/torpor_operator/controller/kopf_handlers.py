@@ -12,11 +12,27 @@ from torpor_operator.controller import kopf_session
 from torpor_operator.controller.cache import ClusterCache
 
 
+class NoDiffs(kopf.DiffBaseStorage):
+    """No former version of an object. kopf would copy each object at each event, for handlers that Torpor has not."""
+
+    def build(self, *, body: kopf.Body, extra_fields: object = None) -> kopf.BodyEssence:  # noqa: ARG002
+        """The part of an object that kopf would compare."""
+        return kopf.BodyEssence()
+
+    def fetch(self, *, body: kopf.Body) -> kopf.BodyEssence | None:  # noqa: ARG002
+        """The former part."""
+        return None
+
+    def store(self, *, body: kopf.Body, patch: kopf.Patch, essence: kopf.BodyEssence) -> None:
+        """Keep nothing."""
+
+
 def settings() -> kopf.OperatorSettings:
     """The settings of kopf, as its documentation says for an operator that stores its own progress."""
     configured = kopf.OperatorSettings()
     # kopf removes this finalizer from objects that it does not handle, so it must not be one of ours.
     configured.persistence.finalizer = f"{constants.GROUP}/kopf"
+    configured.persistence.diffbase_storage = NoDiffs()
     configured.posting.enabled = False
     configured.peering.standalone = True  # leader election is by Lease: peering pauses replicas of equal priority
     configured.watching.server_timeout = 290

@@ -42,6 +42,13 @@ async def test_kubeconfig_takes_precedence_over_the_service_account(
     assert sources == expected
 
 
+def test_kopf_copies_no_object() -> None:
+    storage = kopf_handlers.settings().persistence.diffbase_storage
+    workflow = kopf.Body({"metadata": {"name": "run"}, "spec": {"tasks": [{"name": "a"}]}})
+    assert storage.build(body=workflow) == {}
+    assert storage.fetch(body=workflow) is None
+
+
 async def _stop() -> None:
     return None
 
