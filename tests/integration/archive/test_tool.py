@@ -135,9 +135,9 @@ def test_what_the_archive_rejects_ends_with_its_message(container: Container) ->
 
 def test_an_invalid_token_is_retried(container: Container) -> None:
     (container.folder / constants.ARCHIVE_TOKEN).write_text("expired")
-    done = container.put(json.dumps(_ROWS), "--timeout", "1s")
+    done = container.put(json.dumps(_ROWS), "--timeout", "5s")
     assert done.returncode == 69
-    assert "retrying for 1s: HTTP 401" in done.stderr
+    assert "retrying for 5s: HTTP 401" in done.stderr
 
 
 def test_the_tests_of_the_tool_pass() -> None:

@@ -73,9 +73,7 @@ def _two_controllers_without_a_bug(stage: Stage) -> Iterator[None]:
     """Each test finds two controllers, one of them leading, and leaves no traceback in their logs."""
     while len(stage.controllers()) < 2:
         stage.start_controller()
-    stage.until(
-        lambda: all(one.saw_lease for one in stage.controllers()), "both controllers have read the Lease", timeout=90
-    )
+    stage.until(lambda: all(one.saw_lease for one in stage.controllers()), "both controllers have read the Lease")
     stage.leader()
     yield
     stage.assert_no_bug()
@@ -90,7 +88,8 @@ def undisturbed(stage: Stage) -> Iterator[None]:
     yield
     assert stage.ends(name)["state"] == "Succeeded"
     stage.assert_still_leads(leader)
-    calls = leader.proxy.since(began)
+    # What is read every few seconds depends on the speed of the machine only.
+    calls = [one for one in leader.proxy.since(began) if not (one.about_leases or "/configmaps" in one.path)]
     assert len(calls) <= _MOST_CALLS, tally(calls)
 
 

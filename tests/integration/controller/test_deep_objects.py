@@ -73,7 +73,7 @@ def test_a_workflow_with_deep_params_is_reported_and_affects_no_other(stage: Sta
     ]
     # It is still there when a controller begins, which reads a list.
     started = stage.start_controller()
-    stage.until(lambda: started.saw_lease, "the new controller has read the Lease", timeout=90)
+    stage.until(lambda: started.saw_lease, "the new controller has read the Lease")
     started.end()
     stage.server.request("DELETE", f"{path}/{name}").expect(200)
 
