@@ -12,7 +12,7 @@ CODE := wire views crds expressions operator triggerer archive cli worker-image 
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo docs prose test test-long venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
-	bench-archive bench-argo bench-chain bench-cli bench-failover bench-logs bench-reduce bench-run bench-schedules bench-sensors bench-start bench-startup \
+	bench-archive bench-argo bench-chain bench-cli bench-failover bench-logs bench-reduce bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
 	bench-structure bench-triggerer bench-views bench-workflow bench-writes mutants cli images runtime-folder manifest sbom uninstall load cluster kubeconfig \
 	cluster-down control-plane \
 	control-plane-down
@@ -148,6 +148,9 @@ bench-reduce: venv ## 1,000 results of 1 MB reduced by one pod: the memory of wo
 
 bench-run: venv ## torpor run without a cluster: seconds to the first code of the census, its whole, 1,000 mapped tasks
 	$(BIN)/python -m benchmarks.local_runs $(BENCH)
+
+bench-scale: venv ## memory, CPU, failovers and kubectl with 60,000 waiting TaskRuns, on a control plane of its own: docs/design/figures/scale.json
+	$(BIN)/python -m benchmarks.scale $(BENCH)
 
 bench-schedules: venv ## how late and at what cost Schedules start runs, and whether any is lost or doubled: docs/design/figures/schedules.json
 	$(BIN)/python -m benchmarks.schedules $(BENCH)

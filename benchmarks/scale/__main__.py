@@ -73,6 +73,8 @@ async def measure(sizes: Sizes, logs: Path | None = None, profile: Path | None =
         await take("failover of the operator", takeover.operator(on, asked))
         await take("failover of a triggerer", takeover.triggerer(on))
         await take("etcd", storage.stored(on, empty))
+        lost = "operators that ended since they could not renew their Lease in time, and started again"
+        found.append(Figure(name="restarts", what=lost, value=on.restarts, unit="times"))
     return found
 
 

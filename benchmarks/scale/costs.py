@@ -34,7 +34,7 @@ _WAIT = ("api_server", "etcd", "operator", "triggerer", "controllers")
 async def tasks(on: System, asked: Runs, name: str, where: str) -> list[Figure]:
     """Of a fan-out of python tasks with pods; it is removed afterwards."""
     count = on.sizes.tasks
-    interval = Interval.begin(on.processes())
+    interval = Interval.begin(on)
     await asked.start(name, [graphs.mapped(count)], **_limits(count))
     wall = await asked.end(name) - interval.began
     found = _figures(name, f"a task of a fan-out of {count:,} {where}", count, interval.cpu(), wall, _TASK)
@@ -45,7 +45,7 @@ async def tasks(on: System, asked: Runs, name: str, where: str) -> list[Figure]:
 async def fires(on: System, asked: Runs) -> list[Figure]:
     """Of waits from their creation to the end of the Workflow; it is removed afterwards."""
     count, duration = on.sizes.fires, on.sizes.duration
-    interval = Interval.begin(on.processes())
+    interval = Interval.begin(on)
     await _start(asked, "wait", workload.firing(count, duration))
     wall = await asked.end("wait") - interval.began
     what = f"a wait of {count:,} that fire after {duration}, from creation to success"
@@ -57,7 +57,7 @@ async def fires(on: System, asked: Runs) -> list[Figure]:
 async def large(on: System, asked: Runs) -> list[Figure]:
     """Of the instances of the large Workflow, until all of them wait."""
     count = on.sizes.instances
-    interval = Interval.begin(on.processes())
+    interval = Interval.begin(on)
     await _start(asked, workload.LARGE, workload.waiting(count))
     await workload.deferred(on, workload.LARGE, count)
     wall = time.monotonic() - interval.began

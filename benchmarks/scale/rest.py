@@ -30,7 +30,7 @@ async def memory(on: System) -> dict[str, float]:
 async def at_rest(on: System, empty: Mapping[str, float]) -> list[Figure]:
     """Over some time. `empty`: the memory before any of the waits."""
     leader = await on.leader()
-    before, interval = await _written(on), Interval.begin(on.processes())
+    before, interval = await _written(on), Interval.begin(on)
     await asyncio.sleep(on.sizes.rest)
     cpu, seconds = interval.cpu(), time.monotonic() - interval.began
     writes = await _written(on) - before

@@ -6,23 +6,21 @@ Operators and triggerers start as in their pods, with the tokens of their servic
 import asyncio
 import os
 import signal
-import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import aiohttp
 from torpor_api.client.resources import LEASES
-from torpor_demo.cluster import ROOT
 from torpor_demo.install import SYSTEM, prepare
 from torpor_demo.kubectl import Kubectl
 from torpor_dev import kubectl
 
+from benchmarks.scale.operators import Operator
 from benchmarks.scale.sizes import Sizes
 from benchmarks.triggerer import plane as triggerer_plane
-from benchmarks.triggerer import replica, usage
+from benchmarks.triggerer import replica
 from benchmarks.triggerer.replica import Replica, Replicas
 from benchmarks.workflow import plane as workflow_plane
 from benchmarks.workflow import processes
@@ -31,6 +29,7 @@ from benchmarks.workflow.processes import Processes
 from tests.support.ports import free_port
 
 OPERATOR, TRIGGERER = "torpor-operator", "torpor-triggerer"
+_OPERATOR = ("benchmarks.attacks.pod", "torpor_operator")
 _WORKER = "benchmarks.scale.worker"
 _TOKEN_SECONDS = "21600s"
 _PATIENCE = 300.0
@@ -38,41 +37,6 @@ _LOOK = 0.1
 _CALM_WINDOW = 2.0
 _CALM_CORES = 0.15
 _CALM_WINDOWS = 2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operator:
-    """One replica."""
-
-    identity: str
-    process: asyncio.subprocess.Process
-    health: str
-    samples: Path | None = None
-    """File for samples of its stack, which signals begin and end; None if it runs without the sampler."""
-
-    @property
-    def pid(self) -> int:
-        """Its process."""
-        return self.process.pid
-
-    async def healthy(self) -> bool:
-        """Whether it has been set up; it may not have listed anything yet."""
-        try:
-            async with aiohttp.ClientSession() as session, session.get(self.health) as answer:
-                return answer.ok
-        except aiohttp.ClientError:
-            return False
-
-    def sample(self, sign: signal.Signals) -> None:
-        """Begin (SIGUSR1) or end (SIGUSR2) the samples, if it runs with the sampler."""
-        if self.samples is not None:
-            self.process.send_signal(sign)
-
-    async def end(self, sign: signal.Signals) -> None:
-        """Send the signal, and return when the process has ended."""
-        if self.process.returncode is None:
-            self.process.send_signal(sign)
-        await self.process.wait()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -86,6 +50,8 @@ class System:
     replicas: Replicas
     profile: Path | None = None
     """Folder for samples of the operators' stacks."""
+    ended: int = 0
+    """Restarts of operators that have been ended since."""
     operators: dict[str, Operator] = field(default_factory=dict)
     triggerers: dict[str, Replica] = field(default_factory=dict)
 
@@ -94,33 +60,41 @@ class System:
         """Those of the waits; the first is that of all other Workflows too."""
         return [NAMESPACE, *(f"{NAMESPACE}-{number}" for number in range(1, self.sizes.namespaces))]
 
-    def processes(self) -> Processes:
-        """Those of now, to measure them."""
-        operators = {name: one.pid for name, one in self.operators.items()}
+    @property
+    def restarts(self) -> int:
+        """How often an operator has ended by itself, and was started again."""
+        return self.ended + sum(one.restarts for one in self.operators.values())
+
+    def cpu(self) -> dict[str, float]:
+        """Seconds of processor time so far by name, with `machine`, as `Processes.cpu`."""
         triggerers = {name: one.pid for name, one in self.triggerers.items()}
-        return Processes(plane=self.plane, pids={**self.nodes, **operators, **triggerers})
+        others = Processes(plane=self.plane, pids={**self.nodes, **triggerers}).cpu()
+        return others | {name: one.cpu() for name, one in self.operators.items()}
 
     async def start_operator(self, identity: str) -> Operator:
         """Start a replica."""
         health = f"http://127.0.0.1:{free_port()}/healthz"
-        words = ("torpor_operator", "--namespace", SYSTEM, "--identity", identity, "--liveness", health)
-        samples = self.profile and self.profile / f"{identity}.json"
-        sampler = ("benchmarks.profile.sampled", str(samples)) if samples else ()
-        with (self.plane.state / f"{identity}.log").open("a") as output:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", *sampler, "benchmarks.attacks.pod", *words),
-                stdout=output,
-                stderr=output,
-                env=_environ(self.plane),
-                cwd=ROOT,
-            )
-        self.operators[identity] = Operator(identity=identity, process=process, health=health, samples=samples)
-        return self.operators[identity]
+        found = Operator(
+            identity,
+            (*_OPERATOR, "--namespace", SYSTEM, "--identity", identity, "--liveness", health),
+            _environ(self.plane),
+            self.plane.state / f"{identity}.log",
+            samples=self.profile and self.profile / f"{identity}.json",
+        )
+        await found.start()
+        self.operators[identity] = found
+        return found
+
+    async def end_operator(self, identity: str, sign: signal.Signals = signal.SIGTERM) -> None:
+        """End a replica; by SIGTERM, a leader releases the Lease."""
+        one = self.operators.pop(identity)
+        self.ended += one.restarts
+        await one.end(sign)
 
     async def end_operators(self) -> None:
-        """End all replicas; the leader releases the Lease."""
+        """End all replicas."""
         for identity in list(self.operators):
-            await self.operators.pop(identity).end(signal.SIGTERM)
+            await self.end_operator(identity)
 
     async def start_triggerer(self, name: str) -> Replica:
         """Start a replica, and return when it owns shards."""
@@ -154,9 +128,8 @@ class System:
                 quiet = quiet + 1 if cores < _CALM_CORES else 0
 
     def _cpu(self) -> float:
-        operators = [one.pid for one in self.operators.values()]
-        triggerers = [one.pid for one in self.triggerers.values()]
-        return sum(map(usage.tree, [self.plane.servers["kube-apiserver"], *operators, *triggerers]))
+        used = self.cpu()
+        return sum(used[name] for name in ("kube-apiserver", *self.operators, *self.triggerers))
 
 
 async def until(holds: Callable[[], Awaitable[bool]], limit: float, *, every: float = _LOOK) -> None:
@@ -184,8 +157,8 @@ async def system(sizes: Sizes, logs: Path | None = None, profile: Path | None = 
             yield found
         finally:
             _kept(at, logs)
-            for one in found.operators.values():
-                await one.end(signal.SIGKILL)
+            for identity in list(found.operators):
+                await found.end_operator(identity, signal.SIGKILL)
 
 
 async def start_operators(on: System) -> None:

@@ -26,10 +26,10 @@ async def operator(on: System, asked: Runs) -> list[Figure]:
     async with _pods(asked) as small, peaks({**on.plane.servers, other.identity: other.pid}) as highest:
         other.sample(signal.SIGUSR1)
         began = time.monotonic()
-        await on.operators.pop(killed.identity).end(signal.SIGKILL)
+        await on.end_operator(killed.identity, signal.SIGKILL)
         await small.one("after-failover")
         await on.leader(without=killed.identity)
-        led, interval = time.monotonic(), Interval.begin(on.processes())
+        led, interval = time.monotonic(), Interval.begin(on)
         started = await _started(small, "after-failover")
         to_pod = interval.cpu()
         await on.calm()
@@ -57,12 +57,12 @@ async def operator(on: System, asked: Runs) -> list[Figure]:
 
 async def _replaced(on: System, identity: str) -> list[Figure]:
     """A new process lists all objects, and is the standby."""
-    interval = Interval.begin(on.processes())
+    interval = Interval.begin(on)
     one = await on.start_operator(identity)
     async with peaks({**on.plane.servers, identity: one.pid}) as highest:
         await until(one.healthy, _LIMIT)
         await on.calm()
-    now = on.processes().cpu()
+    now = on.cpu()
     cpu = {name: now[name] - interval.before[name] for name in _SERVERS}
     cpu[identity] = now[identity]
     return [
@@ -77,14 +77,14 @@ async def triggerer(on: System) -> list[Figure]:
     name, killed = next(iter(on.triggerers.items()))
     ((other_name, other),) = [each for each in on.triggerers.items() if each[0] != name]
     moved = await killed.running()
-    before, interval = other.usage(), Interval.begin(on.processes())
+    before, interval = other.usage(), Interval.begin(on)
     async with peaks({other_name: other.pid, **on.plane.servers}) as highest:
         await killed.end(signal.SIGKILL)
         del on.triggerers[name]
         seconds = await other.runs(count) - interval.began
         await on.calm()
     after = other.usage()
-    server = on.processes().cpu()["kube-apiserver"] - interval.before["kube-apiserver"]
+    server = on.cpu()["kube-apiserver"] - interval.before["kube-apiserver"]
     return [
         Figure(
             name="triggerer_failover",

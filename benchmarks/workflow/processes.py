@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from torpor_api.client.resources import LEASES
 from torpor_demo.cluster import ROOT
@@ -115,16 +116,23 @@ def _busy() -> float:
     return (sum(fields) - sum(fields[at] for at in _IDLE)) / _TICKS
 
 
+class Metered(Protocol):
+    """Processes with their processor time by name; `machine` is that of all."""
+
+    def cpu(self) -> Mapping[str, float]:
+        """Seconds so far."""
+
+
 @dataclass(slots=True)
 class Interval:
     """Measures the elapsed time and the processor time of each process."""
 
-    processes: Processes
+    processes: Metered
     began: float
     before: Mapping[str, float]
 
     @classmethod
-    def begin(cls, processes: Processes) -> "Interval":
+    def begin(cls, processes: Metered) -> "Interval":
         """From now on."""
         return cls(processes, time.monotonic(), processes.cpu())
 
