@@ -79,15 +79,11 @@ def snapshot(  # noqa: PLR0913 - the fields of a Snapshot
 ) -> Snapshot:
     """The snapshot of these objects."""
     runs = [parse_taskrun(body) for body in taskrun_bodies]
-    by_task: dict[str, dict[Path, dict[int, TaskRun]]] = {}
-    for run in runs:
-        by_task.setdefault(run.spec.task, {}).setdefault(run.spec.frame, {})[run.spec.map_index] = run
     pods = [parse_pod(body) for body in pod_bodies]
     owned = {run.metadata.uid: tuple(pod for pod in pods if pod.owner_uid == run.metadata.uid) for run in runs}
     return Snapshot(
         workflow=parse_workflow(workflow),
         taskruns={run.metadata.name: run for run in runs},
-        by_task=by_task,
         pods=owned,
         unclear=unclear,
         created=created,

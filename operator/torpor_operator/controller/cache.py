@@ -21,7 +21,6 @@ from torpor_api.models.archive_endpoint import ArchiveEndpoint
 from torpor_api.models.taskrun import TaskRun
 from torpor_api.models.workflow import Workflow
 from torpor_wire import constants
-from torpor_wire.instance_paths import Path
 
 from torpor_operator.controller.slot_pools import PoolKey, SlotAllocator, index_keys
 from torpor_operator.controller.workqueue import Key
@@ -29,9 +28,9 @@ from torpor_operator.model import cached_taskrun, pod, snapshot
 from torpor_operator.model.actions import Need
 from torpor_operator.model.pod import Pod
 from torpor_operator.model.snapshot import Answer, ArchiveOutcome, Snapshot
+from torpor_operator.plan import next_pass
 from torpor_operator.settings import Settings
-from torpor_operator.state.seen_instances import SeenInstances
-from torpor_operator.taskrun import next_pass
+from torpor_operator.taskrun.seen_instances import SeenInstances
 from torpor_operator.taskrun.step import TaskRunView
 
 _LOG = logging.getLogger(__name__)
@@ -157,14 +156,10 @@ class ClusterCache:
         uid = workflow.metadata.uid
         # An object may carry any uid. The namespace keeps a foreign object from reaching into another namespace.
         runs = [run for run in self.taskruns.store.indexed(uid) if self._is_usable(run, key.namespace)]
-        by_task: dict[str, dict[Path, dict[int, TaskRun]]] = {}
-        for run in runs:
-            by_task.setdefault(run.spec.task, {}).setdefault(run.spec.frame, {})[run.spec.map_index] = run
         run_uids = {run.metadata.uid for run in runs}
         return Snapshot(
             workflow=workflow,
             taskruns={run.metadata.name: run for run in runs},
-            by_task=by_task,
             pods={run.metadata.uid: self._pods_of(run) for run in runs},
             unclear={owner: name for owner, name in self.unconfirmed_pods.items() if owner in run_uids},
             created=self._seen.of(uid, workflow.status.clears),
@@ -267,7 +262,8 @@ class ClusterCache:
         known = pod or former
         run = self.taskruns.store.by_uid(known.owner_uid) if known is not None else None
         if run is not None:
-            self._enqueue_after(run, lambda view: next_pass.after_pod(view, former, pod))
+            workflow = self.workflows.get(_owner(run))
+            self._enqueue_after(run, lambda view: next_pass.after_pod(view, former, pod, workflow))
         elif pod is not None:
             self._check_orphaned(pod)
 

@@ -113,7 +113,6 @@ class Snapshot:
 
     workflow: Workflow
     taskruns: Mapping[str, TaskRun]  # by name
-    by_task: Mapping[str, Mapping[Path, Mapping[int, TaskRun]]]  # the same, by task, group path and index
     pods: Mapping[str, tuple[Pod, ...]]  # by uid of the TaskRun
     unclear: Mapping[str, str]  # by uid of the TaskRun: the name of a pod whose creation was not confirmed
     created: Mapping[
@@ -136,6 +135,14 @@ class Snapshot:
     def task_statuses(self) -> Mapping[str, TaskStatus]:
         """The stored status of each task, by name."""
         return {entry.name: entry for entry in self.workflow.status.tasks}
+
+    @cached_property
+    def by_task(self) -> Mapping[str, Mapping[Path, Mapping[int, TaskRun]]]:
+        """The TaskRuns by task, group path and index."""
+        found: dict[str, dict[Path, dict[int, TaskRun]]] = {}
+        for run in self.taskruns.values():
+            found.setdefault(run.spec.task, {}).setdefault(run.spec.frame, {})[run.spec.map_index] = run
+        return found
 
     def runs(self, task: str, group_path: Path = ()) -> Mapping[int, TaskRun]:
         """The TaskRuns of a task at one group path, by index."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from torpor_api.models.taskrun import TaskRun
+from torpor_api.models.workflow import Workflow
 from torpor_wire import times
 from torpor_wire.state import State
 
@@ -15,6 +16,7 @@ from torpor_operator.model.actions import Plan
 from torpor_operator.model.pod import Pod, pod_name
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.plan.retention import logs
+from torpor_operator.settings import Settings
 from torpor_operator.taskrun import step
 from torpor_operator.taskrun.step import earliest
 
@@ -23,12 +25,16 @@ _BATCH_INTERVAL = 1.0
 _ACTIVE = frozenset({State.SCHEDULED, State.RUNNING})
 
 
+def seconds_kept(workflow: Workflow, settings: Settings) -> float:
+    """How long the pods of a Workflow are kept after their end."""
+    return settings.pods_ttl if workflow.spec.pods_ttl is None else times.seconds(workflow.spec.pods_ttl)
+
+
 def delete_expired(snapshot: Snapshot, made: Plan) -> Plan:
     """The plan with the deletion of pods whose TTL has expired, one batch at a time."""
     if snapshot.workflow.metadata.deletion_timestamp is not None:
         return made  # the garbage collector deletes them
-    requested = snapshot.workflow.spec.pods_ttl
-    ttl = snapshot.settings.pods_ttl if requested is None else times.seconds(requested)
+    ttl = seconds_kept(snapshot.workflow, snapshot.settings)
     # Usually none of ten thousand pods is due: each plan reads them once and sorts only those that are.
     due, later = list[Pod](), float("inf")
     for pod in _ended(snapshot):

@@ -1,27 +1,34 @@
 """When the Workflow needs a pass after a change of one TaskRun or its pod. Pure.
 
-A pass plans the whole run. Most changes decide nothing: a pod is created, bound to a node, starts, and claims its
-TaskRun. After these changes the rules of this one TaskRun are evaluated, and a pass follows only if they require it.
+A pass plans the whole run. Most changes decide nothing: a pod is created, bound to a node, starts, claims its TaskRun,
+and ends after its report. After these changes the rules of this one TaskRun are evaluated, and a pass follows only if
+they require it.
 """
 
 from dataclasses import replace
 
 from torpor_api.models.taskrun import TaskRun
-from torpor_wire.state import State
+from torpor_api.models.workflow import Workflow
+from torpor_wire.state import TERMINAL, State
 
 from torpor_operator.model.pod import Pod
+from torpor_operator.plan.retention import pods
 from torpor_operator.taskrun import transitions
 from torpor_operator.taskrun.step import TaskRunView
 
 _ACTIVE = frozenset({State.SCHEDULED, State.RUNNING})
 
 
-def after_pod(view: TaskRunView, former: Pod | None, pod: Pod | None) -> float | None:
+def after_pod(view: TaskRunView, former: Pod | None, pod: Pod | None, workflow: Workflow | None) -> float | None:
     """When the next pass is due after a pod was created, changed or deleted: now, later, or None if it need not be."""
-    if pod is None or (former is not None and former.uid != pod.uid):
+    if pod is None or (former is not None and former.uid != pod.uid) or pod.deleting:
         return view.now
-    is_live = not any(each.terminal or each.deleting for each in (former or pod, pod))
-    return _own_due(view) if is_live else view.now
+    if not pod.terminal:
+        return _own_due(view)
+    is_settled = view.taskrun.status.state in TERMINAL and not pod.has_finalizer
+    if is_settled and workflow is not None and _goes_on(workflow):
+        return pod.ended_at + pods.seconds_kept(workflow, view.settings)
+    return view.now
 
 
 def after_taskrun(view: TaskRunView, former: TaskRun | None) -> float | None:
@@ -40,6 +47,13 @@ def _is_plain_claim(view: TaskRunView, former: TaskRun) -> bool:
         and after.reason is None
         and view.current_pod is not None
     )
+
+
+def _goes_on(workflow: Workflow) -> bool:
+    """Whether the run neither ends nor waits for the end of pods."""
+    status = workflow.status
+    is_deleted = workflow.metadata.deletion_timestamp is not None
+    return not is_deleted and status.completion_time is None and status.clearing is None
 
 
 def _own_due(view: TaskRunView) -> float | None:
