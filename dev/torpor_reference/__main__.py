@@ -9,12 +9,13 @@ from pathlib import Path
 
 import yaml
 
-from torpor_reference import commands, fields, sources, timezones
+from torpor_reference import commands, fields, policy_rules, sources, timezones
 from torpor_reference.tables import PageError, Table, fill
 
 _ROOT = Path(__file__).resolve().parents[2]
 _KINDS = ("workflows", "taskruns", "workflowtemplates", "schedules", "backfills")
 _FOLDER = _ROOT / "docs/reference"
+_POLICY = _ROOT / "manifests/base/policies/workflow.yaml"
 _TIMEZONES = _ROOT / "manifests/base/policies/timezone.yaml"
 
 
@@ -38,7 +39,10 @@ def main() -> int:
 
 def _blocks() -> dict[str, Mapping[str, str | Table]]:
     crds = {name: yaml.safe_load((_ROOT / f"crds/{name}.torpor.dev.yaml").read_text()) for name in _KINDS}
-    of_fields = {f"{name} fields": fields.sections(crd) for name, crd in crds.items()}
+    rules = policy_rules.of_workflow(next(iter(yaml.safe_load_all(_POLICY.read_text()))))
+    of_fields = {
+        f"{name} fields": fields.sections(crd, rules if name == "workflows" else {}) for name, crd in crds.items()
+    }
     of_columns = {f"{name} columns": fields.columns(crd) for name, crd in crds.items()}
     return {
         "fields.md": of_fields | of_columns,

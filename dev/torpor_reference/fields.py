@@ -1,6 +1,6 @@
 """Every field of the kinds as Markdown, from the OpenAPI schemas of the CRDs. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from torpor_reference.tables import escaped, markdown
@@ -10,15 +10,15 @@ DURATION = r"^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+(\.[0-9]+)?s)?([0-9]+ms)?$"
 _HEADER = ("Field", "Type", "Default", "Description")
 
 
-def sections(crd: Schema) -> str:
-    """The spec and the status of one CRD, a section for each object."""
+def sections(crd: Schema, rules: Mapping[str, Sequence[str]]) -> str:
+    """The spec and the status of one CRD, a section for each object. `rules` are those of policies, by path."""
     root = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     kind = crd["spec"]["names"]["kind"]
     sections = [
         section
         for part in ("spec", "status")
         if part in root["properties"]
-        for section in _sections(part, root["properties"][part], kind)
+        for section in _sections(part, root["properties"][part], kind, rules)
     ]
     return "\n\n".join(sections)
 
@@ -38,20 +38,20 @@ def columns(crd: Schema) -> str:
     return markdown(("Column", "Field", "Only with `-o wide`", "Description"), rows)
 
 
-def _sections(path: str, schema: Schema, kind: str) -> Iterator[str]:
+def _sections(path: str, schema: Schema, kind: str, more: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """The object at this path, then those in it."""
     lines = [f"### {kind} `{path}`", _sentence(schema)]
     required = frozenset(schema.get("required", ()))
     rows = [_row(name, field, required=name in required) for name, field in schema["properties"].items()]
     lines.append(markdown(_HEADER, rows))
-    rules = [escaped(rule["message"]) for rule in schema.get("x-kubernetes-validations", ()) if "message" in rule]
-    if rules:
-        lines.append("Rules:\n\n" + "\n".join(f"- {rule}" for rule in rules))
+    rules = [rule["message"] for rule in schema.get("x-kubernetes-validations", ()) if "message" in rule]
+    if rules := [*rules, *more.get(path, ())]:
+        lines.append("Rules:\n\n" + "\n".join(f"- {escaped(rule)}" for rule in rules))
     yield "\n\n".join(line for line in lines if line)
     for name, field in schema["properties"].items():
         suffix, inner = _inner(field)
         if inner is not None and not _is_workflow(inner):
-            yield from _sections(f"{path}.{name}{suffix}", inner, kind)
+            yield from _sections(f"{path}.{name}{suffix}", inner, kind, more)
 
 
 def _is_workflow(schema: Schema) -> bool:

@@ -44,7 +44,9 @@ def problems(document: Mapping[str, Any], kind: str, classes: Classes) -> Iterat
         named = {**stored, "metadata": document.get("metadata") or {}}
         rejected = list(policies.violations(named, kinds.PLURALS[kind]))
         yield from rejected
-        yield from _semantics(kind, schema.without(stored, {problem.path for problem in invalid}), rejected, classes)
+        # The model of the operator rejects this field too, and then reports nothing else.
+        unreadable = [*invalid, *(problem for problem in rejected if problem.path[-1] == "python")]
+        yield from _semantics(kind, schema.without(stored, {problem.path for problem in unreadable}), rejected, classes)
 
 
 def _semantics(

@@ -1,7 +1,7 @@
 """Evaluates the admission policies for a new object, with their messages. Pure.
 
 A policy rejects an object with the first item that is wrong. A validation here reports all of them: it is evaluated
-with each item of its variable in turn (`variables.unknownAfter.size() == 0`).
+with each item of its variable in turn (`variables.problems.size() == 0`).
 """
 
 import re
@@ -58,10 +58,8 @@ def violations(written: Mapping[str, Any], plural: str = "workflows") -> Iterato
         rules = {one["name"]: one["expression"] for one in spec.get("variables", ())}
         if all(interpreter.evaluate(one["expression"], names) for one in spec.get("matchConditions", ())):
             variables = _Variables(rules=rules, names=names)
-            found = [one for validation in spec["validations"] for one in _rejections(place, validation, variables)]
-            # A group in itself is also nested too deep.
-            nested = {problem.path: problem for problem in reversed(found) if problem.path[-1] == "in"}
-            yield from (one for one in found if nested.get(one.path, one) is one)
+            for validation in spec["validations"]:
+                yield from _rejections(place, validation, variables)
 
 
 def _rejections(place: Place, validation: Mapping[str, str], variables: _Variables) -> Iterator[Problem]:

@@ -7,32 +7,6 @@ from typing import Any
 
 from kubectl_torpor.linting.finding import Path
 
-FIELDS: Mapping[str, Path] = {
-    "invalidParams": ("spec", "params"),
-    "booleanParams": ("spec", "params"),
-    "invalidArgs": ("args",),
-    "booleanArgs": ("args",),
-    "reservedHeaders": ("trigger", "kwargs", "headers"),
-    "invalidExpand": ("expand",),
-    "invalidExpandKwargs": ("expandKwargs",),
-    "emptyExpand": ("expand",),
-    "mappedTwice": ("expandKwargs",),
-    "invalidMaxActive": ("maxActive",),
-    "mappedBranches": ("branch",),
-    "duplicateArgs": ("expand",),
-    "duplicateNames": ("name",),
-    "unknownGroups": ("group",),
-    "unknownParents": ("in",),
-    "cyclicGroups": ("in",),
-    "deepGroups": ("in",),
-    "groupedHooks": ("hook",),
-    "mapFunctions": ("expand",),
-    "unknownAfter": ("after",),
-    "afterOwnGroup": ("after",),
-    "triggerArgs": ("args",),
-    "tooDeep": ("spec",),
-}
-"""The field that each variable of the policies concerns: of a task or group, or from the root."""
 SOURCE_FIELDS: Mapping[str, Path] = {
     **dict.fromkeys(("invalidCount", "invalidFields", "reversedRanges"), ("cron",)),
     "invalidCursors": ("cursor",),
@@ -43,11 +17,18 @@ SOURCE_FIELDS: Mapping[str, Path] = {
     "unknown": ("timezone",),
 }
 """The field of a Schedule's source that each variable concerns."""
+PARAM_VARIABLES = frozenset({"invalidParams", "booleanParams"})
+"""The variables of `torpor-backfill` with names of params."""
+_TOO_DEEP = "tooDeep"
+"""The variable of `torpor-bounds`, which concerns the whole spec."""
 _IN_WORKFLOW = ("workflowtemplates", "schedules")
 """Resources with the spec of a Workflow in `spec.workflow`."""
-_OF_ANNOTATIONS = "torpor-clear"
+_OF_ANNOTATIONS, _OF_TEMPLATES = "torpor-clear", "torpor-template"
 _SOURCE = re.compile(r"source (\w+): ")
 _PARAM = re.compile(r"param (\w+)\b")
+_QUOTED_PARAM = re.compile(r'param "(.*?)" ')
+_TASK = re.compile(r"task (\w+)\b")
+_GROUP = re.compile(r"group (\w+)\b|(\w+) is the name of a task and of a group")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,9 +40,9 @@ class Place:
     written: Mapping[str, Any]
 
     def path(self, name: str, item: Any, message: str) -> Path:
-        """Return the path of an item of a variable: a task, a group, a source, or the name of a group or param.
+        """Return the path of an item of a variable: a field with its sentence, or the name of a field.
 
-        A source and a param of a template are found by their names in the message.
+        A task, a group, a source and a param are found by their names in the message.
         """
         spec = self.written["spec"]
         if not name or name == "fieldsOfTemplate":
@@ -69,29 +50,29 @@ class Place:
             return ("metadata", "annotations") if self.policy == _OF_ANNOTATIONS else ("spec", *field)
         if name in SOURCE_FIELDS:
             return _named(spec, "sources", _SOURCE.match(message), SOURCE_FIELDS[name])
-        if self.plural == "workflowtemplates" and name in {"problems", "booleanNames"}:
+        if self.plural == "workflowtemplates" and self.policy == _OF_TEMPLATES:
             return _named(spec, "params", _PARAM.match(message), ())
-        inner = spec.get("workflow") if self.plural in _IN_WORKFLOW else spec
-        root: Path = ("spec", "workflow") if self.plural in _IN_WORKFLOW and inner else ("spec",)
-        fields = FIELDS.get(name, ())
-        if fields[:1] == ("spec",):
-            return self._of_param((*root, *fields[1:]), item)
-        return _of_task(inner or {}, root, item, fields)
+        embedded = self.plural in _IN_WORKFLOW and "workflow" in spec
+        root: Path = ("spec", "workflow") if embedded else ("spec",)
+        if name == _TOO_DEEP:
+            return root
+        if name in PARAM_VARIABLES:
+            return ("spec", "params", *((item,) if isinstance(item, str) else ()))
+        return self._of_workflow(root, spec["workflow"] if embedded else spec, item[0], message)
 
-    def _of_param(self, fields: Path, item: Any) -> Path:
-        """Return the path of a param of the workflow, or of the Schedule itself."""
-        if not isinstance(item, str):
-            return fields
-        own = self.written["spec"].get("params")
-        return ("spec", "params", item) if isinstance(own, dict) and item in own else (*fields, item)
-
-
-def _of_task(inner: Mapping[str, Any], root: Path, item: Any, fields: Path) -> Path:
-    for kind in ("tasks", "groups"):
-        for index, one in enumerate(inner.get(kind, ())):
-            if one is item or (isinstance(item, str) and kind == "groups" and one["name"] == item):
-                return (*root, kind, index, *fields)
-    return root
+    def _of_workflow(self, root: Path, inner: Mapping[str, Any], field: str, message: str) -> Path:
+        """Return the path of a field of the workflow, of a task or group in it, or of a param of the Schedule."""
+        fields = tuple(filter(None, field.split(".")))
+        if field == "params":
+            given, own = _QUOTED_PARAM.match(message), self.written["spec"].get("params")
+            name = (given[1],) if given else ()
+            return (*(("spec",) if isinstance(own, dict) and {*name} & {*own} else root), *fields, *name)
+        for kind, pattern in (("tasks", _TASK), ("groups", _GROUP)):
+            found = pattern.match(message)
+            names = [one["name"] for one in inner.get(kind, ())]
+            if found is not None and found[found.lastindex or 1] in names:
+                return (*root, kind, names.index(found[found.lastindex or 1]), *fields)
+        return (*root, *fields)
 
 
 def _named(spec: Mapping[str, Any], kind: str, found: re.Match[str] | None, fields: Path) -> Path:

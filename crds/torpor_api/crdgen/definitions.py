@@ -165,16 +165,14 @@ def taskruns() -> Schema:
 def workflows() -> Schema:
     """Build the CRD of Workflow."""
     schema = _schema(workflow.Workflow, _WORKFLOW)
-    spec = _with_rules(schema["properties"]["spec"])
-    spec["x-kubernetes-validations"] += cel_rules.template_or_tasks()
+    _leave_to_policy(schema["properties"]["spec"])
     return _crd(_WORKFLOW, schema)
 
 
 def workflow_templates() -> Schema:
     """Build the CRD of WorkflowTemplate."""
     schema = _schema(template.WorkflowTemplate, _TEMPLATE)
-    embedded = _with_rules(schema["properties"]["spec"]["properties"]["workflow"])
-    embedded["x-kubernetes-validations"] += cel_rules.embedded_workflow()
+    _leave_to_policy(schema["properties"]["spec"]["properties"]["workflow"])
     parameter = schema["properties"]["spec"]["properties"]["params"]["items"]
     parameter["x-kubernetes-validations"] = cel_rules.parameter()
     return _crd(_TEMPLATE, schema)
@@ -185,8 +183,7 @@ def schedules() -> Schema:
     schema = _schema(schedule.Schedule, _SCHEDULE)
     spec = schema["properties"]["spec"]
     spec["x-kubernetes-validations"] = cel_rules.schedule_spec()
-    embedded = _with_rules(spec["properties"]["workflow"])
-    embedded["x-kubernetes-validations"] += cel_rules.embedded_workflow()
+    _leave_to_policy(spec["properties"]["workflow"])
     spec["properties"]["sources"]["items"]["x-kubernetes-validations"] = cel_rules.schedule_source()
     return _crd(_SCHEDULE, schema)
 
@@ -198,14 +195,9 @@ def backfills() -> Schema:
     return _crd(_BACKFILL, schema)
 
 
-def _with_rules(spec: Schema) -> Schema:
-    """The spec of a Workflow with its rules, as it is or within another kind."""
-    spec["x-kubernetes-validations"] = cel_rules.workflow_spec()
-    spec["properties"]["tasks"]["items"]["x-kubernetes-validations"] = cel_rules.workflow_task()
-    task = spec["properties"]["tasks"]["items"]["properties"]
-    task["python"]["x-kubernetes-validations"] = cel_rules.python_function()
-    task["pod"]["properties"]["volumes"]["items"]["x-kubernetes-validations"] = cel_rules.volume()
-    return spec
+def _leave_to_policy(spec: Schema) -> None:
+    """Remove a pattern from the spec of a Workflow: policy torpor-workflow has it too, and explains it."""
+    del spec["properties"]["tasks"]["items"]["properties"]["python"]["pattern"]
 
 
 def _schema(model: type[Model], kind: Kind) -> Schema:

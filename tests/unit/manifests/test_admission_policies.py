@@ -34,13 +34,34 @@ def test_the_operations_that_a_policy_checks(file: str, expected: list[str]) -> 
     assert operations(file) == expected
 
 
-def test_an_update_that_keeps_params_and_tasks_is_not_checked() -> None:
-    policy: dict[str, Any] = next(iter(yaml.safe_load_all((_POLICIES / "workflow.yaml").read_text())))
-    (condition,) = policy["spec"]["matchConditions"]
-    assert condition["expression"] == (
-        "oldObject == null || object.spec.?params != oldObject.spec.?params "
-        "|| object.spec.?tasks != oldObject.spec.?tasks || object.spec.?workflow != oldObject.spec.?workflow"
+@pytest.mark.parametrize(
+    ("file", "read"),
+    [
+        ("workflow.yaml", ["templateRef", "image", "params", "groups", "tasks", "workflow"]),
+    ],
+)
+def test_an_update_that_keeps_the_fields_that_a_policy_reads_is_not_checked(file: str, read: list[str]) -> None:
+    assert match_condition(file) == (
+        "oldObject == null || (dyn(object).metadata.generation != dyn(oldObject).metadata.generation "
+        f"&& {read}.exists(f, dyn(object.spec)[?f] != dyn(oldObject.spec)[?f]))"
     )
+
+
+def test_the_policy_of_workflows_is_evaluated_if_a_field_that_it_reads_changed() -> None:
+    policy: dict[str, Any] = next(iter(yaml.safe_load_all((_POLICIES / "workflow.yaml").read_text())))
+    text = " ".join(each["expression"] for each in policy["spec"]["variables"])
+    read = set(re.findall(r"variables\.spec\.\??(\w+)", text)) | set(re.findall(r"dyn\(object\.spec\)\.\??(\w+)", text))
+    # A template and a Schedule have runOf in their workflow only.
+    assert read - {"runOf"} == set(
+        ast.literal_eval(match_condition("workflow.yaml").partition("&& ")[2].partition(".")[0])
+    )
+
+
+def match_condition(file: str) -> str:
+    """The only matchCondition of the policy of this file."""
+    policy: dict[str, Any] = next(iter(yaml.safe_load_all((_POLICIES / file).read_text())))
+    (condition,) = policy["spec"]["matchConditions"]
+    return str(condition["expression"])
 
 
 def test_the_defaults_that_a_run_of_a_template_may_have_are_those_of_the_schema() -> None:

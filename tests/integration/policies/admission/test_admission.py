@@ -35,7 +35,73 @@ def nest(depth: int) -> list[dict[str, Any]]:
     return [group(f"g{n}", f"g{n + 1}" if n + 1 < depth else None) for n in range(depth)]
 
 
-REJECTED = {
+REJECTED: dict[str, tuple[dict[str, Any], str]] = {
+    "two bodies": (
+        workflow(_PYTHON | {"container": {"command": ["x"]}}),
+        "task b: a task has exactly one body: python, container, or trigger. A trigger may also come before python",
+    ),
+    "no body": (workflow({"name": "a"}), "task a: a task has exactly one body: python, container, or trigger."),
+    "a container after a trigger": (
+        workflow(_TRIGGER | {"image": "x", "container": {"command": ["x"]}}),
+        "task a: a task has exactly one body",
+    ),
+    "no module": (
+        workflow(_PYTHON | {"python": "f"}),
+        "task b: python is module:function, such as ingest.tasks:load",
+    ),
+    "a dot in place of the colon": (
+        workflow(_PYTHON | {"python": "ingest.load"}),
+        "task b: python is module:function, such as ingest.tasks:load",
+    ),
+    "a result of a function": (
+        workflow(_PYTHON | {"result": "event"}),
+        "task b: result and failWhen are for trigger tasks only",
+    ),
+    "failWhen of a container": (
+        workflow({"name": "a", "image": "x", "container": {}, "failWhen": "event == 1"}),
+        "task a: result and failWhen are for trigger tasks only",
+    ),
+    "no image": (
+        workflow(_PYTHON, {"name": "a", "python": "m:f"}),
+        "task a: a task with a pod needs an image: set image of the task, or spec.image for all tasks",
+    ),
+    "no image after a trigger": (
+        workflow(_TRIGGER | {"python": "m:f"}),
+        "task a: a task with a pod needs an image",
+    ),
+    "an image for a trigger": (
+        workflow(_TRIGGER | {"image": "x"}),
+        "task a: a trigger task has no pod: remove image",
+    ),
+    "pod fields of a trigger": (workflow(_TRIGGER | {"pod": {}}), "task a: a trigger task has no pod: remove pod"),
+    "a runtime of a trigger": (
+        workflow(_TRIGGER | {"runtime": "Image"}),
+        "task a: runtime is for python tasks: remove runtime",
+    ),
+    "a source of a container": (
+        workflow({"name": "a", "image": "x", "container": {}, "source": {"configMap": "etl"}}),
+        "task a: source is for python tasks: remove source",
+    ),
+    "a host path": (
+        workflow(_PYTHON | {"pod": {"volumes": [{"name": "v", "hostPath": {"path": "/"}}]}}),
+        "task b: a volume must be exactly one of emptyDir, configMap, secret and persistentVolumeClaim",
+    ),
+    "a volume of two kinds": (
+        workflow(_PYTHON | {"pod": {"volumes": [{"name": "v", "emptyDir": {}, "configMap": {"name": "c"}}]}}),
+        "task b: a volume must be exactly one of",
+    ),
+    "a map function of a container": (
+        workflow({"name": "a", "image": "x", "container": {}, "expand": [{"name": "x", "over": [1], "map": "m:f"}]}),
+        "task a: map works in python tasks only; use CEL: ${tasks.x.result.map(i, ...)}",
+    ),
+    "after itself": (
+        workflow(_PYTHON | {"after": ["b"]}),
+        "task b: a task cannot come after itself; remove its own name from after",
+    ),
+    "neither tasks nor a template": (
+        {**workflow(), "spec": {"params": {"x": 1}}},
+        "set tasks, or templateRef with params",
+    ),
     "a param with a dash": (
         workflow(_TRIGGER, params={"my-day": 1}),
         'param "my-day" is not an identifier: use lower-case letters, digits and underscores, and begin with a letter',
@@ -157,6 +223,24 @@ REJECTED = {
 
 
 ADMITTED: dict[str, dict[str, Any]] = {
+    "a trigger before python": workflow(_PYTHON | {"trigger": {"class": "time"}}),
+    "a container": workflow({"name": "a", "image": "x", "container": {"command": ["x"]}}),
+    "an image for all tasks": workflow(_TRIGGER, {"name": "b", "python": "m:f"}, image="x"),
+    "a result of a trigger": workflow(_TRIGGER | {"result": "event", "failWhen": "event == 1"}),
+    "a runtime and a source": workflow(_PYTHON | {"runtime": "Inject", "source": {"configMap": "etl"}}),
+    "a volume of each kind": workflow(
+        _PYTHON
+        | {
+            "pod": {
+                "volumes": [
+                    {"name": "a", "emptyDir": {}},
+                    {"name": "b", "configMap": {"name": "c"}},
+                    {"name": "c", "secret": {"secretName": "c"}},
+                    {"name": "d", "persistentVolumeClaim": {"claimName": "c"}},
+                ]
+            }
+        }
+    ),
     "expandKwargs with a limit": workflow(_PYTHON | {"maxActive": 2, "expandKwargs": [{"y": 1}]}),
     "expand with a limit": workflow(_PYTHON | {"maxActive": 2, "expand": [{"name": "x", "over": [1]}]}),
     "expand over an object and an expression": workflow(

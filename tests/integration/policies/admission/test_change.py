@@ -88,6 +88,14 @@ def test_a_change_is_validated_like_a_new_run(server: Server, running: str, chan
     assert said in answer.message
 
 
+def test_the_image_of_tasks_without_one_cannot_be_removed(server: Server, namespace: str) -> None:
+    server.create("workflows", namespace, workflow({"name": "a", "python": "m:f"}, image="x")).expect(201)
+    merge(server, namespace, {"spec": {"image": "y"}}).expect(200)
+    answer = merge(server, namespace, {"spec": {"image": None}})
+    assert (answer.status, answer.body["reason"]) == (422, "Invalid")
+    assert "task a: a task with a pod needs an image" in answer.message
+
+
 @pytest.mark.parametrize("field", ["stop", "cancel"])
 @pytest.mark.parametrize("value", [False, None])
 def test_stop_and_cancel_cannot_be_reset_before_the_end(

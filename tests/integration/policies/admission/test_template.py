@@ -12,6 +12,7 @@ from tests.support.templates import cases as template_cases
 from tests.support.templates.cases import DECLARED
 
 _TRIGGER = {"name": "a", "trigger": {"class": "time"}}
+_MERGE = "application/merge-patch+json"
 
 
 def create(server: Server, namespace: str, body: Body) -> Answer:
@@ -75,7 +76,16 @@ KINDS: dict[str, Callable[[Body], Body]] = {
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    "case", ["a param with a dash", "after an unknown task", "a cycle of two groups", "mapped over a text"]
+    "case",
+    [
+        "a param with a dash",
+        "after an unknown task",
+        "a cycle of two groups",
+        "mapped over a text",
+        "two bodies",
+        "no image",
+        "a host path",
+    ],
 )
 def test_an_embedded_workflow_is_validated(server: Server, namespace: str, kind: str, case: str) -> None:
     body, message = INVALID_WORKFLOWS[case]
@@ -86,13 +96,43 @@ def test_an_embedded_workflow_is_validated(server: Server, namespace: str, kind:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("workflow", "message"),
+    [
+        ({"params": {"a": 1}}, "spec.workflow: set tasks"),
+        (
+            {"tasks": [_TRIGGER], "templateRef": {"name": "x"}},
+            "spec.workflow: templateRef and runOf are fields of a run",
+        ),
+        (
+            {"tasks": [_TRIGGER], "runOf": {"schedule": "s", "uid": "u", "at": "2026-11-01T00:00:00Z"}},
+            "spec.workflow: templateRef and runOf are fields of a run; remove them",
+        ),
+        *(
+            ({"tasks": [_TRIGGER], field: True}, "spec.workflow: suspend, stop and cancel are fields of a run")
+            for field in ("suspend", "stop", "cancel")
+        ),
+    ],
+    ids=str,
+)
+def test_an_embedded_workflow_has_tasks_and_no_fields_of_a_run(
+    server: Server, namespace: str, kind: str, workflow: Body, message: str
+) -> None:
+    answer = server.create(kind, namespace, KINDS[kind](workflow))
+    assert answer.status == 422, answer.message
+    assert message in answer.message
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_an_edit_of_an_embedded_workflow_is_validated(server: Server, namespace: str, kind: str) -> None:
     body = KINDS[kind]({"tasks": [_TRIGGER]})
     server.create(kind, namespace, body).expect(201)
     path = f"/apis/torpor.dev/v1alpha1/namespaces/{namespace}/{kind}/nightly"
     patch = {"spec": {"workflow": {"tasks": [_TRIGGER | {"after": ["b"]}]}}}
-    answer = server.request("PATCH", path, patch, content_type="application/merge-patch+json")
+    answer = server.request("PATCH", path, patch, content_type=_MERGE)
     assert "task a: `after` names b: no such task or group" in answer.message
+    answer = server.request("PATCH", path, {"spec": {"workflow": {"stop": True}}}, content_type=_MERGE)
+    assert "suspend, stop and cancel are fields of a run" in answer.message
 
 
 def test_names_of_the_params_of_a_schedule_are_validated(server: Server, namespace: str) -> None:

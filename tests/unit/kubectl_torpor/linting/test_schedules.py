@@ -7,6 +7,7 @@ import pytest
 from tests.unit.kubectl_torpor.linting.findings import lint
 
 _TASK = {"name": "a", "python": "m:f", "image": "x"}
+_NO_BODY = {"name": "b"}
 _TYPE_ERROR = "TypeError: Time.__init__() missing 1 required positional argument: 'at'; it takes at"
 _NO_TIME = f"trigger time refuses its kwargs: {_TYPE_ERROR}"
 _NIGHTLY = {"name": "nightly", "cron": "0 2 * * *", "timezone": "Europe/Berlin"}
@@ -198,18 +199,32 @@ def test_the_expressions_of_a_schedule_see_the_event(spec: dict[str, Any], path:
             "spec.notAfter",
             "notBefore must be before notAfter",
         ),
-        (template(suspend=True), "spec.workflow", "suspend, stop and cancel are fields of a run"),
         (template({"name": "n", "type": "integer", "pattern": "x"}), "spec.params[0].pattern", "pattern is for "),
         (
             body("Backfill", schedule="x", **{"from": "2026-11-02T00:00:00Z", "to": "2026-11-01T00:00:00Z"}),
             "spec.to",
             "from must be before to",
         ),
-        (body("Workflow", params={"a": 1}), "spec.tasks", "set tasks, or templateRef with params"),
     ],
 )
 def test_the_rules_of_each_schema_are_evaluated(bad: dict[str, Any], path: str, message: str) -> None:
     problems = [(one.path, one.message) for one in lint(bad) if one.rule == "crd-rule"]
+    assert [one[0] for one in problems] == [path]
+    assert message in problems[0][1]
+
+
+@pytest.mark.parametrize(
+    ("bad", "path", "message"),
+    [
+        (template(suspend=True), "spec.workflow", "spec.workflow: suspend, stop and cancel are fields of a run"),
+        (template(tasks=[_NO_BODY]), "spec.workflow.tasks[0]", "task b: a task has exactly one body"),
+        (schedule(workflow={"params": {"a": 1}}), "spec.workflow.tasks", "spec.workflow: set tasks"),
+        (schedule(params={"my-day": 1}), "spec.params.my-day", 'param "my-day" is not an identifier'),
+        (body("Workflow", params={"a": 1}), "spec.tasks", "set tasks, or templateRef with params"),
+    ],
+)
+def test_the_rules_of_each_workflow_are_evaluated(bad: dict[str, Any], path: str, message: str) -> None:
+    problems = [(one.path, one.message) for one in lint(bad) if one.rule == "policy"]
     assert [one[0] for one in problems] == [path]
     assert message in problems[0][1]
 
