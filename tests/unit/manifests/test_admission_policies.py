@@ -38,6 +38,7 @@ def test_the_operations_that_a_policy_checks(file: str, expected: list[str]) -> 
     ("file", "read"),
     [
         ("workflow.yaml", ["templateRef", "image", "params", "groups", "tasks", "workflow"]),
+        ("bounds.yaml", ["params", "groups", "tasks", "workflow", "sources"]),
     ],
 )
 def test_an_update_that_keeps_the_fields_that_a_policy_reads_is_not_checked(file: str, read: list[str]) -> None:
@@ -45,6 +46,11 @@ def test_an_update_that_keeps_the_fields_that_a_policy_reads_is_not_checked(file
         "oldObject == null || (dyn(object).metadata.generation != dyn(oldObject).metadata.generation "
         f"&& {read}.exists(f, dyn(object.spec)[?f] != dyn(oldObject.spec)[?f]))"
     )
+
+
+@pytest.mark.parametrize("file", ["change.yaml", "template.yaml", "schedule.yaml"])
+def test_an_update_of_metadata_is_recognized_by_its_generation(file: str) -> None:
+    assert match_condition(file).endswith("dyn(object).metadata.generation != dyn(oldObject).metadata.generation")
 
 
 def test_the_policy_of_workflows_is_evaluated_if_a_field_that_it_reads_changed() -> None:

@@ -23,7 +23,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(params=["workflow"])
+@pytest.fixture(params=["workflow", "bounds", "change"])
 def probed(request: pytest.FixtureRequest, server: Server, namespace: str) -> Iterator[tuple[str, str]]:
     """A policy, and a namespace with a Workflow whose updates are denied if the policy is evaluated for them."""
     server.create("workflows", namespace, workflow(*_TASKS, image="x", params={"day": 1})).expect(201)
