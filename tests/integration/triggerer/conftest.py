@@ -18,6 +18,7 @@ import pytest
 import yaml
 from torpor_api.models import taskrun
 from torpor_wire import constants, transitions, trigger
+from torpor_wire.reason import Reason
 
 _ROOT = Path(__file__).resolve().parents[3]
 _GROUP = "rbac.authorization.k8s.io"
@@ -132,10 +133,15 @@ class Pool:
     def waits(self, name: str) -> bool:
         return self._read(name).status.state == "Deferred"
 
-    def events(self, name: str, kind: str = "Warning") -> list[tuple[str, str]]:
+    def events(self, name: str, kind: str = "Warning", *, blocks: bool = False) -> list[tuple[str, str]]:
+        """Reason and note of the Events on a TaskRun; without `blocks`, not that it kept the event loop.
+
+        A busy machine may keep any code from its end for that long.
+        """
         path = f"/apis/events.k8s.io/v1/namespaces/{self.namespace}/events"
         found = self.server.request("GET", path).expect(200)["items"]
         mine = [one for one in found if one["regarding"]["name"] == name and one["type"] == kind]
+        mine = [one for one in mine if blocks or one["reason"] != Reason.LOOP_BLOCKED]
         return [(one["reason"], one["note"]) for one in mine]
 
     def leases(self) -> list[str]:

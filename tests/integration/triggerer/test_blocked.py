@@ -35,7 +35,11 @@ def moved(pool: Any, name: str) -> tuple[str, str]:
     found: list[tuple[str, str]] = []
 
     def told() -> bool:
-        found[:] = [one for one in pool.events(name) if one[1].endswith("it runs in a thread of its own from now on")]
+        found[:] = [
+            one
+            for one in pool.events(name, blocks=True)
+            if one[1].endswith("it runs in a thread of its own from now on")
+        ]
         return bool(found)
 
     pool.until(told, "an Event says that it moved")
@@ -58,7 +62,7 @@ def test_who_blocks_is_named_on_its_taskrun_and_holds_up_the_others_once(empty_p
     pool.until(lambda: "its thread has been blocked for" in (pool.status(name).message or ""), "it says so")
     assert replica.health == "ok\n"
     assert max(late(pool, one) for one in later) < SECONDS / 4 * slowness()
-    assert [one for one in later if pool.events(one)] == []
+    assert [one for one in later if pool.events(one, blocks=True)] == []
     until.touch()
     assert pool.ends(name).event == '"fired"'
 
@@ -98,4 +102,4 @@ def test_a_class_that_is_known_to_block_begins_apart(empty_pool: Any, tmp_path: 
     assert max(late(pool, one) for one in later) < SECONDS / 4 * slowness()
     until.touch()
     assert pool.ends(name).event == '"fired"'
-    assert pool.events(name) == []
+    assert pool.events(name, blocks=True) == []
