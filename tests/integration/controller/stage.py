@@ -3,13 +3,14 @@
 All tests share the processes. A test that ends one starts another.
 """
 
+import itertools
 import json
 import os
 import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,7 @@ class Stage:
     open_proxy: Callable[[], RecordingProxy]
     namespace: str
     processes: list[Process] = field(default_factory=list)
-    started: int = 0
+    numbers: Iterator[int] = field(default_factory=itertools.count)
 
     @property
     def server(self) -> Server:
@@ -75,7 +76,7 @@ class Stage:
     # processes
 
     def start_controller(self) -> Process:
-        identity = f"controller-{self.started}"
+        identity = f"controller-{next(self.numbers)}"
         liveness = f"http://127.0.0.1:{free_port()}/healthz"
         flags = ["--liveness", liveness, "--archive-grace", "1", "--stray-grace", "2"]
         token = str(self._token("torpor-operator"))
@@ -164,6 +165,7 @@ class Stage:
             if time.monotonic() > deadline:
                 runs = [(one["metadata"]["name"], one["status"]) for one in self.taskruns(workflow)]
                 raise AssertionError(f"after {timeout:.0f} s {workflow} has not ended: {runs}\n{self._logs()}")
+            self._restart()
             time.sleep(0.1)
         return self.status(workflow)
 
@@ -196,7 +198,13 @@ class Stage:
         deadline = time.monotonic() + timeout
         while not holds():
             assert time.monotonic() < deadline, f"after {timeout:.0f} s still not: {what}\n{self._logs()}"
+            self._restart()
             time.sleep(0.1)
+
+    def _restart(self) -> None:
+        """As a kubelet does: a controller that lost its Lease ends, and on a busy machine each may lose it."""
+        if not self.controllers():
+            self.start_controller()
 
     def _token(self, account: str) -> Path:
         path = self.folder / f"{account}.token"
@@ -207,7 +215,6 @@ class Stage:
         return "\n".join(f"{one.identity}, {one.process.poll()}:\n{one.text()[-3000:]}" for one in self.processes)
 
     def _start(self, identity: str, account: str, arguments: Iterable[str]) -> Process:
-        self.started += 1
         proxy = self.open_proxy()
         log, config = self.folder / f"{identity}.log", self.folder / f"{identity}.kubeconfig"
         config.write_text(_kubeconfig(proxy.url, self.server.token("torpor-system", account)))
