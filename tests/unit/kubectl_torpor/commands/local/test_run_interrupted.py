@@ -52,6 +52,14 @@ _LIMIT = 120.0
 _CANCELLED = "interrupted: the run is cancelled; press Ctrl-C again to end it at once"
 
 
+@pytest.fixture(autouse=True)
+def _hang_up() -> Iterator[None]:
+    """Let commands receive SIGHUP, which tests under `nohup` ignore, and what they start."""
+    former = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, former)
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "ingest.yaml").write_text(_FILE)
