@@ -125,13 +125,20 @@ def status_changed(commit: Commit, expect: Expect) -> None:
 
 def check_ticks(state: State, now: float, expect: Expect) -> None:
     """S2 at the end: each tick since the last edit or resumption has an outcome or was counted as missed."""
+    for name, lost in open_ticks(state, now).items():
+        expect("S2", not lost, f"{state.name}/{name}: the ticks {lost} have no outcome")
+
+
+def open_ticks(state: State, now: float) -> dict[str, list[float]]:
+    """The ticks without an outcome since the last edit or resumption, by source, in seconds of the world."""
+    found: dict[str, list[float]] = {}
     for source in state.spec["sources"]:
         if "cron" not in source or source["name"] in state.touched:
             continue
         begin = state.begin.get(source["name"], state.created)
         due = [one for one in schedule_state.ticks(source) if begin < one < now - _CLOCKS - 5.0]
-        lost = [one - EPOCH for one in due if one not in state.accounted.get(source["name"], ())]
-        expect("S2", not lost, f"{state.name}/{source['name']}: the ticks {lost} have no outcome")
+        found[source["name"]] = [one - EPOCH for one in due if one not in state.accounted.get(source["name"], ())]
+    return found
 
 
 def check_log(state: State, length: dict[str, int], expect: Expect) -> None:

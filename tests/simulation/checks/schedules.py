@@ -183,9 +183,11 @@ class ScheduleChecker:
         return ""
 
     def _unread(self, state: State) -> bool:
-        """Whether a log has items that have not fired, though they could."""
+        """Whether a log has items that have not fired, though they could, or a tick has no outcome yet."""
         if state.spec.get("suspend"):
             return False
+        if any(schedule_events.open_ticks(state, EPOCH + self._loop.time()).values()):
+            return True
         status = state.sources_status()
         return any(
             status.get(source["name"], {}).get("cursor", "0") != str(Logs.length[source["trigger"]["kwargs"]["log"]])
