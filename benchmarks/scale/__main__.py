@@ -42,15 +42,17 @@ def main() -> int:
     given = parser.parse_args()
     sizes = Sizes(**{each.name: getattr(given, each.name) for each in fields(Sizes)})
     load = os.getloadavg()
-    found = asyncio.run(measure(sizes, given.logs, given.profile))
-    given.into.write_text(_written(found, sizes, (load[0], os.getloadavg()[0])) + "\n")
-    sys.stdout.write(figures.table(found, "", {}))
+    found: list[Figure] = []
+    try:
+        asyncio.run(measure(found, sizes, given.logs, given.profile))
+    finally:
+        given.into.write_text(_written(found, sizes, (load[0], os.getloadavg()[0])) + "\n")
+        sys.stdout.write(figures.table(found, "", {}))
     return 0
 
 
-async def measure(sizes: Sizes, logs: Path | None = None, profile: Path | None = None) -> list[Figure]:
-    """All figures, in the order in which they are measured."""
-    found: list[Figure] = []
+async def measure(found: list[Figure], sizes: Sizes, logs: Path | None = None, profile: Path | None = None) -> None:
+    """Append all figures, in the order in which they are measured."""
 
     async def take(name: str, taking: Awaitable[list[Figure]]) -> None:
         began = time.monotonic()
@@ -75,7 +77,6 @@ async def measure(sizes: Sizes, logs: Path | None = None, profile: Path | None =
         await take("etcd", storage.stored(on, empty))
         lost = "operators that ended since they could not renew their Lease in time, and started again"
         found.append(Figure(name="restarts", what=lost, value=on.restarts, unit="times"))
-    return found
 
 
 async def _seeded(on: System, asked: Runs) -> None:

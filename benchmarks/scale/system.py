@@ -120,7 +120,7 @@ class System:
     async def calm(self) -> None:
         """Return once API server, operators and triggerers have nothing to do for some seconds."""
         quiet = 0
-        async with asyncio.timeout(_PATIENCE * 2):
+        async with asyncio.timeout(_PATIENCE * 6):
             while quiet < _CALM_WINDOWS:
                 before, began = self._cpu(), time.monotonic()
                 await asyncio.sleep(_CALM_WINDOW)

@@ -5,6 +5,7 @@ from collections import Counter
 
 from benchmarks.scale.__main__ import measure
 from benchmarks.scale.sizes import Sizes
+from benchmarks.triggerer.figures import Figure
 
 _SIZES = Sizes(waits=200, workflows=4, namespaces=2, instances=20, tasks=10, fires=10, duration="1s", rest=3.0)
 _FOR_SIZING = {
@@ -17,7 +18,8 @@ _WARM = 8
 
 
 async def test_the_bench_measures_waits_that_the_operator_and_the_triggerers_take_for_their_own() -> None:
-    found = await measure(_SIZES)
+    found: list[Figure] = []
+    await measure(found, _SIZES)
     assert [name for name, count in Counter(one.name for one in found).items() if count > 1] == []
     figures = {one.name: one for one in found}
     assert figures.keys() >= _FOR_SIZING
