@@ -41,12 +41,12 @@ def main() -> int:
         parser.add_argument(f"--{each.name}", type=type(each.default), default=each.default)
     given = parser.parse_args()
     sizes = Sizes(**{each.name: getattr(given, each.name) for each in fields(Sizes)})
-    load = os.getloadavg()
+    load, commit = os.getloadavg(), _commit()
     found: list[Figure] = []
     try:
         asyncio.run(measure(found, sizes, given.logs, given.profile))
     finally:
-        given.into.write_text(_written(found, sizes, (load[0], os.getloadavg()[0])) + "\n")
+        given.into.write_text(_written(found, sizes, commit, (load[0], os.getloadavg()[0])) + "\n")
         sys.stdout.write(figures.table(found, "", {}))
     return 0
 
@@ -92,9 +92,12 @@ async def _seeded(on: System, asked: Runs) -> None:
     say(f"{on.sizes.all_waits:,} waits run after {time.monotonic() - began:.0f} s")
 
 
-def _written(found: Sequence[Figure], sizes: Sizes, load: Sequence[float]) -> str:
+def _commit() -> str:
     words = ("git", "-C", str(ROOT), "describe", "--always", "--dirty")
-    commit = subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
+    return subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def _written(found: Sequence[Figure], sizes: Sizes, commit: str, load: Sequence[float]) -> str:
     body = {"bench": "scale", "commit": commit, "taken": times.rfc3339(time.time()), "load": list(load)}
     return json.dumps({**body, "sizes": asdict(sizes), "figures": [asdict(each) for each in found]}, indent=1)
 

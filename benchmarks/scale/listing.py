@@ -59,7 +59,7 @@ async def listed(on: System) -> list[Figure]:
         *_whole(
             "namespace", "kubectl get taskruns -n NAMESPACE", await _command(on, "get", "taskruns", "-n", NAMESPACE)
         ),
-        *_whole("workflow", "the same with -l torpor.dev/workflow=NAME", await _one_workflow(on)),
+        *_whole("workflow", "kubectl get taskruns -n NAMESPACE -l torpor.dev/workflow=NAME", await _one_workflow(on)),
     ]
 
 

@@ -16,7 +16,7 @@ from benchmarks.workflow.small_runs import SmallRuns
 _LIMIT = 300.0
 _LOOK = 0.05
 _SERVERS = {"kube-apiserver": "API server", "etcd": "etcd"}
-_MEMORY = "peak memory (RSS, with its CEL processes)"
+_MEMORY = "peak memory (RSS, with child processes)"
 
 
 async def operator(on: System, asked: Runs) -> list[Figure]:
