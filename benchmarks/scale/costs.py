@@ -11,10 +11,12 @@ from benchmarks.workflow import graphs
 from benchmarks.workflow.processes import Interval
 from benchmarks.workflow.runs import Object, Runs
 
+_LEADER, _STANDBY = "leader", "standby"
 _PARTS: Mapping[str, tuple[str, ...]] = {
     "api_server": ("kube-apiserver",),
     "etcd": ("etcd",),
-    "operator": ("operator-a", "operator-b"),
+    "operator": (_LEADER,),
+    "standby": (_STANDBY,),
     "triggerer": ("triggerer-a", "triggerer-b"),
     "controllers": ("kube-controller-manager", "kube-scheduler"),
     "nodes": ("kubelet", "worker"),
@@ -22,13 +24,14 @@ _PARTS: Mapping[str, tuple[str, ...]] = {
 _WORDS = {
     "api_server": "API server",
     "etcd": "etcd",
-    "operator": "both operators",
+    "operator": "the leading operator",
+    "standby": "the standby",
     "triggerer": "both triggerers",
     "controllers": "scheduler and controllers",
     "nodes": "simulated kubelet and worker",
 }
-_TASK = ("api_server", "etcd", "operator", "controllers", "nodes")
-_WAIT = ("api_server", "etcd", "operator", "triggerer", "controllers")
+_TASK = ("api_server", "etcd", "operator", "standby", "controllers", "nodes")
+_WAIT = ("api_server", "etcd", "operator", "standby", "triggerer", "controllers")
 
 
 async def tasks(on: System, asked: Runs, name: str, where: str) -> list[Figure]:
@@ -37,7 +40,7 @@ async def tasks(on: System, asked: Runs, name: str, where: str) -> list[Figure]:
     interval = Interval.begin(on)
     await asked.start(name, [graphs.mapped(count)], **_limits(count))
     wall = await asked.end(name) - interval.began
-    found = _figures(name, f"a task of a fan-out of {count:,} {where}", count, interval.cpu(), wall, _TASK)
+    found = _figures(name, f"a task of a fan-out of {count:,} {where}", count, await _cpu(on, interval), wall, _TASK)
     await workload.removed(on, name)
     return found
 
@@ -49,7 +52,7 @@ async def fires(on: System, asked: Runs) -> list[Figure]:
     await _start(asked, "wait", workload.firing(count, duration))
     wall = await asked.end("wait") - interval.began
     what = f"a wait of {count:,} that fire after {duration}, from creation to success"
-    found = _figures("wait", what, count, interval.cpu(), wall, _WAIT)
+    found = _figures("wait", what, count, await _cpu(on, interval), wall, _WAIT)
     await workload.removed(on, "wait")
     return found
 
@@ -62,7 +65,14 @@ async def large(on: System, asked: Runs) -> list[Figure]:
     await workload.deferred(on, workload.LARGE, count)
     wall = time.monotonic() - interval.began
     what = f"an instance of one Workflow of {count:,}, until it waits"
-    return _figures("large", what, count, interval.cpu(), wall, _WAIT)
+    return _figures("large", what, count, await _cpu(on, interval), wall, _WAIT)
+
+
+async def _cpu(on: System, interval: Interval) -> dict[str, float]:
+    """Seconds by name; the operators by their part now."""
+    cpu, leader = interval.cpu(), await on.leader()
+    parts = {name: _LEADER if name == leader.identity else _STANDBY for name in on.operators}
+    return {parts.get(name, name): used for name, used in cpu.items()}
 
 
 async def _start(asked: Runs, name: str, wanted: tuple[Object, Mapping[str, Any]]) -> float:

@@ -149,10 +149,11 @@ def requirements(costs: Costs, cluster: Cluster = CLUSTERS[-1], loads: Sequence[
     head = ("", *(f"{load.tasks:,} tasks per hour, {load.waits:,} waits" for load in loads))
     rows = [
         ("waits that fire per hour", *(f"{load.fires:,}" for load in loads)),
+        ("TaskRuns at one time", *(f"{taskruns(load):,.0f}" for load in loads)),
         ("CPU of API servers and etcd, cores", *(f"{cores(costs, cluster, load):.1f}" for load in loads)),
         ("CPU of the leading operator, cores", *(f"{operator_cores(costs, load):.2f}" for load in loads)),
         ("memory of each operator", *(_mib(operator_memory(costs, load)) for load in loads)),
-        ("memory of each API server for Torpor", *(_mib(server_memory(costs, load)) for load in loads)),
+        ("memory of each API server for TaskRuns", *(_mib(server_memory(costs, load)) for load in loads)),
         ("TaskRuns and pods in etcd", *(f"{etcd_mb(costs, load):,.0f} MB" for load in loads)),
         ("triggerer replicas", *(str(replicas(costs, load)) for load in loads)),
         ("memory of each triggerer", *(_mib(triggerer_memory(costs, load)) for load in loads)),
@@ -178,8 +179,13 @@ def operator_memory(costs: Costs, load: Load) -> float:
 
 
 def server_memory(costs: Costs, load: Load) -> float:
-    """MiB above an empty API server; a finished TaskRun and its pod count as two waits."""
-    return (load.waits + 2 * (load.tasks + load.fires) * load.kept) * costs.server_wait / 1024
+    """MiB above an empty API server, without pods: each TaskRun counts as one that waits."""
+    return taskruns(load) * costs.server_wait / 1024
+
+
+def taskruns(load: Load) -> float:
+    """Those that wait, and those that have ended and are kept."""
+    return load.waits + (load.tasks + load.fires) * load.kept
 
 
 def etcd_mb(costs: Costs, load: Load) -> float:
