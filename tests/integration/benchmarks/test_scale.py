@@ -3,6 +3,8 @@
 import math
 from collections import Counter
 
+import pytest
+
 from benchmarks.scale.__main__ import measure
 from benchmarks.scale.sizes import Sizes
 from benchmarks.triggerer.figures import Figure
@@ -17,6 +19,7 @@ _WARM = 8
 """TaskRuns of the run with which the bench begins."""
 
 
+@pytest.mark.long
 async def test_the_bench_measures_waits_that_the_operator_and_the_triggerers_take_for_their_own() -> None:
     found: list[Figure] = []
     await measure(found, _SIZES)
