@@ -70,6 +70,7 @@ async def measure(found: list[Figure], sizes: Sizes, logs: Path | None = None, p
         await take("the large Workflow", costs.large(on, asked))
         await _seeded(on, asked)
         await take("at rest", rest.at_rest(on, held))
+        await workload.check(on)
         await take("tasks beside", costs.tasks(on, asked, "beside", "beside all waits"))
         await take("lists", listing.listed(on))
         await take("failover of the operator", takeover.operator(on, asked))

@@ -78,6 +78,16 @@ async def seed(on: System, asked: Runs) -> None:
         await _copy(on, templates[target.name.partition("-")[0]], target)
 
 
+async def check(on: System) -> None:
+    """Raise SystemExit unless the operator counts all copies as waits, and nobody has written to one of them."""
+    for to in targets(on):
+        counted = await _deferred(on, to.name, to.namespace)
+        versions = [version for _, version in (await on.plane.etcd.sizes(_begins(to.name, to.namespace))).values()]
+        if (counted, versions) != (on.sizes.each, [1] * on.sizes.each):
+            written = sum(version > 1 for version in versions)
+            raise SystemExit(f"{to.name}: {counted} wait, {len(versions)} are stored, {written} were written to")
+
+
 def targets(on: System) -> list[Target]:
     """The Workflows to make, beside the first of each kind."""
     spaces = on.namespaces
@@ -105,8 +115,8 @@ async def _copy(on: System, template: tuple[Object, list[Object]], to: Target) -
     await on.plane.etcd.write(_stored("taskruns", [copies.taskrun(one, to) for one in runs]), at_once=1)
 
 
-def _begins(workflow: str) -> str:
-    return f"{copies.folder('taskruns', NAMESPACE)}{workflow}-each-"
+def _begins(workflow: str, namespace: str = NAMESPACE) -> str:
+    return f"{copies.folder('taskruns', namespace)}{workflow}-each-"
 
 
 async def _read(on: System, keys: Sequence[str]) -> list[Object]:
@@ -132,8 +142,8 @@ def _limits(count: int) -> dict[str, int]:
     return {"parallelism": count, "maxMapSize": count}
 
 
-async def _deferred(on: System, name: str) -> int:
-    status = (await on.plane.api.get(WORKFLOWS, NAMESPACE, name)).get("status", {})
+async def _deferred(on: System, name: str, namespace: str = NAMESPACE) -> int:
+    status = (await on.plane.api.get(WORKFLOWS, namespace, name)).get("status", {})
     if "completionTime" in status:
         raise SystemExit(f"{name} has ended: {json.dumps(status)}")
     return sum(one.get("deferred", 0) for one in status.get("tasks", []))
