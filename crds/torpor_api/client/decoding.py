@@ -26,9 +26,10 @@ _APPROVAL_PATH = ("fieldsV1", "f:metadata", "f:annotations", f"f:{constants.APPR
 
 def decode(data: bytes) -> Any:
     """Decode an object, or a list of objects with `items`. Raises ValueError for invalid JSON."""
-    if bounded_json.is_too_deep(data):
+    try:
+        body = bounded_json.loads(data)
+    except bounded_json.TooDeepError:
         return _decode_deep(data.decode())
-    body = bounded_json.loads(data)
     if isinstance(body, dict):
         items = body.get("items")
         for each in items if isinstance(items, list) else [body]:
@@ -39,11 +40,12 @@ def decode(data: bytes) -> Any:
 def decode_event(line: bytes) -> dict[str, Any]:
     """Decode a watch event with `type` and `object`. Raises ValueError for anything else."""
     event: Any
-    if bounded_json.is_too_deep(line):
+    try:
+        event = bounded_json.loads(line)
+    except bounded_json.TooDeepError:
         text = line.decode()
         event = {key: _value(key, text[start:end]) for key, start, end in _members(text)}
     else:
-        event = bounded_json.loads(line)
         if isinstance(event, dict):
             _reduce_managed_fields(event.get("object"))
     if isinstance(event, dict) and isinstance(event.get("object"), dict):
