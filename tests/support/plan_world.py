@@ -148,7 +148,7 @@ class World:
     def arguments(self, task: str, index: At = constants.UNMAPPED) -> dict[str, Any]:
         """The arguments of the instance, as in its TaskRun."""
         spec = self.taskruns[self.name(task, index)]["spec"]
-        return {entry["name"]: entry.get("value", entry.get("from")) for entry in spec["arguments"]}
+        return {entry["name"]: entry.get("value", entry.get("from")) for entry in spec.get("arguments", ())}
 
     def condition(self, name: str = "Succeeded") -> tuple[str, str, str]:
         entry = next(entry for entry in self.status.conditions if entry.type == name)

@@ -7,11 +7,11 @@ from typing import Any
 from torpor_api.cache import store
 from torpor_api.cache.store import Store
 from torpor_operator import app
-from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.model.snapshot import Presence
 from torpor_operator.state import instance_indexes
 from torpor_operator.state.instance_indexes import InstanceIndexes
+from torpor_operator.taskrun.seen_instances import SeenInstances
 
 from tests.simulation.mutants.mutant import Mutant, put
 
@@ -27,7 +27,7 @@ def _high_water() -> None:
 
 
 def _seen_creation() -> None:
-    put(ClusterCache, "_note_creation", lambda *_: None)
+    put(SeenInstances, "add", lambda *_: None)
 
 
 def _sync() -> None:

@@ -19,7 +19,7 @@ async def harness() -> AsyncIterator[ControllerHarness]:
 
 
 async def test_a_foreign_pod_of_the_same_name_fails_the_launch(harness: ControllerHarness) -> None:
-    harness.fake.inject(Fault(status=503, method="POST", path="/pods", times=1))
+    harness.fake.inject(Fault(status=503, method="POST", path="/pods", times=2))
     harness.create("run", python("a"))
     await harness.clock.advance(0.1)
     name = harness.taskrun("run", "a")["metadata"]["name"] + "-a1-s0"
@@ -46,7 +46,7 @@ async def test_a_refused_pod_fails_its_task_with_the_message_of_the_api_server(
 
 
 async def test_a_pod_of_a_deleted_taskrun_on_a_lost_node_is_named(harness: ControllerHarness) -> None:
-    harness.fake.inject(Fault(status=503, method="POST", path="/pods", times=1))
+    harness.fake.inject(Fault(status=503, method="POST", path="/pods", times=2))
     harness.create("run", python("a"))
     await harness.clock.advance(0.1)
     taskrun = harness.taskrun("run", "a")["metadata"]["name"]

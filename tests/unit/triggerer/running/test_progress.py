@@ -40,7 +40,7 @@ async def test_a_wait_says_what_its_last_look_found_how_often_it_looked_and_when
         began, last, following = (times.epoch(f"{text}Z") for text in (status["deferredAt"][:19], *found.groups()))
         assert began <= last <= began + 2
         assert 18 <= following - last <= 24
-        assert status["conditions"][0]["reason"] == "Waiting"
+        assert "conditions" not in status
         assert f"[workflows/a a1 s0] {status['message']}" in made.said.getvalue()
 
 
