@@ -104,8 +104,8 @@ class ClusterCache:
 
     async def refresh(self) -> None:
         """Take in all that was committed before this call. Raises errors.ApiError if the API server cannot say."""
-        for reflector in (self.taskruns, self.pods):
-            await reflector.refresh()
+        await self.taskruns.refresh()
+        await self.pods.refresh()
         async with aclosing(self._api.pages(WORKFLOWS)) as pages:
             async for page in pages:
                 for body in page.items:
@@ -188,7 +188,8 @@ class ClusterCache:
         return tuple(pod for pod in indexed if pod.namespace == run.metadata.namespace)
 
     def _has_pod(self, run: TaskRun) -> bool:
-        return any(each.name == pod.pod_name(run) for each in self.pods.store.indexed(run.metadata.uid))
+        name = pod.pod_name(run)
+        return any(each.name == name for each in self.pods.store.indexed(run.metadata.uid))
 
     def _drop(self, key: Key) -> None:
         dropped = self.workflows.pop(key, None)
@@ -271,7 +272,10 @@ class ClusterCache:
         (self._enqueue if run.spec.schedule is None else self._enqueue_schedule)(_owner(run))
 
     def _enqueue_after(self, run: TaskRun, due: Callable[[TaskRunView], float | None]) -> None:
-        """Enqueue the owner of a TaskRun that has changed, now or when `due` says."""
+        """Enqueue the owner of a TaskRun that has changed, now or when `due` says; that of a Schedule always now."""
+        if run.spec.schedule is not None:
+            self._enqueue_owner(run)
+            return
         view = TaskRunView(
             taskrun=run,
             pods=self._pods_of(run),
@@ -281,7 +285,7 @@ class ClusterCache:
             settings=self._settings,
             now=self._api.clock.now(),
         )
-        moment = due(view) if run.spec.schedule is None else view.now
+        moment = due(view)
         if moment is not None and moment <= view.now:
             self._enqueue_owner(run)
         elif moment is not None:
