@@ -6,18 +6,7 @@ import pytest
 from torpor_wire.state import State
 
 from tests.support.schedules.harness import ScheduleHarness
-
-STREAM = {"name": "orders", "trigger": {"class": "redis", "kwargs": {"url": "redis://r", "stream": "o"}}}
-HOOK = {"name": "hook", "trigger": {"class": "webhook", "kwargs": {}}}
-
-
-def entry(number: int) -> dict[str, object]:
-    return {"id": f"{number}-0", "fields": {"n": number}, "cursor": f"{number}-0"}
-
-
-@pytest.fixture
-def harness() -> ScheduleHarness:
-    return ScheduleHarness()
+from tests.support.schedules.sources import HOOK, STREAM, entry
 
 
 async def test_the_source_is_armed_with_the_cursor_of_the_last_event(harness: ScheduleHarness) -> None:

@@ -11,18 +11,7 @@ from torpor_wire.state import State
 from tests.support.builders import NAMESPACE
 from tests.support.fake_api import Fault
 from tests.support.schedules.harness import ScheduleHarness
-
-STREAM = {"name": "orders", "trigger": {"class": "redis", "kwargs": {"url": "redis://r", "stream": "o"}}}
-HOOK = {"name": "hook", "trigger": {"class": "webhook", "kwargs": {}}}
-
-
-def entry(number: int) -> dict[str, object]:
-    return {"id": f"{number}-0", "fields": {"n": number}, "cursor": f"{number}-0"}
-
-
-@pytest.fixture
-def harness() -> ScheduleHarness:
-    return ScheduleHarness()
+from tests.support.schedules.sources import HOOK, STREAM, entry
 
 
 async def test_history_keeps_the_finished_run_of_an_event_whose_outcome_a_suspension_delays(

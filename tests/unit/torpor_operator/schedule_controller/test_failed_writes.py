@@ -1,24 +1,12 @@
 """Writes that fail: what else of the Schedule goes on, and that nothing is lost."""
 
-import pytest
 from torpor_api.client.resources import TASKRUNS
 from torpor_wire import names
 
 from tests.support.builders import NAMESPACE
 from tests.support.fake_api import Fault
 from tests.support.schedules.harness import ScheduleHarness
-
-STREAM = {"name": "orders", "trigger": {"class": "redis", "kwargs": {"url": "redis://r", "stream": "o"}}}
-HOOK = {"name": "hook", "trigger": {"class": "webhook", "kwargs": {}}}
-
-
-def entry(number: int) -> dict[str, object]:
-    return {"id": f"{number}-0", "fields": {"n": number}, "cursor": f"{number}-0"}
-
-
-@pytest.fixture
-def harness() -> ScheduleHarness:
-    return ScheduleHarness()
+from tests.support.schedules.sources import HOOK, STREAM, entry
 
 
 async def test_an_expired_token_of_the_operator_loses_no_event(harness: ScheduleHarness) -> None:

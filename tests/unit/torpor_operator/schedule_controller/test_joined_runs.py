@@ -2,22 +2,9 @@
 
 import json
 
-import pytest
-
 from tests.support.fake_api import Fault
 from tests.support.schedules.harness import ScheduleHarness
-
-STREAM = {"name": "orders", "trigger": {"class": "redis", "kwargs": {"url": "redis://r", "stream": "o"}}}
-HOOK = {"name": "hook", "trigger": {"class": "webhook", "kwargs": {}}}
-
-
-def entry(number: int) -> dict[str, object]:
-    return {"id": f"{number}-0", "fields": {"n": number}, "cursor": f"{number}-0"}
-
-
-@pytest.fixture
-def harness() -> ScheduleHarness:
-    return ScheduleHarness()
+from tests.support.schedules.sources import HOOK, STREAM, entry
 
 
 async def test_all_of_starts_one_run_when_each_source_has_an_event(harness: ScheduleHarness) -> None:
