@@ -79,7 +79,7 @@ async def seed(on: System, asked: Runs) -> None:
 
 
 async def check(on: System) -> None:
-    """Raise SystemExit unless the operator counts all copies as waits, and nobody has written to one of them."""
+    """Check that the operator counts each copy as a wait and that no client has changed one. Raises SystemExit."""
     for to in targets(on):
         counted = await _deferred(on, to.name, to.namespace)
         versions = [version for _, version in (await on.plane.etcd.sizes(_begins(to.name, to.namespace))).values()]

@@ -1,7 +1,7 @@
 """Decides to which moment time may be skipped. Pure.
 
-Only if nothing but time can change the run: a pod runs in real time, and a trigger that asks a server waits for that
-server, whatever the clock says.
+Time is skipped only if nothing else can change the run. A pod runs in real time. A trigger that asks a server depends
+on the server and not on the clock.
 """
 
 from collections.abc import Iterable, Mapping

@@ -144,7 +144,7 @@ class TaskRunSpec(Model):
     timeout_while_deferred: Annotated[bool, Field(description="Whether deferred time counts in `timeout`.")] = True
 
     def to_json(self) -> dict[str, Any]:
-        """As it stands in YAML, without the fields of `ABSENT_DEFAULTS` that have their default."""
+        """The JSON to store. It omits each field of `ABSENT_DEFAULTS` that has its default value."""
         body = super().to_json()
         absent = {name for name, default in ABSENT_DEFAULTS.items() if body.get(name) == default}
         return {name: value for name, value in body.items() if name not in absent}

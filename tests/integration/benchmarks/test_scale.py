@@ -1,4 +1,4 @@
-"""The bench of many waits with few of them: copies that nobody corrects, and every figure once."""
+"""The scale bench with few waits: no process changes the copies, and each figure is reported once."""
 
 import math
 from collections import Counter

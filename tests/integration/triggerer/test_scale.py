@@ -54,7 +54,7 @@ def terminate(replicas: Sequence[Any]) -> None:
 
 
 def fired(replicas: Sequence[Any], name: str) -> int:
-    """How often anybody said that it fired a wait."""
+    """The number of log lines that report a wait as fired."""
     return sum(f"/{name} a1 s0] " in line and line.endswith("] fired") for one in replicas for line in said(one))
 
 
@@ -78,7 +78,7 @@ def test_from_one_replica_to_five_to_two_each_wait_fires_once(empty_pool: Any) -
     staying = pool.replicas[3:]
     pool.until(lambda: shards(staying) == 256, "two have taken over at once")
     assert {(pool.ends(name).state, pool.ends(name).segment) for name in names} == {("Scheduled", 1)}
-    pool.until(lambda: all(fired(pool.replicas, name) for name in names), "each is said to have fired")
+    pool.until(lambda: all(fired(pool.replicas, name) for name in names), "a log line reports each as fired")
     assert {fired(pool.replicas, name) for name in names} == {1}
     assert not [line for one in pool.replicas for line in said(one) if "Traceback" in line]
 

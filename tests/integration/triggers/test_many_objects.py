@@ -58,7 +58,7 @@ class Waits:
         )
 
     def tries(self) -> int:
-        """How often the one that was looked for most often has been."""
+        """The largest number of reads that one trigger has made."""
         looks = [one.services.looks for one in self.triggers.values()]  # type: ignore[attr-defined]
         return max(int(one.tries) for one in looks)
 

@@ -46,7 +46,7 @@ def test_the_operator_does_not_defer_a_python_task(stage: Stage, taskrun_of: Cal
 
 
 @pytest.mark.parametrize("who", ["triggerer", "stranger", "unbound"])
-def test_nobody_else_defers_a_container_task(stage: Stage, running: str, who: str) -> None:
+def test_no_other_writer_can_defer_a_container_task(stage: Stage, running: str, who: str) -> None:
     assert try_patch(stage, running, deferral(stage, running), getattr(stage, who))[0] == 403
 
 
