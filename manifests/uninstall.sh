@@ -109,7 +109,7 @@ say "deleting what the namespaces of workflows were set up with, and the binding
     fi
   done
 for object in serviceaccounts/torpor-task networkpolicies/torpor-task roles/torpor-secrets resourcequotas/torpor \
-  configmaps/torpor-pools; do
+  resourcequotas/torpor-templates configmaps/torpor-pools; do
   "$KUBECTL" delete "${object%/*}" --all-namespaces --field-selector="metadata.name=${object#*/}"
 done
 

@@ -25,7 +25,7 @@ from torpor_wire import constants
 
 from tests.integration import readiness
 
-_ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 _PLURALS = {
     "Namespace": "namespaces",
     "CustomResourceDefinition": "customresourcedefinitions",
@@ -36,6 +36,7 @@ _PLURALS = {
     "PersistentVolumeClaim": "persistentvolumeclaims",
     "PodDisruptionBudget": "poddisruptionbudgets",
     "NetworkPolicy": "networkpolicies",
+    "ResourceQuota": "resourcequotas",
     "PriorityClass": "priorityclasses",
     "Role": "roles",
     "ClusterRole": "clusterroles",
@@ -156,7 +157,7 @@ def eventually(holds: Callable[[], bool], what: str) -> None:
 
 def install(server: Server) -> None:
     """Install everything of ours but the Deployments, and wait until the API server acts on it."""
-    installed = list(yaml.safe_load_all((_ROOT / "manifests/install.yaml").read_text()))
+    installed = list(yaml.safe_load_all((ROOT / "manifests/install.yaml").read_text()))
     documents = [document for document in installed if document["kind"] != "Deployment"]
     policy, last = readiness.marker(documents)
     for document in [*documents, *last]:
@@ -224,7 +225,7 @@ def namespace(open_namespace: Callable[[], str]) -> str:
 
 def _namespace_manifest(name: str) -> str:
     files = ("namespace.yaml", "operator.yaml", "archive.yaml", "task.yaml")
-    texts = [(_ROOT / "manifests/namespace" / file).read_text() for file in files]
+    texts = [(ROOT / "manifests/namespace" / file).read_text() for file in files]
     return (
         "\n---\n".join(texts)
         .replace("name: workflows", f"name: {name}")

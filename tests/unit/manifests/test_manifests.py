@@ -174,8 +174,20 @@ def test_one_component_pins_every_image_of_an_installation_by_its_digest(tmp_pat
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl builds it")
 def test_the_example_of_a_quota_counts_the_taskruns_of_a_namespace(tmp_path: Path) -> None:
     made = _built(tmp_path, resources=["namespace"], components=["components/quota"])
-    (quota,) = [each for each in made if each["kind"] == "ResourceQuota"]
+    (quota,) = [each for each in made if each["kind"] == "ResourceQuota" and each["metadata"]["name"] == "torpor"]
     assert {"count/taskruns.torpor.dev", "count/workflows.torpor.dev", "count/pods"} <= quota["spec"]["hard"].keys()
+
+
+def test_a_namespace_whose_params_are_checked_has_a_quota_of_templates() -> None:
+    folder = _ROOT / "manifests/namespace"
+    labels = yaml.safe_load((folder / "namespace.yaml").read_text())["metadata"]["labels"]
+    (binding,) = (
+        each for each in documents("ValidatingAdmissionPolicyBinding") if each["metadata"]["name"] == "torpor-params"
+    )
+    assert binding["spec"]["matchResources"]["namespaceSelector"]["matchLabels"].items() <= labels.items()
+    assert "template-quota.yaml" in yaml.safe_load((folder / "kustomization.yaml").read_text())["resources"]
+    quota = yaml.safe_load((folder / "template-quota.yaml").read_text())
+    assert int(quota["spec"]["hard"]["count/workflowtemplates.torpor.dev"]) <= 100
 
 
 def test_uv_is_installed_by_the_hashes_of_one_version_and_in_no_other_way() -> None:
