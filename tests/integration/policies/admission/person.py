@@ -10,11 +10,15 @@ _WAIT = {"class": "approval", "kwargs": "{}", "key": "k", "shard": 0, "waitsFor"
 
 
 class Desk:
-    """A TaskRun that waits for a word, and two people who may give it, by tokens of their own."""
+    """A TaskRun that waits for a word, and two people who may give it, by tokens of their own.
 
-    def __init__(self, server: Server, namespace: str) -> None:
+    The people are ServiceAccounts of namespace `people`, by default the namespace of the TaskRun.
+    """
+
+    def __init__(self, server: Server, namespace: str, people: str | None = None) -> None:
         self.server = server
         self.namespace = namespace
+        self.people = people or namespace
         self.tokens: dict[str, str] = {}
         self.path = f"{collection('taskruns', namespace)}/deploy"
         for name in ("ann", "bob"):
@@ -32,7 +36,7 @@ class Desk:
 
     def name(self, person: str) -> str:
         """As the API server knows somebody."""
-        return f"system:serviceaccount:{self.namespace}:{person}"
+        return f"system:serviceaccount:{self.people}:{person}"
 
     def says(self, person: str, **words: str | None) -> Answer:
         """Annotate, as `kubectl annotate --overwrite` does: `by` is `torpor.dev/approval-by`."""
@@ -59,10 +63,11 @@ class Desk:
     def person(self, name: str, role: str) -> None:
         """Have somebody with a ClusterRole in this namespace, which includes `get`."""
         metadata = {"name": name, "namespace": self.namespace}
-        self.server.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
-        subject = {"kind": "ServiceAccount", **metadata}
+        account = {"name": name, "namespace": self.people}
+        self.server.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account})
+        subject = {"kind": "ServiceAccount", **account}
         binding = {"apiVersion": f"{RBAC}/v1", "kind": "RoleBinding", "metadata": metadata}
         reference = {"apiGroup": RBAC, "kind": "ClusterRole", "name": role}
         self.server.apply({**binding, "roleRef": reference, "subjects": [subject]})
-        self.tokens[name] = token = self.server.token(self.namespace, name)
+        self.tokens[name] = token = self.server.token(self.people, name)
         eventually(lambda: self.server.request("GET", self.path, token=token).status != 403, f"{name} has the role")
