@@ -117,7 +117,7 @@ def test_the_triggerer_is_told_which_addresses_are_its_own() -> None:
     triggerer = next(one for one in documents("Deployment") if one["metadata"]["name"] == "torpor-triggerer")
     (container,) = triggerer["spec"]["template"]["spec"]["containers"]
     paths = {one["name"]: one["valueFrom"]["fieldRef"]["fieldPath"] for one in container["env"]}
-    assert (paths["POD_IPS"], paths["HOST_IPS"]) == ("status.podIPs", "status.hostIP")
+    assert (paths["POD_IPS"], paths["HOST_IPS"]) == ("status.podIPs", "status.hostIPs")
 
 
 def test_our_own_pods_go_before_others_by_a_priority_class_of_our_own() -> None:

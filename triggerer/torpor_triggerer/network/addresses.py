@@ -28,8 +28,10 @@ DENIED: tuple[tuple[str, str], ...] = (
     ("fd00:ec2::254/128", "a metadata service"),
     ("fd20:ce::254/128", "a metadata service"),
     ("ff00::/8", "multicast"),
+    ("64:ff9b:1::/48", "local-use NAT64, which can lead to any IPv4 address"),
 )
-_NAT64 = ip_network("64:ff9b::/96")
+_NAT64 = (ip_network("64:ff9b::/96"), ip_network("64:ff9b:1::/48"))
+"""RFC 6052 and RFC 8215. The second may embed the IPv4 address elsewhere than in the last 32 bits, so it is denied."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +95,7 @@ def equivalents(address: str) -> list[Address]:
     if isinstance(found, IPv4Address):
         return [found]
     embedded = [found.ipv4_mapped, found.sixtofour, *(found.teredo or ())]
-    if found in _NAT64:
+    if any(found in network for network in _NAT64):
         embedded.append(IPv4Address(int(found) & 0xFFFFFFFF))
     if int(found) >> 32 == 0 and int(found) > 1:
         embedded.append(IPv4Address(int(found)))

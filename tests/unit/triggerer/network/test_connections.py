@@ -49,6 +49,9 @@ def names(known: Mapping[str, Sequence[str]]) -> Resolver:
         ("::127.0.0.1", "loopback"),
         ("::ffff:169.254.169.254", "link-local"),
         ("64:ff9b::7f00:1", "loopback"),
+        ("64:ff9b:1::7f00:1", "local-use NAT64"),
+        ("64:ff9b:1:7f00:0:100::", "local-use NAT64"),
+        ("64:ff9b:1::a01:203", "local-use NAT64"),
         ("2002:7f00:1::", "loopback"),
     ],
 )
@@ -75,6 +78,9 @@ def test_other_addresses_are_open(address: str) -> None:
         (["10.0.0.0/8"], ["0.0.0.0/0", "::/0"], "2001:db8::1", False),
         (["10.0.0.0/8"], ["0.0.0.0/0", "::/0"], "10.1.2.3", True),
         ([], ["10.0.0.0/8"], "::ffff:10.1.2.3", False),
+        (["64:ff9b:1::/96"], [], "64:ff9b:1::10.1.2.3", True),
+        (["64:ff9b:1::/96"], [], "64:ff9b:1::127.0.0.1", False),
+        (["64:ff9b:1::/96"], ["10.0.0.0/8"], "64:ff9b:1::10.1.2.3", False),
     ],
 )
 def test_the_most_specific_network_counts(allow: list[str], deny: list[str], address: str, is_open: bool) -> None:
@@ -87,11 +93,11 @@ def test_the_pods_own_addresses_and_those_of_services_beside_it_are_denied() -> 
         "TORPOR_ARCHIVE_SERVICE_HOST": "10.96.7.7",
         "HEADLESS_SERVICE_HOST": "None",
         "POD_IPS": "10.244.0.5,fd00::5",
-        "HOST_IPS": "192.168.5.1",
+        "HOST_IPS": "192.168.5.1,fd01::1",
     }
     found = Addresses.of(own=addresses.own(environ))
-    refused = [found.refusal(one) for one in ("10.96.0.1", "10.96.7.7", "10.244.0.5", "fd00::5", "192.168.5.1")]
-    assert all(refused)
+    own = ("10.96.0.1", "10.96.7.7", "10.244.0.5", "fd00::5", "192.168.5.1", "fd01::1", "::ffff:192.168.5.1")
+    assert all(found.refusal(one) for one in own)
     assert found.refusal("10.244.0.6") == ""
 
 
