@@ -57,7 +57,7 @@ class Machine:
 def check(spec: Object, others: Sequence[Object], machine: Machine) -> Preflight:
     """Return what a local run of a Workflow's spec refuses and ignores. `others` are the other objects of the file."""
     tasks = list(spec.get("tasks") or ())
-    refused = [one for task in tasks for one in _refused(task, machine)]
+    refused = [one for task in tasks for one in (*_refused(task, machine), *_refused_image(task, spec))]
     refused += [one for task in tasks for one in _missing_variables(task, others, machine)]
     variables = spec.get("variablesFrom")
     if variables and not _has(others, "ConfigMap", variables):
@@ -87,6 +87,15 @@ def _refused(task: Object, machine: Machine) -> Iterator[str]:
             yield f"task {name} {why}; {answer}"
         elif secret_ref.is_claimed(_own(trigger)):
             yield f"task {name} reads a Secret, and a local run has none; {answer}"
+
+
+def _refused_image(task: Object, spec: Object) -> Iterator[str]:
+    """Yield what is wrong with the image of a container, which docker would take for an option."""
+    from torpor_local.pods import program  # noqa: PLC0415 - an extra of this package
+
+    image = task.get("image") or spec.get("image")
+    if "container" in task and image and (problem := program.image_problem(str(image))):
+        yield f"task {task['name']}: {problem}"
 
 
 def _missing_variables(task: Object, others: Sequence[Object], machine: Machine) -> Iterator[str]:

@@ -23,7 +23,7 @@ from torpor_local.pods import locks, process, program, source, status, variables
 from torpor_local.pods.files import PodFiles
 from torpor_local.pods.locks import PodLock
 from torpor_local.pods.process import PodProcess
-from torpor_local.pods.program import MissingToolError, Program
+from torpor_local.pods.program import InvalidImageError, MissingToolError, Program
 from torpor_local.pods.source import MissingSourceError
 
 NODE = "local"
@@ -194,7 +194,7 @@ class Kubelet:
             running.process = await process.start(
                 started.argv, {**inherited, **started.own}, log=files.log, folder=host.working_directory, lock=lock
             )
-        except (OSError, MissingToolError, MissingSourceError) as error:
+        except (OSError, MissingToolError, InvalidImageError, MissingSourceError) as error:
             message = str(error)
             files.log.write_text(f"torpor: {message}\n")
             return status.terminated(pod, _CANNOT_START, "ContainerCannotRun", message, self._clock.now())

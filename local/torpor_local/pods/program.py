@@ -5,6 +5,7 @@ interpreter has is found first.
 """
 
 import csv
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
@@ -24,6 +25,11 @@ WAIT = "import os, sys; os.read(0, 1) or sys.exit(1); "
 _BOOTSTRAP = f"{WAIT}sys.path.append(sys.argv.pop()); from torpor.runtime import main; main.main(main.in_pod)"
 _WAITING_SHELL = ("/bin/sh", "-c", 'read -r _ && exec "$@"', "sh")
 """The same for docker. A shell drops variables whose names have a dot, so it is not for python tasks."""
+
+_IMAGE = re.compile(r"(?:\[[0-9a-fA-F:]+\](?::\d+)?/)?[A-Za-z0-9][\w.:/@-]*", re.ASCII)
+_IMAGE_MAX = 512
+_VARIABLE = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
+"""Podman takes `A*` for all variables of the user that begin with A."""
 
 Object = Mapping[str, Any]
 
@@ -46,6 +52,17 @@ class MissingToolError(Exception):
     """This machine has no tool that runs containers. The message is for the user."""
 
 
+class InvalidImageError(Exception):
+    """The image is not a reference that docker and podman take. The message is for the user."""
+
+
+def image_problem(image: str) -> str | None:
+    """Return why docker and podman get no such image, None if they do."""
+    if len(image) <= _IMAGE_MAX and _IMAGE.fullmatch(image):
+        return None
+    return f"{image[:_IMAGE_MAX]!r} is not an image: write [registry/]name[:tag][@digest]"
+
+
 def is_python(pod: Object) -> bool:
     """Whether the pod runs the worker."""
     return constants.ENV_RUNTIME in _variable_names(pod)
@@ -66,9 +83,11 @@ def python(interpreter: str, packages: str, own: Mapping[str, str]) -> Program:
 
 
 def container(pod: Object, tool: str | None, own: Mapping[str, str], message_file: str) -> Program:
-    """Return the program of a container task. Raises MissingToolError."""
+    """Return the program of a container task. Raises MissingToolError and InvalidImageError."""
     spec = pod["spec"]["containers"][0]
-    image = spec.get("image")
+    image = str(spec.get("image") or "")
+    if problem := image_problem(image):
+        raise InvalidImageError(problem)
     if tool is None:
         raise MissingToolError(
             f"image {image} needs docker or podman, and neither is on the PATH: install one, or run the Workflow in a "
@@ -76,7 +95,8 @@ def container(pod: Object, tool: str | None, own: Mapping[str, str], message_fil
         )
     entrypoint, arguments = variables.command(pod, own)
     given = [word for name, value in own.items() for word in ("--env", f"{name}={value}")]
-    of_user = [word for one in spec.get("env") or () if one["name"] not in own for word in ("--env", one["name"])]
+    missing = [one["name"] for one in spec.get("env") or () if one["name"] not in own]
+    of_user = [word for name in missing if _VARIABLE.fullmatch(name) for word in ("--env", name)]
     user = (spec.get("securityContext") or {}).get("runAsUser")
     return Program(
         argv=(
@@ -90,7 +110,8 @@ def container(pod: Object, tool: str | None, own: Mapping[str, str], message_fil
             *of_user,  # from Secrets: the client has the values
             *(("--user", str(user)) if user is not None else ()),
             *(("--entrypoint", entrypoint[0]) if entrypoint else ()),
-            str(image),
+            "--",  # what follows is no option
+            image,
             *entrypoint[1:],
             *arguments,
         ),

@@ -49,6 +49,14 @@ def test_a_container_needs_docker_or_podman() -> None:
     assert check(task, machine=Machine(containers=True)) == Preflight()
 
 
+@pytest.mark.attack
+def test_an_image_that_docker_would_take_for_an_option_is_refused() -> None:
+    task, machine = {"container": {}, "image": "--volume=/:/host"}, Machine(containers=True)
+    sentence = "task t0: '--volume=/:/host' is not an image: write [registry/]name[:tag][@digest]"
+    assert check(task, machine=machine).refused == (sentence,)
+    assert check({"container": {}}, machine=machine, image="--volume=/:/host").refused == (sentence,)
+
+
 def test_variables_are_a_config_map_of_the_file() -> None:
     spec = {"variablesFrom": "team", "tasks": []}
     (sentence,) = preflight.check(spec, [], Machine()).refused

@@ -75,7 +75,7 @@ def test_a_container_gets_its_command_arguments_and_variables() -> None:
     )
     assert " ".join(made.argv).partition(" docker ")[2] == (
         "run --rm --name torpor-run-a1-s0-567890abcdef --mount type=bind,source=/m,target=/dev/termination-log "
-        "--env day=1 --user 7 --entrypoint sh any:1 -c echo 1"
+        "--env day=1 --user 7 --entrypoint sh -- any:1 -c echo 1"
     )
 
 
@@ -83,6 +83,33 @@ def test_a_container_gets_the_value_of_a_secret_from_the_environment_of_the_user
     secret = {"name": "PASSWORD", "valueFrom": {"secretKeyRef": {"name": "db", "key": "password"}}}
     argv = program.container(pod(env=[secret]), "docker", {}, "/m").argv
     assert argv[argv.index("--env") + 1] == "PASSWORD"
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("image", ["--volume=/:/host", "-v/:/host", " any:1", "a b", "a\nb", "any:1 --privileged"])
+async def test_an_image_of_a_workflow_is_never_an_option_of_docker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: str
+) -> None:
+    install_docker(tmp_path, monkeypatch)
+    with pytest.raises(program.InvalidImageError, match="is not an image: write"):
+        program.container(pod(image=image), "docker", {}, "/m")
+    task = {"name": "count", "image": image, "container": {"command": ["wc"]}}
+    outcome = await play(tmp_path, task)
+    assert not outcome.succeeded
+    assert all("--mount" not in log.read_text() for log in (tmp_path / "run" / "logs").iterdir())
+
+
+@pytest.mark.parametrize("image", ["busybox", "Host:5000/a/b_c:1.0-x@sha256:0f", "[::1]:5000/a", "localhost/a:1"])
+def test_an_image_of_any_registry_follows_the_end_of_the_options(image: str) -> None:
+    argv = program.container(pod(image=image, args=["--privileged"]), "docker", {}, "/m").argv
+    assert argv[-3:] == ("--", image, "--privileged")
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("name", ["A*", "*", "--privileged", "A B", "A=B"])
+def test_a_variable_of_a_workflow_stands_for_no_others_of_the_user(name: str) -> None:
+    secret = {"name": name, "valueFrom": {"secretKeyRef": {"name": "db", "key": "password"}}}
+    assert name not in program.container(pod(env=[secret]), "podman", {}, "/m").argv
 
 
 @pytest.mark.parametrize(
