@@ -27,11 +27,16 @@ from kubectl_torpor.runs import find_run_without_taskruns, owned
 from kubectl_torpor.target import ClusterCommand, Target, complete_reference
 
 _STDOUT = "-"
+_HIDDEN_OR_OPTION = frozenset(".-~")
+"""What a file name from a task does not begin with: a program of the user would read or expand such a name."""
+_SEPARATORS = frozenset("/\\:")
 
 
 @click.command("result", cls=ClusterCommand)
 @click.argument("reference", metavar="NAME/TASK[/INDEX]", shell_complete=complete_reference)
-@click.option("-o", "--output", "path", metavar="FILE", help="Write to FILE, or into a folder; - is standard output.")
+@click.option(
+    "-o", "--output", "path", metavar="FILE", help="Write to FILE, or a new file in a folder; - is standard output."
+)
 @click.pass_obj
 def result_command(target: Target, reference: str, path: str | None) -> None:
     """Print the result of a task, or write it to a file.
@@ -51,8 +56,10 @@ def result_command(target: Target, reference: str, path: str | None) -> None:
     chunks = _content(cluster, taskrun, status, stored)
     if path is None or path == _STDOUT:
         _print(chunks)
+    elif Path(path).is_dir():
+        _save(chunks, Path(path) / _file_name(path, stored), replace=False)
     else:
-        _save(chunks, _target_path(path, stored))
+        _save(chunks, Path(path), replace=True)
 
 
 def _taskrun(cluster: Cluster, wanted: Reference) -> Object:
@@ -110,32 +117,40 @@ def _print(chunks: Iterable[bytes]) -> None:
         sys.stdout.buffer.writelines(chunks)
 
 
-def _target_path(path: str, stored: Mapping[str, Any]) -> Path:
-    target = Path(path)
-    if not target.is_dir():
-        return target
+def _file_name(folder: str, stored: Mapping[str, Any]) -> str:
+    """Return the name that the task gave its file. Raises UsageError for a name that a user would not choose."""
     name = json_fields.text(stored.get("name"))
-    if not name or Path(name).name != name or name in {".", ".."} or printable(name) != name:
-        raise UsageError(f"{path} is a folder, and the result has no file name; name a file with -o")
-    return target / name
+    if not name:
+        raise UsageError(f"{folder} is a folder, and the result has no file name; name a file with -o")
+    if name[0] in _HIDDEN_OR_OPTION or _SEPARATORS & set(name) or printable(name) != name:
+        raise UsageError(f"the task names its file {printable(name)!r}, which is not used here; name a file with -o")
+    return name
 
 
-def _save(chunks: Iterable[bytes], target: Path) -> None:
-    """Write a file that appears under its name only when it is complete."""
-    if target.exists() and not target.is_file():  # such as /dev/null or a named pipe
+def _save(chunks: Iterable[bytes], target: Path, *, replace: bool) -> None:
+    """Write a file that appears under its name only when it is complete. Raises CliError.
+
+    `replace`: whether the user named this file, so that an earlier one is replaced.
+    """
+    if target.exists() and not target.is_file() and replace:  # such as /dev/null or a named pipe
         with target.open("wb") as device:
             device.writelines(chunks)
         return
     try:
-        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
+        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".torpor-", delete=False) as file:
             part = Path(file.name)
             try:
                 file.writelines(chunks)
-            except BaseException:
-                part.unlink()
-                raise
-        part.chmod(0o666 & ~_umask())
-        part.replace(target)
+                file.flush()
+                part.chmod(0o666 & ~_umask())
+                if replace:
+                    part.replace(target)
+                else:
+                    os.link(part, target)
+            finally:
+                part.unlink(missing_ok=True)
+    except FileExistsError as error:
+        raise CliError(f"{target} exists already; name a file with -o") from error
     except OSError as error:
         raise CliError(f"{target} cannot be written: {error.strerror}; choose another file with -o") from error
     output.note(f"{target}: {target.stat().st_size} bytes")

@@ -98,7 +98,10 @@ def test_a_file_is_written_into_a_folder_under_its_name(cluster: FakeCluster, to
     assert (tmp_path / "rows.csv").read_bytes() == b"a,b\n"
 
 
-@pytest.mark.parametrize("name", ["../evil", "/etc/passwd", "..", "a\x1bb", ""])
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "name", ["../evil", "/etc/passwd", "..", "a\x1bb", "", ".bashrc", "-rf", "~root", "a\\b", "C:x", "a\u202eb"]
+)
 def test_a_file_name_from_the_cluster_never_leaves_the_folder(
     cluster: FakeCluster, torpor: Run, tmp_path: Path, name: str
 ) -> None:
@@ -108,6 +111,43 @@ def test_a_file_name_from_the_cluster_never_leaves_the_folder(
     code, _, err = torpor("result", "ingest/load", "-o", str(folder))
     assert (code, list(folder.iterdir())) == (2, [])
     assert "name a file with -o" in err
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("kind", ["file", "link", "dangling", "folder", "pipe"])
+def test_a_file_name_from_the_cluster_replaces_nothing(
+    cluster: FakeCluster, torpor: Run, tmp_path: Path, kind: str
+) -> None:
+    folder, other = tmp_path / "folder", tmp_path / "other"
+    folder.mkdir()
+    other.write_text("before")
+    target = folder / "Makefile"
+    match kind:
+        case "file":
+            target.write_text("before")
+        case "link":
+            target.symlink_to(other)
+        case "dangling":
+            target.symlink_to(tmp_path / "absent")
+        case "folder":
+            target.mkdir()
+        case _:
+            os.mkfifo(target)
+    keep(cluster, "file", b"x", name="Makefile")
+    code, _, err = torpor("result", "ingest/load", "-o", str(folder))
+    assert (code, err) == (1, f"torpor: {target} exists already; name a file with -o\n")
+    assert (list(folder.iterdir()), other.read_text()) == ([target], "before")
+    assert not (tmp_path / "absent").exists()
+    assert kind != "file" or target.read_text() == "before"
+
+
+def test_a_file_that_the_user_names_is_replaced(cluster: FakeCluster, torpor: Run, tmp_path: Path) -> None:
+    keep(cluster, "file", b"new", name="rows.csv")
+    target = tmp_path / "folder" / ".hidden"
+    target.parent.mkdir()
+    target.write_text("before")
+    assert torpor("result", "ingest/load", "-o", str(target))[0] == 0
+    assert [(path.name, path.read_bytes()) for path in target.parent.iterdir()] == [(".hidden", b"new")]
 
 
 def test_a_body_that_is_not_what_the_taskrun_describes_is_refused_and_leaves_no_file(
