@@ -1,26 +1,24 @@
-"""Reads Workflows from YAML or JSON, as the API server would."""
+"""Reads Workflows and params from YAML or JSON, as the API server would, and within the bounds of `torpor lint`."""
 
-import re
 import sys
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torpor_wire import constants
 
 from kubectl_torpor import errors
-from kubectl_torpor.yaml_format import scalars
 
-_PLAIN = "!torpor-plain"
-"""The tag of scalars without quotes and without a tag."""
-_MERGE = re.compile(r"^<<$")
-_ANYTHING = re.compile("")
+if TYPE_CHECKING:
+    from kubectl_torpor.linting.finding import Position
+
+_SIZE_MAX = 32 * 1024**2
+"""Characters of a file. What its anchors expand to has the same limit."""
 
 
 def read(source: str) -> list[dict[str, Any]]:
     """Return the Workflows of a file, or of standard input for `-`. Raises UsageError and CliError."""
-    found = [document for document in documents(source, _text(source)) if document is not None]
+    found = documents(source, _text(source))
     for place, document in enumerate(found, start=1):
         _check(source, place, document)
     if not found:
@@ -30,51 +28,44 @@ def read(source: str) -> list[dict[str, Any]]:
 
 def mapping(path: str) -> dict[str, Any]:
     """Return the mapping of a YAML or JSON file. Raises CliError."""
-    found = [document for document in documents(path, _text(path)) if document is not None]
+    found = documents(path, _text(path))
     if len(found) != 1 or not isinstance(found[0], Mapping):
         raise errors.CliError(f"{path} must be one mapping of params to values")
     return dict(found[0])
 
 
 def _text(source: str) -> str:
+    """Return the text of a file or of standard input. Raises CliError."""
     try:
-        return sys.stdin.read() if source == "-" else Path(source).read_text()
+        if source == "-":
+            text = sys.stdin.read(_SIZE_MAX + 1)
+        else:
+            with Path(source).open(encoding="utf-8-sig") as file:
+                text = file.read(_SIZE_MAX + 1)
     except (OSError, UnicodeDecodeError) as error:
         cause = getattr(error, "strerror", None) or error
         raise errors.CliError(f"{source} cannot be read: {cause}") from error
+    if len(text) > _SIZE_MAX:
+        raise errors.CliError(f"{source} has more than {_SIZE_MAX:,} characters; split it")
+    return text
 
 
 def documents(source: str, text: str) -> list[Any]:
-    """Return the values of all documents of a text. Raises CliError with the place that is no YAML."""
-    import yaml  # noqa: PLC0415 - costs 50 ms
+    """Return the values of all documents of a text. Raises CliError with the place that is not valid YAML."""
+    from kubectl_torpor.linting import yaml_documents  # noqa: PLC0415 - yaml costs 50 ms
 
-    try:
-        return list(yaml.load_all(text, Loader=_loader()))
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        where = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
-        raise errors.CliError(f"{source}{where}: invalid YAML: {error.problem}") from error
-    except yaml.YAMLError as error:
-        raise errors.CliError(f"{source}: invalid YAML: {' '.join(str(error).split())}") from error
+    found = []
+    for document in yaml_documents.read(text):
+        if isinstance(document, yaml_documents.Broken):
+            raise _invalid(source, document.at, document.message)
+        for problem in document.problems:
+            raise _invalid(source, document.position(problem.path), problem.message)
+        found.append(document.value)
+    return found
 
 
-@cache
-def _loader() -> Any:
-    """Return a safe loader that reads scalars as kubectl does: 2026-11-20 is a string, and `y` is true."""
-    import yaml  # noqa: PLC0415 - costs 50 ms
-
-    base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-    class Loader(base):  # type: ignore[misc, valid-type]
-        """Reads plain scalars as kubectl does. Keys are text, as in JSON."""
-
-        def construct_mapping(self, node: Any, deep: bool = False) -> dict[str, Any]:
-            found = super().construct_mapping(node, deep)
-            return {scalars.key_text(key): value for key, value in found.items()}
-
-    Loader.yaml_implicit_resolvers = {"<": [("tag:yaml.org,2002:merge", _MERGE)], None: [(_PLAIN, _ANYTHING)]}
-    Loader.add_constructor(_PLAIN, lambda _, node: scalars.resolve(node.value))
-    return Loader
+def _invalid(source: str, at: "Position", message: str) -> errors.CliError:
+    return errors.CliError(f"{source}:{at.line}:{at.column}: invalid YAML: {message}")
 
 
 def _check(source: str, place: int, document: Any) -> None:

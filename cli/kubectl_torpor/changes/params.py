@@ -35,7 +35,7 @@ def _value(name: str, text: str, default: Any) -> Any:
         return text
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         if default is None:
             return text
         raise errors.UsageError(

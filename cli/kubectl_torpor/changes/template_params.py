@@ -67,7 +67,7 @@ def _parsed(name: str, text: str, parameter: Mapping[str, Any]) -> Any:
         return text
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise errors.UsageError(f"-p {name}={text}: the value must be {_DESCRIBED.get(kind, kind)}, as JSON") from None
 
 

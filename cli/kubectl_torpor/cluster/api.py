@@ -147,6 +147,6 @@ def parse_object(line: bytes) -> Object | None:
     """Return the object of a JSON line, None for anything else."""
     try:
         value = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

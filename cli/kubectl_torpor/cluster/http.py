@@ -71,6 +71,8 @@ class Http:
             return json.loads(response.data)
         except HTTPError as error:
             raise self.unreachable(error) from error
+        except RecursionError as error:
+            raise CliError("an object of the response is nested too deeply to be read") from error
         except ValueError as error:
             raise errors.unreachable(self.access.place, self.access.server.url, "the response is no JSON") from error
 
@@ -123,7 +125,7 @@ class Http:
             return self.unreachable(error)
         try:
             body: Any = json.loads(content)
-        except ValueError:
+        except (ValueError, RecursionError):
             body = content[:1000].decode(errors="replace")
         wait = response.headers.get("Retry-After", "")
         after = float(wait) if wait.isdigit() else None

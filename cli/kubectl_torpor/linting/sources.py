@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kubectl_torpor.linting.yaml_documents import TEXT_MAX
+
 _SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 STDIN = "-"
 
@@ -27,7 +29,7 @@ def read(names: Sequence[str], *, recursive: bool) -> Iterator[Source]:
     """Yield each file; of a folder the .yaml, .yml and .json files in it. Raises UnreadableError."""
     for name in dict.fromkeys(names):
         if name == STDIN:
-            yield _decoded("<stdin>", sys.stdin.buffer.read())
+            yield _decoded("<stdin>", sys.stdin.buffer.read(TEXT_MAX + 1))
         elif Path(name).is_dir():
             yield from _folder(Path(name), recursive=recursive)
         else:
@@ -45,12 +47,15 @@ def _folder(folder: Path, *, recursive: bool) -> Iterator[Source]:
 
 def _file(path: Path) -> Source:
     try:
-        return _decoded(str(path), path.read_bytes())
+        with path.open("rb") as file:
+            return _decoded(str(path), file.read(TEXT_MAX + 1))
     except OSError as error:
         raise UnreadableError(f"{path}: {error.strerror or error}") from error
 
 
 def _decoded(name: str, content: bytes) -> Source:
+    if len(content) > TEXT_MAX:
+        return Source(name=name, error=f"the file has more than {TEXT_MAX:,} bytes; split it")
     try:
         return Source(name=name, text=content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:

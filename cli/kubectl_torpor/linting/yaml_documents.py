@@ -1,12 +1,14 @@
 """Reads the documents of a YAML file with the place of every field. Pure.
 
-It builds its nodes from the events of the parser and needs no recursion while it reads, so that neither deep nesting
-nor anchors that expand to gigabytes stop the process.
+Every command that reads YAML uses it. It builds its nodes from the events of the parser and needs no recursion while
+it reads. The limits of a file count its anchors expanded, so that neither deep nesting nor anchors that expand to
+gigabytes stop the process or reach the API server.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import yaml
@@ -16,7 +18,9 @@ from kubectl_torpor.yaml_format import scalars
 
 DEPTH_MAX = 100
 NODES_MAX = 1_000_000
-"""Nodes of one document with all anchors expanded."""
+"""Values of a file."""
+TEXT_MAX = 32 * 1024**2
+"""Characters of the values of a file, and its bytes."""
 _MERGE = "<<"
 _SURROGATES = re.compile(r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 """Two escapes of one character, which JSON has and YAML has not."""
@@ -31,7 +35,9 @@ class Node:
     value: scalars.Scalar = None
     items: "list[Node] | None" = None
     entries: "list[tuple[Node, Node]] | None" = None
-    size: int = 1
+    size: int = 1  # values in it, with itself
+    length: int = 0  # characters in it
+    depth: int = 0  # levels of lists and objects below it
     merges: bool = False  # a plain `<<`
 
 
@@ -97,9 +103,27 @@ def _position(mark: Any) -> Position:
 
 
 @dataclass(slots=True)
+class _Total:
+    """What the documents of a file have so far, with all anchors expanded."""
+
+    values: int = 0
+    characters: int = 0
+
+    def add(self, node: Node) -> None:
+        """Count a value or an alias. Raises _TooLargeError."""
+        self.values += node.size
+        self.characters += node.length
+        if self.values > NODES_MAX:
+            raise _TooLargeError(node.at, f"the file has more than {NODES_MAX:,} values, with its anchors expanded")
+        if self.characters > TEXT_MAX:
+            raise _TooLargeError(node.at, f"the file has more than {TEXT_MAX:,} characters, with its anchors expanded")
+
+
+@dataclass(slots=True)
 class _Builder:
     """The nodes of one document while its events arrive."""
 
+    total: _Total
     open: list[Node] = field(default_factory=list)
     keys: list[Node | None] = field(default_factory=list)
     anchors: dict[str, Node] = field(default_factory=dict)
@@ -107,14 +131,16 @@ class _Builder:
 
     def start(self, node: Node, anchor: str | None) -> None:
         """Begin a list or an object."""
-        if len(self.open) >= DEPTH_MAX:
-            raise _TooLargeError(node.at, f"lists and objects are nested more than {DEPTH_MAX} levels deep")
+        node.depth = 1
         self.put(node, anchor)
         self.open.append(node)
         self.keys.append(None)
 
     def put(self, node: Node, anchor: str | None) -> None:
         """Add a node to the list or object that is open."""
+        self.total.add(node)
+        if len(self.open) + node.depth > DEPTH_MAX:
+            raise _TooLargeError(node.at, f"lists and objects are nested more than {DEPTH_MAX} levels deep")
         if anchor is not None:
             self.anchors[anchor] = node
         if not self.open:
@@ -133,10 +159,10 @@ class _Builder:
         """End the list or object that is open."""
         node = self.open.pop()
         self.keys.pop()
-        node.size += sum(one.size for one in node.items or ())
-        node.size += sum(key.size + value.size for key, value in node.entries or ())
-        if node.size > NODES_MAX:
-            raise _TooLargeError(node.at, f"its anchors expand to more than {NODES_MAX:,} values")
+        for child in (*(node.items or ()), *chain.from_iterable(node.entries or ())):
+            node.size += child.size
+            node.length += child.length
+            node.depth = max(node.depth, child.depth + 1)
 
     def alias(self, name: str, at: Position) -> None:
         """Add the node of an anchor again."""
@@ -149,12 +175,13 @@ class _Builder:
 
 
 def _roots(text: str) -> Iterator[Node]:
-    builder = _Builder()
+    total = _Total()
+    builder = _Builder(total)
     for event in yaml.parse(text, Loader=_LOADER):
         at = _position(event.start_mark)
         match event:
             case yaml.DocumentStartEvent():
-                builder = _Builder()
+                builder = _Builder(total)
             case yaml.DocumentEndEvent() if builder.root is not None:
                 yield builder.root
             case yaml.SequenceStartEvent():
@@ -171,10 +198,10 @@ def _roots(text: str) -> Iterator[Node]:
 
 def _scalar(event: Any, at: Position) -> Node:
     if event.tag is not None and event.tag != "!":
-        return Node(at=at, value=scalars.tagged(event.value, event.tag))
+        return Node(at=at, value=scalars.tagged(event.value, event.tag), length=len(event.value))
     plain = event.implicit[0] and event.tag is None
     value = scalars.resolve(event.value) if plain else event.value
-    return Node(at=at, value=value, merges=plain and event.value == _MERGE)
+    return Node(at=at, value=value, length=len(event.value), merges=plain and event.value == _MERGE)
 
 
 def _document(root: Node) -> Document:

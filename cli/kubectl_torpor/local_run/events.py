@@ -25,6 +25,6 @@ def parse(texts: Iterable[str], tasks: Sequence[str] | None) -> dict[str, Any]:
             raise errors.UsageError(str(errors.unknown("task", task, tasks, f"the file has {', '.join(tasks)}")))
         try:
             found[task + matched["path"]] = json.loads(matched["json"])
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise errors.UsageError(f"--event {text}: the event is no JSON: {error}") from None
     return found

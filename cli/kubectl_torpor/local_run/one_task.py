@@ -107,5 +107,5 @@ def _event(text: str) -> str:
 def _json(option: str, text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise errors.UsageError(f"{option} {text}: this is no JSON: {error}") from None

@@ -82,7 +82,7 @@ def _result(text: Any) -> str:
     """Return the beginning of a result; of an object, the values that fit on a line."""
     try:
         value = json.loads(text) if isinstance(text, str) else None
-    except ValueError:
+    except (ValueError, RecursionError):  # 4,000 brackets fit into a result
         return ""
     if isinstance(value, dict):
         text = " ".join(f"{name}={each}" for name, each in value.items() if "\n" not in str(each))

@@ -67,7 +67,7 @@ def delays(taskruns: Iterable[Mapping[str, Any]]) -> dict[str, float]:
 def _delay(call: Mapping[str, Any]) -> float:
     try:
         kwargs = json.loads(call.get("kwargs") or "{}")
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         return 0.0
     delay = kwargs.get("delay") if isinstance(kwargs, dict) else None
     return float(delay) if isinstance(delay, int | float) else 0.0

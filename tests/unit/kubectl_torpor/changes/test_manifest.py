@@ -1,4 +1,5 @@
 import io
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,9 @@ def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
         ("a: {b\nc: d\n", r"x\.yaml:2:2: invalid YAML"),
         ("", "has no documents"),
         ("kind: Workflow\napiVersion: torpor.dev/v1alpha1\nspec: {}\n", "document 1 has no metadata"),
-        ("!!python/object/apply:os.system [id]", "invalid YAML"),
+        ("!!python/object/apply:os.system [id]", "document 1 is not a mapping"),
+        ("a: 1\na: 2\n", r'x\.yaml:2:1: invalid YAML: key "a" already set in map'),
+        ("\tx", r"x\.yaml:1:1: invalid YAML"),
     ],
 )
 def test_what_is_no_workflow_is_one_line_with_its_place(tmp_path: Path, text: str, message: str) -> None:
@@ -67,3 +70,38 @@ def test_what_is_no_workflow_is_one_line_with_its_place(tmp_path: Path, text: st
 def test_a_missing_file_is_named() -> None:
     with pytest.raises(CliError, match=r"no/such\.yaml cannot be read: No such file"):
         manifest.read("no/such.yaml")
+
+
+def bomb(levels: int, width: int, leaf: str = "x") -> str:
+    """Anchors that refer to each other: width ** levels values."""
+    lines = [f"a0: &a0 {leaf}", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * width)}]" for n in range(1, levels + 1))]
+    return "\n".join(lines)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (bomb(8, 10), "1,000,000 values, with its anchors expanded"),
+        ("---\n".join([bomb(4, 10) + "\n"] * 100), "1,000,000 values, with its anchors expanded"),
+        (bomb(2, 300, "x" * 10_000), "characters, with its anchors expanded"),
+        (bomb(400, 1), "nested more than 100 levels deep"),
+        ("[" * 100_000, "nested more than 100 levels deep"),
+        ("a: &a {b: *a}", "contains itself"),
+    ],
+)
+@pytest.mark.parametrize("read", [manifest.read, manifest.mapping])
+def test_a_yaml_bomb_is_refused_before_it_takes_memory(
+    tmp_path: Path, read: Callable[[str], object], text: str, message: str
+) -> None:
+    with pytest.raises(CliError, match=message):
+        read(written(tmp_path, text))
+
+
+@pytest.mark.attack
+def test_an_endless_file_is_read_up_to_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Path("/dev/zero").open(encoding="utf-8") as endless:
+        monkeypatch.setattr("sys.stdin", endless)
+        for source in ("/dev/zero", "-"):
+            with pytest.raises(CliError, match="has more than 33,554,432 characters"):
+                manifest.read(source)

@@ -75,7 +75,7 @@ def scripted_server(
 
         def answer(self, answer: Answer) -> None:
             if answer.lines is None:
-                content = json.dumps(answer.body).encode()
+                content = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
             else:
                 content = "".join(f"{json.dumps(line)}\n" for line in answer.lines).encode()
             self.send_response(answer.status)

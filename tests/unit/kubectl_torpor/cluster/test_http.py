@@ -72,6 +72,13 @@ def test_a_rejection_by_a_policy_keeps_its_words() -> None:
     assert str(raised.value) == message
 
 
+@pytest.mark.attack
+def test_a_response_that_is_nested_too_deeply_is_one_line() -> None:
+    with scripted_server(lambda _: Answer(body=b"[" * 100_000)) as server, pytest.raises(CliError) as raised:
+        http(server.url).json("GET", "/x")
+    assert str(raised.value) == "an object of the response is nested too deeply to be read"
+
+
 def test_an_overloaded_server_is_asked_again() -> None:
     answers = [Answer(status=429, headers={"Retry-After": "0"}), Answer(body={"ok": 1})]
     with scripted_server(lambda _: answers.pop(0)) as server:

@@ -83,6 +83,7 @@ def test_a_key_that_is_an_object_is_a_problem_of_its_field() -> None:
         ("a: \x07", "control characters are not allowed"),
         ("[" * 10_000, "nested more than 100 levels deep"),
         ("a: &a [*a]", "anchor a contains itself"),
+        ("a0: &a0 [1]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 400)), "100 levels deep"),
         (
             "a0: &a0 [" + "1," * 99 + "1]\n" + "".join(f"a{n}: &a{n} [{f'*a{n - 1},' * 100}]\n" for n in (1, 2)),
             "anchors",

@@ -16,6 +16,7 @@ def taskrun(state: str, *, spec: dict[str, Any] | None = None, **status: object)
         (taskrun("Running", pod={"name": "p-s0"}), None, "in pod p-s0"),
         (taskrun("Succeeded", result='{"rows": 3, "table": "a\\nb"}'), None, "rows=3"),
         (taskrun("Succeeded", result="null"), None, ""),
+        (taskrun("Succeeded", result="[" * 4000), None, ""),
         (taskrun("Failed", reason="Lost", message="gone\nfor good"), None, "Lost: gone for good"),
         (taskrun("Failed", reason="Error", message="Error, exit code 3"), None, "Error, exit code 3"),
         (
