@@ -125,7 +125,7 @@ def _mapped_arguments(task: Spec, index: int | None, known: dict[str, Any]) -> d
     if index is None:
         return {}
     if "expandKwargs" in task:
-        return _kwargs(task["expandKwargs"], index, known)
+        return _kwargs(task, index, known)
     found = dict(known_values.items(list(task["expand"]), index, known))
     whole = {name: item for name, item in found.items() if isinstance(item, Item)}
     if len(whole) == len(found):
@@ -133,13 +133,16 @@ def _mapped_arguments(task: Spec, index: int | None, known: dict[str, Any]) -> d
     return {name: item.argument if isinstance(item, Item) else item for name, item in found.items()}
 
 
-def _kwargs(over: Any, index: int, known: dict[str, Any]) -> dict[str, Any]:
+def _kwargs(task: Spec, index: int, known: dict[str, Any]) -> dict[str, Any]:
     """Return the item of `expandKwargs`. Those of a run are not known, not even by name."""
-    objects = known_values.evaluated(over, known)
+    objects = known_values.evaluated(task["expandKwargs"], known)
     if isinstance(objects, Missing):
         return {}
     if not isinstance(objects, list) or index >= len(objects) or not isinstance(objects[index], dict):
         raise InvalidExpressionError(f"expandKwargs has no object {index}")
+    twice = sorted(objects[index].keys() & (task.get("args") or {}).keys())
+    if twice:
+        raise InvalidExpressionError(f"expandKwargs: item {index}: {twice[0]} is also a constant in args; remove one")
     known["mapping"] = {"index": index, "key": index, "value": objects[index]}
     return dict(objects[index])
 

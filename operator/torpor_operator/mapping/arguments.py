@@ -21,7 +21,7 @@ from torpor_wire.text import printable_line
 
 from torpor_operator.expressions import resolve
 from torpor_operator.expressions.context import Pending, Scope
-from torpor_operator.mapping import trigger_kwargs
+from torpor_operator.mapping import reserved_names, trigger_kwargs
 from torpor_operator.mapping.expand import Entry
 from torpor_operator.model.map_items import Item
 from torpor_operator.state.group_state import GroupState
@@ -97,6 +97,8 @@ def _from_spec(task: Task, names: Iterable[str], scope: Scope) -> tuple[Argument
 
 
 def _argument(task: Task, name: str, scope: Scope) -> Argument | ExpressionError | Pending:
+    if (problem := reserved_names.argument_problem(task, name)) is not None:
+        return errors.invalid(problem)
     value = task.args[name]
     source = _source(task, value, scope)
     if source is not None and source.field == "results":
@@ -174,6 +176,8 @@ def _results_by_path(outcome: GroupState) -> ArgumentSource:
 
 def _from_item(task: Task, entry: Entry, item: Item) -> Argument | ExpressionError:
     """The item as an argument: a small value itself, otherwise its source, which only a python task can read."""
+    if (problem := reserved_names.argument_problem(task, entry.name)) is not None:
+        return errors.failed(f"expand: {problem}")
     size = len(item.text.encode()) if item.text is not None else None
     source = item.source if task.python is not None else None
     if size is not None and (
@@ -203,10 +207,10 @@ def _from_object(task: Task, item: Item) -> list[Argument | ExpressionError]:
 
 
 def _keyword(task: Task, field: str, name: str, value: JSON) -> Argument | ExpressionError:
+    if (problem := reserved_names.item_problem(task, name)) is not None:
+        return errors.failed(f"{field}: {problem}")
     if not re.fullmatch(IDENTIFIER, name):
         return errors.failed(f"{field}: {name!r} is not an identifier and cannot be an argument")
-    if name in task.args:
-        return errors.failed(f"{field}: {name} is also a constant in args; remove one")
     text = canonical.plain(value)
     if (size := len(text.encode())) > constants.RESULT_MAX:
         return errors.failed(f"{field}: {name} has {size} bytes; the limit is {constants.RESULT_MAX}")

@@ -5,7 +5,7 @@ unless the kwargs use `mapping`. If the task also has a function, the items are 
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from torpor_api.models.argument import Argument
@@ -19,7 +19,7 @@ from torpor_wire.reason import Reason
 
 from torpor_operator.expressions import resolve
 from torpor_operator.expressions.context import PARAMS, RUN, Pending, Scope
-from torpor_operator.mapping import secret_refs
+from torpor_operator.mapping import reserved_names, secret_refs
 from torpor_operator.mapping.expand import Entry
 from torpor_operator.model.map_items import Item
 from torpor_operator.state.task_state import Outcome, failed_without_runs
@@ -39,7 +39,7 @@ def resolve_trigger(task: Task, items: Sequence[tuple[Entry, Item]], scope: Scop
         return failed_without_runs(task.name, kwargs.reason, f"trigger: {kwargs.message}")
     items_by_name: dict[str, JSON] | str = {}
     if task.python is None and not resolve.differs_per_instance(call.kwargs):
-        items_by_name = _items_by_name(items)
+        items_by_name = _items_by_name(call.kwargs, items)
     if isinstance(items_by_name, str):
         return failed_without_runs(task.name, Reason.EXPAND_INVALID, items_by_name)
     try:
@@ -56,8 +56,10 @@ def resolve_trigger(task: Task, items: Sequence[tuple[Entry, Item]], scope: Scop
 def _mark_secret_refs(written: dict[str, JSON], resolved: JSON, added: dict[str, JSON]) -> dict[str, JSON]:
     """The kwargs with the Secret references of the Workflow marked. Raises TriggerError for any other reference."""
     kwargs = secret_refs.mark(written, resolved)
-    items = {name: secret_refs.require_data(value, f"kwargs.{name}") for name, value in added.items()}
-    return (kwargs if isinstance(kwargs, dict) else {}) | items
+    for name, value in added.items():
+        secret_refs.require_data(value, f"kwargs.{name}")
+    secret_refs.require_data(added, "kwargs")
+    return (kwargs if isinstance(kwargs, dict) else {}) | added
 
 
 def event_arguments(task: Task, scope: Scope) -> tuple[Argument, ...] | Outcome:
@@ -100,8 +102,8 @@ def _values(root: str, scope: Scope) -> dict[str, JSON] | ExpressionError:
     return run[0] if isinstance(run[0], dict) else {}
 
 
-def _items_by_name(items: Sequence[tuple[Entry, Item]]) -> dict[str, JSON] | str:
-    """The items as kwargs, or why they cannot be kwargs."""
+def _items_by_name(written: Iterable[str], items: Sequence[tuple[Entry, Item]]) -> dict[str, JSON] | str:
+    """The items as kwargs beside those that the author wrote, or why they cannot be kwargs."""
     added: dict[str, JSON] = {}
     for entry, item in items:
         if item.text is None:
@@ -109,5 +111,10 @@ def _items_by_name(items: Sequence[tuple[Entry, Item]]) -> dict[str, JSON] | str
         value = json.loads(item.text)
         if not entry.name and not isinstance(value, dict):
             return f"expandKwargs: item {item.key} is {json_types.described(value)}; it must be an object of arguments"
-        added |= {entry.name: value} if entry.name else value
+        own = {entry.name: value} if entry.name else value
+        where = f"expand {entry.name}" if entry.name else f"expandKwargs: item {item.key}"
+        problems = (reserved_names.kwarg_problem(written, name) for name in own)
+        if (problem := next(filter(None, problems), None)) is not None:
+            return f"{where}: {problem}"
+        added |= own
     return added

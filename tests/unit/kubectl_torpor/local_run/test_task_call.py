@@ -140,6 +140,12 @@ def test_a_task_that_cannot_be_called_is_refused(name: str, path: tuple[int, ...
     assert str(raised.value) == expected
 
 
+def test_an_item_never_replaces_an_argument_that_the_author_set() -> None:
+    spec = {"tasks": [{"name": "a", "python": "m:f", "args": {"x": 1}, "expandKwargs": [{"x": 2}]}]}
+    with pytest.raises(CliError, match=r"^task a: expandKwargs: item 0: x is also a constant in args; remove one$"):
+        task_call.build(spec, ("a", (0,)), given={})
+
+
 def test_an_expression_that_fails_is_reported() -> None:
     spec = {"params": {}, "tasks": [{"name": "a", "python": "m:f", "args": {"x": "${params.missing}"}}]}
     with pytest.raises(CliError, match=r"^task a: "):
