@@ -11,6 +11,8 @@ from pathlib import PurePath
 from types import CodeType, TracebackType
 from typing import Any, Protocol, TypeAlias, assert_never
 
+from torpor.triggers import base, composite
+from torpor.triggers.support import polling
 from torpor.triggers.support.metering import AddressDeniedError, AnswerTooLargeError
 from torpor_wire import canonical, constants, retry, transitions, typed_json
 from torpor_wire.reason import Reason
@@ -19,8 +21,13 @@ from torpor_triggerer.model import error_events
 from torpor_triggerer.model.deferred_taskrun import Wait
 
 _TEXT_MAX = 600
-_NOT_OF_TRIGGERS = (str(PurePath(__file__).parents[1]), str(PurePath(json.__file__).parents[2] / "asyncio"), "<")
-"""Code that calls a trigger: this package and asyncio."""
+_STANDARD_LIBRARY = PurePath(json.__file__).parents[1]
+_CALLERS = (
+    *(str(PurePath(__file__).parents[1]), base.__file__, composite.__file__, polling.__file__),
+    *(str(_STANDARD_LIBRARY / name) for name in ("asyncio", "concurrent", "threading.py")),
+    "<",
+)
+"""Code that calls a trigger: this package, the base class of triggers, and asyncio with its threads."""
 _TRACE_MAX = 3 * 1024
 _FRAMES_MAX = 20
 _TYPES = '"__type"'
@@ -183,7 +190,8 @@ def from_exception(error: BaseException) -> Failed:
         case AddressDeniedError():
             return Failed(reason=Reason.ADDRESS_DENIED, message=error_text(error))
         case _:
-            message = f"{type(error).__name__}: {error_text(error)}{_frame(error.__traceback__)}"
+            part = error.__cause__ if isinstance(error, composite.PartFailedError) else None
+            message = f"{type(error).__name__}: {error_text(error)}{_frame((part or error).__traceback__)}"
             return Failed(reason=Reason.TRIGGER_FAILED, message=message, log=traceback_text(error))
 
 
@@ -260,7 +268,7 @@ def _frame(traceback_text: TracebackType | None) -> str:
     frames = [(frame.f_code, line) for frame, line in traceback.walk_tb(traceback_text)]
     if not frames:
         return ""
-    own = [place for place in frames if not place[0].co_filename.startswith(_NOT_OF_TRIGGERS)]
+    own = [place for place in frames if not place[0].co_filename.startswith(_CALLERS)]
     home = str(PurePath(own[0][0].co_filename).parent) if own else ""
     last = next((place for place in reversed(own) if place[0].co_filename.startswith(home)), frames[-1])
     library = "" if last is frames[-1] else f", raised in {_place(*frames[-1])}"

@@ -1,24 +1,63 @@
 """The message of a trigger that raised names the trigger's own line, and the library's beside it."""
 
+import asyncio
 import json
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
+import pytest
+from torpor.triggers import BaseTrigger
+from torpor.triggers.composite import PartFailedError
 from torpor_triggerer.model import outcome
 from torpor_triggerer.model.outcome import Failed
+from torpor_triggerer.usercode import invoke
 
 
 class Parses:
-    async def run(self) -> object:
+    async def run(self) -> AsyncIterator[object]:
+        yield json.loads("{")
+
+
+class Polls(BaseTrigger):
+    async def poll(self) -> object:
         return json.loads("{")
 
 
-async def raised_by(trigger: Parses) -> Failed:
+class Looks(BaseTrigger):
+    blocking = True
+
+    def look(self) -> object:
+        return json.loads("{")
+
+
+class Threads:
+    async def in_thread(self, work: Any) -> Any:
+        with ThreadPoolExecutor(1) as pool:
+            return await asyncio.get_running_loop().run_in_executor(pool, work)
+
+
+async def message_of(trigger: Any) -> str:
+    trigger.services = Threads()
+    ended = await invoke.first_event(trigger)
+    assert isinstance(ended, Failed)
+    return ended.message
+
+
+@pytest.mark.parametrize(
+    ("trigger", "place"),
+    [(Parses(), "run"), (Polls(), "poll"), (Looks(), "look")],
+)
+async def test_a_failure_names_the_line_of_the_authors_trigger(trigger: Any, place: str) -> None:
+    message = await message_of(trigger)
+    assert " (at test_failure_messages.py:" in message
+    assert f" in {place}, raised in decoder.py:" in message
+
+
+def test_a_failed_part_of_all_of_names_the_line_of_that_part() -> None:
+    failed = PartFailedError("triggers[0] (own): boom")
     try:
-        await trigger.run()
+        json.loads("{")
     except ValueError as error:
-        return outcome.from_exception(error)
-    raise AssertionError("it raises")
-
-
-async def test_a_library_that_raises_does_not_hide_the_triggers_own_line() -> None:
-    message = (await raised_by(Parses())).message
-    assert " (at test_failure_messages.py:11 in run, raised in decoder.py:" in message
+        failed.__cause__ = error
+    assert "test_failure_messages.py" in outcome.from_exception(failed).message
