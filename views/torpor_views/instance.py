@@ -89,7 +89,8 @@ class Instance:
 
     `path`: its index in each group, outermost first, then its own index if its task is mapped. `state` is None for a
     state that this version does not know; `word` is the state as written. `limit`: retries that the policy allows.
-    `waits_first`: it begins with a trigger. `pod`: name of the pod that claimed the segment.
+    `waits_first`: it begins with a trigger. `source`: the ConfigMap with its code; `code_hash`: hash of the files that
+    its last pod has mounted. `pod`: name of the pod that claimed the segment.
     """
 
     namespace: str
@@ -105,6 +106,8 @@ class Instance:
     trigger_pool: str = constants.DEFAULT_POOL
     service_account: str = ""
     image: str = ""
+    source: str = ""
+    code_hash: str = ""
     kind: str = "python"
     waits_first: bool = False
     timeout: float | None = None
@@ -159,6 +162,8 @@ class Instance:
             trigger_pool=text(spec.get("triggerPool")) or constants.DEFAULT_POOL,
             service_account=text(spec.get("serviceAccount")),
             image=text(spec.get("image")),
+            source=text(json_fields.fields(spec.get("source")).get("configMap")),
+            code_hash=text(json_fields.fields(status.get("pod")).get("source")),
             kind=_kind(spec),
             waits_first=bool(json_fields.fields(spec.get("trigger"))),
             timeout=json_fields.duration(spec.get("timeout")),

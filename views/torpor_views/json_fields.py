@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, TypeAlias, TypeVar
 
-from torpor_wire import times
+from torpor_wire import constants, times
 from torpor_wire.text import printable
 
 Fields: TypeAlias = Mapping[str, Any]
@@ -91,3 +91,8 @@ def one_line(value: object, limit: int = 300) -> str:
     """Return text as one printable line of at most so many characters."""
     line = " ".join(printable(text(value)).split())
     return line if len(line) <= limit else f"{line[: limit - 3]}..."
+
+
+def message_line(value: object) -> str:
+    """Return a message of a status as one printable line. It is not cut: its end often says what to do."""
+    return one_line(value, constants.MESSAGE_MAX)

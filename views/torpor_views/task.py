@@ -1,5 +1,6 @@
 """A task of a run, parsed leniently: what the spec says of it, and its entry in the Workflow status. Pure."""
 
+import json
 from dataclasses import dataclass
 from typing import Self
 
@@ -43,7 +44,9 @@ class Task:
 
     `kind`: python, container, or trigger for a wait without a pod. `groups`: the groups that contain it, outermost
     first. `upstream`: the tasks that its rule counts. `before`: `upstream` and the tasks that produce the lists of its
-    groups. `state` is None for a state that this version does not know; `word` is the state as written.
+    groups. `source`: the ConfigMap with the code of a python task; empty if its image has it. `code`: the function, or
+    the container or the trigger as JSON. `state` is None for a state that this version does not know; `word` is the
+    state as written.
     """
 
     name: str
@@ -57,6 +60,8 @@ class Task:
     branch: bool = False
     when: str = ""
     image: str = ""
+    source: str = ""
+    code: str = ""
     pool: str = ""
     trigger_pool: str = constants.DEFAULT_POOL
     trigger_class: str = ""
@@ -118,6 +123,8 @@ def _task(name: str, spec: Fields, body: Fields, entry: Fields, graph: task_grap
         branch=json_fields.truth(body.get("branch")),
         when=text(body.get("when")),
         image=text(body.get("image")) or text(spec.get("image")),
+        source=_source(spec, body),
+        code=_code(body),
         pool=text(body.get("pool")),
         trigger_pool=text(body.get("triggerPool")) or text(spec.get("triggerPool")) or constants.DEFAULT_POOL,
         trigger_class=text(json_fields.fields(body.get("trigger")).get("class")),
@@ -128,3 +135,16 @@ def _task(name: str, spec: Fields, body: Fields, entry: Fields, graph: task_grap
         reason=text(entry.get("reason")),
         message=text(entry.get("message")),
     )
+
+
+def _source(spec: Fields, body: Fields) -> str:
+    if body.get("python") is None:
+        return ""
+    return json_fields.text(json_fields.fields(body.get("source") or spec.get("source")).get("configMap"))
+
+
+def _code(body: Fields) -> str:
+    """What the task runs, for comparison."""
+    if function := json_fields.text(body.get("python")):
+        return function
+    return json.dumps(body.get("container") or body.get("trigger") or "", sort_keys=True, default=str)

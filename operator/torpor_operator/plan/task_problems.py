@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from torpor_api.models.taskrun import TaskRun
 from torpor_api.models.workflow import TaskState
-from torpor_wire import constants
+from torpor_wire import transitions
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
@@ -54,7 +54,7 @@ def task_problems(outcomes: Iterable[Outcome]) -> tuple[TaskProblem, ...]:
 
 def summary(problems: Sequence[TaskProblem]) -> str:
     """The first problems in one line, with the number of the others."""
-    shown = "; ".join(sentence(problem)[:_EACH] for problem in problems[:_SHOWN])
+    shown = "; ".join(transitions.shorten(sentence(problem), _EACH) for problem in problems[:_SHOWN])
     more = len(problems) - _SHOWN
     return f"{shown}; and {more} more" if more > 0 else shown
 
@@ -91,4 +91,4 @@ def _is_stuck(run: TaskRun) -> bool:
 def _of_run(outcome: Outcome, run: TaskRun, *, failed: bool) -> TaskProblem:
     reason = run.status.reason or Reason.TASK_FAILED
     message = f"{reason}: TaskRun {run.metadata.name}: {run.status.message or run.status.state}"
-    return TaskProblem(task=outcome.task, failed=failed, reason=reason, message=message[: constants.MESSAGE_MAX])
+    return TaskProblem(task=outcome.task, failed=failed, reason=reason, message=transitions.shorten(message))

@@ -1,14 +1,19 @@
 """Why one instance does not go on: its pod, its retries, its deletion. test_why_waits has the waits."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from torpor_views import why
+from torpor_views.causes import remedies
 from torpor_views.why import Cause, CauseKind, Urgency
 from torpor_wire.state import State
 
 from tests.unit.torpor_views.objects import Object, at, facts, pod, python, run, taskrun, verdict, workflow
 
+_ROOT = Path(__file__).parents[3]
+FIXED = "kubectl -n data edit workflow etl; torpor retry etl load -n data"
 BINDING = "kubectl -n data create rolebinding y --clusterrole=torpor-task --serviceaccount=data:x"
 
 
@@ -35,9 +40,9 @@ def test_each_state_has_a_cause(state: str) -> None:
 @pytest.mark.parametrize(
     ("reason", "kind", "command"),
     [
-        ("ImagePullFailed", CauseKind.IMAGE_PULL, "describe pod"),
+        ("ImagePullFailed", CauseKind.IMAGE_PULL, FIXED),
         ("LaunchFailed", CauseKind.START_FAILED, "describe pod"),
-        ("Unschedulable", CauseKind.UNSCHEDULABLE, "describe pod"),
+        ("Unschedulable", CauseKind.UNSCHEDULABLE, FIXED),
         ("MountFailed", CauseKind.MOUNT, "describe pod"),
         ("PodPending", CauseKind.POD_PENDING, "describe pod"),
         ("QuotaExceeded", CauseKind.QUOTA, "describe quota"),
@@ -178,16 +183,13 @@ def test_the_timeout_of_an_attempt_is_said_in_its_last_tenth(fields: Any, near: 
     assert (CauseKind.TIMEOUT_NEAR in [cause.kind for cause in found]) is near
 
 
-FIXED = "kubectl -n data edit workflow etl; torpor retry etl load -n data"
-
-
 @pytest.mark.parametrize(
     ("reason", "advice", "command"),
     [
         ("Lost", "", "torpor logs etl/load --failed -n data"),
         ("FailWhen", "", "torpor retry etl load -n data"),
         ("LaunchFailed", "; fix the image or the pod before a retry", FIXED),
-        ("ModuleNotFound", "; fix the image or the pod before a retry", FIXED),
+        ("ModuleNotFound", "; fix the code in the image before a retry", FIXED),
         (
             "ArgumentsInvalid",
             "; a retry fails again: correct the Workflow and submit it as a new run",
@@ -205,3 +207,42 @@ def test_a_retry_is_suggested_only_where_it_can_help(reason: str, advice: str, c
     assert report.command == why.of_run(run(body))[1].command
     assert report.command == (command if advice else "torpor retry etl load -n data")
     assert whole.command == command.replace(" load ", " --failed ") or not advice
+
+
+def test_a_failure_of_code_in_a_config_map_names_the_config_map() -> None:
+    tasks = (python("load", "Failed", reason="FunctionNotFound", message="no", source={"configMap": "steps"}),)
+    status = {"conditions": [verdict("FunctionNotFound", "task load failed: no", "False")]}
+    failed = taskrun("load", "Failed", reason="FunctionNotFound", message="no", spec={"source": {"configMap": "steps"}})
+    body = workflow(*tasks, state="Failed", status=status)
+    with_taskruns, without = why.of_run(run(body, failed)), why.of_run(run(body))
+    fixed = "kubectl -n data edit configmap steps; torpor retry etl load -n data"
+    for whole, load in (with_taskruns, without):
+        assert load.sentence.endswith("; fix the code in ConfigMap steps before a retry.")
+        assert (load.command, whole.command) == (fixed, fixed.replace(" load ", " --failed "))
+
+
+@pytest.mark.parametrize("reason", ["ExpressionFailed", "AddressDenied", "TriggerUnknown", "ExpandInvalid"])
+def test_no_retry_is_suggested_where_it_fails_again(reason: str) -> None:
+    found = of(taskrun("load", "Failed", reason=reason, message="no"))
+    assert "; a retry fails again" in found.sentence
+    assert found.command == "torpor submit FILE -n data"
+
+
+def test_each_reason_of_a_failed_attempt_has_a_remedy() -> None:
+    page = (_ROOT / "docs/reference/reasons.md").read_text(encoding="utf-8")
+    table = page.partition("## TaskRun: the attempt failed")[2].partition("\n## ")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) <= set(remedies.REMEDIES)
+
+
+def test_an_unschedulable_pod_is_replaced_by_a_retry_after_a_change() -> None:
+    body = taskrun("load", reason="Unschedulable", message="no node fits pod p: 0/3 nodes are available")
+    found = of(body, pods=[pod(body)])
+    assert "change the pod and retry the task" in found.sentence
+    assert found.command == FIXED
+
+
+@pytest.mark.parametrize("state", ["Failed", "UpForRetry", "Cancelled", "Scheduled"])
+def test_a_long_message_is_not_cut(state: str) -> None:
+    message = "image etl:1 runs as root " * 30 + "run this command"
+    found = of(taskrun("load", state, reason="LaunchFailed", message=message))
+    assert message in found.sentence

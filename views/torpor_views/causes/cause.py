@@ -8,7 +8,7 @@ from torpor_wire import times
 from torpor_views import json_fields
 from torpor_views.causes import commands
 
-_SENTENCE_MAX = 600
+_SENTENCE_MAX = 2000
 
 
 class Urgency(StrEnum):
@@ -113,7 +113,7 @@ def sentence(kind: str, name: str, detail: str) -> str:
 
 def quoted(reason: str, message: str) -> str:
     """Return `Reason: message` as one line, without a command at its end; one of them if the other is missing."""
-    line = json_fields.one_line(commands.without_command(message))
+    line = json_fields.message_line(commands.without_command(message))
     if not line or not reason or line.startswith(reason):
         return line or reason
     return f"{reason}: {line}"

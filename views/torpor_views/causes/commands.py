@@ -60,9 +60,14 @@ def raise_parallelism(run: Run) -> str:
     return _line("kubectl", "-n", run.namespace, "patch", "workflow", run.name, "--type=merge", "-p", patch)
 
 
+def edit_config_map(run: Run, name: str) -> str:
+    """Return the command that edits a ConfigMap of the namespace."""
+    return _line("kubectl", "-n", run.namespace, "edit", "configmap", name)
+
+
 def edit_pools(run: Run) -> str:
     """Return the command that edits the pools of the namespace."""
-    return _line("kubectl", "-n", run.namespace, "edit", "configmap", constants.POOLS_CONFIG)
+    return edit_config_map(run, constants.POOLS_CONFIG)
 
 
 def create_pool(run: Run, pool: str) -> str:

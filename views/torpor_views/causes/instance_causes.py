@@ -65,10 +65,10 @@ def _by_state(run: Run, facts: Facts, one: Instance, slot: Cause | None) -> Caus
         case State.FAILED:
             return _failed(run, one)
         case State.SKIPPED:
-            why = f": {json_fields.one_line(one.message)}" if one.message else ""
+            why = f": {json_fields.message_line(one.message)}" if one.message else ""
             return _cause(one, CauseKind.SKIPPED, Urgency.DONE, f"was skipped{why}", commands.retry(run, one.ref))
         case State.CANCELLED:
-            why = f": {json_fields.one_line(one.message)}" if one.message else ""
+            why = f": {json_fields.message_line(one.message)}" if one.message else ""
             return _cause(one, CauseKind.CANCELLED, Urgency.DONE, f"was cancelled{why}", commands.retry(run, one.ref))
         case None:
             detail = f"is in state {one.word!r}, which this version of torpor does not know"
@@ -123,12 +123,13 @@ def _backing_off(run: Run, one: Instance) -> Cause:
 
 def _failed(run: Run, one: Instance) -> Cause:
     why = quoted(one.reason, one.message)
+    failure = remedies.Failure(reason=one.reason, source=one.source)
     attempts = f" in attempt {one.attempt} of {max(one.limit + 1, one.attempt)}" if one.limit else ""
     logs = commands.torpor("logs", run, one.ref, "--failed")
     command = commands.within(one.message, run.namespace) or (
-        logs if one.reason in _LOGS else remedies.command(run, one.reason, one.ref)
+        logs if one.reason in _LOGS else remedies.command(run, failure, one.ref)
     )
-    detail = f"failed{attempts}{f': {why}' if why else ''}{remedies.advice(one.reason)}"
+    detail = f"failed{attempts}{f': {why}' if why else ''}{remedies.advice(failure)}"
     return _cause(one, CauseKind.FAILED, Urgency.ACT, detail, command)
 
 

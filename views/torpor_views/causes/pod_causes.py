@@ -24,6 +24,12 @@ _KINDS = {
     Reason.NODE_LOST: CauseKind.NODE_LOST,
 }
 
+_CHANGES = {
+    CauseKind.UNSCHEDULABLE: "; add a node, or change the pod and retry the task: a pod that exists does not change",
+    CauseKind.IMAGE_PULL: "; correct the image or pod.imagePullSecrets and retry the task: a TaskRun keeps its image",
+}
+"""Advice where a change of the Workflow helps only with a retry."""
+
 
 def of_scheduled(run: Run, facts: Facts, one: Instance, slot: Cause | None) -> Cause:
     """Return why a Scheduled instance has not started. `slot`: the one that its task waits for."""
@@ -47,13 +53,13 @@ def of_pod(run: Run, one: Instance, pod: PodFacts | None) -> Cause | None:
         return _terminating(run, one, pod)
     if pod.waiting_reason in _PULL:
         detail = f"image {one.image} cannot be pulled: {quoted(pod.waiting_reason, pod.waiting_message)}"
-        return _cause(run, one, CauseKind.IMAGE_PULL, f"does not start: {detail}", pod)
+        return _stuck(run, one, CauseKind.IMAGE_PULL, detail, pod)
     if pod.waiting_reason in _CONFIG:
         detail = quoted(pod.waiting_reason, pod.waiting_message)
         return _cause(run, one, CauseKind.START_FAILED, f"does not start: its container cannot start: {detail}", pod)
     if pod.unschedulable:
         detail = f"no node fits pod {pod.name}: {pod.unschedulable}"
-        return _cause(run, one, CauseKind.UNSCHEDULABLE, f"does not start: {detail}", pod)
+        return _stuck(run, one, CauseKind.UNSCHEDULABLE, detail, pod)
     return None
 
 
@@ -73,8 +79,15 @@ def _explained(run: Run, one: Instance, pod: PodFacts | None) -> Cause | None:
         return None
     if kind is CauseKind.NODE_LOST:
         return node_lost(run, one, pod)
-    cause = _cause(run, one, kind, f"does not start: {json_fields.one_line(one.message, 400) or one.reason}", pod)
-    return _with_command(cause, commands.describe(run, "quota")) if kind is CauseKind.QUOTA else cause
+    return _stuck(run, one, kind, json_fields.message_line(one.message) or one.reason, pod)
+
+
+def _stuck(run: Run, one: Instance, kind: CauseKind, detail: str, pod: PodFacts | None) -> Cause:
+    """Return the cause of a pod that does not start. A pod that exists keeps its image and its requests."""
+    found = _cause(run, one, kind, f"does not start: {detail}{_CHANGES.get(kind, '')}", pod)
+    if kind in _CHANGES:
+        return _with_command(found, f"{commands.edit(run)}; {commands.retry(run, one.ref)}")
+    return _with_command(found, commands.describe(run, "quota")) if kind is CauseKind.QUOTA else found
 
 
 def _former(run: Run, one: Instance, pod: PodFacts) -> Cause:

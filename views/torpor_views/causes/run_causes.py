@@ -68,7 +68,7 @@ def _template_missing(run: Run) -> Cause | None:
     verdict = run.conditions.get("Succeeded")
     if verdict is None or verdict.reason != Reason.TEMPLATE_NOT_FOUND:
         return None
-    detail = f"has not started: {json_fields.one_line(verdict.message) or verdict.reason}"
+    detail = f"has not started: {json_fields.message_line(verdict.message) or verdict.reason}"
     command = commands.list_all(run, "workflowtemplates")
     return _cause(run, CauseKind.TEMPLATE_NOT_FOUND, Urgency.ACT, detail, command, verdict)
 
@@ -119,12 +119,18 @@ def _failed(run: Run) -> Cause:
         command = "torpor lint FILE" if verdict.reason != Reason.STATUS_INVALID else commands.torpor("get", run)
         return _cause(run, CauseKind.WORKFLOW_INVALID, Urgency.ACT, detail, command, verdict)
     if verdict is not None and verdict.reason == Reason.CANCELLED:
-        detail = f"was cancelled{_took(run)}: {json_fields.one_line(verdict.message) or verdict.reason}"
+        detail = f"was cancelled{_took(run)}: {json_fields.message_line(verdict.message) or verdict.reason}"
         detail += _by(run, "Cancelled", "Stopped")
         return _cause(run, CauseKind.RUN_ENDED, Urgency.DONE, detail, commands.retry(run), verdict)
     detail = f"failed{_took(run)}" + (f": {why}" if why else "")
-    command = remedies.command(run, verdict.reason if verdict is not None else "", "--failed")
+    command = remedies.command(run, _failure(run, verdict.reason if verdict is not None else ""), "--failed")
     return _cause(run, CauseKind.RUN_ENDED, Urgency.DONE, detail, command, verdict)
+
+
+def _failure(run: Run, reason: str) -> remedies.Failure:
+    """The failure of the run, which has the reason of its first failed task."""
+    task = next((task for task in run.tasks if task.broken and task.reason == reason), None)
+    return remedies.Failure(reason=reason, source=task.source if task is not None else "")
 
 
 def _took(run: Run) -> str:
@@ -140,7 +146,7 @@ def _clearing(run: Run) -> Cause | None:
     lost = stalled is not None and stalled.status == "True" and stalled.reason == Reason.NODE_LOST
     detail = f"is clearing {listed(run.clearing)}: their former TaskRuns are deleted first"
     if stalled is not None and lost:
-        detail += f", but a node is lost: {json_fields.one_line(stalled.message)}"
+        detail += f", but a node is lost: {json_fields.message_line(stalled.message)}"
         return _cause(run, CauseKind.CLEARING, Urgency.ACT, detail, commands.delete_node(""), stalled)
     return _cause(run, CauseKind.CLEARING, Urgency.WAIT, detail, commands.torpor("get", run, "", "-w"))
 
@@ -161,7 +167,7 @@ def _archive(run: Run) -> Cause | None:
     archived = run.conditions.get("Archived")
     if not run.ended or archived is None or archived.status != "False":
         return None
-    why = json_fields.one_line(archived.message, 400) or archived.reason
+    why = json_fields.message_line(archived.message) or archived.reason
     detail = f"has ended, but the archive has not stored it: {why}"
     return _cause(run, CauseKind.ARCHIVE_UNAVAILABLE, Urgency.ACT, detail, "torpor doctor", archived)
 

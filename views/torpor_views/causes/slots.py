@@ -55,7 +55,7 @@ def _cause(kind: CauseKind, urgency: Urgency, task: Task, sentence: str, command
     return Cause(
         kind=kind,
         urgency=urgency,
-        sentence=json_fields.one_line(sentence, 500),
+        sentence=json_fields.one_line(sentence, 2000),
         task=task.name,
         ref=task.name,
         reason=task.reason,

@@ -30,12 +30,12 @@ def of_task(run: Run, facts: Facts, task: Task) -> Cause | None:
         case TaskState.FAILED:
             return _failed(run, task)
         case TaskState.SKIPPED:
-            why = f": {json_fields.one_line(task.message)}" if task.message else ""
+            why = f": {json_fields.message_line(task.message)}" if task.message else ""
             return _cause(task, CauseKind.SKIPPED, Urgency.DONE, f"was skipped{why}", commands.torpor("get", run))
         case TaskState.UPSTREAM_FAILED:
             return upstream.failed_upstream(run, task)
         case TaskState.CANCELLED:
-            why = f": {json_fields.one_line(task.message)}" if task.message else ""
+            why = f": {json_fields.message_line(task.message)}" if task.message else ""
             return _cause(
                 task, CauseKind.CANCELLED, Urgency.DONE, f"was cancelled{why}", commands.retry(run, task.name)
             )
@@ -90,7 +90,7 @@ def _refused(run: Run, task: Task) -> Cause | None:
         return None
     quota = verdict.reason == Reason.QUOTA_EXCEEDED
     kind = CauseKind.QUOTA if quota else CauseKind.CREATE_REFUSED
-    detail = f"does not start: the API server rejects its TaskRun: {json_fields.one_line(verdict.message, 400)}"
+    detail = f"does not start: the API server rejects its TaskRun: {json_fields.message_line(verdict.message)}"
     command = commands.describe(run, "quota") if quota else commands.describe(run, "workflow", run.name)
     return _cause(task, kind, Urgency.ACT, detail, command)
 
@@ -117,11 +117,12 @@ def _why(run: Run) -> str:
 
 def _failed(run: Run, task: Task) -> Cause:
     if task.reason == Reason.DELETED:
-        detail = f"failed, since a user deleted TaskRuns of it: {json_fields.one_line(task.message) or 'Deleted'}"
+        detail = f"failed, since a user deleted TaskRuns of it: {json_fields.message_line(task.message) or 'Deleted'}"
         return _cause(task, CauseKind.DELETED, Urgency.ACT, detail, commands.retry(run, task.name))
     why = quoted(task.reason, messages.readable(run, task.message))
-    command = commands.within(task.message, run.namespace) or remedies.command(run, task.reason, task.name)
-    detail = f"failed{f': {why}' if why else ''}{remedies.advice(task.reason)}"
+    failure = remedies.Failure(reason=task.reason, source=task.source)
+    command = commands.within(task.message, run.namespace) or remedies.command(run, failure, task.name)
+    detail = f"failed{f': {why}' if why else ''}{remedies.advice(failure)}"
     return _cause(task, CauseKind.FAILED, Urgency.ACT, detail, command)
 
 

@@ -34,7 +34,7 @@ def failed_upstream(run: Run, task: Task) -> Cause:
         direct = "upstream task" if root.name in task.before else "the earlier task"
         sentence = f"Task {task.name} does not run: rule {task.rule}, and {direct} {root.name} {_ended(root)}"
         sentence += f" ({why})." if why else "."
-        command = remedies.command(run, root.reason, root.name)
+        command = remedies.command(run, remedies.Failure(reason=root.reason, source=root.source), root.name)
     return Cause(
         kind=CauseKind.UPSTREAM_FAILED,
         urgency=Urgency.ACT,

@@ -123,7 +123,7 @@ def _event(run: Run, facts: Facts, one: Instance) -> Cause | None:
 
 
 def _event_cause(run: Run, one: Instance, event: EventFacts) -> Cause:
-    message = json_fields.one_line(commands.without_command(event.message), 400)
+    message = json_fields.message_line(commands.without_command(event.message))
     command = commands.within(event.message, run.namespace)
     if event.reason == Reason.FIRE_FORBIDDEN:
         detail = f"waits, but the triggerers of pool {one.trigger_pool} may not fire in {run.namespace}: {message}"
