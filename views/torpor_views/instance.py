@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from torpor_wire import constants, instance_paths, names
+from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State
 
 from torpor_views import json_fields
@@ -64,6 +65,13 @@ class Trigger:
     waits_for: str = ""
     users: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
+
+    @property
+    def moment(self) -> float | None:
+        """When a trigger that only waits for a moment fires; None for any other."""
+        if self.class_name != "time":
+            return None
+        return json_fields.moment(json_fields.fields(json_fields.decoded(self.kwargs)).get("at"))
 
     @classmethod
     def parse(cls, body: object) -> Self | None:
@@ -221,6 +229,11 @@ class Instance:
     def pod_name(self) -> str:
         """The name of the pod of the present segment, whether or not it exists."""
         return self.pod or names.pod(self.name, self.attempt, self.segment, self.launch)
+
+    @property
+    def stuck(self) -> bool:
+        """Whether its reason says what keeps it from going on. That a wait goes on as it should is no such reason."""
+        return not self.ended and self.reason not in {"", Reason.WAITING, Reason.FIRED, Reason.TIMED_OUT}
 
     @property
     def started(self) -> float | None:

@@ -140,6 +140,7 @@ def _task(run: Run, task: Task, unfold: Collection[str], limit: int) -> Node:
     instances = run.of(task.name)
     started, ended = _span(instances, ended=task.ended)
     only = instances[0] if len(instances) == 1 and not task.several else None
+    explained = only or next((one for one in instances if one.stuck and not task.ended), None)
     shown = _children(run, instances, limit) if task.several and ("*" in unfold or task.name in unfold) else ()
     return Node(
         kind=NodeKind.TASK,
@@ -155,8 +156,8 @@ def _task(run: Run, task: Task, unfold: Collection[str], limit: int) -> Node:
         started=started,
         ended=ended,
         duration=_duration(run, started, ended),
-        reason=(only.reason if only else "") or task.reason,
-        message=(only.message if only else "") or messages.of_task(run, task),
+        reason=(explained.reason if explained else "") or task.reason,
+        message=(explained.message if explained else "") or messages.of_task(run, task),
         children=shown,
     )
 

@@ -28,11 +28,23 @@ CURSORS = frozenset({"cron", "file", "http", "object", "redis", "sql", "workflow
 """Classes with the argument `cursor` (adr/0035)."""
 _FROM_NOW = frozenset({"cron", "workflow"})
 """Classes that begin at the deferral if `cursor` is null. The others begin with what exists."""
-
 SEALED = "encrypted__"
 _SUMMARY_MAX = 100
-_SHOWN_FIRST = ("url", "kind", "name", "host", "path", "list", "stream")
-"""The arguments to show first in a description: the API server sorts kwargs by name, and a line is short."""
+_SUBJECT = (
+    "url",
+    "kind",
+    "name",
+    "host",
+    "port",
+    "path",
+    "list",
+    "stream",
+    "moment",
+    "expression",
+    "question",
+    "query",
+)
+"""The arguments that are understood without their names, in the order of a description. They come first."""
 
 
 class TriggerError(ValueError):
@@ -244,7 +256,7 @@ def shard(wait: str) -> int:
 def describe(class_name: str, kwargs: Mapping[str, canonical.Json]) -> str:
     """Return one short line that describes the trigger for `kubectl get taskruns`.
 
-    Sealed values and positions are not shown.
+    It has no sealed values, positions, or SETTINGS. Several arguments have their names, but for those of `_SUBJECT`.
     """
     kwargs = {name: value for name, value in kwargs.items() if name != CURSOR}
     match class_name:
@@ -262,25 +274,24 @@ def describe(class_name: str, kwargs: Mapping[str, canonical.Json]) -> str:
             return in_one_line(describe(class_name, question), *who)
         case _:
             pass
-    shown = [
-        (name, typed_json.readable(secret_ref.spelled(value)))
-        for name, value in kwargs.items()
-        if not name.startswith(SEALED)
-    ]
-    values = [value for _, value in sorted(shown, key=_place) if value is not None]
-    words = [value if isinstance(value, str) else canonical.plain(value) for value in values]
-    return in_one_line(class_name.rpartition(".")[2], *words)
+    words, name = _words(kwargs), class_name.rpartition(".")[2]
+    is_named = words and words[0].startswith((f"{name}://", f"{name}s://"))
+    return in_one_line(*words) if is_named else in_one_line(name, *words)
+
+
+def _words(kwargs: Mapping[str, canonical.Json]) -> list[str]:
+    shown = ((n, v) for n, v in kwargs.items() if v is not None and n not in SETTINGS and not n.startswith(SEALED))
+    values = {name: typed_json.readable(secret_ref.spelled(value)) for name, value in shown}
+    texts = {name: value if isinstance(value, str) else canonical.plain(value) for name, value in values.items()}
+    if len(texts) == 1:
+        return [*texts.values()]
+    subject = [texts.pop(name) for name in _SUBJECT if name in texts]
+    return subject + [f"{name}={texts[name]}" for name in sorted(texts, key=lambda name: texts[name][:1] in "[{")]
 
 
 def awaited(waits_for: str) -> str:
     """Return what follows the word "waiting": `for http ...`, or `until` a moment, with which the text begins then."""
     return waits_for if waits_for.startswith("until ") else f"for {waits_for}"
-
-
-def _place(argument: tuple[str, canonical.Json]) -> tuple[int, bool]:
-    name, value = argument
-    place = _SHOWN_FIRST.index(name) if name in _SHOWN_FIRST else len(_SHOWN_FIRST)
-    return place, isinstance(value, Mapping | list | tuple)
 
 
 def in_one_line(*words: str) -> str:

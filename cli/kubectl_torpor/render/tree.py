@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from torpor_views import counts
-from torpor_views.model import Run
+from torpor_views.model import Run, Trigger
 from torpor_views.tree import Node, NodeKind, Tree
 from torpor_wire import times
+from torpor_wire.reason import Reason
 from torpor_wire.text import printable_line
 
 from kubectl_torpor.render import cell_width, style
@@ -14,6 +15,7 @@ from kubectl_torpor.render import cell_width, style
 _STATE = len("UpstreamFailed")
 _DURATION = len("100d23h")
 _DETAILS_MIN = 8
+_WAITS_AS_IT_SHOULD = frozenset({"", Reason.WAITING})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +112,7 @@ def _label(node: Node) -> str:
 def _details(node: Node, waits: dict[str, str]) -> str:
     parts = [counts.summary(node.counts)] if node.folded else []
     wait = waits.get(node.taskrun)
-    if wait:
+    if wait and node.reason in _WAITS_AS_IT_SHOULD:
         parts.append(waits_for(wait))
     elif node.state not in {"Succeeded", "Running"} or node.reason not in {"", "Succeeded"}:
         parts.append(_why(node))
@@ -132,9 +134,14 @@ def one_line(text: str) -> str:
 
 
 def waits_of(run: Run) -> dict[str, str]:
-    """Return what deferred instances wait for, by the names of their TaskRuns."""
+    """Return what deferred instances wait for, by the names of their TaskRuns. A moment that is over is said to be."""
     found = ((one, one.trigger) for one in run.all_instances())
-    return {one.name: trigger.waits_for for one, trigger in found if trigger is not None and trigger.waits_for}
+    return {one.name: _waited_for(trigger, run.now) for one, trigger in found if trigger and trigger.waits_for}
+
+
+def _waited_for(trigger: Trigger, now: float) -> str:
+    late = 0.0 if trigger.moment is None else now - trigger.moment
+    return f"{trigger.waits_for} ({times.human(late)} ago)" if late >= 1 else trigger.waits_for
 
 
 def waits_for(wait: str) -> str:

@@ -44,11 +44,6 @@ def test_a_report_whose_next_check_is_over_states_how_often_it_checks() -> None:
     )
 
 
-@pytest.mark.parametrize("url", ["http://example.org/x", "https://example.org/x"])
-def test_a_url_is_named_without_the_class_of_its_trigger(url: str) -> None:
-    assert of(deferred("load", waits_for=f"http {url}")).sentence == f"Task load has waited 2m for {url}."
-
-
 def test_a_wait_without_looks_says_what_it_waits_for() -> None:
     found = of(
         deferred("load", class_name="time", waits_for=f"until {at(600)}", trigger={"kwargs": f'{{"at":"{at(600)}"}}'})
@@ -145,3 +140,10 @@ def test_a_wait_that_is_being_cancelled_says_so() -> None:
 def test_the_timeout_of_a_wait_is_said_in_its_last_tenth(deadline: float, near: bool) -> None:
     found = all_of(deferred("load", deadline=at(deadline)))
     assert (CauseKind.TIMEOUT_NEAR in [cause.kind for cause in found]) is near
+
+
+def test_a_moment_that_is_over_is_overdue() -> None:
+    trigger = {"kwargs": f'{{"at":"{at(-90)}"}}'}
+    found = of(deferred("load", class_name="time", waits_for=f"until {at(-90)}", trigger=trigger))
+    assert found.kind is CauseKind.WAIT_OVERDUE
+    assert found.sentence.startswith("Task load should have ended its wait 1m30s ago, but no triggerer of pool default")

@@ -55,7 +55,7 @@ def test_no_transition_writes_a_control_character() -> None:
 
 def test_what_is_waited_for_is_printable() -> None:
     wait = trigger.build("http", {"url": f"http://h/{CLEAR}"}, namespace="ns", pool="default", now=0.0)
-    assert wait.waits_for == "http http://h/\\x1b[2J\\x1b]0;owned\\x07"
+    assert wait.waits_for == "http://h/\\x1b[2J\\x1b]0;owned\\x07"
     assert trigger.describe("http", {"url": "\x1b" * 500}).isprintable()
     assert len(trigger.describe("http", {"url": "\x1b" * 500})) <= 120
 

@@ -172,7 +172,7 @@ def test_shards_are_spread_evenly() -> None:
 def test_a_description_names_the_class_without_its_module_and_what_it_waits_for() -> None:
     assert (
         build("airflow.triggers.file.FileTrigger", {"path": "/data", "n": [1, 2]}).waits_for
-        == "FileTrigger /data [1,2]"
+        == "FileTrigger /data n=[1,2]"
     )
 
 
@@ -192,13 +192,19 @@ def test_a_description_of_a_moment_says_until_when() -> None:
         (
             "webhook",
             {"body": {"text": "x" * 200}, "url": "https://example.org/hook"},
-            "webhook https://example.org/hook {",
+            "webhook https://example.org/hook body={",
         ),
-        ("http", {"body_condition": "response.json.ok", "url": "http://a"}, "http http://a response.json.ok"),
-        ("kubernetes", {"api_version": "batch/v1", "kind": "Job", "name": "train"}, "kubernetes Job train batch/v1"),
-        ("file", {"count": 3, "path": "/data/*.csv"}, "file /data/*.csv 3"),
-        ("workflow", {"state": "succeeded", "name": "ingest"}, "workflow ingest succeeded"),
-        ("sql", {"params": {"a": 1}, "query": "SELECT 1", "url": "sqlite:////d"}, "sql sqlite:////d SELECT 1 {"),
+        ("http", {"body_condition": "response.json.ok", "url": "http://a"}, "http://a body_condition=response.json.ok"),
+        (
+            "kubernetes",
+            {"api_version": "batch/v1", "kind": "Job", "name": "train"},
+            "kubernetes Job train api_version=batch/v1",
+        ),
+        ("file", {"count": 3, "path": "/data/*.csv"}, "file /data/*.csv count=3"),
+        ("workflow", {"state": "succeeded", "name": "ingest"}, "workflow ingest state=succeeded"),
+        ("version", {"url": "http://a", "minimum": 2, "status": 200}, "version http://a minimum=2 status=200"),
+        ("http", {"url": "https://a", "interval": "3s"}, "https://a"),
+        ("sql", {"params": {"a": 1}, "query": "SELECT 1", "url": "sqlite:////d"}, "sql sqlite:////d SELECT 1 params={"),
     ],
 )
 def test_a_description_begins_with_what_is_looked_at(class_name: str, kwargs: dict[str, Json], words: str) -> None:
@@ -207,7 +213,7 @@ def test_a_description_begins_with_what_is_looked_at(class_name: str, kwargs: di
 
 def test_a_description_never_shows_a_sealed_value() -> None:
     made = build("http", {"url": "https://example.org", "encrypted__token": "c2VhbGVk", "retries": None})
-    assert made.waits_for == "http https://example.org"
+    assert made.waits_for == "https://example.org"
     assert "c2VhbGVk" in made.kwargs
 
 
@@ -244,7 +250,7 @@ def test_on_the_status_it_has_the_names_of_the_api() -> None:
 @pytest.mark.parametrize(
     ("class_name", "kwargs", "expected"),
     [
-        ("http", {"url": "https://x/done"}, "waiting for http https://x/done"),
+        ("http", {"url": "https://x/done"}, "waiting for https://x/done"),
         ("duration", {"duration": "6h"}, "waiting for duration 6h"),
         ("time", {"at": "2026-11-23T00:00:00Z"}, "waiting until 2026-11-23T00:00:00Z"),
         ("approval", {"question": "Deploy?"}, "waiting for approval Deploy?"),

@@ -195,4 +195,6 @@ def test_what_refers_to_itself_is_refused() -> None:
 def test_people_are_shown_the_value_alone() -> None:
     kwargs = typed_json.encode({"moment": MOMENT, "poll": timedelta(seconds=5)})
 
-    assert trigger.describe("pkg.DateTimeTrigger", kwargs) == "DateTimeTrigger 2026-11-20T08:30:00.000005+00:00 5.0"
+    assert (
+        trigger.describe("pkg.DateTimeTrigger", kwargs) == "DateTimeTrigger 2026-11-20T08:30:00.000005+00:00 poll=5.0"
+    )

@@ -120,7 +120,7 @@ def test_kubectl_shows_the_moment_that_is_waited_for(task: Callable[..., Pod]) -
     )
     pod.run()
 
-    assert pod.status["trigger"]["waitsFor"] == "DateTimeTrigger 2030-01-01T00:00:00+00:00 false"
+    assert pod.status["trigger"]["waitsFor"] == "DateTimeTrigger 2030-01-01T00:00:00+00:00 end_from_trigger=false"
 
 
 ONE_HOUR = """

@@ -36,7 +36,7 @@ def test_nothing_of_a_sealed_value_stands_on_the_taskrun_and_the_triggerer_opens
 
     assert pod.run(pod.launch()._replace(seal_key=PAIR.public)) == 0
     assert SECRET not in json.dumps(cluster.patches)
-    assert pod.status["trigger"]["waitsFor"] == "http https://a"
+    assert pod.status["trigger"]["waitsFor"] == "https://a"
     stored = json.loads(pod.status["trigger"]["kwargs"])
     assert sealing.unseal_kwargs("http", stored, PAIR.private, "default") == {"url": "https://a", "token": SECRET}
 

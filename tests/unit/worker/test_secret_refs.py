@@ -52,7 +52,7 @@ def test_a_reference_of_the_sdk_is_marked(task: Callable[..., Pod]) -> None:
     assert pod.run(pod.launch()) == 0
     assert json.loads(pod.status["trigger"]["kwargs"])["headers"] == {"Authorization": MARKED}
     assert pod.status["trigger"]["waitsFor"] == (
-        'http https://a {"Authorization":{"secretRef":{"name":"db","key":"password"}}}'
+        'https://a headers={"Authorization":{"secretRef":{"name":"db","key":"password"}}}'
     )
 
 

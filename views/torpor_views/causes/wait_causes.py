@@ -49,17 +49,11 @@ def _waiting(run: Run, one: Instance) -> Cause:
     if (approval := _approval(trigger.class_name, json_fields.decoded(trigger.kwargs))) is not None:
         return _approval_cause(run, one, trigger, approval)
     progress = WaitProgress.parse(one.message, trigger.waits_for)
-    words = _subject(trigger)
+    words = trigger.waits_for or trigger.class_name
     subject = f"waits {words}" if words.startswith("until ") else f"{_waits(run, one)} for {words}"
     detail = f"{subject}{_looks(progress, run.now)}"
     command = commands.torpor("logs", run, one.ref)
     return _cause(run, one, CauseKind.WAITING, Urgency.WAIT, detail, command, next_at=_next(trigger, progress))
-
-
-def _subject(trigger: Trigger) -> str:
-    """What the trigger waits for; `http http://...` is shortened to the URL."""
-    words = trigger.waits_for or trigger.class_name
-    return words.removeprefix("http ") if words.startswith(("http http://", "http https://")) else words
 
 
 def _waits(run: Run, one: Instance) -> str:
@@ -80,10 +74,7 @@ def _looks(progress: WaitProgress, now: float) -> str:
 
 def _next(trigger: Trigger, progress: WaitProgress) -> float | None:
     """The next check; of a trigger that only waits for a moment, this moment."""
-    if trigger.class_name == "time":
-        kwargs = json_fields.fields(json_fields.decoded(trigger.kwargs))
-        return json_fields.moment(kwargs.get("at"))
-    return progress.next_at
+    return progress.next_at if trigger.moment is None else trigger.moment
 
 
 def _approval_cause(run: Run, one: Instance, trigger: Trigger, kwargs: json_fields.Fields) -> Cause:
@@ -133,10 +124,15 @@ def _event_cause(run: Run, one: Instance, event: EventFacts) -> Cause:
 
 
 def _overdue(run: Run, one: Instance) -> Cause | None:
-    if one.deadline is None or run.now < one.deadline + _OVERDUE:
+    moment = one.trigger.moment if one.trigger is not None else None
+    if moment is not None and run.now >= moment + _OVERDUE:
+        detail = f"should have ended its wait {times.human(run.now - moment)} ago, but no triggerer of pool "
+        detail += f"{one.trigger_pool} has responded"
+    elif one.deadline is not None and run.now >= one.deadline + _OVERDUE:
+        detail = f"should have timed out {times.human(run.now - one.deadline)} ago, but no triggerer of pool "
+        detail += f"{one.trigger_pool} has responded; the operator ends the wait soon"
+    else:
         return None
-    detail = f"should have timed out {times.human(run.now - one.deadline)} ago, but no triggerer of pool "
-    detail += f"{one.trigger_pool} has responded; the operator ends the wait soon"
     return _cause(run, one, CauseKind.WAIT_OVERDUE, Urgency.ACT, detail, pool_command(one))
 
 

@@ -61,11 +61,11 @@ def test_a_taskrun_that_is_not_deferred_takes_no_answer(desk: Desk, way: list[st
 
 @pytest.mark.parametrize("class_name", ["http", "any_of", "approval", "acme.Approval"])
 def test_a_built_in_wait_for_something_else_takes_no_answer(desk: Desk, class_name: str) -> None:
-    desk.stands(trigger={"class": class_name, "kwargs": "{}", "key": "k", "shard": 0, "waitsFor": "http http://a"})
+    desk.stands(trigger={"class": class_name, "kwargs": "{}", "key": "k", "shard": 0, "waitsFor": "http://a"})
     answer = desk.says("ann", word="approved", by=desk.name("ann"))
     if class_name == "http":
         assert answer.status == 422
-        assert "this TaskRun waits for http http://a, not for an approval" in answer.message
+        assert "this TaskRun waits for http://a, not for an approval" in answer.message
     else:
         answer.expect(200)
 

@@ -1,9 +1,12 @@
 from typing import Any
 
+import pytest
 from kubectl_torpor.render import tree as render
 from kubectl_torpor.render.tree import Look
 from torpor_views import tree
 from torpor_views.model import Run
+
+from tests.unit.torpor_views.objects import NOW, at, deferred, python, run, taskrun, wait, workflow
 
 
 def drawn(look: Look, message: str, reason: str = "Error") -> list[str]:
@@ -33,3 +36,32 @@ def test_a_message_of_several_lines_is_one_line() -> None:
 
 def test_a_reason_that_is_the_state_is_not_repeated() -> None:
     assert drawn(Look(), "upstream task b", reason="Failed")[-1].split("Failed", 1)[1].strip() == "upstream task b"
+
+
+def waiting(**fields: Any) -> str:
+    """The details of a task that waits until a moment 42 s ago."""
+    until = {"kwargs": f'{{"at":"{at(-42)}"}}'}
+    found = run(
+        workflow(wait("pause", "Running")),
+        deferred("pause", class_name="time", waits_for=f"until {at(-42)}", trigger=until, **fields),
+    )
+    return render.lines(tree.build(found), Look(), waits=render.waits_of(found))[-1]
+
+
+def test_a_wait_whose_moment_is_over_says_so() -> None:
+    assert waiting().endswith(f"waits until {at(-42)} (42s ago)")
+
+
+@pytest.mark.parametrize("reason", ["PoolUnserved", "Queued", "SecretForbidden"])
+def test_a_wait_that_nobody_serves_shows_its_reason(reason: str) -> None:
+    assert waiting(reason=reason, message="no triggerer").endswith(f"{reason}: no triggerer")
+
+
+def test_a_folded_task_shows_what_keeps_its_instances() -> None:
+    mapped = python("load", "Running", expand=[{"name": "x", "over": [1]}])
+    stuck = [
+        taskrun("load", "Scheduled", n, reason="QuotaExceeded", message="exceeded quota: pods=2") for n in (0, 1, 2)
+    ]
+    found = run(workflow(mapped), *stuck, now=NOW)
+    (line,) = render.lines(tree.build(found), Look(), waits=render.waits_of(found))[-1:]
+    assert line.endswith("0/3, 3 queued  QuotaExceeded: exceeded quota: pods=2")

@@ -26,7 +26,7 @@ def test_a_reference_in_the_workflow_is_marked_in_every_field() -> None:
     status = world.run("a").status.trigger
     assert status is not None
     assert json.loads(status.kwargs) == expected
-    assert status.waits_for.startswith('http https://x [{"secretRef":{"name":"db","key":"password"}},"today"] ')
+    assert status.waits_for.startswith('https://x [{"secretRef":{"name":"db","key":"password"}},"today"] ')
 
 
 @pytest.mark.parametrize(
