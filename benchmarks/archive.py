@@ -73,11 +73,16 @@ def text(found: Figures) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _admin(at: Plane) -> Kubectl:
+    return Kubectl(at.state / "kubeconfig", kubectl.ensure())
+
+
 async def _measure(count: int) -> Figures:
     async with plane.plane() as at:
         token = at.state / "operator.token"
         token.touch(mode=0o600)
-        token.write_text(json.loads(at.operator.read_text())["users"][0]["user"]["token"])
+        words = ("-n", SYSTEM, f"--audience={constants.ARCHIVE_AUDIENCE}", "--duration=24h")
+        token.write_text(_admin(at).run("create", "token", "torpor-operator", *words).strip())
         async with processes.start(at, "--token-file", str(token)), runs.runs(at) as asked:
             without = await _counted(at, asked, "plain", count)
             for number in range(count):
@@ -117,9 +122,7 @@ async def _lacking(at: Plane, names: set[str], condition: str) -> bool:
 @asynccontextmanager
 async def _archive(at: Plane) -> AsyncIterator[None]:
     """An archive with SQLite that the operator has found."""
-    config = plane.kubeconfig(
-        Kubectl(at.state / "kubeconfig", kubectl.ensure()), at.state / "archive.kubeconfig", constants.ARCHIVE_CONFIG
-    )
+    config = plane.kubeconfig(_admin(at), at.state / "archive.kubeconfig", constants.ARCHIVE_CONFIG)
     flags = ("--namespace", SYSTEM, "--url", f"https://127.0.0.1:{_PORT}", "--kubeconfig", str(config))
     ports = ("--port", str(_PORT), "--health-port", str(_HEALTH_PORT))
     environ = os.environ | {"DATABASE_URL": f"sqlite:///{at.state}/archive.db"}

@@ -17,8 +17,8 @@ from pydantic_settings import (
     SettingsError,
 )
 
-TOKEN_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/token"  # noqa: S105 - a path
-"""The token of the pod's ServiceAccount. The kubelet renews it in place."""
+ARCHIVE_TOKEN_FILE = "/var/run/secrets/torpor.dev/archive/token"  # noqa: S105 - a path
+"""The projected token of the archive's audience, which the API server refuses. The kubelet renews it in place."""
 
 
 class ProcessSettings(BaseSettings):

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
-from torpor_api.process_settings import TOKEN_FILE, ProcessSettings
+from torpor_api.process_settings import ARCHIVE_TOKEN_FILE, ProcessSettings
 
 from torpor_operator.pod_security import PodDefaults
 
@@ -33,7 +33,8 @@ class Settings(ProcessSettings):
         default_factory=socket.gethostname, description="name of this replica, unique among the replicas"
     )
     token_file: str = Field(
-        default=TOKEN_FILE, description="token with which the operator authenticates to the archive"
+        default=ARCHIVE_TOKEN_FILE,
+        description="token of audience torpor-archive, with which the operator authenticates to the archive",
     )
     liveness: str = Field(default="http://0.0.0.0:8080/healthz", description="address of the liveness probe")
     task_service_account: str = Field(default="torpor-task", description="ServiceAccount of task pods that name none")

@@ -144,5 +144,7 @@ ENV_ARCHIVE_URL = "TORPOR_ARCHIVE_URL"
 ENV_ARCHIVE_CA = "TORPOR_ARCHIVE_CA"
 """For containers with tools: the certificate of the archive, in PEM."""
 ARCHIVE_AUDIENCE = "torpor-archive"
+ARCHIVE_READER = "torpor-archive-reader"
+"""The ServiceAccount of a namespace whose tokens read the namespace's runs, results and logs in the archive."""
 ARCHIVE_TOKEN = "archive-token"  # noqa: S105 - the name of a file
 """File in CREDENTIALS: the token of the pod for the archive."""

@@ -34,17 +34,17 @@ class AccessReviews:
     def __init__(self, api: Api) -> None:
         self._api = api
         timer = api.clock.monotonic
-        self._callers: TTLCache[tuple[bytes, bool], Caller] = TTLCache(CACHE_ENTRIES, CACHE_SECONDS, timer)
+        self._callers: TTLCache[bytes, Caller] = TTLCache(CACHE_ENTRIES, CACHE_SECONDS, timer)
         self._allowed: TTLCache[tuple[str, ...], bool] = TTLCache(CACHE_ENTRIES, CACHE_SECONDS, timer)
         self._taskruns: TTLCache[tuple[str, str], TaskRunView] = TTLCache(CACHE_ENTRIES, CACHE_SECONDS, timer)
 
-    async def authenticate_pod(self, token: str) -> Caller:
-        """Identify the caller by a token for the archive's audience. Raises RefusedError (401)."""
-        return await self._authenticate(token, archive_audience_only=True)
-
     async def authenticate(self, token: str) -> Caller:
-        """Identify the caller by a token for the archive or the API server. Raises RefusedError (401)."""
-        return await self._authenticate(token, archive_audience_only=False)
+        """Identify the caller by a token for the archive's audience, and for no other. Raises RefusedError (401)."""
+        key = hashlib.sha256(token.encode()).digest()
+        caller = self._callers.get(key)
+        if caller is None:
+            caller = self._callers[key] = await self._review_token(token)
+        return caller
 
     async def get_taskrun(self, namespace: str, name: str) -> TaskRunView:
         """Read a TaskRun. Raises RefusedError (403) if it does not exist."""
@@ -87,20 +87,11 @@ class AccessReviews:
         self._allowed[key] = True
         return True
 
-    async def _authenticate(self, token: str, *, archive_audience_only: bool) -> Caller:
-        key = (hashlib.sha256(token.encode()).digest(), archive_audience_only)
-        caller = self._callers.get(key)
-        if caller is None:
-            caller = self._callers[key] = await self._review_token(token, archive_audience_only=archive_audience_only)
-        return caller
-
-    async def _review_token(self, token: str, *, archive_audience_only: bool) -> Caller:
-        audience = [constants.ARCHIVE_AUDIENCE]
-        for audiences in (audience,) if archive_audience_only else (audience, None):
-            spec = {"token": token} | ({"audiences": audiences} if audiences else {})
-            caller = policy.parse_caller(await self._review(TOKENS, spec))
-            if caller is not None:
-                return caller
+    async def _review_token(self, token: str) -> Caller:
+        spec = {"token": token, "audiences": [constants.ARCHIVE_AUDIENCE]}
+        caller = policy.parse_caller(await self._review(TOKENS, spec))
+        if caller is not None:
+            return caller
         raise RefusedError(
             refusal.unauthenticated(
                 f"the API server rejected the token for audience {constants.ARCHIVE_AUDIENCE}: it expired, its pod was "

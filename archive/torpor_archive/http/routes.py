@@ -186,7 +186,7 @@ class Routes:
         return await self._send(request, namespace, found[0])
 
     async def _authenticate_pod(self, request: web.Request, namespace: str) -> Caller:
-        caller = await self._reviews.authenticate_pod(middleware.token(request.headers))
+        caller = await self._reviews.authenticate(middleware.token(request.headers))
         middleware.unwrap(policy.check_pod(caller, namespace))
         return caller
 

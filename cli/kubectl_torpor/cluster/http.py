@@ -34,11 +34,6 @@ class Http:
         self._credentials = credentials.obtain(access.login)
         self._pool = _pool(access.server, self._credentials.certificate)
 
-    @property
-    def token(self) -> str | None:
-        """The user's bearer token; None if the login is a client certificate."""
-        return self._credentials.token
-
     def request(  # noqa: PLR0913 - the parts of an HTTP request
         self,
         method: str,

@@ -33,11 +33,14 @@ class _Binding:
     account: str
     without: str
     result: Callable[[str, str, str], Result] = failed
+    creates: str = ""
+    """The command that creates the account."""
 
     def command(self, namespace: str, role: str) -> str:
         """Return what creates it."""
-        account = self.account.format(namespace=namespace)
-        return f"kubectl -n {namespace} create rolebinding {self.name} --clusterrole={role} --serviceaccount={account}"
+        account, creates = self.account.format(namespace=namespace), self.creates.format(namespace=namespace)
+        command = f"kubectl -n {namespace} create rolebinding {self.name} --clusterrole={role}"
+        return f"{creates}{command} --serviceaccount={account}"
 
 
 _BINDINGS = {
@@ -56,6 +59,13 @@ _BINDINGS = {
         account="torpor-system:torpor-archive",
         without="the archive keeps no logs",
         result=warning,
+    ),
+    "torpor-archive-reader-namespace": _Binding(
+        name="torpor-archive-reader-namespace",
+        account=f"{{namespace}}:{constants.ARCHIVE_READER}",
+        without="who may view the namespace does not read its archived runs and logs",
+        result=warning,
+        creates=f"kubectl -n {{namespace}} create serviceaccount {constants.ARCHIVE_READER}; ",
     ),
 }
 """By the ClusterRole; the same as in manifests/namespace."""

@@ -13,7 +13,7 @@ from torpor_api.client import errors
 from torpor_api.client.api import Api
 from torpor_api.client.resources import CONFIG_MAPS
 from torpor_api.models.archive_endpoint import ArchiveEndpoint
-from torpor_api.process_settings import TOKEN_FILE
+from torpor_api.process_settings import ARCHIVE_TOKEN_FILE
 
 _LIMIT_SECONDS = 60.0
 _CONNECT_SECONDS = 5.0
@@ -47,12 +47,13 @@ async def find_endpoint(api: Api, namespace: str) -> ArchiveEndpoint | None:
 
 
 class ArchiveClient:
-    """Sends bodies to the archive. It reads the token for each request, since the kubelet renews it in place.
+    """Sends bodies to the archive, with a token of the archive's audience.
 
-    `limit` is the longest duration of a request in seconds.
+    It reads the token for each request, since the kubelet renews it in place. `limit` is the longest duration of a
+    request in seconds.
     """
 
-    def __init__(self, token_file: str = TOKEN_FILE, *, limit: float = _LIMIT_SECONDS) -> None:
+    def __init__(self, token_file: str = ARCHIVE_TOKEN_FILE, *, limit: float = _LIMIT_SECONDS) -> None:
         self._token_file = Path(token_file)
         self._timeout = aiohttp.ClientTimeout(total=limit, sock_connect=_CONNECT_SECONDS)
 

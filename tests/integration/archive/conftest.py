@@ -157,7 +157,7 @@ def task(task_in: Callable[..., Task], home: str) -> Task:
 
 
 def account(server: Server, namespace: str, name: str, role: str) -> str:
-    """Create a ServiceAccount with a ClusterRole in the namespace, and return its token."""
+    """Create a ServiceAccount with a ClusterRole in the namespace, and return its token for the archive."""
     server.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": namespace}})
     server.apply(
         {
@@ -168,7 +168,7 @@ def account(server: Server, namespace: str, name: str, role: str) -> str:
             "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace}],
         }
     )
-    return server.token(namespace, name)
+    return server.token(namespace, name, audience=constants.ARCHIVE_AUDIENCE)
 
 
 def _install(server: Server, namespace: str) -> str:

@@ -89,6 +89,23 @@ def test_the_pods_token_for_the_api_server_is_rejected(
     get_as(archive, stored, token, task.name).expect(401)
 
 
+@pytest.mark.attack
+@pytest.mark.parametrize("account", ["torpor-operator", "torpor-triggerer", "torpor-reader"])
+def test_no_client_shows_the_archive_a_token_for_the_api_server(archive: Archive, server: Server, account: str) -> None:
+    """With such a token, a compromised archive would act as its client, such as the operator."""
+    path, body = "/v1/namespaces/team/logs/status", b'{"pods": []}'
+    for verb, place, sent in (
+        ("POST", path, body),
+        ("HEAD", "/v1/namespaces/team/runs/u", None),
+        ("GET", "/v1/runs", None),
+    ):
+        answer = archive.request(verb, place, server.token("torpor-system", account), sent)
+        assert answer.status == 401
+    own = server.token("torpor-system", account, audience=constants.ARCHIVE_AUDIENCE)
+    assert archive.request("POST", path, own, body).status == (200 if account == "torpor-operator" else 403)
+    server.request("GET", "/api/v1/namespaces", token=own).expect(401)
+
+
 @pytest.mark.parametrize("token", [None, "nonsense", "a.b.c"])
 def test_an_invalid_token_is_rejected(archive: Archive, task: Task, token: str | None) -> None:
     assert put_as(archive, task, token).expect(401).reason == "Unauthenticated"

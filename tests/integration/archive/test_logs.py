@@ -20,7 +20,7 @@ __all__ = ["kubelet", "node", "node_name", "viewer"]
 @pytest.fixture(scope="session")
 def operator(server: Server) -> str:
     """The token of the operator."""
-    return server.token("torpor-system", "torpor-operator")
+    return server.token("torpor-system", "torpor-operator", audience=constants.ARCHIVE_AUDIENCE)
 
 
 @pytest.fixture
@@ -265,7 +265,7 @@ def test_the_lines_of_a_wait_are_kept(
 ) -> None:
     workflow = str(uuid.uuid4())
     task = task_in(home, workflow)
-    triggerer = server.token("torpor-system", "torpor-triggerer")
+    triggerer = server.token("torpor-system", "torpor-triggerer", audience=constants.ARCHIVE_AUDIENCE)
     lines = [{"at": f"2026-01-01T00:00:0{number}Z", "text": f"poll {number}\x1b[2J"} for number in range(2)]
     wait = {"taskrun": task.name, "uid": task.uid, "attempt": 1, "segment": 0, "ended": FINISHED, "lines": lines}
     gone = wait | {"taskrun": "gone"}

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from torpor_wire import constants
+
 from tests.integration.archive.conftest import MakeArchive, MakeDatabase, Task, account
 from tests.integration.archive.process import Archive
 from tests.integration.archive.test_runs import ndjson, put, run
@@ -28,7 +30,7 @@ def test_runs_beyond_the_settings_are_deleted_with_their_results(
     task_in: Callable[..., Task],
 ) -> None:
     team, busy = open_namespace(), open_namespace()
-    operator = server.token("torpor-system", "torpor-operator")
+    operator = server.token("torpor-system", "torpor-operator", audience=constants.ARCHIVE_AUDIENCE)
     database = make_database()
     archive = make_archive(
         database,

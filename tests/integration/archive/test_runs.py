@@ -17,7 +17,7 @@ from tests.integration.conftest import Server, collection
 @pytest.fixture(scope="session")
 def operator(server: Server) -> str:
     """The token of the operator."""
-    return server.token("torpor-system", "torpor-operator")
+    return server.token("torpor-system", "torpor-operator", audience=constants.ARCHIVE_AUDIENCE)
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from torpor_wire import constants
+
 from tests.integration.conftest import Server, collection
 from tests.integration.controller.recording_proxy import RecordingProxy
 from tests.support.controller_process import Plane
@@ -208,7 +210,7 @@ class Stage:
 
     def _token(self, account: str) -> Path:
         path = self.folder / f"{account}.token"
-        path.write_text(self.server.token("torpor-system", account))
+        path.write_text(self.server.token("torpor-system", account, audience=constants.ARCHIVE_AUDIENCE))
         return path
 
     def _logs(self) -> str:

@@ -25,6 +25,8 @@ class FakeCluster:
         self.archived_logs: list[ArchivedLog] = []
         self.results: dict[tuple[str, str], bytes] = {}
         self.archive_away = False
+        self.readers = {(NAMESPACE, constants.ARCHIVE_READER), ("torpor-system", "torpor-reader")}
+        """The ServiceAccounts of which the user may create tokens."""
         self.forbidden: set[str] = set()
         self.rejected: dict[str, str] = {}
         self.requests: list[str] = []

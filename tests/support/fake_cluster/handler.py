@@ -42,7 +42,9 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self._body()
         plural = self.path.partition("?")[0].rpartition("/")[2]
-        if plural not in PLURALS:
+        if plural == "token":
+            self._create_token(body["spec"]["audiences"])
+        elif plural not in PLURALS:
             self._status(404, "NotFound", "the server could not find the requested resource")
         elif body["metadata"].get("name") in self.cluster.objects[plural]:
             self._status(409, "AlreadyExists", f"{plural} already exists")
@@ -50,6 +52,13 @@ class Handler(BaseHTTPRequestHandler):
             self._status(400, "BadRequest", self.cluster.rejected[plural])
         else:
             self._json(self.cluster.create(plural, body), 201)
+
+    def _create_token(self, audiences: list[str]) -> None:
+        *_, namespace, _, account, _ = self.path.split("/")
+        if (namespace, account) in self.cluster.readers:
+            self._json({"status": {"token": f"{namespace}/{account} {audiences}"}}, 201)
+        else:
+            self._status(403, "Forbidden", f'serviceaccounts "{account}" is forbidden', name=account)
 
     def do_PATCH(self) -> None:
         operations: Any = self._body()
@@ -142,7 +151,8 @@ class Handler(BaseHTTPRequestHandler):
         if cluster.archive_away:
             self._status(503, "ServiceUnavailable", "no endpoints available for service")
             return
-        assert self.headers["Torpor-Authorization"] == "Bearer t0ken"
+        made = {f"Bearer {namespace}/{account} ['torpor-archive']" for namespace, account in cluster.readers}
+        assert self.headers["Torpor-Authorization"] in made
         match parts:
             case ["namespaces", _, "runs"]:
                 found = [run[0] for run in cluster.archived_runs.values()]

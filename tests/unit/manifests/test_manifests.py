@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from torpor_api.process_settings import ARCHIVE_TOKEN_FILE
 from torpor_wire import constants
 
 _ROOT = Path(__file__).resolve().parents[3]
@@ -71,6 +72,22 @@ def test_every_user_reaches_the_archive_through_the_proxy_and_nothing_else() -> 
         ("configmaps (torpor-archive)", "get"),
         ("services/proxy (https:torpor-archive:8443)", "get"),
     }
+
+
+@pytest.mark.parametrize("name", ["torpor-operator", "torpor-triggerer"])
+def test_the_archive_gets_a_token_that_the_api_server_refuses(name: str) -> None:
+    deployment = next(each for each in documents("Deployment") if each["metadata"]["name"] == name)
+    pod = deployment["spec"]["template"]["spec"]
+    (volume,) = (each for each in pod["volumes"] if each["name"] == "archive-token")
+    (source,) = volume["projected"]["sources"]
+    assert source["serviceAccountToken"]["audience"] == constants.ARCHIVE_AUDIENCE
+    (mount,) = (each for each in pod["containers"][0]["volumeMounts"] if each["name"] == "archive-token")
+    assert f"{mount['mountPath']}/{source['serviceAccountToken']['path']}" == ARCHIVE_TOKEN_FILE
+
+
+def test_the_reader_of_a_namespace_may_do_no_more_than_view() -> None:
+    granted = {rule[1:] for rule in rules() if rule[0] == "ClusterRole torpor-archive-reader-namespace"}
+    assert granted == {("torpor.dev", "workflows, taskruns", "get, list"), ("core", "pods/log", "get")}
 
 
 @pytest.mark.parametrize("name", ["torpor-operator", "torpor-triggerer", "torpor-archive"])

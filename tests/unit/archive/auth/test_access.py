@@ -119,11 +119,11 @@ async def test_reviews_are_cached_for_some_seconds() -> None:
     api = ReviewingApi()
     access = reviews.AccessReviews(cast("Api", api))
     for _ in range(2):
-        assert (await access.authenticate_pod("secret")).user == POD.user
+        assert (await access.authenticate("secret")).user == POD.user
         assert await access.is_allowed(POD, "get", "workflows", "team")
     assert api.reviewed == ["secret", "SubjectAccessReview"]
     await api.clock.advance(reviews.CACHE_SECONDS + 1)
-    await access.authenticate_pod("secret")
+    await access.authenticate("secret")
     assert await access.is_allowed(POD, "get", "workflows", "team")
     assert len(api.reviewed) == 4
 

@@ -24,10 +24,21 @@ def test_with_the_archive_away_the_live_part_is_shown_and_a_note(cluster: FakeCl
     assert err.startswith("only live runs are shown: the archive cannot be read: no endpoints available")
 
 
-def test_with_as_the_archive_is_not_read(cluster: FakeCluster, torpor: Run) -> None:
-    code, _, err = torpor("list", "--as", "bob")
+def test_the_archive_is_read_as_the_reader_of_the_namespace(cluster: FakeCluster, torpor: Run) -> None:
+    gone = cluster.workflow("gone", "a", state="Succeeded", completionTime=_ENDED)
+    cluster.delete("workflows", "gone")
+    cluster.archive_run(gone)
+    for readers in ({("team", "torpor-archive-reader")}, {("torpor-system", "torpor-reader")}):
+        cluster.readers = readers
+        assert torpor("list", "-o", "name", "--as", "bob") == (0, "workflow.torpor.dev/gone\n", "")
+
+
+def test_who_may_not_create_a_token_of_a_reader_sees_live_runs(cluster: FakeCluster, torpor: Run) -> None:
+    cluster.readers = set()
+    code, _, err = torpor("list")
     assert code == 0
-    assert "only live runs are shown: the archive is not read with --as; omit it\n" in err
+    assert "only live runs are shown: you may not create a token of ServiceAccount torpor-archive-reader" in err
+    assert "in all namespaces: choose one with -n" in torpor("list", "-A")[2]
     assert not any("services" in request for request in cluster.requests)
 
 

@@ -79,7 +79,10 @@ HEALTHY = Facts(
     nodes=[NODE],
     archive=None,
     namespace_object={"metadata": {"name": "team"}},
-    role_bindings=[binding(f"torpor-{name}") for name in ("operator-namespace", "task", "archive-namespace")],
+    role_bindings=[
+        binding(f"torpor-{name}")
+        for name in ("operator-namespace", "task", "archive-namespace", "archive-reader-namespace")
+    ],
     task_account={"metadata": {"name": "torpor-task"}},
     workflows=[run("a")],
     deleted=[removed("a", age=10)],

@@ -204,13 +204,21 @@ def test_a_healthy_installation_has_no_problem() -> None:
         ),
         ({"workflows": [run("a", reason="NamespaceNotReady")]}, "failed", "namespace", "a: NamespaceNotReady"),
         (
-            {"role_bindings": [binding("torpor-task"), binding("torpor-archive-namespace")]},
+            {
+                "role_bindings": [
+                    binding(f"torpor-{name}") for name in ("task", "archive-namespace", "archive-reader-namespace")
+                ]
+            },
             "failed",
             "namespace",
             _UNBOUND,
         ),
         (
-            {"role_bindings": [binding("torpor-task"), binding("torpor-operator-namespace")]},
+            {
+                "role_bindings": [
+                    binding(f"torpor-{name}") for name in ("task", "operator-namespace", "archive-reader-namespace")
+                ]
+            },
             "warning",
             "namespace",
             "namespace team does not bind ClusterRole torpor-archive-namespace: the archive keeps no logs",
@@ -285,4 +293,5 @@ def test_a_missing_binding_names_the_command_that_creates_that_of_the_manifests(
                 f"kubectl -n team create rolebinding {name} --clusterrole={role} --serviceaccount={account}"
             )
     found = namespace_checks.namespace(replace(HEALTHY, role_bindings=[]))
-    assert sorted(result.action for result in found if result.action) == sorted(commands)
+    actions = [result.action.rpartition("; ")[2] for result in found if result.action]
+    assert sorted(actions) == sorted(commands)
