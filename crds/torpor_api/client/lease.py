@@ -146,13 +146,30 @@ def _test(path: str, value: str) -> dict[str, Any]:
     return {"op": "test", "path": path, "value": value}
 
 
-class Leadership:
-    """Runs a coroutine while it holds a Lease."""
+Renewals = Callable[[Api], Coroutine[Any, Any, Never]]
+"""Renews a Lease with a client, until it is lost."""
 
-    def __init__(self, api: Api, terms: Terms) -> None:
+
+class Leadership:
+    """Runs a coroutine while it holds a Lease.
+
+    `run_renewals` runs the renewals, which must use the client that they get: by default in the same event loop, else
+    in a thread of its own (`loop_thread`). They end when `is_alive` says that the event loop hangs.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        terms: Terms,
+        *,
+        run_renewals: Callable[[Renewals], Coroutine[Any, Any, Never]] | None = None,
+        is_alive: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._api = api
         self._clock = api.clock
         self._terms = terms
+        self._run_renewals = run_renewals or (lambda renewals: renewals(api))
+        self._is_alive = is_alive
         self._until = float("-inf")
 
     def holds(self) -> bool:
@@ -166,7 +183,7 @@ class Leadership:
         """
         await self._acquire()
         log.info("%s holds the lease %s", self._terms.identity, self._terms.name)
-        leading, keeping = asyncio.create_task(lead()), asyncio.create_task(self._keep())
+        leading, keeping = asyncio.create_task(lead()), asyncio.create_task(self._run_renewals(self._keep))
         try:
             await asyncio.wait((leading, keeping), return_when=asyncio.FIRST_COMPLETED)
             if keeping.done():
@@ -204,15 +221,17 @@ class Leadership:
         left = 0.0 if seen is None else seen.since + seen.lease.duration - self._clock.monotonic()
         return min(pause, left) if left > 0 else pause
 
-    async def _keep(self) -> Never:
+    async def _keep(self, api: Api) -> Never:
         pause = RENEW
         while True:
             await self._clock.sleep(self._terms.duration * pause)
             started = self._clock.monotonic()
             if not self.holds():
                 raise self._lost("it could not be renewed in time")
+            if not self._is_alive():
+                raise self._lost("the event loop hangs")
             try:
-                await timing.within(self._clock, self._until - started, renew(self._api, self._terms))
+                await timing.within(self._clock, self._until - started, renew(api, self._terms))
                 self._until = started + self._terms.duration * GIVE_UP
                 pause = RENEW
             except (errors.LostRace, errors.NotFound) as exc:

@@ -231,3 +231,15 @@ def cut_off(replica: Replica) -> None:
     unreachable = FakeApi(VirtualClock())
     unreachable.inject(Fault(times=10_000))
     replica.leadership._api.transport = unreachable
+
+
+async def test_a_leader_whose_event_loop_hangs_lets_its_lease_expire(fake: FakeApi, clock: VirtualClock) -> None:
+    alive = True
+    leadership = lease.Leadership(Api(fake, clock), terms("hanging"), is_alive=lambda: alive)
+    task = asyncio.create_task(leadership.run(asyncio.Event().wait))
+    await clock.advance(60)
+    assert leadership.holds()
+    alive = False
+    await clock.advance(6)
+    with pytest.raises(lease.LeaseLost, match="the event loop hangs"):
+        await task
