@@ -12,7 +12,7 @@ CODE := wire views crds expressions operator triggerer archive cli worker-image 
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo docs prose test test-long venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
-	bench-archive bench-argo bench-chain bench-cli bench-failover bench-logs bench-reduce bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
+	bench-archive bench-argo bench-chain bench-cli bench-failover bench-guard bench-logs bench-reduce bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
 	bench-structure bench-triggerer bench-views bench-workflow bench-writes mutants cli images runtime-folder manifest sbom uninstall load cluster kubeconfig \
 	cluster-down control-plane \
 	control-plane-down
@@ -124,6 +124,9 @@ uninstall: ## remove Torpor from the cluster, with all Workflows and results; wo
 
 bench-cli: venv ## wall time of torpor --help, get and list on the cluster, against the goals: make bench-cli BENCH=NAMESPACE
 	@export KUBECONFIG=$$($(DEV) kubeconfig) && $(BIN)/python -m benchmarks.cli $(BENCH)
+
+bench-guard: venv ## CPU time of recording the object of each step of the operator
+	$(BIN)/python -m benchmarks.guard
 
 bench-views: venv ## CPU time of the views of a run with 10,000 instances
 	$(BIN)/python -m benchmarks.views

@@ -7,19 +7,31 @@ import asyncio
 import logging
 import os
 import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Never
 
 import kopf
 from torpor_api import log_setup
-from torpor_api.client import http
+from torpor_api.client import http, loop_thread
 from torpor_api.client.api import Api
 from torpor_api.client.archive import ArchiveClient
+from torpor_api.client.lease import Leadership, Renewals
 from torpor_api.timing import SystemClock
 from torpor_cel.evaluator import Evaluator
 
-from torpor_operator.app import ArchiveClients, Operator, Stop
+from torpor_operator.app import LEASE, ArchiveClients, Operator, Stop, lease_terms
 from torpor_operator.controller import kopf_handlers
 from torpor_operator.controller.archive import UPLOAD_SECONDS, HttpRunStore
 from torpor_operator.controller.cache import ClusterCache
+from torpor_operator.quarantine.hang_timer import HangTimer
+from torpor_operator.quarantine.lease_annotation import LeaseAnnotation
+from torpor_operator.quarantine.quarantine import Quarantine
+from torpor_operator.quarantine.work_guard import WorkGuard
+from torpor_operator.quarantine.work_journal import WorkJournal
+from torpor_operator.quarantine.work_tracker import WorkTracker
 from torpor_operator.settings import Settings
 
 
@@ -40,12 +52,38 @@ async def serve(settings: Settings) -> None:
             post=ArchiveClient(settings.token_file).post_json,
             reader=ArchiveClient(settings.token_file),
         )
-        operator = Operator.build(Api(transport, SystemClock()), settings, evaluator, archive)
+        api = Api(transport, SystemClock())
+        hang_timer = HangTimer(cpu_seconds=settings.hang_cpu, seconds=settings.hang)
+        leadership = Leadership(api, lease_terms(settings), run_renewals=_renew_in_thread, is_alive=hang_timer.is_alive)
+        operator = Operator.build(
+            api, settings, evaluator, archive, leadership=leadership, guard=_work_guard(api, settings)
+        )
 
         async def watch(cache: ClusterCache, stop: Stop) -> None:
             await _run_kopf(settings, operator, cache, stop)
 
-        await operator.run(watch)
+        async with hang_timer:
+            await operator.run(watch)
+
+
+def _work_guard(api: Api, settings: Settings) -> WorkGuard:
+    """Tracks the work in a file, and holds back the object that the former process of this replica left there."""
+    journal = WorkJournal.open(Path(settings.state_folder) / f"torpor-operator-{settings.identity}.work")
+    annotation = LeaseAnnotation(api, settings.namespace, LEASE)
+    tracker = WorkTracker(journal, cpu_time=time.thread_time)
+    return WorkGuard(tracker, Quarantine(api, annotation, ended_at=journal.read()))
+
+
+async def _renew_in_thread(renewals: Renewals) -> Never:
+    """Renew the Lease in a thread of its own, so that a slow second of the event loop does not end the leadership."""
+    await loop_thread.run_in_thread(_connect, renewals, name="lease")
+    raise AssertionError("renewals do not end")
+
+
+@asynccontextmanager
+async def _connect() -> AsyncIterator[Api]:
+    async with http.connect(program="torpor-operator", connections=1) as transport:
+        yield Api(transport, SystemClock())
 
 
 async def _run_kopf(settings: Settings, operator: Operator, cache: ClusterCache, stop: Stop) -> None:

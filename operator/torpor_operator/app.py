@@ -31,11 +31,14 @@ from torpor_operator.controller.triggerer_pools import TriggererPools
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
 from torpor_operator.controller.workqueue import WorkQueue
 from torpor_operator.injection.detector import ImageVolumes
+from torpor_operator.quarantine.cpu_shares import CpuShares
+from torpor_operator.quarantine.long_steps import LongStepReporter
+from torpor_operator.quarantine.work_guard import WorkGuard
 from torpor_operator.schedule_controller.archived_runs import ArchivedRuns, Reader
 from torpor_operator.schedule_controller.controllers import ScheduleControllers
 from torpor_operator.settings import Settings
 
-_LEASE = "torpor-operator"
+LEASE = "torpor-operator"
 _PAUSE = 1.0
 _LOG = logging.getLogger(__name__)
 
@@ -84,6 +87,7 @@ class Operator:
     """The parts of one replica."""
 
     api: Api
+    guard: WorkGuard
     cache: ClusterCache
     reconciler: Reconciler
     schedules: ScheduleControllers
@@ -102,11 +106,19 @@ class Operator:
         archive: ArchiveClients,
         *,
         leadership: Leading | None = None,
+        guard: WorkGuard | None = None,
         jitter: Callable[[], float] = random.random,
     ) -> Self:
-        """Build them; nothing is sent before `run`. Without `leadership` the replicas share a Lease."""
+        """Build them; nothing is sent before `run`.
+
+        Without `leadership` the replicas share a Lease, and without `guard` no object is ever in quarantine.
+        """
         clock = api.clock
-        queue = WorkQueue(clock)
+        guard = guard or WorkGuard()
+        cpu_shares = CpuShares()
+        guard.tracker.on_step = lambda namespace, seconds: cpu_shares.charge(namespace, seconds, clock.monotonic())
+        guard.tracker.on_long_step = LongStepReporter(api).report
+        queue = WorkQueue(clock, cpu_shares=cpu_shares)
         orphaned_pods = OrphanedPods(api, clock)
         triggerer_pools = TriggererPools(api, settings.namespace)
         access = ArchiveAccess.build(
@@ -132,6 +144,7 @@ class Operator:
             enqueue_schedule=lambda key: schedules.enqueue(key),  # noqa: PLW0108 - built below
             why_not_ready=lambda namespace: namespaces.why_not_ready(namespace),  # noqa: PLW0108 - built below
             image_volumes=lambda: image_volumes.supported(),  # noqa: PLW0108 - built below
+            guard=guard,
         )
         image_volumes = ImageVolumes(api, settings, namespaces=cache.namespaces)
         namespaces = Namespaces(
@@ -140,7 +153,7 @@ class Operator:
             in_use=lambda: cache.namespaces() | schedules.namespaces(),
             on_change=lambda namespace: _enqueue_namespace(namespace, cache, schedules),
         )
-        leadership = leadership or Leadership(api, _lease_terms(settings))
+        leadership = leadership or Leadership(api, lease_terms(settings))
         resolver = QueryResolver(api, cache, evaluator, access.archive.has_run, access.settled_logs.get)
         schedules = ScheduleControllers.build(
             api,
@@ -154,6 +167,8 @@ class Operator:
             archives=lambda: access.archive.endpoint() is not None,
             why_not_ready=namespaces.why_not_ready,
             find_archived=ArchivedRuns(access.archive.endpoint, archive.reader).find,
+            guard=guard,
+            cpu_shares=cpu_shares,
         )
         executor = Executor(
             api,
@@ -173,9 +188,11 @@ class Operator:
             orphaned_pods=orphaned_pods,
             settings=settings,
             jitter=jitter,
+            guard=guard,
         )
         return cls(
             api=api,
+            guard=guard,
             cache=cache,
             reconciler=reconciler,
             schedules=schedules,
@@ -191,6 +208,7 @@ class Operator:
         background: list[asyncio.Task[None]] = []
         # kopf cancels all tasks of the loop when it exits. Ours must end before that, or the Lease is not released.
         stop = partial(_cancel, background)
+        await self.guard.load()  # before any object is read
         async with asyncio.TaskGroup() as group:
             background += [group.create_task(loop()) for loop in self._loops(parts)]
             await watch(self.cache, stop)
@@ -214,6 +232,7 @@ class Operator:
         return [self.triggerer_pools.run, self.namespaces.run, self.image_volumes.run]
 
     async def _lead(self, parts: Parts) -> None:
+        await self.guard.load()
         if parts.archive:
             await self.access.archive.discovered()
         loops = [self.reconciler.run, *([self.schedules.run] if parts.schedules else [])]
@@ -242,10 +261,9 @@ def _enqueue_namespace(namespace: str, cache: ClusterCache, schedules: ScheduleC
     schedules.enqueue_namespace(namespace)
 
 
-def _lease_terms(settings: Settings) -> Terms:
-    return Terms(
-        namespace=settings.namespace, name=_LEASE, identity=settings.identity, duration=settings.lease_duration
-    )
+def lease_terms(settings: Settings) -> Terms:
+    """The Lease that the replicas share."""
+    return Terms(namespace=settings.namespace, name=LEASE, identity=settings.identity, duration=settings.lease_duration)
 
 
 async def _cancel(tasks: Sequence[asyncio.Task[None]]) -> None:

@@ -1,6 +1,7 @@
 """The settings of one operator replica: from flags, else from the environment, else defaults. Frozen at start."""
 
 import socket
+import tempfile
 from enum import StrEnum
 
 from pydantic import Field
@@ -123,6 +124,14 @@ class Settings(ProcessSettings):
     )
     resync: float = Field(default=300.0, description="time between two reconcile passes of a Workflow without events")
     lease_duration: int = Field(default=15, description="seconds until another replica replaces a silent leader")
+    hang_cpu: float = Field(
+        default=10.0, description="CPU seconds after which a process ends whose event loop does not turn; 0: never"
+    )
+    hang: float = Field(default=30.0, description="seconds after which such a process ends if it uses no CPU")
+    state_folder: str = Field(
+        default_factory=tempfile.gettempdir,
+        description="folder that outlives the process but not the pod, for the object that the operator works on",
+    )
     apply_concurrency: int = Field(default=16, description="concurrent writes to the API server")
     workflow_concurrency: int = Field(default=6, description="concurrent writes for one Workflow")
     reconcilers: int = Field(default=8, description="Workflows that are reconciled at the same time")

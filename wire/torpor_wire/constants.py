@@ -38,6 +38,9 @@ APPROVAL_BY = f"{GROUP}/approval-by"
 APPROVAL_FOR = f"{GROUP}/approval-for"
 APPROVAL_NOTE = f"{GROUP}/approval-note"
 
+QUARANTINE = f"{GROUP}/quarantine"
+"""Annotation of the Lease of the operator: the objects at which an operator process ended."""
+
 FIELD_MANAGER = "torpor"
 """The field manager of all status writes, by which the policy finds the time at which the API server stored them."""
 CLOCK_SLACK_S = 600

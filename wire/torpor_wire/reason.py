@@ -71,6 +71,9 @@ class Reason(StrEnum):
     ARCHIVE_UNAVAILABLE = "ArchiveUnavailable"  # the archive has not stored the finished run, which stays until then
     STATUS_INVALID = "StatusInvalid"
     UNREADABLE = "Unreadable"  # the operator cannot read the object
+    OPERATOR_ENDED = (
+        "OperatorEnded"  # an operator process ended while it worked on the object, which waits in quarantine
+    )
     SUSPENDED = "Suspended"  # spec.suspend of a Schedule is set
     COMPLETED = "Completed"  # spec.notAfter of a Schedule has passed
     SOURCE_FAILED = "SourceFailed"  # a source of a Schedule cannot wait for events

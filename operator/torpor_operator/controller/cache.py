@@ -29,6 +29,7 @@ from torpor_operator.model.actions import Need
 from torpor_operator.model.pod import Pod
 from torpor_operator.model.snapshot import Answer, ArchiveOutcome, Snapshot
 from torpor_operator.plan import next_pass
+from torpor_operator.quarantine.work_guard import QuarantinedError, WorkGuard
 from torpor_operator.settings import Settings
 from torpor_operator.taskrun.seen_instances import SeenInstances
 from torpor_operator.taskrun.step import TaskRunView
@@ -61,8 +62,11 @@ class ClusterCache:
         on_drop: Callable[[Key], None] = lambda _: None,
         enqueue_schedule: Callable[[Key], None] = lambda _: None,
         image_volumes: Callable[[], bool] = lambda: False,
+        guard: WorkGuard | None = None,
     ) -> None:
+        guard = guard or WorkGuard()
         self._api = api
+        self._read_workflow = guard.reader(WORKFLOWS.kind, workflows.parse)
         self._settings = settings
         self._enqueue = enqueue
         self._enqueue_at = enqueue_at
@@ -86,7 +90,7 @@ class ClusterCache:
         self.taskruns: Reflector[TaskRun] = Reflector(
             api,
             TASKRUNS,
-            cached_taskrun.read,
+            guard.reader(TASKRUNS.kind, cached_taskrun.read),
             on_change=self._on_taskrun,
             index=index_keys,
             jitter=jitter,
@@ -94,7 +98,7 @@ class ClusterCache:
         self.pods: Reflector[Pod] = Reflector(
             api,
             PODS,
-            pod.parse_pod,
+            guard.reader(PODS.kind, pod.parse_pod),
             label_selector=constants.LABEL_TASKRUN_UID,
             on_change=self._on_pod,
             index=pod.owner_uids,
@@ -211,8 +215,8 @@ class ClusterCache:
             _LOG.warning("cannot read Workflow %s/%s: %s", *key, undecodable)
             return undecodable
         try:
-            workflow = workflows.parse(body)
-        except ValidationError as error:
+            workflow = self._read_workflow(body)
+        except (ValidationError, QuarantinedError) as error:
             _LOG.warning("cannot read Workflow %s/%s: %s", *key, error)
             return str(error)
         cached = self.workflows.get(key)

@@ -11,9 +11,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 from typing import Never
 
 from torpor_api.client import errors
+from torpor_api.client.resources import WORKFLOWS
 from torpor_api.models.workflow import Workflow, WorkflowStatus
 from torpor_api.timing import Clock
 from torpor_wire.backoff import Backoff
@@ -28,6 +30,8 @@ from torpor_operator.model.actions import CreateTaskRun, Evaluate, Need, Plan, P
 from torpor_operator.model.snapshot import Answer, NotArchived, Presence, SettledLogs, Snapshot, TemplateRead
 from torpor_operator.plan.planner import plan
 from torpor_operator.plan.run_context import build_graph
+from torpor_operator.quarantine.object_ref import ObjectRef
+from torpor_operator.quarantine.work_guard import WorkGuard
 from torpor_operator.settings import Settings
 
 _LOG = logging.getLogger(__name__)
@@ -91,6 +95,7 @@ class Reconciler:
         orphaned_pods: OrphanedPods,
         settings: Settings,
         jitter: Callable[[], float] = random.random,
+        guard: WorkGuard | None = None,
     ) -> None:
         self._clock = clock
         self._queue = queue
@@ -100,6 +105,7 @@ class Reconciler:
         self._orphaned_pods = orphaned_pods
         self._settings = settings
         self._jitter = jitter
+        self._guard = guard or WorkGuard()
         self._memos: defaultdict[Key, Memo] = defaultdict(Memo)
         self._workers = asyncio.Semaphore(settings.reconcilers)
 
@@ -149,7 +155,7 @@ class Reconciler:
     async def _attempt(self, key: Key, memo: Memo) -> None:
         """Reconcile a Workflow and schedule its next pass; a failure delays this Workflow alone."""
         try:
-            due = await self._reconcile(key, memo)
+            due = await self._guard.reconcile(WORKFLOWS, self._ref(key), lambda: self._reconcile(key, memo))
         except errors.ApiError as error:
             _LOG.warning("%s/%s: %s", *key, error.message)
             due = self._abandon(key, memo)
@@ -160,6 +166,10 @@ class Reconciler:
             self._memos.pop(key, None)
         elif due is not None:
             self._queue.add_at(key, due)
+
+    def _ref(self, key: Key) -> ObjectRef:
+        cached = self._cache.workflows.get(key)
+        return ObjectRef(WORKFLOWS.kind, *key, cached.metadata.uid if cached is not None else "")
 
     async def _reconcile(self, key: Key, memo: Memo) -> float | None:
         """One pass. Returns when the next one is due unless a change comes first; None leaves it to changes."""
@@ -188,8 +198,9 @@ class Reconciler:
         admitted = self._cache.slots.admit(key, decided.actions)
         creates = any(isinstance(action, CreateTaskRun) for action in admitted)
         async with asyncio.TaskGroup() as group:
-            applying = group.create_task(self._executor.apply(workflow, admitted))
-            writing = group.create_task(self._write_status(workflow, decided.status, memo, creates=creates))
+            track = partial(self._guard.tracker.track, self._ref(key))
+            applying = group.create_task(track(self._executor.apply(workflow, admitted)))
+            writing = group.create_task(track(self._write_status(workflow, decided.status, memo, creates=creates)))
         applied, status = not applying.result(), writing.result()
 
         # Events follow a status that is stored. Where it is not, the next pass decides on them again.

@@ -8,11 +8,11 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from torpor_api.client import errors, events
+from torpor_api.client import conditions, errors, events
 from torpor_api.client.api import Api, Object
 from torpor_api.client.resources import WORKFLOWS, Resource
 from torpor_api.timing import Clock
-from torpor_wire import constants, times
+from torpor_wire import constants
 from torpor_wire.reason import Reason
 
 _LOG = logging.getLogger(__name__)
@@ -44,20 +44,8 @@ class UnreadableReporter:
             _LOG.warning("%s/%s: cannot post an Event: %s", metadata["namespace"], metadata["name"], error.message)
 
     async def _set_condition(self, resource: Resource, body: Mapping[str, Any], message: str) -> None:
-        metadata, status = body["metadata"], body.get("status")
-        conditions = _conditions(status)
         wanted = {"type": "Stalled", "status": "True", "reason": str(_reason(resource)), "message": message}
-        if any(wanted.items() <= each.items() for each in conditions):
-            return
-        wanted["lastTransitionTime"] = times.rfc3339(self._clock.now())
-        value = [*(each for each in conditions if each.get("type") != "Stalled"), wanted]
-        path = "/status/conditions" if isinstance(status, dict) else "/status"
-        ops: list[Object] = [
-            {"op": "test", "path": "/metadata/uid", "value": metadata["uid"]},
-            {"op": "test", "path": "/metadata/resourceVersion", "value": metadata["resourceVersion"]},
-            {"op": "add", "path": path, "value": value if isinstance(status, dict) else {"conditions": value}},
-        ]
-        await self._api.patch(resource, metadata["namespace"], metadata["name"], ops, subresource="status")
+        await conditions.set_condition(self._api, resource, body, wanted)
 
     def _event(self, resource: Resource, metadata: Mapping[str, Any], message: str) -> Object:
         return events.build(
@@ -72,8 +60,3 @@ class UnreadableReporter:
 
 def _reason(resource: Resource) -> Reason:
     return Reason.WORKFLOW_INVALID if resource is WORKFLOWS else Reason.UNREADABLE
-
-
-def _conditions(status: object) -> list[dict[str, Any]]:
-    stored = status.get("conditions") if isinstance(status, dict) else None
-    return [each for each in stored if isinstance(each, dict)] if isinstance(stored, list) else []

@@ -3,7 +3,7 @@
 A key that is added while it is processed is due again afterwards, as in client-go's workqueue, so no change is lost.
 After a pass a key may have a cooldown, since a pass over a large Workflow at each of its changes costs too much.
 Namespaces take turns, and only so many keys of one are processed at a time: a namespace with thousands of Workflows
-does not delay the others.
+does not delay the others. A namespace whose passes take much CPU comes after those whose passes take less.
 """
 
 import asyncio
@@ -12,6 +12,8 @@ from collections import Counter
 from typing import NamedTuple
 
 from torpor_api.timing import Clock
+
+from torpor_operator.quarantine.cpu_shares import CpuShares
 
 KEYS_PER_NAMESPACE = 16
 
@@ -26,9 +28,15 @@ class Key(NamedTuple):
 class WorkQueue:
     """Due keys by namespace, in the order in which they were added, and a heap of those that are due later."""
 
-    def __init__(self, clock: Clock, *, keys_per_namespace: int = KEYS_PER_NAMESPACE) -> None:
-        """`keys_per_namespace`: how many keys of one namespace are processed at a time."""
+    def __init__(
+        self, clock: Clock, *, keys_per_namespace: int = KEYS_PER_NAMESPACE, cpu_shares: CpuShares | None = None
+    ) -> None:
+        """`keys_per_namespace`: how many keys of one namespace are processed at a time.
+
+        `cpu_shares`: the CPU time that each namespace has used, over all queues.
+        """
         self._clock = clock
+        self._cpu_shares = cpu_shares or CpuShares()
         self._keys_per_namespace = keys_per_namespace
         self._due: dict[str, dict[Key, None]] = {}
         self._processing: set[Key] = set()
@@ -78,8 +86,9 @@ class WorkQueue:
             self.add(key)
 
     def _take(self) -> Key | None:
-        """The first due key of the next namespace, which then goes behind the others."""
-        namespace = next((name for name in self._due if self._processing_in[name] < self._keys_per_namespace), None)
+        """The first due key of the namespace that used the least CPU; it then goes behind its equals."""
+        namespaces = [name for name in self._due if self._processing_in[name] < self._keys_per_namespace]
+        namespace = self._cpu_shares.least(namespaces, self._clock.monotonic())
         if namespace is None:
             return None
         due = self._due.pop(namespace)

@@ -15,6 +15,7 @@ from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.workqueue import Key
 from torpor_operator.model.actions import Need
 from torpor_operator.model.snapshot import Answer, Pool
+from torpor_operator.quarantine.work_guard import WorkGuard
 from torpor_operator.schedules.snapshot import ScheduleSnapshot
 from torpor_operator.settings import Settings
 
@@ -38,6 +39,7 @@ class ScheduleCache:
         triggerer_pool: Callable[[str], Pool] = lambda _: Pool(),
         archives: Callable[[], bool] = lambda: False,
         why_not_ready: Callable[[str], str] = lambda _: "",
+        guard: WorkGuard | None = None,
     ) -> None:
         self._cluster = cluster
         self._enqueue = enqueue
@@ -45,7 +47,11 @@ class ScheduleCache:
         self._archives = archives
         self._why_not_ready = why_not_ready
         self.schedules: Reflector[Schedule] = Reflector(
-            api, SCHEDULES, schedules.parse, on_change=self._on_schedule, jitter=jitter
+            api,
+            SCHEDULES,
+            (guard or WorkGuard()).reader(SCHEDULES.kind, schedules.parse),
+            on_change=self._on_schedule,
+            jitter=jitter,
         )
 
     def all_keys(self) -> list[Key]:

@@ -12,6 +12,8 @@ from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
 from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.model.snapshot import Pool
+from torpor_operator.quarantine.cpu_shares import CpuShares
+from torpor_operator.quarantine.work_guard import WorkGuard
 from torpor_operator.schedule_controller.archived_runs import FindArchived, no_archive
 from torpor_operator.schedule_controller.backfill.cache import BackfillCache
 from torpor_operator.schedule_controller.backfill.executor import BackfillExecutor
@@ -48,9 +50,12 @@ class ScheduleControllers:
         archives: Callable[[], bool] = lambda: False,
         why_not_ready: Callable[[str], str] = lambda _: "",
         find_archived: FindArchived = no_archive,
+        guard: WorkGuard | None = None,
+        cpu_shares: CpuShares | None = None,
     ) -> Self:
         """Build them. `cluster` calls `enqueue` of the result."""
-        queue, backfill_queue = WorkQueue(api.clock), WorkQueue(api.clock)
+        queue = WorkQueue(api.clock, cpu_shares=cpu_shares)
+        backfill_queue = WorkQueue(api.clock, cpu_shares=cpu_shares)
         reporter = UnreadableReporter(api, api.clock)
 
         def enqueue(key: Key) -> None:
@@ -64,8 +69,9 @@ class ScheduleControllers:
             triggerer_pool=triggerer_pool,
             archives=archives,
             why_not_ready=why_not_ready,
+            guard=guard,
         )
-        backfills = BackfillCache(api, cluster, cache, enqueue=backfill_queue.add, jitter=jitter)
+        backfills = BackfillCache(api, cluster, cache, enqueue=backfill_queue.add, jitter=jitter, guard=guard)
         executor = ScheduleExecutor(api, cluster, cache, is_leader=is_leader, on_forbidden=on_forbidden)
         reconciler = ScheduleReconciler(
             clock=api.clock,
@@ -77,6 +83,7 @@ class ScheduleControllers:
             reporter=reporter,
             settings=settings,
             jitter=jitter,
+            guard=guard,
         )
         backfill_reconciler = BackfillReconciler(
             clock=api.clock,
@@ -88,6 +95,7 @@ class ScheduleControllers:
             settings=settings,
             why_not_ready=why_not_ready,
             jitter=jitter,
+            guard=guard,
         )
         return cls(
             queue=queue,

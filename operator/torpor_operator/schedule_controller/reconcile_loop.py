@@ -6,7 +6,7 @@ An error of one object is logged and retried with backoff, while the others go o
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, Generic, Never, Protocol, TypeVar
 
 from torpor_api.cache.reflector import Reflector
@@ -17,6 +17,8 @@ from torpor_wire.backoff import Backoff
 
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
 from torpor_operator.controller.workqueue import Key, WorkQueue
+from torpor_operator.quarantine.object_ref import ObjectRef
+from torpor_operator.quarantine.work_guard import WorkGuard
 
 _LOG = logging.getLogger(__name__)
 _PAUSE = 1.0
@@ -50,6 +52,7 @@ class ReconcileLoop(Generic[M]):
         workers: int,
         backoff: Backoff,
         jitter: Callable[[], float],
+        guard: WorkGuard | None = None,
     ) -> None:
         self._resource = resource
         self._objects = objects
@@ -61,9 +64,12 @@ class ReconcileLoop(Generic[M]):
         self._workers = workers
         self._backoff = backoff
         self._jitter = jitter
+        self._guard = guard or WorkGuard()
 
     async def run(
-        self, reconcile: Callable[[Key, M], Awaitable[float | None]], *beside: Callable[[], Coroutine[Any, Any, Never]]
+        self,
+        reconcile: Callable[[Key, M], Coroutine[Any, Any, float | None]],
+        *beside: Callable[[], Coroutine[Any, Any, Never]],
     ) -> Never:
         """Run until cancelled, with other loops beside.
 
@@ -101,7 +107,7 @@ class ReconcileLoop(Generic[M]):
                 self._queue.add(Key(one.metadata.namespace, one.metadata.name))
             await self._clock.sleep(self._resync_seconds)
 
-    async def _work(self, reconcile: Callable[[Key, M], Awaitable[float | None]]) -> Never:
+    async def _work(self, reconcile: Callable[[Key, M], Coroutine[Any, Any, float | None]]) -> Never:
         while True:
             key = await self._queue.get()
             memo = self._memos[key]
@@ -110,14 +116,18 @@ class ReconcileLoop(Generic[M]):
             finally:
                 self._queue.done(key, cooldown_until=memo.cooldown_until)
 
-    async def _process(self, key: Key, memo: M, reconcile: Callable[[Key, M], Awaitable[float | None]]) -> None:
+    async def _process(
+        self, key: Key, memo: M, reconcile: Callable[[Key, M], Coroutine[Any, Any, float | None]]
+    ) -> None:
         """Reconcile an object and schedule its next pass; a failure delays this object alone."""
         unreadable = self._objects.store.unreadable(*key)
         if unreadable is not None:
             await self._reporter.report(unreadable.raw, unreadable.message, self._resource)
             return
+        stored = self._objects.store.get(*key)
+        ref = ObjectRef(self._resource.kind, *key, stored.metadata.uid if stored is not None else "")
         try:
-            due = await reconcile(key, memo)
+            due = await self._guard.reconcile(self._resource, ref, lambda: reconcile(key, memo))
         except errors.ApiError as error:
             _LOG.warning("%s %s/%s: %s", self._resource.kind, *key, error.message)
             due = self.retry_time(memo)

@@ -19,6 +19,7 @@ from torpor_operator.controller.unreadable_objects import UnreadableReporter
 from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.model.actions import Need
 from torpor_operator.model.snapshot import Answer
+from torpor_operator.quarantine.work_guard import WorkGuard
 from torpor_operator.schedule_controller.cache import ScheduleCache
 from torpor_operator.schedule_controller.executor import ScheduleExecutor
 from torpor_operator.schedule_controller.orphans import OrphanedSources
@@ -60,6 +61,7 @@ class ScheduleReconciler:
         reporter: UnreadableReporter,
         settings: Settings,
         jitter: Callable[[], float] = random.random,
+        guard: WorkGuard | None = None,
     ) -> None:
         self._clock = clock
         self._cache = cache
@@ -78,6 +80,7 @@ class ScheduleReconciler:
             workers=_WORKERS,
             backoff=_BACKOFF,
             jitter=jitter,
+            guard=guard,
         )
 
     async def run(self) -> None:

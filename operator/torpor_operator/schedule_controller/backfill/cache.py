@@ -14,6 +14,7 @@ from torpor_api.models.workflow import Workflow
 
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.workqueue import Key
+from torpor_operator.quarantine.work_guard import WorkGuard
 from torpor_operator.schedule_controller.cache import ScheduleCache
 
 _LOG = logging.getLogger(__name__)
@@ -25,7 +26,7 @@ class BackfillCache:
     `enqueue` takes the key of a Backfill that has changed, or an object of which has.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - dependencies
         self,
         api: Api,
         cluster: ClusterCache,
@@ -33,12 +34,18 @@ class BackfillCache:
         *,
         enqueue: Callable[[Key], None],
         jitter: Callable[[], float],
+        guard: WorkGuard | None = None,
     ) -> None:
         self._cluster = cluster
         self._schedules = schedules
         self._enqueue = enqueue
         self.backfills: Reflector[Backfill] = Reflector(
-            api, BACKFILLS, backfills.parse, on_change=self._on_backfill, index=_by_schedule, jitter=jitter
+            api,
+            BACKFILLS,
+            (guard or WorkGuard()).reader(BACKFILLS.kind, backfills.parse),
+            on_change=self._on_backfill,
+            index=_by_schedule,
+            jitter=jitter,
         )
 
     def all_keys(self) -> list[Key]:

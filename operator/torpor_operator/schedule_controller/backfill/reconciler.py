@@ -23,6 +23,7 @@ from torpor_operator.controller.unreadable_objects import UnreadableReporter
 from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.model.actions import Need
 from torpor_operator.model.snapshot import Answer
+from torpor_operator.quarantine.work_guard import WorkGuard
 from torpor_operator.schedule_controller.backfill.cache import BackfillCache
 from torpor_operator.schedule_controller.backfill.executor import BackfillExecutor
 from torpor_operator.schedule_controller.reconcile_loop import ReconcileLoop
@@ -81,6 +82,7 @@ class BackfillReconciler:
         settings: Settings,
         why_not_ready: Callable[[str], str] = lambda _: "",
         jitter: Callable[[], float] = random.random,
+        guard: WorkGuard | None = None,
     ) -> None:
         self._clock = clock
         self._cache = cache
@@ -98,6 +100,7 @@ class BackfillReconciler:
             workers=_WORKERS,
             backoff=_BACKOFF,
             jitter=jitter,
+            guard=guard,
         )
 
     async def run(self) -> None:
