@@ -143,6 +143,14 @@ def test_an_archive_that_does_not_take_the_run_is_named() -> None:
     assert found[-1].sentence == "Run etl has ended, but the archive has not stored it: connection refused."
 
 
+def test_a_run_in_quarantine_says_why_and_until_when() -> None:
+    message = "The operator ended once while it worked on this Workflow. It tries again at 2026-11-20T08:00:10Z"
+    status = {"state": "Pending", "conditions": [verdict("OperatorEnded", message, "True", "Quarantined")]}
+    cause = only(workflow(python("load", "Pending"), state="Pending", status=status))
+    assert cause.kind is CauseKind.QUARANTINED
+    assert cause.sentence == f"Run etl is in quarantine: {message}."
+
+
 def test_a_run_that_was_reopened_is_not_said_to_have_ended() -> None:
     status = {"conditions": [verdict("ArchiveUnavailable", "connection refused", "False", "Archived")]}
     assert only(workflow(wait("load", "Running"), status=status), deferred("load")).kind is CauseKind.WAITING

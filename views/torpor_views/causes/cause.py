@@ -28,6 +28,7 @@ class CauseKind(StrEnum):
     # of a run
     NOT_SEEN = "NotSeen"
     SUSPENDED = "Suspended"
+    QUARANTINED = "Quarantined"
     NAMESPACE_NOT_READY = "NamespaceNotReady"
     TEMPLATE_NOT_FOUND = "TemplateNotFound"
     CREATE_REFUSED = "CreateRefused"

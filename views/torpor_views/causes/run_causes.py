@@ -26,8 +26,10 @@ _INVALID = frozenset(
 
 def of_run(run: Run) -> tuple[Cause, ...]:
     """Return the causes of the run itself, most important first; none if its tasks say all."""
-    found = (_deleting(run), _not_ready(run), _by_state(run), _clearing(run), _timeout_near(run), _archive(run))
-    return tuple(cause for cause in found if cause is not None)
+    quarantined = _quarantined(run)
+    state = _by_state(run) if quarantined is None or run.state is not RunState.PENDING else None
+    causes = (_deleting(run), quarantined, _not_ready(run), state, _clearing(run), _timeout_near(run), _archive(run))
+    return tuple(cause for cause in causes if cause is not None)
 
 
 def _by_state(run: Run) -> Cause | None:
@@ -100,6 +102,14 @@ def _deleting(run: Run) -> Cause | None:
     open_refs = [one.ref for one in run.all_instances() if not one.ended]
     detail = f"is being deleted{ago(run.deleting, run.now)}" + (f": {listed(open_refs)} must end" if open_refs else "")
     return _cause(run, CauseKind.DELETING, Urgency.WAIT, detail, commands.describe(run, "workflow", run.name))
+
+
+def _quarantined(run: Run) -> Cause | None:
+    condition = run.conditions.get("Quarantined")
+    if condition is None or condition.status != "True":
+        return None
+    detail = f"is in quarantine: {json_fields.one_line(condition.message, 400) or condition.reason}"
+    return _cause(run, CauseKind.QUARANTINED, Urgency.ACT, detail, "torpor doctor", condition)
 
 
 def _not_ready(run: Run) -> Cause | None:
