@@ -64,8 +64,8 @@ class ClusterCache:
         image_volumes: Callable[[], bool] = lambda: False,
         guard: WorkGuard | None = None,
     ) -> None:
-        guard = guard or WorkGuard()
         self._api = api
+        guard = guard or WorkGuard()
         self._read_workflow = guard.reader(WORKFLOWS.kind, workflows.parse)
         self._settings = settings
         self._enqueue = enqueue
@@ -192,8 +192,7 @@ class ClusterCache:
         return tuple(pod for pod in indexed if pod.namespace == run.metadata.namespace)
 
     def _has_pod(self, run: TaskRun) -> bool:
-        name = pod.pod_name(run)
-        return any(each.name == name for each in self.pods.store.indexed(run.metadata.uid))
+        return any(each.name == pod.pod_name(run) for each in self.pods.store.indexed(run.metadata.uid))
 
     def _drop(self, key: Key) -> None:
         dropped = self.workflows.pop(key, None)
@@ -210,17 +209,15 @@ class ClusterCache:
                 self._enqueue_schedule(Key(key.namespace, run_of.schedule))
 
     def _parse_and_store(self, key: Key, body: Mapping[str, Any]) -> str | None:
-        undecodable: str | None = body.get(UNREADABLE)
-        if undecodable is not None:
+        if (undecodable := body.get(UNREADABLE)) is not None:
             _LOG.warning("cannot read Workflow %s/%s: %s", *key, undecodable)
-            return undecodable
+            return str(undecodable)
         try:
             workflow = self._read_workflow(body)
         except (ValidationError, QuarantinedError) as error:
             _LOG.warning("cannot read Workflow %s/%s: %s", *key, error)
             return str(error)
-        cached = self.workflows.get(key)
-        if cached is not None and cached.metadata.uid != workflow.metadata.uid:
+        if (cached := self.workflows.get(key)) is not None and cached.metadata.uid != workflow.metadata.uid:
             self._drop(key)
         self.workflows[key] = workflow
         if (run_of := workflow.spec.run_of) is not None:
@@ -264,8 +261,7 @@ class ClusterCache:
             _LOG.warning("cannot read pod %s/%s: %s", change.namespace, change.name, change.message)
             return
         pod, former = change.item, change.previous
-        known = pod or former
-        run = self.taskruns.store.by_uid(known.owner_uid) if known is not None else None
+        run = self.taskruns.store.by_uid(known.owner_uid) if (known := pod or former) is not None else None
         if run is not None:
             workflow = self.workflows.get(_owner(run))
             self._enqueue_after(run, lambda view: next_pass.after_pod(view, former, pod, workflow))

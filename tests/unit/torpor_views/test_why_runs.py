@@ -146,7 +146,7 @@ def test_an_archive_that_does_not_take_the_run_is_named() -> None:
 def test_a_run_in_quarantine_says_why_and_until_when() -> None:
     message = "The operator ended once while it worked on this Workflow. It tries again at 2026-11-20T08:00:10Z"
     status = {"state": "Pending", "conditions": [verdict("OperatorEnded", message, "True", "Quarantined")]}
-    cause = only(workflow(python("load", "Pending"), state="Pending", status=status))
+    cause = causes(workflow(python("load", "Pending"), state="Pending", status=status))[0]
     assert cause.kind is CauseKind.QUARANTINED
     assert cause.sentence == f"Run etl is in quarantine: {message}."
 
