@@ -1,6 +1,6 @@
-"""The ticks of a cron expression in a time zone, computed by the operator's own module. Pure.
+"""The ticks of a cron expression in a time zone, computed as the operator and the triggerer do. Pure.
 
-Only the commands that need it import this module: cronsim and the time zones cost 40 ms.
+Only the commands that need it import this module: the time zones cost milliseconds.
 """
 
 import math
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from torpor_operator.schedules.ticks import Ticks
+from torpor_wire.cron.ticks import Ticks
 
 _CHUNK = 1000
 

@@ -1,4 +1,4 @@
-"""Times and durations as Kubernetes writes them, and the form of cron expressions.
+"""Times and durations as Kubernetes writes them.
 
 In the process, a time is seconds since the epoch (float) and a duration is seconds. Objects contain text.
 """
@@ -10,19 +10,6 @@ _UNITS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 DURATION_PATTERN = r"^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+(\.[0-9]+)?s)?([0-9]+ms)?$"
 _END = 253_402_300_799.0
 _PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|d|h|m|s)")
-
-CRON_NAMES = {
-    "@yearly": "0 0 1 1 *",
-    "@annually": "0 0 1 1 *",
-    "@monthly": "0 0 1 * *",
-    "@weekly": "0 0 * * 0",
-    "@daily": "0 0 * * *",
-    "@midnight": "0 0 * * *",
-    "@hourly": "0 * * * *",
-}
-"""The names of crontab(5), except @reboot. cronsim 2.8 has none of them."""
-_CRON_FIELDS = ("second", "minute", "hour", "day of month", "month", "day of week")
-_CRON_FIELD = re.compile(r"[0-9A-Za-z*/,#-]+")
 
 
 def rfc3339(moment: float) -> str:
@@ -57,21 +44,3 @@ def seconds(duration: str) -> float:
     if not duration or not re.fullmatch(DURATION_PATTERN, duration):
         raise ValueError(f"{duration!r} is not a duration; write 30s, 5m, 1h30m or 7d")
     return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(duration))
-
-
-def cron_fields(expression: str) -> str:
-    """Return a cron expression as cronsim accepts it: five fields, or six with seconds first, and no names.
-
-    Only the form is checked, so that a process without cronsim can do it. Raises ValueError.
-    """
-    fields = CRON_NAMES.get(expression.strip().lower(), expression).split()
-    names = _CRON_FIELDS[-len(fields) :]
-    if len(fields) not in {5, 6}:
-        raise ValueError(
-            f"{expression[:200]!r} has {len(fields)} fields; it must have five ({', '.join(_CRON_FIELDS[1:])}), "
-            f"six with seconds first, or be one of {', '.join(CRON_NAMES)}"
-        )
-    for name, field in zip(names, fields, strict=True):
-        if not _CRON_FIELD.fullmatch(field):
-            raise ValueError(f"{expression[:200]!r}: {field[:50]!r} is not valid for the {name}")
-    return " ".join(fields)

@@ -6,7 +6,7 @@ from typing import Any
 from torpor_cel import references, template
 from torpor_cel.errors import ExpressionError
 from torpor_operator.schedules.event_expressions import ROOTS
-from torpor_operator.schedules.ticks import Ticks
+from torpor_wire.cron.ticks import Ticks
 
 from kubectl_torpor.linting import triggers
 from kubectl_torpor.linting.finding import Path, Problem, Rule

@@ -2,12 +2,12 @@
 
 from torpor_api.models.schedule import Source
 from torpor_wire import times
+from torpor_wire.cron.ticks import Ticks
 
 from torpor_operator.schedules import source as sources
 from torpor_operator.schedules.draft import Draft
 from torpor_operator.schedules.event import Event
 from torpor_operator.schedules.missed import CatchUp, catch_up
-from torpor_operator.schedules.ticks import Ticks
 
 
 def ticks_of(source: Source) -> Ticks:

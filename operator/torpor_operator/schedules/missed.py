@@ -10,8 +10,7 @@ from typing import assert_never
 
 from torpor_api.models.schedule import Missed, MissedRun
 from torpor_wire import times
-
-from torpor_operator.schedules.ticks import Ticks
+from torpor_wire.cron.ticks import Ticks
 
 # Longer than a restart of the operator or of a triggerer, so that it misses no tick.
 GRACE = 60.0

@@ -9,7 +9,7 @@ from torpor_wire import canonical, constants, names, times, transitions, trigger
 
 from torpor_operator.mapping import secret_refs
 from torpor_operator.model.actions import PatchTaskRun
-from torpor_operator.schedules import ticks
+from torpor_operator.schedules import jitter
 from torpor_operator.taskrun.builder import reference
 
 _CRON = "cron"
@@ -129,5 +129,5 @@ def _ticks(source: Source) -> dict[str, canonical.Json]:
 
 def delay_of(schedule: Schedule) -> float:
     """Seconds by which the ticks of the Schedule are delayed: fixed by its uid."""
-    jitter = schedule.spec.jitter
-    return ticks.delay_of(schedule.metadata.uid, times.seconds(jitter)) if jitter else 0.0
+    longest = schedule.spec.jitter
+    return jitter.delay_of(schedule.metadata.uid, times.seconds(longest)) if longest else 0.0

@@ -22,9 +22,9 @@ from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.workqueue import WorkQueue
 from torpor_operator.schedule_controller.archived_runs import FindArchived, no_archive
 from torpor_operator.schedule_controller.controllers import ScheduleControllers
-from torpor_operator.schedules.ticks import Ticks
 from torpor_operator.settings import Settings
 from torpor_wire import constants, names, times, transitions
+from torpor_wire.cron.ticks import Ticks
 from torpor_wire.state import State
 
 from tests.support.builders import NAMESPACE, Body

@@ -15,8 +15,8 @@ from torpor_cel import references, syntax
 from torpor_cel import template as text
 from torpor_cel.errors import ExpressionError
 from torpor_operator.graph import dag
-from torpor_operator.schedules.ticks import Ticks
 from torpor_wire import trigger
+from torpor_wire.cron.ticks import Ticks
 
 _DOCS = Path(__file__).parents[3] / "docs"
 _BLOCK = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -12,7 +12,7 @@ from kubectl_torpor.command_table import COMMANDS, Group
 from tests.support.fake_cluster import FakeCluster, Run
 
 _SLOW = {"pydantic", "aiohttp", "rich", "lightkube", "asyncio", "torpor_api"}
-_TICKS = {"cronsim", "zoneinfo", "tzdata"}
+_TICKS = {"zoneinfo", "tzdata"}
 
 
 def imported_by(*arguments: str) -> set[str]:

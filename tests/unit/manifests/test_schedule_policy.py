@@ -8,8 +8,8 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 from kubectl_torpor.linting.cel import interpreter
-from torpor_operator.schedules.ticks import Ticks
 from torpor_reference import timezones
+from torpor_wire.cron.ticks import Ticks
 
 _POLICIES = Path(__file__).resolve().parents[3] / "manifests/base/policies"
 _PIECES = [

@@ -1,14 +1,17 @@
 """Waits for the next tick of a cron expression in a time zone.
 
 `after` or `cursor` is stored on the TaskRun, so each triggerer computes the same tick, also after its clock has jumped.
-The triggerer computes it with cronsim (Debian's cron rules for daylight saving). A task pod only checks the syntax.
+`torpor_wire.cron` has the rules. A task pod only parses the expression.
 """
 
 from collections.abc import AsyncIterator, Mapping
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, timedelta, tzinfo
 from typing import Any
 
 from torpor_wire import times
+from torpor_wire.cron import expression as expressions
+from torpor_wire.cron.local_times import LocalTimes
+from torpor_wire.cron.ticks import Ticks
 
 from torpor.triggers import cursors
 from torpor.triggers.base import BaseTrigger, TriggerEvent
@@ -32,9 +35,6 @@ class Cron(BaseTrigger):
         delay: The trigger fires so long after the tick: a timedelta, seconds, or text such as `30s`.
         cursor: The tick that fired last; the tick is the first after it. Excludes `after`.
     """
-
-    requires = ("cronsim",)
-    extra = "torpor[cron]"
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Cron(BaseTrigger):
         return "cron", arguments.differing(given, {"timezone": "UTC", "delay": 0.0}) | cursors.stored(self.cursor)
 
     def bind(self, services: Services) -> None:
-        """Compute the tick. Raises ValueError for an expression without a tick and for an unknown time zone."""
+        """Compute the tick. Raises ValueError for an expression without a tick in its time zone."""
         super().bind(services)
         if self._zone is None:
             raise ValueError(f"timezone {self.timezone!r}: no time zone database; install tzdata")
@@ -87,7 +87,7 @@ class Cron(BaseTrigger):
 def _expression(value: object) -> str:
     text = " ".join(arguments.text(value, "expression", most=200).split())
     try:
-        times.cron_fields(text)
+        expressions.parse(text)
     except ValueError as error:
         raise ValueError(f"expression {error}") from error
     return text
@@ -117,13 +117,8 @@ def _zone(name: str) -> tzinfo | None:
 
 
 def _tick(expression: str, zone: tzinfo, after: float) -> float:
-    """Return the first tick after a time. In a repeated hour, the library may return a tick of the first pass again."""
-    from cronsim import CronSim, CronSimError  # noqa: PLC0415 - not needed in a task pod
-
-    try:
-        ticks = CronSim(times.cron_fields(expression), datetime.fromtimestamp(after, zone))
-        return next(moment for moment in map(datetime.timestamp, ticks) if moment > after)
-    except CronSimError as error:
-        raise ValueError(f"expression {expression!r}: {error}") from error
-    except (StopIteration, OverflowError) as error:
-        raise ValueError(f"expression {expression!r} never ticks") from error
+    """Return the first tick after a time."""
+    tick = Ticks(times=LocalTimes(expressions.parse(expression)), zone=zone).next(after)
+    if tick is None:
+        raise ValueError(f"expression {expression!r} never ticks in this time zone")
+    return tick

@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from torpor_operator.schedules.ticks import Ticks
 from torpor_wire import times
+from torpor_wire.cron.ticks import Ticks
 
 from tests.integration.conftest import Answer, Server, eventually
 

@@ -5,8 +5,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from torpor_api.models.schedule import Missed, MissedRun
 from torpor_operator.schedules.missed import COUNT_MAX, GRACE, CatchUp, catch_up
-from torpor_operator.schedules.ticks import Ticks
 from torpor_wire import times
+from torpor_wire.cron.ticks import Ticks
 
 NOON = times.epoch("2026-11-20T12:00:00Z")
 HOUR = 3_600.0

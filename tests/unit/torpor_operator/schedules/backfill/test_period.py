@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from torpor_operator.schedules.backfill.period import Period, Tick
-from torpor_operator.schedules.ticks import Ticks
 from torpor_wire import times
+from torpor_wire.cron.ticks import Ticks
 
 START, END = times.epoch("2026-05-01T00:00:00Z"), times.epoch("2026-05-01T06:00:00Z")
 

@@ -2,8 +2,8 @@
 
 import pytest
 from torpor_operator.schedules.backfill.plan import PASS_TICKS
-from torpor_operator.schedules.ticks import Ticks
 from torpor_wire import times
+from torpor_wire.cron.ticks import Ticks
 
 from tests.support.schedules.backfill_world import BackfillWorld
 
