@@ -114,6 +114,7 @@ class _Logs:
         self._wanted = wanted
         self._printer = printer
         self._options = options
+        self._archive_read = True
         self._tasks = tuple(task.name for task in self._view.tasks)
 
     def show(self, chosen: Filter, window: Window, *, follow: bool, until: float | None = None) -> None:
@@ -133,10 +134,10 @@ class _Logs:
                 progress[line.source.id].note(line)
         output.flush()
         if goes_on:
-            _report_missing([each for each in found.missing if each.reason])  # others may still come
+            self._report_missing([each for each in found.missing if each.reason])  # others may still come
             self._follow(reader, found, chosen, progress, until)
         else:
-            _report_missing(found.missing)
+            self._report_missing(found.missing)
             if empty and not found.missing and window.tail != 0:
                 self._report_nothing(there, chosen)
 
@@ -146,8 +147,18 @@ class _Logs:
             found=selection.select(there, wide),
             not_started=selection.not_started(there, wide),
             instances=instances_at(self._wanted, self._view),
+            archive_read=self._archive_read,
         )
         output.note(no_lines.explained(self._view, chosen, logs, self._options))
+
+    def _report_missing(self, missing: Sequence[Missing]) -> None:
+        """Say on standard error which logs are not shown."""
+        unknown = "has no log of it" if self._archive_read else "was not read"
+        for each in missing[:MISSING_MAX]:
+            reason = each.reason or f"the pod is gone, and the archive {unknown}"
+            output.note(f"{each.source.name}: log not shown completely: {reason}")
+        if len(missing) > MISSING_MAX:
+            output.note(f"{len(missing) - MISSING_MAX} more logs are missing")
 
     def _found(self) -> Found:
         return Found(
@@ -174,8 +185,10 @@ class _Logs:
         try:
             return self._archive.logs(self._cluster.namespace, self._view.uid, filters)
         except ArchiveAwayError as error:
+            self._archive_read = False
             output.note(f"only logs of pods that exist are shown: {error}")
         except errors.CliError as error:
+            self._archive_read = False
             output.note(f"the archive does not list the logs of this run: {error}")
         return []
 
@@ -228,12 +241,3 @@ def _since(text: str) -> int:
 
 def _report(source: LogSource, reason: str) -> None:
     output.note(f"{source.name}: {reason}")
-
-
-def _report_missing(missing: Sequence[Missing]) -> None:
-    """Say on standard error which logs are not shown."""
-    for each in missing[:MISSING_MAX]:
-        reason = each.reason or "the pod is gone, and the archive has no log of it"
-        output.note(f"{each.source.name}: log not shown completely: {reason}")
-    if len(missing) > MISSING_MAX:
-        output.note(f"{len(missing) - MISSING_MAX} more logs are missing")

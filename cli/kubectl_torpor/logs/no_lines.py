@@ -17,6 +17,7 @@ class Logs:
     found: Selection
     not_started: int
     instances: Sequence[Instance]
+    archive_read: bool = True
 
 
 def explained(run: Run, chosen: Filter, logs: Logs, options: Sequence[str]) -> str:
@@ -30,7 +31,7 @@ def explained(run: Run, chosen: Filter, logs: Logs, options: Sequence[str]) -> s
         _check_attempt(chosen, named, logs.instances)
         return f"no line of {named} matches {' '.join(options)}"
     if run.ended or bool(chosen.task and logs.instances and all(one.ended for one in logs.instances)):
-        return f"the log of {named} is empty" if there else f"there is no log of {named}"
+        return f"the log of {named} is empty" if there else _none(named, logs)
     if logs.not_started:
         pods = "1 pod has" if logs.not_started == 1 else f"{logs.not_started} pods have"
         return f"there is no log yet: {pods} not started; `torpor why {named}` explains why"
@@ -39,6 +40,15 @@ def explained(run: Run, chosen: Filter, logs: Logs, options: Sequence[str]) -> s
     if any(one.state is State.DEFERRED for one in logs.instances):
         return f"there is no log yet: the archive keeps the lines of a wait when it ends; see `torpor why {named}`"
     return f"there is no log yet; `torpor why {named}` explains what the tasks wait for"
+
+
+def _none(named: str, logs: Logs) -> str:
+    """The archive may have a log that was not read."""
+    return (
+        f"there is no log of {named}"
+        if logs.archive_read
+        else f"no pod of {named} exists, and the archive was not read"
+    )
 
 
 def _check_attempt(chosen: Filter, named: str, instances: Sequence[Instance]) -> None:

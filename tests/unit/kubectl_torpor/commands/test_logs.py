@@ -281,3 +281,17 @@ def test_pods_that_have_not_started_are_counted(cluster: FakeCluster, torpor: Ru
         "there is no log yet: 2 pods have not started; `torpor why ingest` explains why\n",
     )
     assert "1 pod has not started" in torpor("logs", "ingest/load/1")[2]
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_an_impersonated_user_is_told_that_the_archive_was_not_read(
+    torpor: Run, load: Callable[..., Object], known: bool
+) -> None:
+    history = [{"state": "Running", "at": "2026-11-20T10:00:00Z", "attempt": 1, "pod": "p"}] if known else []
+    load(state="Succeeded", history=history)
+    code, out, err = torpor("logs", "ingest/load", "--as", "ann")
+    assert (code, out) == (0, "")
+    assert "the archive is not read with --as" in err
+    assert "the archive was not read" in err
+    assert "has no log" not in err
+    assert "there is no log" not in err
