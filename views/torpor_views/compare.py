@@ -1,4 +1,4 @@
-"""Two runs side by side: params, images, and outcome and duration of each task. Pure."""
+"""Two runs side by side: params, images, code, and outcome and duration of each task. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -78,13 +78,19 @@ class TaskRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Two runs. `params` and `images` have all values in order, equal ones too. `run`: the whole runs as a row."""
+    """Two runs. The differences have all values in order, equal ones too. `run`: the whole runs as a row.
+
+    `code`: the function of a python task, or the body of another. `sources`: the ConfigMap with the code of a python
+    task, and the hash of the files that its last pod had mounted.
+    """
 
     left: str
     right: str
     run: TaskRow
     params: tuple[Difference, ...]
     images: tuple[Difference, ...]
+    code: tuple[Difference, ...]
+    sources: tuple[Difference, ...]
     tasks: tuple[TaskRow, ...]
 
 
@@ -99,6 +105,8 @@ def build(left: Run, right: Run) -> Comparison:
         run=TaskRow(task="", left=_whole(left), right=_whole(right)),
         params=_differences(left.params, right.params),
         images=_differences(_images(left), _images(right)),
+        code=_differences(_code(left), _code(right)),
+        sources=_differences(_sources(left), _sources(right)),
         tasks=tuple(rows),
     )
 
@@ -162,6 +170,16 @@ def _whole(run: Run) -> Side:
 def _images(run: Run) -> Mapping[str, str]:
     """The image of each task that has a pod; the image of its TaskRuns if they are known."""
     return {task.name: image for task in run.tasks if task.needs_pod and (image := _image(run, task))}
+
+
+def _code(run: Run) -> Mapping[str, str]:
+    return {task.name: task.code for task in run.tasks if task.code}
+
+
+def _sources(run: Run) -> Mapping[str, str]:
+    """The ConfigMap of each task with `source`, with the hash that ran; without TaskRuns its name alone."""
+    hashes = {task.name: [one.code_hash for one in run.of(task.name) if one.code_hash] for task in run.tasks}
+    return {task.name: " ".join([task.source, *hashes[task.name][-1:]]) for task in run.tasks if task.source}
 
 
 def _image(run: Run, task: Task) -> str:

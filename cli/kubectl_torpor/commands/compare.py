@@ -20,6 +20,7 @@ from kubectl_torpor.runs import find_run
 from kubectl_torpor.target import ClusterCommand, Target, complete_run
 
 _VALUE_MAX = 60
+_BEFORE = 20
 _CHANGE_MIN = 0.05
 
 
@@ -29,9 +30,9 @@ _CHANGE_MIN = 0.05
 @output_option(Format.WIDE, Format.JSON, Format.YAML)
 @click.pass_obj
 def compare_command(target: Target, left: str, right: str, output_format: str) -> None:
-    """Compare two runs: params, images, and the outcome and duration of each task.
+    """Compare two runs: params, images, code, and the outcome and duration of each task.
 
-    Equal params and images are left out; `-o wide` shows them, too.
+    Equal values are left out; `-o wide` shows them, too.
     """
     cluster = connect(target)
     found = compare.build(_run(cluster, left), _run(cluster, right))
@@ -52,16 +53,16 @@ def _run(cluster: Cluster, name: str) -> Run:
 
 
 def tables(found: Comparison, *, everything: bool) -> Iterator[tuple[Sequence[str], list[Sequence[str]]]]:
-    """Yield the head and the rows of each table that has rows: tasks, params, images."""
+    """Yield the head and the rows of each table that has rows: tasks, params, images, code, ConfigMaps."""
     named = (found.left, found.right)
     if named[0] == named[1]:
         named = (f"{found.left} (A)", f"{found.right} (B)")
     rows = [_row("run", found.run), *(_row(row.task, row) for row in found.tasks)]
     yield ("TASK", *named, "DURATION A", "DURATION B", "CHANGE"), rows
-    for kind, all_of_them in (("PARAM", found.params), ("IMAGE OF", found.images)):
-        shown = [one for one in all_of_them if everything or one.differs]
+    for kind, (_, differences) in zip(("PARAM", "IMAGE OF", "CODE OF", "SOURCE OF"), _kinds(found), strict=True):
+        shown = [one for one in differences if everything or one.differs]
         if shown:
-            yield (kind, *named), [(one.name, _value(one.left), _value(one.right)) for one in shown]
+            yield (kind, *named), [(one.name, *_values(one)) for one in shown]
 
 
 def _row(name: str, row: TaskRow) -> Sequence[str]:
@@ -92,26 +93,42 @@ def _change(row: TaskRow) -> str:
     return f"{sign}{time_axis.duration(abs(row.change))}{share}"
 
 
-def _value(value: Any) -> str:
+def _values(one: Difference) -> tuple[str, str]:
+    """Return both values. Of long ones, it shows the part where they begin to differ."""
+    left, right = (_text(value) for value in (one.left, one.right))
+    same = next((place for place, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), 0)
+    start = same - _BEFORE if one.differs and same > _VALUE_MAX - _BEFORE else 0
+    left, right = (f"...{text[start:]}" if start else text for text in (left, right))
+    return output.shortened(left, _VALUE_MAX), output.shortened(right, _VALUE_MAX)
+
+
+def _text(value: Any) -> str:
     if value is MISSING:
         return "-"
-    text = value if isinstance(value, str) else json.dumps(value)
-    return output.shortened(text, _VALUE_MAX)
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _conclude(found: Comparison) -> None:
-    same = [
-        word
-        for word, differences in (("params", found.params), ("images", found.images))
-        if not any(one.differs for one in differences)
-    ]
+    same = [word for word, differences in _kinds(found) if not any(one.differs for one in differences)]
     if same:
-        output.line(f"Both runs have the same {' and '.join(same)}.")
+        output.line(f"Both runs have the same {_joined(same)}.")
+
+
+def _joined(words: Sequence[str]) -> str:
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _kinds(found: Comparison) -> Sequence[tuple[str, Sequence[Difference]]]:
+    images, code, sources = ("images", found.images), ("code", found.code), ("source", found.sources)
+    return ("params", found.params), images, code, sources
 
 
 def _plain(found: Comparison) -> Comparison:
     """Return the comparison without the value that marks a missing one, which JSON does not have."""
-    return replace(found, params=tuple(map(_present, found.params)), images=tuple(map(_present, found.images)))
+    present = (tuple(map(_present, differences)) for _, differences in _kinds(found))
+    params, images, code, sources = present
+    return replace(found, params=params, images=images, code=code, sources=sources)
 
 
 def _present(one: Difference) -> Difference:

@@ -69,3 +69,17 @@ def test_the_progress_of_a_run_is_that_of_its_status_and_that_of_a_task_its_coun
 def test_a_task_in_a_group_is_found() -> None:
     body = workflow(python("load", group="cities"), groups=[{"name": "cities"}])
     assert [row.task for row in compared(body, body).tasks if row.left] == ["load"]
+
+
+def test_the_code_and_its_config_map_are_compared() -> None:
+    source = {"configMap": "steps"}
+    left = workflow(python("load", source=source), {"name": "shell", "container": {"command": ["a"]}})
+    right = workflow({**python("load", source=source), "python": "etl.tasks:other"}, left["spec"]["tasks"][1])
+    ran = [taskrun("load", "Succeeded", pod={"name": "p", "source": f"sha256:{digit * 16}"}) for digit in "12"]
+    found = compared(left, right, ran[:1], ran[1:])
+    assert [(one.name, one.left, one.right) for one in found.code if one.differs] == [
+        ("load", "etl.tasks:run", "etl.tasks:other")
+    ]
+    assert [(one.name, one.left, one.right) for one in found.sources] == [
+        ("load", "steps sha256:1111111111111111", "steps sha256:2222222222222222")
+    ]

@@ -218,3 +218,12 @@ def test_ten_thousand_instances_are_a_few_lines(cluster: FakeCluster, torpor: Ru
         code, out, _ = torpor(*arguments)
         assert code == 0
         assert out.count("\n") < 15
+
+
+def test_long_values_are_shown_where_they_differ(cluster: FakeCluster, torpor: Run) -> None:
+    for name in ("monday", "tuesday"):
+        finished(cluster, name)
+        cluster.objects["workflows"][name]["spec"]["params"] = {"query": f"SELECT {'x, ' * 40}FROM {name}"}
+    out = torpor("compare", "monday", "tuesday")[1]
+    assert "FROM monday" in out
+    assert "FROM tuesday" in out
