@@ -31,6 +31,7 @@ class TorporRun(Protocol):
         skip_time: bool = False,
         jobs: int = 4,
         python: str | None = None,
+        triggers: Mapping[str, str] | None = None,
     ) -> "RecordedRun":
         """Play the Workflow of a file to its end. Python tasks run in the working directory.
 
@@ -41,6 +42,7 @@ class TorporRun(Protocol):
             skip_time: Whether waits for a time and delays of retries end at once.
             jobs: How many tasks run at once.
             python: The interpreter of Python tasks; by default that of the test.
+            triggers: Trigger classes of yours: name to `module:Class`, which the test can import.
 
         Raises:
             CliError: The file is invalid or needs a cluster. A run that fails raises nothing.
@@ -60,6 +62,7 @@ def torpor_run(tmp_path_factory: pytest.TempPathFactory) -> TorporRun:
         skip_time: bool = False,
         jobs: int = 4,
         python: str | None = None,
+        triggers: Mapping[str, str] | None = None,
     ) -> "RecordedRun":
         from kubectl_torpor.local_run import recorded  # noqa: PLC0415 - takes a second
 
@@ -71,6 +74,7 @@ def torpor_run(tmp_path_factory: pytest.TempPathFactory) -> TorporRun:
             events=events or {},
             skip_time=skip_time,
             jobs=jobs,
+            triggers=triggers,
         )
 
     return run

@@ -33,6 +33,7 @@ class Play:
     jobs: int
     events: Mapping[str, Any] = field(default_factory=dict)
     skip_time: bool = False
+    triggers: Mapping[str, str] = field(default_factory=dict)
     resume: bool = False
     output_format: str = str(Format.TEXT)
 
@@ -81,6 +82,7 @@ async def _played(engine: Any, options: Any, run: Play, progress: Progress) -> A
         jobs=run.jobs,
         events=run.events,
         skip_time=run.skip_time,
+        triggers=run.triggers,
         resume=run.resume,
     )
     playing = asyncio.ensure_future(engine.play(run.documents, chosen, progress))

@@ -8,6 +8,7 @@ from typing import Any
 
 from torpor_wire import constants, secret_ref
 
+from kubectl_torpor.local_run import source_folders
 from kubectl_torpor.local_run.workflow_file import WorkflowFile
 
 Object = Mapping[str, Any]
@@ -59,6 +60,7 @@ def check(spec: Object, others: Sequence[Object], machine: Machine) -> Preflight
     tasks = list(spec.get("tasks") or ())
     refused = [one for task in tasks for one in (*_refused(task, machine), *_refused_image(task, spec))]
     refused += [one for task in tasks for one in _missing_variables(task, others, machine)]
+    refused += _missing_code(spec, others)
     variables = spec.get("variablesFrom")
     if variables and not _has(others, "ConfigMap", variables):
         refused.append(f"variablesFrom names ConfigMap {variables}, which the file does not have; add it as a document")
@@ -79,6 +81,8 @@ def _refused(task: Object, machine: Machine) -> Iterator[str]:
     name = task["name"]
     if "container" in task and not machine.containers:
         yield f"task {name} is a container, which needs docker or podman; neither is installed"
+    if (task.get("container") or {}).get("tools"):
+        yield f"task {name} has container.tools, and a local run has no torpor-tool; run the Workflow in a cluster"
     if "trigger" not in task or name in machine.events:
         return
     answer = f"answer it with --event {name}='{{...}}'"
@@ -96,6 +100,13 @@ def _refused_image(task: Object, spec: Object) -> Iterator[str]:
     image = task.get("image") or spec.get("image")
     if "container" in task and image and (problem := program.image_problem(str(image))):
         yield f"task {task['name']}: {problem}"
+
+
+def _missing_code(spec: Object, others: Sequence[Object]) -> Iterator[str]:
+    """Yield the ConfigMaps of `source` that do not exist. The folders beside the file are among the others."""
+    for name in dict.fromkeys(source_folders.names(spec)):
+        if not _has(others, "ConfigMap", name):
+            yield f"source names ConfigMap {name}: add it to the file, or put its files into a folder {name} beside it"
 
 
 def _missing_variables(task: Object, others: Sequence[Object], machine: Machine) -> Iterator[str]:

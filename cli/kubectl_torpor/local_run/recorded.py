@@ -91,9 +91,10 @@ def record(  # noqa: PLR0913 - keyword arguments, each with a default
     events: Mapping[str, Any],
     skip_time: bool = False,
     jobs: int = 4,
+    triggers: Mapping[str, str] | None = None,
 ) -> RecordedRun:
     """Play the Workflow of a file to its end. Raises CliError if the file is invalid or needs a cluster."""
-    found = workflow_file.read(file)
+    found = workflow_file.read(file, triggers)
     if isinstance(found, Invalid):
         raise errors.CliError("\n".join([*found.lines, found.summary]))
     found = found.with_params((), params)
@@ -104,7 +105,13 @@ def record(  # noqa: PLR0913 - keyword arguments, each with a default
     from torpor_local import engine, options  # noqa: PLC0415 - an extra of this package
 
     chosen = options.Options(
-        folder=folder, python=python, jobs=jobs, events=dict(events), skip_time=skip_time, resume=False
+        folder=folder,
+        python=python,
+        jobs=jobs,
+        events=dict(events),
+        skip_time=skip_time,
+        resume=False,
+        triggers=triggers or {},
     )
     documents = preflight.documents(folders.named(found.workflow), found.others)
     recorder = _Recorder()

@@ -10,10 +10,10 @@ Object = Mapping[str, Any]
 def config_maps(spec: Object, others: Sequence[Object], beside: Path) -> list[dict[str, Any]]:
     """Return the ConfigMaps that `others` lacks, read from folders in `beside`, as kubectl create --from-file does.
 
-    Without such a folder there is none: the pods then fail as in a cluster.
+    Without such a folder there is none, and the run is refused.
     """
     known = {one["metadata"]["name"] for one in others if one.get("kind") == "ConfigMap"}
-    missing = [name for name in dict.fromkeys(_names(spec)) if name not in known]
+    missing = [name for name in dict.fromkeys(names(spec)) if name not in known]
     return [_config_map(name, beside / name) for name in missing if (beside / name).is_dir()]
 
 
@@ -52,7 +52,8 @@ def _is_config_map(body: Object, name: str) -> bool:
     return body.get("kind") == "ConfigMap" and (body.get("metadata") or {}).get("name") == name
 
 
-def _names(spec: Object) -> Iterator[str]:
+def names(spec: Object) -> Iterator[str]:
+    """Yield the ConfigMaps that `source` of the Workflow and of its tasks name."""
     for place in (spec, *(spec.get("tasks") or ())):
         name = (place.get("source") or {}).get("configMap")
         if isinstance(name, str):

@@ -98,10 +98,11 @@ class Invalid:
     summary: str
 
 
-def read(name: str) -> WorkflowFile | Invalid:
+def read(name: str, own_triggers: Mapping[str, str] | None = None) -> WorkflowFile | Invalid:
     """Read and check a file. Raises UsageError for a file that cannot be read or has not exactly one Workflow.
 
-    Raises CliError for an invalid ConfigMap.
+    `own_triggers`: further trigger classes, name to `module:Class`. Raises UsageError for one that cannot be imported,
+    and CliError for an invalid ConfigMap.
     """
     try:  # the other commands start without these
         from kubectl_torpor.linting import check, report, sources, triggers  # noqa: PLC0415
@@ -109,11 +110,12 @@ def read(name: str) -> WorkflowFile | Invalid:
         raise errors.CliError(_NOT_COMPILED.format(error.name, *sys.version_info[:2])) from error
     try:
         found = list(sources.read([name], recursive=False))
-    except sources.UnreadableError as error:
+        classes = triggers.classes(own_triggers or {})
+    except (sources.UnreadableError, triggers.UnusableTriggerError) as error:
         raise errors.UsageError(str(error)) from error
     if len(found) != 1:
         raise errors.UsageError(f"{name} is a folder of several files; name one file")
-    checked = list(check.check(found, triggers.classes({})))
+    checked = list(check.check(found, classes))
     if report.errors(checked):
         return Invalid(lines=list(report.text(checked)), summary=report.summary(checked))
     documents = manifest.documents(found[0].name, found[0].text)

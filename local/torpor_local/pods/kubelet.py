@@ -215,7 +215,7 @@ class Kubelet:
             await self._remove_container(pod)
         message = files.termination_message(code)
         files.remove()
-        if run.is_container and code in program.CANNOT_RUN:
+        if run.is_container and program.could_not_start(code, message):
             return status.terminated(pod, code, "ContainerCannotRun", message, self._clock.now())
         return status.ended(pod, code, message, self._clock.now())
 

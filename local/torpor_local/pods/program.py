@@ -18,8 +18,10 @@ from torpor_local.pods import variables
 TERMINATION_LOG = "/dev/termination-log"
 ENV_TERMINATION_LOG = "TORPOR_OUTCOME"
 CONTAINER_TOOLS = ("docker", "podman")
-CANNOT_RUN = frozenset({125, 126, 127})
-"""Exit codes of docker and podman for a container that could not be started."""
+_CANNOT_RUN = frozenset({125, 126, 127})
+"""Exit codes of docker and podman for a container that could not be started. Its program can end with them, too."""
+_TOOL_ERROR = re.compile(r"^(?:docker: |Error: )", re.MULTILINE)
+"""How a line of docker or podman begins that says why a container could not be started."""
 WAIT = "import os, sys; os.read(0, 1) or sys.exit(1); "
 """What a Python program does first: `process.start` says why."""
 _BOOTSTRAP = f"{WAIT}sys.path.append(sys.argv.pop()); from torpor.runtime import main; main.main(main.in_pod)"
@@ -41,6 +43,14 @@ class Program:
     argv: Sequence[str]
     own: Mapping[str, str]
     is_container: bool = False
+
+
+def could_not_start(code: int, output: str) -> bool:
+    """Return whether a container has not started, by the exit code and the end of the output.
+
+    A shell also ends with 127 if it does not find a command. In a cluster, that is a failure of the task's own program.
+    """
+    return code in _CANNOT_RUN and _TOOL_ERROR.search(output) is not None
 
 
 def removal(pod: Object, tool: str) -> Sequence[str]:

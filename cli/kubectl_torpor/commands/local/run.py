@@ -1,6 +1,8 @@
 """`torpor run`. What runs a Workflow is imported when the command runs: it needs the extra `run`."""
 
 import os
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,6 +46,13 @@ _LIMITS = (
     is_flag=True,
     help="Let waits for a time and delays of retries end at once, also of tasks that call real servers.",
 )
+@click.option(
+    "--trigger",
+    "triggers",
+    metavar="NAME=MODULE:CLASS",
+    multiple=True,
+    help="Trigger class of yours, which this command imports, also from the working directory. Repeatable.",
+)
 @click.option("--folder", metavar="PATH", help="Folder of logs and history; by default a new one in .torpor/runs.")
 @click.option("--resume", metavar="FOLDER", help="Go on with a run whose process was killed.")
 @click.option("--show", metavar="FOLDER", help="Show a run again: tree, timeline and results.")
@@ -58,6 +67,7 @@ def run_command(
     jobs: int | None,
     events: tuple[str, ...],
     skip_time: bool,
+    triggers: tuple[str, ...],
     folder: str | None,
     resume: str | None,
     show: str | None,
@@ -86,11 +96,15 @@ def run_command(
         return showing.show(show, output_format)
     chosen = interpreter.choose(python)
     settings = Settings(
-        python=chosen, jobs=jobs or os.cpu_count() or 1, skip_time=skip_time, output_format=output_format
+        python=chosen,
+        jobs=jobs or os.cpu_count() or 1,
+        skip_time=skip_time,
+        triggers=_own_triggers(triggers),
+        output_format=output_format,
     )
     if resume is not None:
         return _resume(resume, events, settings)
-    found = _read(file or "", pairs, manifest.mapping(params_file) if params_file else {}, chosen)
+    found = _read(file or "", pairs, manifest.mapping(params_file) if params_file else {}, settings)
     if found is None:
         return exit_codes.FAILED
     if task is not None:
@@ -107,6 +121,7 @@ class Settings:
     python: str
     jobs: int
     skip_time: bool
+    triggers: Mapping[str, str]
     output_format: str
 
     def play(self, folder: Path, documents: list[dict[str, Any]], events: dict[str, Any]) -> "Play":
@@ -120,6 +135,7 @@ class Settings:
             jobs=self.jobs,
             events=events,
             skip_time=self.skip_time,
+            triggers=self.triggers,
             output_format=self.output_format,
         )
 
@@ -135,17 +151,31 @@ def _check(file: str | None, others: dict[str, str | None], task: str | None, ar
         raise errors.UsageError("--args is for --task; write values of params with -p NAME=VALUE")
 
 
-def _read(name: str, pairs: tuple[str, ...], values: dict[str, Any], python: str) -> "WorkflowFile | None":
+def _own_triggers(options: tuple[str, ...]) -> Mapping[str, str]:
+    """Return the classes of `--trigger`, importable also from the working directory. Raises UsageError."""
+    if not options:
+        return {}
+    from kubectl_torpor.linting import triggers  # noqa: PLC0415 - needs pydantic
+
+    try:
+        entries = triggers.entries(options)
+    except triggers.UnusableTriggerError as error:
+        raise errors.UsageError(str(error)) from error
+    sys.path.insert(0, os.getcwd())  # noqa: PTH109 - as `python -m` does
+    return entries
+
+
+def _read(name: str, pairs: tuple[str, ...], values: dict[str, Any], settings: Settings) -> "WorkflowFile | None":
     """Read a file, or build the Workflow of a function. None if it has errors, which are then printed."""
     from kubectl_torpor.local_run import workflow_file  # noqa: PLC0415 - needs pydantic
 
     if compiled.is_reference(name):
-        body = compiled.compile_workflow(name, python=python, pairs=pairs, values=values)
+        body = compiled.compile_workflow(name, python=settings.python, pairs=pairs, values=values)
         found, _ = compiled.findings(body)
         for line in found:
             output.note(f"{name}: error: {line}")
         return None if found else workflow_file.WorkflowFile(name=name, workflow=body).as_stored()
-    file = workflow_file.read(name)
+    file = workflow_file.read(name, settings.triggers)
     if isinstance(file, workflow_file.Invalid):
         for line in file.lines:
             output.line(line)

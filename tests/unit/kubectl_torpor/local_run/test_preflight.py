@@ -165,3 +165,20 @@ def test_the_slots_of_the_file_hold() -> None:
     body = {"kind": "Workflow", "spec": {"tasks": [{"name": "a", "python": "m:f", "pool": "db"}]}}
     assert preflight.documents(body, [config]) == [config, body]
     assert preflight.check(body["spec"], [config], Machine()).ignored == ()  # type: ignore[arg-type]
+
+
+def test_a_source_without_a_config_map_is_refused_once() -> None:
+    source = {"configMap": "steps"}
+    (sentence,) = check({"python": "m:f", "source": source}, {"python": "m:g"}, source=source).refused
+    assert sentence == (
+        "source names ConfigMap steps: add it to the file, or put its files into a folder steps beside it"
+    )
+    found = preflight.check({"source": source}, [{"kind": "ConfigMap", "metadata": {"name": "steps"}}], Machine())
+    assert found.refused == ()
+
+
+def test_a_container_with_tools_is_refused() -> None:
+    task = {"container": {"command": ["sh"], "tools": True}, "image": "busybox"}
+    assert check(task, machine=Machine(containers=True)).refused == (
+        "task t0 has container.tools, and a local run has no torpor-tool; run the Workflow in a cluster",
+    )

@@ -218,3 +218,21 @@ async def test_a_source_that_is_missing_fails_the_task(tmp_path: Path) -> None:
     run = workflow({"name": "one", "python": "small:answer"}, source={"configMap": "code"})
     outcome = await engine.play([run], options(tmp_path), Changes())
     assert "there is no ConfigMap code" in outcome.objects["TaskRun"][0]["status"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("code", "output", "expected"),
+    [
+        (127, "sh: 1: nosuch: not found\n", False),
+        (126, "sh: ./x: Permission denied\n", False),
+        (125, "", False),
+        (1, "docker: no\n", False),
+        (127, 'docker: Error response from daemon: exec: "nosuch": executable file not found in $PATH\n', True),
+        (125, "Unable to find image 'x' locally\ndocker: Error response from daemon: pull access denied\n", True),
+        (127, "Error: crun: executable file `nosuch` not found in $PATH: No such file or directory\n", True),
+    ],
+)
+def test_a_command_that_a_shell_does_not_find_is_no_failure_of_the_start(
+    code: int, output: str, expected: bool
+) -> None:
+    assert program.could_not_start(code, output) is expected

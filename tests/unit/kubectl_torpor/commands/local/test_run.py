@@ -252,3 +252,32 @@ def test_the_census_example_runs_unchanged(tmp_path: Path) -> None:
     found = json.loads(ended.stdout)
     assert found["results"]["report"]["table"].startswith("SECTION")
     assert len(found["results"]["measure"]) == len(found["results"]["sections"])
+
+
+_OWN_TRIGGER = """\
+from torpor.triggers import BaseTrigger
+
+class Tide(BaseTrigger):
+    def __init__(self, harbour: str) -> None:
+        self.harbour = harbour
+
+    def serialize(self):
+        return "tide", {"harbour": self.harbour}
+
+    async def poll(self):
+        return {"harbour": self.harbour}
+"""
+
+
+def test_a_trigger_class_of_the_user_runs(folder: Path) -> None:
+    (folder / "own_tides.py").write_text(_OWN_TRIGGER)
+    (folder / "tide.yaml").write_text(
+        "apiVersion: torpor.dev/v1alpha1\nkind: Workflow\nmetadata: {name: tide}\nspec:\n  triggerPool: tides\n"
+        "  tasks:\n  - {name: high, trigger: {class: tide, kwargs: {harbour: Husum}, timeout: 1h}}\n"
+    )
+    done = torpor(folder, "tide.yaml", "--trigger", "tide=own_tides:Tide")
+    assert (done.returncode, done.stderr) == (exit_codes.SUCCEEDED, done.stderr)
+    assert "Husum" in done.stdout
+    refused = torpor(folder, "tide.yaml", "--trigger", "tide=own_tides:Moon")
+    assert refused.returncode == exit_codes.USAGE
+    assert "trigger tide: own_tides:Moon" in refused.stderr
