@@ -46,3 +46,7 @@ def __getattr__(name: str) -> Any:
     from torpor import sensors  # noqa: PLC0415 - imported on first use
 
     return getattr(sensors, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -9,8 +9,9 @@ validates and stores it.
 import sys
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, ParamSpec, Protocol, TypeAlias, overload
 
+P = ParamSpec("P")
 Timeout: TypeAlias = timedelta | float | str | None
 """A timedelta, seconds, or a duration such as `6h`. None sets no limit besides the timeout of the task."""
 
@@ -20,6 +21,13 @@ class Trigger(Protocol):
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """Return the registered name or the class path of the trigger, and its keyword arguments."""
+
+
+class ResumeFunction(Protocol[P]):
+    """A function that resumes a task: its parameters are the event and the state."""
+
+    def __call__(self, event: Any, *args: P.args, **state: P.kwargs) -> Any:
+        """Resume the task."""
 
 
 class DeferralError(ValueError):
@@ -76,13 +84,33 @@ class _Process:
     called = False
 
 
+@overload
 def defer(
     trigger: Trigger,
     /,
-    *,
+    then: ResumeFunction[P],
+    timeout: Timeout = None,
+    on_timeout: Callable[..., Any] | None = None,
+    *args: P.args,
+    **state: P.kwargs,
+) -> Deferral: ...
+@overload
+def defer(  # the event has a default, as in `def load(path, event=None)`
+    trigger: Trigger,
+    /,
+    then: Callable[P, Any],
+    timeout: Timeout = None,
+    on_timeout: Callable[..., Any] | None = None,
+    *args: P.args,
+    **state: P.kwargs,
+) -> Deferral: ...
+def defer(
+    trigger: Trigger,
+    /,
     then: Callable[..., Any],
     timeout: Timeout = None,
     on_timeout: Callable[..., Any] | None = None,
+    *args: Any,
     **state: Any,
 ) -> Deferral:
     """Return a deferral: a function that returns it releases its pod until the trigger fires.
@@ -98,15 +126,19 @@ def defer(
     Args:
         trigger: What to wait for, such as `torpor.triggers.Http`.
         then: The function that resumes in a new pod: `then(event=..., **state)`. It must be defined at the top level of
-            a module.
+            a module. Type checkers compare its parameters with the state; `event` comes first or has a default.
         timeout: A timedelta, seconds, or text such as `6h`. Without it, only the timeout of the task applies.
         on_timeout: The function that resumes instead if the trigger does not fire in time: `on_timeout(**state)`.
             Without it, the task fails with reason DeferralTimeout.
+        *args: Nothing. Type checkers compare the state with `then` by a signature that needs it.
         **state: JSON values for the function that resumes, up to 4 kB.
 
     Raises:
         DeferralError: A function cannot be imported by its name.
+        TypeError: A value of the state has no name.
     """
+    if args:
+        raise TypeError("defer() takes the state by name: defer(trigger, then=function, job=job)")
     _Process.called = True
     late = None if on_timeout is None else reference(on_timeout, "on_timeout")
     return Deferral(trigger, reference(then), state, timeout, late)

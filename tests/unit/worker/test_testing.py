@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ def load(path: str) -> Deferral:
     return defer(Drop(path), then=loaded, timeout="1m", seen=(path,))
 
 
-def loaded(event: dict[str, Any], seen: list[str]) -> Any:
+def loaded(event: dict[str, Any], seen: Sequence[str]) -> Any:
     return [event, seen] if event["last"] else defer(Drop("again"), then=loaded, seen=[*seen, "again"])
 
 
@@ -81,7 +82,7 @@ def not_json() -> set[str]:
 
 
 def unreturned() -> None:
-    defer(Drop("a"), then=loaded)
+    defer(Drop("a"), then=loaded)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize(

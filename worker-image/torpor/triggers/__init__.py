@@ -77,3 +77,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module  # noqa: PLC0415 - imported on first use
 
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

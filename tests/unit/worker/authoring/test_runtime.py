@@ -15,7 +15,7 @@ def test_the_runtime_checks_the_signature_of_a_task_and_not_that_of_its_mark() -
 
 
 def test_a_marked_function_that_cannot_resume_is_refused_before_the_deferral() -> None:
-    deferral = defer(Duration(60), then=collect, pth="x")
+    deferral = defer(Duration(60), then=collect, pth="x")  # type: ignore[call-overload]
     with pytest.raises(DeferralError, match=r"could not resume in .*: missing a required argument"):
         resume_checks.checked(deferral, None, None)  # type: ignore[arg-type]
     assert resume_checks.checked(defer(Duration(60), then=collect, path="x"), None, None)  # type: ignore[arg-type]
