@@ -22,8 +22,9 @@ from kubectl_torpor.cluster.connect import Cluster, connect
 from kubectl_torpor.cluster.resources import TASKRUNS
 from kubectl_torpor.errors import CliError, UsageError
 from kubectl_torpor.instances import check_reference
+from kubectl_torpor.mapped_results import MappedResults
 from kubectl_torpor.references import Reference
-from kubectl_torpor.runs import find_run_without_taskruns, owned
+from kubectl_torpor.runs import FoundRun, find_run_without_taskruns, owned
 from kubectl_torpor.target import ClusterCommand, Target, complete_reference
 
 _STDOUT = "-"
@@ -41,14 +42,19 @@ _SEPARATORS = frozenset("/\\:")
 def result_command(target: Target, reference: str, path: str | None) -> None:
     """Print the result of a task, or write it to a file.
 
-    JSON is printed as JSON text; bytes and files are written unchanged, and not to a terminal.
+    JSON is printed as JSON text; bytes and files are written unchanged, and not to a terminal. The results of a mapped
+    task are JSON lines with their indexes; NAME/TASK/INDEX is one of them.
     """
     if path in {"text", "wide", "json", "yaml", "name"}:
         raise UsageError(f"-o takes a file, not a format; omit it to print the result, or write -o ./{path}")
     wanted, cluster = references.parse(reference), connect(target)
     if wanted.task is None:
         raise UsageError(f"name a task: torpor result {wanted.run}/TASK")
-    taskrun = _taskrun(cluster, wanted)
+    found = find_run_without_taskruns(cluster, wanted.run)
+    if wanted.path is None and _is_mapped(found, wanted.task):
+        _all_results(cluster, found, wanted, path)
+        return
+    taskrun = _taskrun(cluster, found, wanted)
     status = json_fields.fields(taskrun.get("status"))
     stored = json_fields.fields(status.get("stored"))
     if stored_body.is_binary(stored) and path is None and sys.stdout.isatty():
@@ -62,9 +68,36 @@ def result_command(target: Target, reference: str, path: str | None) -> None:
         _save(chunks, Path(path), replace=True)
 
 
-def _taskrun(cluster: Cluster, wanted: Reference) -> Object:
+def _is_mapped(found: FoundRun, name: str) -> bool:
+    task = Run.parse(found.workflow, now=0.0).task(name)
+    return task is not None and task.several
+
+
+def _all_results(cluster: Cluster, found: FoundRun, wanted: Reference, path: str | None) -> None:
+    """Print the results of all instances, or write them to a file."""
+    if path is not None and Path(path).is_dir():
+        raise UsageError(f"{path} is a folder, and the results have no file name; name a file with -o")
+    results = MappedResults()
+    with results.file:
+        if found.archived:
+            results.collect(one for one in found.taskruns if one["spec"].get("task") == wanted.task)
+        else:
+            for page in cluster.api.pages(_selection(cluster, found.workflow, wanted.task or "")):
+                results.collect(owned(page.items, found.workflow))
+        if not results.instances:
+            raise CliError(f"{wanted.task} has no instances yet; see `torpor why {wanted.run}/{wanted.task}`")
+        chunks = results.chunks(lambda taskrun, stored: _stored(cluster, taskrun, stored))
+        if path is None or path == _STDOUT:
+            _print(chunks)
+        else:
+            _save(chunks, Path(path), replace=True)
+    if results.missing:
+        states = ", ".join(f"{number} {state}" for state, number in results.missing.most_common())
+        output.note(f"without a result: {states}")
+
+
+def _taskrun(cluster: Cluster, found: FoundRun, wanted: Reference) -> Object:
     """Return the TaskRun that a reference names. Raises UnknownNameError, and CliError if it has no result."""
-    found = find_run_without_taskruns(cluster, wanted.run)
     taskruns = found.taskruns if found.archived else _taskruns(cluster, found.workflow, wanted.task or "")
     run = Run.parse(found.workflow, taskruns, now=0.0)
     check_reference(wanted, run)
@@ -76,10 +109,13 @@ def _taskrun(cluster: Cluster, wanted: Reference) -> Object:
 
 def _taskruns(cluster: Cluster, workflow: Object, task: str) -> list[Object]:
     """Return the TaskRuns of one task only, since a run can have 10,000 of others."""
+    return owned(cluster.api.list(_selection(cluster, workflow, task)), workflow)
+
+
+def _selection(cluster: Cluster, workflow: Object, task: str) -> Selection:
     run = names.label(workflow["metadata"]["name"])
     labels = f"{constants.LABEL_WORKFLOW}={run},{constants.LABEL_TASK}={names.label(task)}"
-    found = cluster.api.list(Selection(resource=TASKRUNS, namespace=cluster.namespace, labels=labels))
-    return owned(found, workflow)
+    return Selection(resource=TASKRUNS, namespace=cluster.namespace, labels=labels)
 
 
 def _instance(run: Run, wanted: Reference) -> Instance:
@@ -102,6 +138,10 @@ def _content(
     if not stored:
         text = json_fields.text(status.get("result")) or "null"
         return iter([f"{text}\n".encode(errors="surrogatepass")])
+    return _stored(cluster, taskrun, stored)
+
+
+def _stored(cluster: Cluster, taskrun: Object, stored: Mapping[str, Any]) -> Iterator[bytes]:
     uid, namespace = taskrun["metadata"]["uid"], taskrun["metadata"].get("namespace") or cluster.namespace
     chunks = Archive(cluster.api).result(namespace, uid, json_fields.text(stored.get("digest")))
     return stored_body.value_of(stored, chunks)

@@ -60,6 +60,55 @@ def test_an_instance_of_a_mapped_task_is_named_by_its_index(cluster: FakeCluster
     assert (code, err) == (2, "torpor: load has 3 instances; name one of them, such as ingest/load/0\n")
 
 
+def mapped(run: Object) -> None:
+    run["spec"]["tasks"][0]["expand"] = [{"name": "n", "over": [1]}]
+
+
+def test_the_results_of_a_mapped_task_are_json_lines_with_indexes(
+    cluster: FakeCluster, torpor: Run, run: Object, tmp_path: Path
+) -> None:
+    mapped(run)
+    for number in (10, 2, 0):
+        cluster.taskrun("ingest", "load", number, result=json.dumps({"n": number, "text": "a\nb"}))
+    keep(cluster, "list", b"1\n2\n", 3)
+    keep(cluster, "file", BINARY, 4, name="rows.bin")
+    cluster.taskrun("ingest", "load", 5, state="Failed")
+    cluster.taskrun("ingest", "load", 6)
+    code, out, err = torpor("result", "ingest/load")
+    assert (code, err) == (0, "without a result: 1 Failed\n")
+    assert [json.loads(line) for line in out.splitlines()] == [
+        {"index": "0", "result": {"n": 0, "text": "a\nb"}},
+        {"index": "2", "result": {"n": 2, "text": "a\nb"}},
+        {"index": "3", "result": [1, 2]},
+        {"index": "4", "file": {"name": "rows.bin", "type": "file", "size": 256_000}},
+        {"index": "6", "result": None},
+        {"index": "10", "result": {"n": 10, "text": "a\nb"}},
+    ]
+    assert torpor("result", "ingest/load/2")[1] == '{"n": 2, "text": "a\\nb"}\n'
+    target = tmp_path / "all.jsonl"
+    assert torpor("result", "ingest/load", "-o", str(target))[0] == 0
+    assert target.read_text() == out
+    assert torpor("result", "ingest/load", "-o", str(tmp_path))[0] == 2
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("text", ['1}\n{"index": "9", "result": 2', "[" * 4000, "\x1b[2J", "1\n"])
+def test_a_result_of_an_instance_is_never_a_line_of_another(
+    cluster: FakeCluster, torpor: Run, run: Object, text: str
+) -> None:
+    mapped(run)
+    cluster.taskrun("ingest", "load", 0, result=text)
+    (line,) = torpor("result", "ingest/load")[1].splitlines()
+    assert json.loads(line) == {"index": "0", "result": 1 if text == "1\n" else None}
+
+
+def test_a_mapped_task_without_instances_points_to_why(cluster: FakeCluster, torpor: Run, run: Object) -> None:
+    mapped(run)
+    message = "torpor: load has no instances yet; see `torpor why ingest/load`\n"
+    assert torpor("result", "ingest/load") == (1, "", message)
+    assert cluster.objects["workflows"]
+
+
 @pytest.mark.parametrize(
     ("kind", "body", "text"),
     [
