@@ -46,6 +46,7 @@ BACKFILL = Group(
 COMMANDS: Mapping[str, Entry | Group] = {
     "submit": Entry("submit", "Create Workflows from a file."),
     "get": Entry("get", "Show a run as a tree, and follow it with -w."),
+    "graph": Entry("views.graph", "Show the graph of a file or a run, also as mermaid or dot."),
     "list": Entry("list", "List runs, live and archived."),
     "why": Entry("why", "Explain why tasks do not run now."),
     "waits": Entry("waits", "List what deferred tasks wait for."),

@@ -34,6 +34,11 @@ def mapping(path: str) -> dict[str, Any]:
     return dict(found[0])
 
 
+def values(source: str) -> list[Any]:
+    """Return the values of all documents of a file, or of standard input for `-`. Raises CliError."""
+    return documents(source, _text(source))
+
+
 def _text(source: str) -> str:
     """Return the text of a file or of standard input. Raises CliError."""
     try:

@@ -131,7 +131,7 @@ def of_documents(name: str, documents: Sequence[Any]) -> WorkflowFile:
     workflows = [one for one in objects if _is_workflow(one)]
     if len(workflows) != 1:
         found = "no Workflow" if not workflows else f"{len(workflows)} Workflows"
-        raise errors.UsageError(f"{name} has {found}; torpor run plays one")
+        raise errors.UsageError(f"{name} has {found}; name a file with one Workflow")
     others = tuple(one for one in objects if not _is_workflow(one))
     return WorkflowFile(name=name, workflow=workflows[0], others=others)
 
