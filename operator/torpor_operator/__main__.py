@@ -68,7 +68,12 @@ async def serve(settings: Settings) -> None:
 
 def _work_guard(api: Api, settings: Settings) -> WorkGuard:
     """Tracks the work in a file, and holds back the object that the former process of this replica left there."""
-    journal = WorkJournal.open(Path(settings.state_folder) / f"torpor-operator-{settings.identity}.work")
+    path = Path(settings.state_folder) / f"torpor-operator-{settings.identity}.work"
+    try:
+        journal = WorkJournal.open(path)
+    except OSError as error:
+        logging.getLogger(__name__).warning("no object can be put into quarantine: %s: %s", path, error.strerror)
+        journal = WorkJournal()
     annotation = LeaseAnnotation(api, settings.namespace, LEASE)
     tracker = WorkTracker(journal, cpu_time=time.thread_time)
     return WorkGuard(tracker, Quarantine(api, annotation, ended_at=journal.read()))

@@ -29,6 +29,7 @@ class WorkGuard:
         """Read which objects are in quarantine, and store the one at which the former process ended."""
         if self._quarantine is not None:
             await self._quarantine.load()
+        self.tracker.forget()
 
     async def reconcile(
         self, resource: Resource, ref: ObjectRef, reconcile: Callable[[], Coroutine[Any, Any, float | None]]

@@ -38,6 +38,10 @@ class WorkTracker:
         self.on_step: Callable[[str, float], None] = lambda _namespace, _seconds: None
         self.on_long_step: Callable[[ObjectRef, float], None] = lambda _ref, _seconds: None
 
+    def forget(self) -> None:
+        """Clear the record of the former process, which is stored elsewhere by now."""
+        self._journal.replace(b"")
+
     @contextmanager
     def step(self, ref: ObjectRef) -> Iterator[None]:
         """Record the object during a block that does not await. SystemExit keeps the record: the process ends."""

@@ -7,6 +7,8 @@ from torpor_operator.quarantine.lease_annotation import LeaseAnnotation
 from torpor_operator.quarantine.object_ref import ObjectRef
 from torpor_operator.quarantine.quarantine import Quarantine
 from torpor_operator.quarantine.work_guard import QuarantinedError, WorkGuard
+from torpor_operator.quarantine.work_journal import WorkJournal, encode
+from torpor_operator.quarantine.work_tracker import WorkTracker
 
 from tests.support.fake_api import FakeApi, VirtualClock
 
@@ -68,6 +70,17 @@ async def test_each_end_at_an_object_counts(fake: FakeApi, clock: VirtualClock, 
         hold = restarted.hold(ref)
         assert hold is not None
         assert hold.deaths == deaths
+
+
+async def test_a_record_that_is_stored_counts_once(fake: FakeApi, clock: VirtualClock, ref: ObjectRef) -> None:
+    journal = WorkJournal()
+    journal.replace(encode(ref))
+    for _ in range(2):  # the second process ends before it works on anything
+        held = quarantine(fake, clock, ended_at=journal.read())
+        await WorkGuard(WorkTracker(journal), held).load()
+    hold = held.hold(ref)
+    assert hold is not None
+    assert hold.deaths == 1
 
 
 async def test_an_object_in_quarantine_is_reported_once_and_not_worked_on(
