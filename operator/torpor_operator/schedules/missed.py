@@ -14,8 +14,10 @@ from torpor_wire.cron.ticks import Ticks
 
 # Longer than a restart of the operator or of a triggerer, so that it misses no tick.
 GRACE = 60.0
-# More missed ticks are counted as this many: the count is then a lower bound.
 COUNT_MAX = 10_000
+"""More missed ticks are counted as this many: the count is then a lower bound."""
+COUNT_SPAN = 10 * 366 * 86_400.0
+"""Missed ticks are counted in so many seconds before the last of them: a count costs microseconds for each year."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +42,7 @@ def catch_up(  # noqa: PLR0913 - a position, a clock and the five settings of th
     """Return the position after the ticks that are not run, their number up to `COUNT_MAX`, and the last of them.
 
     Ticks before `not_before` are passed over and not counted; ticks after `not_after` stay. Two searches backwards and
-    a count of at most `COUNT_MAX`, however many ticks were missed. The position never goes back.
+    a count of at most ten years, however many ticks were missed. The position never goes back.
     """
     begin = _before(ticks, cursor, not_before)
     late = _last_before(now - GRACE - delay, not_after)
@@ -48,7 +50,7 @@ def catch_up(  # noqa: PLR0913 - a position, a clock and the five settings of th
     last = _last_passed(ticks, late=late, old=old, run=policy.run)
     if last is None or last <= begin:
         return CatchUp(cursor=begin, missed=0, last=None)
-    return CatchUp(cursor=last, missed=ticks.count(begin, last, COUNT_MAX), last=last)
+    return CatchUp(cursor=last, missed=ticks.count(max(begin, last - COUNT_SPAN), last, COUNT_MAX), last=last)
 
 
 def _before(ticks: Ticks, cursor: float, not_before: float | None) -> float:

@@ -15,8 +15,6 @@ from torpor_wire.cron.zones import zone_named
 _YEAR = 366 * 86_400
 SEARCH_YEARS = expression.YEARS_MAX + 1
 """A search ends after so many years. Every expression has a day in them; a clock change may always skip its time."""
-COUNT_YEARS = 10
-"""Ticks are counted in the last years of a period."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +63,12 @@ class Ticks:
     def count(self, after: float, until: float, limit: int) -> int:
         """Return the number of ticks with `after < tick <= until`; `limit` if there are at least so many.
 
-        Ticks that are more than `COUNT_YEARS` before `until` are not counted. The cost does not depend on the number.
+        The cost depends on the number of years, not of ticks.
         """
         if not math.isfinite(until) or after >= until:
             return 0
         end = min(math.floor(until) + 1, offsets.LAST)
-        start = max(end - COUNT_YEARS * _YEAR, offsets.FIRST)
-        start = max(start, math.floor(after) + 1) if math.isfinite(after) else start
+        start = max(math.floor(after) + 1, offsets.FIRST) if math.isfinite(after) else offsets.FIRST
         number = 0
         for period in offsets.periods(self.zone, start, end) if start < end else ():
             if number >= limit:

@@ -6,9 +6,12 @@ Two sources can tick at the same time, so a position is a time and a source.
 import heapq
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
+
+COUNT_SPAN = 13 * 366 * 86_400.0
+"""Ticks are counted in so many seconds: each expression ticks in them, and a count costs microseconds for each year."""
 
 
 class Tick(NamedTuple):
@@ -18,11 +21,18 @@ class Tick(NamedTuple):
     source: str
 
 
+class Counted(NamedTuple):
+    """A number of ticks, and whether there may be more."""
+
+    number: int
+    more: bool
+
+
 class TickSequence(Protocol):
     """The ticks of a cron expression, in whole seconds since the epoch."""
 
-    def between(self, after: float, until: float, limit: int) -> Sequence[float]:
-        """The first `limit` ticks after `after`, up to and including `until`."""
+    def next(self, after: float) -> float | None:
+        """The first tick after a time."""
 
     def previous(self, until: float) -> float | None:
         """The last tick up to and including `until`."""
@@ -42,25 +52,29 @@ class Period:
 
     def following(self, cursor: Tick | None, limit: int) -> list[Tick]:
         """The first `limit` ticks behind the cursor, or of the whole period without one."""
-        each = [
-            self._reversed(name, cursor) if self.reverse else self._ordered(name, cursor, limit)
-            for name in self.sources
-        ]
+        each = [self._reversed(name, cursor) if self.reverse else self._ordered(name, cursor) for name in self.sources]
         return list(itertools.islice(heapq.merge(*each, reverse=self.reverse), limit))
 
-    def count(self, cursor: Tick | None, limit: int) -> int:
-        """The number of ticks behind the cursor, at most `limit`."""
-        total = 0
+    def count(self, cursor: Tick | None, limit: int) -> Counted:
+        """The number of ticks behind the cursor: at most `limit`, and those within `COUNT_SPAN`.
+
+        A pass counts no further. The next ones are counted when these have been run.
+        """
+        total, more = 0, False
         for name, ticks in self.sources.items():
             after, until = self._bounds(name, cursor)
+            if until - after > COUNT_SPAN:
+                more = True
+                after, until = (until - COUNT_SPAN, until) if self.reverse else (after, after + COUNT_SPAN)
             if after < until and total < limit:
                 total += ticks.count(after, until, limit - total)
-        return total
+        return Counted(total, more or total == limit)
 
-    def _ordered(self, name: str, cursor: Tick | None, limit: int) -> Iterator[Tick]:
+    def _ordered(self, name: str, cursor: Tick | None) -> Iterator[Tick]:
         after, until = self._bounds(name, cursor)
-        if after < until:
-            yield from (Tick(at, name) for at in self.sources[name].between(after, until, limit))
+        while (at := self.sources[name].next(after)) is not None and at <= until:
+            yield Tick(at, name)
+            after = at
 
     def _reversed(self, name: str, cursor: Tick | None) -> Iterator[Tick]:
         after, until = self._bounds(name, cursor)

@@ -15,7 +15,7 @@ from torpor_operator.schedules.backfill.snapshot import BackfillSnapshot, Waitin
 from torpor_operator.schedules.backfill.sources import Impossible
 
 COUNT_MAX = 10_000
-"""Ticks that are counted ahead: a tenth of a second."""
+"""Ticks that are counted ahead."""
 _IN_PROGRESS = frozenset({"Running", "Suspended", "Cancelling"})
 
 
@@ -133,7 +133,7 @@ def _ticks(
         return max(former.ticks, progress.decided), former.more_ticks
     limit = COUNT_MAX - progress.decided % COUNT_MAX
     rest = period.count(progress.cursor, limit)
-    return progress.decided + rest, rest == limit
+    return progress.decided + rest.number, rest.more
 
 
 def _conditions(former: BackfillStatus, verdict: Verdict, now: float) -> tuple[Condition, ...]:

@@ -5,7 +5,7 @@ import itertools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_operator.schedules.backfill.period import Period, Tick
+from torpor_operator.schedules.backfill.period import COUNT_SPAN, Counted, Period, Tick
 from torpor_wire import times
 from torpor_wire.cron.ticks import Ticks
 
@@ -50,14 +50,45 @@ def test_an_empty_period_has_no_ticks() -> None:
 
     assert empty.following(None, 100) == []
     assert period("0 * * * *", start=END, end=START, reverse=True).following(None, 100) == []
-    assert empty.count(None, 100) == 0
+    assert empty.count(None, 100) == Counted(0, more=False)
 
 
 def test_a_count_stops_at_its_limit() -> None:
     every_second = period("* * * * * *", "* * * * * *", end=START + 10_000_000)
 
-    assert every_second.count(None, 1000) == 1000
-    assert every_second.count(Tick(START + 10_000_000 - 3, "s0"), 1000) == 5
+    assert every_second.count(None, 1000) == Counted(1000, more=True)
+    assert every_second.count(Tick(START + 10_000_000 - 3, "s0"), 1000) == Counted(5, more=False)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_period_of_a_century_is_counted_in_parts(reverse: bool) -> None:
+    century = period("0 0 1 1 *", end=START + 100 * 365.25 * 86_400, reverse=reverse)
+    assert century.count(None, 1000) == Counted(13, more=True)
+    cursor, total = None, 0
+    while (counted := century.count(cursor, 1000)).number:
+        total += counted.number
+        cursor = century.following(cursor, counted.number)[-1]
+        assert counted.more == (total < 100)
+    assert (total, counted.more) == (100, False)
+
+
+@pytest.mark.attack
+def test_a_period_of_two_thousand_years_costs_no_more_than_thirteen() -> None:
+    looked_at: list[float] = []
+
+    class Noted:
+        def __init__(self, ticks: Ticks) -> None:
+            self.next, self.previous, self._count = ticks.next, ticks.previous, ticks.count
+
+        def count(self, after: float, until: float, limit: int) -> int:
+            looked_at.append(until - after)
+            return self._count(after, until, limit)
+
+    sources = {f"s{number}": Noted(Ticks.parse("0 0 29 2 *", None)) for number in range(20)}
+    long = Period(sources=sources, start=times.epoch("0100-01-01T00:00:00Z"), end=END)
+    assert long.count(None, 10_000) == Counted(60, more=True)
+    assert looked_at == [COUNT_SPAN] * 20
+    assert len(long.following(None, 100)) == 100
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -80,7 +111,7 @@ def test_pages_contain_every_tick_once_in_order(minutes: list[int], reverse: boo
     paged: list[Tick] = []
     for _ in itertools.count():
         page = every.following(paged[-1] if paged else None, size)
-        assert every.count(paged[-1] if paged else None, 100_000) == len(whole) - len(paged)
+        assert every.count(paged[-1] if paged else None, 100_000) == Counted(len(whole) - len(paged), more=False)
         paged += page
         if len(page) < size:
             break
