@@ -7,7 +7,7 @@ from torpor_wire import times
 
 from kubectl_torpor.schedules import moments
 
-SCHEDULE_HEAD = ("NAME", "NEXT", "LAST", "ACTIVE", "QUEUED", "SUSPENDED", "LAST-RUN")
+SCHEDULE_HEAD = ("NAME", "NEXT", "LAST", "ACTIVE", "QUEUED", "FAILED", "SUSPENDED", "LAST-RUN")
 SCHEDULE_WIDE = ("STARTED", "SKIPPED", "MISSED", "READY", "SOURCES")
 BACKFILL_HEAD = ("NAME", "SCHEDULE", "FROM", "TO", "STATE", "PROGRESS", "ACTIVE", "FAILED", "AGE")
 BACKFILL_WIDE = ("PASSED", "STARTED", "SUCCEEDED", "RERUN", "CONCURRENCY")
@@ -17,7 +17,7 @@ def schedule_row(item: Mapping[str, Any], *, wide: bool = False) -> list[str]:
     """Return the cells of a Schedule."""
     status = item.get("status") or {}
     row = [item["metadata"]["name"], moments.shown(status.get("next")), moments.shown(status.get("last"))]
-    row += [_count(status, "active"), _count(status, "queued"), suspended(item)]
+    row += [_count(status, "active"), _count(status, "queued"), _count(status, "failed"), suspended(item)]
     row.append(str((status.get("lastRun") or {}).get("name") or ""))
     if wide:
         missed = str((status.get("missed") or {}).get("count") or 0)

@@ -123,6 +123,7 @@ _SCHEDULE = Kind(
         Column("Next", ".status.next", "The next tick."),
         Column("Last", ".status.last", "Time since the last event.", "date"),
         Column("Active", ".status.active", "Number of active runs.", "integer"),
+        Column("Failed", ".status.failed", "Number of events that started no run because of an error.", "integer"),
         Column("Suspended", ".spec.suspend", "Whether the Schedule is suspended.", "boolean"),
         Column("Ready", '.status.conditions[?(@.type=="Ready")].status', "Whether events start runs."),
         _AGE,

@@ -257,6 +257,13 @@ class ScheduleStatus(Model):
     missed: Annotated[MissedTicks | None, Field(description="Ticks that were not run because they were too old.")] = (
         None
     )
+    failed: Annotated[Count, Field(description="Number of events that started no run because of an error.")] = 0
+    consecutive_failures: Annotated[
+        Count,
+        Field(
+            description="Number of such events since the last event that started a run, or the last edit of the spec."
+        ),
+    ] = 0
     failed_events: Annotated[
         tuple[FailedEvent, ...],
         Field(max_length=10, description="The last events that started no run because of an error."),

@@ -11,6 +11,8 @@ from torpor_operator.schedules.draft import Draft
 
 READY = "Ready"
 SUSPENDED = "Suspended"
+FAILURES_MAX = 3
+"""After so many events in a row that started no run because of an error, the Schedule is not ready."""
 
 
 def of(draft: Draft) -> tuple[Condition, ...]:
@@ -32,13 +34,23 @@ def _ready(draft: Draft) -> tuple[bool, str, str]:
     problem = next((one for one in draft.sources.values() if one.reason is not None), None)
     if problem is not None:
         return False, Reason.SOURCE_FAILED, problem.message or ""
-    if source_step.is_over(snapshot.schedule, snapshot.now):
+    if (failing := _failing(draft)) is not None:
+        return False, Reason.EVENT_FAILED, failing
+    if source_step.is_over(snapshot.schedule, snapshot.now) and not any(one.next for one in draft.sources.values()):
         return False, Reason.COMPLETED, "spec.notAfter has passed"
     if (stalled := next((message for run in snapshot.runs if (message := _lacks_template(run))), None)) is not None:
         return False, Reason.TEMPLATE_NOT_FOUND, stalled
     if draft.held:
         return True, Reason.RUNS_ACTIVE, next(iter(draft.held.values()))
     return True, Reason.WAITING, ""
+
+
+def _failing(draft: Draft) -> str | None:
+    """Why the events of the sources start no runs; None if they do."""
+    number, failed = draft.status.consecutive_failures, draft.status.failed_events
+    if number < FAILURES_MAX or not failed:
+        return None
+    return f"the last {number} events started no run: {failed[-1].message}"
 
 
 def _lacks_template(run: Workflow) -> str | None:

@@ -63,14 +63,17 @@ def passed_over(draft: Draft, source: Source, event: Event, fired_at: float) -> 
 
 
 def next_tick(draft: Draft, source: Source) -> str | None:
-    """The next tick; None if there is none, or the Schedule is suspended."""
+    """The next tick; None if there is none up to `notAfter`, or the Schedule is suspended.
+
+    Raises ValueError for an expression that never ticks, which a time zone that always skips its time can cause.
+    """
     schedule = draft.snapshot.schedule
     if schedule.spec.suspend:
         return None
     tick, not_after = ticks_of(source).next(cursor_of(draft, source)), _edge(draft.snapshot.schedule.spec.not_after)
-    if tick is None or (not_after is not None and tick > not_after):
-        return None
-    return times.rfc3339(tick)
+    if tick is None:
+        raise ValueError(f"cron {source.cron!r} never ticks in time zone {source.timezone or 'UTC'}")
+    return None if not_after is not None and tick > not_after else times.rfc3339(tick)
 
 
 def _time(cursor: str | None) -> float | None:

@@ -20,7 +20,7 @@ from torpor_wire.reason import Reason
 
 from torpor_operator.model.actions import Need
 from torpor_operator.schedules.actions import Action, Notice, SchedulePlan
-from torpor_operator.schedules.event import Event
+from torpor_operator.schedules.event import REQUEST, Event
 from torpor_operator.schedules.missed import CatchUp
 from torpor_operator.schedules.snapshot import ScheduleSnapshot
 
@@ -104,11 +104,18 @@ class Draft:
         self.notify(Reason.EVENT_SKIPPED, f"{event.title} skipped: {message}")
 
     def fail(self, event: Event, reason: str, message: str) -> None:
-        """Keep an event that started no run because of an error."""
+        """Count and keep an event that started no run because of an error.
+
+        A user's request fails alone: it says nothing about the events of the sources.
+        """
         shown = None if event.text is None else transitions.shorten(event.text, _EVENT_SHOWN)
         message = transitions.shorten(message)
         failed = FailedEvent(source=event.source, at=event.at, event=shown, reason=reason, message=message)
-        self.update(failed_events=(*self.status.failed_events, failed)[-_FAILED_EVENTS:])
+        self.update(
+            failed=self.status.failed + 1,
+            consecutive_failures=self.status.consecutive_failures + (event.origin != REQUEST),
+            failed_events=(*self.status.failed_events, failed)[-_FAILED_EVENTS:],
+        )
         self.notify(Reason.EVENT_FAILED, f"{event.title} started no run: {message}", warning=True)
 
     def start(self, name: str, run_of: RunOf, *, queued: bool = False, origin: str = "its sources") -> None:

@@ -12,6 +12,9 @@ from torpor_wire import constants, times
 
 from torpor_operator.schedules import run_names
 
+REQUEST = "request"
+"""`origin` of a run that a user starts."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:

@@ -14,10 +14,9 @@ from torpor_wire.reason import Reason
 from torpor_operator.model.actions import RemoveAnnotation
 from torpor_operator.schedules import start
 from torpor_operator.schedules.draft import Draft
-from torpor_operator.schedules.event import Event
+from torpor_operator.schedules.event import REQUEST, Event
 from torpor_operator.schedules.event_expressions import EventScope, Unanswered
 
-REQUEST = "request"
 _INVALID = (
     f'the annotation {constants.RUN_NOW} must be an object such as {{"id": "1", "params": {{"day": "2026-11-20"}}}}, '
     "or text that does not begin with {"

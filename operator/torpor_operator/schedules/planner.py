@@ -59,6 +59,8 @@ def _run(snapshot: ScheduleSnapshot) -> SchedulePlan:
     """Handle the events of the sources, start queued runs, and delete old ones."""
     schedule = snapshot.schedule
     draft, room = Draft.of(snapshot), Room.of(schedule.spec, snapshot.runs)
+    if schedule.metadata.generation != schedule.status.observed_generation:
+        draft.update(consecutive_failures=0)  # the edit may be the remedy
     pauses = kept_runs.pause_after_failures(draft)
     joining = join.is_complete(draft)
     if not schedule.spec.suspend and not pauses:

@@ -39,14 +39,27 @@ def advance(draft: Draft, room: Room, source: Source) -> None:
             draft.update_source(source.name, next=cron_source.next_tick(draft, source))
         _advance(draft, room, source)
     except ValueError as error:
-        draft.update_source(source.name, reason=Reason.TRIGGER_INVALID, message=f"source {source.name}: {error}")
+        _refuse(draft, source, f"source {source.name}: {error}")
 
 
-def is_open(schedule: Schedule, now: float) -> bool:
-    """Whether the sources of the Schedule wait for events."""
+def _refuse(draft: Draft, source: Source, message: str) -> None:
+    """Report a source that cannot wait: in the status, and once as an Event."""
+    former = next((one for one in draft.snapshot.schedule.status.sources if one.name == source.name), None)
+    if former is None or former.message != message:
+        draft.notify(Reason.TRIGGER_INVALID, message, warning=True)
+    draft.update_source(source.name, reason=Reason.TRIGGER_INVALID, message=message, next=None)
+
+
+def is_open(draft: Draft, source: Source) -> bool:
+    """Whether the source waits for events.
+
+    A tick up to `notAfter` fires later if it has jitter or the triggerers were down. It is run or counted as missed.
+    """
+    schedule, now = draft.snapshot.schedule, draft.snapshot.now
     spec = schedule.spec
-    too_early = spec.not_before is not None and now < times.epoch(spec.not_before)
-    return not spec.suspend and not too_early and not is_over(schedule, now)
+    if spec.suspend or (spec.not_before is not None and now < times.epoch(spec.not_before)):
+        return False
+    return not is_over(schedule, now) or (source.cron is not None and cron_source.next_tick(draft, source) is not None)
 
 
 def is_over(schedule: Schedule, now: float) -> bool:
@@ -58,7 +71,7 @@ def _advance(draft: Draft, room: Room, source: Source) -> None:
     snapshot = draft.snapshot
     schedule, taskrun = snapshot.schedule, snapshot.taskruns.get(source.name)
     if taskrun is None:
-        if is_open(schedule, snapshot.now):
+        if is_open(draft, source):
             draft.actions.append(CreateSource(body=sources.build(schedule, source)))
         return
     if taskrun.metadata.deletion_timestamp is not None:
@@ -70,7 +83,7 @@ def _advance(draft: Draft, room: Room, source: Source) -> None:
             _replace(draft, source, taskrun)
         case State.SCHEDULED:
             _arm(draft, source, taskrun)
-        case State.DEFERRED if not is_open(schedule, snapshot.now):
+        case State.DEFERRED if not is_open(draft, source):
             draft.actions.append(DeleteSource(taskrun=taskrun))
         case state if state in TERMINAL:
             _recreate(draft, source, taskrun)
@@ -111,7 +124,7 @@ def _fired_at(taskrun: TaskRun) -> float:
 
 def _arm(draft: Draft, source: Source, taskrun: TaskRun) -> None:
     snapshot = draft.snapshot
-    if not is_open(snapshot.schedule, snapshot.now):
+    if not is_open(draft, source):
         return
     if source.cron is None:
         _arm_trigger(draft, source, taskrun)

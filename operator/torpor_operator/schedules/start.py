@@ -78,6 +78,7 @@ def _create(
 ) -> None:
     action = creation(draft, event, params, previous, queued=queued)
     draft.actions.append(action)
+    draft.update(consecutive_failures=0)
     draft.start(action.body["metadata"]["name"], event.run_of(draft.snapshot.schedule, previous), queued=queued)
 
 

@@ -126,6 +126,12 @@ class ScheduleHarness:
             self.fire_due()
             await settle()
 
+    async def pause(self, seconds: float) -> None:
+        """Advance the clock while all triggerers are down."""
+        for _ in range(round(seconds)):
+            await self.clock.advance(1.0)
+            await settle()
+
     def fire_due(self) -> None:
         """Fire every cron source whose tick is due."""
         for run in map(taskruns.parse, self.fake.all(TASKRUNS)):

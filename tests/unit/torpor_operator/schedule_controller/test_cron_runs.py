@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 from torpor_wire import times
+from torpor_wire.state import State
 
 from tests.support.fake_api import Fault
 from tests.support.schedules.harness import QUEUED, ScheduleHarness
@@ -231,3 +232,43 @@ async def test_a_source_can_become_a_cron_source(harness: ScheduleHarness) -> No
         await harness.advance(120)
         assert len(harness.runs("s")) == 3
         assert harness.condition("s", "Ready")["status"] == "True"
+
+
+@pytest.mark.parametrize("late", [0, 1800])
+async def test_the_tick_on_not_after_is_run_however_late_it_fires(harness: ScheduleHarness, late: int) -> None:
+    """Its jitter or a pause of the triggerers puts it after the edge."""
+    source = {"name": "tick", "cron": "*/10 * * * *"}
+    edge = times.rfc3339(harness.clock.now() // 600 * 600 + 1200)
+    async with harness.running():
+        harness.create("s", source, jitter="10m", notAfter=edge, concurrencyPolicy="Allow", history={"succeeded": 10})
+        await harness.advance(times.epoch(edge) - harness.clock.now() - 30)
+        await harness.pause(60 + late)
+        await harness.advance(700)
+        assert at(harness)[-1] == edge
+        assert len(at(harness)) == 2
+        assert "next" not in harness.status("s")
+        assert "missed" not in harness.status("s")
+        assert harness.condition("s", "Ready")["reason"] == "Completed"
+
+
+async def test_the_tick_on_not_after_is_counted_if_it_is_too_late(harness: ScheduleHarness) -> None:
+    source = {"name": "tick", "cron": "*/10 * * * *"}
+    edge = times.rfc3339(harness.clock.now() // 600 * 600 + 1200)
+    async with harness.running():
+        harness.create("s", source, notAfter=edge, missed={"run": "None"}, concurrencyPolicy="Allow")
+        await harness.advance(times.epoch(edge) - harness.clock.now() - 30)
+        await harness.pause(200)
+        await harness.advance(5)
+        assert len(at(harness)) == 1
+        assert harness.status("s")["missed"] == {"count": 1, "last": edge}
+        assert "next" not in harness.status("s")
+
+
+async def test_a_cron_source_is_not_armed_after_its_last_tick(harness: ScheduleHarness) -> None:
+    async with harness.running():
+        edge = times.rfc3339(harness.clock.now() + 100)
+        harness.create("s", MINUTELY, notAfter=edge, concurrencyPolicy="Allow")
+        await harness.advance(200)
+        assert len(at(harness)) == 1
+        assert harness.condition("s", "Ready")["reason"] == "Completed"
+        assert harness.taskrun("s", "tick").status.state is State.SCHEDULED

@@ -17,15 +17,16 @@ def test_a_row_has_next_last_counts_and_the_last_run(cluster: FakeCluster, torpo
         "last": "2026-11-22T02:00:00.000Z",
         "active": 1,
         "queued": 2,
+        "failed": 4,
     }
     cluster.schedule("nightly", lastRun=last, **status)
     cluster.schedule("drop", {"name": "files", "trigger": {"class": "object"}}, spec={"suspend": True})
     code, out, err = torpor("schedule", "list")
     assert (code, err) == (0, "")
     assert [line.split() for line in out.splitlines()] == [
-        ["NAME", "NEXT", "LAST", "ACTIVE", "QUEUED", "SUSPENDED", "LAST-RUN"],
-        ["drop", "-", "-", "0", "0", "true", "-"],
-        ["nightly", "2026-11-23T02:00:00Z", "2026-11-22T02:00:00Z", "1", "2", "false", "nightly-x7"],
+        ["NAME", "NEXT", "LAST", "ACTIVE", "QUEUED", "FAILED", "SUSPENDED", "LAST-RUN"],
+        ["drop", "-", "-", "0", "0", "0", "true", "-"],
+        ["nightly", "2026-11-23T02:00:00Z", "2026-11-22T02:00:00Z", "1", "2", "4", "false", "nightly-x7"],
     ]
 
 
@@ -34,8 +35,8 @@ def test_wide_adds_counts_the_condition_and_the_sources(cluster: FakeCluster, to
     zone = {"name": "nightly", "cron": "0 2 * * *", "timezone": "Europe/Berlin"}
     cluster.schedule("a", zone, started=7, skipped=1, missed={"count": 3}, conditions=[condition])
     head, row = torpor("schedule", "list", "-o", "wide")[1].splitlines()
-    assert head.split()[7:] == ["STARTED", "SKIPPED", "MISSED", "READY", "SOURCES"]
-    assert row.split()[6:11] == ["-", "7", "1", "3", "False:"]
+    assert head.split()[8:] == ["STARTED", "SKIPPED", "MISSED", "READY", "SOURCES"]
+    assert row.split()[7:12] == ["-", "7", "1", "3", "False:"]
     assert row.endswith("False: TemplateMissing   nightly (0 2 * * * Europe/Berlin)")
 
 
