@@ -147,7 +147,7 @@ def _json(value: cel.Value) -> JSON:
         case "ERROR":
             raise _NotJSONError(messages.at_run_time(value.plain_value()))
         case other:
-            raise _NotJSONError(errors.failed(f"the result is a {other.lower()}, which is not JSON"))
+            raise _NotJSONError(errors.failed(f"the result is of type {other.lower()}, which is not JSON"))
 
 
 def _finite(number: float) -> float:

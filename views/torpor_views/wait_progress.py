@@ -3,6 +3,7 @@
 `triggerer/torpor_triggerer/running/progress.py` writes it.
 """
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Self
@@ -39,6 +40,12 @@ class WaitProgress:
             last_at=json_fields.moment(tail["last"]),
             next_at=json_fields.moment(tail["next"]),
         )
+
+    def next_after(self, now: float) -> float | None:
+        """Return when the next look is. The message is minutes old, and looks follow each other at its interval."""
+        if self.next_at is None or self.next_at > now or not self.interval:
+            return self.next_at
+        return self.next_at + math.ceil((now - self.next_at) / self.interval) * self.interval
 
     @property
     def interval(self) -> float | None:

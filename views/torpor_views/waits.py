@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
+from torpor_wire.cron.ticks import Ticks
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
@@ -76,7 +77,7 @@ def _group(
     sharing: dict[Hashable, int] = {}
     for _, _, read in members:
         sharing[read.trigger] = sharing.get(read.trigger, 0) + 1
-    waits = sorted((_wait(one, trigger, sharing[read.trigger] - 1) for one, trigger, read in members), key=_age)
+    waits = sorted((_wait(one, trigger, sharing[read.trigger] - 1, now) for one, trigger, read in members), key=_age)
     return WaitGroup(
         pool=pool,
         class_name=class_name,
@@ -90,7 +91,7 @@ def _group(
     )
 
 
-def _wait(one: Instance, trigger: Trigger, shares: int) -> Wait:
+def _wait(one: Instance, trigger: Trigger, shares: int, now: float) -> Wait:
     progress = WaitProgress.parse(one.message, trigger.waits_for)
     return Wait(
         namespace=one.namespace,
@@ -103,10 +104,24 @@ def _wait(one: Instance, trigger: Trigger, shares: int) -> Wait:
         tries=progress.tries,
         since=one.deferred_at,
         last_at=progress.last_at,
-        next_at=progress.next_at,
+        next_at=_next(trigger, progress, now),
         deadline=one.deadline,
         shares=shares,
     )
+
+
+def _next(trigger: Trigger, progress: WaitProgress, now: float) -> float | None:
+    """When the trigger fires, if this is known, or looks next. The triggerer reports no looks of a timer."""
+    if trigger.class_name != "cron":
+        return progress.next_after(now) if trigger.moment is None else trigger.moment
+    kwargs, text = json_fields.fields(json_fields.decoded(trigger.kwargs)), json_fields.text
+    given = kwargs.get("delay")
+    delay = float(given) if isinstance(given, int | float) else json_fields.duration(given) or 0.0
+    try:
+        tick = Ticks.parse(text(kwargs.get("expression")), text(kwargs.get("timezone")) or None).next(now - delay)
+    except (ValueError, OverflowError):
+        return None
+    return None if tick is None else tick + delay
 
 
 def _age(wait: Wait) -> tuple[float, str, str]:

@@ -69,7 +69,7 @@ def _checked(value: object, path: str) -> Json:
         case Sequence() if not isinstance(value, bytes | bytearray | memoryview):
             return [_checked(item, f"{path}[{i}]") for i, item in enumerate(value)]
         case _:
-            raise NotJsonError(f"{path} is a {type(value).__name__}, which is not JSON")
+            raise NotJsonError(f"{path} is of type {type(value).__name__}, which is not JSON")
 
 
 def _key(key: object, path: str) -> str:

@@ -110,7 +110,7 @@ def parse(kwargs: str) -> Mapping[str, canonical.Json]:
     except (ValueError, RecursionError) as error:
         raise TriggerError(f"the kwargs of the trigger are not JSON: {error}") from error
     if not isinstance(found, dict):
-        raise TriggerError(f"the kwargs of the trigger are a {type(found).__name__}; they must be a JSON object")
+        raise TriggerError(f"the kwargs of the trigger are of type {type(found).__name__}; they must be a JSON object")
     return found
 
 

@@ -140,7 +140,7 @@ def _of_other_modules(value: object, at: str) -> Any:
 
         if isinstance(value, UUID):
             return _typed("uuid", str(value))
-    raise canonical.NotJsonError(f"{at} is a {type(value).__name__}, which is not JSON")
+    raise canonical.NotJsonError(f"{at} is of type {type(value).__name__}, which is not JSON")
 
 
 def _moment(value: datetime) -> str:

@@ -104,7 +104,7 @@ def task(function: Callable[..., Any]) -> Any:
     Airflow). Raises TypeError for anything that cannot be called.
     """
     if not callable(function):
-        raise TypeError(f"@task decorates a function or a class, not a {type(function).__name__}")
+        raise TypeError(f"@task decorates a function or a class, not a value of type {type(function).__name__}")
     marked_one = function if isinstance(function, type | Task) else Task(function)
     setattr(marked_one, _MARK, True)
     return marked_one

@@ -65,7 +65,7 @@ def _parse_name(type_name: str, written: str | None) -> BodyFormat | Refusal:
     if written is None:
         return BodyFormat(type=type_name)
     if type_name != "file":
-        return errors.invalid(f"header {NAME_HEADER} is for type file only; this is a {type_name}")
+        return errors.invalid(f"header {NAME_HEADER} is for type file only; this is of type {type_name}")
     try:
         name = unquote(written, errors="strict")
     except UnicodeDecodeError:

@@ -137,7 +137,7 @@ class ScalarValue:
             if self._first != b'"' or self._last != b'"':
                 _reject("a string must be sent as JSON text, in quotes")
         elif (actual := json_types.type_name(parse(bytes(self._text), "the body"))) != self._type_name:
-            _reject(f"the body is a {actual}, but the header declares a {self._type_name}")
+            _reject(f"the body is of type {actual}, but the header declares a {self._type_name}")
 
 
 def parse(text: bytes, what: str, number: int | None = None) -> Any:

@@ -2,6 +2,8 @@
 
 import math
 
+from torpor_wire import times
+
 _STEPS = (
     *(0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0),
     *(60.0, 120.0, 300.0, 600.0, 900.0, 1800.0),
@@ -10,6 +12,8 @@ _STEPS = (
 _DAY = 86_400.0
 _UNITS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 _PRECISE = 10.0
+_ROUNDING = 1e-6
+"""The difference of two times may be a little less than it was."""
 
 
 def ticks(seconds: float, most: int) -> list[float]:
@@ -38,13 +42,7 @@ def tick_label(seconds: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a duration with its two largest units, and a tenth below ten seconds."""
+    """Return a duration as `times.human` does, and with a tenth below ten seconds. Both cut, so that they agree."""
     if seconds < _PRECISE:
-        return f"{max(seconds, 0.0):.1f}s"
-    rest = round(seconds)
-    parts: list[tuple[int, str]] = []
-    for unit, size in _UNITS:
-        number, rest = divmod(rest, size)
-        if parts or number:
-            parts.append((number, unit))
-    return "".join(f"{number}{unit}" for number, unit in parts[:2] if number) or "0s"
+        return f"{math.floor(max(seconds, 0.0) * 10 + _ROUNDING) / 10:.1f}s"
+    return times.human(seconds)

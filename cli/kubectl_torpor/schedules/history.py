@@ -63,15 +63,25 @@ def failed_rows(status: Mapping[str, Any]) -> list[list[str]]:
     ]
 
 
-def remarks(status: Mapping[str, Any]) -> list[str]:
+def remarks(spec: Mapping[str, Any], status: Mapping[str, Any]) -> list[str]:
     """Return sentences on the events and ticks that started no run."""
     found = []
     if skipped := status.get("skipped"):
-        found.append(f"{_counted(skipped, 'event')} skipped: Forbid, or `when` was false")
+        found.append(f"{_counted(skipped, 'event')} skipped: {' or '.join(_causes(spec))}")
     missed = status.get("missed") or {}
     if count := missed.get("count"):
         found.append(f"{_counted(count, 'tick')} missed, the last one {moments.shown(missed.get('last')) or 'unknown'}")
     return found
+
+
+def _causes(spec: Mapping[str, Any]) -> list[str]:
+    """Return why a Schedule with this spec skips events. The status counts them without their causes."""
+    causes = {
+        "a run was active (concurrencyPolicy Forbid)": spec.get("concurrencyPolicy") == "Forbid",
+        "`when` was false": spec.get("when"),
+        "`within` of allOf had passed": spec.get("within"),
+    }
+    return [cause for cause, possible in causes.items() if possible] or ["by an earlier spec of the schedule"]
 
 
 def _counted(number: int, noun: str) -> str:

@@ -131,7 +131,7 @@ def items_of_archived(stored: StoredResult, source: ArgumentSource) -> Items | s
         case "object":
             return f"an object with {stored.length} keys, too many to expand"
         case other:
-            return f"a {other}"
+            return f"of type {other}"
 
 
 def _keys(text: str, count: int | None) -> tuple[str, ...] | None:

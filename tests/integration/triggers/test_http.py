@@ -143,7 +143,7 @@ async def test_many_waits_on_one_address_are_one_request_an_interval_and_each_ju
         ]
         odd = Http(at.url, body_condition="response.json.jobs['1']", interval=0.3)
         tasks = [asyncio.create_task(_first(one, services)) for one in [*waits, odd]]
-        with pytest.raises(TypeError, match="yields a str"):
+        with pytest.raises(TypeError, match="yields a value of type str"):
             await tasks.pop()
         asked = len(at.asked)
         assert asked < 40

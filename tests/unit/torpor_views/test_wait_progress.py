@@ -43,3 +43,13 @@ def test_a_wait_until_a_moment_has_no_for() -> None:
 @pytest.mark.parametrize("message", ["", "Queued: 10 waits run", "Waiting for x", "404, last at 2026-11-22T10:00:00Z"])
 def test_another_message_has_no_looks(message: str) -> None:
     assert WaitProgress.parse(message) == WaitProgress()
+
+
+@pytest.mark.parametrize(("now", "expected"), [(NOW, 20), (NOW + 20, 20), (NOW + 21, 50), (NOW + 600, 620)])
+def test_the_next_look_follows_at_the_interval(now: float, expected: float) -> None:
+    found = WaitProgress.parse(written("404", tries=2, last=NOW - 10, following=NOW + 20))
+    assert found.next_after(now) == NOW + expected
+
+
+def test_the_next_look_of_a_watch_is_not_known() -> None:
+    assert WaitProgress.parse(written("ConfigMap x does not exist"), "http x").next_after(NOW) is None

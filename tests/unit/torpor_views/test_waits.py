@@ -129,3 +129,10 @@ def test_a_wait_has_its_looks_and_a_group_its_oldest_and_its_stuck_waits() -> No
 def test_a_source_that_cannot_be_read_is_named_by_what_the_wait_is_for() -> None:
     (group,) = groups(deferred("load", trigger={"kwargs": "[", "class": "own.Trigger", "waitsFor": "own thing"}))
     assert (group.class_name, group.source) == ("own.Trigger", "own thing")
+
+
+def test_a_wait_for_a_time_or_a_tick_says_when_it_fires() -> None:
+    time = deferred("load", class_name="time", trigger={"kwargs": f'{{"at":"{at(90)}"}}'})
+    tick = deferred("load", class_name="cron", trigger={"kwargs": '{"expression":"20 * * * *","delay":"10m"}'})
+    odd = deferred("load", class_name="cron", trigger={"kwargs": '{"expression":"no"}'})
+    assert [groups(one)[0].next_at for one in (time, tick, odd)] == [NOW + 90, NOW + 1800, None]

@@ -97,7 +97,7 @@ async def test_without_a_condition_it_waits_until_the_object_exists_and_says_tha
         ({"kind": "Pods"}, "has no kind 'Pods'"),
         ({"api_version": "example.org/v1"}, "serves no apiVersion"),
         ({"api_version": "v1", "kind": "Node"}, "has no namespace"),
-        ({"condition": "object.metadata.name"}, "yields a str, not true or false"),
+        ({"condition": "object.metadata.name"}, "yields a value of type str, not true or false"),
     ],
 )
 async def test_what_waiting_cannot_cure_fails_the_taskrun(kwargs: dict[str, Any], words: str) -> None:

@@ -70,7 +70,7 @@ def test_a_cursor_is_stored_and_bound_as_text(cursor: str | None) -> None:
         ({"query": "SELECT '\0'"}, ValueError, "query must be one statement"),
         ({"params": ["a"]}, TypeError, "params must be a mapping"),
         ({"params": {"a b": 1}}, ValueError, "'a b' is not a valid parameter name"),
-        ({"params": {"a": [1]}}, TypeError, "params: a is a list"),
+        ({"params": {"a": [1]}}, TypeError, "params: a is of type list"),
         ({"params": {"a": {"secretRef": "x"}}}, ValueError, "params: a: a secretRef must be"),
         ({"condition": True}, TypeError, "condition must be a CEL expression"),
         ({"interval": 0}, ValueError, "interval is 0 seconds"),

@@ -33,7 +33,7 @@ def test_it_reads_back_what_it_wrote() -> None:
     [
         ({"url": "example.org"}, "is not a URL"),
         ({"method": "GET"}, "POST, PUT"),
-        ({"body": {"at": b"x"}}, r"body is not JSON: \$\.at is a bytes"),
+        ({"body": {"at": b"x"}}, r"body is not JSON: \$\.at is of type bytes"),
         ({"headers": {"Authorization": "Bearer x"}}, "write {Authorization: {secretRef: "),
         ({"interval": 0}, "interval is 0 seconds"),
     ],

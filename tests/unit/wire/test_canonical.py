@@ -127,9 +127,9 @@ def test_a_subclass_is_written_as_the_value_it_is(write: Any, value: object, tex
     [
         (math.nan, r"\$ is nan"),
         ({"a": [1, math.inf]}, r"\$\.a\[1\] is inf"),
-        ({"a": b"x"}, r"\$\.a is a bytes"),
+        ({"a": b"x"}, r"\$\.a is of type bytes"),
         ({1: "a"}, r"\$ has the key 1;"),
-        ({"a": {"x"}}, r"\$\.a is a set"),
+        ({"a": {"x"}}, r"\$\.a is of type set"),
         (["\ud800"], r"\$\[0\] contains an unpaired surrogate"),
         ({"\udfff": 1}, r"\$ contains an unpaired surrogate"),
         (10**5000, r"\$ is an integer of 16610 bits"),
@@ -171,7 +171,7 @@ def test_any_sequence_is_a_list(value: object) -> None:
 
 @pytest.mark.parametrize("value", [b"a", bytearray(b"a"), memoryview(b"a")])
 def test_bytes_are_no_list_of_numbers(value: object) -> None:
-    with pytest.raises(canonical.NotJsonError, match=r"\$\[2\] is a \w+, which is not JSON"):
+    with pytest.raises(canonical.NotJsonError, match=r"\$\[2\] is of type \w+, which is not JSON"):
         canonical.plain(value, "$[2]")
 
 
@@ -179,7 +179,7 @@ def test_an_entry_of_an_object_is_two_texts() -> None:
     assert canonical.entry("ü", [1.0, None]) == ('"ü"', "[1.0,null]")
 
 
-@pytest.mark.parametrize(("key", "value", "said"), [(1, 2, "the key 1"), ("a", {1}, r"\$\.a is a set")])
+@pytest.mark.parametrize(("key", "value", "said"), [(1, 2, "the key 1"), ("a", {1}, r"\$\.a is of type set")])
 def test_an_entry_is_held_to_json(key: object, value: object, said: str) -> None:
     with pytest.raises(canonical.NotJsonError, match=said):
         canonical.entry(key, value)

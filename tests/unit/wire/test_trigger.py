@@ -225,7 +225,7 @@ def test_a_description_is_one_short_line(name: str, kwargs: dict[str, Json]) -> 
 
 
 def test_kwargs_that_are_not_json_are_refused_by_their_path() -> None:
-    with pytest.raises(trigger.TriggerError, match=r"kwargs of trigger http are not JSON: \$\.at is a bytes"):
+    with pytest.raises(trigger.TriggerError, match=r"kwargs of trigger http are not JSON: \$\.at is of type bytes"):
         build("http", {"at": b"x"})
 
 

@@ -108,7 +108,9 @@ def test_what_is_nested_too_deeply_is_refused_in_writing_and_in_reading(shape: A
         typed_json.decode([written])
 
 
-@pytest.mark.parametrize(("value", "where"), [({"a": [object()]}, r"\$\.a\[0\] is a object"), ({1, print}, r"\$\[\]")])
+@pytest.mark.parametrize(
+    ("value", "where"), [({"a": [object()]}, r"\$\.a\[0\] is of type object"), ({1, print}, r"\$\[\]")]
+)
 def test_what_cannot_be_written_is_named_by_its_path(value: Any, where: str) -> None:
     with pytest.raises(canonical.NotJsonError, match=where):
         typed_json.text(value)

@@ -122,7 +122,7 @@ def test_what_is_no_key_is_refused(key: str) -> None:
 
 
 def test_a_value_that_is_not_json_is_refused() -> None:
-    with pytest.raises(SealError, match=r"\$.value is a bytes"):
+    with pytest.raises(SealError, match=r"\$.value is of type bytes"):
         sealing.seal(b"x", PAIR.public, USE)
 
 

@@ -43,7 +43,12 @@ def deliver(waiting: Answered, answer: object) -> None:
     if isinstance(answer, BaseException):
         fail(waiting, answer)
     elif not _is_event(answer):
-        fail(waiting, TypeError(f"poll_many() gave a {type(answer).__name__} in place of an event, an error or None"))
+        fail(
+            waiting,
+            TypeError(
+                f"poll_many() gave a value of type {type(answer).__name__} in place of an event, an error or None"
+            ),
+        )
     elif not waiting.done():
         waiting.set_result(answer)
 

@@ -134,7 +134,7 @@ def from_event(event: object) -> Fired | Failed:
     try:
         payload = event.payload  # type: ignore[attr-defined]
     except Exception:  # noqa: BLE001 - a trigger's own class
-        return _invalid_event(f"the trigger yielded a {type(event).__name__}, not a TriggerEvent")
+        return _invalid_event(f"the trigger yielded a value of type {type(event).__name__}, not a TriggerEvent")
     return from_payload(payload)
 
 

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import Value
-from torpor_wire import canonical, constants
+from torpor_wire import canonical, constants, trigger
 from torpor_wire.canonical import Json
 from torpor_wire.reason import Reason
 
@@ -40,8 +40,12 @@ async def evaluate_event(
     return (
         plain
         if wait.expressions is None
-        else await apply_expressions(evaluate, wait.namespace, wait.expressions, plain)
+        else await apply_expressions(evaluate, wait.namespace, wait.expressions, plain, class_name=_class(wait))
     )
+
+
+def _class(wait: Wait) -> str:
+    return "" if wait.trigger is None else wait.trigger.class_name
 
 
 def _of_schedule(ended: Fired | Done, wait_log: RedactingLog) -> Fired:
@@ -50,9 +54,9 @@ def _of_schedule(ended: Fired | Done, wait_log: RedactingLog) -> Fired:
 
 
 async def apply_expressions(
-    evaluate: Evaluate, namespace: str, expressions: EndExpressions, fired: Fired
+    evaluate: Evaluate, namespace: str, expressions: EndExpressions, fired: Fired, *, class_name: str = ""
 ) -> Fired | Done | Failed:
-    """Return the outcome of an event after `failWhen` and `result`."""
+    """Return the outcome of an event after `failWhen` and `result`. `class_name`: of the trigger, for messages."""
     if len(fired.event) > _EVENT_SEEN:
         message = f"failWhen and result see an event of {_EVENT_SEEN} characters; this one has {len(fired.event)}"
         return Failed(reason=Reason.EXPRESSION_TOO_EXPENSIVE, message=message)
@@ -62,12 +66,25 @@ async def apply_expressions(
         "run": json.loads(expressions.run),
     }
     if expressions.fail_when is not None:
-        failed = _verdict(expressions.fail_when, await evaluate(expressions.fail_when, variables, namespace), fired)
+        found = await evaluate(expressions.fail_when, variables, namespace)
+        failed = _rejected(class_name, variables["event"], found) or _verdict(expressions.fail_when, found, fired)
         if failed is not None:
             return failed
     if expressions.result is None:
         return fired
     return _result(await evaluate(expressions.result, variables, namespace))
+
+
+def _rejected(class_name: str, event: Json, found: Value | ExpressionError) -> Failed | None:
+    """Return the failure by a rejected approval, in the words of the person who rejected; None for any other event."""
+    match class_name, event, found:
+        case trigger.APPROVAL, {"approved": False, "by": str() as by, **rest}, Value(json=True):
+            note = f": {rest['note']}" if rest.get("note") else ""
+            return Failed(reason=Reason.FAIL_WHEN, message=f"rejected by {by}{note}")
+        case "any_of", {"class": str() as inner, "event": of_inner}, Value():
+            return _rejected(inner, of_inner, found)
+        case _:
+            return None
 
 
 def _verdict(expression: str, found: Value | ExpressionError, fired: Fired) -> Failed | None:
@@ -80,7 +97,7 @@ def _verdict(expression: str, found: Value | ExpressionError, fired: Fired) -> F
             shown = fired.event if len(fired.event) <= _EVENT_SHOWN else fired.event[:_EVENT_SHOWN] + "..."
             return Failed(reason=Reason.FAIL_WHEN, message=f"failWhen is true: {expression}; the event: {shown}")
         case Value(json=value):
-            message = f"failWhen yields a {type(value).__name__}, not true or false: {expression}"
+            message = f"failWhen yields a value of type {type(value).__name__}, not true or false: {expression}"
             return Failed(reason=Reason.EXPRESSION_FAILED, message=message)
 
 

@@ -53,7 +53,7 @@ def _waiting(run: Run, one: Instance) -> Cause:
     subject = f"waits {words}" if words.startswith("until ") else f"{_waits(run, one)} for {words}"
     detail = f"{subject}{_looks(progress, run.now)}"
     command = commands.torpor("logs", run, one.ref)
-    return _cause(run, one, CauseKind.WAITING, Urgency.WAIT, detail, command, next_at=_next(trigger, progress))
+    return _cause(run, one, CauseKind.WAITING, Urgency.WAIT, detail, command, next_at=_next(trigger, progress, run.now))
 
 
 def _waits(run: Run, one: Instance) -> str:
@@ -72,9 +72,9 @@ def _looks(progress: WaitProgress, now: float) -> str:
     return f"; last report {seen}"
 
 
-def _next(trigger: Trigger, progress: WaitProgress) -> float | None:
+def _next(trigger: Trigger, progress: WaitProgress, now: float) -> float | None:
     """The next check; of a trigger that only waits for a moment, this moment."""
-    return progress.next_at if trigger.moment is None else trigger.moment
+    return progress.next_after(now) if trigger.moment is None else trigger.moment
 
 
 def _approval_cause(run: Run, one: Instance, trigger: Trigger, kwargs: json_fields.Fields) -> Cause:

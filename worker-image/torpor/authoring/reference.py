@@ -122,5 +122,5 @@ def plain(value: object, place: str) -> Any:
             raise TypeError(f"{place} is {value!r}, which was not called; pass what a call returns")
         case _:
             raise TypeError(
-                f"{place} is a {type(value).__name__}; use JSON: text, numbers, lists, dicts with text keys"
+                f"{place} is of type {type(value).__name__}; use JSON: text, numbers, lists, dicts with text keys"
             )

@@ -193,7 +193,9 @@ def _items(task: str, value: Any) -> list[Any]:
 
 
 def _no_items(task: str, kind: str) -> RejectedError:
-    return RejectedError(Reason.ARGUMENTS_INVALID, f"task {task!r} returned a {kind}, not a list or an object")
+    return RejectedError(
+        Reason.ARGUMENTS_INVALID, f"task {task!r} returned a value of type {kind}, not a list or an object"
+    )
 
 
 def _nth(items: Any, place: int, said: str) -> Any:

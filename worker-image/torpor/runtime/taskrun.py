@@ -199,7 +199,7 @@ def _resume(status: Any, uid: str, *, waits_first: bool) -> Resume | None:
     late = following.get("onTimeout") if status.get("timedOut") else None
     state = typed_json.decode(json.loads(following.get("kwargs") or "{}"))
     if not isinstance(state, dict):
-        raise ValueError(f"the kwargs are a {type(state).__name__}, not an object")  # noqa: TRY004 - handled as invalid JSON
+        raise ValueError(f"the kwargs are of type {type(state).__name__}, not an object")  # noqa: TRY004 - handled as invalid JSON
     method = late or following["method"]
     return Resume(method, state, event, late is not None) if method else resume_from_beginning(state)
 

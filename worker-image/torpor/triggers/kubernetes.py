@@ -93,7 +93,9 @@ class Kubernetes(BaseTrigger):
             self.last_look = f"{self.kind} {self.name}: {error}"
             return False
         if not isinstance(value, bool):
-            raise TypeError(f"condition yields a {type(value).__name__}, not true or false: {self.condition}")
+            raise TypeError(
+                f"condition yields a value of type {type(value).__name__}, not true or false: {self.condition}"
+            )
         self.last_look = f"{self.kind} {self.name}: condition is {str(value).lower()}"
         return value
 

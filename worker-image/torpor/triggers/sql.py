@@ -171,7 +171,7 @@ class Sql(BaseTrigger):
                 after = str(found)
             case found:
                 raise ValueError(
-                    f"the column `cursor` is a {type(found).__name__} or too long: it must be text of up to "
+                    f"the column `cursor` is of type {type(found).__name__} or too long: it must be text of up to "
                     f"{constants.CURSOR_MAX} characters; write CAST(... AS text) AS cursor"
                 )
         if after == self.cursor:
@@ -245,7 +245,9 @@ def _params(params: object) -> dict[str, Any]:
         if secret_refs.is_reference(value):
             secret_refs.reference(value, f"params: {name}")
         elif not isinstance(value, bool | int | float | str | None):
-            raise TypeError(f"params: {name} is a {type(value).__name__}; it must be text, a number, a boolean or null")
+            raise TypeError(
+                f"params: {name} is of type {type(value).__name__}; it must be text, a number, a boolean or null"
+            )
     return dict(params)
 
 

@@ -41,7 +41,7 @@ def history_command(target: Target, name: str, limit: int, only_live: bool, outp
     found = history.merged(live, archived, limit)
     status = schedule.get("status") or {}
     if output_format == Format.TEXT:
-        _print(found, status, schedule["metadata"]["name"])
+        _print(found, schedule)
     else:
         kept = {key: status[key] for key in ("failedEvents", "skipped", "missed") if status.get(key)}
         output.data({"runs": [one.as_json() for one in found], **kept}, output_format)
@@ -63,7 +63,8 @@ def _archived(cluster: Cluster, schedule: Object, limit: int, live: set[str]) ->
         return []
 
 
-def _print(found: Sequence[PastRun], status: Object, name: str) -> None:
+def _print(found: Sequence[PastRun], schedule: Object) -> None:
+    status, name = schedule.get("status") or {}, schedule["metadata"]["name"]
     if found:
         output.table(history.HEAD, [one.row() for one in found], paint=_paint)
     else:
@@ -73,7 +74,7 @@ def _print(found: Sequence[PastRun], status: Object, name: str) -> None:
             output.line()
         output.line("Events that failed:")
         output.table(history.FAILED_HEAD, failed)
-    for remark in history.remarks(status):
+    for remark in history.remarks(schedule["spec"], status):
         output.note(remark)
 
 

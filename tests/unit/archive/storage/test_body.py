@@ -115,7 +115,7 @@ def test_a_body_of_its_declared_type_is_accepted(kind: str, body: bytes, piece: 
         ("string", b'"\xc3"', "is not UTF-8"),
         ("boolean", b"1", "is a number, but the header declares a boolean"),
         ("number", b"true", "is a boolean, but the header declares a number"),
-        ("null", b"[]", "is a list"),
+        ("null", b"[]", "is of type list"),
         ("null", b"", "is not JSON"),
     ],
 )

@@ -7,6 +7,7 @@ from kubectl_torpor.render import time_axis, timeline_chart, timeline_rows
 from kubectl_torpor.render.cell_width import width_of
 from kubectl_torpor.render.timeline_chart import ASCII, UNICODE
 from kubectl_torpor.render.timeline_rows import Bar, Chart, Kind, Row
+from torpor_wire import times
 
 
 def bar(kind: Kind, start: float, end: float) -> Bar:
@@ -118,7 +119,22 @@ def test_ticks_have_round_distances(seconds: float, most: int, labels: list[str]
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"), [(-1, "0.0s"), (0.54, "0.5s"), (59.6, "1m"), (3661, "1h1m"), (90061, "1d1h"), (86460, "1d")]
+    ("seconds", "text"),
+    [
+        (-1, "0.0s"),
+        (0.54, "0.5s"),
+        (9.99, "9.9s"),
+        (42.9, "42s"),
+        (59.6, "59s"),
+        (3661, "1h1m"),
+        (90061, "1d1h"),
+        (86460, "1d"),
+    ],
 )
 def test_durations_have_two_units_and_a_tenth_below_ten_seconds(seconds: float, text: str) -> None:
     assert time_axis.duration(seconds) == text
+
+
+@pytest.mark.parametrize("seconds", [10.0, 42.5, 59.9, 3661.7, 90061.2])
+def test_all_commands_show_the_same_duration(seconds: float) -> None:
+    assert time_axis.duration(seconds) == times.human(seconds)

@@ -194,7 +194,7 @@ def test_an_object_in_the_archive_is_mapped_over_by_its_keys() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"type": "bytes"}, "expand path: the value is a bytes; it must be a list or an object"),
+        ({"type": "bytes"}, "expand path: the value is of type bytes; it must be a list or an object"),
         (
             {"type": "object", "length": 9},
             "expand path: the value is an object with 9 keys, too many to expand; it must be a list or an object",

@@ -210,4 +210,4 @@ async def test_a_wait_of_a_source_that_raises_fails_with_its_own_error() -> None
         await made.start()
         await made.pass_time(1)
         assert made.stands("a") == ("Failed", "TriggerFailed")
-        assert "body_condition yields a int" in made.status("a")["message"]
+        assert "body_condition yields a value of type int" in made.status("a")["message"]

@@ -1,9 +1,15 @@
 """One replica: tasks that are only a wait, and what they make of their event."""
 
 import itertools
+import json
 from typing import Any
 
 import pytest
+from torpor_cel.value import Value
+from torpor_triggerer.model import task_result
+from torpor_triggerer.model.deferred_taskrun import EndExpressions
+from torpor_triggerer.model.outcome import Failed, Fired
+from torpor_wire.reason import Reason
 
 from tests.support.triggerer_world import World, begun, world
 
@@ -71,7 +77,7 @@ async def test_it_fails_where_fail_when_is_true_and_is_tried_again() -> None:
             {"failWhen": "event.b"},
             "UpForRetry",
             "ExpressionFailed",
-            "failWhen yields a int, not true or false: event.b",
+            "failWhen yields a value of type int, not true or false: event.b",
         ),
         ({"result": "event."}, "Failed", "ExpressionInvalid", "result: "),
         ({"result": "secrets.x"}, "Failed", "ExpressionInvalid", "result: "),
@@ -119,3 +125,29 @@ async def test_an_outcome_that_cannot_be_written_for_an_unknown_reason_is_tried_
         await made.pass_time(30)
         assert made.stands("a") == ("Scheduled", None)
         assert [round(after - before) for before, after in itertools.pairwise(tries)] == [1, 2, 4]
+
+
+@pytest.mark.parametrize(
+    ("class_name", "event", "message"),
+    [
+        ("approval", {"approved": False, "by": "bob", "note": "not today"}, "rejected by bob: not today"),
+        ("approval", {"approved": False, "by": "bob", "note": None}, "rejected by bob"),
+        (
+            "any_of",
+            {"index": 1, "class": "approval", "event": {"approved": False, "by": "bob", "note": "no"}},
+            "rejected by bob: no",
+        ),
+        ("approval", {"approved": True, "by": "bob", "note": "fine"}, "failWhen is true: "),
+        ("http", {"approved": False, "by": "bob", "note": "forged"}, "failWhen is true: "),
+    ],
+)
+async def test_a_rejection_is_told_in_the_words_of_the_person(class_name: str, event: Any, message: str) -> None:
+    async def true(*_: object) -> Value:
+        return Value(json=True)
+
+    expressions = EndExpressions(result=None, fail_when="!event.approved", params="{}", run="{}")
+    fired = Fired(event=json.dumps(event))
+    found = await task_result.apply_expressions(true, "team", expressions, fired, class_name=class_name)
+    assert isinstance(found, Failed)
+    assert found.reason is Reason.FAIL_WHEN
+    assert found.message.startswith(message)

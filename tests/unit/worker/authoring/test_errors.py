@@ -139,11 +139,14 @@ def test_a_call_that_does_not_fit_is_refused_with_the_signature(call: Callable[[
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
-        (date(2026, 11, 20), "load: argument 'path' is a date; use JSON: text, numbers, lists, dicts with text keys"),
-        ({1: "x"}, "load: argument 'path' is a dict; use JSON"),
-        ([{"a": math.nan}], "load: argument 'path'[0]['a'] is a float; use JSON"),
-        ({"x"}, "load: argument 'path' is a set; use JSON"),
-        (b"x", "load: argument 'path' is a bytes; use JSON"),
+        (
+            date(2026, 11, 20),
+            "load: argument 'path' is of type date; use JSON: text, numbers, lists, dicts with text keys",
+        ),
+        ({1: "x"}, "load: argument 'path' is of type dict; use JSON"),
+        ([{"a": math.nan}], "load: argument 'path'[0]['a'] is of type float; use JSON"),
+        ({"x"}, "load: argument 'path' is of type set; use JSON"),
+        (b"x", "load: argument 'path' is of type bytes; use JSON"),
         (report, "load: argument 'path' is <task tests.unit.worker.authoring.sample:report>, which was not called"),
         (len, "load: argument 'path' is <built-in function len>, which was not called; pass what a call returns"),
     ],
@@ -216,7 +219,7 @@ def test_the_item_of_a_group_outside_of_it_is_refused(use: Callable[[Any], objec
         (lambda x: text("{y}", x=x), "text('{y}') does not contain {x}; write text('... {x} ...', x=...)"),
         (lambda x: text("{x} {y}", x=x), "text('{x} {y}') has no value for {y}; write text('... {x} ...', x=...)"),
         (lambda x: expression("{y}"), "expression('{y}') has no value for {y}"),
-        (lambda x: expression("{x}", x=date.min), "a constant is a date; use JSON"),
+        (lambda x: expression("{x}", x=date.min), "a constant is of type date; use JSON"),
         (lambda x: group("city").__enter__(), "group('city') needs name=list"),
     ],
 )
@@ -269,7 +272,7 @@ def test_a_workflow_function_is_plain() -> None:
         (lambda *days: None, "param 'days' must be a plain argument, without *, ** and /"),
         (lambda **days: None, "param 'days' must be a plain argument"),
         (lambda day, /: None, "param 'day' must be a plain argument"),
-        (lambda day=date.min: None, "day is a date; use JSON"),
+        (lambda day=date.min: None, "day is of type date; use JSON"),
     ],
 )
 def test_a_param_that_a_workflow_cannot_have_is_refused(function: Callable[..., None], sentence: str) -> None:

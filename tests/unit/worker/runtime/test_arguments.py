@@ -95,7 +95,7 @@ def test_one_item_of_a_result_may_be_an_argument(
     ("result", "said"),
     [
         ([1, 2], "the result of task 'list' has 2 items, so there is no item 2"),
-        ("text", "task 'list' returned a str, not a list or an object"),
+        ("text", "task 'list' returned a value of type str, not a list or an object"),
     ],
 )
 def test_an_item_that_is_not_there_is_named(

@@ -43,7 +43,7 @@ CASES: list[tuple[str, str, str, str]] = [
         "a trigger whose kwargs are not JSON",
         WAIT + "def load(path): return defer(Drop(url=object()), then=after)",
         "DeferralInvalid",
-        "the kwargs of trigger http are not JSON: $.url is a object",
+        "the kwargs of trigger http are not JSON: $.url is of type object",
     ),
     (
         "a trigger whose kwargs are too large",

@@ -33,7 +33,7 @@ CASES: list[tuple[str, str, str, str]] = [
         "ArgumentsInvalid",
         "got an unexpected keyword argument 'path'",
     ),
-    ("a result of another type", "def load(path): return {'a': [1, {2}]}", "ResultInvalid", "$.a[1] is a set"),
+    ("a result of another type", "def load(path): return {'a': [1, {2}]}", "ResultInvalid", "$.a[1] is of type set"),
     ("a result that is not a number", "def load(path): return float('nan')", "ResultInvalid", "$ is nan"),
     ("a result with keys of another type", "def load(path): return {1: 2}", "ResultInvalid", "the key 1"),
     (

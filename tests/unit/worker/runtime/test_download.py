@@ -146,7 +146,7 @@ def test_bytes_have_no_items_and_are_not_fetched_to_say_so(
     pod = referring("result", item=0)
 
     assert pod.run() == 1
-    assert pod.status["message"] == "task 'list' returned a bytes, not a list or an object"
+    assert pod.status["message"] == "task 'list' returned a value of type bytes, not a list or an object"
     assert not archive.requests
 
 

@@ -96,7 +96,7 @@ def test_the_last_byte_that_fits_is_the_same_for_all(
     ("source", "said"),
     [
         ("[0] * 9000 + [float('nan')]", "$[9000] is nan"),
-        ("dict.fromkeys(map(str, range(9000))) | {'bad': {1}}", "$.bad is a set"),
+        ("dict.fromkeys(map(str, range(9000))) | {'bad': {1}}", "$.bad is of type set"),
         ("dict.fromkeys(range(9000))", "has the key 0"),
         ("__import__('pathlib').Path('/nowhere/a.csv')", "the path '/nowhere/a.csv', which is not a file"),
     ],

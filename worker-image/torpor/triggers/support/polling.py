@@ -86,7 +86,7 @@ async def evaluate_condition(
     except NotYetError as error:
         return ConditionResult(holds=False, words=f"{name}: {error}")
     if not isinstance(value, bool):
-        raise TypeError(f"{name} yields a {type(value).__name__}, not true or false: {condition}")
+        raise TypeError(f"{name} yields a value of type {type(value).__name__}, not true or false: {condition}")
     return ConditionResult(value, f"{name} is {str(value).lower()}")
 
 

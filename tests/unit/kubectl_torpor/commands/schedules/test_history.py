@@ -1,6 +1,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from tests.support.fake_cluster import FakeCluster, Run
 
 _ENDED = {"completionTime": "2026-11-22T10:01:30Z"}
@@ -59,7 +61,7 @@ def test_failed_events_skipped_events_and_missed_ticks_are_shown(cluster: FakeCl
     ]
     assert err.splitlines() == [
         "schedule a has no runs",
-        "1 event skipped: Forbid, or `when` was false",
+        "1 event skipped: by an earlier spec of the schedule",
         "3 ticks missed, the last one 2026-11-21T02:00:00Z",
     ]
 
@@ -79,3 +81,22 @@ def test_the_limit_counts_the_latest_events(cluster: FakeCluster, torpor: Run) -
     for day in (1, 2, 3):
         cluster.run_of("nightly", f"r{day}", f"2026-11-0{day}T02:00:00Z")
     assert [row[0] for row in rows(torpor("schedule", "history", "nightly", "--limit", "2")[1])[1:]] == ["r3", "r2"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "cause"),
+    [
+        ({"concurrencyPolicy": "Forbid"}, "a run was active (concurrencyPolicy Forbid)"),
+        ({"concurrencyPolicy": "Queue", "when": "event.ok"}, "`when` was false"),
+        (
+            {"concurrencyPolicy": "Forbid", "when": "x"},
+            "a run was active (concurrencyPolicy Forbid) or `when` was false",
+        ),
+        ({"allOf": ["a", "b"], "within": "1h"}, "`within` of allOf had passed"),
+    ],
+)
+def test_skipped_events_have_only_causes_of_their_schedule(
+    cluster: FakeCluster, torpor: Run, spec: dict[str, Any], cause: str
+) -> None:
+    cluster.schedule("a", skipped=2)["spec"].update(spec)
+    assert torpor("schedule", "history", "a")[2].splitlines()[-1] == f"2 events skipped: {cause}"
