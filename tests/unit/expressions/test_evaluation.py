@@ -100,7 +100,7 @@ def test_expressions_mean_what_cel_says(expression: str, expected: JSON) -> None
         ("[0.0 / 0.0]", "the result contains nan, which is not JSON"),
         ("{1: 2}", "the result has the key 1; JSON keys must be strings"),
         ("params.?one", "append .orValue(…)"),
-        ("type(1)", "the result is a type, which is not JSON"),
+        ("type(1)", "the result is of type type, which is not JSON"),
         ("int('x')", "cannot convert string to int"),
         ("'a'.matches(params.regex)", "invalid regular expression"),
     ],

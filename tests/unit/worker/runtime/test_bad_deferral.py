@@ -61,7 +61,7 @@ CASES: list[tuple[str, str, str, str]] = [
         "a state that is not JSON",
         WAIT + "def load(path): return defer(Drop(), then=after, seen={print})",
         "DeferralInvalid",
-        "the state of the deferral is not JSON: $.seen[] is a builtin_function_or_method",
+        "the state of the deferral is not JSON: $.seen[] is of type builtin_function_or_method",
     ),
     (
         "a state that is too large",

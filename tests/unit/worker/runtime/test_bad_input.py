@@ -63,7 +63,7 @@ def load(path): return Bad()
         "a generator",
         "def load(path): yield 1",
         "ResultInvalid",
-        "$ is a generator",
+        "$ is of type generator",
     ),
     ("a name that is no function", "load = 5", "FunctionNotFound", "is of type int, not a function or a class"),
     ("a class without execute", "class load: pass", "FunctionNotFound", "has no execute(context) method"),
