@@ -145,6 +145,7 @@ class Operator:
             why_not_ready=lambda namespace: namespaces.why_not_ready(namespace),  # noqa: PLW0108 - built below
             image_volumes=lambda: image_volumes.supported(),  # noqa: PLW0108 - built below
             guard=guard,
+            on_forbidden=lambda namespace: namespaces.check(namespace),  # noqa: PLW0108 - built below
         )
         image_volumes = ImageVolumes(api, settings, namespaces=cache.namespaces)
         namespaces = Namespaces(
@@ -154,7 +155,14 @@ class Operator:
             on_change=lambda namespace: _enqueue_namespace(namespace, cache, schedules),
         )
         leadership = leadership or Leadership(api, lease_terms(settings))
-        resolver = QueryResolver(api, cache, evaluator, access.archive.has_run, access.settled_logs.get)
+        resolver = QueryResolver(
+            api,
+            cache,
+            evaluator,
+            access.archive.has_run,
+            access.settled_logs.get,
+            on_forbidden=namespaces.check,
+        )
         schedules = ScheduleControllers.build(
             api,
             cache,

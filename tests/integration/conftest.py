@@ -224,7 +224,7 @@ def namespace(open_namespace: Callable[[], str]) -> str:
 
 
 def _namespace_manifest(name: str) -> str:
-    files = ("namespace.yaml", "operator.yaml", "archive.yaml", "task.yaml")
+    files = ("namespace.yaml", "operator.yaml", "triggerer.yaml", "archive.yaml", "task.yaml")
     texts = [(ROOT / "manifests/namespace" / file).read_text() for file in files]
     return (
         "\n---\n".join(texts)

@@ -30,7 +30,7 @@ class _Binding:
     """A RoleBinding that a namespace of workflows needs, and what its absence means."""
 
     name: str
-    account: str
+    subject: str
     without: str
     result: Callable[[str, str, str], Result] = failed
     creates: str = ""
@@ -38,34 +38,45 @@ class _Binding:
 
     def command(self, namespace: str, role: str) -> str:
         """Return what creates it."""
-        account, creates = self.account.format(namespace=namespace), self.creates.format(namespace=namespace)
-        command = f"kubectl -n {namespace} create rolebinding {self.name} --clusterrole={role}"
-        return f"{creates}{command} --serviceaccount={account}"
+        subject, creates = self.subject.format(namespace=namespace), self.creates.format(namespace=namespace)
+        return f"{creates}kubectl -n {namespace} create rolebinding {self.name} --clusterrole={role} --{subject}"
 
 
 _BINDINGS = {
     "torpor-operator-namespace": _Binding(
         name="torpor-operator",
-        account="torpor-system:torpor-operator",
+        subject="serviceaccount=torpor-system:torpor-operator",
         without="the operator may not create TaskRuns and pods",
     ),
     "torpor-task": _Binding(
         name="torpor-task",
-        account=f"{{namespace}}:{constants.TASK_ACCOUNT}",
+        subject=f"serviceaccount={{namespace}}:{constants.TASK_ACCOUNT}",
         without="task pods may not write their status",
     ),
     "torpor-archive-namespace": _Binding(
         name="torpor-archive-namespace",
-        account="torpor-system:torpor-archive",
+        subject="serviceaccount=torpor-system:torpor-archive",
         without="the archive keeps no logs",
         result=warning,
     ),
     "torpor-archive-reader-namespace": _Binding(
         name="torpor-archive-reader-namespace",
-        account=f"{{namespace}}:{constants.ARCHIVE_READER}",
+        subject=f"serviceaccount={{namespace}}:{constants.ARCHIVE_READER}",
         without="who may view the namespace does not read its archived runs and logs",
         result=warning,
         creates=f"kubectl -n {{namespace}} create serviceaccount {constants.ARCHIVE_READER}; ",
+    ),
+    "torpor-triggerer-namespace": _Binding(
+        name="torpor-triggerer-namespace",
+        subject="group=system:serviceaccounts:torpor-system",
+        without="the triggerers record no Events",
+        result=warning,
+    ),
+    "torpor-triggerer-watch": _Binding(
+        name="torpor-triggerer-watch",
+        subject="serviceaccount=torpor-system:torpor-triggerer",
+        without="waits of class kubernetes fail, except for Workflows and TaskRuns",
+        result=warning,
     ),
 }
 """By the ClusterRole; the same as in manifests/namespace."""

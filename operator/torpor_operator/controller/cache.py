@@ -43,7 +43,8 @@ class ClusterCache:
     `enqueue` takes the key of a Workflow that has changed, or an object of which has; `enqueue_at` takes one whose
     change has an effect later (seconds since the epoch). `on_orphaned_pod` takes a pod that our finalizer keeps while
     its TaskRun is not in the cache, `on_drop` the key of a Workflow that is gone, and `enqueue_schedule` that of a
-    Schedule one of whose objects has changed. The others are read for each snapshot.
+    Schedule one of whose objects has changed. `on_forbidden` takes a namespace in which the operator lacks a role. The
+    others are read for each snapshot.
     """
 
     def __init__(  # noqa: PLR0913 - callbacks and what a snapshot reads
@@ -63,6 +64,7 @@ class ClusterCache:
         enqueue_schedule: Callable[[Key], None] = lambda _: None,
         image_volumes: Callable[[], bool] = lambda: False,
         guard: WorkGuard | None = None,
+        on_forbidden: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._api = api
         guard = guard or WorkGuard()
@@ -87,13 +89,9 @@ class ClusterCache:
         self.copy_errors: dict[str, str] = {}
         """By uid of the Workflow: why the API server rejected the copy of its template."""
         self._seen = SeenInstances()
+        read_taskrun = guard.reader(TASKRUNS.kind, cached_taskrun.read)
         self.taskruns: Reflector[TaskRun] = Reflector(
-            api,
-            TASKRUNS,
-            guard.reader(TASKRUNS.kind, cached_taskrun.read),
-            on_change=self._on_taskrun,
-            index=index_keys,
-            jitter=jitter,
+            api, TASKRUNS, read_taskrun, on_change=self._on_taskrun, index=index_keys, jitter=jitter
         )
         self.pods: Reflector[Pod] = Reflector(
             api,
@@ -104,7 +102,7 @@ class ClusterCache:
             index=pod.owner_uids,
             jitter=jitter,
         )
-        self.slots = SlotAllocator(api, self.taskruns.store.indexed, self._has_pod, enqueue)
+        self.slots = SlotAllocator(api, self.taskruns.store.indexed, self._has_pod, enqueue, on_forbidden)
 
     async def refresh(self) -> None:
         """Take in all that was committed before this call. Raises errors.ApiError if the API server cannot say."""

@@ -97,5 +97,9 @@ def not_ready_message(namespace: str, home: str) -> str:
         f"--serviceaccount={namespace}:{constants.TASK_ACCOUNT}; "
         f"{kubectl} rolebinding torpor-archive-namespace --clusterrole=torpor-archive-namespace "
         f"--serviceaccount={home}:torpor-archive; "
+        f"{kubectl} rolebinding torpor-triggerer-namespace --clusterrole=torpor-triggerer-namespace "
+        f"--group=system:serviceaccounts:{home}; "
+        f"{kubectl} rolebinding torpor-triggerer-watch --clusterrole=torpor-triggerer-watch "
+        f"--serviceaccount={home}:torpor-triggerer; "
         f"{kubectl} rolebinding torpor-operator --clusterrole={_ROLE} --serviceaccount={home}:{_ACCOUNT}"
     )

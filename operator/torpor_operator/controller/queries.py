@@ -44,6 +44,7 @@ from torpor_operator.model.snapshot import (
     Template,
     UnreadableTemplate,
 )
+from torpor_operator.plan import namespace_readiness
 from torpor_operator.taskrun.builder import is_named_for_its_spec
 
 _LOG = logging.getLogger(__name__)
@@ -72,16 +73,22 @@ async def no_archive(_namespace: str, _uid: str, _completed: str) -> bool:
 
 
 class QueryResolver:
-    """Resolves queries, several at a time. Raises errors.Unavailable if an answer is not available at the moment."""
+    """Resolves queries, several at a time. Raises errors.Unavailable if an answer is not available at the moment.
 
-    def __init__(
+    `on_forbidden` takes a namespace in which a read was refused for lack of a role.
+    """
+
+    def __init__(  # noqa: PLR0913 - clients and callbacks
         self,
         api: Api,
         cache: ClusterCache,
         evaluator: Evaluating,
         has_run: HasRun = no_archive,
         settled_logs: SettledLogsOf = no_logs,
+        *,
+        on_forbidden: Callable[[str], None] = lambda _: None,
     ) -> None:
+        self._on_forbidden = on_forbidden
         self._api = api
         self._cache = cache
         self._evaluator = evaluator
@@ -145,6 +152,10 @@ class QueryResolver:
     async def _read_variables(self, query: ReadVariables) -> Answer:
         try:
             stored = await self._api.get(CONFIG_MAPS, query.namespace, query.name)
+        except errors.Forbidden as error:
+            if namespace_readiness.is_rbac_error(error.message):
+                self._on_forbidden(query.namespace)
+            raise
         except errors.NotFound:
             return ExpressionError(
                 reason=Reason.FAILED, message=f"ConfigMap {query.name} of spec.variablesFrom does not exist"

@@ -69,7 +69,8 @@ class SlotAllocator:
     """The slots of all pools.
 
     `taskruns` returns the TaskRuns of a pool that have not ended, by `index_key`. `has_pod` says whether the pod of a
-    TaskRun's present segment exists. `enqueue` takes the key of a Workflow that may get a slot.
+    TaskRun's present segment exists. `enqueue` takes the key of a Workflow that may get a slot, and `on_forbidden` a
+    namespace in which the ConfigMap may not be read.
     """
 
     def __init__(
@@ -78,7 +79,9 @@ class SlotAllocator:
         taskruns: Callable[[str], Iterable[TaskRun]],
         has_pod: Callable[[TaskRun], bool],
         enqueue: Callable[[Key], None],
+        on_forbidden: Callable[[str], None] = lambda _: None,
     ) -> None:
+        self._on_forbidden = on_forbidden
         self._api = api
         self._taskruns = taskruns
         self._has_pod = has_pod
@@ -171,6 +174,9 @@ class SlotAllocator:
     async def _read(self, namespace: str) -> None:
         try:
             data = (await self._api.get(CONFIG_MAPS, namespace, constants.POOLS_CONFIG)).get("data") or {}
+        except errors.Forbidden:
+            self._on_forbidden(namespace)
+            raise
         except errors.NotFound:
             data = {}
         read = capacities(data)

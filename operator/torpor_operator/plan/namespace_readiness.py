@@ -1,4 +1,4 @@
-"""The plan of a Workflow in a namespace that is not set up: it creates nothing and reports what is missing. Pure.
+"""The plan of a Workflow in a namespace that is not set up: it changes nothing and reports what is missing. Pure.
 
 The controller's `namespaces` module finds out whether a namespace is set up.
 """
@@ -10,31 +10,21 @@ from torpor_api.models.workflow import Workflow, WorkflowStatus
 from torpor_wire import times
 from torpor_wire.reason import Reason
 
-from torpor_operator.model.actions import (
-    Action,
-    CreatePod,
-    CreateTaskRun,
-    DeletePod,
-    DeleteTaskRun,
-    LiftGate,
-    Plan,
-    PostEvent,
-    RemovePodFinalizer,
-)
+from torpor_operator.model.actions import Action, ArchiveRun, Plan, ReadVariables, SetFinalizers
 from torpor_operator.model.snapshot import Snapshot
 
-_NEEDS_ROLE = CreateTaskRun | DeleteTaskRun | CreatePod | DeletePod | LiftGate | RemovePodFinalizer
-"""Actions that require the role torpor-operator-namespace in the namespace."""
+_ALWAYS_ALLOWED = SetFinalizers | ArchiveRun
+"""Actions that do not require the role torpor-operator-namespace in the namespace (adr/0051)."""
 
 
 def hold(snapshot: Snapshot, made: Plan) -> Plan:
-    """The plan without actions that would be forbidden; the status and an Event report what is missing."""
-    workflow = snapshot.workflow
-    kept = tuple(action for action in made.actions if not isinstance(action, _NEEDS_ROLE))
+    """The plan without actions and Events that would be forbidden; the status reports what is missing."""
+    kept = tuple(action for action in made.actions if isinstance(action, _ALWAYS_ALLOWED))
+    made = replace(made, needs=tuple(need for need in made.needs if not isinstance(need, ReadVariables)))
     if made.status is None or made.status.completion_time is not None:
-        return replace(made, actions=kept)
-    status = _stalled(workflow, made.status, snapshot.not_ready, snapshot.now)
-    return replace(made, actions=kept, status=status, events=(*made.events, _event(workflow, snapshot.not_ready)))
+        return replace(made, actions=kept, events=())
+    status = _stalled(snapshot.workflow, made.status, snapshot.not_ready, snapshot.now)
+    return replace(made, actions=kept, status=status, events=())
 
 
 def _stalled(workflow: Workflow, status: WorkflowStatus, message: str, now: float) -> WorkflowStatus:
@@ -54,19 +44,9 @@ def _not_ready(workflow: Workflow, condition: Condition, message: str, now: floa
     return explained.model_copy(update={"status": "True", "last_transition_time": since})
 
 
-def _event(workflow: Workflow, message: str) -> PostEvent:
-    return PostEvent(
-        regarding=None,
-        reason=Reason.NAMESPACE_NOT_READY,
-        message=message,
-        warning=True,
-        key=f"{workflow.metadata.uid}/{Reason.NAMESPACE_NOT_READY}",
-    )
-
-
 def lacks_role(action: Action, message: str) -> bool:
     """Whether the API server rejected the action since the operator has no role in the namespace."""
-    return isinstance(action, _NEEDS_ROLE) and is_rbac_error(message)
+    return not isinstance(action, _ALWAYS_ALLOWED) and is_rbac_error(message)
 
 
 def is_rbac_error(message: str) -> bool:

@@ -19,7 +19,7 @@ from torpor_wire.reason import Reason
 
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.model.actions import PatchTaskRun, RemoveAnnotation, SetFinalizers
-from torpor_operator.plan import status
+from torpor_operator.plan import namespace_readiness, status
 from torpor_operator.schedule_controller.cache import ScheduleCache
 from torpor_operator.schedule_controller.writes import Writes, post_events
 from torpor_operator.schedules.actions import (
@@ -143,7 +143,7 @@ class ScheduleExecutor:
         exceeds_quota = status.exceeds_quota(error.message)
         if isinstance(error, errors.Unavailable) or error.status == HTTPStatus.UNAUTHORIZED:
             return
-        if isinstance(error, errors.Forbidden) and "cannot create resource" in error.message:
+        if isinstance(error, errors.Forbidden) and namespace_readiness.is_rbac_error(error.message):
             self._on_forbidden(schedule.metadata.namespace)
         elif isinstance(action, CreateRun) and not exceeds_quota:
             applied.refused[action.body["metadata"]["name"]] = error.message

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from torpor_wire import constants, times
-from torpor_wire.reason import Reason
 
 from torpor_operator.model.actions import SetFinalizers
 from torpor_operator.schedules import conditions, cron_source, deletion, join, kept_runs, manual, source_step
@@ -50,7 +49,6 @@ def _hold(snapshot: ScheduleSnapshot) -> SchedulePlan | None:
     if not snapshot.not_ready:
         return None
     draft = Draft.of(snapshot)
-    draft.notify(Reason.NAMESPACE_NOT_READY, snapshot.not_ready, warning=True)
     _finish(draft, Room.of(snapshot.schedule.spec, snapshot.runs))
     return draft.plan()
 

@@ -69,3 +69,59 @@ def test_it_creates_them_where_the_namespace_is_set_up(
     namespace = open_namespace()
     create(server, token, "taskruns", namespace).expect(201)
     create(server, token, "pods", namespace).expect(201)
+
+
+_BARE = "bare"
+_ALARM = {"name": "alarm", "trigger": {"class": "duration", "kwargs": {"duration": "1h"}}}
+
+
+@pytest.fixture
+def bare(server: Server) -> str:
+    """A namespace that has not opted in, with a Workflow `run`."""
+    server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": _BARE}})
+    body = {
+        "apiVersion": "torpor.dev/v1alpha1",
+        "kind": "Workflow",
+        "metadata": {"name": "run"},
+        "spec": {"tasks": [_ALARM]},
+    }
+    assert server.create("workflows", _BARE, body).status in (201, 409)
+    return f"{collection('workflows', _BARE)}/run"
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("/spec/cancel", True),
+        ("/spec/suspend", True),
+        ("/metadata/labels", {"a": "b"}),
+        ("/metadata/annotations", {"a": "b"}),
+        ("/metadata/ownerReferences", [{"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "u"}]),
+    ],
+)
+def test_the_operator_changes_no_workflow_where_the_namespace_has_not_opted_in(
+    server: Server, token: str, bare: str, path: str, value: object
+) -> None:
+    patch = [{"op": "add", "path": path, "value": value}]
+    answer = server.request("PATCH", bare, patch, token=token, content_type="application/json-patch+json", dryRun="All")
+    assert answer.status == 403, answer.message
+    assert 'the operator cannot patch resource "workflows" in namespace bare' in answer.message
+
+
+def test_the_operator_removes_its_finalizer_in_any_namespace(server: Server, token: str, bare: str) -> None:
+    """The deletion of a namespace removes the RoleBindings before the Workflows."""
+    patch = [{"op": "add", "path": "/metadata/finalizers", "value": []}]
+    kind = "application/json-patch+json"
+    server.request("PATCH", bare, patch, token=token, content_type=kind, dryRun="All").expect(200)
+
+
+def test_the_operator_deletes_no_workflow_there(server: Server, token: str, bare: str) -> None:
+    assert server.request("DELETE", bare, token=token, dryRun="All").status == 403
+
+
+@pytest.mark.parametrize("namespace", ["kube-system", "default"])
+def test_the_operator_reads_no_configmap_and_records_no_event_there(server: Server, token: str, namespace: str) -> None:
+    assert server.request("GET", f"/api/v1/namespaces/{namespace}/configmaps/any", token=token).status == 403
+    path = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"
+    assert server.request("GET", path, token=token).status == 403
+    assert server.request("POST", path, {"metadata": {"name": "any"}}, token=token, dryRun="All").status == 403

@@ -37,7 +37,12 @@ def test_the_archive_has_two_replicas_and_its_database_from_a_secret(built: list
     assert (deployment["spec"]["replicas"], deployment["spec"]["strategy"]["type"]) == (2, "RollingUpdate")
     named = {"secretKeyRef": {"name": "torpor-archive-database", "key": "url"}}
     assert {"name": "DATABASE_URL", "valueFrom": named} in container["env"]
-    assert spec["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+    assert spec["securityContext"] == {
+        "runAsNonRoot": True,
+        "runAsUser": 65532,
+        "runAsGroup": 65532,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
 
 
 def test_there_is_no_volume_left_of_it(built: list[dict[str, Any]]) -> None:

@@ -94,7 +94,12 @@ def test_the_reader_of_a_namespace_may_do_no_more_than_view() -> None:
 def test_our_own_pods_keep_to_pod_security_restricted(name: str) -> None:
     deployment = next(each for each in documents("Deployment") if each["metadata"]["name"] == name)
     pod = deployment["spec"]["template"]["spec"]
-    restricted = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+    restricted = {
+        "runAsNonRoot": True,
+        "runAsUser": 65532,
+        "runAsGroup": 65532,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
     volume = {"fsGroup": 65532, "fsGroupChangePolicy": "OnRootMismatch"} if name == "torpor-archive" else {}
     assert pod["securityContext"] == restricted | volume
     (container,) = pod["containers"]
@@ -105,6 +110,16 @@ def test_our_own_pods_keep_to_pod_security_restricted(name: str) -> None:
     }
     assert container["image"] == "torpor:dev"
     assert container["imagePullPolicy"] == "IfNotPresent"
+
+
+@pytest.mark.parametrize("name", ["torpor-operator", "torpor-triggerer", "torpor-archive"])
+def test_what_a_component_may_do_in_all_namespaces_changes_no_object_but_torpors(name: str) -> None:
+    reads = {"get", "list", "watch"}
+    asked = {"subjectaccessreviews", "selfsubjectaccessreviews", "tokenreviews"}
+    for role, groups, resources, verbs in rules():
+        if role == f"ClusterRole {name}" and groups != "torpor.dev" and not set(resources.split(", ")) <= asked:
+            assert set(verbs.split(", ")) <= reads, f"{resources}: {verbs}"
+            assert not {"secrets", "configmaps", "events"} & set(resources.split(", "))
 
 
 def test_nobody_connects_to_our_pods_but_to_the_archive_and_for_metrics() -> None:
@@ -158,10 +173,9 @@ def test_a_namespace_that_is_set_up_binds_the_operator_to_what_it_creates_there_
         if role.startswith("ClusterRole torpor-operator") and "create" in verbs
     }
     assert creates == {
-        ("ClusterRole torpor-operator", "events"),
-        ("ClusterRole torpor-operator-namespace", "taskruns"),
-        ("ClusterRole torpor-operator-namespace", "workflows"),
+        ("ClusterRole torpor-operator-namespace", "taskruns, workflows"),
         ("ClusterRole torpor-operator-namespace", "pods"),
+        ("ClusterRole torpor-operator-namespace", "events"),
     }
 
 

@@ -251,7 +251,8 @@ async def patiently(api: Api, subject: ObjectRef, ask: Callable[[], Awaitable[T]
         except errors.Forbidden as error:
             raise PermissionError(
                 f"the triggerer may not watch {subject.kind}: {error.message}; "
-                f"an administrator can allow it with a ClusterRole labelled {LABEL_WATCH}"
+                f"an administrator can allow it with a ClusterRole labelled {LABEL_WATCH}, which the RoleBinding "
+                "torpor-triggerer-watch of manifests/namespace binds"
             ) from error
         except errors.NotFound as error:
             raise ValueError(error.message) from error

@@ -58,6 +58,15 @@ DEPLOYMENTS = [deployment("operator"), deployment("triggerer", pool="default"), 
 BINDINGS = [
     {"spec": {"policyName": one["metadata"]["name"], "validationActions": ["Deny"]}} for one in bundled.policies()
 ]
+BOUND = (
+    "torpor-operator-namespace",
+    "torpor-task",
+    "torpor-archive-namespace",
+    "torpor-archive-reader-namespace",
+    "torpor-triggerer-namespace",
+    "torpor-triggerer-watch",
+)
+"""The ClusterRoles that a namespace of workflows binds."""
 HEALTHY = Facts(
     command="0.1.0",
     local_time=NOW + 1,
@@ -79,10 +88,7 @@ HEALTHY = Facts(
     nodes=[NODE],
     archive=None,
     namespace_object={"metadata": {"name": "team"}},
-    role_bindings=[
-        binding(f"torpor-{name}")
-        for name in ("operator-namespace", "task", "archive-namespace", "archive-reader-namespace")
-    ],
+    role_bindings=[binding(role) for role in BOUND],
     task_account={"metadata": {"name": "torpor-task"}},
     workflows=[run("a")],
     deleted=[removed("a", age=10)],

@@ -15,6 +15,7 @@ from kubectl_torpor.linting import bundled
 
 from tests.unit.kubectl_torpor.diagnosis.healthy import (
     BINDINGS,
+    BOUND,
     DEPLOYMENTS,
     HEALTHY,
     NOW,
@@ -39,6 +40,10 @@ def problems(**changes: Any) -> list[tuple[Status, str, str]]:
     found = results(replace(HEALTHY, **changes))
     assert all(one.action for one in found if one.status in {Status.WARNING, Status.FAILED})
     return [(one.status, one.check, one.message) for one in found if one.status is not Status.OK]
+
+
+def bindings_but(missing: str) -> list[dict[str, Any]]:
+    return [binding(role) for role in BOUND if role != missing]
 
 
 def without(schema: str, kind: str, field: str) -> dict[str, Any]:
@@ -204,21 +209,13 @@ def test_a_healthy_installation_has_no_problem() -> None:
         ),
         ({"workflows": [run("a", reason="NamespaceNotReady")]}, "failed", "namespace", "a: NamespaceNotReady"),
         (
-            {
-                "role_bindings": [
-                    binding(f"torpor-{name}") for name in ("task", "archive-namespace", "archive-reader-namespace")
-                ]
-            },
+            {"role_bindings": bindings_but("torpor-operator-namespace")},
             "failed",
             "namespace",
             _UNBOUND,
         ),
         (
-            {
-                "role_bindings": [
-                    binding(f"torpor-{name}") for name in ("task", "operator-namespace", "archive-reader-namespace")
-                ]
-            },
+            {"role_bindings": bindings_but("torpor-archive-namespace")},
             "warning",
             "namespace",
             "namespace team does not bind ClusterRole torpor-archive-namespace: the archive keeps no logs",
@@ -287,11 +284,10 @@ def test_a_missing_binding_names_the_command_that_creates_that_of_the_manifests(
     for each in documents:
         if each["kind"] == "RoleBinding":
             (subject,) = each["subjects"]
-            account = f"{subject['namespace']}:{subject['name']}".replace("workflows:", "team:")
+            account = f"{subject.get('namespace')}:{subject['name']}".replace("workflows:", "team:")
+            whom = f"group={subject['name']}" if subject["kind"] == "Group" else f"serviceaccount={account}"
             name, role = each["metadata"]["name"], each["roleRef"]["name"]
-            commands.append(
-                f"kubectl -n team create rolebinding {name} --clusterrole={role} --serviceaccount={account}"
-            )
+            commands.append(f"kubectl -n team create rolebinding {name} --clusterrole={role} --{whom}")
     found = namespace_checks.namespace(replace(HEALTHY, role_bindings=[]))
     actions = [result.action.rpartition("; ")[2] for result in found if result.action]
     assert sorted(actions) == sorted(commands)

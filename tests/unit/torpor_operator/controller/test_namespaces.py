@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 from torpor_api.client.api import Api
 from torpor_api.client.transport import JSON, Response
 from torpor_operator.controller.namespaces import Namespaces
-from torpor_operator.model.actions import CreateTaskRun
-from torpor_operator.plan import planner
+from torpor_operator.model.actions import CreateTaskRun, Resume, SetFinalizers
+from torpor_operator.plan import namespace_readiness, planner
 from torpor_operator.settings import Settings
 from torpor_wire import constants
 
@@ -129,7 +129,7 @@ def test_a_workflow_in_a_namespace_that_is_not_ready_creates_nothing_and_shows_t
     conditions = {one.type: (one.status, one.reason, one.message) for one in held.status.conditions}
     assert conditions["Succeeded"] == ("Unknown", "NamespaceNotReady", message)
     assert conditions["Stalled"] == ("True", "NamespaceNotReady", message)
-    assert [(event.reason, event.message) for event in held.events] == [("NamespaceNotReady", message)]
+    assert held.events == ()
 
     workflow["status"] = held.status.to_json()
     again = planner.plan(
@@ -140,3 +140,22 @@ def test_a_workflow_in_a_namespace_that_is_not_ready_creates_nothing_and_shows_t
     assert any(isinstance(action, CreateTaskRun) for action in ready.actions)
     assert ready.status is not None
     assert {one.type: one.status for one in ready.status.conditions}["Stalled"] == "False"
+
+
+def test_a_namespace_that_is_not_ready_is_reported_without_reading_its_variables() -> None:
+    workflow = builders.workflow([builders.python("a")], {"variablesFrom": "settings"}, 1_700_000_000.0)
+    workflow["metadata"]["finalizers"] = [constants.FINALIZER]
+    snapshot = builders.snapshot(workflow, [], [], known={}, settings=Settings(), now=1_700_000_000.0, not_ready="no")
+
+    held = planner.plan(snapshot)
+
+    assert not held.needs
+    assert held.status is not None
+    assert {one.reason for one in held.status.conditions if one.type == "Succeeded"} == {"NamespaceNotReady"}
+
+
+def test_the_operator_changes_only_finalizers_where_it_has_no_role() -> None:
+    message = 'taskruns.torpor.dev "a" is forbidden: User "x" cannot patch resource "taskruns/status"'
+    assert namespace_readiness.lacks_role(Resume(), message)
+    assert not namespace_readiness.lacks_role(SetFinalizers(finalizers=()), message)
+    assert not namespace_readiness.lacks_role(Resume(), "exceeded quota: torpor")
