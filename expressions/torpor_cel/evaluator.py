@@ -200,19 +200,26 @@ class _Child:
         self._process: asyncio.subprocess.Process | None = None
 
     async def evaluate(self, frame: bytes) -> Value | ExpressionError:
-        """Return the answer of the child. A crash that neither time nor memory explains is retried once."""
-        return (
-            await self._once(frame)
-            or await self._once(frame)
-            or errors.failed("the expression crashed the CEL library")
-        )
+        """Return the answer of the child.
+
+        A crash that neither time nor memory explains is retried once. So is a child without an answer, which a busy
+        node has starved: an expression that uses up its CPU time ends its child by itself.
+        """
+        try:
+            return (
+                await self._once(frame)
+                or await self._once(frame, repeated=True)
+                or errors.failed("the expression crashed the CEL library")
+            )
+        except TimeoutError:
+            return self._too_long()
 
     def charge(self) -> float:
         """Return the CPU seconds since the last call."""
         used, self._used = self._used, 0.0
         return used
 
-    async def _once(self, frame: bytes) -> Value | ExpressionError | None:
+    async def _once(self, frame: bytes, *, repeated: bool = False) -> Value | ExpressionError | None:
         process = self._process or await self._start()
         requests, answers = _pipes(process)
         try:
@@ -224,7 +231,9 @@ class _Child:
         except TimeoutError:
             self._used += self._seconds + _REPLACEMENT_SECONDS
             await self.end()
-            return self._too_long()
+            if repeated:
+                raise
+            return None
         except (asyncio.IncompleteReadError, ConnectionError):
             self._used += self._seconds + _REPLACEMENT_SECONDS
             return self._too_long() if await self._ended() == -signal.SIGPROF else None

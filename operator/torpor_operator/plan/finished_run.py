@@ -9,8 +9,10 @@ from torpor_operator.plan.run_context import RunContext
 from torpor_operator.taskrun import termination
 from torpor_operator.taskrun.step import earliest
 
-_EVENT_SECONDS = 60.0
-"""A leader may end between the last status and its Events. For so long the next one posts those that are missing."""
+_EVENT_SECONDS = 300.0
+"""A leader may end between the last status and its Events. The next one posts the missing ones of the runs that ended
+within this time. On a busy machine, it leads minutes later.
+"""
 
 
 def clean_up(run: RunContext) -> Plan | None:

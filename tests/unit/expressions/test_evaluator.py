@@ -154,14 +154,27 @@ async def test_a_child_that_crashes_each_time_fails_only_its_expression(
         assert await good(pool)
 
 
-async def test_a_stopped_child_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_GRACE_SECONDS", 0.1)
-    async with Evaluator(children=1, seconds=0.1) as pool:
+async def test_a_stopped_child_is_replaced_and_its_evaluation_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_GRACE_SECONDS", 5.0)
+    async with Evaluator(children=1, seconds=1.0) as pool:
         assert await good(pool)
         (child,) = children()
         os.kill(child, signal.SIGSTOP)
-        assert reason(await pool.evaluate("1", {})) is Reason.TOO_EXPENSIVE
         assert await good(pool)
+
+
+async def test_an_expression_whose_children_never_answer_is_too_expensive(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "from torpor_cel import evaluation as e; import time\n"
+        "real = e.evaluate\n"
+        "e.evaluate = lambda x, v: time.sleep(3600) if x == '666' else real(x, v)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    monkeypatch.setattr(module, "_GRACE_SECONDS", 0.1)
+    async with Evaluator(children=1, seconds=0.1) as pool:
+        assert reason(await pool.evaluate("666", {})) is Reason.TOO_EXPENSIVE
 
 
 async def test_cancelled_evaluations_leave_the_children_whole(evaluator: Evaluator) -> None:

@@ -54,7 +54,7 @@ def test_a_leader_that_takes_over_posts_the_events_of_a_run_that_has_just_ended(
         (True, "Error"),
     }
     assert all(event in world.events for event in world.plan().events)
-    world.advance(61)
+    world.advance(301)
     assert world.plan().events == ()
 
 

@@ -1,5 +1,6 @@
 """The certificate of the archive, which a pod reads when it needs the archive."""
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -72,8 +73,9 @@ def test_a_pod_reads_it_for_as_long_as_it_reports(monkeypatch: pytest.MonkeyPatc
     outage = [Answer(401, {"message": "Unauthorized"}), None, Answer(503, {})]
     server = Server(*outage, stored(**{constants.ARCHIVE_CERTIFICATE: AUTHORITY}))
     slept: list[float] = []
-    monkeypatch.setattr("time.sleep", slept.append)
-    monkeypatch.setattr("time.monotonic", lambda: 60.0 * len(slept))
+    # Not the module `time` itself: other threads of this process sleep, too.
+    clock = SimpleNamespace(time=lambda: 0.0, monotonic=lambda: 60.0 * len(slept), sleep=slept.append)
+    monkeypatch.setattr(main, "time", clock)
     launched = environment.read({constants.ENV_RUNTIME: VARIABLE.text()}, "nonce", "uid")
     assert main.world(cast("Api", server)).archive(launched) is not None
     assert len(slept) == len(outage)
