@@ -31,6 +31,7 @@ from torpor_archive.http.log_routes import LogRoutes
 from torpor_archive.http.routes import Routes
 from torpor_archive.logs.service import LogService
 from torpor_archive.metrics import Metrics
+from torpor_archive.namespaces import Namespaces
 from torpor_archive.settings import Settings
 from torpor_archive.storage import retention
 from torpor_archive.storage.database import Database
@@ -64,23 +65,25 @@ async def serve(settings: Settings) -> None:
     ):
         api = Api(transport, clock)
         uploads = Uploads(database, metrics, clock, rate=settings.min_upload_rate, quota=settings.namespace_quota)
-        reviews = AccessReviews(api)
+        reviews, namespaces = AccessReviews(api), Namespaces(api)
         logs = LogService.build(
             api,
             transport,
             database,
             reviews,
-            metrics,
+            namespaces,
+            metrics=metrics,
             objects_url=settings.objects,
             quota_bytes=settings.namespace_quota,
         )
         routes = (
-            Routes(database, reviews, metrics, clock, uploads),
-            LogRoutes(database, reviews, metrics, logs.waits, logs.objects),
+            Routes(database, reviews, namespaces, metrics, clock=clock, uploads=uploads),
+            LogRoutes(database, reviews, namespaces, metrics, waits=logs.waits, objects=logs.objects),
         )
         sweep = Sweep(
             database=database,
             api=api,
+            namespaces=namespaces,
             metrics=metrics,
             runs=settings.run_retention,
             interval=settings.sweep_interval,

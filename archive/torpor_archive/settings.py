@@ -8,10 +8,10 @@ from pydantic_settings import CliSuppress, SettingsConfigDict
 from torpor_api.process_settings import ProcessSettings
 
 from torpor_archive.http.connections import ConnectionLimits
+from torpor_archive.limits.transfer_rate import RATE
 from torpor_archive.storage import run_retention
 from torpor_archive.storage.quota import QUOTA
 from torpor_archive.storage.run_retention import Keep, RunRetention
-from torpor_archive.storage.transfer_rate import RATE
 
 PORT = 8443
 _LIMITS = ConnectionLimits()

@@ -18,6 +18,7 @@ from torpor_archive.auth.reviews import AccessReviews
 from torpor_archive.http import middleware
 from torpor_archive.http.routes import Routes
 from torpor_archive.metrics import Metrics
+from torpor_archive.namespaces import UNKNOWN, NamespaceId
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.upload import Uploads
 from torpor_wire import constants
@@ -36,6 +37,19 @@ class LocalReviews(AccessReviews):
         return Caller(user=user, extra={policy.POD_UID: (uid,)})
 
 
+class LocalNamespaces:
+    """The namespaces of a local run, which are never deleted."""
+
+    async def current(self, name: str) -> NamespaceId:
+        """Return the namespace of this name."""
+        return NamespaceId(name, UNKNOWN)
+
+    async def of_object(self, name: str, created: str) -> NamespaceId:
+        """Return the namespace of this name."""
+        del created
+        return NamespaceId(name, UNKNOWN)
+
+
 async def serve(api: Api, listening: socket.socket, file: Path) -> Never:
     """Serve the archive's requests for results on a socket, until cancelled."""
     metrics = Metrics()
@@ -45,7 +59,9 @@ async def serve(api: Api, listening: socket.socket, file: Path) -> Never:
     await database.migrate()
     uploads = Uploads(database, metrics, api.clock, quota=0)
     application = web.Application(middlewares=[middleware.middleware(metrics)])
-    Routes(database, LocalReviews(api), metrics, api.clock, uploads).add_to(application)
+    Routes(database, LocalReviews(api), LocalNamespaces(), metrics, clock=api.clock, uploads=uploads).add_to(
+        application
+    )
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS)
     await runner.setup()
     try:

@@ -53,11 +53,13 @@ async def read(file: Path, taskruns: Iterable[Object]) -> dict[str, Any]:
 
 
 async def _body(database: "Database", taskrun: Object) -> bytes | None:
-    from torpor_archive.storage import bodies, results  # noqa: PLC0415 - see above
+    from torpor_archive.namespaces import UNKNOWN, NamespaceId  # noqa: PLC0415 - see above
+    from torpor_archive.storage import bodies, results  # noqa: PLC0415
     from torpor_archive.storage.bodies import ByteRange  # noqa: PLC0415
 
     meta, stored = taskrun["metadata"], taskrun["status"]["stored"]
-    found = await results.find(database, meta["namespace"], meta["uid"], stored["digest"])
+    place = NamespaceId(meta["namespace"], UNKNOWN)
+    found = await results.find(database, place, meta["uid"], stored["digest"])
     if found is None:
         return None
     span = ByteRange(start=0, end=found[0].size)

@@ -57,6 +57,8 @@ class TaskRunView:
     """Attempt, segment and launch."""
     pool: str = constants.DEFAULT_POOL
     """The triggerer pool that runs its triggers."""
+    created: str = ""
+    """Its creationTimestamp."""
 
 
 def parse_caller(review: Mapping[str, Any]) -> Caller | None:
@@ -82,6 +84,7 @@ def parse_taskrun(taskrun: Mapping[str, Any]) -> TaskRunView:
         state=status.get("state", ""),
         pod_uid=(status.get("pod") or {}).get("uid") or "",
         pool=taskrun["spec"].get("triggerPool") or constants.DEFAULT_POOL,
+        created=taskrun["metadata"].get("creationTimestamp") or "",
         launch=(status.get("attempt") or 0, status.get("segment") or 0, status.get("launch") or 0),
     )
 

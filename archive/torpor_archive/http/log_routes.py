@@ -16,14 +16,15 @@ from torpor_archive import page_token
 from torpor_archive.auth.reviews import AccessReviews
 from torpor_archive.errors import RefusedError, forbidden, invalid, not_found, too_large, unavailable
 from torpor_archive.http import downloads, middleware
+from torpor_archive.limits.transfer_slots import DOWNLOADS, TransferSlots
 from torpor_archive.logs.objects import Objects, ObjectsError
 from torpor_archive.logs.waits import MAX_BODY, WaitLogs
 from torpor_archive.metrics import Metrics
+from torpor_archive.namespaces import NamespaceFinder
 from torpor_archive.storage import log_entry, log_store
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.log_entry import LogState
 from torpor_archive.storage.log_store import Filters
-from torpor_archive.storage.transfer_slots import DOWNLOADS, TransferSlots
 
 PAGE = 1000
 PAGE_MAX = 5000
@@ -35,9 +36,17 @@ _LIST_PARAMETERS = ("task", "attempt", "segment", "failed", "limit", "continue")
 class LogRoutes:
     """The request handlers."""
 
-    def __init__(
-        self, database: Database, reviews: AccessReviews, metrics: Metrics, waits: WaitLogs, objects: Objects | None
+    def __init__(  # noqa: PLR0913 - the parts that main() builds
+        self,
+        database: Database,
+        reviews: AccessReviews,
+        namespaces: NamespaceFinder,
+        metrics: Metrics,
+        *,
+        waits: WaitLogs,
+        objects: Objects | None,
     ) -> None:
+        self._namespaces = namespaces
         self._database = database
         self._reviews = reviews
         self._metrics = metrics
@@ -62,7 +71,8 @@ class LogRoutes:
         namespace, uid = middleware.identifier(request, "namespace"), middleware.identifier(request, "uid")
         await self._check_reader(request, namespace)
         limit = middleware.number(request.query, "limit", PAGE, PAGE_MAX) or PAGE
-        rows = await log_store.list_run(self._database, namespace, uid, _filters(request.query, limit + 1))
+        place = await self._namespaces.current(namespace)
+        rows = await log_store.list_run(self._database, place, uid, _filters(request.query, limit + 1))
         page: dict[str, Any] = {"items": [log_entry.to_json(row) for row in rows[:limit]]}
         if len(rows) > limit:
             page["continue"] = page_token.encode(rows[limit - 1]["started"], rows[limit - 1]["id"])
@@ -72,7 +82,7 @@ class LogRoutes:
         """Send the lines of one log: each begins with its time and a space."""
         namespace, log = middleware.identifier(request, "namespace"), middleware.identifier(request, "id")
         await self._check_reader(request, namespace)
-        row = await log_store.find(self._database, namespace, log)
+        row = await log_store.find(self._database, await self._namespaces.current(namespace), log)
         if row is None:
             raise RefusedError(not_found(f"the archive has no log {log} in namespace {namespace}"))
         if row["state"] != LogState.KEPT:

@@ -16,13 +16,14 @@ from torpor_archive.auth.policy import Caller, TaskRunView
 from torpor_archive.auth.reviews import AccessReviews
 from torpor_archive.errors import Refusal, RefusedError, forbidden, invalid, not_found
 from torpor_archive.http import downloads, middleware
+from torpor_archive.limits.transfer_slots import DOWNLOADS, TransferSlots
 from torpor_archive.metrics import Metrics
+from torpor_archive.namespaces import NamespaceFinder, NamespaceId
 from torpor_archive.storage import bodies, chunks, content, history, results, run_queries, validation
 from torpor_archive.storage.bodies import ByteRange, StoredBody
 from torpor_archive.storage.content import LENGTH_HEADER, RUN, BodyFormat
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.tables import RESULTS, RUNS
-from torpor_archive.storage.transfer_slots import DOWNLOADS, TransferSlots
 from torpor_archive.storage.upload import Uploads
 
 TASKRUN_HEADER = "Torpor-TaskRun"
@@ -34,9 +35,17 @@ COUNT_MAX = 1_000_000
 class Routes:
     """The request handlers."""
 
-    def __init__(
-        self, database: Database, reviews: AccessReviews, metrics: Metrics, clock: Clock, uploads: Uploads
+    def __init__(  # noqa: PLR0913 - the parts that main() builds
+        self,
+        database: Database,
+        reviews: AccessReviews,
+        namespaces: NamespaceFinder,
+        metrics: Metrics,
+        *,
+        clock: Clock,
+        uploads: Uploads,
     ) -> None:
+        self._namespaces = namespaces
         self._database = database
         self._reviews = reviews
         self._metrics = metrics
@@ -94,14 +103,16 @@ class Routes:
         body_format = middleware.unwrap(content.parse_headers(request.headers))
         _check_length(request, limits)
         validator, entries = validation.validator_for(body_format)
-        async with self._uploads.upload(RESULTS, namespace, body_format, limits) as session:
+        place = await self._namespaces.of_object(namespace, taskrun.created)
+        async with self._uploads.upload(RESULTS, place, body_format, limits) as session:
             last = await session.receive(request.content, validator)
             if entries is not None:
                 entries.reject_duplicates()
             summary = session.summary(entries.keys if entries else None)
             middleware.unwrap(check(await self._reviews.get_taskrun(namespace, name)))
             attempt, segment, launch = taskrun.launch
-            row = {"namespace": namespace, "taskrun": taskrun.uid, "workflow": taskrun.workflow}
+            row = {"namespace": place.name, "namespace_uid": place.uid}
+            row |= {"taskrun": taskrun.uid, "workflow": taskrun.workflow}
             order = {"attempt": attempt, "segment": segment, "launch": launch}
             await session.finish(last, summary, results.store({**row, **order, "digest": summary.digest}))
         answer = asdict(summary) | {"type": body_format.type, "name": body_format.name}
@@ -117,7 +128,7 @@ class Routes:
             result = await self._find_result_for_pod(request, name)
         else:
             await self._check_result_reader(request, namespace)
-            result = await results.find(self._database, namespace, uid, digest)
+            result = await results.find(self._database, await self._namespaces.current(namespace), uid, digest)
         if result is None:
             raise RefusedError(not_found(f"the archive has no result {digest} of the TaskRun with uid {uid}"))
         return await self._send(request, namespace, result[0])
@@ -128,7 +139,8 @@ class Routes:
         uid, digest = middleware.identifier(request, "uid"), middleware.identifier(request, "digest")
         caller = await self._authenticate_pod(request, namespace)
         taskrun = await self._reviews.get_recent_taskrun(namespace, name, caller)
-        result = await results.find(self._database, namespace, uid, digest)
+        place = await self._namespaces.current(namespace)
+        result = await results.find(self._database, place, uid, digest, of_workflow=taskrun.workflow)
         middleware.unwrap(policy.check_get_result(caller, name, taskrun, result[1] if result else taskrun.workflow))
         return result
 
@@ -138,12 +150,14 @@ class Routes:
         await self._reviews.check_operator(middleware.token(request.headers), namespace)
         _check_length(request, chunks.RUN)
         run = history.RunValidator(namespace, uid)
-        async with self._uploads.upload(RUNS, namespace, BodyFormat(type=RUN), chunks.RUN) as session:
+        place = await self._namespaces.current(namespace)
+        async with self._uploads.upload(RUNS, place, BodyFormat(type=RUN), chunks.RUN) as session:
             last = await session.receive(request.content, validation.JsonLines(run.check_line))
             if not run.summary:
                 raise RefusedError(invalid("the body is empty; a run begins with its Workflow"))
             summary, now = session.summary(), self._clock.now()
             row = {"namespace": namespace, "uid": uid, "archived": now, "taskruns": run.taskruns, **run.summary}
+            row["namespace_uid"] = await self._check_namespace(place, run.summary["created"])
             row["completed_at"] = row["completed_at"] or now
             new = await session.finish(last, summary, history.store(row, run.labels, summary.digest))
         return web.json_response({"uid": uid, "new": new, "size": summary.size, "digest": summary.digest})
@@ -152,7 +166,7 @@ class Routes:
         """Tell the operator which version of a run is stored, by its completion time."""
         namespace, uid = middleware.identifier(request, "namespace"), middleware.identifier(request, "uid")
         await self._reviews.check_operator(middleware.token(request.headers), namespace)
-        found = await history.find(self._database, namespace, uid)
+        found = await history.find(self._database, await self._namespaces.current(namespace), uid)
         if found is None:
             raise RefusedError(_no_run(namespace, uid))
         return web.Response(headers={COMPLETED_HEADER: found[1], "ETag": f'"{found[0].digest}"'})
@@ -172,7 +186,8 @@ class Routes:
         limit = middleware.number(request.query, "limit", run_queries.PAGE, run_queries.PAGE_MAX) or run_queries.PAGE
         token = request.query.get("continue")
         start = middleware.unwrap(run_queries.parse_page_token(token)) if token else None
-        return web.json_response(await run_queries.list_runs(self._database, namespace, chosen, limit, start))
+        place = await self._namespaces.current(namespace) if namespace is not None else None
+        return web.json_response(await run_queries.list_runs(self._database, place, chosen, limit, start))
 
     async def get_run(self, request: web.Request) -> web.StreamResponse:
         """Send one run, its Workflow, TaskRuns and Events, to a caller that may get Workflows and TaskRuns there."""
@@ -180,10 +195,17 @@ class Routes:
         await self._check_reader(request, "get", namespace)
         await self._check_result_reader(request, namespace)
         middleware.check_parameters(request.query, ITEM_PARAMETERS)
-        found = await history.find(self._database, namespace, uid)
+        found = await history.find(self._database, await self._namespaces.current(namespace), uid)
         if found is None:
             raise RefusedError(_no_run(namespace, uid))
         return await self._send(request, namespace, found[0])
+
+    async def _check_namespace(self, place: NamespaceId, created: str) -> str:
+        """Return the uid for a run that was created at this time. Raises RefusedError if its namespace is gone."""
+        if await self._namespaces.of_object(place.name, created) != place:
+            message = f"the Workflow belongs to an earlier namespace {place.name}, which was deleted meanwhile"
+            raise RefusedError(forbidden(message))
+        return place.uid
 
     async def _authenticate_pod(self, request: web.Request, namespace: str) -> Caller:
         caller = await self._reviews.authenticate(middleware.token(request.headers))

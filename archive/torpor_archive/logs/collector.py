@@ -27,6 +27,7 @@ from torpor_archive.logs.retries import Retries
 from torpor_archive.logs.taskrun_owner import parse_owner
 from torpor_archive.logs.writer import LogWriter
 from torpor_archive.metrics import Metrics
+from torpor_archive.namespaces import NamespaceFinder
 from torpor_archive.storage import log_store
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.log_entry import LogState, Source
@@ -47,15 +48,17 @@ class LogCollector:
     def __init__(  # noqa: PLR0913 - the parts that main() builds
         self,
         api: Api,
+        namespaces: NamespaceFinder,
         database: Database,
         reader: LogReader,
         quota: LogQuota,
-        metrics: Metrics,
         *,
+        metrics: Metrics,
         name: str,
         jitter: Callable[[], float],
     ) -> None:
         self._api = api
+        self._namespaces = namespaces
         self._database = database
         self._reader = reader
         self._quota = quota
@@ -207,7 +210,7 @@ class LogCollector:
             log.warning("cannot record a lost log: %s", error)
 
     async def _read_and_store(self, pod: LoggedPod, source: Source) -> None:
-        if await self._quota.is_exceeded(pod.namespace):
+        if await self._quota.is_exceeded(source.namespace_id):
             message = self._quota.message(pod.namespace)
             lost = pod.outcome(LogState.LOST, reason="QuotaExceeded", message=message)
             await self._settle(Finished(source=source, outcome=lost))
@@ -239,11 +242,15 @@ class LogCollector:
         for each in finished:
             self._metrics.logs.labels(each.outcome.state.value).inc()
             self._metrics.log_bytes.inc(each.outcome.size)
-            self._quota.add(each.source.namespace, each.text.stored)
+            self._quota.add(each.source.namespace_id, each.text.stored)
 
     async def _source(self, pod: LoggedPod) -> Source:
-        """The entry of a pod. A pod of an older operator, or of a long name, is looked up by its TaskRun."""
-        source = pod.source()
+        """The entry of a pod. A pod of an older operator, or of a long name, is looked up by its TaskRun.
+
+        Raises RefusedError (503).
+        """
+        identity = await self._namespaces.of_object(pod.namespace, pod.created_at)
+        source = replace(pod.source(), namespace_uid=identity.uid)
         if source.workflow and "-" not in source.task:  # a task is an identifier; a longer label has a hash
             return source
         try:

@@ -52,6 +52,7 @@ class LoggedPod:
     message: str
     started_at: str
     ended_at: str
+    created_at: str = ""
 
     @property
     def stage(self) -> Stage:
@@ -143,6 +144,7 @@ def parse(body: Mapping[str, Any]) -> LoggedPod:
             or metadata.get("creationTimestamp")
             or ""
         ),
+        created_at=str(metadata.get("creationTimestamp") or ""),
         ended_at=str(terminated.get("finishedAt") or metadata.get("deletionTimestamp") or ""),
     )
 

@@ -6,6 +6,7 @@ The sum is read from the database once a minute for each namespace with new logs
 from cachetools import TTLCache
 from torpor_api.timing import Clock
 
+from torpor_archive.namespaces import NamespaceId
 from torpor_archive.storage import log_store
 from torpor_archive.storage.database import Database
 
@@ -19,9 +20,9 @@ class LogQuota:
     def __init__(self, database: Database, clock: Clock, limit: int) -> None:
         self._database = database
         self._limit = limit
-        self._sums: TTLCache[str, list[int]] = TTLCache(_ENTRIES, _SECONDS, clock.monotonic)
+        self._sums: TTLCache[NamespaceId, list[int]] = TTLCache(_ENTRIES, _SECONDS, clock.monotonic)
 
-    async def is_exceeded(self, namespace: str) -> bool:
+    async def is_exceeded(self, namespace: NamespaceId) -> bool:
         """Return whether a namespace may store no more logs."""
         if not self._limit:
             return False
@@ -30,7 +31,7 @@ class LogQuota:
             used = self._sums[namespace] = [await log_store.sum_stored(self._database, namespace)]
         return used[0] >= self._limit
 
-    def add(self, namespace: str, size: int) -> None:
+    def add(self, namespace: NamespaceId, size: int) -> None:
         """Add a stored log to the sum."""
         if namespace in self._sums:
             self._sums[namespace][0] += size

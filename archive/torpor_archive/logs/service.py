@@ -18,6 +18,7 @@ from torpor_archive.logs.quota import LogQuota
 from torpor_archive.logs.reader import LogReader, Transport
 from torpor_archive.logs.waits import WaitLogs
 from torpor_archive.metrics import Metrics
+from torpor_archive.namespaces import NamespaceFinder
 from torpor_archive.storage.database import Database
 
 _POLL_SECONDS = 0.5
@@ -40,8 +41,9 @@ class LogService:
         transport: Transport,
         database: Database,
         reviews: AccessReviews,
-        metrics: Metrics,
+        namespaces: NamespaceFinder,
         *,
+        metrics: Metrics,
         objects_url: str,
         quota_bytes: int,
     ) -> "LogService":
@@ -51,8 +53,10 @@ class LogService:
         reader = LogReader(transport, api.clock, objects)
         name = f"{socket.gethostname()}-{uuid.uuid4().hex[:8]}"
         return cls(
-            collector=LogCollector(api, database, reader, quota, metrics, name=name, jitter=random.random),
-            waits=WaitLogs(database, reviews, api, LogModes(api), quota),
+            collector=LogCollector(
+                api, namespaces, database, reader, quota, metrics=metrics, name=name, jitter=random.random
+            ),
+            waits=WaitLogs(database, reviews, namespaces, api, modes=LogModes(api), quota=quota),
             objects=objects,
             database=database,
             api=api,

@@ -17,6 +17,7 @@ class TaskRunOwner:
     task: str
     path: tuple[int, ...]
     pool: str
+    created: str = ""
 
 
 def parse_owner(taskrun: Mapping[str, Any]) -> TaskRunOwner | None:
@@ -28,7 +29,15 @@ def parse_owner(taskrun: Mapping[str, Any]) -> TaskRunOwner | None:
         }:
             spec = taskrun["spec"]
             pool = str(spec.get("triggerPool") or constants.DEFAULT_POOL)
-            return TaskRunOwner(uid=uid, workflow=workflow, workflow_name=name, task=task, path=_path(spec), pool=pool)
+            return TaskRunOwner(
+                uid=uid,
+                workflow=workflow,
+                workflow_name=name,
+                task=task,
+                path=_path(spec),
+                pool=pool,
+                created=str(taskrun["metadata"].get("creationTimestamp") or ""),
+            )
     return None
 
 

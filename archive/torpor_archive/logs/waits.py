@@ -22,6 +22,7 @@ from torpor_archive.errors import RefusedError, forbidden, invalid, quota_exceed
 from torpor_archive.logs.mode import LogModes
 from torpor_archive.logs.quota import LogQuota
 from torpor_archive.logs.taskrun_owner import TaskRunOwner, parse_owner
+from torpor_archive.namespaces import NamespaceFinder, NamespaceId
 from torpor_archive.storage import log_store
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.log_entry import Kind, LogState, Outcome, Source
@@ -68,7 +69,17 @@ class _Batch(_Model):
 class WaitLogs:
     """Checks and stores batches of waits."""
 
-    def __init__(self, database: Database, reviews: AccessReviews, api: Api, modes: LogModes, quota: LogQuota) -> None:
+    def __init__(  # noqa: PLR0913 - the parts that main() builds
+        self,
+        database: Database,
+        reviews: AccessReviews,
+        namespaces: NamespaceFinder,
+        api: Api,
+        *,
+        modes: LogModes,
+        quota: LogQuota,
+    ) -> None:
+        self._namespaces = namespaces
         self._quota = quota
         self._database = database
         self._reviews = reviews
@@ -84,7 +95,7 @@ class WaitLogs:
             batch = _Batch.model_validate(body)
         except ValidationError as error:
             raise RefusedError(invalid(f"invalid waits: {error.errors()[0]['msg']}")) from error
-        if await self._quota.is_exceeded(namespace):
+        if await self._quota.is_exceeded(await self._namespaces.current(namespace)):
             raise RefusedError(quota_exceeded(self._quota.message(namespace)))
         limit = asyncio.Semaphore(_CONCURRENCY)
         found = await asyncio.gather(*(self._prepare(caller, namespace, each, limit) for each in batch.waits))
@@ -103,7 +114,9 @@ class WaitLogs:
             if not await self._reviews.is_allowed(caller, "fire", "triggerpools", namespace, owner.pool):
                 raise RefusedError(forbidden(f"{caller.user} may not `fire` pool {owner.pool}"))
             mode = await self._modes.of(namespace, owner.workflow_name, owner.workflow)
-            return _finished(namespace, wait, owner) if mode.keeps(failed=wait.failed) else None
+            if not mode.keeps(failed=wait.failed):
+                return None
+            return _finished(await self._namespaces.of_object(namespace, owner.created), wait, owner)
 
     async def _owner(self, namespace: str, wait: WaitLines) -> TaskRunOwner | None:
         if not names.is_object_name(wait.taskrun):
@@ -119,10 +132,11 @@ class WaitLogs:
         return owner if owner is not None and owner.uid == wait.uid else None
 
 
-def _finished(namespace: str, wait: WaitLines, owner: TaskRunOwner) -> Finished:
+def _finished(namespace: NamespaceId, wait: WaitLines, owner: TaskRunOwner) -> Finished:
     source = Source(
         id=f"{wait.uid}.a{wait.attempt}.s{wait.segment}",
-        namespace=namespace,
+        namespace=namespace.name,
+        namespace_uid=namespace.uid,
         workflow=owner.workflow,
         taskrun=wait.taskrun,
         task=owner.task,

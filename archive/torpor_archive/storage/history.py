@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import ColumnElement, delete, func, select, true, update
 from sqlalchemy.engine import RowMapping
 from sqlalchemy.ext.asyncio import AsyncConnection
 from torpor_wire import times
@@ -11,6 +11,7 @@ from torpor_wire.reason import Reason
 
 from torpor_archive import errors
 from torpor_archive.errors import RefusedError
+from torpor_archive.namespaces import UNKNOWN, NamespaceId
 from torpor_archive.storage import bodies
 from torpor_archive.storage.bodies import StoredBody
 from torpor_archive.storage.database import Database
@@ -76,6 +77,7 @@ def store(row: Mapping[str, Any], labels: Mapping[str, str], digest: str) -> bod
         if found is not None and found["body"] != body:
             is_newer = (found["clears"], found["completed_at"]) > (row["clears"], row["completed_at"])
             if is_newer or found["digest"] == digest:
+                await _set_namespace_uid(connection, row)
                 return False
         await _put(connection, {**row, "body": body, "indexed": True}, labels, None if found is None else found["body"])
         return True
@@ -83,12 +85,23 @@ def store(row: Mapping[str, Any], labels: Mapping[str, str], digest: str) -> bod
     return refer
 
 
-async def find(database: Database, namespace: str, uid: str) -> tuple[StoredBody, str] | None:
+async def find(database: Database, namespace: NamespaceId, uid: str) -> tuple[StoredBody, str] | None:
     """Return the body of a finished run, and its completion time as the Workflow has it."""
+    return await _find(database, namespace.name, uid, RUNS.c.namespace_uid == namespace.uid)
 
+
+async def find_stored(database: Database, namespace: str, uid: str) -> StoredBody | None:
+    """Return the body of a finished run of any namespace that had the name: not for a request."""
+    found = await _find(database, namespace, uid, true())
+    return None if found is None else found[0]
+
+
+async def _find(
+    database: Database, namespace: str, uid: str, condition: ColumnElement[bool]
+) -> tuple[StoredBody, str] | None:
     async def work(connection: AsyncConnection) -> tuple[StoredBody, str] | None:
         joined = select(BODIES, RUNS.c.completed).join(RUNS, RUNS.c.body == BODIES.c.id)
-        chosen = joined.where(RUNS.c.namespace == namespace, RUNS.c.uid == uid)
+        chosen = joined.where(RUNS.c.namespace == namespace, RUNS.c.uid == uid, condition)
         row = (await connection.execute(chosen)).mappings().first()
         return None if row is None else (bodies.parse_row(row), str(row["completed"]))
 
@@ -130,6 +143,12 @@ async def _find_row(connection: AsyncConnection, namespace: str, uid: str) -> Ro
     joined = select(RUNS, BODIES.c.digest).join(BODIES, RUNS.c.body == BODIES.c.id)
     chosen = joined.where(RUNS.c.namespace == namespace, RUNS.c.uid == uid)
     return (await connection.execute(chosen)).mappings().first()
+
+
+async def _set_namespace_uid(connection: AsyncConnection, row: Mapping[str, Any]) -> None:
+    """Give a version of an earlier release the uid of its namespace: its Workflow has just been sent again."""
+    same = (RUNS.c.namespace == row["namespace"]) & (RUNS.c.uid == row["uid"]) & (RUNS.c.namespace_uid == UNKNOWN)
+    await connection.execute(update(RUNS).where(same).values(namespace_uid=row["namespace_uid"]))
 
 
 async def _put(

@@ -49,12 +49,12 @@ async def _index(database: Database, namespace: str, uid: str) -> None:
 
 async def _read_workflow(database: Database, namespace: str, uid: str) -> dict[str, object]:
     """The first line of the run; empty if it cannot be read, so that the run is not read again."""
-    found = await history.find(database, namespace, uid)
+    found = await history.find_stored(database, namespace, uid)
     if found is None:
         return {}
     try:
-        span = await bodies.find_items(database, found[0], 0, 1)
-        line = b"".join([chunk async for chunk in bodies.read_chunks(database, found[0], span)])
+        span = await bodies.find_items(database, found, 0, 1)
+        line = b"".join([chunk async for chunk in bodies.read_chunks(database, found, span)])
         workflow = validation.parse(line, "line", 0)
     except RefusedError as error:
         if error.refusal.status == errors.unavailable("", "").status:

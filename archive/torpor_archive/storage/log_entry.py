@@ -8,6 +8,8 @@ from typing import Any
 from torpor_wire import constants
 from torpor_wire.instance_paths import Path, written
 
+from torpor_archive.namespaces import UNKNOWN, NamespaceId
+
 REASON_MAX = 63
 MESSAGE_MAX = 1024
 
@@ -47,6 +49,12 @@ class Source:
     pod: str = ""
     node: str = ""
     started: str = ""
+    namespace_uid: str = UNKNOWN
+
+    @property
+    def namespace_id(self) -> NamespaceId:
+        """The identity of its namespace."""
+        return NamespaceId(self.namespace, self.namespace_uid)
 
     def row(self) -> dict[str, Any]:
         """The columns of the table."""

@@ -7,10 +7,11 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 
-from sqlalchemy import Select, and_, delete, exists, func, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Select, and_, delete, exists, func, or_, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from torpor_wire.names import label
 
+from torpor_archive.namespaces import NamespaceId
 from torpor_archive.storage import bodies
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.log_entry import Kind, LogState, Outcome, Source
@@ -113,9 +114,9 @@ async def expired(database: Database, now: float, limit: int) -> list[Row]:
     return await _rows(database, query)
 
 
-async def list_run(database: Database, namespace: str, workflow: str, filters: Filters) -> list[Row]:
+async def list_run(database: Database, namespace: NamespaceId, workflow: str, filters: Filters) -> list[Row]:
     """Return the entries of a run, by the time at which they started."""
-    query = select(LOGS).where(LOGS.c.namespace == namespace, LOGS.c.workflow == workflow)
+    query = select(LOGS).where(_in(namespace), LOGS.c.workflow == workflow)
     if filters.task is not None:
         query = query.where(LOGS.c.task.in_({filters.task, label(filters.task)}))
     if filters.attempt is not None:
@@ -136,9 +137,9 @@ def to_source(row: Row) -> Source:
     return Source(**{name: row[name] for name in names} | {"path": path, "kind": Kind(row["kind"])})
 
 
-async def find(database: Database, namespace: str, log: str) -> Row | None:
+async def find(database: Database, namespace: NamespaceId, log: str) -> Row | None:
     """Return the row of a log."""
-    rows = await _rows(database, select(LOGS).where(LOGS.c.id == log, LOGS.c.namespace == namespace))
+    rows = await _rows(database, select(LOGS).where(LOGS.c.id == log, _in(namespace)))
     return rows[0] if rows else None
 
 
@@ -159,9 +160,9 @@ async def read(database: Database, log: str) -> AsyncIterator[bytes]:
         yield decompress(rows[0]["data"])
 
 
-async def sum_stored(database: Database, namespace: str) -> int:
-    """Return the compressed bytes that a namespace stores in the database."""
-    query = select(func.sum(LOGS.c.stored).label("used")).where(LOGS.c.namespace == namespace)
+async def sum_stored(database: Database, namespace: NamespaceId) -> int:
+    """Return the compressed bytes of a namespace's logs, in the database and in the object store."""
+    query = select(func.sum(LOGS.c.stored).label("used")).where(_in(namespace))
     rows = await _rows(database, query)
     return int(rows[0]["used"] or 0)
 
@@ -194,6 +195,10 @@ async def forget_garbage(database: Database, names: Collection[str]) -> None:
     """Forget objects that are deleted."""
     gone = delete(LOG_GARBAGE).where(LOG_GARBAGE.c.object.in_(list(names)))
     await database.write(lambda connection: connection.execute(gone))
+
+
+def _in(namespace: NamespaceId) -> ColumnElement[bool]:
+    return and_(LOGS.c.namespace == namespace.name, LOGS.c.namespace_uid == namespace.uid)
 
 
 async def _delete_some(connection: AsyncConnection, namespace: str, workflow: str) -> int:

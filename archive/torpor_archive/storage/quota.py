@@ -12,6 +12,7 @@ from torpor_api.timing import Clock
 
 from torpor_archive import errors
 from torpor_archive.errors import Refusal, RefusedError
+from torpor_archive.namespaces import NamespaceId
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.tables import BODIES, RUNS
 
@@ -29,9 +30,9 @@ class Quota:
         self._database = database
         self._clock = clock
         self._limit = limit
-        self._sums: dict[tuple[str, str], tuple[float, int]] = {}
+        self._sums: dict[tuple[str, NamespaceId], tuple[float, int]] = {}
 
-    async def remaining(self, table: Table, namespace: str) -> int | None:
+    async def remaining(self, table: Table, namespace: NamespaceId) -> int | None:
         """Return the bytes left, or None without a limit. Raises RefusedError (507) if none are left."""
         if not self._limit:
             return None
@@ -40,14 +41,14 @@ class Quota:
             raise RefusedError(self.exceeded(table, namespace))
         return left
 
-    def add(self, table: Table, namespace: str, size: int) -> None:
+    def add(self, table: Table, namespace: NamespaceId, size: int) -> None:
         """Add a stored body to the cached sum."""
         key = (table.name, namespace)
         if key in self._sums:
             until, used = self._sums[key]
             self._sums[key] = (until, used + size)
 
-    def exceeded(self, table: Table, namespace: str) -> Refusal:
+    def exceeded(self, table: Table, namespace: NamespaceId) -> Refusal:
         """Build the refusal of a body that exceeds the quota."""
         is_history = table is RUNS
         remedy = (
@@ -56,11 +57,11 @@ class Quota:
             else "delete Workflows whose results are no longer needed; the archive deletes the results minutes later"
         )
         return errors.quota_exceeded(
-            f"namespace {namespace} has used its archive quota of {self._limit} bytes of "
+            f"namespace {namespace.name} has used its archive quota of {self._limit} bytes of "
             f"{'finished runs' if is_history else 'results'}: {remedy}, or raise --namespace-quota"
         )
 
-    async def _sum(self, table: Table, namespace: str) -> int:
+    async def _sum(self, table: Table, namespace: NamespaceId) -> int:
         key, started = (table.name, namespace), self._clock.monotonic()
         cached = self._sums.get(key)
         if cached is not None and cached[0] > started:
@@ -74,6 +75,11 @@ class Quota:
         return used
 
 
-async def _query_sum(connection: AsyncConnection, table: Table, namespace: str) -> int:
+async def _query_sum(connection: AsyncConnection, table: Table, namespace: NamespaceId) -> int:
     query: Any = select(func.sum(BODIES.c.size)).join(table, table.c.body == BODIES.c.id)
-    return int(await connection.scalar(query.where(table.c.namespace == namespace)) or 0)
+    return int(
+        await connection.scalar(
+            query.where(table.c.namespace == namespace.name, table.c.namespace_uid == namespace.uid)
+        )
+        or 0
+    )

@@ -7,6 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from torpor_archive import errors
 from torpor_archive.errors import RefusedError
+from torpor_archive.namespaces import UNKNOWN, NamespaceId
 from torpor_archive.storage import bodies
 from torpor_archive.storage.bodies import StoredBody
 from torpor_archive.storage.database import Database
@@ -28,13 +29,22 @@ def store(row: dict[str, Any]) -> bodies.Refer:
     return refer
 
 
-async def find(database: Database, namespace: str, taskrun: str, digest: str) -> tuple[StoredBody, str] | None:
-    """Return a result and the uid of its Workflow."""
+async def find(
+    database: Database, namespace: NamespaceId, taskrun: str, digest: str, *, of_workflow: str | None = None
+) -> tuple[StoredBody, str] | None:
+    """Return a result and the uid of its Workflow.
+
+    `of_workflow` is the uid of a Workflow that exists in the namespace. A result of it belongs to the namespace, even
+    if its row has no uid of a namespace yet.
+    """
+    uids = RESULTS.c.namespace_uid == namespace.uid
+    if of_workflow is not None:
+        uids = uids | ((RESULTS.c.namespace_uid == UNKNOWN) & (RESULTS.c.workflow == of_workflow))
 
     async def work(connection: AsyncConnection) -> tuple[StoredBody, str] | None:
-        named = (RESULTS.c.namespace == namespace) & (RESULTS.c.taskrun == taskrun) & (RESULTS.c.digest == digest)
+        named = (RESULTS.c.namespace == namespace.name) & (RESULTS.c.taskrun == taskrun) & (RESULTS.c.digest == digest)
         joined = select(BODIES, RESULTS.c.workflow).join(RESULTS, RESULTS.c.body == BODIES.c.id)
-        row = (await connection.execute(joined.where(named))).mappings().first()
+        row = (await connection.execute(joined.where(named, uids))).mappings().first()
         return None if row is None else (bodies.parse_row(row), row["workflow"])
 
     return await database.read(work)

@@ -21,7 +21,8 @@ from torpor_api.client.resources import WORKFLOWS
 
 from torpor_archive.errors import RefusedError
 from torpor_archive.metrics import Metrics
-from torpor_archive.storage import bodies, label_index, results, run_retention
+from torpor_archive.namespaces import Namespaces
+from torpor_archive.storage import bodies, label_index, namespace_claims, results, run_retention
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.run_retention import RunRetention
 
@@ -37,6 +38,7 @@ class Sweep:
 
     database: Database
     api: Api
+    namespaces: Namespaces
     metrics: Metrics
     runs: RunRetention
     interval: float
@@ -45,6 +47,7 @@ class Sweep:
 
 async def run(sweep: Sweep, jitter: Callable[[], float]) -> Never:
     """Sweep every `interval` seconds. Results younger than that are kept. `jitter` returns 0 to 1."""
+    await _guarded(_assign_namespaces(sweep))
     await _guarded(_index_labels(sweep.database))
     while True:
         await sweep.api.clock.sleep(sweep.interval * (0.75 + 0.5 * jitter()))
@@ -108,6 +111,18 @@ async def _free(database: Database, namespace: str, live: Collection[str], exces
     return count
 
 
+async def _assign_namespaces(sweep: Sweep) -> None:
+    """Give rows of an earlier release to their namespaces."""
+    count = 0
+    for name in sorted(await namespace_claims.list_unassigned(sweep.database)):
+        namespace = await sweep.namespaces.find(name)
+        live = await list_live(sweep.api, name) if namespace is not None else None
+        if namespace is not None and live is not None:
+            count += await namespace_claims.assign(sweep.database, namespace, live)
+    if count:
+        log.info("assigned %d rows of an earlier release to their namespaces", count)
+
+
 async def _index_labels(database: Database) -> None:
     if count := await label_index.complete(database):
         log.info("read the labels of %d runs that an earlier release stored", count)
@@ -115,6 +130,7 @@ async def _index_labels(database: Database) -> None:
 
 async def _sweep(sweep: Sweep) -> None:
     database, api, now = sweep.database, sweep.api, sweep.api.clock.now()
+    await _assign_namespaces(sweep)
     await _index_labels(database)
     runs = await run_retention.trim(database, sweep.runs, now)
     sweep.metrics.trimmed_runs.inc(runs)

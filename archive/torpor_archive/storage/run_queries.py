@@ -13,6 +13,7 @@ from torpor_wire import times
 
 from torpor_archive import errors, page_token
 from torpor_archive.errors import Refusal
+from torpor_archive.namespaces import NamespaceId
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.history import CANCELLED
 from torpor_archive.storage.tables import BODIES, RUN_LABELS, RUNS
@@ -93,14 +94,14 @@ def parse_filter(query: Query, now: float) -> RunFilter | Refusal:
 
 
 async def list_runs(
-    database: Database, namespace: str | None, chosen: RunFilter, limit: int, start: PageToken | None
+    database: Database, namespace: NamespaceId | None, chosen: RunFilter, limit: int, start: PageToken | None
 ) -> Mapping[str, Any]:
-    """Return a page of a namespace's runs, or of all namespaces', the last completed first."""
+    """Return a page of a namespace's runs, or of all namespaces', deleted ones included, the last completed first."""
 
     async def work(connection: AsyncConnection) -> tuple[Sequence[RowMapping], Mapping[_Key, dict[str, str]]]:
         query = select(RUNS, BODIES.c.size).join(BODIES, RUNS.c.body == BODIES.c.id).where(*_conditions(chosen))
         if namespace is not None:
-            query = query.where(RUNS.c.namespace == namespace)
+            query = query.where(RUNS.c.namespace == namespace.name, RUNS.c.namespace_uid == namespace.uid)
         if start is not None:
             position = tuple_(RUNS.c.completed_at, RUNS.c.uid)
             query = query.where(position < tuple_(start.completed_at, start.uid))

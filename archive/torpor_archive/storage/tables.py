@@ -1,6 +1,7 @@
 """The SQLAlchemy tables. `migrations/` creates them; a test compares the two.
 
-Bodies have their own table, so that nothing refers to an unfinished upload.
+Bodies have their own table, so that nothing refers to an unfinished upload. `namespace_uid` is that of the namespace in
+which a row was made (`torpor_archive.namespaces`): another team may use the name of a deleted one.
 """
 
 from sqlalchemy import (
@@ -64,7 +65,9 @@ RESULTS = Table(
     Column("attempt", Integer, nullable=False, server_default="0"),
     Column("segment", Integer, nullable=False, server_default="0"),
     Column("launch", Integer, nullable=False, server_default="0"),
+    Column("namespace_uid", String(63), nullable=False, server_default=""),
     Index("results_workflow", "namespace", "workflow"),
+    Index("results_by_namespace_uid", "namespace_uid", "namespace"),
 )
 """`taskrun` and `workflow` are uids. A TaskRun has one result: an upload replaces that of an earlier launch."""
 
@@ -83,10 +86,12 @@ RUNS = Table(
     Column("clears", Integer, nullable=False, server_default="0"),
     Column("taskruns", Integer, nullable=False, server_default="0"),
     Column("indexed", Boolean, nullable=False, server_default=false()),
+    Column("namespace_uid", String(63), nullable=False, server_default=""),
     Index("runs_by_completion", "completed_at", "uid"),
     Index("runs_of_namespace", "namespace", "completed_at", "uid"),
     Index("runs_by_name", "namespace", "name"),
     Index("runs_not_indexed", "indexed"),
+    Index("runs_by_namespace_uid", "namespace_uid", "namespace"),
 )
 """`created` and `completed` are copied from the Workflow; `archived` and `completed_at` are in seconds since the epoch.
 

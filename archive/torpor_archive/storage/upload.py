@@ -14,15 +14,16 @@ from torpor_api.timing import Clock
 
 from torpor_archive import errors
 from torpor_archive.errors import RefusedError
+from torpor_archive.limits.transfer_rate import RATE, TransferRate
+from torpor_archive.limits.transfer_slots import UPLOADS, TransferSlots
 from torpor_archive.metrics import Metrics
+from torpor_archive.namespaces import NamespaceId
 from torpor_archive.storage import chunks
 from torpor_archive.storage.bodies import BodySummary, BodyWriter, Refer
 from torpor_archive.storage.chunks import Chunker, Limits
 from torpor_archive.storage.content import BodyFormat
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.quota import QUOTA, Quota
-from torpor_archive.storage.transfer_rate import RATE, TransferRate
-from torpor_archive.storage.transfer_slots import UPLOADS, TransferSlots
 from torpor_archive.storage.validation import Validator
 
 UPLOAD_SECONDS = 900.0
@@ -52,10 +53,10 @@ class Uploads:
 
     @asynccontextmanager
     async def upload(
-        self, table: Table, namespace: str, body_format: BodyFormat, limits: Limits
+        self, table: Table, namespace: NamespaceId, body_format: BodyFormat, limits: Limits
     ) -> AsyncIterator["UploadSession"]:
         """Start an upload. Raises RefusedError: 503 if no slot becomes free in time, 507 over the quota."""
-        async with self._slots.acquire(namespace):
+        async with self._slots.acquire(namespace.name):
             remaining = await self._quota.remaining(table, namespace)
             writer = BodyWriter(self._database, body_format, self._clock.now())
             full = None if remaining is None else (remaining, self._quota.exceeded(table, namespace))

@@ -26,8 +26,12 @@ def viewer(server: Server, home: str) -> str:
     return account(server, home, "reader", "view")
 
 
+CREATED = "2099-01-01T00:00:00Z"
+"""Later than the creation of its namespace."""
+
+
 def run(namespace: str, uid: str, *, taskruns: int = 2, name: str = "nightly") -> list[dict[str, Any]]:
-    metadata = {"name": name, "namespace": namespace, "uid": uid, "creationTimestamp": "2026-01-01T00:00:00Z"}
+    metadata = {"name": name, "namespace": namespace, "uid": uid, "creationTimestamp": CREATED}
     status = {"state": "Succeeded", "completionTime": "2026-01-01T01:00:00Z"}
     workflow = {"kind": "Workflow", "metadata": metadata, "spec": {"tasks": []}, "status": status}
     spec = {"workflow": {"name": name, "uid": uid}, "task": "load"}
@@ -93,7 +97,7 @@ def test_runs_are_listed_in_pages_newest_first(
         "uid": uids[-1],
         "name": "nightly",
         "state": "Succeeded",
-        "created": "2026-01-01T00:00:00Z",
+        "created": CREATED,
         "completed": "2026-01-01T01:00:00Z",
         "size": 0,
         "labels": {},

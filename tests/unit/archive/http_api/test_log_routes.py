@@ -16,6 +16,7 @@ from torpor_archive.metrics import Metrics
 from torpor_archive.storage.database import Database
 
 from tests.support.fake_api import VirtualClock
+from tests.unit.archive.fixed_namespaces import FixedNamespaces
 from tests.unit.archive.storage.test_log_store import SOURCE, keep
 
 Client = TestClient[web.Request, web.Application]
@@ -40,7 +41,14 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
     await keep(database, SOURCE)
     metrics = Metrics()
     application = web.Application(middlewares=[middleware.middleware(metrics)])
-    LogRoutes(database, cast("AccessReviews", TeamReviews()), metrics, cast("WaitLogs", None), None).add_to(application)
+    LogRoutes(
+        database,
+        cast("AccessReviews", TeamReviews()),
+        FixedNamespaces(),
+        metrics,
+        waits=cast("WaitLogs", None),
+        objects=None,
+    ).add_to(application)
     async with TestClient(TestServer(application), headers={"Authorization": "Bearer t"}) as made:
         yield made
     await database.close()

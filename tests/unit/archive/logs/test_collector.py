@@ -19,8 +19,10 @@ from torpor_archive.storage.database import Database
 from torpor_archive.storage.log_store import Filters, Row
 
 from tests.support.fake_api import FakeApi, VirtualClock
+from tests.unit.archive.fixed_namespaces import FixedNamespaces
 from tests.unit.archive.logs.test_logged_pod import terminated
 
+CREATED = "2026-01-01T00:00:00Z"
 LINE = b"2026-01-01T00:00:02.5Z hello\n"
 
 
@@ -35,6 +37,7 @@ class Collecting:
         )
         self.failure: errors.ApiError | None = None
         self.reads = 0
+        self.namespaces = FixedNamespaces()
 
     async def chunks(self, path: str, *, query: Mapping[str, str], seconds: float) -> AsyncGenerator[bytes, None]:
         assert (path, query["container"], seconds > 0) == (
@@ -50,13 +53,13 @@ class Collecting:
     def pod(self, *, mode: str = "all") -> dict[str, Any]:
         """Create a pod that has failed."""
         labels = {"torpor.dev/taskrun-uid": "t", "torpor.dev/workflow-uid": "w", "torpor.dev/task": "load"}
-        metadata = {"name": "run-load-a2-s1", "namespace": "team", "labels": labels}
+        metadata = {"name": "run-load-a2-s1", "namespace": "team", "labels": labels, "creationTimestamp": CREATED}
         status = {"phase": "Failed", "containerStatuses": [{"name": "main", "state": terminated(1)}]}
         annotations = {"annotations": {"torpor.dev/logs": mode}}
         return self.server.put(PODS, {"metadata": metadata | annotations, "spec": {"nodeName": "n"}, "status": status})
 
     async def entries(self) -> list[Row]:
-        return await log_store.list_run(self.database, "team", "w", Filters())
+        return await log_store.list_run(self.database, await self.namespaces.current("team"), "w", Filters())
 
     async def until(self, is_done: Callable[[list[Row]], bool]) -> list[Row]:
         """The entries once they are as expected. The database runs in real time, the collector in virtual time."""
@@ -73,7 +76,9 @@ class Collecting:
         await self.database.migrate()
         api = Api(self.server, self.clock)
         reader, quota = LogReader(self, self.clock, None), LogQuota(self.database, self.clock, 10**9)
-        collector = LogCollector(api, self.database, reader, quota, Metrics(), name="one", jitter=lambda: 0.0)
+        collector = LogCollector(
+            api, self.namespaces, self.database, reader, quota, metrics=Metrics(), name="one", jitter=lambda: 0.0
+        )
         task = asyncio.create_task(collector.run())
         try:
             yield self

@@ -15,6 +15,7 @@ from torpor_api.client.errors import Unavailable
 from torpor_api.timing import SystemClock
 from torpor_archive.errors import RefusedError
 from torpor_archive.metrics import Metrics
+from torpor_archive.namespaces import NamespaceId
 from torpor_archive.storage import chunks, results, retention, validation
 from torpor_archive.storage.bodies import BodySummary, BodyWriter
 from torpor_archive.storage.chunks import Chunker
@@ -86,7 +87,7 @@ class Bytes:
 
 
 async def upload(uploads: Uploads, namespace: str, taskrun: str, body: Bytes) -> None:
-    async with uploads.upload(RESULTS, namespace, BodyFormat(type="bytes"), chunks.RESULT) as session:
+    async with uploads.upload(RESULTS, NamespaceId(namespace, ""), BodyFormat(type="bytes"), chunks.RESULT) as session:
         last = await session.receive(body, validation.AnyBytes())
         summary = session.summary()
         row = {"namespace": namespace, "workflow": "w", "taskrun": taskrun, "digest": summary.digest}

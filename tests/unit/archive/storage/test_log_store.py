@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import delete
 from torpor_api.client.api import Api, Page
 from torpor_archive.logs import retention
+from torpor_archive.namespaces import NamespaceId
 from torpor_archive.storage import log_store
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.log_entry import Kind, LogState, Outcome, Source, to_json
@@ -19,7 +20,9 @@ from torpor_archive.storage.tables import RUNS
 from tests.support.fake_api import VirtualClock
 from tests.unit.archive.storage.test_run_retention import store_run
 
+TEAM = NamespaceId("team", "n1")
 SOURCE = Source(
+    namespace_uid=TEAM.uid,
     id="u1",
     namespace="team",
     workflow="w",
@@ -105,14 +108,14 @@ async def test_a_kept_log_is_not_replaced(database: Database) -> None:
     lost = Outcome(state=LogState.LOST, reason="PodGone")
     await log_store.finish(database, [Finished(source=SOURCE, outcome=lost)], 100.0)
     assert await lines(database, "u1") == b"hello\n"
-    row = await log_store.find(database, "team", "u1")
+    row = await log_store.find(database, TEAM, "u1")
     assert row is not None
     assert row["state"] == "Kept"
 
 
 async def test_an_entry_says_what_the_log_belongs_to(database: Database) -> None:
     await keep(database, SOURCE)
-    (row,) = await log_store.list_run(database, "team", "w", Filters())
+    (row,) = await log_store.list_run(database, TEAM, "w", Filters())
     assert to_json(row) == {
         "id": "u1",
         "taskrun": "nightly-load-0-abcde",
@@ -145,7 +148,7 @@ async def test_a_list_is_filtered_and_in_pages(database: Database) -> None:
     await keep(database, replace(SOURCE, id="x", workflow="another"))
 
     async def ids(**filters: object) -> list[str]:
-        return [row["id"] for row in await log_store.list_run(database, "team", "w", Filters(**filters))]  # type: ignore[arg-type]
+        return [row["id"] for row in await log_store.list_run(database, TEAM, "w", Filters(**filters))]  # type: ignore[arg-type]
 
     assert await ids() == ["u0", "u1", "u2", "u3", "u4"]
     assert await ids(limit=2) == ["u0", "u1"]
@@ -162,7 +165,7 @@ async def test_logs_are_deleted_with_their_run_and_their_objects_later(database:
     await log_store.finish(database, [stored], 100.0)
     await keep(database, replace(SOURCE, id="x", workflow="another"))
     assert await log_store.delete_unarchived(database, "team", "w") == 2
-    assert await log_store.list_run(database, "team", "w", Filters()) == []
+    assert await log_store.list_run(database, TEAM, "w", Filters()) == []
     assert await lines(database, "u1") == b""
     assert await lines(database, "x") == b"hello\n"
     assert await log_store.list_garbage(database, 10) == ["team/w/u2.zst"]
@@ -174,14 +177,14 @@ async def test_runs_with_logs_that_are_not_archived(database: Database) -> None:
     await keep(database, SOURCE)
     assert await log_store.list_unarchived(database, 101.0) == {("team", "w")}
     assert await log_store.list_unarchived(database, 100.0) == set()
-    assert await log_store.sum_stored(database, "team") > 0
-    assert await log_store.sum_stored(database, "elsewhere") == 0
+    assert await log_store.sum_stored(database, TEAM) > 0
+    assert await log_store.sum_stored(database, NamespaceId("team", "another")) == 0
 
 
 async def test_an_object_of_a_log_that_is_not_kept_is_deleted_later(database: Database) -> None:
     await log_store.claim(database, [SOURCE], ONE)
     await log_store.release(database, "u1", "team/w/u1.zst")
-    assert await log_store.find(database, "team", "u1") is None
+    assert await log_store.find(database, TEAM, "u1") is None
     assert await log_store.list_garbage(database, 10) == ["team/w/u1.zst"]
 
 

@@ -68,6 +68,7 @@ async def store(database: Database, refer: Callable[[str], bodies.Refer], text: 
 async def store_run(database: Database, namespace: str, name: str, age: float, text: str = "") -> None:
     row: dict[str, Any] = {
         "namespace": namespace,
+        "namespace_uid": "n1",
         "uid": name,
         "name": name,
         "state": "Succeeded",

@@ -5,8 +5,8 @@ from contextlib import AsyncExitStack
 
 import pytest
 from torpor_archive.errors import RefusedError
-from torpor_archive.storage.transfer_rate import TransferRate
-from torpor_archive.storage.transfer_slots import SlotLimits, TransferSlots
+from torpor_archive.limits.transfer_rate import TransferRate
+from torpor_archive.limits.transfer_slots import SlotLimits, TransferSlots
 
 
 def test_a_slow_upload_is_refused_with_the_numbers() -> None:
