@@ -54,3 +54,12 @@ def test_one_bad_item_of_expand_kwargs_fails_the_task_and_runs_none_of_its_insta
         == "expandKwargs: the value is a list whose item 1 is a number; it must be a list of objects"
     )
     assert not world.has("mapped", 0)
+
+
+def test_a_run_with_a_tolerated_failure_fails() -> None:
+    world = World(python("a"), python("cleanup", after=["a"], rule="all_done")).settle()
+    world.fail("a")
+    world.settle().succeed("cleanup")
+
+    assert world.tasks() == {"a": "Failed", "cleanup": "Succeeded"}
+    assert world.status.state == "Failed"
