@@ -107,7 +107,7 @@ class Stage:
 
     def assert_still_leads(self, leader: Process) -> None:
         """Nothing has ended this leader; on a busy machine it may have renewed its Lease too late."""
-        assert self.leader() is leader or "LeaseLost" in leader.text()
+        assert self.leader() is leader or "LeaseLost" in leader.text() or "Timeout (" in leader.text()
 
     def assert_no_bug(self) -> None:
         """Assert that no process has logged an exception since the last call, except for the loss of its Lease."""
