@@ -13,10 +13,14 @@ from torpor_cel.value import JSON, Value
 
 def evaluate(expression: str, variables: Mapping[str, JSON]) -> Value | ExpressionError:
     """Return the value of an expression. The keys of `variables` are its names; unused ones are not read."""
-    parsed = syntax.parse(expression, roots=frozenset(variables))
+    names = frozenset(variables)
+    parsed = syntax.read(expression, roots=names)
     if isinstance(parsed, ExpressionError):
         return parsed
+    program = syntax.compile_(expression, names)
+    if isinstance(program, ExpressionError):
+        return program
     try:
-        return parsed.program.run({name: variables[name] for name in parsed.roots})
+        return program.run({name: variables[name] for name in parsed.roots(names)})
     except RecursionError:
         return errors.failed("the values are nested too deep")

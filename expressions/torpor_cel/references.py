@@ -4,11 +4,10 @@ A reference to `tasks.x` is a dependency of the task with the expression, so it 
 computed task name is rejected. Pure.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from torpor_cel import ast, errors, syntax
+from torpor_cel import errors, syntax
 from torpor_cel.errors import ExpressionError
 from torpor_cel.syntax import ROOTS, Use
 
@@ -44,38 +43,31 @@ class References:
 
 
 def of(expression: str, *, roots: frozenset[str] = ROOTS) -> References | ExpressionError:
-    """Return the references of a valid expression, else the error of `syntax.check` or the name that cannot be read.
+    """Return the references of an expression, else the error of `syntax.read` or the name that cannot be read.
 
     `params` may be used as a whole or with a computed key, because all params are known; such a use names no param.
     """
-    parsed = syntax.parse(expression, roots=roots)
+    parsed = syntax.read(expression, roots=roots)
     if isinstance(parsed, ExpressionError):
         return parsed
-    of_tasks = [use for use in parsed.uses if use.root == TASKS]
-    for use in of_tasks:
-        if use.first is None:
+    named = [(use.root, use.first, use.second) for use in parsed.uses if use.first is not None and use.root in roots]
+    for use in parsed.uses:
+        if use.root == TASKS and use.first is None:
             return _computed(expression, use)
-    fields = frozenset(TaskField(name, use.second.field if use.second else None) for use, name in _named(of_tasks))
+    fields = frozenset(TaskField(name, field) for root, name, field in named if root == TASKS)
     return References(
         tasks=frozenset(field.name for field in fields),
-        params=frozenset(name for use, name in _named(parsed.uses) if use.root == PARAMS),
-        roots=parsed.roots,
+        params=frozenset(name for root, name, _ in named if root == PARAMS),
+        roots=parsed.roots(roots),
         fields=fields,
-        parts=frozenset(
-            (use.root, name, use.second.field if use.second else None) for use, name in _named(parsed.uses)
-        ),
+        parts=frozenset(named),
     )
 
 
 def is_plain(expression: str) -> Plain | None:
     """Return task and field if the expression is exactly `tasks.NAME.result` or `tasks.NAME.results`."""
-    parsed = syntax.parse(expression)
-    if isinstance(parsed, ExpressionError):
-        return None
-    match parsed.node:
-        case ast.Field(
-            operand=ast.Field(operand=ast.Name(name="tasks"), field=name, value=True), field=field, value=True
-        ) if field in _BY_REFERENCE:
+    match path(expression):
+        case ("tasks", name, field) if field in _BY_REFERENCE:
             return Plain(TASKS, name, field)
         case _:
             return None
@@ -83,21 +75,13 @@ def is_plain(expression: str) -> Plain | None:
 
 def path(expression: str, *, roots: frozenset[str] = ROOTS) -> tuple[str, ...] | None:
     """Return the names of an expression that is a root with fields only, such as `mapping.value.city`."""
-    parsed = syntax.parse(expression, roots=roots)
-    node = None if isinstance(parsed, ExpressionError) else parsed.node
-    names: list[str] = []
-    while isinstance(node, ast.Field) and node.value:
-        names.append(node.field)
-        node = node.operand
-    return (node.name, *reversed(names)) if isinstance(node, ast.Name) and node.name in roots else None
-
-
-def _named(uses: Iterable[Use]) -> list[tuple[Use, str]]:
-    return [(use, use.first.field) for use in uses if use.first is not None]
+    parsed = syntax.parse(expression)
+    names = () if isinstance(parsed, ExpressionError) else parsed.path
+    return names if names and names[0] in roots else None
 
 
 def _computed(expression: str, use: Use) -> ExpressionError:
-    where = syntax.position(expression, use.name.at)
+    where = syntax.position(expression, use.at)
     return errors.invalid(
         f"'tasks' at {where} needs a literal task name, such as tasks.load or tasks['load']: "
         "dependencies are read before evaluation"

@@ -5,9 +5,11 @@ limit on depth. Nothing is evaluated.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 from torpor_cel import ast, errors, library
 from torpor_cel.errors import ExpressionError
@@ -25,43 +27,78 @@ _TYPES = frozenset({"bool", "bytes", "double", "int", "list", "map", "null_type"
 _NAMESPACES = frozenset({"google", "optional", "optional_type", "strings"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
-    """A use of a root: its name, the field of it, and the field of that, if any."""
+class Use(NamedTuple):
+    """A use of a root: its name without a leading dot, its position, the field of it, and the field of that, if any."""
 
-    name: ast.Name
-    first: ast.Field | None
-    second: ast.Field | None
-
-    @property
-    def root(self) -> str:
-        """The name of the root, without a leading dot."""
-        return self.name.name.removeprefix(".")
+    root: str
+    at: int
+    first: str | None = None
+    second: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, weakref_slot=True)
 class Parsed:
-    """A valid expression."""
+    """What is known of an expression by its grammar. It does not hold the tree, which may take 50 kB."""
 
-    node: ast.Node
-    uses: tuple[Use, ...]
-    program: library.Program
+    uses: tuple[Use, ...]  # each once, at its first position
+    path: tuple[str, ...]  # the names of an expression that is a name with fields only, such as `params.a.b`
+    macro_depth: int
+    deepest: int  # the position of the outermost macro of the deepest nest
 
-    @property
-    def roots(self) -> frozenset[str]:
-        """The roots that it uses."""
-        return frozenset(use.root for use in self.uses)
+    def roots(self, known: frozenset[str]) -> frozenset[str]:
+        """The known roots that it uses."""
+        return frozenset(use.root for use in self.uses) & known
 
 
 def check(expression: str, *, roots: frozenset[str] = ROOTS) -> ExpressionError | None:
     """Return what is wrong with an expression before any value is known, or None."""
-    parsed = parse(expression, roots=roots)
-    return parsed if isinstance(parsed, ExpressionError) else None
+    parsed = read(expression, roots=roots)
+    return parsed if isinstance(parsed, ExpressionError) else _type_problem(expression, roots)
+
+
+def read(expression: str, *, roots: frozenset[str] = ROOTS) -> Parsed | ExpressionError:
+    """Return what an expression uses, or what is wrong with its grammar, names or size. Types are not checked."""
+    parsed = parse(expression)
+    if isinstance(parsed, ExpressionError):
+        return parsed
+    return _unknown(expression, parsed, roots) or _too_deep(expression, parsed) or parsed
+
+
+_HELD: "WeakValueDictionary[str, Parsed]" = WeakValueDictionary()
+"""What callers hold, such as the graph of a Workflow: they parse nothing again, however many expressions there are."""
+
+
+def parse(expression: str) -> Parsed | ExpressionError:
+    """Return what the grammar says about an expression: parsed once, as long as a caller holds the value."""
+    held = _HELD.get(expression)
+    if held is not None:
+        return held
+    parsed = _parse(expression)
+    if isinstance(parsed, Parsed):
+        _HELD[expression] = parsed
+    return parsed
 
 
 @lru_cache(maxsize=2048)
-def parse(expression: str, *, roots: frozenset[str] = ROOTS) -> Parsed | ExpressionError:
-    """Return tree and program of an expression. Cached, because each reconciliation parses the same ones."""
+def compile_(expression: str, roots: frozenset[str]) -> library.Program | ExpressionError:
+    """Return the program of an expression that `read` accepts, or an error of the type checker."""
+    return _compiled(expression, roots)
+
+
+@lru_cache(maxsize=4096)
+def _type_problem(expression: str, roots: frozenset[str]) -> ExpressionError | None:
+    """Return the error of the type checker. The program is dropped: only a child process runs it."""
+    program = _compiled(expression, roots)
+    return program if isinstance(program, ExpressionError) else None
+
+
+def _compiled(expression: str, roots: frozenset[str]) -> library.Program | ExpressionError:
+    serialized = library.parse(expression)
+    return serialized if isinstance(serialized, ExpressionError) else library.compile_(expression, serialized, roots)
+
+
+@lru_cache(maxsize=2048)
+def _parse(expression: str) -> Parsed | ExpressionError:
     if len(expression) > MAX_LENGTH:
         return errors.too_expensive(f"the expression has {len(expression):,} characters; {MAX_LENGTH:,} are allowed")
     if len(_DOUBLING.findall(expression)) > MAX_OPTIONAL_MACROS:
@@ -72,12 +109,8 @@ def parse(expression: str, *, roots: frozenset[str] = ROOTS) -> Parsed | Express
     if isinstance(serialized, ExpressionError):
         return serialized
     node = ast.decode(serialized)
-    uses = tuple(_uses(node, frozenset()))
-    problem = _unknown(expression, uses, roots) or _too_deep(expression, node)
-    program = problem or library.compile_(expression, serialized, roots)
-    if isinstance(program, ExpressionError):
-        return program
-    return Parsed(node=node, uses=tuple(use for use in uses if use.root in roots), program=program)
+    depth, at = _depth(node)
+    return Parsed(uses=_distinct(_uses(node, frozenset())), path=_path(node), macro_depth=depth, deepest=at)
 
 
 def position(expression: str, at: int) -> str:
@@ -87,17 +120,36 @@ def position(expression: str, at: int) -> str:
     return f"line {before.count(chr(10)) + 1}, {column}" if "\n" in expression else column
 
 
+def _distinct(uses: Iterable[Use]) -> tuple[Use, ...]:
+    first: dict[tuple[str | None, ...], Use] = {}
+    for use in uses:
+        first.setdefault((use.root, use.first, use.second), use)
+    return tuple(first.values())
+
+
+def _path(node: ast.Node) -> tuple[str, ...]:
+    names: list[str] = []
+    while isinstance(node, ast.Field) and node.value:
+        names.append(node.field)
+        node = node.operand
+    return (node.name, *reversed(names)) if isinstance(node, ast.Name) else ()
+
+
 def _uses(node: ast.Node, bound: frozenset[str]) -> Iterator[Use]:
     match node:
-        case ast.Name() if node.name not in bound:
-            yield Use(name=node, first=None, second=None)
-        case ast.Field(operand=ast.Field(operand=ast.Name(name=name) as root) as first) if name not in bound:
-            yield Use(name=root, first=first, second=node)
-        case ast.Field(operand=ast.Name(name=name) as root) if name not in bound:
-            yield Use(name=root, first=node, second=None)
+        case ast.Name(name=name, at=at) if name not in bound:
+            yield Use(_root(name), at)
+        case ast.Field(operand=ast.Field(operand=ast.Name(name=name, at=at)) as first) if name not in bound:
+            yield Use(_root(name), at, first.field, node.field)
+        case ast.Field(operand=ast.Name(name=name, at=at)) if name not in bound:
+            yield Use(_root(name), at, node.field)
         case _:
             for child, inner in _scopes(node):
                 yield from _uses(child, bound | inner)
+
+
+def _root(name: str) -> str:
+    return name.removeprefix(".")
 
 
 def _scopes(node: ast.Node) -> Iterator[tuple[ast.Node, frozenset[str]]]:
@@ -114,23 +166,23 @@ def _scopes(node: ast.Node) -> Iterator[tuple[ast.Node, frozenset[str]]]:
             yield from ((child, node.variables) for child in node.body)
 
 
-def _unknown(expression: str, uses: tuple[Use, ...], roots: frozenset[str]) -> ExpressionError | None:
+def _unknown(expression: str, parsed: Parsed, roots: frozenset[str]) -> ExpressionError | None:
     known = roots | _TYPES | _NAMESPACES
-    for use in uses:
+    for use in parsed.uses:
         if use.root not in known:
-            where = position(expression, use.name.at)
+            where = position(expression, use.at)
             names = ", ".join(sorted(roots)) or "no names at all"
             return errors.invalid(f"unknown name {use.root!r} at {where}; known names: {names}")
     return None
 
 
-def _too_deep(expression: str, node: ast.Node) -> ExpressionError | None:
-    depth, at = _depth(node)
-    if depth <= MAX_MACRO_DEPTH:
+def _too_deep(expression: str, parsed: Parsed) -> ExpressionError | None:
+    if parsed.macro_depth <= MAX_MACRO_DEPTH:
         return None
-    where = position(expression, at)
+    where = position(expression, parsed.deepest)
     return errors.too_expensive(
-        f"macros (map, filter, all, exists) are nested {depth} deep at {where}; {MAX_MACRO_DEPTH} are allowed"
+        f"macros (map, filter, all, exists) are nested {parsed.macro_depth} deep at {where}; "
+        f"{MAX_MACRO_DEPTH} are allowed"
     )
 
 

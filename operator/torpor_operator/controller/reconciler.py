@@ -8,11 +8,11 @@ import asyncio
 import logging
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
-from typing import Never
+from typing import Never, TypeVar
 
 from torpor_api.client import errors
 from torpor_api.client.resources import WORKFLOWS
@@ -26,14 +26,15 @@ from torpor_operator.controller.garbage_collector import OrphanedPods, OrphanRep
 from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.graph.dag import Graph, Problem
+from torpor_operator.graph_builder import GraphBuilder, GraphNotBuiltError
 from torpor_operator.model.actions import CreateTaskRun, Evaluate, Need, Plan, PostEvent
 from torpor_operator.model.snapshot import Answer, NotArchived, Presence, SettledLogs, Snapshot, TemplateRead
 from torpor_operator.plan.planner import plan
-from torpor_operator.plan.run_context import build_graph
 from torpor_operator.quarantine.object_ref import ObjectRef
 from torpor_operator.quarantine.work_guard import WorkGuard
 from torpor_operator.settings import Settings
 
+T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 _BACKOFF = Backoff(first=1.0, cap=30.0)
 _EVENT_TRIES = 6
@@ -67,9 +68,9 @@ class Memo:
     failures: int = 0
 
     def graph_of(self, workflow: Workflow) -> Graph | Problem:
-        """The graph of the Workflow, built once for each generation of its spec."""
+        """The graph of this generation of the Workflow's spec. Raises GraphNotBuiltError."""
         if self.graph is None or self.generation != workflow.metadata.generation:
-            self.graph, self.generation = build_graph(workflow), workflow.metadata.generation
+            raise GraphNotBuiltError
         return self.graph
 
     def drop_momentary_answers(self) -> None:
@@ -108,6 +109,7 @@ class Reconciler:
         self._guard = guard or WorkGuard()
         self._memos: defaultdict[Key, Memo] = defaultdict(Memo)
         self._workers = asyncio.Semaphore(settings.reconcilers)
+        self._graphs = GraphBuilder()
 
     async def run(self) -> None:
         """Run until cancelled. Then wait for running writes, so that the next leader's lists contain them."""
@@ -181,11 +183,18 @@ class Reconciler:
             snapshot = self._fetch(key, memo)
             if snapshot is None:
                 return None
-            decided = plan(snapshot, memo.graph_of)
+            try:
+                decided = plan(snapshot, memo.graph_of)
+            except GraphNotBuiltError:
+                memo.graph = await self._let_others_run(self._graphs.build(snapshot.workflow))
+                memo.generation = snapshot.workflow.metadata.generation
+                continue
             queries = [query for query in decided.needs if query not in memo.answers]
             if not queries:
                 break
-            memo.answers |= without_variables(await self._gather(key, queries))
+            memo.answers |= without_variables(
+                await self._let_others_run(self._resolver.resolve(queries, namespace=key.namespace))
+            )
         memo.drop_momentary_answers()
         if snapshot.workflow.status.completion_time is not None:
             memo.graph = None  # it refers to a copy of the spec, and finished runs are kept for days
@@ -217,11 +226,11 @@ class Reconciler:
             memo.posted, memo.unposted, memo.event_failures = set(), {}, Counter()
         return self._cache.snapshot(key, memo.answers)
 
-    async def _gather(self, key: Key, queries: Sequence[Need]) -> dict[Need, Answer]:
-        """Resolve the queries. Other Workflows run meanwhile, since an expression or a server may take long."""
+    async def _let_others_run(self, work: Awaitable[T]) -> T:
+        """Await what may take long, such as an expression or a server. Other Workflows run meanwhile."""
         self._workers.release()
         try:
-            return await self._resolver.resolve(queries, namespace=key.namespace)
+            return await work
         finally:
             await self._workers.acquire()
 

@@ -38,6 +38,7 @@ class UnreadableReporter:
             _LOG.warning(
                 "%s/%s: cannot set the condition Stalled: %s", metadata["namespace"], metadata["name"], error.message
             )
+        await self._let_go(resource, metadata)
         try:
             await events.post(self._api, self._event(resource, metadata, message))
         except errors.ApiError as error:
@@ -46,6 +47,25 @@ class UnreadableReporter:
     async def _set_condition(self, resource: Resource, body: Mapping[str, Any], message: str) -> None:
         wanted = {"type": "Stalled", "status": "True", "reason": str(_reason(resource)), "message": message}
         await conditions.set_condition(self._api, resource, body, wanted)
+
+    async def _let_go(self, resource: Resource, metadata: Mapping[str, Any]) -> None:
+        """Remove the finalizer of a deleted object: nothing in its spec may keep it. Its TaskRuns are collected."""
+        kept = metadata.get("finalizers")
+        if not metadata.get("deletionTimestamp") or not isinstance(kept, list) or constants.FINALIZER not in kept:
+            return
+        ops: list[Object] = [
+            {"op": "test", "path": "/metadata/uid", "value": metadata["uid"]},
+            {"op": "test", "path": "/metadata/finalizers", "value": kept},
+            {"op": "replace", "path": "/metadata/finalizers", "value": [x for x in kept if x != constants.FINALIZER]},
+        ]
+        try:
+            await self._api.patch(resource, metadata["namespace"], metadata["name"], ops)
+        except (errors.LostRace, errors.NotFound):
+            pass  # another replica did it
+        except errors.ApiError as error:
+            _LOG.warning(
+                "%s/%s: cannot remove the finalizer: %s", metadata["namespace"], metadata["name"], error.message
+            )
 
     def _event(self, resource: Resource, metadata: Mapping[str, Any], message: str) -> Object:
         return events.build(

@@ -1,17 +1,20 @@
 """The graph of a Workflow: its tasks in order, by `after` and by references, and why a spec has no graph. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 
 from torpor_api.models.task import Group, Task
 from torpor_api.models.workflow import WorkflowSpec
-from torpor_cel import references
+from torpor_cel import errors, references
 from torpor_cel.errors import ExpressionError
+from torpor_cel.syntax import Parsed
 from torpor_wire.reason import Reason
 
 from torpor_operator.expressions import resolve, run_root
 from torpor_operator.expressions.context import GROUPS, MAPPING, RUN, VARIABLES
+from torpor_operator.graph import spec_expressions
+from torpor_operator.graph.spec_expressions import Cost, SpecExpressions
 from torpor_operator.model import task_groups
 from torpor_operator.model.task_groups import Chain, common
 
@@ -30,6 +33,7 @@ class Graph:
     groups: Mapping[str, Group]
     chains: Mapping[str, Chain]
     producers: Mapping[str, frozenset[str]]
+    parsed: tuple[Parsed, ...] = ()  # its expressions, held so that none is parsed again
 
     def downstream(self, name: str) -> frozenset[str]:
         """The direct downstream tasks of a task."""
@@ -76,17 +80,36 @@ class _ProblemError(Exception):
 
 def build(spec: WorkflowSpec) -> Graph | Problem:
     """The graph of the spec, or the first problem in the order of the tasks."""
+    building = build_in_steps(spec)
+    while True:
+        try:
+            next(building)
+        except StopIteration as end:
+            built: Graph | Problem = end.value
+            return built
+
+
+def build_in_steps(spec: WorkflowSpec) -> Generator[Cost, None, Graph | Problem]:
+    """Build the graph as `build` does. Each step yields its cost, so that a caller can pause."""
     try:
-        return _ordered(_Spec(spec, {task.name: task for task in spec.tasks}, task_groups.chains(spec)))
+        chains = task_groups.chains(spec)
+        expressions = yield from spec_expressions.read(spec)
+        written = _Spec(spec, {task.name: task for task in spec.tasks}, chains, expressions)
+        return (yield from _ordered(written))
     except task_groups.GroupingError as error:
         return Problem(Reason.WORKFLOW_INVALID, str(error))
+    except spec_expressions.TooManyExpressionsError as error:
+        return Problem(errors.Reason.TOO_EXPENSIVE, str(error))
     except _ProblemError as error:
         return error.problem
 
 
-def _ordered(written: "_Spec") -> Graph:
+def _ordered(written: "_Spec") -> Generator[Cost, None, Graph]:
     spec = written.spec
-    upstream = {task.name: written.upstream(task) for task in spec.tasks}
+    upstream: dict[str, frozenset[str]] = {}
+    for task in spec.tasks:
+        upstream[task.name] = written.upstream(task)
+        yield len(written.expressions.tasks[task.name])
     hooks = {task.name for task in spec.tasks if task.hook is not None}
     for name in hooks:
         upstream[name] &= hooks
@@ -97,6 +120,7 @@ def _ordered(written: "_Spec") -> Graph:
         groups={group.name: group for group in spec.groups},
         chains=written.chains,
         producers={group.name: written.producers(group) for group in spec.groups},
+        parsed=written.expressions.parsed,
     )
     before_hooks = sorted(upstream.keys() - hooks)
     edges = {
@@ -118,13 +142,14 @@ class _Spec:
     spec: WorkflowSpec
     tasks: Mapping[str, Task]
     chains: Mapping[str, Chain]
+    expressions: SpecExpressions
 
     def upstream(self, task: Task) -> frozenset[str]:
         """The tasks that a task comes after, by `after` and by reference."""
-        where = f"task {task.name}"
-        self._check_run_fields(where, resolve.task_expressions(task), hook=task.hook is not None)
+        where, expressions = f"task {task.name}", self.expressions.tasks[task.name]
+        self._check_run_fields(where, expressions, hook=task.hook is not None)
         before = {name for after in task.after for name in self._after(where, after)}
-        before |= self._referred(where, resolve.task_expressions(task), self.chains[task.name], mapped=task.mapped)
+        before |= self._referred(where, expressions, self.chains[task.name], mapped=task.mapped)
         hooks = self._hooks(before)
         if hooks and task.hook is None:
             message = f"{where} comes after {hooks[0]}, a hook, which runs when all tasks have ended"
@@ -133,7 +158,7 @@ class _Spec:
 
     def producers(self, group: Group) -> frozenset[str]:
         """The tasks that produce the lists of a group."""
-        where, expressions = f"group {group.name}", tuple(resolve.group_expressions(group))
+        where, expressions = f"group {group.name}", self.expressions.groups[group.name]
         for expression in expressions:
             self._check_producer_outside(group, expression)
         self._check_run_fields(where, expressions, hook=False)
@@ -144,7 +169,7 @@ class _Spec:
         return producers
 
     def _check_producer_outside(self, group: Group, located: resolve.LocatedExpression) -> None:
-        refs = references.of(str(located.expression), roots=located.roots)
+        refs = self.expressions.refs[located]
         inside = sorted(refs.tasks & self._members(group.name)) if not isinstance(refs, ExpressionError) else []
         if inside:
             message = f"group {group.name}: {located.field}: task {inside[0]} is in the group whose list it produces"
@@ -180,11 +205,9 @@ class _Spec:
         self, where: str, located: resolve.LocatedExpression, chain: Chain, *, mapped: bool
     ) -> references.References:
         """What an expression in these groups refers to; `mapped`: whether its task is mapped, so that it has items."""
-        field, expression, roots = located
-        where = f"{where}: {field}"
-        refs = references.of(expression, roots=roots) if isinstance(expression, str) else expression
+        where, refs = f"{where}: {located.field}", self.expressions.refs[located]
         if isinstance(refs, ExpressionError):
-            raise _ProblemError(refs.reason, f"{where}: {refs.message}{_shell_hint(field)}")
+            raise _ProblemError(refs.reason, f"{where}: {refs.message}{_shell_hint(located.field)}")
         self._check_names(where, refs)
         self._check_visibility(where, refs, chain, mapped=mapped)
         return refs
@@ -214,12 +237,12 @@ class _Spec:
                 raise _ProblemError(Reason.EXPRESSION_INVALID, f"{where}: {problem}")
 
     def _check_run_fields(self, where: str, expressions: Iterable[resolve.LocatedExpression], *, hook: bool) -> None:
-        for field, expression, roots in expressions:
-            refs = references.of(expression, roots=roots) if isinstance(expression, str) else expression
+        for located in expressions:
+            refs = self.expressions.refs[located]
             parts = frozenset[tuple[str, str, str | None]]() if isinstance(refs, ExpressionError) else refs.parts
             for name in sorted({name for root, name, _ in parts if root == RUN}):
                 if (problem := run_root.problem(name, hook=hook)) is not None:
-                    raise _ProblemError(Reason.EXPRESSION_INVALID, f"{where}: {field}: {problem}")
+                    raise _ProblemError(Reason.EXPRESSION_INVALID, f"{where}: {located.field}: {problem}")
 
     def _check_group_field(self, where: str, name: str, field: str | None, chain: Chain) -> None:
         if all(group.name != name for group in self.spec.groups):

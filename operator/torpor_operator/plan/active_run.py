@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from torpor_api.models.task import Task
+from torpor_api.models.workflow import Workflow
 from torpor_wire import constants
 
+from torpor_operator.model import task_groups
 from torpor_operator.model.actions import Plan, SetFinalizers
 from torpor_operator.model.snapshot import Snapshot
-from torpor_operator.plan import clear, dispatch, early_end, events, slot_waits, status, task_order
+from torpor_operator.plan import clear, dispatch, early_end, events, invalid_run, slot_waits, status, task_order
 from torpor_operator.plan.retention import pods
 from torpor_operator.plan.run_context import RunContext
 from torpor_operator.plan.status import Verdict
@@ -33,21 +36,50 @@ def hold_queued(run: RunContext) -> Plan | None:
     return None if begun or ends or not is_queued else Plan()
 
 
-def end_early(run: RunContext) -> Plan | None:
-    """End all TaskRuns of a run that is deleted, cancelled, stopped or timed out; hooks follow the latter two."""
-    end = early_end.early_end(run)
-    if end is None:
+def end_at_once(run: RunContext) -> Plan | None:
+    """End all TaskRuns of a run that is deleted or cancelled. Its graph is not built: it may be invalid or large."""
+    ending = early_end.end_at_once(run.workflow)
+    if ending is None:
+        return None
+    try:
+        chains = task_groups.chains(run.workflow.spec)
+    except task_groups.GroupingError:
+        return invalid_run.end(run, ending)
+    outcomes = [
+        task_order.outcome_of_stopped(run.snapshot, task, depth=len(chains[task.name]))
+        for task in _in_order_of_status(run.workflow)
+    ]
+    verdict = status.verdict(run.workflow, outcomes, ending)
+    return _with_status(run, outcomes, [], verdict, _cancel(run, outcomes, ending, Plan()))
+
+
+def end_with_hooks(run: RunContext) -> Plan | None:
+    """End all TaskRuns of a run that is stopped or has timed out; its hooks follow."""
+    ending = early_end.end_with_hooks(run)
+    if ending is None:
         return None
     snapshot, graph = run.snapshot, run.graph
-    ended = graph.tasks if end.hooks else graph.order
-    outcomes = [task_order.outcome_of_stopped(snapshot, graph, task) for task in ended]
-    names = [taskrun.metadata.name for outcome in outcomes for taskrun in outcome.runs.values()]
-    steps = [termination.delete_for_rerun(view) for view in _replaced(snapshot)]
-    steps += [termination.cancel(dispatch.view_of(snapshot, name), end.verdict.message) for name in names]
-    verdict = status.verdict(run.workflow, outcomes, end.verdict)
-    hooks = task_order.plan_hooks(snapshot, graph, outcomes, verdict) if end.hooks else []
-    made = dispatch.prepend_steps(dispatch.build_plan(snapshot, hooks), steps)
+    outcomes = [
+        task_order.outcome_of_stopped(snapshot, task, depth=len(graph.chains[task.name])) for task in graph.tasks
+    ]
+    verdict = status.verdict(run.workflow, outcomes, ending)
+    hooks = task_order.plan_hooks(snapshot, graph, outcomes, verdict)
+    made = _cancel(run, outcomes, ending, dispatch.build_plan(snapshot, hooks))
     return _with_status(run, outcomes, [hook.outcome for hook in hooks], verdict, made)
+
+
+def _cancel(run: RunContext, outcomes: Sequence[Outcome], ending: Verdict, made: Plan) -> Plan:
+    """The plan that first cancels the TaskRuns of these outcomes."""
+    names = [taskrun.metadata.name for outcome in outcomes for taskrun in outcome.runs.values()]
+    steps = [termination.delete_for_rerun(view) for view in _replaced(run.snapshot)]
+    steps += [termination.cancel(dispatch.view_of(run.snapshot, name), ending.message) for name in names]
+    return dispatch.prepend_steps(made, steps)
+
+
+def _in_order_of_status(workflow: Workflow) -> list[Task]:
+    """The tasks in the order of the stored status, which was that of the graph."""
+    places = {entry.name: place for place, entry in enumerate(workflow.status.tasks)}
+    return sorted(workflow.spec.tasks, key=lambda task: places.get(task.name, len(places)))
 
 
 def run_tasks(run: RunContext) -> Plan:

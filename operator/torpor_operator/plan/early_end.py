@@ -1,9 +1,9 @@
-"""Why a run ends before its tasks have: deleted, cancelled, stopped or timed out. Pure."""
+"""Why a run ends before its tasks have: deleted, cancelled, stopped or timed out. Pure.
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeAlias
+The first two end it at once, without a graph: no spec, however invalid or expensive, keeps a deleted Workflow.
+"""
 
+from torpor_api.models.workflow import Workflow
 from torpor_wire import times
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
@@ -13,52 +13,31 @@ from torpor_operator.plan.run_context import RunContext
 from torpor_operator.plan.status import Verdict
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EarlyEnd:
-    """The verdict of the run, and whether its hooks follow."""
-
-    verdict: Verdict
-    hooks: bool
-
-
-def early_end(run: RunContext) -> EarlyEnd | None:
-    """Why the run ends now, if it does; the first cause in the list counts."""
-    return next((end for cause in _CAUSES if (end := cause(run)) is not None), None)
+def end_at_once(workflow: Workflow) -> Verdict | None:
+    """The verdict of a run that is deleted or cancelled, so that no hooks follow; None for any other run."""
+    if workflow.metadata.deletion_timestamp is not None:
+        return Verdict.failed(Reason.CANCELLED, "the Workflow was deleted")
+    if workflow.spec.cancel:
+        return Verdict.failed(Reason.CANCELLED, "spec.cancel was set")
+    return None
 
 
-def _deleted(run: RunContext) -> EarlyEnd | None:
-    if run.workflow.metadata.deletion_timestamp is None:
-        return None
-    return EarlyEnd(verdict=Verdict.failed(Reason.CANCELLED, "the Workflow was deleted"), hooks=False)
+def end_with_hooks(run: RunContext) -> Verdict | None:
+    """The verdict of a run that is stopped or has timed out, unless only hooks are left to run."""
+    return _stopped(run) or _timed_out(run)
 
 
-def _cancelled(run: RunContext) -> EarlyEnd | None:
-    if not run.workflow.spec.cancel:
-        return None
-    return EarlyEnd(verdict=Verdict.failed(Reason.CANCELLED, "spec.cancel was set"), hooks=False)
-
-
-def _stopped(run: RunContext) -> EarlyEnd | None:
+def _stopped(run: RunContext) -> Verdict | None:
     if not run.workflow.spec.stop or _tasks_ended(run, before=None):
         return None
-    return EarlyEnd(verdict=Verdict.failed(Reason.CANCELLED, "spec.stop was set"), hooks=True)
+    return Verdict.failed(Reason.CANCELLED, "spec.stop was set")
 
 
-def _timed_out(run: RunContext) -> EarlyEnd | None:
+def _timed_out(run: RunContext) -> Verdict | None:
     due = run.timeout_at
     if due is None or run.snapshot.now < due or _tasks_ended(run, before=due):
         return None
-    message = f"the run exceeded its timeout of {run.workflow.spec.timeout}"
-    return EarlyEnd(verdict=Verdict.failed(Reason.TIMEOUT, message), hooks=True)
-
-
-_Cause: TypeAlias = Callable[[RunContext], EarlyEnd | None]
-_CAUSES: tuple[_Cause, ...] = (
-    _deleted,  # without hooks: the garbage collector waits for the finalizer
-    _cancelled,  # without hooks
-    _stopped,  # with hooks, unless only hooks are left to run
-    _timed_out,  # with hooks, unless only hooks are left to run
-)
+    return Verdict.failed(Reason.TIMEOUT, f"the run exceeded its timeout of {run.workflow.spec.timeout}")
 
 
 def _tasks_ended(run: RunContext, *, before: float | None) -> bool:

@@ -23,12 +23,16 @@ def fail_invalid_graph(run: RunContext) -> Plan | None:
     problem = run.graph_problem
     if problem is None:
         return None
+    return end(run, Verdict.failed(problem.reason, problem.message))
+
+
+def end(run: RunContext, verdict: Verdict) -> Plan:
+    """The plan that ends a run without a graph: first its TaskRuns, then the run."""
     live = [name for name, taskrun in run.snapshot.taskruns.items() if taskrun.status.state not in TERMINAL]
     if live:
-        steps = [termination.cancel(dispatch.view_of(run.snapshot, name), problem.message) for name in live]
+        steps = [termination.cancel(dispatch.view_of(run.snapshot, name), verdict.message) for name in live]
         return dispatch.prepend_steps(Plan(), steps)
-    tasks = tuple(map(task_state.cancelled_status, run.workflow.status.tasks))
-    return fail(run, Verdict.failed(problem.reason, problem.message), tasks)
+    return fail(run, verdict, tuple(map(task_state.cancelled_status, run.workflow.status.tasks)))
 
 
 def fail(run: RunContext, verdict: Verdict, tasks: tuple[TaskStatus, ...] = ()) -> Plan:

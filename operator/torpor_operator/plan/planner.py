@@ -27,8 +27,9 @@ DECISIONS: tuple[Decision, ...] = (
     active_run.hold_queued,  # a queued run of a Schedule: its timeout does not begin yet
     template_copy.copy_or_wait,  # the run has a template and no tasks yet: copy its spec, with the finalizer
     active_run.add_finalizer,  # the finalizer is missing: add it before anything is created
+    active_run.end_at_once,  # the run is deleted or cancelled: before its graph, which no longer matters
     invalid_run.fail_invalid_graph,  # the tasks have no order: end what runs, then fail
-    active_run.end_early,  # the run is deleted, cancelled, stopped or timed out
+    active_run.end_with_hooks,  # the run is stopped or timed out
     active_run.run_tasks,  # none of the above: start what is ready
 )
 """The first that returns a plan decides; the last always does."""

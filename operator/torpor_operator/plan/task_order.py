@@ -106,20 +106,17 @@ class _TaskPlanner:
         return TaskPlan(outcome=outcome, starts=starts, needs=needs, needs_slot=_needs_slot(self._snapshot, task))
 
 
-def outcome_of_stopped(snapshot: Snapshot, graph: Graph, task: Task) -> Outcome:
-    """The outcome of the task if nothing more is created: what has not started is cancelled."""
-    chain = graph.chains[task.name]
+def outcome_of_stopped(snapshot: Snapshot, task: Task, *, depth: int) -> Outcome:
+    """The outcome of the task, in `depth` groups, if nothing more is created: what has not started is cancelled."""
     runs = _runs(snapshot, task)
     parts = {
         path: replace(_stopped(task, indexes, runs.get(path, {})), group_path=path)
-        for path, indexes in instance_indexes.known(snapshot, task, len(chain), runs).items()
+        for path, indexes in instance_indexes.known(snapshot, task, depth, runs).items()
         if indexes.made
     }
     if not parts:
         return without_runs(task.name, TaskState.CANCELLED, Reason.CANCELLED, "the run ended before the task started")
-    return (
-        GroupState.combined(task.name, (), parts, depth=len(chain), mapped_in_group=task.mapped) if chain else parts[()]
-    )
+    return GroupState.combined(task.name, (), parts, depth=depth, mapped_in_group=task.mapped) if depth else parts[()]
 
 
 def _stopped(task: Task, indexes: InstanceIndexes, runs: Mapping[int, TaskRun]) -> Outcome:

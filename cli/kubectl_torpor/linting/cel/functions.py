@@ -200,6 +200,7 @@ FUNCTIONS: Mapping[str, Callable[..., Value]] = {
     "startsWith": lambda text, part: text.startswith(part),
     "string": _text,
     "substring": lambda text, start, end=None: text[start:end],
+    "sum": sum,
     "timestamp": _timestamp,
     "trim": lambda text: text.strip(),
     "type": type_of,

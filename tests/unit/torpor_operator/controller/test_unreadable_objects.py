@@ -10,6 +10,7 @@ from torpor_api.client.resources import WORKFLOWS
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
 from torpor_operator.settings import Settings
+from torpor_wire import constants
 
 from tests.support.fake_api import FakeApi, VirtualClock
 
@@ -54,6 +55,17 @@ async def test_the_same_report_is_written_once() -> None:
     version = cluster.body["metadata"]["resourceVersion"]
     await cluster.reporter.report(cluster.body, "too deep")
     assert cluster.body["metadata"]["resourceVersion"] == version
+
+
+@pytest.mark.attack
+async def test_a_deleted_workflow_that_is_unreadable_is_let_go() -> None:
+    cluster = Cluster()
+    cluster.fake.edit(WORKFLOWS, "ns", "w", {"metadata": {"finalizers": ["a/b", constants.FINALIZER]}})
+    await cluster.reporter.report(cluster.body, "too deep")
+    assert constants.FINALIZER in cluster.body["metadata"]["finalizers"]
+    cluster.fake.edit(WORKFLOWS, "ns", "w", {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}})
+    await cluster.reporter.report(cluster.body, "too deep")
+    assert cluster.body["metadata"]["finalizers"] == ["a/b"]
 
 
 async def test_a_conflict_leaves_the_workflow_to_the_watch(caplog: pytest.LogCaptureFixture) -> None:

@@ -1,6 +1,9 @@
 """A run that ends early: cancelled, stopped, deleted or timed out."""
 
 import pytest
+from torpor_api.models.workflow import Workflow
+from torpor_operator.graph.dag import Graph, Problem
+from torpor_operator.plan.planner import plan
 from torpor_operator.settings import Settings
 from torpor_wire import constants, transitions
 from torpor_wire.state import State
@@ -55,6 +58,36 @@ def test_a_trigger_that_fires_during_cancellation_starts_no_pod() -> None:
     world = World(python("a")).settle().defer("a").change(cancel=True).fire("a")
     assert world.state("a") is State.CANCELLED
     assert world.live_pods("a") == []
+
+
+def refuse_to_build(_: Workflow) -> Graph | Problem:
+    raise AssertionError("the plan needs a graph")
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("ending", ["delete", "cancel"])
+def test_a_run_ends_at_once_without_a_graph(ending: str) -> None:
+    world = World(
+        python("a"), python("b", after=["a"]), wait("c", expand=[{"name": "url", "over": ["x", "y"]}])
+    ).settle()
+    world.delete() if ending == "delete" else world.change(cancel=True)
+    for _ in range(9):
+        world.apply(plan(world.snapshot(), refuse_to_build))
+        world.advance(GRACE)
+    assert world.api.deleted == (ending == "delete")
+    if ending == "cancel":
+        assert world.condition()[1] == "Cancelled"
+        assert set(world.tasks().values()) == {"Cancelled"}
+        assert constants.FINALIZER not in world.stored.metadata.finalizers
+
+
+@pytest.mark.attack
+def test_a_deleted_run_whose_groups_are_invalid_is_let_go() -> None:
+    world = World(python("a", group="g"), groups=[{"name": "g", "in": "g", "expand": [{"name": "x", "over": [1]}]}])
+    world.delete()
+    made = plan(world.snapshot(), refuse_to_build)
+    assert made.status is not None
+    assert made.status.completion_time is not None
 
 
 def test_a_deleted_run_cancels_its_taskruns_before_its_finalizer_goes() -> None:

@@ -7,10 +7,11 @@ import pytest
 from torpor_api.client.resources import EVENTS, WORKFLOWS
 from torpor_api.models.workflow import Workflow
 from torpor_operator.graph.dag import Graph, Problem
+from torpor_operator.graph_builder import GraphBuilder
 from torpor_operator.model.actions import Action, Plan, PostEvent
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.plan.planner import plan
-from torpor_operator.plan.run_context import BuildGraph, build_graph
+from torpor_operator.plan.run_context import BuildGraph
 from torpor_operator.settings import Settings
 
 from tests.support.builders import NAMESPACE, python
@@ -84,11 +85,12 @@ async def test_the_graph_is_built_once_for_each_generation_of_the_spec(
 ) -> None:
     generations: list[int] = []
 
-    def counted(workflow: Workflow) -> Graph | Problem:
+    async def counted(builder: GraphBuilder, workflow: Workflow) -> Graph | Problem:
         generations.append(workflow.metadata.generation)
-        return build_graph(workflow)
+        return await build(builder, workflow)
 
-    monkeypatch.setattr("torpor_operator.controller.reconciler.build_graph", counted)
+    build = GraphBuilder.build
+    monkeypatch.setattr(GraphBuilder, "build", counted)
     harness.create("run", python("a"), python("b", after=["a"]), suspend=True)
     await harness.advance(1)
     harness.fake.edit(WORKFLOWS, NAMESPACE, "run", {"spec": {"suspend": False}})

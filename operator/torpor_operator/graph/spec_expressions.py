@@ -1,0 +1,89 @@
+"""The expressions of a spec: found, counted and parsed once, in steps between which a caller can pause. Pure.
+
+A Workflow of 1.2 MB could hold 20,000 expressions, whose parsing takes 20 s. So their number and size are limited, and
+no step parses more than one.
+"""
+
+from collections.abc import Generator, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from torpor_api.models.workflow import WorkflowSpec
+from torpor_cel import references, syntax
+from torpor_cel.errors import ExpressionError
+from torpor_cel.references import References
+from torpor_cel.syntax import Parsed
+from torpor_wire import constants
+
+from torpor_operator.expressions import resolve
+from torpor_operator.expressions.resolve import LocatedExpression
+
+Cost: TypeAlias = int
+"""What a step costs, in characters: parsing one takes about 10 microseconds."""
+_STEP_COST = 50
+"""The cost of any step, which a short expression does not save."""
+
+
+class TooManyExpressionsError(ValueError):
+    """Why the spec has more expressions than are parsed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpecExpressions:
+    """The expressions of each task and group, and what each refers to, or what is wrong with it."""
+
+    tasks: Mapping[str, tuple[LocatedExpression, ...]]
+    groups: Mapping[str, tuple[LocatedExpression, ...]]
+    refs: Mapping[LocatedExpression, References | ExpressionError]
+    parsed: tuple[Parsed, ...]  # held as long as the graph, so that no plan parses them again
+
+
+def read(spec: WorkflowSpec) -> Generator[Cost, None, SpecExpressions]:
+    """Find and parse the expressions of the spec. Raises TooManyExpressionsError before it parses the first."""
+    tasks: dict[str, tuple[LocatedExpression, ...]] = {}
+    groups: dict[str, tuple[LocatedExpression, ...]] = {}
+    limit = _Limit()
+    for task in spec.tasks:
+        tasks[task.name] = limit.counted(resolve.task_expressions(task))
+        yield _STEP_COST
+    for group in spec.groups:
+        groups[group.name] = limit.counted(resolve.group_expressions(group))
+        yield _STEP_COST
+    refs: dict[LocatedExpression, References | ExpressionError] = {}
+    parsed: dict[str, Parsed] = {}
+    for located in (each for entries in (*tasks.values(), *groups.values()) for each in entries):
+        expression = located.expression
+        if isinstance(expression, ExpressionError):
+            refs[located] = expression
+            continue
+        held = syntax.parse(expression)
+        if isinstance(held, Parsed):
+            parsed[expression] = held
+        refs[located] = syntax.check(expression, roots=located.roots) or references.of(expression, roots=located.roots)
+        yield _STEP_COST + len(expression)
+    return SpecExpressions(tasks=tasks, groups=groups, refs=refs, parsed=tuple(parsed.values()))
+
+
+@dataclass(slots=True)
+class _Limit:
+    """How many expressions were counted, and their bytes."""
+
+    count: int = 0
+    size: int = 0
+
+    def counted(self, expressions: Iterable[LocatedExpression]) -> tuple[LocatedExpression, ...]:
+        """The expressions. Raises TooManyExpressionsError at the first that exceeds a limit."""
+        kept: list[LocatedExpression] = []
+        for located in expressions:
+            self.count += 1
+            self.size += len(located.expression.encode()) if isinstance(located.expression, str) else 0
+            if self.count > constants.EXPRESSIONS_MAX or self.size > constants.EXPRESSIONS_BYTES_MAX:
+                raise TooManyExpressionsError(_MESSAGE)
+            kept.append(located)
+        return tuple(kept)
+
+
+_MESSAGE = (
+    f"the Workflow has more than {constants.EXPRESSIONS_MAX:,} expressions, or more than "
+    f"{constants.EXPRESSIONS_BYTES_MAX // 1024} kB of them: compute values in a task, or split the Workflow"
+)
