@@ -32,7 +32,7 @@ class Cron(BaseTrigger):
             as `@daily`.
         timezone: A name of the IANA time zone database.
         after: RFC 3339 time; the tick is the first after it. By default the time of the deferral.
-        delay: The trigger fires so long after the tick: a timedelta, seconds, or text such as `30s`.
+        delay: Delay after the tick: a timedelta, seconds, or text such as `30s`.
         cursor: The tick that fired last; the tick is the first after it. Excludes `after`.
     """
 
