@@ -58,6 +58,7 @@ class Answer:
 
     status: int
     body: dict[str, Any]
+    warnings: Sequence[str] = ()
 
     @property
     def message(self) -> str:
@@ -95,7 +96,8 @@ class Server:
         url = self.url + path + ("?" + "&".join(f"{key}={value}" for key, value in query.items()) if query else "")
         content = None if body is None else json.dumps(body)
         response = pool.request(method, url, body=content, headers=headers, timeout=_PATIENCE, retries=_ASK_AGAIN)
-        return Answer(status=response.status, body=decoding.decode(response.data))
+        warnings = response.headers.getlist("Warning")
+        return Answer(status=response.status, body=decoding.decode(response.data), warnings=warnings)
 
     def create(self, kind: str, namespace: str, body: Mapping[str, Any], **query: str) -> Answer:
         return self.request("POST", collection(kind, namespace), body, **query)

@@ -6,6 +6,7 @@ from typing import Any
 
 from kubectl_torpor.diagnosis.facts import Facts, Item, Object, Unreadable, unknown
 from kubectl_torpor.diagnosis.result import Result, failed, listed, passed, warning
+from kubectl_torpor.linting import bundled
 
 APPLY = "apply the manifest of this version: docs/install.md"
 _MINOR = 33
@@ -67,14 +68,14 @@ def policies(facts: Facts, known: tuple[Object, ...]) -> Result:
         return unknown("policies", facts.bindings)
     found = {one["metadata"]["name"]: one for one in facts.policies}
     bound = {
-        one["spec"].get("policyName")
+        (one["spec"].get("policyName"), action)
         for one in facts.bindings
-        if "Deny" in (one["spec"].get("validationActions") or ())
+        for action in one["spec"].get("validationActions") or ()
     }
     names = [one["metadata"]["name"] for one in known]
     if missing := [name for name in names if name not in found]:
         return failed("policies", f"not installed: {listed(missing)}", APPLY)
-    if unbound := [name for name in names if name not in bound]:
+    if unbound := [name for name in names if (name, bundled.action(name)) not in bound]:
         return failed("policies", f"without a binding that denies: {listed(unbound)}", APPLY)
     if different := [one["metadata"]["name"] for one in known if _rules(one) != _rules(found[one["metadata"]["name"]])]:
         return warning("policies", f"different from those of this command: {listed(different)}", APPLY)

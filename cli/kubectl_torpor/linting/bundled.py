@@ -12,8 +12,20 @@ _BUNDLED = resources.files("kubectl_torpor.linting").joinpath("rules")
 _CRDS, _POLICIES = "crds", "manifests/base/policies"
 _OF_NEW_OBJECTS = frozenset(
     f"torpor-{name}"
-    for name in ("workflow", "bounds", "clear", "origin", "template", "schedule", "timezone", "backfill")
+    for name in (
+        "workflow",
+        "bounds",
+        "clear",
+        "origin",
+        "template",
+        "schedule",
+        "timezone",
+        "backfill",
+        "cron-warning",
+    )
 )
+_WARNING = "-warning"
+"""The end of the name of a policy that rejects nothing."""
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -38,6 +50,11 @@ def policies() -> tuple[dict[str, Any], ...]:
 def creation_policies(plural: str = "workflows") -> tuple[dict[str, Any], ...]:
     """Return the policies that concern a new object of a kind and can be evaluated without a cluster."""
     return tuple(one for one in policies() if one["metadata"]["name"] in _OF_NEW_OBJECTS and _concerns(one, plural))
+
+
+def action(policy: str) -> str:
+    """Return the validation action with which a policy is bound."""
+    return "Warn" if policy.endswith(_WARNING) else "Deny"
 
 
 def _concerns(policy: dict[str, Any], plural: str) -> bool:

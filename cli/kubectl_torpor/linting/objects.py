@@ -17,7 +17,7 @@ from kubectl_torpor.linting import (
     values,
 )
 from kubectl_torpor.linting.embedded import Embedded
-from kubectl_torpor.linting.finding import Problem
+from kubectl_torpor.linting.finding import Problem, Severity
 from kubectl_torpor.linting.triggers import Classes
 
 _OF_POLICIES = frozenset({"in", "group", "hook", "name", "spec", "workflow"})
@@ -42,8 +42,9 @@ def problems(document: Mapping[str, Any], kind: str, classes: Classes) -> Iterat
     yield from crd_rules.violations(stored, checked, blocking)
     if not blocking:
         named = {**stored, "metadata": document.get("metadata") or {}}
-        rejected = list(policies.violations(named, kinds.PLURALS[kind]))
-        yield from rejected
+        found = list(policies.violations(named, kinds.PLURALS[kind]))
+        yield from found
+        rejected = [problem for problem in found if problem.severity is Severity.ERROR]
         # The model of the operator rejects this field too, and then reports nothing else.
         unreadable = [*invalid, *(problem for problem in rejected if problem.path[-1] == "python")]
         yield from _semantics(kind, schema.without(stored, {problem.path for problem in unreadable}), rejected, classes)

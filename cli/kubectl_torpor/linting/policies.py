@@ -12,7 +12,7 @@ from typing import Any
 from kubectl_torpor.linting import bundled
 from kubectl_torpor.linting.cel import interpreter
 from kubectl_torpor.linting.cel.functions import CelError
-from kubectl_torpor.linting.finding import Problem, Rule
+from kubectl_torpor.linting.finding import Problem, Rule, Severity
 from kubectl_torpor.linting.policy_places import Place
 
 _EMPTY = re.compile(r"(?:^|\|\| )variables\.(\w+)\.size\(\) == 0$")
@@ -50,7 +50,7 @@ class _Variables(Mapping[str, Any]):
 
 
 def violations(written: Mapping[str, Any], plural: str = "workflows") -> Iterator[Problem]:
-    """Yield why the policies reject the creation of an object that its schema admits."""
+    """Yield why the policies reject the creation of an object that its schema admits, and of what they warn."""
     request = {"resource": {"resource": plural}, "namespace": "default"}
     names = {"object": written, "oldObject": None, "request": request, "authorizer": _USER, "strings": {}}
     for policy in bundled.creation_policies(plural):
@@ -72,9 +72,15 @@ def _rejections(place: Place, validation: Mapping[str, str], variables: _Variabl
         for item in items:
             seen = variables if item is None else variables.only(name, item)
             message = _message(validation, seen)
-            yield Problem(path=place.path(name, item, message), rule=Rule.POLICY, message=message)
+            yield Problem(
+                path=place.path(name, item, message), rule=Rule.POLICY, message=message, severity=_severity(place)
+            )
     except CelError as error:
         yield Problem(path=("spec",), rule=Rule.POLICY, message=f"a policy cannot be evaluated: {error}")
+
+
+def _severity(place: Place) -> Severity:
+    return Severity.WARNING if bundled.action(place.policy) == "Warn" else Severity.ERROR
 
 
 def variable_of(expression: str) -> str:

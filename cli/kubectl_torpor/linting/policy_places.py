@@ -8,12 +8,15 @@ from typing import Any
 from kubectl_torpor.linting.finding import Path
 
 SOURCE_FIELDS: Mapping[str, Path] = {
-    **dict.fromkeys(("invalidCount", "invalidFields", "reversedRanges"), ("cron",)),
+    **dict.fromkeys(
+        ("invalidCount", "invalidFields", "reversedRanges", "impossibleDays", "ambiguousSources"), ("cron",)
+    ),
     "invalidCursors": ("cursor",),
     **dict.fromkeys(
         ("cursorArguments", "booleanArguments", "invalidArguments", "expressionArguments"), ("trigger", "kwargs")
     ),
     "reservedHeaders": ("trigger", "kwargs", "headers"),
+    "ambiguousTriggers": ("trigger", "kwargs", "expression"),
     "unknown": ("timezone",),
 }
 """The field of a Schedule's source that each variable concerns."""

@@ -48,6 +48,8 @@ ADMITTED_CRON = [
     "*/100 * * * *",
     "@daily",
     " @Hourly ",
+    "0 6 ? * MON",
+    "0 0 30 2 MON",
 ]
 # The text of the message behind the expression.
 REJECTED_CRON = {
@@ -68,7 +70,10 @@ REJECTED_CRON = {
     "* * * * MONDAY": "MONDAY is not valid for the day of week",
     "* * * * FRI#6": "FRI#6 is not valid for the day of week",
     "* * L-3 * *": "L-3 is not valid for the day of month",
-    "* * ? * *": "? is not valid for the day of month",
+    "* ? * * *": "? is not valid for the hour; write *; only the days know ?",
+    "0 0 * * L5": "L5 is not valid for the day of week; write 5L for the last Friday of a month",
+    "0 0 30,31 FEB *": "never ticks: none of its months has such a day",
+    "0 0 31 4,6 ?": "never ticks: none of its months has such a day",
     "*/0 * * * *": "*/0 is not valid for the minute",
     "*/5/5 * * * *": "*/5/5 is not valid for the minute",
     "1,,2 * * * *": "1,,2 is not valid for the minute",
@@ -238,3 +243,32 @@ def test_an_update_is_checked_if_it_changes_the_spec(server: Server, place: str)
     assert "torpor-schedule" in answer.message
     _merge(server, place, {"spec": {"sources": [cron("@weekly")], "suspend": True}}).expect(200)
     _merge(server, place, {"metadata": {"annotations": {"torpor.dev/run": "now"}}}).expect(200)
+
+
+_WAIT = {"class": "cron", "kwargs": {"expression": "0 6 */2 * MON-FRI"}}
+_WITH_A_WAIT = {"tasks": [{"name": "morning", "trigger": _WAIT}]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "subject"),
+    [
+        ("schedules", schedule(cron("0 6 */2 * MON-FRI")), "source night"),
+        ("schedules", schedule({"name": "landed", "trigger": _WAIT}), "source landed"),
+        ("workflows", {"kind": "Workflow", "spec": _WITH_A_WAIT}, "task morning"),
+        ("workflowtemplates", {"kind": "WorkflowTemplate", "spec": {"workflow": _WITH_A_WAIT}}, "task morning"),
+    ],
+)
+def test_days_that_mean_something_else_elsewhere_are_a_warning(
+    server: Server, place: str, kind: str, body: dict[str, Any], subject: str
+) -> None:
+    made = {"apiVersion": "torpor.dev/v1alpha1", "metadata": {"generateName": "warned-"}} | body
+    eventually(lambda: bool(server.create(kind, place, made, dryRun="All").warnings), "the policy warns")
+    answer = server.create(kind, place, made, dryRun="All")
+    answer.expect(201)
+    (text,) = answer.warnings
+    assert f"torpor-cron-warning' with binding 'torpor-cron-warning': {subject}: " in text
+    assert "a day must match both day fields, because one of them begins with *" in text
+
+
+def test_an_expression_with_one_day_field_is_no_warning(server: Server, place: str) -> None:
+    assert server.create("schedules", place, schedule(cron("0 6 */2 * *")), dryRun="All").warnings == []

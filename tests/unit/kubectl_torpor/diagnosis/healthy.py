@@ -56,7 +56,8 @@ def removed(name: str, *, age: float, finalizer: str = "torpor.dev/cancel-first"
 NODE = {"metadata": {"name": "node-1"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
 DEPLOYMENTS = [deployment("operator"), deployment("triggerer", pool="default"), deployment("archive")]
 BINDINGS = [
-    {"spec": {"policyName": one["metadata"]["name"], "validationActions": ["Deny"]}} for one in bundled.policies()
+    {"spec": {"policyName": name, "validationActions": [bundled.action(name)]}}
+    for name in (one["metadata"]["name"] for one in bundled.policies())
 ]
 BOUND = (
     "torpor-operator-namespace",

@@ -75,7 +75,11 @@ def test_every_validation_of_the_policies_names_the_field_that_it_concerns() -> 
     validations = [one for policy in bundled.creation_policies() for one in policy["spec"]["validations"]]
     names = {policies.variable_of(one["expression"]) for one in validations}
     # torpor-clear concerns an annotation, torpor-origin the whole spec, and torpor-workflow names the field itself.
-    assert names == {"", "invalidEntries", "unknownTasks", "fieldsOfTemplate", "tooDeep", "problems"}
+    assert names == {"", "invalidEntries", "unknownTasks", "fieldsOfTemplate", "tooDeep", "problems"} | {
+        "ambiguousSources",
+        "ambiguousTriggers",
+        "ambiguousTasks",
+    }
 
 
 def test_every_item_that_is_wrong_is_reported_at_its_place() -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from kubectl_torpor.linting.finding import Severity
 
 from tests.unit.kubectl_torpor.linting.findings import lint
 
@@ -88,7 +89,13 @@ def test_a_workflow_in_a_schedule_is_checked_with_the_params_of_the_schedule() -
     [
         ({"cron": "61 * * * *"}, "cron", "policy", 's: cron "61 * * * *": 61 is not valid for the minute'),
         ({"cron": "* * * * 5-1"}, "cron", "policy", 's: cron "* * * * 5-1": a range must begin with the smaller value'),
-        ({"cron": "0 0 31 2 *"}, "cron", "cron", "s: cron '0 0 31 2 *' never ticks: "),
+        (
+            {"cron": "0 0 31 2 *"},
+            "cron",
+            "policy",
+            's: cron "0 0 31 2 *" never ticks: none of its months has such a day',
+        ),
+        ({"cron": "0 0 * 2 MON#5"}, "cron", "cron", "s: cron '0 0 * 2 MON#5' ticks less often than once in 12 years"),
         ({"cron": "@dayly"}, "cron", "policy", 's: cron "@dayly" must have five fields (minute, hour, '),
         (
             {"cron": "@daily", "timezone": "Europe/Berln"},
@@ -103,6 +110,25 @@ def test_cron_and_zone_are_checked(source: dict[str, str], path: str, rule: str,
     ((at, found_rule, text),) = found(schedule(_NIGHTLY, {"name": "s", **source}))
     assert (at, found_rule) == (f"spec.sources[1].{path}", rule)
     assert text.startswith(f"source {message}")
+
+
+_AMBIGUOUS = {"class": "cron", "kwargs": {"expression": "0 6 */2 * MON-FRI"}}
+
+
+@pytest.mark.parametrize(
+    ("document", "path"),
+    [
+        (schedule({"name": "s", "cron": "0 6 */2 * MON-FRI"}), "spec.sources[0].cron"),
+        (schedule({"name": "s", "trigger": _AMBIGUOUS}), "spec.sources[0].trigger.kwargs.expression"),
+        (body("Workflow", tasks=[{"name": "a", "trigger": _AMBIGUOUS}]), "spec.tasks[0].trigger.kwargs.expression"),
+        (template(tasks=[{"name": "a", "trigger": _AMBIGUOUS}]), "spec.workflow.tasks[0].trigger.kwargs.expression"),
+    ],
+)
+def test_days_that_mean_something_else_elsewhere_are_a_warning(document: dict[str, Any], path: str) -> None:
+    (finding,) = lint(document)
+    assert (finding.path, finding.severity) == (path, Severity.WARNING)
+    assert "a day must match both day fields, because one of them begins with *" in finding.message
+    assert "write 1-31/2 for */2 as day of month" in finding.message
 
 
 @pytest.mark.parametrize(
