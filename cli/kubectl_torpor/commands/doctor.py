@@ -28,7 +28,7 @@ def doctor_command(target: Target, output_format: str) -> int:
     """
     facts = observe.observe(connect(target), chosen=target.namespace is not None)
     schemas = {plural: bundled.schema(plural) for plural in cluster_checks.KINDS.values()}
-    results = diagnose.diagnose(facts, schemas, bundled.policies())
+    results = diagnose.diagnose(facts, schemas, bundled.bound_policies())
     counts = Counter(str(result.status) for result in results)
     if output_format == Format.TEXT:
         _text(results)

@@ -1,12 +1,11 @@
 """Checks what the manifest adds to the API server: kinds, policies and roles. Pure."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kubectl_torpor.diagnosis.facts import Facts, Item, Object, Unreadable, unknown
 from kubectl_torpor.diagnosis.result import Result, failed, listed, passed, warning
-from kubectl_torpor.linting import bundled
 
 APPLY = "apply the manifest of this version: docs/install.md"
 _MINOR = 33
@@ -60,8 +59,11 @@ def _fields(schema: Mapping[str, Any], path: str = "") -> Iterator[str]:
             yield from _fields(schema[key], f"{path}[]")
 
 
-def policies(facts: Facts, known: tuple[Object, ...]) -> Result:
-    """Return whether the admission policies are installed, bound and those of this command."""
+def policies(facts: Facts, known: Sequence[tuple[Object, str]]) -> Result:
+    """Return whether the admission policies are installed, bound and those of this command.
+
+    `known`: each policy with the validation action of its binding.
+    """
     if isinstance(facts.policies, Unreadable):
         return unknown("policies", facts.policies)
     if isinstance(facts.bindings, Unreadable):
@@ -72,14 +74,16 @@ def policies(facts: Facts, known: tuple[Object, ...]) -> Result:
         for one in facts.bindings
         for action in one["spec"].get("validationActions") or ()
     }
-    names = [one["metadata"]["name"] for one in known]
-    if missing := [name for name in names if name not in found]:
+    actions = {policy["metadata"]["name"]: action for policy, action in known}
+    if missing := [name for name in actions if name not in found]:
         return failed("policies", f"not installed: {listed(missing)}", APPLY)
-    if unbound := [name for name in names if (name, bundled.action(name)) not in bound]:
+    if unbound := [name for name, action in actions.items() if (name, action) not in bound]:
         return failed("policies", f"without a binding that denies: {listed(unbound)}", APPLY)
-    if different := [one["metadata"]["name"] for one in known if _rules(one) != _rules(found[one["metadata"]["name"]])]:
+    if different := [
+        one["metadata"]["name"] for one, _ in known if _rules(one) != _rules(found[one["metadata"]["name"]])
+    ]:
         return warning("policies", f"different from those of this command: {listed(different)}", APPLY)
-    return passed("policies", f"{len(names)} admission policies are installed and bound")
+    return passed("policies", f"{len(actions)} admission policies are installed and bound")
 
 
 def _rules(policy: Object) -> list[tuple[str, str, str]]:

@@ -1,14 +1,14 @@
 """All checks, in the order in which a problem of one explains those after it. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kubectl_torpor.diagnosis import cluster_checks, namespace_checks, process_checks
 from kubectl_torpor.diagnosis.facts import Facts, Object
 from kubectl_torpor.diagnosis.result import Result
 
 
-def diagnose(facts: Facts, schemas: Mapping[str, Object], policies: tuple[Object, ...]) -> list[Result]:
-    """Return the results of all checks. `schemas` (by plural) and `policies` are those of this command."""
+def diagnose(facts: Facts, schemas: Mapping[str, Object], policies: Sequence[tuple[Object, str]]) -> list[Result]:
+    """Return the results of all checks. `schemas` by plural, and `policies` with their actions, are of this command."""
     return [
         process_checks.versions(facts),
         cluster_checks.kubernetes(facts),

@@ -57,6 +57,11 @@ def action(policy: str) -> str:
     return "Warn" if policy.endswith(_WARNING) else "Deny"
 
 
+def bound_policies() -> tuple[tuple[dict[str, Any], str], ...]:
+    """Return all policies, each with its validation action."""
+    return tuple((one, action(one["metadata"]["name"])) for one in policies())
+
+
 def _concerns(policy: dict[str, Any], plural: str) -> bool:
     rules = policy["spec"]["matchConstraints"]["resourceRules"]
     return any(plural in rule["resources"] and "CREATE" in rule["operations"] for rule in rules)

@@ -33,7 +33,7 @@ _DENIED = Unreadable(right="list things")
 
 
 def results(facts: Facts) -> list[Result]:
-    return diagnose(facts, SCHEMAS, bundled.policies())
+    return diagnose(facts, SCHEMAS, bundled.bound_policies())
 
 
 def problems(**changes: Any) -> list[tuple[Status, str, str]]:
