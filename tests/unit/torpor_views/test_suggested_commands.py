@@ -63,7 +63,7 @@ NODE = "pod p is Pending without a node since 10:00: kubectl -n data describe po
     ("message", "number", "rest"),
     [
         (f"the ServiceAccount may not read it.{SECRET}", 2, "the ServiceAccount may not read it. To allow it"),
-        (NAMESPACE, 4, NAMESPACE[: NAMESPACE.index(": kubectl")]),
+        (NAMESPACE, 5, NAMESPACE[: NAMESPACE.index(": kubectl")]),
         (NODE, 1, "pod p is Pending without a node since 10:00"),
     ],
 )

@@ -151,7 +151,7 @@ def test_a_failure_names_its_attempt_and_the_command_of_its_message() -> None:
     )
     found = of(body)
     assert found.sentence == "Task load failed in attempt 4 of 4: Forbidden: ServiceAccount x may not claim."
-    assert found.command == BINDING
+    assert found.command == f"{BINDING}; torpor retry etl load -n data"
 
 
 def test_a_command_that_was_cut_is_not_suggested() -> None:

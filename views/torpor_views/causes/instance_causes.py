@@ -126,7 +126,7 @@ def _failed(run: Run, one: Instance) -> Cause:
     failure = remedies.Failure(reason=one.reason, source=one.source)
     attempts = f" in attempt {one.attempt} of {max(one.limit + 1, one.attempt)}" if one.limit else ""
     logs = commands.torpor("logs", run, one.ref, "--failed")
-    command = commands.within(one.message, run.namespace) or (
+    command = remedies.of_message(run, one.message, one.ref) or (
         logs if one.reason in _LOGS else remedies.command(run, failure, one.ref)
     )
     detail = f"failed{attempts}{f': {why}' if why else ''}{remedies.advice(failure)}"

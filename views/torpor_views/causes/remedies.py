@@ -132,3 +132,12 @@ def command(run: Run, failure: Failure, *refs: str) -> str:
             return f"{commands.edit(run)}; {again}"
         case Remedy.WORKFLOW | Remedy.VALUES | Remedy.ADDRESS | Remedy.TRIGGER_CLASS:
             return commands.submit(run)
+
+
+def of_message(run: Run, message: str, *refs: str) -> str:
+    """Return the commands of the message of a failure; after one that creates a missing right, the retry.
+
+    Empty without a command.
+    """
+    found = commands.within(message, run.namespace)
+    return f"{found}; {commands.retry(run, *refs)}" if " create " in found else found

@@ -121,7 +121,7 @@ def _failed(run: Run, task: Task) -> Cause:
         return _cause(task, CauseKind.DELETED, Urgency.ACT, detail, commands.retry(run, task.name))
     why = quoted(task.reason, messages.readable(run, task.message))
     failure = remedies.Failure(reason=task.reason, source=task.source)
-    command = commands.within(task.message, run.namespace) or remedies.command(run, failure, task.name)
+    command = remedies.of_message(run, task.message, task.name) or remedies.command(run, failure, task.name)
     detail = f"failed{f': {why}' if why else ''}{remedies.advice(failure)}"
     return _cause(task, CauseKind.FAILED, Urgency.ACT, detail, command)
 
