@@ -5,9 +5,9 @@ Sets of numbers are bit masks: bit n is set if the set has n.
 
 from calendar import isleap
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
+from typing import NamedTuple
 
 from torpor_wire.cron import fields
 from torpor_wire.cron.fields import Days, Weekdays
@@ -32,8 +32,7 @@ _KINDS = {(date(year, 1, 1).weekday(), isleap(year)): year for year in range(200
 _LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expression:
+class Expression(NamedTuple):
     """The times of day, the months, and the days of a month by the weekday of its first day (0 is Sunday) and length.
 
     `is_fixed` says whether the expression has a fixed time, which decides about clock changes.

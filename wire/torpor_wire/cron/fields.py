@@ -1,22 +1,25 @@
-"""The fields of a cron expression as sets of numbers. Pure."""
+"""The fields of a cron expression as sets of numbers. Pure.
+
+A task pod imports this module, so it has no dataclasses, which take milliseconds to import.
+"""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 _NTH_MAX = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """A field: what it is called, its range, the greatest number that the range of `*` has, and its names."""
 
     title: str
     least: int
     most: int
-    names: Mapping[str, int] = field(default_factory=dict)
+    names: Mapping[str, int] = MappingProxyType({})
     specials: str = ""  # a regular expression of terms that are no numbers
 
 
@@ -29,8 +32,7 @@ WEEKDAY = Field("day of week", 0, 7, {name: number for number, name in enumerate
 FIELDS = (SECOND, MINUTE, HOUR, DAY, MONTH, WEEKDAY)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Days:
+class Days(NamedTuple):
     """Days of a month: numbers, the last day, and the last day from Monday to Friday."""
 
     numbers: frozenset[int]
@@ -38,8 +40,7 @@ class Days:
     last_weekday: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weekdays:
+class Weekdays(NamedTuple):
     """Days of a week, where 0 is Sunday: in every week, the last ones of a month, and (day, n) for the nth ones."""
 
     every: frozenset[int]

@@ -10,8 +10,6 @@ from typing import Any
 
 from torpor_wire import times
 from torpor_wire.cron import expression as expressions
-from torpor_wire.cron.local_times import LocalTimes
-from torpor_wire.cron.ticks import Ticks
 
 from torpor.triggers import cursors
 from torpor.triggers.base import BaseTrigger, TriggerEvent
@@ -118,6 +116,9 @@ def _zone(name: str) -> tzinfo | None:
 
 def _tick(expression: str, zone: tzinfo, after: float) -> float:
     """Return the first tick after a time."""
+    from torpor_wire.cron.local_times import LocalTimes  # noqa: PLC0415 - not needed in a task pod
+    from torpor_wire.cron.ticks import Ticks  # noqa: PLC0415
+
     tick = Ticks(times=LocalTimes(expressions.parse(expression)), zone=zone).next(after)
     if tick is None:
         raise ValueError(f"expression {expression!r} never ticks in this time zone")
