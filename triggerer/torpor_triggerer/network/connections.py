@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from torpor.triggers.support.metering import AddressDeniedError, Meter
+from torpor_api.fairness.namespace_shares import Shares
 
-from torpor_triggerer.fairness.namespace_shares import Shares
 from torpor_triggerer.network.addresses import Addresses
 from torpor_triggerer.network.metered_socket import MeteredSocket
 from torpor_triggerer.network.resolver import ResolvedAddress, Resolver

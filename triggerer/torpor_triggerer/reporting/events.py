@@ -11,11 +11,11 @@ from typing import Any, Literal, NamedTuple, Never
 from torpor_api.client import errors, events
 from torpor_api.client.api import Api
 from torpor_api.client.resources import TASKRUNS
+from torpor_api.fairness.namespace_shares import GENEROSITY
 from torpor_api.timing import Clock
 from torpor_wire.reason import Reason
 
 from torpor_triggerer.fairness.fair_queue import FairQueue
-from torpor_triggerer.fairness.namespace_shares import GENEROSITY
 from torpor_triggerer.model.deferred_taskrun import Wait
 from torpor_triggerer.settings import Settings
 

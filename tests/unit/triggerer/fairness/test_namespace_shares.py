@@ -6,8 +6,8 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from torpor_api.fairness.namespace_shares import Shares
 from torpor_triggerer.fairness.fair_queue import FairQueue
-from torpor_triggerer.fairness.namespace_shares import Shares
 from torpor_triggerer.fairness.threads import Threads
 from torpor_triggerer.reporting.events import TokenBucket
 from torpor_triggerer.running.capacity import Capacity

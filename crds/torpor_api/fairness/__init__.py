@@ -1,0 +1,1 @@
+"""How namespaces share what is scarce: writes, Events, slots. No I/O."""
