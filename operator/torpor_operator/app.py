@@ -15,6 +15,7 @@ from typing import Any, Protocol, Self
 from torpor_api.client import errors
 from torpor_api.client.api import Api
 from torpor_api.client.lease import Leadership, Terms
+from torpor_api.client.write_limits import WriteLimits
 from torpor_api.timing import Clock
 from torpor_cel.evaluator import Evaluating
 
@@ -96,6 +97,7 @@ class Operator:
     namespaces: Namespaces
     image_volumes: ImageVolumes
     leadership: Leading
+    limits: WriteLimits
 
     @classmethod
     def build(  # noqa: PLR0913 - all I/O
@@ -114,10 +116,11 @@ class Operator:
         Without `leadership` the replicas share a Lease, and without `guard` no object is ever in quarantine.
         """
         clock = api.clock
+        limits = write_limits(api, settings)
         guard = guard or WorkGuard()
         cpu_shares = CpuShares()
         guard.tracker.on_step = lambda namespace, seconds: cpu_shares.charge(namespace, seconds, clock.monotonic())
-        guard.tracker.on_long_step = LongStepReporter(api).report
+        guard.tracker.on_long_step = LongStepReporter(api, limits.events).report
         queue = WorkQueue(clock, cpu_shares=cpu_shares)
         orphaned_pods = OrphanedPods(api, clock)
         triggerer_pools = TriggererPools(api, settings.namespace)
@@ -168,6 +171,7 @@ class Operator:
             cache,
             resolver,
             settings,
+            limits,
             jitter=jitter,
             is_leader=leadership.holds,
             on_forbidden=namespaces.check,
@@ -183,6 +187,7 @@ class Operator:
             clock,
             cache,
             settings,
+            limits,
             is_leader=leadership.holds,
             on_forbidden=namespaces.check,
             archive_run=access.uploads.request,
@@ -209,6 +214,7 @@ class Operator:
             namespaces=namespaces,
             image_volumes=image_volumes,
             leadership=leadership,
+            limits=limits,
         )
 
     async def run(self, watch: WatchWorkflows, parts: Parts = Parts()) -> None:
@@ -224,7 +230,7 @@ class Operator:
 
     async def report_unreadable(self, body: Mapping[str, Any], cause: str) -> None:
         """Report on a Workflow why it cannot be read."""
-        await UnreadableReporter(self.api, self.api.clock).report(body, cause)
+        await UnreadableReporter(self.api, self.api.clock, self.limits).report(body, cause)
 
     def _loops(self, parts: Parts) -> list[Loop]:
         return [
@@ -267,6 +273,18 @@ async def lead(cache: ClusterCache, clock: Clock, *loops: Loop) -> None:
 def _enqueue_namespace(namespace: str, cache: ClusterCache, schedules: ScheduleControllers) -> None:
     cache.enqueue_namespace(namespace)
     schedules.enqueue_namespace(namespace)
+
+
+def write_limits(api: Api, settings: Settings) -> WriteLimits:
+    """The limits of this process."""
+    return WriteLimits.build(
+        api,
+        places=settings.apply_concurrency,
+        write_rate=settings.namespace_write_rate,
+        write_burst=settings.namespace_write_burst,
+        event_rate=settings.namespace_event_rate,
+        event_burst=settings.namespace_event_burst,
+    )
 
 
 def lease_terms(settings: Settings) -> Terms:

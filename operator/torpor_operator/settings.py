@@ -3,12 +3,16 @@
 import socket
 import tempfile
 from enum import StrEnum
+from typing import Annotated
 
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 from torpor_api.process_settings import ARCHIVE_TOKEN_FILE, ProcessSettings
 
 from torpor_operator.pod_security import PodDefaults
+
+Rate = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+Positive = Annotated[float, Field(ge=1.0, allow_inf_nan=False)]
 
 
 class Injection(StrEnum):
@@ -132,7 +136,17 @@ class Settings(ProcessSettings):
         default_factory=tempfile.gettempdir,
         description="folder that outlives the process but not the pod, for the object that the operator works on",
     )
-    apply_concurrency: int = Field(default=16, description="concurrent writes to the API server")
+    apply_concurrency: int = Field(default=20, description="concurrent writes to the API server")
+    namespace_write_rate: Positive = Field(
+        default=400.0, description="writes a second for one namespace; further ones wait"
+    )
+    namespace_write_burst: Positive = Field(default=4000.0, description="writes of one namespace at once")
+    namespace_event_rate: Rate = Field(
+        default=2.0, description="Kubernetes Events a second for one namespace; further ones are dropped; 0 posts none"
+    )
+    namespace_event_burst: Positive = Field(
+        default=500.0, description="Events of one namespace at once; half of them are for Warnings alone"
+    )
     workflow_concurrency: int = Field(default=6, description="concurrent writes for one Workflow")
     reconcilers: int = Field(default=8, description="Workflows that are reconciled at the same time")
 

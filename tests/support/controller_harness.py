@@ -14,6 +14,7 @@ from torpor_api.client.api import Api
 from torpor_api.client.resources import PODS, TASKRUNS, WORKFLOWS
 from torpor_api.models import taskrun as taskruns
 from torpor_cel.evaluator import InProcess
+from torpor_operator.app import write_limits
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.executor import Executor
 from torpor_operator.controller.garbage_collector import OrphanedPods
@@ -53,7 +54,7 @@ class ControllerHarness:
             on_orphaned_pod=self.orphaned_pods.add,
             jitter=lambda: 0.5,
         )
-        self.executor = Executor(api, self.clock, self.cache, settings)
+        self.executor = Executor(api, self.clock, self.cache, settings, write_limits(api, settings))
         self.reconciler = Reconciler(
             clock=self.clock,
             queue=self.queue,

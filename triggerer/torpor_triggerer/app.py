@@ -67,7 +67,7 @@ class Triggerer:
         self._settings = settings
         self._events = EventRecorder(backends.api, settings)
         self.metrics = Metrics(settings.pool, registry.names)
-        self._status_writer = StatusWriter(backends.api, self._events, self.metrics, concurrency=settings.concurrency)
+        self._status_writer = StatusWriter(backends.api, self._events, self.metrics, settings)
         self._has_archive = backends.archive is not None
         self._log_sender = LogSender(backends.api, settings.namespace, backends.archive)
         self._heartbeat = Heartbeat(clock, self.metrics.lagged)

@@ -15,7 +15,7 @@ from torpor_wire import constants
 from torpor_triggerer.network import addresses
 
 CAPACITY = 20_000
-CONCURRENCY = 64
+CONCURRENCY = 80
 HEALTH_PORT = 8081
 EVENT_RATE = 5.0
 PROGRESS_RATE = 2.0
@@ -64,6 +64,7 @@ def _default_identity() -> str:
 
 
 Network = Annotated[str, AfterValidator(_check_network)]
+Positive = Annotated[float, Field(ge=1.0, allow_inf_nan=False)]
 Rate = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 
 
@@ -101,6 +102,10 @@ class Settings(ProcessSettings):
         default=HEALTH_PORT, description="port of /healthz, /livez and /metrics; 0 for any free port"
     )
     event_rate: Rate = Field(default=EVENT_RATE, description="Kubernetes Events per second")
+    namespace_write_rate: Positive = Field(
+        default=400.0, description="outcomes of waits that are stored a second for one namespace; further ones wait"
+    )
+    namespace_write_burst: Positive = Field(default=4000.0, description="outcomes of one namespace at once")
     progress_rate: Rate = Field(default=PROGRESS_RATE, description="progress messages on TaskRuns per second")
     trigger: tuple[Annotated[str, AfterValidator(_check_trigger)], ...] = Field(
         default=(), description="trigger class to register, as NAME=MODULE:CLASS; repeatable"

@@ -67,6 +67,14 @@ def build(  # noqa: PLR0913 - the fields of the API's Event
     }
 
 
+def with_similar(body: Mapping[str, Any], count: int) -> Mapping[str, Any]:
+    """The Event, with the number of similar ones before it that were not posted."""
+    if not count:
+        return body
+    suffix = f" ({count} similar Events before it were not posted)"
+    return {**body, "note": _cut(body["note"], NOTE_MAX - len(suffix)) + suffix}
+
+
 async def post(api: Api, body: Mapping[str, Any]) -> None:
     """Create an Event unless it exists."""
     try:
@@ -75,6 +83,6 @@ async def post(api: Api, body: Mapping[str, Any]) -> None:
         return
 
 
-def _cut(message: str) -> str:
+def _cut(message: str, limit: int = NOTE_MAX) -> str:
     data = text.printable(message).encode()
-    return data.decode() if len(data) <= NOTE_MAX else data[: NOTE_MAX - 4].decode(errors="ignore") + " ..."
+    return data.decode() if len(data) <= limit else data[: limit - 4].decode(errors="ignore") + " ..."

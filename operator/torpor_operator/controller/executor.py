@@ -13,6 +13,7 @@ from typing import Any, TypeVar, assert_never
 from torpor_api.client import errors, events
 from torpor_api.client.api import Api, Object
 from torpor_api.client.resources import PODS, TASKRUNS, WORKFLOWS, Resource
+from torpor_api.client.write_limits import WriteLimits
 from torpor_api.models.base import Metadata
 from torpor_api.models.taskrun import TaskRun
 from torpor_api.models.workflow import Workflow, WorkflowStatus
@@ -39,6 +40,7 @@ from torpor_operator.model.actions import (
     RemovePodFinalizer,
     Resume,
     SetFinalizers,
+    is_urgent,
 )
 from torpor_operator.plan import namespace_readiness, status
 from torpor_operator.settings import Settings
@@ -82,6 +84,7 @@ class Executor:
         clock: Clock,
         cache: ClusterCache,
         settings: Settings,
+        limits: WriteLimits,
         *,
         is_leader: Callable[[], bool] = lambda: True,
         on_forbidden: Callable[[str], None] = lambda _: None,
@@ -95,7 +98,7 @@ class Executor:
         grace = settings.node_grace
         self._pods = PodExecutor(api, clock, cache, self._patch_taskrun, node_grace=grace, is_leader=is_leader)
         self._workflows = WorkflowExecutor(api, cache)
-        self._concurrency = asyncio.Semaphore(settings.apply_concurrency)
+        self._limits = limits
         self._running: set[asyncio.Task[Any]] = set()
 
     async def apply(self, workflow: Workflow, actions: Sequence[Action]) -> Sequence[Action]:
@@ -112,11 +115,12 @@ class Executor:
 
     async def write_status(self, workflow: Workflow, wanted: WorkflowStatus) -> bool:
         """Store the status of the Workflow unless the Workflow has changed. Returns whether it was stored."""
-        if not self._is_leader():
-            return False
         ops = [*preconditions(workflow), {"op": "add", "path": "/status", "value": wanted.to_json()}]
         try:
-            stored = await self._finish(self._api.patch(WORKFLOWS, *key_of(workflow), ops, subresource="status"))
+            async with self._limits.queue.place(workflow.metadata.namespace, urgent=wanted.completion_time is not None):
+                if not self._is_leader():
+                    return False
+                stored = await self._finish(self._api.patch(WORKFLOWS, *key_of(workflow), ops, subresource="status"))
         except errors.NotFound:
             self._cache.drop_workflow(workflow)
             return True
@@ -127,9 +131,10 @@ class Executor:
 
     async def remove_finalizer(self, action: RemovePodFinalizer) -> None:
         """Remove our finalizer from a pod."""
-        if not self._is_leader():
-            raise errors.Unavailable("this replica is not the leader")
-        await self._finish(self._pods.remove_finalizer(action))
+        async with self._limits.queue.place(action.namespace, urgent=True):
+            if not self._is_leader():
+                raise errors.Unavailable("this replica is not the leader")
+            await self._finish(self._pods.remove_finalizer(action))
 
     async def report_orphan(self, run: TaskRun, reason: Reason, message: str) -> None:
         """Report on an orphaned TaskRun why Torpor ignores it. Errors of the API server are logged."""
@@ -138,9 +143,10 @@ class Executor:
         )
         event = self._event(TASKRUNS, run.metadata, reason, message, warning=True)
         try:
-            if self._is_leader():
-                await self._finish(self._patch_taskrun(patch))
-                await events.post(self._api, event)
+            async with self._limits.queue.place(run.metadata.namespace):
+                if self._is_leader():
+                    await self._finish(self._patch_taskrun(patch))
+                    await self._limits.events.post(event)
         except errors.ApiError as error:
             _LOG.warning("TaskRun %s/%s: %s", run.metadata.namespace, run.metadata.name, error.message)
 
@@ -163,7 +169,7 @@ class Executor:
 
     async def _try_apply(self, workflow: Workflow, action: Action) -> bool:
         try:
-            async with self._concurrency:
+            async with self._limits.queue.place(workflow.metadata.namespace, urgent=is_urgent(action)):
                 if not self._is_leader():
                     return False
                 await self._finish(self._apply(workflow, action))
@@ -245,7 +251,7 @@ class Executor:
 
     async def _post(self, workflow: Workflow, action: PostEvent) -> None:
         about = (TASKRUNS, action.regarding.metadata) if action.regarding else (WORKFLOWS, workflow.metadata)
-        await events.post(self._api, self._event(*about, action.reason, action.message, warning=action.warning))
+        await self._limits.events.post(self._event(*about, action.reason, action.message, warning=action.warning))
 
     def _event(self, kind: Resource, about: Metadata, reason: str, message: str, *, warning: bool) -> Object:
         return events.build(

@@ -210,11 +210,12 @@ class Reconciler:
             track = partial(self._guard.tracker.track, self._ref(key))
             applying = group.create_task(track(self._executor.apply(workflow, admitted)))
             writing = group.create_task(track(self._write_status(workflow, decided.status, memo, creates=creates)))
+            await self._let_others_run(asyncio.wait((applying, writing)))
         applied, status = not applying.result(), writing.result()
 
         # Events follow a status that is stored. Where it is not, the next pass decides on them again.
         if status not in {StatusWrite.CONFLICT, StatusWrite.FAILED}:
-            applied &= await self._post_events(workflow, decided.events, memo)
+            applied &= await self._let_others_run(self._post_events(workflow, decided.events, memo))
 
         return self._next_pass(decided, status, memo, applied=applied)
 
@@ -227,7 +228,7 @@ class Reconciler:
         return self._cache.snapshot(key, memo.answers)
 
     async def _let_others_run(self, work: Awaitable[T]) -> T:
-        """Await what may take long, such as an expression or a server. Other Workflows run meanwhile."""
+        """Await what may take long, such as an expression, or the turn to write. Other Workflows run meanwhile."""
         self._workers.release()
         try:
             return await work

@@ -11,6 +11,7 @@ from typing import Any
 from torpor_api.client import conditions, errors, events
 from torpor_api.client.api import Api, Object
 from torpor_api.client.resources import WORKFLOWS, Resource
+from torpor_api.client.write_limits import WriteLimits
 from torpor_api.timing import Clock
 from torpor_wire import constants
 from torpor_wire.reason import Reason
@@ -22,8 +23,9 @@ _MESSAGE_BYTES = 1024
 class UnreadableReporter:
     """Sets the condition and posts the Event."""
 
-    def __init__(self, api: Api, clock: Clock) -> None:
+    def __init__(self, api: Api, clock: Clock, limits: WriteLimits) -> None:
         self._api = api
+        self._limits = limits
         self._clock = clock
 
     async def report(self, body: Mapping[str, Any], cause: str, resource: Resource = WORKFLOWS) -> None:
@@ -31,7 +33,8 @@ class UnreadableReporter:
         metadata = body["metadata"]
         message = f"The operator cannot read this {resource.kind} and ignores it: {cause}"[:_MESSAGE_BYTES]
         try:
-            await self._set_condition(resource, body, message)
+            async with self._limits.queue.place(metadata["namespace"]):
+                await self._set_condition(resource, body, message)
         except (errors.LostRace, errors.NotFound):
             pass  # the watch brings the newer version
         except errors.ApiError as error:
@@ -39,10 +42,7 @@ class UnreadableReporter:
                 "%s/%s: cannot set the condition Stalled: %s", metadata["namespace"], metadata["name"], error.message
             )
         await self._let_go(resource, metadata)
-        try:
-            await events.post(self._api, self._event(resource, metadata, message))
-        except errors.ApiError as error:
-            _LOG.warning("%s/%s: cannot post an Event: %s", metadata["namespace"], metadata["name"], error.message)
+        await self._limits.events.try_post(self._event(resource, metadata, message))
 
     async def _set_condition(self, resource: Resource, body: Mapping[str, Any], message: str) -> None:
         wanted = {"type": "Stalled", "status": "True", "reason": str(_reason(resource)), "message": message}
@@ -59,7 +59,8 @@ class UnreadableReporter:
             {"op": "replace", "path": "/metadata/finalizers", "value": [x for x in kept if x != constants.FINALIZER]},
         ]
         try:
-            await self._api.patch(resource, metadata["namespace"], metadata["name"], ops)
+            async with self._limits.queue.place(metadata["namespace"], urgent=True):
+                await self._api.patch(resource, metadata["namespace"], metadata["name"], ops)
         except (errors.LostRace, errors.NotFound):
             pass  # another replica did it
         except errors.ApiError as error:

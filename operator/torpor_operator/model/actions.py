@@ -245,3 +245,14 @@ class Plan:
     events: tuple[PostEvent, ...] = ()
     again_at: float | None = None
     waiting: Mapping[str, Reason] = field(default_factory=dict)  # tasks with instances without a slot, and why
+
+
+def is_urgent(action: Action) -> bool:
+    """Whether the write precedes others of its namespace: it ends, frees or resumes something."""
+    match action:
+        case CreatePod(taskrun=taskrun):
+            return taskrun.status.segment > 0
+        case CreateTaskRun() | CopyTemplate() | PostEvent() | ArchiveRun():
+            return False
+        case _:
+            return True

@@ -1,17 +1,16 @@
 """Posts an Event on an object whose work blocked the event loop, once a minute for each object."""
 
 import asyncio
-import logging
 
-from torpor_api.client import errors, events
+from torpor_api.client import events
 from torpor_api.client.api import Api
 from torpor_api.client.resources import BACKFILLS, PODS, SCHEDULES, TASKRUNS, WORKFLOWS
+from torpor_api.client.write_limits import EventPoster
 from torpor_wire import constants
 from torpor_wire.reason import Reason
 
 from torpor_operator.quarantine.object_ref import ObjectRef
 
-_LOG = logging.getLogger(__name__)
 _RESOURCES = {resource.kind: resource for resource in (WORKFLOWS, TASKRUNS, SCHEDULES, BACKFILLS, PODS)}
 _EVERY = 60.0
 _OBJECTS_MAX = 100
@@ -21,8 +20,9 @@ _OBJECTS_MAX = 100
 class LongStepReporter:
     """One for a process."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: Api, poster: EventPoster) -> None:
         self._api = api
+        self._poster = poster
         self._reported: dict[str, float] = {}
         self._posts: set[asyncio.Task[None]] = set()
 
@@ -48,7 +48,4 @@ class LongStepReporter:
             reporting_controller=f"{constants.GROUP}/operator",
             now=self._api.clock.now(),
         )
-        try:
-            await events.post(self._api, event)
-        except errors.ApiError as error:
-            _LOG.warning("%s: cannot post an Event: %s", ref, error.message)
+        await self._poster.try_post(event)

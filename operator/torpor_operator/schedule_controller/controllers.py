@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from torpor_api.client.api import Api
+from torpor_api.client.write_limits import WriteLimits
 
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.queries import QueryResolver
@@ -42,6 +43,7 @@ class ScheduleControllers:
         cluster: ClusterCache,
         resolver: QueryResolver,
         settings: Settings,
+        limits: WriteLimits,
         *,
         jitter: Callable[[], float],
         is_leader: Callable[[], bool] = lambda: True,
@@ -56,7 +58,7 @@ class ScheduleControllers:
         """Build them. `cluster` calls `enqueue` of the result."""
         queue = WorkQueue(api.clock, cpu_shares=cpu_shares)
         backfill_queue = WorkQueue(api.clock, cpu_shares=cpu_shares)
-        reporter = UnreadableReporter(api, api.clock)
+        reporter = UnreadableReporter(api, api.clock, limits)
 
         def enqueue(key: Key) -> None:
             _enqueue(key, queue, backfills)
@@ -72,7 +74,7 @@ class ScheduleControllers:
             guard=guard,
         )
         backfills = BackfillCache(api, cluster, cache, enqueue=backfill_queue.add, jitter=jitter, guard=guard)
-        executor = ScheduleExecutor(api, cluster, cache, is_leader=is_leader, on_forbidden=on_forbidden)
+        executor = ScheduleExecutor(api, cluster, cache, limits, is_leader=is_leader, on_forbidden=on_forbidden)
         reconciler = ScheduleReconciler(
             clock=api.clock,
             queue=queue,
@@ -90,7 +92,9 @@ class ScheduleControllers:
             queue=backfill_queue,
             cache=backfills,
             resolver=resolver,
-            executor=BackfillExecutor(api, backfills, find_archived, is_leader=is_leader, on_forbidden=on_forbidden),
+            executor=BackfillExecutor(
+                api, backfills, find_archived, limits, is_leader=is_leader, on_forbidden=on_forbidden
+            ),
             reporter=reporter,
             settings=settings,
             why_not_ready=why_not_ready,

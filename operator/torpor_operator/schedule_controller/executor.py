@@ -10,6 +10,7 @@ from typing import Any, assert_never
 from torpor_api.client import errors
 from torpor_api.client.api import Api, Object
 from torpor_api.client.resources import SCHEDULES, TASKRUNS, WORKFLOWS
+from torpor_api.client.write_limits import WriteLimits
 from torpor_api.models.base import Metadata
 from torpor_api.models.schedule import Schedule, ScheduleStatus
 from torpor_api.models.taskrun import TaskRun
@@ -35,11 +36,11 @@ from torpor_operator.schedules.actions import (
 )
 
 _LOG = logging.getLogger(__name__)
-_CONCURRENCY = 16
-"""Writes at the same time, over all Schedules."""
 _ORIGIN = ("uid", "source", "attempt", "segment")
 """Fields of spec.runOf by which the run of an event is found again. A Backfill may have created the run of a tick."""
 
+_STARTS = (CreateSource, PatchTaskRun, CreateRun)
+"""Actions that lead to further ones. The others end something or go on with it, so they come first."""
 _INDEPENDENT = (CreateSource, PatchTaskRun, DeleteRun)
 """Actions on which no status depends: one that always fails must not keep the other sources from going on."""
 
@@ -62,11 +63,12 @@ class ScheduleExecutor:
     `on_forbidden` takes a namespace in which a write was refused for lack of a role.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - clients and callbacks
         self,
         api: Api,
         cluster: ClusterCache,
         cache: ScheduleCache,
+        limits: WriteLimits,
         *,
         is_leader: Callable[[], bool] = lambda: True,
         on_forbidden: Callable[[str], None] = lambda _: None,
@@ -77,10 +79,10 @@ class ScheduleExecutor:
         self._is_leader = is_leader
         self._on_forbidden = on_forbidden
         self._writes = Writes()
-        self._concurrency = asyncio.Semaphore(_CONCURRENCY)
+        self._limits = limits
 
     async def apply(self, schedule: Schedule, actions: Sequence[Action]) -> Applied:
-        """Execute all actions, a bounded number at the same time. Failures are logged."""
+        """Execute all actions, when it is the turn of the namespace. Failures are logged."""
         applied = Applied()
         async with asyncio.TaskGroup() as group:
             for action in actions:
@@ -89,13 +91,14 @@ class ScheduleExecutor:
 
     async def write_status(self, schedule: Schedule, wanted: ScheduleStatus) -> bool:
         """Store the status unless the Schedule has changed. Returns whether it was stored."""
-        if not self._is_leader():
-            return False
         ops = [*_preconditions(schedule.metadata), {"op": "add", "path": "/status", "value": wanted.to_json()}]
         try:
-            stored = await self._writes.finish(
-                self._api.patch(SCHEDULES, *_key(schedule.metadata), ops, subresource="status")
-            )
+            async with self._limits.queue.place(schedule.metadata.namespace):
+                if not self._is_leader():
+                    return False
+                stored = await self._writes.finish(
+                    self._api.patch(SCHEDULES, *_key(schedule.metadata), ops, subresource="status")
+                )
         except (errors.NotFound, errors.LostRace):
             return False
         self._cache.absorb(stored)
@@ -103,33 +106,34 @@ class ScheduleExecutor:
 
     async def post(self, schedule: Schedule, notices: Iterable[Notice]) -> None:
         """Post Events. One that cannot be posted is logged and lost."""
-        await post_events(self._api, SCHEDULES, schedule.metadata, notices)
+        await post_events(self._limits.events, SCHEDULES, schedule.metadata, notices)
 
     async def report_orphan(self, run: TaskRun, message: str) -> None:
         """Report on a TaskRun of no Schedule why Torpor ignores it. Errors of the API server are logged."""
         patch = transitions.explain(run.pin(launch=True), reason=Reason.UNOWNED, message=message)
         key = _key(run.metadata)
-        if not self._is_leader():
-            return
         try:
-            stored = await self._writes.finish(self._api.patch(TASKRUNS, *key, patch, subresource="status"))
+            async with self._limits.queue.place(run.metadata.namespace):
+                if not self._is_leader():
+                    return
+                stored = await self._writes.finish(self._api.patch(TASKRUNS, *key, patch, subresource="status"))
         except errors.ApiError as error:
             _LOG.warning("TaskRun %s/%s: %s", *key, error.message)
             return
         self._cluster.taskruns.store.absorb(stored)
         notice = Notice(reason=Reason.UNOWNED, message=message, warning=True)
-        await post_events(self._api, TASKRUNS, run.metadata, [notice])
+        await post_events(self._limits.events, TASKRUNS, run.metadata, [notice])
 
     async def drain(self) -> None:
         """Wait until no write is running, so that the next leader's lists contain all of them."""
         await self._writes.drain()
 
     async def _try(self, schedule: Schedule, action: Action, applied: Applied) -> None:
-        if not self._is_leader():
-            applied.complete = applied.storable = False
-            return
         try:
-            async with self._concurrency:
+            async with self._limits.queue.place(schedule.metadata.namespace, urgent=not isinstance(action, _STARTS)):
+                if not self._is_leader():
+                    applied.complete = applied.storable = False
+                    return
                 await self._writes.finish(self._apply(schedule, action))
         except errors.ApiError as error:
             applied.complete = False

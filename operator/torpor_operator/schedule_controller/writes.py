@@ -1,20 +1,18 @@
 """What the executors of Schedules and Backfills share: writes that end before the next leader lists, and Events."""
 
 import asyncio
-import logging
 from collections.abc import Coroutine, Iterable
 from typing import Any, TypeVar
 
-from torpor_api.client import errors, events
-from torpor_api.client.api import Api
+from torpor_api.client import events
 from torpor_api.client.resources import Resource
+from torpor_api.client.write_limits import EventPoster
 from torpor_api.models.base import Metadata
 from torpor_wire import constants
 
 from torpor_operator.schedules.actions import Notice
 
 T = TypeVar("T")
-_LOG = logging.getLogger(__name__)
 _CONTROLLER = f"{constants.GROUP}/operator"
 
 
@@ -37,7 +35,7 @@ class Writes:
             await asyncio.wait(set(self._running))
 
 
-async def post_events(api: Api, resource: Resource, about: Metadata, notices: Iterable[Notice]) -> None:
+async def post_events(poster: EventPoster, resource: Resource, about: Metadata, notices: Iterable[Notice]) -> None:
     """Post Events about an object. One that cannot be posted is logged and lost."""
     for notice in notices:
         body = events.build(
@@ -46,9 +44,6 @@ async def post_events(api: Api, resource: Resource, about: Metadata, notices: It
             message=notice.message,
             type="Warning" if notice.warning else "Normal",
             reporting_controller=_CONTROLLER,
-            now=api.clock.now(),
+            now=poster.now(),
         )
-        try:
-            await events.post(api, body)
-        except errors.ApiError as error:
-            _LOG.warning("%s/%s: cannot post an Event: %s", about.namespace, about.name, error.message)
+        await poster.try_post(body)

@@ -17,6 +17,7 @@ from torpor_api.client.resources import EVENTS, SCHEDULES, TASKRUNS, WORKFLOWS
 from torpor_api.models import taskrun as taskruns
 from torpor_api.models.taskrun import TaskRun
 from torpor_cel.evaluator import InProcess
+from torpor_operator.app import write_limits
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.workqueue import WorkQueue
@@ -97,11 +98,11 @@ class ScheduleHarness:
         found: str | None = json.loads(waiting.kwargs).get("cursor")
         return found
 
-    def fire(self, schedule: str, source: str, event: Any = None) -> None:
-        """Fire the trigger of a source."""
+    def fire(self, schedule: str, source: str, event: Any = None, *, deferred: float = 0.0) -> None:
+        """Fire the trigger of a source. `deferred`: seconds for which it has waited in all."""
         run = self.taskrun(schedule, source)
         assert run.status.state is State.DEFERRED, f"source {source} is {run.status.state}"
-        self._patch(run, transitions.fire(run.pin(), json.dumps(event), deferred=0.0, now=self.clock.now()))
+        self._patch(run, transitions.fire(run.pin(), json.dumps(event), deferred=deferred, now=self.clock.now()))
 
     def fail(self, schedule: str, source: str, patch: transitions.Patch) -> None:
         """Patch the status of a source's TaskRun."""
@@ -163,6 +164,7 @@ class ScheduleHarness:
             cache,
             resolver,
             self.settings,
+            write_limits(api, self.settings),
             jitter=lambda: 0.5,
             is_leader=lambda: self.is_leader,
             find_archived=lambda namespace, name: self.find_archived(namespace, name),  # noqa: PLW0108 - replaced later

@@ -1,7 +1,8 @@
-"""Records Kubernetes Events on TaskRuns: best effort, within a rate, and never in the way of a status write.
+"""Records Kubernetes Events on TaskRuns: best effort, within limits, and never in the way of a status write.
 
-An Event of type Normal is posted at once or dropped. Warnings queue, and namespaces take turns. Dropped Events are
-counted.
+`EventLimits` drops what is similar or too much for one object. An Event of type Normal is then posted at once or
+dropped. Warnings queue, and namespaces take turns. Dropped Events are counted. The source of a Schedule has no Normal
+Events, since the Schedule has Events and counts of its own.
 """
 
 import logging
@@ -11,6 +12,7 @@ from typing import Any, Literal, NamedTuple, Never
 from torpor_api.client import errors, events
 from torpor_api.client.api import Api
 from torpor_api.client.resources import TASKRUNS
+from torpor_api.fairness.event_limits import EventLimits, Verdict, key_of
 from torpor_api.fairness.namespace_shares import GENEROSITY
 from torpor_api.timing import Clock
 from torpor_wire.reason import Reason
@@ -57,7 +59,6 @@ class TokenBucket:
 CONTROLLER = "torpor.dev/triggerer"
 BACKLOG = 1000
 BURST_SECONDS = 5.0
-REPORT_EVERY = 60.0
 
 log = logging.getLogger(__name__)
 
@@ -80,24 +81,26 @@ class EventRecorder:
         self._rate = settings.event_rate
         self._budget = TokenBucket(api.clock, rate=self._rate, burst=BURST_SECONDS * self._rate)
         self._queue: FairQueue[_Event] = FairQueue(BACKLOG)
-        self._reported_at = float("-inf")
-        self.dropped = 0
+        self._limits = EventLimits(rate=self._rate, burst=BACKLOG)
+
+    @property
+    def dropped(self) -> int:
+        """Events that were dropped since the start."""
+        return self._limits.dropped
 
     def normal(self, wait: Wait, reason: str, message: str) -> None:
-        """Record an Event of type Normal."""
-        if not self._budget.take(wait.namespace):
-            self._drop()
-            return
-        self._put(self._body(_reference(wait), reason, message, "Normal"), paid=True)
+        """Record an Event of type Normal, unless the wait is a source of a Schedule."""
+        if not wait.of_schedule:
+            self._put(self._body(_reference(wait), reason, message, "Normal"), at_once=True)
 
     def warning(self, wait: Wait, reason: str, message: str) -> None:
         """Record an Event of type Warning."""
-        self._put(self._body(_reference(wait), reason, message, "Warning"), paid=False)
+        self._put(self._body(_reference(wait), reason, message, "Warning"), at_once=False)
 
     def warn_unreadable(self, *, namespace: str, name: str, uid: str, message: str) -> None:
         """Record a Warning on a TaskRun that cannot be parsed."""
         regarding = events.reference(TASKRUNS, namespace=namespace, name=name, uid=uid)
-        self._put(self._body(regarding, Reason.STATUS_INVALID, message, "Warning"), paid=False)
+        self._put(self._body(regarding, Reason.STATUS_INVALID, message, "Warning"), at_once=False)
 
     async def run(self) -> Never:
         """Post Events until cancelled."""
@@ -107,17 +110,18 @@ class EventRecorder:
                 await self._api.clock.sleep(1.0 / self._rate)
             await self._post(event.body)
 
-    def _put(self, body: Mapping[str, Any], *, paid: bool) -> None:
-        event = _Event(body, paid)
-        if self._rate <= 0.0 or not self._queue.put(event.namespace, event):
-            self._drop()
-
-    def _drop(self) -> None:
-        self.dropped += 1
-        now = self._api.clock.monotonic()
-        if self._rate > 0.0 and now >= self._reported_at + REPORT_EVERY:
-            log.info("Dropped %d Events since the start", self.dropped)
-            self._reported_at = now
+    def _put(self, body: Mapping[str, Any], *, at_once: bool) -> None:
+        """Queue an Event within the limits. `at_once`: post it without waiting for the rate, or drop it."""
+        key, now = key_of(body), self._api.clock.monotonic()
+        decision = self._limits.admit(key, now)
+        if decision.verdict is Verdict.POST:
+            event = _Event(events.with_similar(body, decision.similar), at_once)
+            paid = not at_once or self._budget.take(key.namespace)
+            if not paid or not self._queue.put(key.namespace, event):
+                self._limits.withdraw(key)
+                self._limits.drop(key.namespace)
+        if self._rate > 0.0 and (report := self._limits.report(now)) is not None:
+            log.info("%s", report)
 
     async def _post(self, body: Mapping[str, Any]) -> None:
         try:

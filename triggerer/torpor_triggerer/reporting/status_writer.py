@@ -4,7 +4,6 @@ A lost race is a success: another triggerer fired, or the wait was cancelled. Th
 for it.
 """
 
-import asyncio
 import itertools
 import logging
 from collections.abc import Callable
@@ -12,16 +11,17 @@ from collections.abc import Callable
 from torpor_api.client import errors
 from torpor_api.client.api import Api
 from torpor_api.client.resources import TASKRUNS
+from torpor_api.fairness.write_queue import WriteQueue
 from torpor_wire import transitions
 from torpor_wire.backoff import Backoff
 from torpor_wire.reason import Reason
-from torpor_wire.transitions import Patch
 
 from torpor_triggerer.model import outcome as outcomes
 from torpor_triggerer.model.deferred_taskrun import Wait
 from torpor_triggerer.model.outcome import Cancelled, Done, Failed, Fired, Outcome, Skipped, TimedOut
 from torpor_triggerer.reporting.events import EventRecorder
 from torpor_triggerer.reporting.metrics import Metrics
+from torpor_triggerer.settings import Settings
 
 RETRY = Backoff(first=0.2, cap=10.0)
 RETRY_FORBIDDEN = Backoff(first=1.0, cap=60.0)
@@ -34,15 +34,15 @@ log = logging.getLogger(__name__)
 
 
 class StatusWriter:
-    """One for a process: it bounds the concurrent writes."""
+    """One for a process: it bounds the concurrent writes, and namespaces take turns."""
 
-    def __init__(self, api: Api, events: EventRecorder, metrics: Metrics, *, concurrency: int) -> None:
+    def __init__(self, api: Api, events: EventRecorder, metrics: Metrics, settings: Settings) -> None:
         self._api = api
         self._events = events
         self._metrics = metrics
-        self._concurrency = concurrency
-        self._first_tries = asyncio.Semaphore(concurrency)
-        self._retries = asyncio.Semaphore(concurrency)
+        self._concurrency = settings.concurrency
+        self._first_tries = _queue(api, settings)
+        self._retries = _queue(api, settings)
         self._failures = 0
 
     async def write(
@@ -55,10 +55,8 @@ class StatusWriter:
         for tries in itertools.count():
             if released():
                 return
-            # A new patch for each try: the admission policy rejects old times.
-            patch = outcomes.patch(wait, outcome, self._api.clock.now())
             try:
-                await self._patch(wait, patch, again=tries > 0)
+                sent = await self._patch(wait, outcome, released, again=tries > 0)
             except (errors.LostRace, errors.NotFound) as error:
                 log.info("The wait has already ended: %s", error.message)
                 self._metrics.lost(wait)
@@ -72,8 +70,9 @@ class StatusWriter:
             except errors.ApiError as error:
                 await self._on_forbidden(wait, error, tries)
             else:
-                self._metrics.ended(wait, outcome, None if due is None else self._api.clock.now() - due)
-                self._on_written(wait, outcome)
+                if sent:
+                    self._metrics.ended(wait, outcome, None if due is None else self._api.clock.now() - due)
+                    self._on_written(wait, outcome)
                 return
 
     async def explain(self, wait: Wait, reason: Reason, message: str) -> None:
@@ -84,8 +83,17 @@ class StatusWriter:
         except errors.ApiError as error:
             log.debug("Failed to write progress: %s", error.message)
 
-    async def _patch(self, wait: Wait, patch: Patch, *, again: bool) -> None:
-        async with self._retries if again else self._first_tries:
+    async def _patch(self, wait: Wait, outcome: Outcome, released: Callable[[], bool], *, again: bool) -> bool:
+        """Send the patch when it is its turn; False if the wait was released before that.
+
+        The resumption of a task precedes events of Schedules.
+        """
+        queue = self._retries if again else self._first_tries
+        async with queue.place(wait.namespace, urgent=not wait.of_schedule):
+            if released():
+                return False
+            # A new patch for each try: the admission policy rejects old times.
+            patch = outcomes.patch(wait, outcome, self._api.clock.now())
             try:
                 await self._api.patch(TASKRUNS, wait.namespace, wait.name, patch, subresource="status")
             except errors.Unavailable as error:
@@ -94,6 +102,7 @@ class StatusWriter:
                     await self._pause(HELD, 1, error.retry_after)
                 raise
             self._failures = 0
+        return True
 
     def _on_written(self, wait: Wait, outcome: Outcome) -> None:
         match outcome:
@@ -136,3 +145,12 @@ class StatusWriter:
 
     async def _pause(self, backoff: Backoff, failures: int, retry_after: float | None) -> None:
         await self._api.clock.sleep(max(backoff.delay(failures, self._api.jitter()), retry_after or 0.0))
+
+
+def _queue(api: Api, settings: Settings) -> WriteQueue:
+    return WriteQueue(
+        api.clock,
+        places=settings.concurrency,
+        rate=settings.namespace_write_rate,
+        burst=settings.namespace_write_burst,
+    )

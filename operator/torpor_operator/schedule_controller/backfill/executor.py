@@ -7,6 +7,7 @@ from typing import Any
 from torpor_api.client import errors
 from torpor_api.client.api import Api, Object
 from torpor_api.client.resources import BACKFILLS, TEMPLATES, WORKFLOWS
+from torpor_api.client.write_limits import WriteLimits
 from torpor_api.models import workflow as workflows
 from torpor_api.models.backfill import Backfill, BackfillStatus
 from torpor_wire.reason import Reason
@@ -29,11 +30,12 @@ class BackfillExecutor:
     namespace in which a write was refused for lack of a role.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - clients and callbacks
         self,
         api: Api,
         cache: BackfillCache,
         find_archived: FindArchived,
+        limits: WriteLimits,
         *,
         is_leader: Callable[[], bool] = lambda: True,
         on_forbidden: Callable[[str], None] = lambda _: None,
@@ -41,6 +43,7 @@ class BackfillExecutor:
         self._api = api
         self._cache = cache
         self._find_archived = find_archived
+        self._limits = limits
         self._is_leader = is_leader
         self._on_forbidden = on_forbidden
         self._writes = Writes()
@@ -51,10 +54,11 @@ class BackfillExecutor:
         Returns why this run cannot exist, or why no run can be created at the moment. Raises errors.ApiError if it is
         unknown whether the run exists.
         """
-        if not self._is_leader():
-            raise errors.Unavailable("this replica is not the leader")
         try:
-            stored = await self._writes.finish(self._create_or_get(namespace, body))
+            async with self._limits.queue.place(namespace):
+                if not self._is_leader():
+                    raise errors.Unavailable("this replica is not the leader")
+                stored = await self._writes.finish(self._create_or_get(namespace, body))
         except (errors.NotFound, errors.Unavailable):
             raise
         except errors.ApiError as error:
@@ -91,17 +95,19 @@ class BackfillExecutor:
 
     async def write_status(self, backfill: Backfill, wanted: BackfillStatus) -> bool:
         """Store the status unless the Backfill has changed. Returns whether it was stored."""
-        if not self._is_leader():
-            return False
         metadata = backfill.metadata
         ops: list[Object] = [
             {"op": "test", "path": "/metadata/uid", "value": metadata.uid},
             {"op": "test", "path": "/metadata/resourceVersion", "value": metadata.resource_version},
             {"op": "add", "path": "/status", "value": wanted.to_json()},
         ]
-        write = self._api.patch(BACKFILLS, metadata.namespace, metadata.name, ops, subresource="status")
         try:
-            stored = await self._writes.finish(write)
+            async with self._limits.queue.place(metadata.namespace):
+                if not self._is_leader():
+                    return False
+                stored = await self._writes.finish(
+                    self._api.patch(BACKFILLS, metadata.namespace, metadata.name, ops, subresource="status")
+                )
         except (errors.NotFound, errors.LostRace):
             return False
         self._cache.absorb(stored)
@@ -109,7 +115,7 @@ class BackfillExecutor:
 
     async def post(self, backfill: Backfill, notices: Iterable[Notice]) -> None:
         """Post Events. One that cannot be posted is logged and lost."""
-        await post_events(self._api, BACKFILLS, backfill.metadata, notices)
+        await post_events(self._limits.events, BACKFILLS, backfill.metadata, notices)
 
     async def drain(self) -> None:
         """Wait until no write is running, so that the next leader's lists contain all of them."""

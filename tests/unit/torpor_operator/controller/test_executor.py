@@ -8,6 +8,7 @@ from torpor_api.client import errors
 from torpor_api.client.api import Api
 from torpor_api.client.resources import PODS, TASKRUNS
 from torpor_api.models.workflow import Workflow, WorkflowStatus, parse
+from torpor_operator.app import write_limits
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.executor import Executor
 from torpor_operator.mapping.container_command import Program
@@ -41,7 +42,7 @@ class SlowExecutor:
         self.fake = FakeApi(self.clock, latency=0.5)  # there and back
         api = Api(self.fake, self.clock, jitter=lambda: 0.5)
         cache = make_cache(api)
-        self.executor = Executor(api, self.clock, cache, Settings())
+        self.executor = Executor(api, self.clock, cache, Settings(), write_limits(api, Settings()))
 
     def deletions(self, prefix: str, count: int) -> list[DeletePod]:
         names = [f"{prefix}-{number}" for number in range(count)]
@@ -98,7 +99,7 @@ async def test_after_a_failed_creation_the_rest_of_the_task_waits_for_the_next_p
 def executor_of(fake: FakeApi, clock: VirtualClock, is_leader: Callable[[], bool]) -> Executor:
     api = Api(fake, clock, jitter=lambda: 0.5)
     cache = make_cache(api)
-    return Executor(api, clock, cache, Settings(), is_leader=is_leader)
+    return Executor(api, clock, cache, Settings(), write_limits(api, Settings()), is_leader=is_leader)
 
 
 async def test_a_replica_that_is_not_the_leader_writes_nothing() -> None:

@@ -7,6 +7,7 @@ import pytest
 from torpor_api.client.api import Api
 from torpor_api.client.decoding import UNREADABLE
 from torpor_api.client.resources import WORKFLOWS
+from torpor_operator.app import write_limits
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
 from torpor_operator.settings import Settings
@@ -22,7 +23,8 @@ class Cluster:
     def __init__(self, **status: Any) -> None:
         self.clock = VirtualClock()
         self.fake = FakeApi(self.clock)
-        self.reporter = UnreadableReporter(Api(self.fake, self.clock), self.clock)
+        api = Api(self.fake, self.clock)
+        self.reporter = UnreadableReporter(api, self.clock, write_limits(api, Settings()))
         body: dict[str, Any] = {"metadata": {"name": "w", "namespace": "ns"}, "spec": {}}
         self.fake.put(WORKFLOWS, body | ({"status": status} if status else {}))
 

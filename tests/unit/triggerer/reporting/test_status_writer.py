@@ -73,14 +73,14 @@ async def test_an_outcome_that_the_server_refuses_fails_the_taskrun_for_good() -
 
 
 async def test_many_that_are_due_at_once_are_written_side_by_side_and_bounded() -> None:
-    async with world(latency=1.0, concurrency=64) as made:
+    async with world(latency=1.0, concurrency=80) as made:
         for number in range(200):
             made.taskrun(f"t{number}", "duration", {"duration": "30s"})
         await made.start()
         await made.pass_time(29)
         before = len(made.fake.requests)
         await made.pass_time(1.5)
-        assert sum(1 for one in made.fake.requests[before:] if one.path.endswith("/status")) == 64
+        assert sum(1 for one in made.fake.requests[before:] if one.path.endswith("/status")) == 66
         await made.pass_time(10)
         assert {made.stands(f"t{number}")[0] for number in range(200)} == {"Scheduled"}
 
