@@ -147,6 +147,13 @@ class Settings(ProcessSettings):
     namespace_event_burst: Positive = Field(
         default=500.0, description="Events of one namespace at once; half of them are for Warnings alone"
     )
+    schedule_event_rate: Positive = Field(
+        default=20.0,
+        description="events a second of the sources of all Schedules of one namespace; the sources wait for their turn",
+    )
+    schedule_event_burst: Positive = Field(
+        default=1000.0, description="events of the Schedules of one namespace at once"
+    )
     workflow_concurrency: int = Field(default=6, description="concurrent writes for one Workflow")
     reconcilers: int = Field(default=8, description="Workflows that are reconciled at the same time")
 

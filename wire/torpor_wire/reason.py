@@ -82,6 +82,7 @@ class Reason(StrEnum):
     RUN_QUEUED = "RunQueued"
     RUN_REPLACED = "RunReplaced"  # a run was cancelled, because a newer one replaces it
     RUN_REJECTED = "RunRejected"  # the API server rejects the run of an event
+    EVENTS_DELAYED = "EventsDelayed"  # the Schedules of the namespace have more events than the operator takes
     EVENT_SKIPPED = "EventSkipped"  # an event started no run: concurrencyPolicy, `when`, or `within`
     EVENT_FAILED = "EventFailed"  # an event started no run because of an error
     TICKS_MISSED = "TicksMissed"  # ticks were not run because they were too old

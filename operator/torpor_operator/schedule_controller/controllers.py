@@ -20,6 +20,7 @@ from torpor_operator.schedule_controller.backfill.cache import BackfillCache
 from torpor_operator.schedule_controller.backfill.executor import BackfillExecutor
 from torpor_operator.schedule_controller.backfill.reconciler import BackfillReconciler
 from torpor_operator.schedule_controller.cache import ScheduleCache
+from torpor_operator.schedule_controller.event_pace import EventPace
 from torpor_operator.schedule_controller.executor import ScheduleExecutor
 from torpor_operator.schedule_controller.orphans import OrphanedSources
 from torpor_operator.schedule_controller.reconciler import ScheduleReconciler
@@ -81,6 +82,7 @@ class ScheduleControllers:
             cache=cache,
             resolver=resolver,
             executor=executor,
+            pace=EventPace(api.clock, rate=settings.schedule_event_rate, burst=settings.schedule_event_burst),
             orphans=OrphanedSources(cluster, cache, api.clock, settings.stray_grace),
             reporter=reporter,
             settings=settings,

@@ -5,14 +5,15 @@ another in one pass, from the answers of the API server. An error of one Schedul
 """
 
 import random
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from torpor_api.client.resources import SCHEDULES
 from torpor_api.models.schedule import Schedule, ScheduleStatus
 from torpor_api.timing import Clock
 from torpor_wire.backoff import Backoff
+from torpor_wire.reason import Reason
 
 from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
@@ -21,10 +22,11 @@ from torpor_operator.model.actions import Need
 from torpor_operator.model.snapshot import Answer
 from torpor_operator.quarantine.work_guard import WorkGuard
 from torpor_operator.schedule_controller.cache import ScheduleCache
+from torpor_operator.schedule_controller.event_pace import EventPace
 from torpor_operator.schedule_controller.executor import ScheduleExecutor
 from torpor_operator.schedule_controller.orphans import OrphanedSources
 from torpor_operator.schedule_controller.reconcile_loop import ReconcileLoop
-from torpor_operator.schedules.actions import DeleteRun, SchedulePlan
+from torpor_operator.schedules.actions import DeleteRun, Notice, SchedulePlan
 from torpor_operator.schedules.planner import plan
 from torpor_operator.settings import Settings
 
@@ -32,6 +34,8 @@ _BACKOFF = Backoff(first=0.5, cap=30.0)
 _ROUNDS = 8
 """Rounds of one pass; the queue takes turns between Schedules after them."""
 _WORKERS = 32
+_REPORTED_DELAY = 5.0
+"""Seconds that a source waits for its turn before an Event says so."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,6 +61,7 @@ class ScheduleReconciler:
         cache: ScheduleCache,
         resolver: QueryResolver,
         executor: ScheduleExecutor,
+        pace: EventPace,
         orphans: OrphanedSources,
         reporter: UnreadableReporter,
         settings: Settings,
@@ -67,6 +72,7 @@ class ScheduleReconciler:
         self._cache = cache
         self._resolver = resolver
         self._executor = executor
+        self._pace = pace
         self._orphans = orphans
         self._settings = settings
         self._loop = ReconcileLoop(
@@ -97,6 +103,8 @@ class ScheduleReconciler:
             if found is None:
                 return None
             schedule, decided = found
+            paced = self._pace.admit(key.namespace, decided.actions)
+            decided = replace(decided, actions=paced.actions)
             applied = await self._executor.apply(schedule, decided.actions)
             memo.refused |= applied.refused
             if not applied.storable:
@@ -110,7 +118,7 @@ class ScheduleReconciler:
                 return self._loop.retry_time(memo)
             memo.failures = 0
             if not decided.actions and not decided.after_status and not stored:
-                return self._next_pass(schedule, decided, memo)
+                return await self._next_pass(schedule, decided, memo, paced.delays)
         return self._clock.now()
 
     async def _decide(self, key: Key, memo: Memo) -> tuple[Schedule, SchedulePlan] | None:
@@ -147,11 +155,25 @@ class ScheduleReconciler:
         await self._executor.post(schedule, decided.notices)
         return True
 
-    def _next_pass(self, schedule: Schedule, decided: SchedulePlan, memo: Memo) -> float | None:
+    async def _next_pass(
+        self, schedule: Schedule, decided: SchedulePlan, memo: Memo, delays: Sequence[float]
+    ) -> float | None:
+        """When the next pass is due. `delays`: seconds until each source that waits for its turn may be armed."""
         due = [] if decided.again_at is None else [decided.again_at]
+        if delays:
+            due.append(self._clock.now() + min(delays))
+            await self._report_delay(schedule, max(delays))
         if decided.status is not None and decided.status != schedule.status:
             due.append(self._counts_due(memo))
         return min(due, default=None)
+
+    async def _report_delay(self, schedule: Schedule, delay: float) -> None:
+        if delay >= _REPORTED_DELAY:
+            message = (
+                f"the Schedules of this namespace have more than {self._pace.rate:g} events a second; "
+                "sources wait for their turn before they take the next event"
+            )
+            await self._executor.post(schedule, [Notice(reason=Reason.EVENTS_DELAYED, message=message, warning=True)])
 
     def _counts_due(self, memo: Memo) -> float:
         return memo.status_written + self._settings.status_interval
