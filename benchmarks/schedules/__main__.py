@@ -20,7 +20,7 @@ from torpor_demo.cluster import ROOT
 from torpor_dev.progress import say
 from torpor_wire import times
 
-from benchmarks.schedules import stream, ticks, writes
+from benchmarks.schedules import flood, stream, ticks, writes
 from benchmarks.schedules.sizes import Sizes
 from benchmarks.schedules.system import System, system
 from benchmarks.triggerer import figures
@@ -32,6 +32,7 @@ SCENARIOS: Mapping[str, Callable[[System, Sizes], Awaitable[list[Figure]]]] = {
     "together": ticks.together,
     "stream": stream.stream,
     "writes": writes.writes,
+    "flood": flood.flood,
 }
 
 

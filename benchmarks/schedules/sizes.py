@@ -13,3 +13,4 @@ class Sizes:
     events: int = 300
     kills: int = 3
     runs: int = 50
+    flood: int = 10
