@@ -27,9 +27,14 @@ REPORT_SECONDS = 60.0
 _SHOWN = 3
 
 
-class _Similar(NamedTuple):
+class _Object(NamedTuple):
+    namespace: str
     uid: str
     warning: bool
+
+
+class _Similar(NamedTuple):
+    about: _Object
     reason: str
 
 
@@ -64,7 +69,7 @@ class EventLimits:
     def __init__(self, *, rate: float, burst: float) -> None:
         self._burst = burst
         self._namespaces = TokenBuckets[str](rate=rate, burst=burst)
-        self._objects = TokenBuckets[tuple[str, bool]](rate=1 / OBJECT_SECONDS, burst=OBJECT_BURST)
+        self._objects = TokenBuckets[_Object](rate=1 / OBJECT_SECONDS, burst=OBJECT_BURST)
         self._similar = TokenBuckets[_Similar](rate=SIMILAR / SIMILAR_SECONDS, burst=SIMILAR)
         self._posted: OrderedDict[str, float] = OrderedDict()  # by name
         self._hidden: OrderedDict[_Similar, int] = OrderedDict()  # dropped since the last posted one
@@ -76,18 +81,19 @@ class EventLimits:
         """Decide about an Event. One that is admitted counts as posted; `withdraw` it if the request fails."""
         if now < self._posted.get(event.name, float("-inf")) + SIMILAR_SECONDS:
             return Decision(Verdict.REPEATED)
-        of_object, similar = (event.uid, event.warning), _Similar(event.uid, event.warning, event.reason)
+        about = _Object(event.namespace, event.uid, event.warning)
+        similar = _Similar(about, event.reason)
         kept = 0.0 if event.warning else self._burst // 2
         if not (
             self._similar.has(similar, now)
-            and self._objects.has(of_object, now)
+            and self._objects.has(about, now)
             and self._namespaces.has(event.namespace, now, kept=kept)
         ):
             self._hide(similar)
             self.drop(event.namespace)
             return Decision(Verdict.DROPPED)
         self._similar.take(similar, now)
-        self._objects.take(of_object, now)
+        self._objects.take(about, now)
         self._namespaces.take(event.namespace, now)
         self._posted[event.name] = now
         _trim(self._posted, event.name)
