@@ -94,7 +94,13 @@ async def _connect() -> AsyncIterator[Api]:
 async def _run_kopf(settings: Settings, operator: Operator, cache: ClusterCache, stop: Stop) -> None:
     """Run kopf until a signal or an error ends it."""
     registry = kopf.OperatorRegistry()
-    kopf_handlers.register(registry, cache, stop=stop, report_unreadable=operator.report_unreadable)
+    kopf_handlers.register(
+        registry,
+        cache,
+        stop=stop,
+        report_unreadable=operator.report_unreadable,
+        dropped_events=lambda: operator.limits.events.dropped,
+    )
     await kopf.operator(
         registry=registry,
         settings=kopf_handlers.settings(),

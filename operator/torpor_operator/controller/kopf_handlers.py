@@ -48,10 +48,11 @@ def register(
     *,
     stop: Callable[[], Awaitable[None]],
     report_unreadable: Callable[[Mapping[str, Any], str], Awaitable[None]],
+    dropped_events: Callable[[], int] = lambda: 0,
 ) -> None:
     """Store every Workflow event in the cache, and call `stop` when kopf stops.
 
-    `report_unreadable` reports on a Workflow why it cannot be read. Only `on.event` is used: handlers of the other
+    `report_unreadable` reports on a Workflow why it cannot be read. The liveness probe shows `dropped_events`. Only `on.event` is used: handlers of the other
     decorators store their progress in annotations, which costs a write for each change.
     """
 
@@ -61,6 +62,10 @@ def register(
         credentials = None if os.environ.get("KUBECONFIG") else kopf.login_with_service_account(**arguments)
         credentials = credentials or kopf.login_with_kubeconfig(**arguments)
         return kopf_session.create(credentials) if credentials else None
+
+    @kopf.on.probe(id="droppedEvents", registry=registry)
+    async def count_dropped(**_: Any) -> int:
+        return dropped_events()
 
     @kopf.on.cleanup(registry=registry)
     async def cleanup(**_: Any) -> None:

@@ -53,8 +53,8 @@ class SlowExecutor:
         return sum(request.method == "POST" and "/taskruns" in request.path for request in self.fake.requests)
 
 
-def workflow(name: str = "run") -> Workflow:
-    metadata = {"name": name, "namespace": "ns", "uid": name, "resourceVersion": "1"}
+def workflow(name: str = "run", namespace: str = "ns") -> Workflow:
+    metadata = {"name": name, "namespace": namespace, "uid": name, "resourceVersion": "1"}
     return parse({"metadata": metadata, "spec": {"image": "i", "tasks": [python("a"), python("b")]}})
 
 
@@ -83,6 +83,22 @@ async def test_a_write_does_not_wait_for_all_writes_of_a_large_workflow() -> Non
     assert not large.done()
     await slow.clock.advance(30)
     assert not large.result()
+
+
+@pytest.mark.attack
+async def test_a_namespace_with_very_many_writes_delays_another_by_one() -> None:
+    slow = SlowExecutor()
+    greedy = [
+        asyncio.create_task(slow.executor.apply(workflow(f"w{number}"), slow.deletions(f"w{number}", 20)))
+        for number in range(20)
+    ]
+    await settle()
+    small = asyncio.create_task(slow.executor.apply(workflow("quiet", "other"), slow.deletions("quiet", 3)))
+    await slow.clock.advance(2.1)
+    assert small.done()
+    assert not any(task.done() for task in greedy)
+    await slow.clock.advance(60)
+    assert all(task.done() for task in greedy)
 
 
 async def test_after_a_failed_creation_the_rest_of_the_task_waits_for_the_next_pass() -> None:

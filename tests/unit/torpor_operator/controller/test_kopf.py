@@ -42,6 +42,22 @@ async def test_kubeconfig_takes_precedence_over_the_service_account(
     assert sources == expected
 
 
+async def test_the_liveness_probe_shows_the_dropped_events() -> None:
+    clock = VirtualClock()
+    cache = ClusterCache(
+        Api(FakeApi(clock), clock),
+        Settings(),
+        enqueue=lambda _: None,
+        enqueue_at=lambda *_: None,
+        on_orphaned_pod=lambda _: None,
+        jitter=lambda: 0.5,
+    )
+    registry = kopf.OperatorRegistry()
+    kopf_handlers.register(registry, cache, stop=_stop, report_unreadable=_report, dropped_events=lambda: 7)
+    probe = next(handler.fn for handler in registry._activities.get_all_handlers() if handler.id == "droppedEvents")
+    assert await probe() == 7  # type: ignore[call-arg, misc]
+
+
 def test_kopf_copies_no_object() -> None:
     storage = kopf_handlers.settings().persistence.diffbase_storage
     workflow = kopf.Body({"metadata": {"name": "run"}, "spec": {"tasks": [{"name": "a"}]}})

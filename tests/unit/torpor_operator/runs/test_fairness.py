@@ -62,6 +62,22 @@ async def test_slow_expressions_of_one_namespace_do_not_delay_another() -> None:
     assert evaluator.namespaces.count(BUSY) < 30, "the queue bounds the Workflows of a namespace"
 
 
+@pytest.mark.attack
+async def test_a_namespace_beyond_its_rate_of_writes_delays_no_other() -> None:
+    settings = Settings(reconcilers=2, namespace_write_rate=1.0, namespace_write_burst=20.0)
+    harness = ControllerHarness(settings)
+    for number in range(30):
+        spec = {"image": "i", "tasks": [python("work", expand=[{"name": "n", "over": list(range(10))}])]}
+        harness.fake.put(WORKFLOWS, {"metadata": {"name": f"w{number}", "namespace": BUSY}, "spec": spec})
+    async with harness.running():
+        await harness.advance(5)
+        of_busy = [one for one in harness.fake.writes() if f"/{BUSY}/" in one.path and not one.path.endswith("/events")]
+        assert len(of_busy) <= 20 + 5 + 1 * 5
+        harness.create("run", python("work"))
+        await harness.advance(3)
+        assert harness.state("run") == "Succeeded"
+
+
 async def test_namespaces_take_turns_in_the_queue() -> None:
     queue = WorkQueue(VirtualClock())
     for name in ("a1", "a2", "a3"):
