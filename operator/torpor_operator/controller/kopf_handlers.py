@@ -52,8 +52,9 @@ def register(
 ) -> None:
     """Store every Workflow event in the cache, and call `stop` when kopf stops.
 
-    `report_unreadable` reports on a Workflow why it cannot be read. The liveness probe shows `dropped_events`. Only `on.event` is used: handlers of the other
-    decorators store their progress in annotations, which costs a write for each change.
+    `report_unreadable` reports on a Workflow why it cannot be read. The liveness probe shows `dropped_events`.
+    Only `on.event` is used: handlers of the other decorators store their progress in annotations, which costs a write
+    for each change.
     """
 
     @kopf.on.login(registry=registry)
