@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Never
 
 from torpor_api.cache.reflector import Notice, Reflector, Unreadable
@@ -215,7 +216,8 @@ class LogCollector:
             lost = pod.outcome(LogState.LOST, reason="QuotaExceeded", message=message)
             await self._settle(Finished(source=source, outcome=lost))
             return
-        finished = await self._reader.read(pod, source, lambda: self._last(pod))
+        charge = partial(self._quota.charge, source.namespace_id)
+        finished = await self._reader.read(pod, source, lambda: self._last(pod), charge)
         last = self._last(pod)
         if not last.is_wanted:
             await log_store.release(self._database, source.id, finished.object_name)
@@ -242,7 +244,7 @@ class LogCollector:
         for each in finished:
             self._metrics.logs.labels(each.outcome.state.value).inc()
             self._metrics.log_bytes.inc(each.outcome.size)
-            self._quota.add(each.source.namespace_id, each.text.stored)
+            self._quota.add(each.source.namespace_id, each.stored)
 
     async def _source(self, pod: LoggedPod) -> Source:
         """The entry of a pod. A pod of an older operator, or of a long name, is looked up by its TaskRun.

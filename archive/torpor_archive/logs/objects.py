@@ -78,6 +78,8 @@ class ObjectWriter:
         self.name = name
         self._writer = obstore.open_writer_async(store, name, buffer_size=PART, max_concurrency=1)
         self._pending = bytearray()
+        self.stored = 0
+        """Compressed bytes so far."""
 
     async def write(self, text: bytes) -> None:
         """Add text. Raises ObjectsError."""
@@ -104,6 +106,7 @@ class ObjectWriter:
     async def _flush(self) -> None:
         frame = compress(bytes(self._pending))
         self._pending.clear()
+        self.stored += len(frame)
         try:
             await self._writer.write(frame)
         except (BaseError, OSError) as error:

@@ -12,14 +12,18 @@ from torpor_archive.logs.logged_pod import LoggedPod, Stage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Logs that are read at the same time, in all and of one namespace."""
+    """Logs that are read at the same time, in all and of one namespace.
+
+    The last `reserved` free slots are for namespaces that hold none.
+    """
 
     total: int
     per_namespace: int
+    reserved: int = 0
 
 
-READS = Limits(total=24, per_namespace=16)
-FOLLOWS = Limits(total=96, per_namespace=48)
+READS = Limits(total=24, per_namespace=8, reserved=8)
+FOLLOWS = Limits(total=96, per_namespace=24, reserved=24)
 
 
 class _Lane:
@@ -33,10 +37,8 @@ class _Lane:
 
     def take(self) -> tuple[str, str] | None:
         """The next log of the namespace that waits longest for its turn."""
-        if self._held.total() >= self._limits.total:
-            return None
         for namespace in self._queues:
-            if self._held[namespace] < self._limits.per_namespace:
+            if self._may_hold(namespace):
                 queue = self._queues.pop(namespace)
                 uid = queue.popleft()
                 if queue:
@@ -44,6 +46,10 @@ class _Lane:
                 self._held[namespace] += 1
                 return namespace, uid
         return None
+
+    def _may_hold(self, namespace: str) -> bool:
+        free, held = self._limits.total - self._held.total(), self._held[namespace]
+        return free > 0 if not held else held < self._limits.per_namespace and free > self._limits.reserved
 
     def release(self, namespace: str) -> None:
         self._held[namespace] -= 1

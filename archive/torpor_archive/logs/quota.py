@@ -1,4 +1,4 @@
-"""Limits how many compressed bytes of logs each namespace stores in the database.
+"""Limits how many compressed bytes of logs each namespace stores, in the database and in the object store.
 
 The sum is read from the database once a minute for each namespace with new logs, and this replica's logs are added.
 """
@@ -35,6 +35,12 @@ class LogQuota:
         """Add a stored log to the sum."""
         if namespace in self._sums:
             self._sums[namespace][0] += size
+
+    def charge(self, namespace: NamespaceId, size: int) -> bool:
+        """Add bytes of a log that is being stored, or subtract them. Returns False if the quota is exceeded."""
+        self.add(namespace, size)
+        used = self._sums.get(namespace)
+        return not self._limit or used is None or used[0] <= self._limit
 
     def message(self, namespace: str) -> str:
         """Say what to do."""

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, replace
 from http import HTTPStatus
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from cachetools import TTLCache
 from torpor_api.client import errors
@@ -45,6 +45,14 @@ _MESSAGE = 400
 log = logging.getLogger(__name__)
 
 
+Charge: TypeAlias = Callable[[int], bool]
+"""Adds bytes to what the namespace stores, or subtracts them. Returns False if that exceeds the quota."""
+
+
+def _unlimited(_size: int) -> bool:
+    return True
+
+
 class Transport(Protocol):
     """Streams a response of the API server."""
 
@@ -74,23 +82,32 @@ class LogReader:
         self._objects = objects
         self._lost_nodes: TTLCache[str, Lost] = TTLCache(1000, LOST_NODE_SECONDS, clock.monotonic)
 
-    async def read(self, pod: LoggedPod, source: Source, latest: Callable[[], LoggedPod]) -> Finished:
-        """Read the log of a pod, to its end if the pod still runs. `latest` returns the pod's last known version."""
+    async def read(
+        self, pod: LoggedPod, source: Source, latest: Callable[[], LoggedPod], charge: Charge = _unlimited
+    ) -> Finished:
+        """Read the log of a pod, to its end if the pod still runs. `latest` returns the pod's last known version.
+
+        `charge` gets the bytes that go to the object store while they are written.
+        """
         if pod.stage is Stage.EMPTY:
             return Finished(source=source, outcome=pod.outcome())
         lost = self._lost_nodes.get(pod.node)
         if lost is not None:
             return _lost(pod, source, lost)
         async with AsyncExitStack() as uploads:
-            return await self._read(pod, source, latest, uploads)
+            return await self._read(pod, source, latest, lambda: self._text(source, charge, uploads))
+
+    def _text(self, source: Source, charge: Charge, uploads: AsyncExitStack) -> "_Text":
+        text = _Text(self._objects, source, charge)
+        uploads.push_async_callback(text.abort)
+        return text
 
     async def _read(
-        self, pod: LoggedPod, source: Source, latest: Callable[[], LoggedPod], uploads: AsyncExitStack
+        self, pod: LoggedPod, source: Source, latest: Callable[[], LoggedPod], new_text: Callable[[], "_Text"]
     ) -> Finished:
         failures = 0
         while True:
-            text = _Text(self._objects, source)
-            uploads.push_async_callback(text.abort)
+            text = new_text()
             lost = await self._receive(pod, text)
             if lost is None:
                 await self._wait_for_end(pod, latest)
@@ -175,8 +192,10 @@ def _lost(pod: LoggedPod, source: Source, lost: Lost) -> Finished:
 class _Text:
     """The text as it arrives. The object begins once the database would have to omit a part."""
 
-    def __init__(self, objects: Objects | None, source: Source) -> None:
+    def __init__(self, objects: Objects | None, source: Source, charge: Charge) -> None:
         self._objects = objects
+        self._charge = charge
+        self._charged = 0
         self._source = source
         self._kept = HeadAndTail()
         self._start = b""
@@ -211,13 +230,22 @@ class _Text:
             outcome = replace(outcome, reason="TooLarge", message=f"the log has more than {LIMIT} bytes")
         writer, self._writer = self._writer, None
         if writer is not None and await self._complete(writer):
+            self._refund()
             whole = replace(outcome, size=text.size)
-            return Finished(source=self._source, outcome=whole, text=StoredText(), object_name=writer.name)
+            return Finished(
+                source=self._source,
+                outcome=whole,
+                text=StoredText(),
+                object_name=writer.name,
+                object_size=writer.stored,
+            )
+        self._refund()
         sized = replace(outcome, size=text.size, omitted=text.omitted)
         return Finished(source=self._source, outcome=sized, text=text)
 
     async def abort(self) -> None:
         """Abort the upload, unless it has ended."""
+        self._refund()
         writer, self._writer = self._writer, None
         if writer is None:
             return
@@ -235,6 +263,17 @@ class _Text:
             log.warning("cannot write a log to the object store, keeping its beginning and end: %s", error)
             self._objects = None
             await self.abort()
+            return
+        grown, self._charged = self._writer.stored - self._charged, self._writer.stored
+        if not self._charge(grown):
+            log.info("namespace %s has used its quota of logs: keeping the beginning and end", self._source.namespace)
+            self._objects = None
+            await self.abort()
+
+    def _refund(self) -> None:
+        """Subtract what was charged: who stores the log adds its size, and an aborted upload has none."""
+        self._charge(-self._charged)
+        self._charged = 0
 
     async def _complete(self, writer: ObjectWriter) -> bool:
         try:

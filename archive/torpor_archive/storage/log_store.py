@@ -53,12 +53,21 @@ class Filters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """A log that was read, or could not be. `object_name` is set if its text is in the object store."""
+    """A log that was read, or could not be.
+
+    `object_name` is set if its text is in the object store, with `object_size` compressed bytes.
+    """
 
     source: Source
     outcome: Outcome
     text: StoredText = field(default_factory=StoredText)
     object_name: str = ""
+    object_size: int = 0
+
+    @property
+    def stored(self) -> int:
+        """Compressed bytes, wherever they are."""
+        return self.object_size + self.text.stored
 
 
 async def claim(database: Database, sources: Sequence[Source], by: Claimant) -> frozenset[str]:
@@ -234,7 +243,7 @@ async def _claim(connection: AsyncConnection, sources: Sequence[Source], by: Cla
 
 async def _finish(connection: AsyncConnection, each: Finished, now: float) -> None:
     log = each.source.id
-    placed = {"stored": each.text.stored, "object": each.object_name, "owner": "", "expires": 0.0}
+    placed = {"stored": each.stored, "object": each.object_name, "owner": "", "expires": 0.0}
     values = each.source.row() | each.outcome.row() | placed
     await connection.execute(bodies.insert(connection, LOGS, [values | {"created": now, "state": _PENDING}]))
     unkept = and_(LOGS.c.id == log, LOGS.c.state != LogState.KEPT.value)

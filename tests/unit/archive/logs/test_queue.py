@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
+import pytest
 from torpor_archive.logs.logged_pod import LoggedPod
-from torpor_archive.logs.queue import Limits, LogQueue
+from torpor_archive.logs.queue import FOLLOWS, READS, Limits, LogQueue
 
 from tests.unit.archive.logs.test_logged_pod import DELETED, RUNNING, pod, terminated
 
@@ -59,3 +60,28 @@ def test_a_pod_that_ends_while_it_is_queued_is_taken_once() -> None:
     assert logs.take(10) == []
     logs.add(named("y", of=DELETING))
     assert uids(logs.take(10)) == ["y"]
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(("of", "limits"), [(DELETING, FOLLOWS), (ENDED, READS)])
+def test_two_namespaces_leave_places_to_a_third(of: LoggedPod, limits: Limits) -> None:
+    logs = LogQueue()
+    for namespace in ("a", "b", "c", "d", "e"):
+        for number in range(100):
+            logs.add(named(f"{namespace}{number}", namespace, of))
+    held = logs.take(1000)
+    assert len(held) <= limits.total - limits.reserved + 5
+    for number in range(limits.reserved - 5):
+        logs.add(named(f"late-{number}", f"late-{number}", of))
+    assert len(logs.take(1000)) == limits.reserved - 5
+
+
+def test_a_namespace_with_a_log_waits_while_only_reserved_places_are_free() -> None:
+    limits = Limits(total=4, per_namespace=3, reserved=2)
+    logs = LogQueue(limits, limits)
+    for number in range(3):
+        logs.add(named(f"a{number}", "a"))
+    assert uids(logs.take(10)) == ["a0", "a1"]
+    for namespace in "bcd":
+        logs.add(named(namespace, namespace))
+    assert uids(logs.take(10)) == ["b", "c"]

@@ -1,5 +1,6 @@
 """Reading one log: what is stored, and what is reported if it cannot be read."""
 
+import hashlib
 import random
 from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
@@ -234,3 +235,31 @@ async def test_a_log_that_compresses_well_is_read_in_bounded_pieces(tmp_path: Pa
     pieces = [len(piece) async for piece in objects.read(writer.name)]
     assert sum(pieces) == 64 * 1024**2
     assert max(pieces) <= 8 * 1024**2
+
+
+@pytest.mark.attack
+async def test_logs_in_the_object_store_count_for_the_quota_of_the_namespace(tmp_path: Path) -> None:
+    digests = (hashlib.sha256(b"%d" % number).hexdigest() for number in range(40_000))
+    log = b"".join(f"2026-01-01T00:00:02Z {digest}\n".encode() for digest in digests)
+    charges: list[int] = []
+    source, objects = ENDED.source(), Objects(LocalStore(tmp_path))
+
+    def charge(size: int) -> bool:
+        charges.append(size)
+        return sum(charges) <= limit
+
+    limit = 10**9
+    reader = LogReader(Node((log, None)), QuickClock(), objects)
+    whole = await reader.read(ENDED, source, lambda: ENDED, charge)
+    assert 0 < whole.stored == whole.object_size < len(log)
+    assert (max(charges) > 0, sum(charges)) == (True, 0)
+    await objects.delete([whole.object_name])
+
+    charges.clear()
+    limit = whole.object_size // 2
+    reader = LogReader(Node((log, None)), QuickClock(), objects)
+    part = await reader.read(ENDED, source, lambda: ENDED, charge)
+    assert (part.object_name, part.outcome.omitted > 0, sum(charges)) == ("", True, 0)
+    assert part.stored == part.text.stored < limit
+    with pytest.raises(ObjectsError):
+        await anext(objects.read(whole.object_name))
