@@ -25,6 +25,7 @@ from torpor_archive.auth.reviews import AccessReviews
 from torpor_archive.errors import RefusedError
 from torpor_archive.http import middleware
 from torpor_archive.http.connections import ConnectionLimits, Connections
+from torpor_archive.http.downloads import Downloads
 from torpor_archive.http.health import Health
 from torpor_archive.http.listener import serve_on
 from torpor_archive.http.log_routes import LogRoutes
@@ -65,7 +66,8 @@ async def serve(settings: Settings) -> None:
     ):
         api = Api(transport, clock)
         uploads = Uploads(database, metrics, clock, rate=settings.min_upload_rate, quota=settings.namespace_quota)
-        reviews, namespaces = AccessReviews(api), Namespaces(api)
+        reviews, namespaces = AccessReviews(api, _count_reviews(metrics)), Namespaces(api)
+        downloads = Downloads(metrics, settings.min_download_rate)
         logs = LogService.build(
             api,
             transport,
@@ -77,8 +79,8 @@ async def serve(settings: Settings) -> None:
             quota_bytes=settings.namespace_quota,
         )
         routes = (
-            Routes(database, reviews, namespaces, metrics, clock=clock, uploads=uploads),
-            LogRoutes(database, reviews, namespaces, metrics, waits=logs.waits, objects=logs.objects),
+            Routes(database, reviews, namespaces, downloads, clock=clock, uploads=uploads),
+            LogRoutes(database, reviews, namespaces, downloads, waits=logs.waits, objects=logs.objects),
         )
         sweep = Sweep(
             database=database,
@@ -104,6 +106,10 @@ async def serve(settings: Settings) -> None:
         await database.close()
         for task in done:
             task.result()
+
+
+def _count_reviews(metrics: Metrics) -> Callable[[str], None]:
+    return lambda result: metrics.token_reviews.labels(result).inc()
 
 
 def main() -> int:

@@ -36,6 +36,11 @@ class Metrics:
         self.refused_connections = counter(
             "torpor_archive_connections_refused", "Connections refused, or closed to make room for another."
         )
+        self.token_reviews = counter(
+            "torpor_archive_token_reviews",
+            "Tokens that were not cached, by result: Accepted, Rejected, Malformed (without a review), or Limited.",
+            ("result",),
+        )
         self.trimmed_runs = counter("torpor_archive_runs_trimmed", "Finished runs that retention deleted.")
         self.logs = counter("torpor_archive_logs", "Logs that were kept or lost, by state.", ("state",))
         self.log_bytes = counter("torpor_archive_log_bytes", "Bytes of text of logs that were read or received.")

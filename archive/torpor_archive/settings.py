@@ -73,6 +73,12 @@ class Settings(ProcessSettings):
     idle_timeout: float = Field(
         default=_LIMITS.idle, description="limit for the TLS handshake, for a request head, and between two requests"
     )
+    max_connections_per_namespace: int = Field(
+        default=_LIMITS.per_share,
+        ge=1,
+        description="requests in progress of the pods of a namespace, of its readers, or of another user",
+    )
+    min_download_rate: int = Field(default=RATE, description="bytes per second; a slower download is cut off")
     min_upload_rate: int = Field(default=RATE, description="bytes per second; a slower upload is cut off")
     namespace_quota: Quantity = Field(
         default=QUOTA, description="bytes of results, of runs, and of logs, that a namespace may keep; 0: no limit"
@@ -103,5 +109,8 @@ class Settings(ProcessSettings):
     def connections(self) -> ConnectionLimits:
         """The limits of the listener."""
         return ConnectionLimits(
-            total=self.max_connections, per_address=self.max_connections_per_address, idle=self.idle_timeout
+            total=self.max_connections,
+            per_address=self.max_connections_per_address,
+            per_share=self.max_connections_per_namespace,
+            idle=self.idle_timeout,
         )

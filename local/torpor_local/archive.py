@@ -16,7 +16,9 @@ from torpor_archive.auth import policy
 from torpor_archive.auth.policy import Caller
 from torpor_archive.auth.reviews import AccessReviews
 from torpor_archive.http import middleware
+from torpor_archive.http.downloads import Downloads
 from torpor_archive.http.routes import Routes
+from torpor_archive.limits.review_rates import Client
 from torpor_archive.metrics import Metrics
 from torpor_archive.namespaces import UNKNOWN, NamespaceId
 from torpor_archive.storage.database import Database
@@ -30,8 +32,9 @@ _SHUTDOWN_SECONDS = 1.0
 class LocalReviews(AccessReviews):
     """Believes callers. A token is the namespace and the uid of a pod."""
 
-    async def authenticate(self, token: str) -> Caller:
+    async def authenticate(self, token: str, client: Client) -> Caller:
         """Return the pod that the token names."""
+        del client
         namespace, _, uid = token.partition("/")
         user = f"system:serviceaccount:{namespace}:{constants.TASK_ACCOUNT}"
         return Caller(user=user, extra={policy.POD_UID: (uid,)})
@@ -59,7 +62,7 @@ async def serve(api: Api, listening: socket.socket, file: Path) -> Never:
     await database.migrate()
     uploads = Uploads(database, metrics, api.clock, quota=0)
     application = web.Application(middlewares=[middleware.middleware(metrics)])
-    Routes(database, LocalReviews(api), LocalNamespaces(), metrics, clock=api.clock, uploads=uploads).add_to(
+    Routes(database, LocalReviews(api), LocalNamespaces(), Downloads(metrics), clock=api.clock, uploads=uploads).add_to(
         application
     )
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS)

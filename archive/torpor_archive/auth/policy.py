@@ -4,7 +4,7 @@ The uid in the token identifies a pod; a name in the request never does. A TaskR
 it, and the admission policies protect that field (adr/0012).
 """
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,16 @@ class Caller:
     uid: str = ""
     groups: tuple[str, ...] = ()
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def identity(self) -> Hashable:
+        """All that an authorizer decides by. A webhook authorizer may read `extra`, such as scopes of a token."""
+        return self.user, self.uid, self.groups, tuple(sorted(self.extra.items()))
+
+    @property
+    def share(self) -> str:
+        """Whose share of the archive's connections and transfers the caller uses: pods and people have their own."""
+        return f"{self.namespace or self.user}{'/pods' if self.pod_uid else ''}"
 
     @property
     def namespace(self) -> str:

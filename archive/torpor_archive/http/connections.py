@@ -1,6 +1,8 @@
-"""Limits open connections, in total and per remote address, and chooses which idle connection to close.
+"""Limits open connections: in total, of a remote address, and of an authenticated share, such as a namespace.
 
-Pure accounting; `listener` does the I/O. A connection with a request in progress is never closed to make room.
+The API server's proxy is one address for many users. So a request counts for its address until its caller is known, and
+then for the caller's share. Pure accounting; `listener` does the I/O. A connection with a request in progress is never
+closed to make room.
 """
 
 from collections import Counter
@@ -14,6 +16,7 @@ class ConnectionLimits:
 
     total: int = 512
     per_address: int = 64
+    per_share: int = 48
     idle: float = 20.0
 
 
@@ -25,6 +28,8 @@ class Connection:
     close: Callable[[], object]
     busy: bool = False
     """Whether a request is in progress."""
+    share: str = ""
+    """The share that the request counts for; empty while it counts for the address."""
 
 
 class Connections:
@@ -35,6 +40,7 @@ class Connections:
         self._on_refused = on_refused
         self._open: dict[Connection, None] = {}
         self._count: Counter[str] = Counter()
+        self._shares: Counter[str] = Counter()
 
     def __len__(self) -> int:
         """Return the number of open connections."""
@@ -58,10 +64,32 @@ class Connections:
     def remove(self, connection: Connection) -> None:
         """Remove a closed connection. Idempotent."""
         if connection in self._open:
+            self.release(connection)
             del self._open[connection]
             self._count[connection.address] -= 1
             if not self._count[connection.address]:
                 del self._count[connection.address]
+
+    def assign(self, connection: Connection, share: str) -> bool:
+        """Count the request for a share instead of the address. Returns False if the share has reached its limit."""
+        if connection not in self._open or connection.share == share:
+            return True
+        if self._shares[share] >= self.limits.per_share:
+            return False
+        self.release(connection)
+        connection.share = share
+        self._shares[share] += 1
+        self._count[connection.address] -= 1
+        return True
+
+    def release(self, connection: Connection) -> None:
+        """Count a connection for its address again, after its request."""
+        if connection.share:
+            self._shares[connection.share] -= 1
+            if not self._shares[connection.share]:
+                del self._shares[connection.share]
+            self._count[connection.address] += 1
+            connection.share = ""
 
     def _add(self, address: str, close: Callable[[], object]) -> Connection:
         connection = Connection(address, close)

@@ -10,6 +10,7 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
@@ -23,6 +24,21 @@ LINGER_SECONDS = 5.0
 ACCEPT_PAUSE = 0.2
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestConnection:
+    """The connection of a request."""
+
+    _connections: Connections
+    _connection: Connection
+
+    def assign(self, share: str) -> bool:
+        """Count the request for a share. Returns False if the share has reached its limit."""
+        return self._connections.assign(self._connection, share)
+
+
+CONNECTION = web.RequestKey("connection", RequestConnection)
 
 
 @asynccontextmanager
@@ -124,10 +140,12 @@ class _Listener:
             if connection is None:
                 return await handler(request)
             connection.busy = True
+            request[CONNECTION] = RequestConnection(self._connections, connection)
             try:
                 return await handler(request)
             finally:
                 connection.busy = False
+                self._connections.release(connection)
 
         return mark_busy
 

@@ -15,11 +15,10 @@ from torpor_api.client import bounded_json
 from torpor_archive import page_token
 from torpor_archive.auth.reviews import AccessReviews
 from torpor_archive.errors import RefusedError, forbidden, invalid, not_found, too_large, unavailable
-from torpor_archive.http import downloads, middleware
-from torpor_archive.limits.transfer_slots import DOWNLOADS, TransferSlots
+from torpor_archive.http import middleware
+from torpor_archive.http.downloads import Downloads
 from torpor_archive.logs.objects import Objects, ObjectsError
 from torpor_archive.logs.waits import MAX_BODY, WaitLogs
-from torpor_archive.metrics import Metrics
 from torpor_archive.namespaces import NamespaceFinder
 from torpor_archive.storage import log_entry, log_store
 from torpor_archive.storage.database import Database
@@ -29,6 +28,8 @@ from torpor_archive.storage.log_store import Filters
 PAGE = 1000
 PAGE_MAX = 5000
 IDS_MAX = 1000
+BODY_SECONDS = 60.0
+"""How long a client may take to send a list of pods, or the lines of waits."""
 _TASK = re.compile(r"[A-Za-z0-9_.-]{1,253}")
 _LIST_PARAMETERS = ("task", "attempt", "segment", "failed", "limit", "continue")
 
@@ -41,7 +42,7 @@ class LogRoutes:
         database: Database,
         reviews: AccessReviews,
         namespaces: NamespaceFinder,
-        metrics: Metrics,
+        downloads: Downloads,
         *,
         waits: WaitLogs,
         objects: Objects | None,
@@ -49,10 +50,9 @@ class LogRoutes:
         self._namespaces = namespaces
         self._database = database
         self._reviews = reviews
-        self._metrics = metrics
         self._waits = waits
         self._objects = objects
-        self._downloads = TransferSlots(DOWNLOADS, "downloads")
+        self._downloads = downloads
 
     def add_to(self, application: web.Application) -> None:
         """Register each handler at its path. The metrics use the route names."""
@@ -71,12 +71,14 @@ class LogRoutes:
         namespace, uid = middleware.identifier(request, "namespace"), middleware.identifier(request, "uid")
         await self._check_reader(request, namespace)
         limit = middleware.number(request.query, "limit", PAGE, PAGE_MAX) or PAGE
+        filters = _filters(request.query, limit + 1)
         place = await self._namespaces.current(namespace)
-        rows = await log_store.list_run(self._database, place, uid, _filters(request.query, limit + 1))
-        page: dict[str, Any] = {"items": [log_entry.to_json(row) for row in rows[:limit]]}
-        if len(rows) > limit:
-            page["continue"] = page_token.encode(rows[limit - 1]["started"], rows[limit - 1]["id"])
-        return web.json_response(page)
+        async with self._downloads.acquire(namespace):
+            rows = await log_store.list_run(self._database, place, uid, filters)
+            page: dict[str, Any] = {"items": [log_entry.to_json(row) for row in rows[:limit]]}
+            if len(rows) > limit:
+                page["continue"] = page_token.encode(rows[limit - 1]["started"], rows[limit - 1]["id"])
+            return await self._downloads.send_json(request, page)
 
     async def get_log(self, request: web.Request) -> web.StreamResponse:
         """Send the lines of one log: each begins with its time and a space."""
@@ -96,7 +98,7 @@ class LogRoutes:
     async def post_status(self, request: web.Request) -> web.StreamResponse:
         """Return which logs of pods are settled, so that the operator may delete the pods."""
         namespace = middleware.identifier(request, "namespace")
-        await self._reviews.check_operator(middleware.token(request.headers), namespace)
+        await self._reviews.check_operator(await middleware.authenticate(request, self._reviews), namespace)
         match await _read_json(request, MAX_BODY):
             case {"pods": list(uids)} if len(uids) <= IDS_MAX and all(isinstance(uid, str) for uid in uids):
                 settled = await log_store.settled(self._database, namespace, uids)
@@ -107,7 +109,7 @@ class LogRoutes:
     async def post_waits(self, request: web.Request) -> web.StreamResponse:
         """Store the lines of waits that ended, from a triggerer of their pool."""
         namespace = middleware.identifier(request, "namespace")
-        caller = await self._reviews.authenticate(middleware.token(request.headers))
+        caller = await middleware.authenticate(request, self._reviews)
         stored = await self._waits.store(caller, namespace, await _read_json(request, MAX_BODY))
         return web.json_response({"stored": stored})
 
@@ -126,10 +128,10 @@ class LogRoutes:
         except ObjectsError as error:
             raise RefusedError(unavailable("ObjectsUnavailable", f"cannot read the log: {error}")) from error
         response = web.StreamResponse(headers={"Content-Type": "text/plain; charset=utf-8"})
-        return await downloads.send(request, response, data, text, self._metrics)
+        return await self._downloads.send(request, response, data, text)
 
     async def _check_reader(self, request: web.Request, namespace: str) -> None:
-        caller = await self._reviews.authenticate(middleware.token(request.headers))
+        caller = await middleware.authenticate(request, self._reviews)
         if not await self._reviews.may_read_logs(caller, namespace):
             message = f"{caller.user} may not get TaskRuns and pods/log in namespace {namespace}"
             raise RefusedError(forbidden(message))
@@ -154,7 +156,7 @@ def _filters(query: Mapping[str, str], limit: int) -> Filters:
 async def _read_json(request: web.Request, limit: int) -> Any:
     """Read a JSON body. Raises RefusedError (400, 413)."""
     body = bytearray()
-    async with asyncio.timeout(downloads.IDLE_SECONDS):
+    async with asyncio.timeout(BODY_SECONDS):
         async for data in request.content.iter_any():
             body += data
             if len(body) > limit:

@@ -15,7 +15,11 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from torpor_archive import errors
+from torpor_archive.auth.policy import Caller
+from torpor_archive.auth.reviews import AccessReviews
 from torpor_archive.errors import Refusal, RefusedError
+from torpor_archive.http.listener import CONNECTION
+from torpor_archive.limits.review_rates import Client
 from torpor_archive.metrics import Metrics
 
 T = TypeVar("T")
@@ -53,6 +57,22 @@ def token(headers: Mapping[str, str]) -> str:
             )
         )
     return value.strip()
+
+
+async def authenticate(request: web.Request, reviews: AccessReviews) -> Caller:
+    """Identify the caller, whose share the request counts for from now on. Raises RefusedError (401, 503)."""
+    caller = await reviews.authenticate(token(request.headers), client(request))
+    connection = request.get(CONNECTION)
+    if connection is not None and not connection.assign(caller.share):
+        message = f"{caller.share} has too many requests in progress; try again later"
+        raise RefusedError(errors.unavailable("Busy", message))
+    return caller
+
+
+def client(request: web.Request) -> Client:
+    """Return where a request comes from; the API server's proxy appends the address of its client."""
+    forwarded = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()
+    return Client(request.remote or "", forwarded[:64])
 
 
 def check_parameters(query: Iterable[str], known: Iterable[str]) -> None:

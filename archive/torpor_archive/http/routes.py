@@ -15,9 +15,8 @@ from torpor_archive.auth import policy
 from torpor_archive.auth.policy import Caller, TaskRunView
 from torpor_archive.auth.reviews import AccessReviews
 from torpor_archive.errors import Refusal, RefusedError, forbidden, invalid, not_found
-from torpor_archive.http import downloads, middleware
-from torpor_archive.limits.transfer_slots import DOWNLOADS, TransferSlots
-from torpor_archive.metrics import Metrics
+from torpor_archive.http import middleware
+from torpor_archive.http.downloads import Downloads
 from torpor_archive.namespaces import NamespaceFinder, NamespaceId
 from torpor_archive.storage import bodies, chunks, content, history, results, run_queries, validation
 from torpor_archive.storage.bodies import ByteRange, StoredBody
@@ -40,7 +39,7 @@ class Routes:
         database: Database,
         reviews: AccessReviews,
         namespaces: NamespaceFinder,
-        metrics: Metrics,
+        downloads: Downloads,
         *,
         clock: Clock,
         uploads: Uploads,
@@ -48,10 +47,9 @@ class Routes:
         self._namespaces = namespaces
         self._database = database
         self._reviews = reviews
-        self._metrics = metrics
         self._clock = clock
         self._uploads = uploads
-        self._downloads = TransferSlots(DOWNLOADS, "downloads")
+        self._downloads = downloads
 
     def add_to(self, application: web.Application) -> None:
         """Register each handler at its path. The metrics use the route names."""
@@ -83,7 +81,7 @@ class Routes:
     async def put_event(self, request: web.Request) -> web.StreamResponse:
         """Store the event of a wait, from a triggerer of its pool; with `?as=result`, as the TaskRun's result."""
         namespace, name = middleware.identifier(request, "namespace"), middleware.identifier(request, "name")
-        caller = await self._reviews.authenticate(middleware.token(request.headers))
+        caller = await middleware.authenticate(request, self._reviews)
         taskrun = await self._reviews.get_taskrun(namespace, name)
         if not await self._reviews.is_allowed(caller, "fire", "triggerpools", namespace, taskrun.pool):
             raise RefusedError(forbidden(f"{caller.user} may not `fire` pool {taskrun.pool}"))
@@ -147,7 +145,7 @@ class Routes:
     async def put_run(self, request: web.Request) -> web.StreamResponse:
         """Store a finished run. It replaces an earlier version, such as that before a clear."""
         namespace, uid = middleware.identifier(request, "namespace"), middleware.identifier(request, "uid")
-        await self._reviews.check_operator(middleware.token(request.headers), namespace)
+        await self._reviews.check_operator(await middleware.authenticate(request, self._reviews), namespace)
         _check_length(request, chunks.RUN)
         run = history.RunValidator(namespace, uid)
         place = await self._namespaces.current(namespace)
@@ -165,7 +163,7 @@ class Routes:
     async def head_run(self, request: web.Request) -> web.StreamResponse:
         """Tell the operator which version of a run is stored, by its completion time."""
         namespace, uid = middleware.identifier(request, "namespace"), middleware.identifier(request, "uid")
-        await self._reviews.check_operator(middleware.token(request.headers), namespace)
+        await self._reviews.check_operator(await middleware.authenticate(request, self._reviews), namespace)
         found = await history.find(self._database, await self._namespaces.current(namespace), uid)
         if found is None:
             raise RefusedError(_no_run(namespace, uid))
@@ -180,14 +178,16 @@ class Routes:
         return await self._list(request, None)
 
     async def _list(self, request: web.Request, namespace: str | None) -> web.StreamResponse:
-        await self._check_reader(request, "list", namespace)
+        caller = await self._check_reader(request, "list", namespace)
         middleware.check_parameters(request.query, run_queries.PARAMETERS)
         chosen = middleware.unwrap(run_queries.parse_filter(request.query, self._clock.now()))
         limit = middleware.number(request.query, "limit", run_queries.PAGE, run_queries.PAGE_MAX) or run_queries.PAGE
         token = request.query.get("continue")
         start = middleware.unwrap(run_queries.parse_page_token(token)) if token else None
         place = await self._namespaces.current(namespace) if namespace is not None else None
-        return web.json_response(await run_queries.list_runs(self._database, place, chosen, limit, start))
+        async with self._downloads.acquire(namespace or caller.user):
+            page = await run_queries.list_runs(self._database, place, chosen, limit, start)
+            return await self._downloads.send_json(request, page)
 
     async def get_run(self, request: web.Request) -> web.StreamResponse:
         """Send one run, its Workflow, TaskRuns and Events, to a caller that may get Workflows and TaskRuns there."""
@@ -208,19 +208,20 @@ class Routes:
         return place.uid
 
     async def _authenticate_pod(self, request: web.Request, namespace: str) -> Caller:
-        caller = await self._reviews.authenticate(middleware.token(request.headers))
+        caller = await middleware.authenticate(request, self._reviews)
         middleware.unwrap(policy.check_pod(caller, namespace))
         return caller
 
-    async def _check_reader(self, request: web.Request, verb: str, namespace: str | None) -> None:
-        caller = await self._reviews.authenticate(middleware.token(request.headers))
+    async def _check_reader(self, request: web.Request, verb: str, namespace: str | None) -> Caller:
+        caller = await middleware.authenticate(request, self._reviews)
         if not await self._reviews.is_allowed(caller, verb, "workflows", namespace or ""):
             where = f"in namespace {namespace}" if namespace else "in all namespaces"
             raise RefusedError(forbidden(f"{caller.user} may not {verb} Workflows {where}"))
+        return caller
 
     async def _check_result_reader(self, request: web.Request, namespace: str) -> None:
         """Refuse a caller that may not get TaskRuns. A pod must list them: a task pod may get, and not list them."""
-        caller = await self._reviews.authenticate(middleware.token(request.headers))
+        caller = await middleware.authenticate(request, self._reviews)
         verb = "list" if caller.pod_uid else "get"
         if not await self._reviews.is_allowed(caller, verb, "taskruns", namespace):
             message = f"{caller.user} may not {verb} TaskRuns in namespace {namespace}"
@@ -244,7 +245,7 @@ class Routes:
         response.content_length = byte_range.end - byte_range.start
         body_chunks = bodies.read_chunks(self._database, body, byte_range)
         chunk = await anext(body_chunks, b"")  # before the response starts, so that an error can still be sent
-        return await downloads.send(request, response, chunk, body_chunks, self._metrics)
+        return await self._downloads.send(request, response, chunk, body_chunks)
 
 
 def _no_run(namespace: str, uid: str) -> Refusal:

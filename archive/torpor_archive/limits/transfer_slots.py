@@ -26,7 +26,7 @@ class SlotLimits:
 
 
 UPLOADS = SlotLimits(total=16, per_namespace=8, reserved=4)
-DOWNLOADS = SlotLimits(total=48, per_namespace=24, reserved=8)
+DOWNLOADS = SlotLimits(total=64, per_namespace=16, reserved=16, max_waiting=16)
 
 
 class TransferSlots:

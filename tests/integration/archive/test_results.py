@@ -100,7 +100,7 @@ BAD: dict[str, tuple[str, bytes, dict[str, str], str]] = {
     "too deep": ("list", b"[" * 100_000 + b"\n", {}, "nested too deeply"),
     "an entry without a value": ("object", b'["a"]\n', {}, "line 0 is not an object entry"),
     "a key twice": ("object", b'["a",1]\n["a",2]\n', {}, "key 'a' is duplicate"),
-    "another type": ("number", b'"1"', {}, "is a string, but the header declares a number"),
+    "another type": ("number", b'"1"', {}, "is of type string, but the header declares a number"),
 }
 
 

@@ -7,14 +7,18 @@ import pytest
 from torpor_api.client.api import Api
 from torpor_archive.auth import policy, reviews
 from torpor_archive.auth.policy import Caller, TaskRunView
+from torpor_archive.limits.review_rates import Client
 from torpor_wire.state import State
 
 from tests.support.fake_api import VirtualClock
+from tests.unit.archive.auth.tokens import make_token
 
 POD = Caller(
     user="system:serviceaccount:team:torpor-task",
     extra={policy.POD_UID: ("p1",), policy.POD_NAME: ("load-a1-s0",)},
 )
+TOKEN = make_token()
+CLIENT = Client("10.0.0.1")
 TASKRUN = TaskRunView(uid="t1", workflow="w1", state="Running", pod_uid="p1")
 
 
@@ -119,24 +123,28 @@ async def test_reviews_are_cached_for_some_seconds() -> None:
     api = ReviewingApi()
     access = reviews.AccessReviews(cast("Api", api))
     for _ in range(2):
-        assert (await access.authenticate("secret")).user == POD.user
+        assert (await access.authenticate(TOKEN, CLIENT)).user == POD.user
         assert await access.is_allowed(POD, "get", "workflows", "team")
-    assert api.reviewed == ["secret", "SubjectAccessReview"]
+    assert api.reviewed == [TOKEN, "SubjectAccessReview"]
     await api.clock.advance(reviews.CACHE_SECONDS + 1)
-    await access.authenticate("secret")
+    await access.authenticate(TOKEN, CLIENT)
     assert await access.is_allowed(POD, "get", "workflows", "team")
     assert len(api.reviewed) == 4
 
 
-async def test_the_review_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reviews, "CACHE_ENTRIES", 2)
+async def test_what_an_authorizer_may_decide_by_tells_callers_apart() -> None:
     api = ReviewingApi()
     access = reviews.AccessReviews(cast("Api", api))
-    for token in "abc":
-        await access.authenticate(token)
-    await access.authenticate("c")
-    await access.authenticate("a")
-    assert api.reviewed == ["a", "b", "c", "a"]
+    callers = [
+        Caller(user="ann", groups=("a", "b")),
+        Caller(user="ann", groups=("a",)),
+        Caller(user="ann", groups=("a", "b"), uid="u"),
+        Caller(user="ann", groups=("a", "b"), extra={"scopes": ("read",)}),
+        Caller(user="ann", groups=("a", "b"), extra={"scopes": ("write",)}),
+    ]
+    for caller in (*callers, *callers):
+        assert await access.is_allowed(caller, "get", "workflows", "team")
+    assert len(api.reviewed) == len(callers)
 
 
 async def test_a_cached_taskrun_serves_its_claiming_pod_only() -> None:

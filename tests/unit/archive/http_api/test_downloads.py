@@ -6,7 +6,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
-from torpor_archive.http import downloads
+from torpor_archive.http.downloads import Downloads
 from torpor_archive.metrics import Metrics
 from torpor_archive.storage.content import LENGTH_HEADER
 
@@ -22,7 +22,7 @@ async def read(metrics: Metrics, error: Exception | None = None) -> bytes:
     async def handle(request: web.Request) -> web.StreamResponse:
         rest = parts(error)
         response = web.StreamResponse(headers={LENGTH_HEADER: "2"})
-        return await downloads.send(request, response, await anext(rest), rest, metrics)
+        return await Downloads(metrics).send(request, response, await anext(rest), rest)
 
     application = web.Application()
     application.add_routes([web.get("/", handle)])

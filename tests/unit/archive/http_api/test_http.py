@@ -79,6 +79,29 @@ def test_removing_a_connection_twice_counts_once() -> None:
     assert len(port.connections) == 0
 
 
+def test_requests_of_a_share_leave_the_address_to_others() -> None:
+    limits = ConnectionLimits(total=20, per_address=3, per_share=4)
+    connections = Connections(limits)
+    greedy = [connections.admit("proxy", lambda: None) for _ in range(3)]
+    for connection in greedy:
+        assert connection is not None
+        connection.busy = True
+    assert connections.admit("proxy", lambda: None) is None
+    assert all(connections.assign(connection, "greedy") for connection in greedy if connection is not None)
+    fourth, fifth = (connections.admit("proxy", lambda: None) for _ in range(2))
+    assert fourth is not None
+    assert fifth is not None
+    assert connections.assign(fourth, "greedy")
+    assert not connections.assign(fifth, "greedy")
+    assert connections.assign(fifth, "other")
+    connections.remove(fourth)
+    connections.release(fifth)
+    assert not fifth.share
+    again = connections.admit("proxy", lambda: None)
+    assert again is not None
+    assert connections.assign(again, "greedy")
+
+
 HANG = 180.0
 
 

@@ -10,7 +10,9 @@ from aiohttp.test_utils import TestClient, TestServer
 from torpor_archive.auth.policy import Caller
 from torpor_archive.auth.reviews import AccessReviews
 from torpor_archive.http import middleware
+from torpor_archive.http.downloads import Downloads
 from torpor_archive.http.log_routes import LogRoutes
+from torpor_archive.limits import review_rates
 from torpor_archive.logs.waits import WaitLogs
 from torpor_archive.metrics import Metrics
 from torpor_archive.storage.database import Database
@@ -25,7 +27,7 @@ Client = TestClient[web.Request, web.Application]
 class TeamReviews:
     """A user who may read the logs of namespace `team` only."""
 
-    async def authenticate(self, _token: str) -> Caller:
+    async def authenticate(self, _token: str, _client: review_rates.Client) -> Caller:
         return Caller(user="ann")
 
     async def may_read_logs(self, _caller: Caller, namespace: str) -> bool:
@@ -45,7 +47,7 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
         database,
         cast("AccessReviews", TeamReviews()),
         FixedNamespaces(),
-        metrics,
+        Downloads(metrics),
         waits=cast("WaitLogs", None),
         objects=None,
     ).add_to(application)
