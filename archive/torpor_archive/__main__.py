@@ -77,6 +77,7 @@ async def serve(settings: Settings) -> None:
             metrics=metrics,
             objects_url=settings.objects,
             quota_bytes=settings.namespace_quota,
+            served=settings.namespaces,
         )
         routes = (
             Routes(database, reviews, namespaces, downloads, clock=clock, uploads=uploads),

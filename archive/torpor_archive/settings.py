@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_settings import CliSuppress, SettingsConfigDict
-from torpor_api.process_settings import ProcessSettings
+from torpor_api.process_settings import NamespaceName, ProcessSettings
 
 from torpor_archive.http.connections import ConnectionLimits
 from torpor_archive.limits.transfer_rate import RATE
@@ -53,8 +53,12 @@ class Settings(ProcessSettings):
 
     model_config = SettingsConfigDict(cli_prog_name="torpor-archive")
     variables = {"namespace": "POD_NAMESPACE", "database": "DATABASE_URL"}  # noqa: RUF012 - a ClassVar of the base
+    list_variables = {"namespaces": "TORPOR_NAMESPACES"}  # noqa: RUF012
 
     namespace: str = Field(default="torpor-system", description="namespace of its Secret and ConfigMap")
+    namespaces: tuple[NamespaceName, ...] = Field(
+        default=(), description="namespaces that it serves, and no other; repeatable; default: all"
+    )
     url: Url | None = Field(default=None, description="published address, https://host:port; else that of its Service")
     port: int = Field(default=PORT, description="port of the API, with TLS")
     health_port: int = Field(default=8081, description="port of /healthz, /readyz and /metrics")

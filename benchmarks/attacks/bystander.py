@@ -35,7 +35,7 @@ class Bystander:
         self._url = url
         self._ends: dict[str, asyncio.Future[tuple[float, str]]] = {}
         self.watched: Reflector[tuple[str, str]] = Reflector(
-            api, WORKFLOWS, _state, on_change=self._note, jitter=lambda: 0.5, namespace=namespace
+            api, WORKFLOWS, _state, on_change=self._note, jitter=lambda: 0.5, namespaces=(namespace,)
         )
 
     async def run(self) -> None:

@@ -6,9 +6,9 @@ names without a common prefix, so each program maps them to fields.
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self, TypeAlias
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 from pydantic_settings import (
     BaseSettings,
     CliSettingsSource,
@@ -19,6 +19,9 @@ from pydantic_settings import (
 
 ARCHIVE_TOKEN_FILE = "/var/run/secrets/torpor.dev/archive/token"  # noqa: S105 - a path
 """The projected token of the archive's audience, which the API server refuses. The kubelet renews it in place."""
+
+
+NamespaceName: TypeAlias = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
 
 
 class ProcessSettings(BaseSettings):

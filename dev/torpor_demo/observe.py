@@ -123,7 +123,7 @@ def _reflectors(api: Api, camera: Camera, namespace: str, name: str) -> tuple[Re
             workflow.parse,
             on_change=camera.on_workflow,
             jitter=random.random,
-            namespace=namespace,
+            namespaces=(namespace,),
             field_selector=f"metadata.name={name}",
         ),
         Reflector(
@@ -132,7 +132,7 @@ def _reflectors(api: Api, camera: Camera, namespace: str, name: str) -> tuple[Re
             taskrun.parse,
             on_change=camera.on_taskrun,
             jitter=random.random,
-            namespace=namespace,
+            namespaces=(namespace,),
             label_selector=ours,
         ),
         Reflector(
@@ -141,7 +141,7 @@ def _reflectors(api: Api, camera: Camera, namespace: str, name: str) -> tuple[Re
             dict,
             on_change=camera.on_pod,
             jitter=random.random,
-            namespace=namespace,
+            namespaces=(namespace,),
             label_selector=ours,
         ),
     )

@@ -103,10 +103,11 @@ async def _run_kopf(settings: Settings, operator: Operator, cache: ClusterCache,
     )
     await kopf.operator(
         registry=registry,
-        settings=kopf_handlers.settings(),
+        settings=kopf_handlers.settings(is_confined=bool(settings.namespaces)),
         # kopf's default contains the name of the user, and user 65532 has none.
         identity=settings.identity,  # type: ignore[arg-type]  # kopf does not export this NewType of str
-        clusterwide=True,
+        clusterwide=not settings.namespaces,
+        namespaces=settings.namespaces,
         liveness_endpoint=settings.liveness,
     )
 

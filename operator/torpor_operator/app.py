@@ -165,6 +165,7 @@ class Operator:
             access.archive.has_run,
             access.settled_logs.get,
             on_forbidden=namespaces.check,
+            namespaces=settings.namespaces,
         )
         schedules = ScheduleControllers.build(
             api,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
-from torpor_api.process_settings import ARCHIVE_TOKEN_FILE, ProcessSettings
+from torpor_api.process_settings import ARCHIVE_TOKEN_FILE, NamespaceName, ProcessSettings
 
 from torpor_operator.pod_security import PodDefaults
 
@@ -32,8 +32,12 @@ class Settings(ProcessSettings):
         "identity": "POD_NAME",
         "runtime_image": "RUNTIME_IMAGE",
     }
+    list_variables = {"namespaces": "TORPOR_NAMESPACES"}  # noqa: RUF012
 
     namespace: str = Field(default="torpor-system", description="namespace of the leader election Lease")
+    namespaces: tuple[NamespaceName, ...] = Field(
+        default=(), description="namespaces that it serves, and no other; repeatable; default: all"
+    )
     identity: str = Field(
         default_factory=socket.gethostname, description="name of this replica, unique among the replicas"
     )

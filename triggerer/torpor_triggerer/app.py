@@ -87,6 +87,7 @@ class Triggerer:
             self._tasks.create_task,
             on_change=self._on_change,
             on_unreadable=self._on_unreadable,
+            namespaces=settings.namespaces,
         )
         self._scheduler = Scheduler(self._lifecycle, settings.capacity, self._watches.find, clock.now)
         self._blocking_report = BlockingReport(self._scheduler, self._events, clock)

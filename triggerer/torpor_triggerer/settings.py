@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 from pydantic_settings import CliSuppress, SettingsConfigDict
-from torpor_api.process_settings import ProcessSettings
+from torpor_api.process_settings import NamespaceName, ProcessSettings
 from torpor_wire import constants
 
 from torpor_triggerer.network import addresses
@@ -81,6 +81,7 @@ class Settings(ProcessSettings):
     list_variables = {  # noqa: RUF012
         "trigger": "TORPOR_TRIGGERS",
         "folder": "TORPOR_FOLDERS",
+        "namespaces": "TORPOR_NAMESPACES",
         "allow_networks": "TORPOR_ALLOW_NETWORKS",
         "deny_networks": "TORPOR_DENY_NETWORKS",
     }
@@ -91,6 +92,9 @@ class Settings(ProcessSettings):
         description="triggerer pool that this process serves (spec.triggerPool)",
     )
     namespace: str = Field(default="torpor-system", description="namespace of the Leases")
+    namespaces: tuple[NamespaceName, ...] = Field(
+        default=(), description="namespaces that it serves, and no other; repeatable; default: all"
+    )
     identity: Annotated[str, AfterValidator(_lease_label)] = Field(
         default_factory=_default_identity, description="name of this replica, unique in the pool"
     )

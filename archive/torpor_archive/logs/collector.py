@@ -7,7 +7,7 @@ not finish in time loses its claim, and another one reads the log.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Never
@@ -57,6 +57,7 @@ class LogCollector:
         metrics: Metrics,
         name: str,
         jitter: Callable[[], float],
+        served: Sequence[str] = (),
     ) -> None:
         self._api = api
         self._namespaces = namespaces
@@ -65,8 +66,9 @@ class LogCollector:
         self._quota = quota
         self._metrics = metrics
         self._name = name
+        selector = constants.LABEL_TASKRUN_UID
         self._pods = Reflector(
-            api, PODS, parse, label_selector=constants.LABEL_TASKRUN_UID, on_change=self._changed, jitter=jitter
+            api, PODS, parse, label_selector=selector, on_change=self._changed, jitter=jitter, namespaces=served
         )
         self._writer = LogWriter(database, api.clock)
         self._queue = LogQueue()

@@ -4,6 +4,7 @@ import asyncio
 import random
 import socket
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Never
 
@@ -46,15 +47,24 @@ class LogService:
         metrics: Metrics,
         objects_url: str,
         quota_bytes: int,
+        served: Sequence[str] = (),
     ) -> "LogService":
-        """Build them. Raises ValueError for an invalid URL."""
+        """Build them, for all namespaces or those `served`. Raises ValueError for an invalid URL."""
         objects = Objects.open(objects_url) if objects_url else None
         quota = LogQuota(database, api.clock, quota_bytes)
         reader = LogReader(transport, api.clock, objects)
         name = f"{socket.gethostname()}-{uuid.uuid4().hex[:8]}"
         return cls(
             collector=LogCollector(
-                api, namespaces, database, reader, quota, metrics=metrics, name=name, jitter=random.random
+                api,
+                namespaces,
+                database,
+                reader,
+                quota,
+                metrics=metrics,
+                name=name,
+                jitter=random.random,
+                served=served,
             ),
             waits=WaitLogs(database, reviews, namespaces, api, modes=LogModes(api), quota=quota),
             objects=objects,

@@ -2,8 +2,8 @@
 
 The reflector writes what it lists and watches. A caller that has written an object adds the response (`absorb`), so
 that its next decision sees its own write. Each version of an object is reported once. Versions are compared as integers
-(KEP-5504). `progress` is the version up to which the reflector has seen everything: an object that is not in the store
-at that version was deleted, so an older version of it is ignored. Pure: no I/O, no clock.
+(KEP-5504). The progress of a namespace is the version up to which the reflector has seen all of it: an object that
+is not in the store at that version was deleted, so an older version of it is ignored. Pure: no I/O, no clock.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -83,7 +83,8 @@ class Store(Generic[T]):
         *,
         index: Callable[[T], Iterable[str]] = no_index,
     ) -> None:
-        self.progress = 0
+        self._progress: dict[str | None, int] = {}
+        """By namespace that is listed by itself; None for a list of all namespaces."""
         self._parse = parse
         self._on_change = on_change
         self._index = index
@@ -125,7 +126,7 @@ class Store(Generic[T]):
 
         The object must match the reflector's selector; otherwise its deletion would never be reported.
         """
-        if version_of(raw) > self.progress:
+        if version_of(raw) > self.progress(raw["metadata"].get("namespace")):
             self.upsert(raw)
 
     def upsert(self, raw: dict[str, Any]) -> None:
@@ -160,14 +161,22 @@ class Store(Generic[T]):
         if current and current.version <= version_of(raw):
             self._remove(key, current)
 
-    def advance(self, version: int) -> None:
-        """Record that everything up to this version has been seen."""
-        self.progress = max(self.progress, version)
+    def progress(self, namespace: str | None) -> int:
+        """Return the version up to which everything in the namespace has been seen."""
+        return max(self._progress.get(None, 0), self._progress.get(namespace, 0))
 
-    def settle(self, listed: set[Key], version: int) -> None:
-        """Finish a list of this version: remove all objects that are not newer and were not listed."""
-        gone = [(key, entry) for key, entry in self._entries.items() if key not in listed and entry.version <= version]
-        self.advance(version)
+    def advance(self, version: int, namespace: str | None = None) -> None:
+        """Record that everything up to this version has been seen, in the namespace or in all."""
+        self._progress[namespace] = max(self._progress.get(namespace, 0), version)
+
+    def settle(self, listed: set[Key], version: int, namespace: str | None = None) -> None:
+        """Finish a list of this version: remove all objects of its namespace that are not newer and were not listed."""
+        gone = [
+            (key, entry)
+            for key, entry in self._entries.items()
+            if key not in listed and entry.version <= version and namespace in (None, key.namespace)
+        ]
+        self.advance(version, namespace)
         for key, entry in gone:
             self._remove(key, entry)
 

@@ -96,6 +96,13 @@ class Api:
                 return
             query["continue"] = str(meta["continue"])
 
+    async def pages_in(self, resource: Resource, namespaces: Sequence[str] = ()) -> AsyncGenerator[Page, None]:
+        """Read the pages of each of these namespaces, or of all without any. Raises as `pages` does."""
+        for namespace in namespaces or (None,):
+            async with aclosing(self.pages(resource, namespace)) as pages:
+                async for page in pages:
+                    yield page
+
     async def list(
         self,
         resource: Resource,

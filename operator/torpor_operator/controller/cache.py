@@ -89,18 +89,20 @@ class ClusterCache:
         self.copy_errors: dict[str, str] = {}
         """By uid of the Workflow: why the API server rejected the copy of its template."""
         self._seen = SeenInstances()
-        read_taskrun = guard.reader(TASKRUNS.kind, cached_taskrun.read)
-        self.taskruns: Reflector[TaskRun] = Reflector(
-            api, TASKRUNS, read_taskrun, on_change=self._on_taskrun, index=index_keys, jitter=jitter
-        )
-        self.pods: Reflector[Pod] = Reflector(
-            api,
-            PODS,
+        reflector = functools.partial(Reflector, api, jitter=jitter, namespaces=settings.namespaces)
+        read_taskrun, read_pod = (
+            guard.reader(TASKRUNS.kind, cached_taskrun.read),
             guard.reader(PODS.kind, pod.parse_pod),
-            label_selector=constants.LABEL_TASKRUN_UID,
+        )
+        self.taskruns: Reflector[TaskRun] = reflector(
+            TASKRUNS, read_taskrun, on_change=self._on_taskrun, index=index_keys
+        )
+        self.pods: Reflector[Pod] = reflector(
+            PODS,
+            read_pod,
             on_change=self._on_pod,
             index=pod.owner_uids,
-            jitter=jitter,
+            label_selector=constants.LABEL_TASKRUN_UID,
         )
         self.slots = SlotAllocator(api, self.taskruns.store.indexed, self._has_pod, enqueue, on_forbidden)
 
@@ -108,7 +110,7 @@ class ClusterCache:
         """Take in all that was committed before this call. Raises errors.ApiError if the API server cannot say."""
         await self.taskruns.refresh()
         await self.pods.refresh()
-        async with aclosing(self._api.pages(WORKFLOWS)) as pages:
+        async with aclosing(self._api.pages_in(WORKFLOWS, self._settings.namespaces)) as pages:
             async for page in pages:
                 for body in page.items:
                     self.store_workflow(body)

@@ -27,9 +27,13 @@ class NoDiffs(kopf.DiffBaseStorage):
         """Keep nothing."""
 
 
-def settings() -> kopf.OperatorSettings:
-    """The settings of kopf, as its documentation says for an operator that stores its own progress."""
+def settings(*, is_confined: bool = False) -> kopf.OperatorSettings:
+    """The settings of kopf, as its documentation says for an operator that stores its own progress.
+
+    An operator that is confined to some namespaces can list neither namespaces nor CustomResourceDefinitions.
+    """
     configured = kopf.OperatorSettings()
+    configured.scanning.disabled = is_confined
     # kopf removes this finalizer from objects that it does not handle, so it must not be one of ours.
     configured.persistence.finalizer = f"{constants.GROUP}/kopf"
     configured.persistence.diffbase_storage = NoDiffs()

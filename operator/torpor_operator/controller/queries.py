@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from typing import TypeAlias, assert_never
 
@@ -75,7 +75,8 @@ async def no_archive(_namespace: str, _uid: str, _completed: str) -> bool:
 class QueryResolver:
     """Resolves queries, several at a time. Raises errors.Unavailable if an answer is not available at the moment.
 
-    `on_forbidden` takes a namespace in which a read was refused for lack of a role.
+    `on_forbidden` takes a namespace in which a read was refused for lack of a role. The Workflows are those of
+    `namespaces`, or of all without any.
     """
 
     def __init__(  # noqa: PLR0913 - clients and callbacks
@@ -87,7 +88,9 @@ class QueryResolver:
         settled_logs: SettledLogsOf = no_logs,
         *,
         on_forbidden: Callable[[str], None] = lambda _: None,
+        namespaces: Sequence[str] = (),
     ) -> None:
+        self._namespaces = namespaces
         self._on_forbidden = on_forbidden
         self._api = api
         self._cache = cache
@@ -108,15 +111,16 @@ class QueryResolver:
     async def deleted(self, cached: Iterable[Workflow]) -> list[Workflow]:
         """The Workflows that the API server no longer has. kopf does not report deletions during its own relist."""
         listed: set[str] = set()
-        version = "0"
-        async with aclosing(self._api.pages(WORKFLOWS)) as pages:
+        versions: set[int] = set()
+        async with aclosing(self._api.pages_in(WORKFLOWS, self._namespaces)) as pages:
             async for page in pages:
                 listed.update(body["metadata"]["uid"] for body in page.items)
-                version = page.resource_version
+                versions.add(int(page.resource_version))
+        oldest = min(versions, default=0)
         return [
             workflow
             for workflow in cached
-            if workflow.metadata.uid not in listed and int(workflow.metadata.resource_version or 0) <= int(version)
+            if workflow.metadata.uid not in listed and int(workflow.metadata.resource_version or 0) <= oldest
         ]
 
     async def _resolve(self, query: Need, concurrency: asyncio.Semaphore, namespace: str) -> Answer:

@@ -1,7 +1,7 @@
 """The Schedules, and what the plan of each reads: the TaskRuns of its sources and its runs."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from torpor_api.cache.reflector import Notice, Reflector, Unreadable
@@ -40,6 +40,7 @@ class ScheduleCache:
         archives: Callable[[], bool] = lambda: False,
         why_not_ready: Callable[[str], str] = lambda _: "",
         guard: WorkGuard | None = None,
+        namespaces: Sequence[str] = (),
     ) -> None:
         self._cluster = cluster
         self._enqueue = enqueue
@@ -52,6 +53,7 @@ class ScheduleCache:
             (guard or WorkGuard()).reader(SCHEDULES.kind, schedules.parse),
             on_change=self._on_schedule,
             jitter=jitter,
+            namespaces=namespaces,
         )
 
     def all_keys(self) -> list[Key]:

@@ -73,8 +73,17 @@ class ScheduleControllers:
             archives=archives,
             why_not_ready=why_not_ready,
             guard=guard,
+            namespaces=settings.namespaces,
         )
-        backfills = BackfillCache(api, cluster, cache, enqueue=backfill_queue.add, jitter=jitter, guard=guard)
+        backfills = BackfillCache(
+            api,
+            cluster,
+            cache,
+            enqueue=backfill_queue.add,
+            jitter=jitter,
+            guard=guard,
+            namespaces=settings.namespaces,
+        )
         executor = ScheduleExecutor(api, cluster, cache, limits, is_leader=is_leader, on_forbidden=on_forbidden)
         reconciler = ScheduleReconciler(
             clock=api.clock,

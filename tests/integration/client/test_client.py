@@ -53,7 +53,7 @@ async def test_a_reflector_of_waits_sees_each_come_and_go_once(api: Api, namespa
         taskrun.parse,
         on_change=notices.put_nowait,
         jitter=lambda: 0.5,
-        namespace=namespace,
+        namespaces=(namespace,),
         field_selector="spec.triggerPool=default,status.state=Deferred",
     )
     told: list[tuple[str, str]] = []
@@ -83,7 +83,7 @@ def reflecting(
 ) -> tuple[Reflector[dict[str, Any]], asyncio.Queue[Notice[dict[str, Any]]]]:
     notices: asyncio.Queue[Notice[dict[str, Any]]] = asyncio.Queue()
     reflector = Reflector(
-        api, resource, identity, on_change=notices.put_nowait, jitter=lambda: 0.5, namespace=namespace
+        api, resource, identity, on_change=notices.put_nowait, jitter=lambda: 0.5, namespaces=(namespace,)
     )
     return reflector, notices
 

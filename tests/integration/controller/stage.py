@@ -220,7 +220,7 @@ class Stage:
     def _start(self, identity: str, account: str, arguments: Iterable[str]) -> Process:
         proxy = self.open_proxy()
         log, config = self.folder / f"{identity}.log", self.folder / f"{identity}.kubeconfig"
-        config.write_text(_kubeconfig(proxy.url, self.server.token("torpor-system", account)))
+        config.write_text(kubeconfig_of(proxy.url, self.server.token("torpor-system", account)))
         with log.open("w") as output:
             process = subprocess.Popen(
                 [sys.executable, "-m", *arguments, "--identity", identity, "--namespace", "torpor-system"],
@@ -271,7 +271,8 @@ def shell(name: str, script: str, **fields: Any) -> Object:
     return {"name": name, "container": {"command": ["sh", "-c", script]}, **fields}
 
 
-def _kubeconfig(url: str, token: str) -> str:
+def kubeconfig_of(url: str, token: str) -> str:
+    """A kubeconfig of one cluster and the user of a token."""
     context = {"cluster": "tests", "user": "tests"}
     return json.dumps(
         {

@@ -191,6 +191,21 @@ def _built(folder: Path, **kustomization: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl builds it")
+def test_a_confined_installation_has_rights_in_all_namespaces_to_reviews_only(tmp_path: Path) -> None:
+    made = _built(tmp_path, resources=["base"], components=["components/confined"])
+    bound = {one["metadata"]["name"] for one in made if one["kind"] == "ClusterRoleBinding"}
+    assert bound == {"torpor-reviews", "torpor-reader"}
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl builds it")
+def test_a_confined_namespace_binds_what_the_base_binds_in_all_namespaces(tmp_path: Path) -> None:
+    made = _built(tmp_path, resources=["namespace"], components=["components/confined-namespace"])
+    bound = {one["roleRef"]["name"] for one in made if one["kind"] == "RoleBinding"}
+    everywhere = {one["roleRef"]["name"] for one in documents("ClusterRoleBinding")} - {"view"}
+    assert {name for name in everywhere if name.startswith("torpor-")} <= bound
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl builds it")
 def test_one_component_pins_every_image_of_an_installation_by_its_digest(tmp_path: Path) -> None:
     made = _built(tmp_path, resources=["base"], components=["components/digests"])
     images = {

@@ -51,7 +51,7 @@ class Membership:
             lease.parse,
             on_change=self._note,
             jitter=api.jitter,
-            namespace=settings.namespace,
+            namespaces=(settings.namespace,),
             label_selector=f"{constants.LABEL_POOL}={settings.pool}",
         )
         self._sightings: dict[str, Sighting] = {}

@@ -6,7 +6,7 @@ have listed, so that no owned wait is ever unseen.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from torpor_api.cache.reflector import Notice, Reflector, Unreadable
@@ -37,7 +37,9 @@ class Watches:
         *,
         on_change: Callable[[Key], None],
         on_unreadable: Callable[[Unreadable], None],
+        namespaces: Sequence[str] = (),
     ) -> None:
+        self._namespaces = namespaces
         self._api = api
         self._spawn = spawn
         self._on_change = on_change
@@ -90,6 +92,7 @@ class Watches:
             on_change=self._note,
             jitter=self._api.jitter,
             field_selector=selector,
+            namespaces=self._namespaces,
         )
         return _Stream(reflector=reflector, tasks=(self._spawn(reflector.run()), self._spawn(self._listed(reflector))))
 

@@ -1,7 +1,7 @@
 """The Backfills, and what the plan of each reads from memory: its Schedule and the runs of that."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from torpor_api.cache.reflector import Notice, Reflector, Unreadable
@@ -35,6 +35,7 @@ class BackfillCache:
         enqueue: Callable[[Key], None],
         jitter: Callable[[], float],
         guard: WorkGuard | None = None,
+        namespaces: Sequence[str] = (),
     ) -> None:
         self._cluster = cluster
         self._schedules = schedules
@@ -46,6 +47,7 @@ class BackfillCache:
             on_change=self._on_backfill,
             index=_by_schedule,
             jitter=jitter,
+            namespaces=namespaces,
         )
 
     def all_keys(self) -> list[Key]:
