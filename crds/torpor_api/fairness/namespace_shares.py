@@ -29,6 +29,11 @@ class Shares:
         """Return the number of slots of an owner."""
         return self._held[owner]
 
+    @property
+    def has_free(self) -> bool:
+        """Whether any slot is free."""
+        return self._free > 0
+
     def is_open(self, owner: str) -> bool:
         """Whether an owner may take one more slot now."""
         held = self._held[owner]

@@ -9,6 +9,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from contextvars import Context
 from dataclasses import dataclass, field
 
 from torpor_api.fairness.namespace_shares import Shares
@@ -47,6 +48,8 @@ class WriteQueue:
         self._places = Shares(places)
         self._buckets = TokenBuckets[str](rate=rate, burst=burst)
         self._lines: dict[str, _Line] = {}  # the namespace that was served longest ago first
+        self._timer: asyncio.Task[None] | None = None
+        self._wakes_at = 0.0
 
     @asynccontextmanager
     async def place(self, namespace: str, *, urgent: bool = False) -> AsyncIterator[None]:
@@ -55,29 +58,24 @@ class WriteQueue:
         try:
             yield
         finally:
-            self._release(namespace)
+            self._places.release(namespace)
+            self._serve()
 
     async def _acquire(self, namespace: str, *, urgent: bool) -> None:
         line = self._lines.setdefault(namespace, _Line())
-        kind = line.urgent if urgent else line.other
         turn = asyncio.get_running_loop().create_future()
-        kind.append(turn)
+        (line.urgent if urgent else line.other).append(turn)
         self._serve()
+        self._wake_for(namespace)
         try:
-            while not turn.done():
-                await self._wait(turn, self._delay(namespace, len(kind) if urgent else len(line)))
-                self._serve()
+            await turn
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self._release(namespace)
-            else:
-                turn.cancel()
+            if turn.cancelled():
                 self._leave(namespace, turn)
+            else:
+                self._places.release(namespace)
+                self._serve()
             raise
-
-    def _release(self, namespace: str) -> None:
-        self._places.release(namespace)
-        self._serve()
 
     def _serve(self) -> None:
         """Give free places to the waiting namespaces that hold the fewest; among equals, to the longest unserved."""
@@ -89,25 +87,38 @@ class WriteQueue:
             if not turn.done() and self._places.try_acquire(namespace):
                 self._buckets.take(namespace, self._clock.monotonic())
                 turn.set_result(None)
+            self._wake_for(namespace)
 
     def _next(self) -> str | None:
-        now = self._clock.monotonic()
-        able = [name for name in self._lines if self._places.is_open(name) and self._buckets.has(name, now)]
-        return min(able, key=self._places.held, default=None)
+        now, best, fewest = self._clock.monotonic(), None, self._places.limit
+        for namespace in self._lines if self._places.has_free else ():
+            held = self._places.held(namespace)
+            if held < fewest and self._places.is_open(namespace) and self._buckets.has(namespace, now):
+                best, fewest = namespace, held
+                if held == 0:
+                    break
+        return best
 
-    def _delay(self, namespace: str, length: int) -> float:
-        """Seconds until the namespace's rate allows the last write of its line; 0 if only places are missing."""
-        return self._buckets.delay(namespace, self._clock.monotonic(), ahead=max(length - 1, 0))
-
-    async def _wait(self, turn: _Turn, delay: float) -> None:
-        if delay <= 0.0:
-            await asyncio.wait((turn,))
+    def _wake_for(self, namespace: str) -> None:
+        """Serve again when a namespace whose writes wait for its rate may go on."""
+        if namespace not in self._lines:
             return
-        timer = asyncio.ensure_future(self._clock.sleep(delay))
-        try:
-            await asyncio.wait((turn, timer), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            timer.cancel()
+        now = self._clock.monotonic()
+        delay = self._buckets.delay(namespace, now)
+        if delay <= 0.0 or (self._timer is not None and self._wakes_at <= now + delay):
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._wakes_at = now + delay
+        # An empty context: the timer belongs to no write.
+        self._timer = asyncio.get_running_loop().create_task(self._wake_after(delay), context=Context())
+
+    async def _wake_after(self, delay: float) -> None:
+        await self._clock.sleep(delay)
+        self._timer = None
+        self._serve()
+        for namespace in tuple(self._lines):
+            self._wake_for(namespace)
 
     def _leave(self, namespace: str, turn: _Turn) -> None:
         line = self._lines.get(namespace)
@@ -118,3 +129,6 @@ class WriteQueue:
                 kind.remove(turn)
         if not line:
             del self._lines[namespace]
+        if not self._lines and self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

@@ -101,6 +101,28 @@ async def test_an_urgent_write_is_next_in_a_namespace_beyond_its_rate() -> None:
     await writers.end()
 
 
+async def test_a_write_whose_token_an_urgent_one_took_goes_on_later() -> None:
+    writers = Writers(places=1, rate=0.1, burst=2.0)
+    writers.add("other")
+    await settle()
+    writers.add("a")
+    writers.add("a", 2, urgent=True)
+    await writers.clock.advance(9.0)
+    assert writers.started == ["other", "a!", "a!"]
+    await writers.clock.advance(20.0)
+    assert writers.started == ["other", "a!", "a!", "a"]
+    await writers.end()
+
+
+async def test_writes_beyond_the_rate_share_one_timer() -> None:
+    writers = Writers(places=100, rate=1.0, burst=1.0)
+    writers.add("a", 500)
+    await settle()
+    assert len(writers.clock._sleepers) == 2, "the running write and the timer"
+    await writers.end()
+    assert writers.queue._timer is None
+
+
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["add", "urgent", "cancel", "wait"])), max_size=40))
 def test_no_place_is_lost_or_given_twice_and_every_write_ends(steps: list[tuple[str, str]]) -> None:
     async def play() -> None:
