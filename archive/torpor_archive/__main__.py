@@ -40,7 +40,8 @@ from torpor_archive.storage.retention import Sweep
 from torpor_archive.storage.upload import Uploads
 from torpor_archive.tls import CertificatePublisher, KeyPair
 
-CONNECTIONS = 32
+CONNECTIONS = 64
+"""To the API server: more than access reviews and reviews of unknown tokens take together."""
 BACKOFF = Backoff(first=0.5, cap=3.0, jitter=0.0)
 PUBLISH_SECONDS = 300.0
 PROBES = ConnectionLimits(total=128, per_address=32)

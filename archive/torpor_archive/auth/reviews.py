@@ -17,9 +17,12 @@ from torpor_archive.auth.policy import Caller, TaskRunView
 from torpor_archive.auth.token_reviews import TokenReviews
 from torpor_archive.errors import RefusedError
 from torpor_archive.limits.review_rates import Client
+from torpor_archive.limits.transfer_slots import SlotLimits, TransferSlots
 
 CACHE_SECONDS = 10.0
 CACHE_ENTRIES = 4096
+ACCESS_REVIEWS_LIMITS = SlotLimits(total=24, per_namespace=6, reserved=8, max_waiting=64)
+"""Refusals are not cached, so a caller may cause as many reviews as it sends requests."""
 
 
 class AccessReviews:
@@ -28,6 +31,7 @@ class AccessReviews:
     def __init__(self, api: Api, on_token_review: Callable[[str], object] = lambda _: None) -> None:
         self._api = api
         self._tokens = TokenReviews(api, on_token_review)
+        self._places = TransferSlots(ACCESS_REVIEWS_LIMITS, "requests to the API server")
         timer = api.clock.monotonic
         self._allowed: TTLCache[Hashable, bool] = TTLCache(CACHE_ENTRIES, CACHE_SECONDS, timer)
         self._taskruns: TTLCache[tuple[str, str], TaskRunView] = TTLCache(CACHE_ENTRIES, CACHE_SECONDS, timer)
@@ -70,7 +74,8 @@ class AccessReviews:
         attributes = {"verb": verb, "namespace": namespace, **resource}
         extra = {key: list(values) for key, values in caller.extra.items()}
         spec = {"user": caller.user, "uid": caller.uid, "groups": list(caller.groups), "extra": extra}
-        status = await reviewer.review(self._api, ACCESS_REVIEWS, spec | {"resourceAttributes": attributes})
+        async with self._places.acquire(caller.share):
+            status = await reviewer.review(self._api, ACCESS_REVIEWS, spec | {"resourceAttributes": attributes})
         if status.get("allowed") is not True:
             return False
         self._allowed[key] = True
@@ -78,7 +83,8 @@ class AccessReviews:
 
     async def _read_taskrun(self, namespace: str, name: str) -> TaskRunView:
         try:
-            return policy.parse_taskrun(await self._api.get(TASKRUNS, namespace, name))
+            async with self._places.acquire(f"{namespace}/taskruns"):
+                return policy.parse_taskrun(await self._api.get(TASKRUNS, namespace, name))
         except errors.NotFound:
             raise RefusedError(refusal.forbidden(f"there is no TaskRun {name} in namespace {namespace}")) from None
         except ValueError as error:

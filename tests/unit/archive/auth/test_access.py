@@ -1,5 +1,6 @@
 """Access decisions, and the cache of access reviews."""
 
+import asyncio
 from dataclasses import replace
 from typing import Any, cast
 
@@ -11,6 +12,7 @@ from torpor_archive.limits.review_rates import Client
 from torpor_wire.state import State
 
 from tests.support.fake_api import VirtualClock
+from tests.support.fake_api.clock import settle
 from tests.unit.archive.auth.tokens import make_token
 
 POD = Caller(
@@ -145,6 +147,27 @@ async def test_what_an_authorizer_may_decide_by_tells_callers_apart() -> None:
     for caller in (*callers, *callers):
         assert await access.is_allowed(caller, "get", "workflows", "team")
     assert len(api.reviewed) == len(callers)
+
+
+@pytest.mark.attack
+async def test_refused_reviews_of_a_namespace_leave_places_to_others() -> None:
+    api, answer = ReviewingApi(), asyncio.Event()
+
+    async def create(_resource: object, _namespace: None, body: dict[str, Any]) -> dict[str, Any]:
+        api.reviewed.append(body["spec"]["user"])
+        if body["spec"]["user"] == "eve":
+            await answer.wait()
+        return {"status": {"allowed": body["spec"]["user"] != "eve"}}
+
+    api.create = create  # type: ignore[method-assign]
+    access = reviews.AccessReviews(cast("Api", api))
+    eve, ann = Caller(user="eve"), Caller(user="ann")
+    refused = [asyncio.create_task(access.is_allowed(eve, "get", "workflows", f"n{number}")) for number in range(40)]
+    await settle()
+    assert api.reviewed.count("eve") == reviews.ACCESS_REVIEWS_LIMITS.per_namespace
+    assert await access.is_allowed(ann, "get", "workflows", "team")
+    answer.set()
+    assert not any(await asyncio.gather(*refused))
 
 
 async def test_a_cached_taskrun_serves_its_claiming_pod_only() -> None:
