@@ -284,14 +284,15 @@ def test_pods_that_have_not_started_are_counted(cluster: FakeCluster, torpor: Ru
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_an_impersonated_user_is_told_that_the_archive_was_not_read(
-    torpor: Run, load: Callable[..., Object], known: bool
+def test_who_may_not_read_the_archive_is_told_that_it_was_not_read(
+    cluster: FakeCluster, torpor: Run, load: Callable[..., Object], known: bool
 ) -> None:
+    cluster.readers = set()
     history = [{"state": "Running", "at": "2026-11-20T10:00:00Z", "attempt": 1, "pod": "p"}] if known else []
     load(state="Succeeded", history=history)
     code, out, err = torpor("logs", "ingest/load", "--as", "ann")
     assert (code, out) == (0, "")
-    assert "the archive is not read with --as" in err
+    assert "you may not create a token of ServiceAccount torpor-archive-reader" in err
     assert "the archive was not read" in err
     assert "has no log" not in err
     assert "there is no log" not in err
