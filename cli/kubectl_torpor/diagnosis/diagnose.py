@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from kubectl_torpor.diagnosis import cluster_checks, namespace_checks, process_checks
+from kubectl_torpor.diagnosis import cluster_checks, namespace_checks, network_checks, process_checks
 from kubectl_torpor.diagnosis.facts import Facts, Object
 from kubectl_torpor.diagnosis.result import Result
 
@@ -20,6 +20,7 @@ def diagnose(facts: Facts, schemas: Mapping[str, Object], policies: Sequence[tup
         *process_checks.pools(facts),
         process_checks.archive(facts),
         *process_checks.clocks(facts),
+        network_checks.network(facts),
         *namespace_checks.namespace(facts),
         namespace_checks.rights(facts),
         namespace_checks.finalizers(facts),

@@ -46,6 +46,10 @@ class Facts:
     leases: Items
     node_leases: Items
     nodes: Items
+    network_policies: Items
+    """Those of torpor-system."""
+    daemon_sets: Items
+    """Those of all namespaces: a network plugin is one of them."""
     archive: str | Unreadable | None
     """Why the archive cannot be read; None if it was read."""
     namespace_object: Item

@@ -72,6 +72,11 @@ def _lists(namespace: str) -> dict[str, tuple[str, str]]:
         "leases": (f"{_LEASES}/{SYSTEM}/leases", f"list leases in {SYSTEM}"),
         "node_leases": (f"{_LEASES}/kube-node-lease/leases", "list leases in kube-node-lease"),
         "nodes": ("/api/v1/nodes", "list nodes"),
+        "network_policies": (
+            f"/apis/networking.k8s.io/v1/namespaces/{SYSTEM}/networkpolicies",
+            f"list networkpolicies in {SYSTEM}",
+        ),
+        "daemon_sets": ("/apis/apps/v1/daemonsets", "list daemonsets in all namespaces"),
         "role_bindings": (
             f"{_ROLES}/namespaces/{namespace}/rolebindings",
             f"list rolebindings in namespace {namespace}",

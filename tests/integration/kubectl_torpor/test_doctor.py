@@ -12,7 +12,7 @@ from kubectl_torpor.linting import bundled
 
 from tests.integration.conftest import Server
 
-_NEEDS_MORE = {"policies", "roles", "components", "leader", "pools", "clock", "namespace", "finalizers"}
+_NEEDS_MORE = {"policies", "roles", "components", "leader", "pools", "clock", "network", "namespace", "finalizers"}
 
 
 def diagnosed(

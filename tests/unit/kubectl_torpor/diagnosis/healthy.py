@@ -87,6 +87,8 @@ HEALTHY = Facts(
     leases=[lease("torpor-operator"), lease("torpor-triggerer-default-a", pool="default")],
     node_leases=[lease("node-1", duration=40)],
     nodes=[NODE],
+    network_policies=[{"metadata": {"name": name}} for name in ("torpor", "torpor-archive", "torpor-metrics")],
+    daemon_sets=[{"metadata": {"name": "kindnet"}}],
     archive=None,
     namespace_object={"metadata": {"name": "team"}},
     role_bindings=[binding(role) for role in BOUND],
