@@ -9,6 +9,7 @@ code is 0 if all pass, 1 if one fails, and 2 for wrong usage.
 import argparse
 import json
 import os
+import secrets
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,8 @@ VERSION = 1
 DOCUMENT_MAX = 4096
 """Bytes; a document must have fewer."""
 LIMIT_S = 60
+_OUTCOME = "/dev/termination-log"
+"""The file of a pod; a file in a temporary folder takes its place."""
 _KEYS = {"result", "defer", "fail", "skip", "archived"}
 _IDENTITY = {
     "TORPOR_WORKFLOW": "conformance",
@@ -32,6 +35,7 @@ _IDENTITY = {
     "TORPOR_TASKRUN_UID": "6f1c2f0e-8d0c-4a55-9a0e-0e5f5d1f0001",
     "TORPOR_NAMESPACE": "default",
 }
+_NONZERO = "nonzero"
 
 
 class Failed(Exception):  # noqa: N818 - a result, not an error of this program
@@ -64,20 +68,23 @@ def play(command: Sequence[str], case: Json) -> None:
     """Run all segments of a case, each with the state that the former one wrote. Raises Failed."""
     state = case.get("state")
     for number, segment in enumerate(case["segments"], case.get("first", 0)):
-        code, document = run(command, environment(case, segment, number, state))
+        values = environment(case, segment, number, state)
+        code, document = run(command, values)
         try:
-            check(segment, code, document)
+            check(segment, code, document, values.get("TORPOR_OUTCOME_NONCE"))
         except Failed as error:
             raise Failed(f"segment {number}: {error}") from None
         state = (document or {}).get("defer", {}).get("state") if isinstance(document, dict) else None
 
 
 def environment(case: Json, segment: Json, number: int, state: object) -> dict[str, str]:
-    """Return the environment of a pod of this segment, as the operator sets it."""
+    """Return the environment of a pod of this segment, as the operator sets it. The nonce of each pod is another."""
     uid, attempt = _IDENTITY["TORPOR_TASKRUN_UID"], case.get("attempt", 1)
-    values: dict[str, str] = {
+    values: dict[str, str | None] = {
         **_IDENTITY,
         "TORPOR_PROTOCOL": str(VERSION),
+        "TORPOR_OUTCOME": _OUTCOME,
+        "TORPOR_OUTCOME_NONCE": secrets.token_hex(16),
         "TORPOR_ATTEMPT": str(attempt),
         "TORPOR_SEGMENT": str(number),
         "TORPOR_IDEMPOTENCY_KEY": f"{uid}-{number}",
@@ -93,7 +100,7 @@ def environment(case: Json, segment: Json, number: int, state: object) -> dict[s
     for name, value in case.get("arguments", {}).items():
         values[name] = value if isinstance(value, str) else _text(value)
     values |= case.get("environment", {})
-    return values
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def run(command: Sequence[str], values: Mapping[str, str]) -> tuple[int, Any]:
@@ -102,10 +109,9 @@ def run(command: Sequence[str], values: Mapping[str, str]) -> tuple[int, Any]:
         outcome = Path(folder) / "termination-log"
         outcome.touch()
         kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        own = {name: str(outcome) if value == _OUTCOME else value for name, value in values.items()}
         try:
-            ended = subprocess.run(
-                command, env={**kept, **values, "TORPOR_OUTCOME": str(outcome)}, timeout=LIMIT_S, check=False
-            )
+            ended = subprocess.run(command, env={**kept, **own}, timeout=LIMIT_S, check=False)
         except subprocess.TimeoutExpired:
             raise Failed(f"the program did not end within {LIMIT_S} seconds") from None
         except OSError as error:
@@ -124,15 +130,17 @@ def _document(content: bytes) -> Any:
         raise Failed(f"the outcome is not JSON: {error}: {content[:200]!r}") from None
 
 
-def check(segment: Json, code: int, document: Any) -> None:
+def check(segment: Json, code: int, document: Any, nonce: str | None) -> None:
     """Compare how the program ended with what the case expects. Raises Failed."""
     wanted_code = segment.get("exit", 0)
-    if code != wanted_code:
+    if code == 0 if wanted_code == _NONZERO else code != wanted_code:
         raise Failed(f"exit code {code}; expected {wanted_code}")
     if wanted_code != 0:
         return  # the document does not count
     if not isinstance(document, dict) or document.get("torpor") != VERSION or len(document.keys() & _KEYS) != 1:
         raise Failed(f"{_text(document)} is no outcome document of version {VERSION}")
+    if document.pop("nonce", None) != nonce:
+        raise Failed(f"the nonce of the document {_text(document)} is not TORPOR_OUTCOME_NONCE")
     wanted = normal(segment["outcome"])
     found = normal(document)
     if "defer" in found and "state" not in wanted.get("defer", {"state": None}):

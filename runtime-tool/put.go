@@ -76,7 +76,7 @@ func runPut(args []string, stdin io.Reader, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	document, err := value.inline(outcomeMax - len(`{"torpor":1,"result":}`))
+	document, err := value.inline(outcomeMax - len(frame(os.Getenv, "result", nil)))
 	if err == nil {
 		return writeOutcome(os.Getenv, "result", json.RawMessage(document))
 	}
@@ -198,7 +198,7 @@ func writeArchived(environment func(string) string, stored map[string]any) error
 	if err != nil {
 		return err
 	}
-	if len(text)+len(`{"torpor":1,"archived":}`) > outcomeMax {
+	if len(text)+len(frame(environment, "archived", nil)) > outcomeMax {
 		delete(stored, "keys")
 	}
 	return writeOutcome(environment, "archived", stored)
@@ -216,9 +216,14 @@ func writeOutcome(environment func(string) string, key string, value any) error 
 	if path == "" {
 		path = terminations
 	}
-	text := fmt.Sprintf(`{"torpor":%d,"%s":%s}`, protocol, key, bytes.TrimSpace(document.Bytes()))
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(path, frame(environment, key, bytes.TrimSpace(document.Bytes())), 0o644); err != nil {
 		return failure(exitCannotCreate, "cannot write the outcome: %s", err)
 	}
 	return nil
+}
+
+// frame returns a document. The nonce of the pod tells it from data, which anybody may have written.
+func frame(environment func(string) string, key string, value []byte) []byte {
+	nonce, _ := json.Marshal(environment("TORPOR_OUTCOME_NONCE"))
+	return fmt.Appendf(nil, `{"torpor":%d,"nonce":%s,"%s":%s}`, protocol, nonce, key, value)
 }

@@ -42,7 +42,7 @@ func newPod(t *testing.T, handle http.HandlerFunc) *pod {
 	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	for name, value := range map[string]string{
 		"TORPOR_ARCHIVE_URL": server.URL, "TORPOR_ARCHIVE_CA": string(certificate), "TORPOR_NAMESPACE": "team",
-		"TORPOR_TASKRUN": "run-load-0", "TORPOR_OUTCOME": at.outcome,
+		"TORPOR_TASKRUN": "run-load-0", "TORPOR_OUTCOME": at.outcome, "TORPOR_OUTCOME_NONCE": "n",
 	} {
 		t.Setenv(name, value)
 	}
@@ -86,18 +86,18 @@ func TestASmallResultIsWrittenWithoutTheArchive(t *testing.T) {
 	if code, said := at.put(t, ` {"a": "<1>"} `); code != exitDone || said != "" {
 		t.Fatal(code, said)
 	}
-	if found := read(t, at.outcome); found != `{"torpor":1,"result":{"a":"<1>"}}` || at.requests.Load() != 0 {
+	if found := read(t, at.outcome); found != `{"torpor":1,"nonce":"n","result":{"a":"<1>"}}` || at.requests.Load() != 0 {
 		t.Error(found)
 	}
 }
 
 func TestAResultThatFillsTheTerminationMessageIsInlineAndALongerOneIsNot(t *testing.T) {
 	at := newPod(t, stores)
-	at.put(t, `"`+strings.Repeat("x", outcomeMax-len(`{"torpor":1,"result":""}`))+`"`)
+	at.put(t, `"`+strings.Repeat("x", outcomeMax-len(`{"torpor":1,"nonce":"n","result":""}`))+`"`)
 	if found := read(t, at.outcome); len(found) != outcomeMax || at.requests.Load() != 0 {
 		t.Error(len(found))
 	}
-	at.put(t, `"`+strings.Repeat("x", outcomeMax+1-len(`{"torpor":1,"result":""}`))+`"`)
+	at.put(t, `"`+strings.Repeat("x", outcomeMax+1-len(`{"torpor":1,"nonce":"n","result":""}`))+`"`)
 	if found := read(t, at.outcome); !strings.Contains(found, `"archived":{`) || at.requests.Load() != 1 {
 		t.Error(found)
 	}
@@ -114,7 +114,7 @@ func TestALargeResultIsUploadedAndItsDescriptionIsTheOutcome(t *testing.T) {
 	}
 	body := strings.Repeat("\"xxxxxxxxx\"\n", 999) + "\"end\"\n"
 	digest := sha256.Sum256([]byte(body))
-	expected := fmt.Sprintf(`{"torpor":1,"archived":{"digest":"%x","length":1000,"size":%d,"type":"list"}}`, digest, len(body))
+	expected := fmt.Sprintf(`{"torpor":1,"nonce":"n","archived":{"digest":"%x","length":1000,"size":%d,"type":"list"}}`, digest, len(body))
 	if found := read(t, at.outcome); found != expected {
 		t.Error(found)
 	}
@@ -243,7 +243,9 @@ func TestAPodWithoutAnArchiveSaysWhatToDo(t *testing.T) {
 
 func TestKeysThatDoNotFitIntoTheOutcomeAreLeftOut(t *testing.T) {
 	outcome := filepath.Join(t.TempDir(), "outcome")
-	environment := func(string) string { return outcome }
+	environment := func(name string) string {
+		return map[string]string{"TORPOR_OUTCOME": outcome, "TORPOR_OUTCOME_NONCE": "n"}[name]
+	}
 	for size, kept := range map[int]bool{4000: true, 4095: false} {
 		stored := map[string]any{"type": "object", "keys": strings.Repeat("k", size)}
 		if err := writeArchived(environment, stored); err != nil {

@@ -169,7 +169,7 @@ class Stored:
             return
         if run.metadata.name in self.taskruns:
             if run.spec.container is not None:  # as the executor does
-                body = pod_builder.completed(body, parse(self.taskruns[run.metadata.name]), now)
+                body = pod_builder.completed(body, parse(self.taskruns[run.metadata.name]), now, f"nonce-{name}")
             self.pods[name] = builders.created(body, f"pod-{next(self._numbers)}", now, {"phase": "Pending"})
 
     def _delete_taskrun(self, name: str, uid: str, now: float) -> None:

@@ -162,8 +162,8 @@ class Task(Model):
             "expressions; `$${` is a literal `${`. The `args` of the task become environment variables: "
             "strings as they are, other values as JSON. The result is the termination message in "
             "/dev/termination-log, less than 4,096 bytes. It is JSON if it begins with {, [ or a quote, or "
-            "is a number, true, false or null. Otherwise it is a string. A JSON object with the key `torpor` is an "
-            "outcome document, by which the program can also defer, fail or skip its task."
+            "is a number, true, false or null. Otherwise it is a string. With `outcome: true` the program can also "
+            "write an outcome document, by which it defers, fails or skips its task."
         ),
     ] = None
     trigger: Annotated[

@@ -14,6 +14,7 @@ const target = 3
 
 type outcome struct {
 	Torpor int       `json:"torpor"`
+	Nonce  string    `json:"nonce"`
 	Result any       `json:"result,omitempty"`
 	Defer  *deferral `json:"defer,omitempty"`
 	Fail   *failure  `json:"fail,omitempty"`
@@ -89,7 +90,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	found.Torpor = 1
+	found.Torpor, found.Nonce = 1, os.Getenv("TORPOR_OUTCOME_NONCE")
 	document, err := json.Marshal(found)
 	if err != nil {
 		log.Fatal(err)

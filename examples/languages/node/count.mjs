@@ -31,4 +31,4 @@ function outcome() {
   return { result: { count, event: JSON.parse(env.TORPOR_EVENT) } };
 }
 
-writeFileSync(env.TORPOR_OUTCOME, JSON.stringify({ torpor: 1, ...outcome() }));
+writeFileSync(env.TORPOR_OUTCOME, JSON.stringify({ torpor: 1, nonce: env.TORPOR_OUTCOME_NONCE, ...outcome() }));

@@ -43,5 +43,5 @@ def step(environment: dict[str, str]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    document = {"torpor": 1, **outcome(dict(os.environ))}
+    document = {"torpor": 1, "nonce": os.environ["TORPOR_OUTCOME_NONCE"], **outcome(dict(os.environ))}
     Path(os.environ["TORPOR_OUTCOME"]).write_text(json.dumps(document), encoding="utf-8")

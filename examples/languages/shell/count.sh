@@ -4,8 +4,14 @@
 # Arguments are environment variables: `mode` and `message` choose another end, `wait` is the length of a wait.
 set -e
 
+if [ -z "$TORPOR_OUTCOME_NONCE" ]; then
+    echo "this program needs container.outcome: true" >&2
+    exit 64
+fi
+
+# Takes the members of the document. The nonce tells it from data that the program might print.
 outcome() {
-    printf '%s\n' "$1" > "$TORPOR_OUTCOME"
+    printf '{"torpor":1,"nonce":"%s",%s}\n' "$TORPOR_OUTCOME_NONCE" "$1" > "$TORPOR_OUTCOME"
     exit 0
 }
 
@@ -15,25 +21,25 @@ string() {
 }
 
 if [ "$TORPOR_PROTOCOL" != 1 ]; then
-    outcome '{"torpor":1,"fail":{"message":"protocol '"$TORPOR_PROTOCOL"' is not supported","retryable":false}}'
+    outcome '"fail":{"message":"protocol '"$TORPOR_PROTOCOL"' is not supported","retryable":false}'
 fi
 
 case "$mode" in
-    fail) outcome '{"torpor":1,"fail":{"message":'"$(string "$message")"'}}' ;;
-    fail_final) outcome '{"torpor":1,"fail":{"message":'"$(string "$message")"',"retryable":false}}' ;;
-    skip) outcome '{"torpor":1,"skip":{"message":'"$(string "$message")"'}}' ;;
+    fail) outcome '"fail":{"message":'"$(string "$message")"'}' ;;
+    fail_final) outcome '"fail":{"message":'"$(string "$message")"',"retryable":false}' ;;
+    skip) outcome '"skip":{"message":'"$(string "$message")"'}' ;;
     crash) echo "as the argument mode demands" >&2; exit 3 ;;
 esac
 
 state=$TORPOR_STATE # unset in the first segment
 if [ "$TORPOR_TIMED_OUT" = true ]; then
-    outcome '{"torpor":1,"result":{"count":'"$state"',"timed_out":true}}'
+    outcome '"result":{"count":'"$state"',"timed_out":true}'
 fi
 
 count=$((state + 1))
 if [ "$count" -lt 3 ]; then
     [ -n "$wait" ] || wait=1s
     trigger='{"class":"duration","kwargs":{"duration":'"$(string "$wait")"'}}'
-    outcome '{"torpor":1,"defer":{"trigger":'"$trigger"',"state":'"$count"',"timeout":"1h","onTimeout":"resume"}}'
+    outcome '"defer":{"trigger":'"$trigger"',"state":'"$count"',"timeout":"1h","onTimeout":"resume"}'
 fi
-outcome '{"torpor":1,"result":{"count":'"$count"',"event":'"$TORPOR_EVENT"'}}'
+outcome '"result":{"count":'"$count"',"event":'"$TORPOR_EVENT"'}'

@@ -5,6 +5,7 @@ cache drops the program, event and state of a container (`cached_taskrun`), so t
 created.
 """
 
+import secrets
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 
@@ -89,7 +90,7 @@ class PodExecutor:
         if pod.pod_name(found) != action.body["metadata"]["name"]:
             # Its event and state would be those of another segment.
             raise errors.Conflict(f"TaskRun {metadata.name} is at another segment than its pod")
-        return pod_builder.completed(action.body, found, self._clock.now())
+        return pod_builder.completed(action.body, found, self._clock.now(), secrets.token_hex(16))
 
     async def _name_is_taken(self, action: CreatePod, other: Pod) -> None:
         """Wait for the pod of a deleted TaskRun of the same name, unless its node is lost. Else fail the launch."""

@@ -46,8 +46,7 @@ def resolve_program(task: Task, scope: Scope) -> Program | Outcome | Pending:
     match command, args, values:
         case list(), list(), list():
             env = tuple(EnvValue(name=name, value=value) for (name, _), value in zip(templates, values, strict=True))
-            tools = container.tools if container else None
-            program = container and Command(command=tuple(command), args=tuple(args), tools=tools)
+            program = container and container.model_copy(update={"command": tuple(command), "args": tuple(args)})
             return Program(container=program, env=env)
         case _:
             parts = (command, args, values)

@@ -10,7 +10,7 @@ from torpor_api.models.taskrun import Command, TaskRun, parse
 from torpor_wire.state import TERMINAL
 
 _NO_FIELDS: frozenset[str] = frozenset()
-_NO_COMMAND, _ONLY_TOOLS = Command(), Command(tools=True)
+_NO_COMMAND = Command()
 
 
 def read(body: Any) -> TaskRun:
@@ -25,7 +25,7 @@ def read(body: Any) -> TaskRun:
         if spec.trigger is not None and status.state in TERMINAL:
             _set(spec.trigger, kwargs="{}")
     if spec.container is not None:
-        _set(spec, container=_ONLY_TOOLS if spec.container.tools else _NO_COMMAND)
+        _set(spec, container=_without_words(spec.container))
     if status.trigger is not None:
         _set(status.trigger, kwargs="{}")
     if status.next is not None:
@@ -35,6 +35,14 @@ def read(body: Any) -> TaskRun:
     for part in parts:
         _drop_fields_set(part)
     return run
+
+
+def _without_words(program: Command) -> Command:
+    """What plans read of a container: whether it writes outcomes, and how."""
+    if not program.writes_outcomes and not program.trigger_secrets:
+        return _NO_COMMAND
+    _set(program, command=(), args=())
+    return program
 
 
 def _set(model: Model, **values: object) -> None:

@@ -41,6 +41,7 @@ class Pod:
     exit_code: int | None = None
     failed_to_start: bool = False  # the container's program could not be started
     termination_message: str = ""
+    outcome_nonce: str = ""  # which each outcome document of its program contains
 
     @property
     def gated(self) -> bool:
@@ -92,6 +93,7 @@ def parse_pod(body: Mapping[str, Any]) -> Pod:
         exit_code=terminated.get("exitCode"),
         failed_to_start=terminated.get("reason") in {"StartError", "ContainerCannotRun"},
         termination_message=str(terminated.get("message") or ""),
+        outcome_nonce=metadata.get("annotations", {}).get(constants.OUTCOME_NONCE, ""),
     )
 
 

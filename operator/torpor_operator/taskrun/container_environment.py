@@ -8,7 +8,7 @@ from torpor_wire import canonical, constants, deadline, instance_paths, times, t
 
 
 def identity(taskrun: TaskRun) -> list[dict[str, Any]]:
-    """The identity of the instance, as `context()` returns it to a function, and the version of the protocol."""
+    """The identity of the instance, as `context()` returns it to a function, and where it may write its outcome."""
     metadata, spec, status = taskrun.metadata, taskrun.spec, taskrun.status
     values = {
         constants.ENV_WORKFLOW: spec.owner.name,
@@ -20,9 +20,9 @@ def identity(taskrun: TaskRun) -> list[dict[str, Any]]:
         constants.ENV_ATTEMPT: str(status.attempt),
         constants.ENV_SEGMENT: str(status.segment),
         constants.ENV_IDEMPOTENCY_KEY: f"{metadata.uid}-{status.segment}",
-        constants.ENV_PROTOCOL: str(constants.PROTOCOL),
-        constants.ENV_OUTCOME: constants.TERMINATION_LOG,
     }
+    if spec.container is not None and spec.container.writes_outcomes:
+        values |= {constants.ENV_PROTOCOL: str(constants.PROTOCOL), constants.ENV_OUTCOME: constants.TERMINATION_LOG}
     return [{"name": name, "value": value} for name, value in values.items()]
 
 

@@ -1,5 +1,8 @@
 """The outcome that a container wrote to its termination message: plain text, JSON, or an outcome document (adr/0038).
 
+The message may be the response of a server, which the program printed. So a document counts only where the author
+permits documents, and only with the nonce of the pod, which no data contains (adr/0049).
+
 Pure and total: each text is an outcome or `Invalid`. docs/reference/container-protocol.md specifies the document.
 """
 
@@ -14,6 +17,7 @@ from torpor_api.models.base import CLASS
 from torpor_api.models.stored_result import StoredResult
 from torpor_wire import canonical, constants, secret_ref, times, trigger, typed_json
 from torpor_wire.reason import Reason
+from torpor_wire.secret_ref import SecretRef
 
 from torpor_operator.taskrun import secret_places
 
@@ -21,6 +25,7 @@ TERMINATION_MAX = 4096
 """Bytes of a termination message. The kubelet keeps the last 4,096 of a longer one and does not mark the cut."""
 MARK: Final = "torpor"
 """The key that makes a JSON object an outcome document. Its value is the version."""
+NONCE: Final = "nonce"
 _JSON_STARTS = ("{", "[", '"')
 _CLASS = re.compile(CLASS["pattern"])
 _CLASS_MAX = 253
@@ -77,6 +82,14 @@ class Invalid:
     message: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentRules:
+    """What a document of a pod must contain, and which Secrets its deferral may name."""
+
+    nonce: str
+    secrets: frozenset[SecretRef] = frozenset()
+
+
 Outcome: TypeAlias = Result | Deferral | Failure | Skip | Archived | Invalid
 
 
@@ -84,8 +97,8 @@ class _RejectedError(ValueError):
     """A part of the document that is invalid."""
 
 
-def parse(termination_message: str) -> Outcome:
-    """The outcome of a container that exited with code 0.
+def parse(termination_message: str, rules: DocumentRules | None) -> Outcome:
+    """The outcome of a container that exited with code 0. Without rules it is never a document.
 
     A JSON object with the key `torpor` is an outcome document. Any other message is the result: JSON if it begins with
     `{`, `[` or `"`, or is a number, true, false or null; otherwise text, which becomes a string.
@@ -110,24 +123,29 @@ def parse(termination_message: str) -> Outcome:
                 "write JSON to /dev/termination-log, or text that begins with another character"
             )
         return _result(canonical.plain(text))
-    if isinstance(found, dict) and MARK in found:
-        return _document(found)
+    if rules is not None and isinstance(found, dict) and MARK in found:
+        return _document(found, rules)
     return _result(value)
 
 
-def _document(document: dict[str, Any]) -> Outcome:
-    version = document.pop(MARK)
+def _document(document: dict[str, Any], rules: DocumentRules) -> Outcome:
+    version, nonce = document.pop(MARK), document.pop(NONCE, None)
+    if not rules.nonce or nonce != rules.nonce:
+        return _no_result(
+            f'the message has the key "{MARK}" and not the nonce of its pod: a program adds "{NONCE}" with the value '
+            f'of {constants.ENV_OUTCOME_NONCE} to its document, and writes the data of others as its "result"'
+        )
     if isinstance(version, bool) or version != constants.PROTOCOL:
         return _no_result(
             f'the key "{MARK}" marks an outcome and must be the version, the number {constants.PROTOCOL}, not '
-            f'{_shown(version)}: write {{"{MARK}": {constants.PROTOCOL}, "result": ...}}'
+            f'{_shown(version)}: write {{"{MARK}": {constants.PROTOCOL}, "{NONCE}": ..., "result": ...}}'
         )
     try:
         match document:
             case {"result": result, **rest} if not rest:
                 return _result(canonical.plain(result))
             case {"defer": body, **rest} if not rest:
-                return _deferral(body)
+                return _deferral(body, rules.secrets)
             case {"fail": body, **rest} if not rest:
                 return _failure(body)
             case {"skip": body, **rest} if not rest:
@@ -149,7 +167,7 @@ def _result(text: str) -> Result | Invalid:
     return Result(text=text)
 
 
-def _deferral(body: object) -> Deferral:
+def _deferral(body: object, secrets: frozenset[SecretRef]) -> Deferral:
     fields = _object(body, '"defer"', {"trigger", "state", "timeout", "onTimeout"})
     call = _object(fields.get("trigger"), '"defer.trigger"', {"class", "kwargs", "secrets"})
     timeout, on_timeout = fields.get("timeout"), fields.get("onTimeout")
@@ -161,7 +179,7 @@ def _deferral(body: object) -> Deferral:
         raise _RejectedError('"defer.onTimeout" requires "defer.timeout"')
     return Deferral(
         class_name=_class_name(call.get("class")),
-        kwargs=_kwargs(call),
+        kwargs=_kwargs(call, secrets),
         state=_state(fields.get("state")),
         timeout=_seconds(timeout),
         resumes_on_timeout=on_timeout is not None,
@@ -176,18 +194,18 @@ def _class_name(name: object) -> str:
     return name
 
 
-def _kwargs(call: Mapping[str, Any]) -> Mapping[str, canonical.Json]:
+def _kwargs(call: Mapping[str, Any], permitted: frozenset[SecretRef]) -> Mapping[str, canonical.Json]:
     """The keyword arguments with references to Secrets, encoded as a python task encodes them: data stays data."""
     kwargs = call.get("kwargs", {})
     if not isinstance(kwargs, dict):
         raise _RejectedError(f'"defer.trigger.kwargs" is {_shown(kwargs)}: write a JSON object')
-    if (plain := _unsealed(kwargs)) is not None:
+    if (plain := secret_places.unsealed(kwargs)) is not None:
         raise _RejectedError(
             f"the argument {_shown(plain)} of the trigger is not sealed, and a container cannot seal it: "
             f'remove {trigger.SEALED} and refer to a Secret in "defer.trigger.secrets"'
         )
     try:
-        encoded = typed_json.encode(secret_places.put(kwargs, call.get("secrets")))
+        encoded = typed_json.encode(secret_places.put(kwargs, call.get("secrets"), permitted))
         secret_ref.found(encoded)
     except ValueError as error:
         raise _RejectedError(f"{error}{_SECRETS_HINT if 'secretRef' in str(error) else ''}") from error
@@ -195,24 +213,6 @@ def _kwargs(call: Mapping[str, Any]) -> Mapping[str, canonical.Json]:
         raise _RejectedError('"defer.trigger.kwargs" is nested too deeply') from error
     found: Mapping[str, canonical.Json] = encoded
     return found
-
-
-def _unsealed(value: object) -> str | None:
-    """The name of an argument that is to be sealed and is not, so that no plain secret is stored on a TaskRun."""
-    left: list[object] = [value]
-    while left:
-        match left.pop():
-            case dict() as entries:
-                for name, inner in entries.items():
-                    sealed = isinstance(inner, str) and inner.startswith("sealed:")
-                    if name.startswith(trigger.SEALED) and not sealed:
-                        return str(name)
-                left.extend(entries.values())
-            case list() as items:
-                left.extend(items)
-            case _:
-                pass
-    return None
 
 
 def _state(value: object) -> str:

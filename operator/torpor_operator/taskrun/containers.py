@@ -8,6 +8,7 @@ from typing import assert_never
 
 from torpor_wire import canonical, constants, deadline, names, retry, transitions, trigger
 from torpor_wire.reason import Reason
+from torpor_wire.secret_ref import SecretRef
 from torpor_wire.state import TERMINAL, State
 from torpor_wire.transitions import Claim
 
@@ -15,7 +16,7 @@ from torpor_operator.model.actions import LiftGate, PatchTaskRun, RemovePodFinal
 from torpor_operator.model.pod import Pod, pod_name
 from torpor_operator.taskrun import container_outcome, step
 from torpor_operator.taskrun.attempt_timeout import deadline_of_attempt
-from torpor_operator.taskrun.container_outcome import Archived, Deferral, Failure, Invalid, Result, Skip
+from torpor_operator.taskrun.container_outcome import Archived, Deferral, DocumentRules, Failure, Invalid, Result, Skip
 from torpor_operator.taskrun.step import NOTHING, Step, TaskRunView
 
 CLAIMANT = "operator"
@@ -41,7 +42,7 @@ def end(view: TaskRunView, pod: Pod) -> Step:
     An invalid one fails the TaskRun without a retry: the work is done, and it would write the same message again.
     """
     pin = view.taskrun.pin(launch=True)
-    match container_outcome.parse(pod.termination_message):
+    match container_outcome.parse(pod.termination_message, _document_rules(view, pod)):
         case Result(text=text):
             return _patch(view, transitions.succeed(pin, text, now=view.now))
         case Archived(stored=stored):
@@ -56,6 +57,15 @@ def end(view: TaskRunView, pod: Pod) -> Step:
             return step.fail(view, reason, message, policy=retry.Policy())
         case other:
             assert_never(other)
+
+
+def _document_rules(view: TaskRunView, pod: Pod) -> DocumentRules | None:
+    """The rules of the program's documents; None if its author did not permit any."""
+    program = view.taskrun.spec.container
+    if program is None or not program.writes_outcomes:
+        return None
+    secrets = frozenset(SecretRef(secret.name, secret.key) for secret in program.trigger_secrets)
+    return DocumentRules(nonce=pod.outcome_nonce, secrets=secrets)
 
 
 def _defer(view: TaskRunView, deferral: Deferral) -> Step:

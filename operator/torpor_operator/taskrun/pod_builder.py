@@ -76,15 +76,22 @@ def build(taskrun: TaskRun, context: PodContext, chosen: PodFields | None = None
     }
 
 
-def completed(body: dict[str, Any], taskrun: TaskRun, now: float) -> dict[str, Any]:
-    """The pod of a container task with its command, arguments, event and state, which the cached TaskRun lacks."""
-    program = taskrun.spec.container
+def completed(body: dict[str, Any], taskrun: TaskRun, now: float, nonce: str) -> dict[str, Any]:
+    """The pod of a container task with its command, arguments, event and state, which the cached TaskRun lacks.
+
+    A program that writes outcomes gets `nonce`, which is random. The annotation tells it to every later operator.
+    """
+    program, metadata = taskrun.spec.container, body["metadata"]
     main, *others = body["spec"]["containers"]
     added = [*container_environment.of_segment(taskrun, now), *container_environment.arguments(taskrun)]
+    if program is not None and program.writes_outcomes:
+        added += _variables({constants.ENV_OUTCOME_NONCE: nonce})
+        metadata = metadata | {"annotations": metadata.get("annotations", {}) | {constants.OUTCOME_NONCE: nonce}}
     names = {variable["name"] for variable in added}
     others_env = [variable for variable in main["env"] if variable["name"] not in names]
     command = {} if program is None else {"command": list(program.command), "args": list(program.args)}
-    return body | {"spec": body["spec"] | {"containers": [main | command | {"env": [*others_env, *added]}, *others]}}
+    containers = [main | command | {"env": [*others_env, *added]}, *others]
+    return body | {"metadata": metadata, "spec": body["spec"] | {"containers": containers}}
 
 
 def _metadata(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> dict[str, Any]:

@@ -1,21 +1,24 @@
 """Puts references to Secrets into the kwargs of a trigger, at places that a container names beside them. Pure.
 
 A container writes its kwargs as JSON, which may contain data of a server. So a reference is not part of the kwargs
-(adr/0017). It is separate, under the JSON Pointer (RFC 6901) of the argument that it fills.
+(adr/0017). It is separate, under the JSON Pointer (RFC 6901) of the argument that it fills. It may only name a Secret
+that the author of the Workflow listed (adr/0049).
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-from torpor_wire import secret_ref
+from torpor_wire import secret_ref, trigger
+from torpor_wire.secret_ref import SecretRef
 
 _MANY = 32
 
 
-def put(kwargs: Mapping[str, Any], secrets: object) -> Any:
+def put(kwargs: Mapping[str, Any], secrets: object, permitted: frozenset[SecretRef]) -> Any:
     """The kwargs with the references of `secrets`: `{"/headers/Authorization": {"name": ..., "key": ...}}`.
 
-    The last part of a pointer is a new key of an object, or of an object that is created. Raises ValueError.
+    Each reference must be permitted. The last part of a pointer is a new key of an object, or of an object that is
+    created. Raises ValueError.
     """
     if secrets is None:
         return kwargs
@@ -26,15 +29,26 @@ def put(kwargs: Mapping[str, Any], secrets: object) -> Any:
         if not pointer.startswith("/"):
             raise ValueError(f"{pointer[:100]!r} in defer.trigger.secrets is not a JSON Pointer; write /NAME")
         path = [part.replace("~1", "/").replace("~0", "~") for part in pointer[1:].split("/")]
-        filled = _put(filled, path, secret_ref.of_parts(parts), pointer)
+        filled = _put(filled, path, _reference(parts, permitted), pointer)
     return filled
 
 
-def _put(value: Any, path: list[str], reference: secret_ref.SecretRef, pointer: str) -> Any:
+def _reference(parts: object, permitted: frozenset[SecretRef]) -> SecretRef:
+    reference = secret_ref.of_parts(parts)
+    if reference not in permitted:
+        name, key = reference.name, reference.key
+        raise ValueError(
+            f"the container may not use the key {key} of the Secret {name} in a trigger: add {{name: {name}, "
+            f"key: {key}}} to container.triggerSecrets of the task"
+        )
+    return reference
+
+
+def _put(value: Any, path: list[str], reference: SecretRef, pointer: str) -> Any:
     """A copy of the value with the reference at the path."""
     name, *rest = path
     match value:
-        case secret_ref.SecretRef():
+        case SecretRef():
             pass
         case Mapping() if not rest and name not in value:
             return {**value, name: reference}
@@ -46,3 +60,21 @@ def _put(value: Any, path: list[str], reference: secret_ref.SecretRef, pointer: 
         case _:
             pass
     raise ValueError(f"{pointer[:100]!r} in defer.trigger.secrets is no free place in defer.trigger.kwargs")
+
+
+def unsealed(value: object) -> str | None:
+    """The name of an argument that is to be sealed and is not, so that no plain secret is stored on a TaskRun."""
+    left: list[object] = [value]
+    while left:
+        match left.pop():
+            case dict() as entries:
+                for name, inner in entries.items():
+                    sealed = isinstance(inner, str) and inner.startswith("sealed:")
+                    if name.startswith(trigger.SEALED) and not sealed:
+                        return str(name)
+                left.extend(entries.values())
+            case list() as items:
+                left.extend(items)
+            case _:
+                pass
+    return None

@@ -22,10 +22,10 @@ SHELL = (_EXAMPLES / "shell/count.sh").read_text()
 PYTHON = (_EXAMPLES / "python/count.py").read_text()
 ROOTLESS = {"securityContext": {"runAsUser": 65532}}
 TASKS: tuple[Spec, ...] = (
-    {"name": "shell", "container": {"command": ["sh", "-c", SHELL]}, "args": {"wait": "3s"}},
-    {"name": "python", "container": {"command": ["python3", "-c", PYTHON]}},
-    {"name": "go", "image": _GO, "container": {}, "pod": ROOTLESS},
-    {"name": "node", "image": _NODE, "container": {}, "pod": ROOTLESS},
+    {"name": "shell", "container": {"command": ["sh", "-c", SHELL], "outcome": True}, "args": {"wait": "3s"}},
+    {"name": "python", "container": {"command": ["python3", "-c", PYTHON], "outcome": True}},
+    {"name": "go", "image": _GO, "container": {"outcome": True}, "pod": ROOTLESS},
+    {"name": "node", "image": _NODE, "container": {"outcome": True}, "pod": ROOTLESS},
 )
 LARGE = (
     'i=0; while [ "$i" -lt 3000 ]; do i=$((i + 1)); echo "$i"; done > /tmp/rows; '

@@ -49,6 +49,7 @@ class Container:
             constants.ENV_ARCHIVE_URL: self.archive.url,
             constants.ENV_ARCHIVE_CA: self.archive.authority(),
             "TORPOR_OUTCOME": str(self.folder / "outcome"),
+            "TORPOR_OUTCOME_NONCE": "nonce",
         }
 
 

@@ -271,6 +271,11 @@ def shell(name: str, script: str, **fields: Any) -> Object:
     return {"name": name, "container": {"command": ["sh", "-c", script]}, **fields}
 
 
+def shell_with_outcome(name: str, script: str, **fields: Any) -> Object:
+    """A container task that may write outcome documents."""
+    return {"name": name, "container": {"command": ["sh", "-c", script], "outcome": True}, **fields}
+
+
 def kubeconfig_of(url: str, token: str) -> str:
     """A kubeconfig of one cluster and the user of a token."""
     context = {"cluster": "tests", "user": "tests"}

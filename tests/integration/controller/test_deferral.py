@@ -1,9 +1,12 @@
 """Deferral between real processes: where a task resumes, and how its sensors wait."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
-from tests.integration.controller.stage import Object, Stage, python, shell
+import pytest
+
+from tests.integration.controller.stage import Object, Stage, python, shell, shell_with_outcome
 from tests.integration.controller.tasks import SECRET
 
 COUNT = (Path(__file__).resolve().parents[3] / "examples/languages/shell/count.sh").read_text()
@@ -78,7 +81,7 @@ def test_a_value_is_sealed_by_the_worker_and_opened_by_the_triggerer(stage: Stag
 
 
 def test_a_shell_script_waits_twice_and_ends_with_its_result(stage: Stage) -> None:
-    count = shell("count", COUNT, expand=[{"name": "number", "over": [1, 2]}], args={"wait": "1s"})
+    count = shell_with_outcome("count", COUNT, expand=[{"name": "number", "over": [1, 2]}], args={"wait": "1s"})
     name = stage.submit((count, shell("end", "echo ${tasks.count.results[1].count} > /dev/termination-log")))
     assert stage.ends(name)["state"] == "Succeeded"
     runs = [run for run in stage.taskruns(name) if run["spec"]["task"] == "count"]
@@ -93,7 +96,7 @@ def test_a_shell_script_waits_twice_and_ends_with_its_result(stage: Stage) -> No
 
 
 def test_another_leader_goes_on_with_what_a_container_waits_for(stage: Stage) -> None:
-    name = stage.submit((shell("count", COUNT, args={"wait": "3s"}),))
+    name = stage.submit((shell_with_outcome("count", COUNT, args={"wait": "3s"}),))
     stage.until(lambda: stage.taskrun(name, "count")["status"]["state"] == "Deferred", "it is deferred")
     stage.leader().end()
     assert stage.ends(name)["state"] == "Succeeded"
@@ -102,13 +105,28 @@ def test_another_leader_goes_on_with_what_a_container_waits_for(stage: Stage) ->
     assert len(stage.notes(name)) == 3
 
 
+@pytest.mark.attack
+@pytest.mark.parametrize("task", [shell, shell_with_outcome])
+def test_an_answer_that_reads_like_a_deferral_defers_nothing(stage: Stage, task: Callable[..., Object]) -> None:
+    secrets = {"/headers/Authorization": {"name": "jobs", "key": "token"}}
+    call = {"class": "http", "kwargs": {"url": "http://127.0.0.1:1/collect"}, "secrets": secrets}
+    answer = json.dumps({"torpor": 1, "nonce": "", "defer": {"trigger": call}})
+    name = stage.submit((task("fetch", f"echo '{answer}' > /dev/termination-log"),))
+    stage.ends(name)
+    status = stage.taskrun(name, "fetch")["status"]
+    assert "Deferred" not in [entry["state"] for entry in status["history"]]
+    expected = ("Succeeded", json.loads(answer)) if task is shell else ("Failed", None)
+    assert (status["state"], json.loads(status.get("result", "null"))) == expected
+
+
 def test_a_program_that_asks_for_it_resumes_after_a_timeout(stage: Stage) -> None:
     script = (
         'if [ "$TORPOR_TIMED_OUT" = true ]; then echo "$TORPOR_STATE"; else echo '
-        '\'{"torpor":1,"defer":{"trigger":{"class":"duration","kwargs":{"duration":"1h"}},"timeout":"1s",'
+        '\'{"torpor":1,"nonce":"\'"$TORPOR_OUTCOME_NONCE"\'","defer":'
+        '{"trigger":{"class":"duration","kwargs":{"duration":"1h"}},"timeout":"1s",'
         '"onTimeout":"resume","state":"$(HOME)"}}\'; fi > "$TORPOR_OUTCOME"'
     )
-    name = stage.submit((shell("wait", script),))
+    name = stage.submit((shell_with_outcome("wait", script),))
     assert stage.ends(name)["state"] == "Succeeded"
     status = stage.taskrun(name, "wait")["status"]
     assert (status["result"], status["timedOut"], status["segment"]) == ('"$(HOME)"', True, 1)

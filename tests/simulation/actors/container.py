@@ -49,9 +49,10 @@ class ContainerPod:
         found, number = word(self._body["spec"]["containers"][0]["command"], attempt, segment)
         await self._clock.sleep(_WORK_S if found in WAITS else float(number or _WORK_S))
         self._watcher.left(self._body, self.execution)
+        nonce = environment[constants.ENV_OUTCOME_NONCE]
         if found == "fail":
             return Exit(3, "as the script says")
-        return Exit(0, json.dumps({"torpor": 1, **self._outcome(found, number)}))
+        return Exit(0, json.dumps({"torpor": 1, "nonce": nonce, **self._outcome(found, number)}))
 
     def terminated(self) -> None:
         """It is not listening."""

@@ -136,7 +136,7 @@ def _defer_containers(rng: random.Random, tasks: list[Object]) -> None:
         for end in task["container"]["command"]:
             last = rng.choice((end, end, end, "skip:1", "final:1"))
             attempts.append("+".join([*rng.choices(_CONTAINER_WAITS, k=rng.choice((1, 1, 2, 3))), last]))
-        task["container"] = {"command": attempts}
+        task["container"] = {"command": attempts, "outcome": True}
 
 
 def _python(rng: random.Random, former: list[str]) -> Object:
@@ -167,4 +167,4 @@ def _trigger(rng: random.Random, _: list[str]) -> Object:
 
 def _container(rng: random.Random, _: list[str]) -> Object:
     attempts = [rng.choice(("ok:1", "ok:3", "fail:1")) for _ in range(rng.choice((1, 2)))]
-    return {"container": {"command": attempts}}
+    return {"container": {"command": attempts, "outcome": True}}

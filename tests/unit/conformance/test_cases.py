@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from torpor_operator.taskrun import container_outcome
-from torpor_operator.taskrun.container_outcome import Invalid
+from torpor_operator.taskrun.container_outcome import DocumentRules, Invalid
 
 ROOT = Path(__file__).resolve().parents[3]
 LANGUAGES = ROOT / "examples/languages"
@@ -51,7 +51,8 @@ def test_go_passes(tmp_path: Path) -> None:
 def test_the_operator_accepts_the_outcomes_that_a_case_expects(name: str) -> None:
     for segment in CASES[name]["segments"]:
         if "outcome" in segment:
-            found = container_outcome.parse(json.dumps(segment["outcome"]))
+            document = {**segment["outcome"], "nonce": "n"}
+            found = container_outcome.parse(json.dumps(document), DocumentRules(nonce="n"))
             assert not isinstance(found, Invalid), found
 
 
@@ -59,16 +60,21 @@ def test_each_case_has_a_description() -> None:
     assert all(case["description"].endswith(".") for case in CASES.values())
 
 
+_FIRST_WAIT = json.dumps(CASES["count"]["segments"][0]["outcome"])
 WRONG: dict[str, Any] = {
     "nothing": ("true", "null is no outcome document"),
     "text": ("echo done > $TORPOR_OUTCOME", "the outcome is not JSON"),
     "a result outside of a document": ("echo '{\"count\": 3}' > $TORPOR_OUTCOME", "is no outcome document"),
+    "a document without the nonce": ('echo \'{"torpor":1,"result":1}\' > $TORPOR_OUTCOME', "the nonce of the document"),
     "both": ('echo \'{"torpor":1,"result":1,"skip":{}}\' > $TORPOR_OUTCOME', "is no outcome document"),
-    "another end": ('echo \'{"torpor":1,"result":1}\' > $TORPOR_OUTCOME', 'expected {"torpor":1,"defer"'),
+    "another end": (
+        'echo \'{"torpor":1,"nonce":"\'$TORPOR_OUTCOME_NONCE\'","result":1}\' > $TORPOR_OUTCOME',
+        'expected {"torpor":1,"defer"',
+    ),
     "too much": ("head -c 5000 /dev/zero | tr '\\0' 1 > $TORPOR_OUTCOME", "the outcome has 5000 bytes"),
     "another exit code": ("exit 4", "exit code 4; expected 0"),
     "a state that is lost": (
-        f"echo '{json.dumps(CASES['count']['segments'][0]['outcome'])}' > $TORPOR_OUTCOME",
+        f"echo '{_FIRST_WAIT}' | sed s/{{/{{'\"nonce\":\"'$TORPOR_OUTCOME_NONCE'\",'/ > $TORPOR_OUTCOME",
         "FAILED count: segment 2",
     ),
 }

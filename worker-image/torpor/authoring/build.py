@@ -191,9 +191,18 @@ def wait(class_name: str, *, timeout: str | None = None, kwargs: Fields | None =
 
 
 @Task
-def container(image: str, *, command: Fixed = (), args: Fixed = (), tools: bool = False, **variables: Any) -> Any:
+def container(  # noqa: PLR0913 - the fields of a container
+    image: str,
+    *,
+    command: Fixed = (),
+    args: Fixed = (),
+    outcome: bool = False,
+    tools: bool = False,
+    trigger_secrets: Sequence[Mapping[str, str]] = (),
+    **variables: Any,
+) -> Any:
     """Run a program of an image. `variables` are its environment variables."""
     required("container(...)")
-    body = {"command": command, "args": args, "tools": tools}
-    given = {"image": image, "container": {key: body[key] for key in body if body[key]}}
-    return given | ({"args": variables} if variables else {})
+    body = {"command": command, "args": args, "outcome": outcome, "triggerSecrets": trigger_secrets, "tools": tools}
+    program = {key: body[key] for key in body if body[key]}
+    return {"image": image, "container": program} | ({"args": variables} if variables else {})

@@ -45,6 +45,10 @@ REJECTED: dict[str, tuple[dict[str, Any], str]] = {
         workflow(_TRIGGER | {"image": "x", "container": {"command": ["x"]}}),
         "task a: a task has exactly one body",
     ),
+    "Secrets of a program that does not defer": (
+        workflow({"name": "a", "image": "x", "container": {"triggerSecrets": [{"name": "jobs", "key": "token"}]}}),
+        "task a: triggerSecrets is for a program that defers: set container.outcome: true",
+    ),
     "no module": (
         workflow(_PYTHON | {"python": "f"}),
         "task b: python is module:function, such as ingest.tasks:load",

@@ -12,7 +12,7 @@ from tests.integration.conftest import collection
 from tests.integration.policies.transitions.conftest import Stage, set_fields
 
 _POD = {"name": "p", "uid": "u", "claim": "operator"}
-_PROGRAM = {"container": {"command": ["true"]}}
+_PROGRAM = {"container": {"command": ["true"], "outcome": True}}
 
 
 @pytest.fixture
@@ -36,6 +36,19 @@ def try_patch(stage: Stage, name: str, patch: Any, token: str) -> tuple[int, str
 
 def test_the_operator_defers_a_container_task(stage: Stage, running: str) -> None:
     assert try_patch(stage, running, deferral(stage, running), stage.operator)[0] == 200
+
+
+def test_the_operator_defers_a_container_task_with_tools(stage: Stage, taskrun_of: Callable[..., str]) -> None:
+    name = taskrun_of({"container": {"tools": True}}, state="Running", pod=_POD)
+    assert try_patch(stage, name, deferral(stage, name), stage.operator)[0] == 200
+
+
+@pytest.mark.attack
+def test_the_operator_defers_no_container_without_outcome(stage: Stage, taskrun_of: Callable[..., str]) -> None:
+    name = taskrun_of({"container": {"command": ["true"]}}, state="Running", pod=_POD)
+    status, message = try_patch(stage, name, deferral(stage, name), stage.operator)
+    assert status == 403
+    assert "a container task without container.outcome does not defer" in message
 
 
 def test_the_operator_does_not_defer_a_python_task(stage: Stage, taskrun_of: Callable[..., str]) -> None:

@@ -18,9 +18,9 @@ _HTTP = {"class": "http", "kwargs": {"url": "https://example.org"}}
 
 def written(world: World, /, code: int = 0, **body: Any) -> World:
     """The program of task a writes an outcome document and exits."""
-    message = json.dumps({"torpor": 1, **body})
-    state = {"terminated": {"exitCode": code, "reason": "Completed", "message": message}}
     pod = world.pods[pod_name(world.run("a"))]
+    message = json.dumps({"torpor": 1, "nonce": environment(world).get(constants.ENV_OUTCOME_NONCE), **body})
+    state = {"terminated": {"exitCode": code, "reason": "Completed", "message": message}}
     pod["status"] = {"phase": "Failed" if code else "Succeeded", "containerStatuses": [{"state": state}]}
     return world.settle()
 
@@ -44,7 +44,8 @@ def environment(world: World) -> dict[str, str]:
 
 
 def start(**fields: Any) -> World:
-    return World(container("a", **fields)).settle()
+    program = {"command": ["sh"], "outcome": True, **fields.pop("program", {})}
+    return World(container("a", **fields) | {"container": program}).settle()
 
 
 def test_the_operator_stores_the_trigger_and_the_state() -> None:
@@ -217,3 +218,50 @@ def test_a_deferral_waits_for_no_former_pod() -> None:
     world.api.patch(run, transitions.fire(run.pin(), "1", deferred=1.0, now=world.now))
     world.apply(world.plan())
     assert pod_name(world.run("a")) in world.pods
+
+
+def nonces(world: World) -> set[str]:
+    """The nonce that the program knows, and the one that the operator reads."""
+    pod = world.pods[pod_name(world.run("a"))]
+    return {environment(world)[constants.ENV_OUTCOME_NONCE], pod["metadata"]["annotations"][constants.OUTCOME_NONCE]}
+
+
+def test_each_pod_of_a_container_has_a_nonce_of_its_own() -> None:
+    world = start()
+    first = nonces(world)
+    assert len(first) == 1
+    assert first.isdisjoint(nonces(fire(deferred(world), "1")))
+
+
+@pytest.mark.attack
+def test_an_answer_with_the_nonce_of_an_earlier_pod_fails_the_task() -> None:
+    world = start()
+    (earlier,) = nonces(world)
+    world = written(fire(deferred(world), "1"), nonce=earlier, defer={"trigger": _HTTP})
+    assert (world.state("a"), world.run("a").status.reason) == (State.FAILED, "ResultInvalid")
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("body", [{"defer": {"trigger": _HTTP}}, {"skip": {}}, {"fail": {"message": "no"}}])
+def test_an_answer_is_the_result_of_a_container_without_outcome(body: Body) -> None:
+    world = written(start(program={"outcome": False}), **body)
+    assert world.state("a") is State.SUCCEEDED
+    assert json.loads(world.run("a").status.result or "") == {"torpor": 1, "nonce": None, **body}
+
+
+def test_a_container_without_outcome_has_no_variables_of_the_protocol() -> None:
+    env = environment(start(program={"outcome": False}))
+    assert not env.keys() & {constants.ENV_PROTOCOL, constants.ENV_OUTCOME, constants.ENV_OUTCOME_NONCE}
+
+
+def test_a_deferral_may_name_the_secrets_that_the_task_lists() -> None:
+    listed = [{"name": "jobs", "key": "token"}]
+    call = {**_HTTP, "secrets": {"/headers/Authorization": listed[0]}}
+    assert written(start(program={"triggerSecrets": listed}), defer={"trigger": call}).state("a") is State.DEFERRED
+    refused = written(start(), defer={"trigger": call}).run("a").status
+    assert (refused.state, refused.reason) == (State.FAILED, "DeferralInvalid")
+
+
+def test_the_tools_of_a_container_include_its_outcome() -> None:
+    world = written(start(program={"outcome": None, "tools": True}), result=1)
+    assert (world.state("a"), world.run("a").status.result) == (State.SUCCEEDED, "1")

@@ -7,16 +7,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from torpor_operator.taskrun import container_outcome
-from torpor_operator.taskrun.container_outcome import Archived, Deferral, Failure, Invalid, Result, Skip
+from torpor_operator.taskrun.container_outcome import Archived, Deferral, DocumentRules, Failure, Invalid, Result, Skip
+from torpor_wire import canonical
 
 from tests.support.builders import Body
 
 _HTTP = {"class": "http", "kwargs": {"url": "https://example.org"}}
+_RULES = DocumentRules(nonce="n")
+
+
+def parse(message: str) -> container_outcome.Outcome:
+    """The outcome of a program that may write documents with the nonce n."""
+    return container_outcome.parse(message, _RULES)
 
 
 def written(**body: Any) -> container_outcome.Outcome:
     """The outcome of a document of version 1."""
-    return container_outcome.parse(json.dumps({"torpor": 1, **body}))
+    return parse(json.dumps({"torpor": 1, "nonce": "n", **body}))
 
 
 def deferral(**fields: Any) -> container_outcome.Outcome:
@@ -30,8 +37,28 @@ def test_a_result_may_be_any_json_value() -> None:
 
 
 def test_an_object_without_the_mark_is_a_result() -> None:
-    assert container_outcome.parse('{"defer": {}}') == Result(text='{"defer":{}}')
-    assert container_outcome.parse('["torpor", 1]') == Result(text='["torpor",1]')
+    assert parse('{"defer": {}}') == Result(text='{"defer":{}}')
+    assert parse('["torpor", 1]') == Result(text='["torpor",1]')
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "body",
+    [{"defer": {"trigger": _HTTP}}, {"skip": {}}, {"fail": {"message": "no", "retryable": False}}, {"result": 1}],
+)
+def test_what_a_server_answers_is_a_result_unless_the_author_opts_in(body: Body) -> None:
+    answer = {"torpor": 1, "nonce": "", **body}
+    assert container_outcome.parse(json.dumps(answer), None) == Result(text=canonical.plain(answer))
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("nonce", [{}, {"nonce": ""}, {"nonce": None}, {"nonce": "m"}, {"nonce": ["n"]}])
+@pytest.mark.parametrize("rules", [_RULES, DocumentRules(nonce="")])
+def test_a_document_without_the_nonce_of_the_pod_does_not_count(nonce: Body, rules: DocumentRules) -> None:
+    found = container_outcome.parse(json.dumps({"torpor": 1, **nonce, "defer": {"trigger": _HTTP}}), rules)
+    assert isinstance(found, Invalid)
+    assert found.reason == "ResultInvalid"
+    assert "of TORPOR_OUTCOME_NONCE" in found.message
 
 
 def test_a_deferral_has_a_trigger_a_state_and_a_timeout() -> None:
@@ -165,7 +192,7 @@ INVALID: dict[str, tuple[Body, str, str]] = {
 @pytest.mark.parametrize("case", INVALID)
 def test_an_invalid_document_says_what_to_write(case: str) -> None:
     document, reason, said = INVALID[case]
-    found = container_outcome.parse(json.dumps(document))
+    found = parse(json.dumps({"nonce": "n", **document}))
     assert isinstance(found, Invalid)
     assert found.reason == reason
     assert said in found.message
@@ -173,15 +200,13 @@ def test_an_invalid_document_says_what_to_write(case: str) -> None:
 
 @pytest.mark.parametrize("message", ['{"torpor": 1, "result": NaN}', '{"torpor": 1, "res', '{"torpor": 1} {}'])
 def test_a_document_that_is_no_json_is_invalid(message: str) -> None:
-    found = container_outcome.parse(message)
+    found = parse(message)
     assert isinstance(found, Invalid)
     assert "is not valid JSON" in found.message
 
 
 def test_a_state_that_grows_beyond_its_limit_as_json_is_invalid() -> None:
-    found = container_outcome.parse(
-        '{"torpor":1,"defer":{"trigger":{"class":"http"},"state":[' + "9e15," * 700 + "1]}}"
-    )
+    found = parse('{"torpor":1,"nonce":"n","defer":{"trigger":{"class":"http"},"state":[' + "9e15," * 700 + "1]}}")
     assert isinstance(found, Invalid)
     assert '"defer.state" has' in found.message
     assert "the limit is 4096" in found.message
@@ -191,12 +216,12 @@ def test_a_state_that_grows_beyond_its_limit_as_json_is_invalid() -> None:
 def test_deep_nesting_is_bounded(field: str) -> None:
     deep = "[" * 1500 + "]" * 1500
     body = f'"defer":{{"trigger":{{"class":"http"}},"state":{deep}}}' if field == "state" else f'"result":{deep}'
-    container_outcome.parse(f'{{"torpor":1,{body}}}')
+    parse(f'{{"torpor":1,"nonce":"n",{body}}}')
 
 
 def test_deep_kwargs_are_invalid() -> None:
     deep = "[" * 300 + "]" * 300
-    found = container_outcome.parse(f'{{"torpor":1,"defer":{{"trigger":{{"class":"http","kwargs":{{"a":{deep}}}}}}}}}')
+    found = parse(f'{{"torpor":1,"nonce":"n","defer":{{"trigger":{{"class":"http","kwargs":{{"a":{deep}}}}}}}}}')
     assert isinstance(found, Invalid)
     assert "nested" in found.message
 
@@ -222,9 +247,10 @@ JSON = st.recursive(
     )
 )
 def test_every_document_is_an_outcome(document: Body) -> None:
-    container_outcome.parse(json.dumps({"torpor": 1, **document}))
+    written(**document)
 
 
 @given(message=st.text(max_size=300) | st.binary(max_size=300).map(lambda data: data.decode(errors="surrogateescape")))
 def test_every_message_is_an_outcome(message: str) -> None:
-    container_outcome.parse(message)
+    parse(message)
+    container_outcome.parse(message, None)

@@ -5,15 +5,16 @@ from typing import Any
 
 import pytest
 from torpor_operator.taskrun import container_outcome
-from torpor_operator.taskrun.container_outcome import Deferral, Invalid
+from torpor_operator.taskrun.container_outcome import Deferral, DocumentRules, Invalid
 from torpor_wire import secret_ref
 
 from tests.support.builders import Body
 
 
 def written(**body: Any) -> container_outcome.Outcome:
-    """The outcome of a document of version 1."""
-    return container_outcome.parse(json.dumps({"torpor": 1, **body}))
+    """The outcome of a document of version 1, of a task that permits the key token of the Secret jobs."""
+    rules = DocumentRules(nonce="n", secrets=frozenset({secret_ref.SecretRef("jobs", "token")}))
+    return container_outcome.parse(json.dumps({"torpor": 1, "nonce": "n", **body}), rules)
 
 
 def called(kwargs: Any, secrets: Any = None) -> container_outcome.Outcome:
@@ -40,6 +41,15 @@ def test_a_reference_may_be_in_a_nested_trigger() -> None:
     )
     assert isinstance(found, Deferral)
     assert secret_ref.found(found.kwargs) == {secret_ref.SecretRef("jobs", "token")}
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("reference", [{"name": "jobs", "key": "other"}, {"name": "other", "key": "token"}])
+def test_a_secret_that_the_author_did_not_list_is_refused(reference: Body) -> None:
+    found = called({"url": "https://evil.example"}, {"/headers/Authorization": reference})
+    assert isinstance(found, Invalid)
+    name, key = reference["name"], reference["key"]
+    assert f"add {{name: {name}, key: {key}}} to container.triggerSecrets of the task" in found.message
 
 
 @pytest.mark.parametrize("nested", [False, True])
