@@ -51,6 +51,8 @@ class Reason(StrEnum):
     DELETED = "Deleted"
     CLEARED = "Cleared"
     CLEAR_REFUSED = "ClearRefused"
+    MARKED = "Marked"  # a user chose the outcome of the instance, which did not run
+    MARK_REFUSED = "MarkRefused"
     UPSTREAM_FAILED = "UpstreamFailed"
     SKIPPED = "Skipped"
     WORKFLOW_INVALID = "WorkflowInvalid"

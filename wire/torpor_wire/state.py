@@ -30,6 +30,8 @@ EDGES: frozenset[tuple[State, State]] = frozenset(
         (State.SCHEDULED, State.UP_FOR_RETRY),
         (State.SCHEDULED, State.FAILED),
         (State.SCHEDULED, State.CANCELLED),
+        (State.SCHEDULED, State.SUCCEEDED),
+        (State.SCHEDULED, State.SKIPPED),
         (State.RUNNING, State.DEFERRED),
         (State.RUNNING, State.SCHEDULED),
         (State.RUNNING, State.SUCCEEDED),
@@ -47,6 +49,9 @@ EDGES: frozenset[tuple[State, State]] = frozenset(
         (State.UP_FOR_RETRY, State.CANCELLED),
     }
 )
+
+MARK_EDGES = frozenset({(State.SCHEDULED, State.SUCCEEDED), (State.SCHEDULED, State.SKIPPED)})
+"""Transitions of marked TaskRuns only, which never run (adr/0052)."""
 
 POD_EDGES = frozenset(
     {

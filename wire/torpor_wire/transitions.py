@@ -129,6 +129,14 @@ def skip(pin: Pin, *, message: str, now: float) -> Patch:
     return _transition(pin, State.SKIPPED, now, sets=sets, clears=("trigger", "deadline"))
 
 
+def mark(pin: Pin, to: State, *, result: str | None, message: str, now: float) -> Patch:
+    """Scheduled to the state that a user chose, without a pod. `result` is JSON text."""
+    _expect(pin, State.SCHEDULED)
+    chosen: dict[str, Json] = {} if result is None else {"result": result}
+    sets: dict[str, Json] = {"reason": Reason.MARKED, "message": shorten(message), **chosen, **_completion(pin, now)}
+    return _transition(pin, to, now, sets=sets, clears=())
+
+
 def retry_now(pin: Pin, *, now: float, first_started: str | None = None) -> Patch:
     """UpForRetry to Scheduled: the next attempt, which keeps nothing of the former but `retryAt`, the time it began.
 

@@ -1,9 +1,9 @@
-"""Requests a clear by annotation, and waits until the operator has accepted or refused it."""
+"""Requests a clear or a mark by annotation, and waits until the operator has accepted or refused it."""
 
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from torpor_wire import constants
 from torpor_wire.reason import Reason
@@ -15,6 +15,17 @@ from kubectl_torpor.cluster.errors import ApiError
 from kubectl_torpor.cluster.resources import EVENTS, WORKFLOWS
 from kubectl_torpor.cluster.watch import Changed, Listed, Tick, Update, merged, watch
 
+
+class _Kind(NamedTuple):
+    """A kind of request: its word in `torpor.dev/changed-by`, its annotation, and the reason of a refusal."""
+
+    word: str
+    annotation: str
+    refused: Reason
+
+
+_CLEAR = _Kind("clear", constants.CLEAR, Reason.CLEAR_REFUSED)
+_MARK = _Kind("mark", constants.MARK, Reason.MARK_REFUSED)
 _LIMIT_S = 15.0
 _EVENT_S = 3.0
 """How long the Event of a refusal may arrive after the annotation is gone."""
@@ -23,12 +34,12 @@ _PAUSE_S = 0.3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
-    """The operator runs the tasks again."""
+    """The operator carries the request out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """The operator runs nothing again."""
+    """The operator changes nothing."""
 
     message: str
 
@@ -42,9 +53,20 @@ Answer: TypeAlias = Accepted | Refused | Unanswered
 
 
 def clear(cluster: Cluster, workflow: Object, text: str) -> Answer:
-    """Set the annotation and return the operator's answer."""
+    """Ask for a clear and return the operator's answer."""
+    return _request(cluster, workflow, {constants.CLEAR: text}, _CLEAR)
+
+
+def mark(cluster: Cluster, workflow: Object, text: str, result: str | None) -> Answer:
+    """Ask for a mark and return the operator's answer. `result` is JSON text."""
+    return _request(
+        cluster, workflow, {constants.MARK: text} | ({constants.MARK_RESULT: result} if result else {}), _MARK
+    )
+
+
+def _request(cluster: Cluster, workflow: Object, request: dict[str, str], kind: _Kind) -> Answer:
     user = edit.user_name(cluster.api)
-    annotations = {constants.CLEAR: text} | ({constants.CHANGED_BY: f"clear {user}"} if user else {})
+    annotations = request | ({constants.CHANGED_BY: f"{kind.word} {user}"} if user else {})
     asked = edit.change(cluster.api, WORKFLOWS, workflow, lambda current: edit.annotate(current, annotations))
     before = _clears(workflow)
     ends = time.monotonic() + _LIMIT_S
@@ -53,8 +75,8 @@ def clear(cluster: Cluster, workflow: Object, text: str) -> Answer:
         if current is not None:
             if _clears(current) > before:
                 return Accepted()
-            if not _requested(current) and _version(current) >= _version(asked):
-                return _refusal(cluster, asked)
+            if not _requested(current, kind) and _version(current) >= _version(asked):
+                return _refusal(cluster, asked, kind)
         if time.monotonic() > ends:
             break
     return Unanswered()
@@ -76,11 +98,11 @@ def _current(update: Update | Tick, uid: str) -> Object | None:
             return None
 
 
-def _refusal(cluster: Cluster, workflow: Object) -> Answer:
+def _refusal(cluster: Cluster, workflow: Object, kind: _Kind) -> Answer:
     """Return the refusal with the message of its Event, which may arrive after the change of the Workflow."""
     ends = time.monotonic() + _EVENT_S
     while time.monotonic() < ends:
-        message = _refused(cluster, workflow)
+        message = _refused(cluster, workflow, kind)
         if message:
             return Refused(message=message)
         time.sleep(_PAUSE_S)
@@ -88,8 +110,8 @@ def _refusal(cluster: Cluster, workflow: Object) -> Answer:
     return Refused(message=f"see the Events: `kubectl describe workflow {name} -n {cluster.namespace}`")
 
 
-def _refused(cluster: Cluster, workflow: Object) -> str:
-    fields = f"reason={Reason.CLEAR_REFUSED},regarding.name={workflow['metadata']['name']}"
+def _refused(cluster: Cluster, workflow: Object, kind: _Kind) -> str:
+    fields = f"reason={kind.refused},regarding.name={workflow['metadata']['name']}"
     try:
         events = cluster.api.list(Selection(resource=EVENTS, namespace=cluster.namespace, fields=fields))
     except ApiError:
@@ -115,8 +137,8 @@ def _clears(workflow: Object) -> int:
     return int((workflow.get("status") or {}).get("clears") or 0)
 
 
-def _requested(workflow: Object) -> bool:
-    return constants.CLEAR in (workflow["metadata"].get("annotations") or {})
+def _requested(workflow: Object, kind: _Kind) -> bool:
+    return kind.annotation in (workflow["metadata"].get("annotations") or {})
 
 
 def _version(workflow: Object) -> int:

@@ -26,7 +26,7 @@ _TOO_DEEP = "tooDeep"
 """The variable of `torpor-bounds`, which concerns the whole spec."""
 _IN_WORKFLOW = ("workflowtemplates", "schedules")
 """Resources with the spec of a Workflow in `spec.workflow`."""
-_OF_ANNOTATIONS, _OF_TEMPLATES = "torpor-clear", "torpor-template"
+_OF_ANNOTATIONS, _OF_TEMPLATES = ("torpor-clear", "torpor-mark"), "torpor-template"
 _SOURCE = re.compile(r"source (\w+): ")
 _PARAM = re.compile(r"param (\w+)\b")
 _QUOTED_PARAM = re.compile(r'param "(.*?)" ')
@@ -50,7 +50,7 @@ class Place:
         spec = self.written["spec"]
         if not name or name == "fieldsOfTemplate":
             field = (item,) if isinstance(item, str) else ()
-            return ("metadata", "annotations") if self.policy == _OF_ANNOTATIONS else ("spec", *field)
+            return ("metadata", "annotations") if self.policy in _OF_ANNOTATIONS else ("spec", *field)
         if name in SOURCE_FIELDS:
             return _named(spec, "sources", _SOURCE.match(message), SOURCE_FIELDS[name])
         if self.plural == "workflowtemplates" and self.policy == _OF_TEMPLATES:

@@ -69,6 +69,7 @@ class WorkflowEvent(StrEnum):
     SUSPENDED = "Suspended"
     RESUMED = "Resumed"
     CLEARED = "Cleared"
+    MARKED = "Marked"
     STOPPED = "Stopped"
     CANCELLED = "Cancelled"
     FINISHING = "Finishing"
@@ -80,7 +81,7 @@ class WorkflowHistoryEntry(Model):
 
     type: Annotated[
         WorkflowEvent,
-        Field(description="Started, Suspended, Resumed, Cleared, Stopped, Cancelled, Finishing or Ended."),
+        Field(description="Started, Suspended, Resumed, Cleared, Marked, Stopped, Cancelled, Finishing or Ended."),
     ]
     at: Annotated[Time, Field(description="Time at which the operator saw it.")]
     by: Annotated[

@@ -4,6 +4,7 @@ The field descriptions are what `kubectl explain taskrun` prints. Values that mu
 since the API server sorts keys, turns 1.0 into 1 and drops nulls.
 """
 
+from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -118,6 +119,23 @@ class TriggerCall(Model):
     timeout: Annotated[Duration | None, Field(description="Maximum duration of the wait.")] = None
 
 
+class MarkState(StrEnum):
+    """The state in which a marked instance ends."""
+
+    SUCCEEDED = "Succeeded"
+    SKIPPED = "Skipped"
+    FAILED = "Failed"
+
+
+class Mark(Model):
+    """The outcome that a user chose. A marked TaskRun ends in it and runs nothing."""
+
+    state: Annotated[MarkState, Field(description="State in which the TaskRun ends: Succeeded, Skipped or Failed.")]
+    because: Annotated[Message, Field(description="Why, in the words of the user.")]
+    by: Annotated[str | None, Field(max_length=253, description="User who requested it, where known.")] = None
+    result: Annotated[JsonText | None, Field(description="Result of the task, as JSON text.")] = None
+
+
 class TaskRunSpec(Model):
     """What to run. Immutable."""
 
@@ -176,6 +194,9 @@ class TaskRunSpec(Model):
         None
     )
     timeout_while_deferred: Annotated[bool, Field(description="Whether deferred time counts in `timeout`.")] = True
+    mark: Annotated[
+        Mark | None, Field(description="Outcome that a user chose. The TaskRun ends in it and runs nothing.")
+    ] = None
 
     def to_json(self) -> dict[str, Any]:
         """The JSON to store. It omits each field of `ABSENT_DEFAULTS` that has its default value."""

@@ -198,7 +198,11 @@ class Clearing(Model):
     """Instances that run again, until their TaskRuns have been created."""
 
     asked: Annotated[
-        str, Field(max_length=constants.CLEAR_MAX, description="Value of the annotation torpor.dev/clear.")
+        str,
+        Field(
+            max_length=constants.CLEAR_MAX,
+            description="Value of torpor.dev/clear, or of torpor.dev/mark with its result.",
+        ),
     ]
     tasks: Annotated[
         tuple[ClearedTask, ...],

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from torpor_api.models.argument import Argument
 from torpor_api.models.task import Task
-from torpor_api.models.taskrun import TriggerCall
+from torpor_api.models.taskrun import Command, TriggerCall
 from torpor_api.models.workflow import TaskState
 from torpor_cel.errors import ExpressionError
 from torpor_wire import json_types
@@ -48,6 +48,7 @@ class Instances:
     scope: Scope
     constants: tuple[Argument, ...]
     width: int = 1  # instances over all indexes of its groups
+    marked: bool = False  # its only instance ends in a state that a user chose, so it needs no values
 
     @property
     def total(self) -> int:
@@ -56,6 +57,8 @@ class Instances:
 
     def at(self, position: int) -> Instance | SkippedInstance | Outcome | Pending:
         """One instance; or the outcome of the task, which fails if one of its instances cannot be created."""
+        if self.marked:
+            return _without_values(self.task)
         try:
             return self._at(position)
         except (ValueError, RecursionError) as error:
@@ -87,6 +90,18 @@ class Instances:
         if isinstance(program, Outcome | Pending):
             return program
         return Instance(arguments=all_arguments, trigger=trigger, display_name=display_name, program=program)
+
+
+def marked(task: Task, scope: Scope) -> Instances:
+    """The only instance of a task that a user marked before it could start."""
+    return Instances(task=task, product=Product(), scope=scope, constants=(), marked=True)
+
+
+def _without_values(task: Task) -> Instance:
+    """An instance that runs nothing: its body has the kind of the task, and no evaluated values."""
+    call = TriggerCall(class_name=task.trigger.class_name) if task.trigger and not task.python else None
+    program = Program(container=Command() if task.container is not None else None, env=())
+    return Instance(arguments=(), trigger=call, display_name=None, program=program)
 
 
 Resolved: TypeAlias = Instances | Outcome | Pending

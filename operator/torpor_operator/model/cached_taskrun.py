@@ -30,7 +30,16 @@ def read(body: Any) -> TaskRun:
         _set(status.trigger, kwargs="{}")
     if status.next is not None:
         _set(status.next, kwargs="{}")
-    parts: tuple[Model | None, ...] = (run, run.metadata, spec, spec.owner, spec.retries, spec.trigger, spec.source)
+    parts: tuple[Model | None, ...] = (
+        run,
+        run.metadata,
+        spec,
+        spec.owner,
+        spec.retries,
+        spec.trigger,
+        spec.source,
+        spec.mark,
+    )
     parts += (status, status.pod, status.trigger, status.next, status.stored)
     for part in parts:
         _drop_fields_set(part)

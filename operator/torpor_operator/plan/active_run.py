@@ -14,9 +14,10 @@ from torpor_operator.plan import clear, dispatch, early_end, events, invalid_run
 from torpor_operator.plan.retention import pods
 from torpor_operator.plan.run_context import RunContext
 from torpor_operator.plan.status import Verdict
+from torpor_operator.state import marks
 from torpor_operator.state.task_state import Outcome
 from torpor_operator.taskrun import termination
-from torpor_operator.taskrun.step import TaskRunView, earliest
+from torpor_operator.taskrun.step import Step, TaskRunView, earliest
 
 
 def add_finalizer(run: RunContext) -> Plan | None:
@@ -71,7 +72,7 @@ def end_with_hooks(run: RunContext) -> Plan | None:
 def _cancel(run: RunContext, outcomes: Sequence[Outcome], ending: Verdict, made: Plan) -> Plan:
     """The plan that first cancels the TaskRuns of these outcomes."""
     names = [taskrun.metadata.name for outcome in outcomes for taskrun in outcome.runs.values()]
-    steps = [termination.delete_for_rerun(view) for view in _replaced(run.snapshot)]
+    steps = _replacements(run.snapshot)
     steps += [termination.cancel(dispatch.view_of(run.snapshot, name), ending.message) for name in names]
     return dispatch.prepend_steps(made, steps)
 
@@ -91,9 +92,19 @@ def run_tasks(run: RunContext) -> Plan:
     hooks = task_order.plan_hooks(snapshot, run.graph, outcomes, verdict)
     made = pods.delete_expired(snapshot, dispatch.build_plan(snapshot, [*tasks, *hooks]))
     again_at = made.again_at if verdict.final else earliest([made.again_at, run.timeout_at])
-    steps = [termination.delete_for_rerun(view) for view in _replaced(snapshot)]
+    steps = _replacements(snapshot)
     made = dispatch.prepend_steps(replace(made, again_at=again_at), steps)
     return _with_status(run, outcomes, [hook.outcome for hook in hooks], verdict, made)
+
+
+def _replacements(snapshot: Snapshot) -> list[Step]:
+    """The steps that remove what a clearing or a mark replaces."""
+    return [
+        termination.replace_by_mark(view)
+        if marks.of_instance(snapshot.workflow, view.taskrun.spec.task, view.taskrun.spec.path)
+        else termination.delete_for_rerun(view)
+        for view in _replaced(snapshot)
+    ]
 
 
 def _replaced(snapshot: Snapshot) -> list[TaskRunView]:

@@ -16,8 +16,9 @@ from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
 
 from torpor_operator.model.snapshot import Snapshot
-from torpor_operator.state import instance_indexes
+from torpor_operator.state import instance_indexes, marks
 from torpor_operator.state.instance_indexes import InstanceIndexes
+from torpor_operator.state.task_state import ENDED
 
 _SHOWN = 20
 
@@ -76,6 +77,8 @@ def is_complete(snapshot: Snapshot) -> bool:
         return True
     if requested(workflow) == clearing.asked or replaced_names(snapshot):
         return False
+    if marks.requested(workflow) == clearing.asked or not _is_marked(snapshot, clearing.asked):
+        return False
     return all(_is_settled(snapshot, task.name, index) for task in clearing.tasks for index in task.indexes or ())
 
 
@@ -113,6 +116,20 @@ def _read_paths(text: str) -> frozenset[Path]:
     """The paths that `write_paths` wrote. Raises ValueError for any other text."""
     boxes = filter(None, text.split(","))
     return frozenset(path for box in boxes for path in instance_paths.parse_paths(box, box.count(".") + 1))
+
+
+def _is_marked(snapshot: Snapshot, asked: str) -> bool:
+    """Whether all instances of a mark exist anew, or never will, since their task has ended. True for a clear."""
+    request = marks.parse(asked)
+    return request is None or all(_is_carried_out(snapshot, task, path) for task, path in request.entries)
+
+
+def _is_carried_out(snapshot: Snapshot, task: str, path: Path) -> bool:
+    entry = snapshot.task_statuses.get(task)
+    if entry is not None and entry.state in ENDED:
+        return True
+    runs = (run for by_index in snapshot.by_task.get(task, {}).values() for run in by_index.values())
+    return any(run.spec.path == path and marks.is_carried_out(snapshot.workflow, run) for run in runs)
 
 
 def _is_settled(snapshot: Snapshot, task: str, index: int) -> bool:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from pydantic import ValidationError
 from torpor_api.models.task import Task
-from torpor_api.models.workflow import ClearedTask, Clearing, Workflow
+from torpor_api.models.workflow import ClearedTask, Clearing, TaskStatus, Workflow
 from torpor_wire import constants, instance_paths
 from torpor_wire.instance_paths import Path
 from torpor_wire.reason import Reason
@@ -61,10 +61,25 @@ def accept_or_refuse(run: RunContext) -> Plan | None:
 
 
 def _reopen(run: RunContext, text: str, selected: tuple[ClearedTask, ...]) -> Plan:
+    message = f"running again: {clear.describe(selected)}"
+    return Plan(
+        status=status.reopened(
+            run.workflow,
+            Clearing(asked=text, tasks=selected),
+            reopened_tasks(run, selected),
+            run.snapshot.now,
+            message=message,
+        ),
+        events=(events.cleared(run.workflow, Reason.CLEARED, message),),
+    )
+
+
+def reopened_tasks(run: RunContext, selected: tuple[ClearedTask, ...]) -> list[TaskStatus]:
+    """The entries of all tasks in the status that begins a clearing or a mark."""
     workflow, snapshot = run.workflow, run.snapshot
     former = {task.name: task for task in workflow.status.tasks}
     # Tasks without an entry get one as well: what was created in this second stays created.
-    tasks = [
+    return [
         clear.reopened_task(
             task,
             former.get(task.name) or clear.pending_task(task),
@@ -73,11 +88,6 @@ def _reopen(run: RunContext, text: str, selected: tuple[ClearedTask, ...]) -> Pl
         )
         for task in workflow.spec.tasks
     ]
-    message = f"running again: {clear.describe(selected)}"
-    return Plan(
-        status=status.reopened(workflow, Clearing(asked=text, tasks=selected), tasks, snapshot.now, message=message),
-        events=(events.cleared(workflow, Reason.CLEARED, message),),
-    )
 
 
 def _refuse(workflow: Workflow, text: str, message: str) -> Plan:
@@ -114,7 +124,7 @@ def select(snapshot: Snapshot, graph: Graph, text: str) -> tuple[ClearedTask, ..
     if not named:
         return Refusal("nothing to clear: no instance has failed")
     try:
-        return tuple(_with_dependents(graph, named))
+        return tuple(with_dependents(graph, named))
     except ValidationError:
         return Refusal("too many instances to clear: clear whole tasks or fewer instances")
 
@@ -133,7 +143,7 @@ def _entry(snapshot: Snapshot, graph: Graph, text: str) -> dict[str, Selection] 
     if not tasks[name].mapped and not depth:
         return Refusal(f"task {name} is not mapped: clear {name} without an index")
     path = tuple(map(int, index.split(".")))
-    created = _created(snapshot, tasks[name], depth)
+    created = created_paths(snapshot, tasks[name], depth)
     if not any(one[: len(path)] == path for one in created):
         instances = (
             f"task {name} has the instances {instance_paths.text(created)[:200]}"
@@ -151,7 +161,7 @@ def _failed(snapshot: Snapshot, graph: Graph) -> dict[str, Selection]:
     for task in graph.order:
         if task.name not in broken:
             continue
-        created = _created(snapshot, task, len(graph.chains[task.name]))
+        created = created_paths(snapshot, task, len(graph.chains[task.name]))
         by_path = {run.spec.path: run for runs in snapshot.by_task.get(task.name, {}).values() for run in runs.values()}
         failed = frozenset(
             path for path in created if path not in by_path or by_path[path].status.state in _FAILED_STATES
@@ -161,7 +171,7 @@ def _failed(snapshot: Snapshot, graph: Graph) -> dict[str, Selection]:
     return named
 
 
-def _created(snapshot: Snapshot, task: Task, depth: int) -> frozenset[Path]:
+def created_paths(snapshot: Snapshot, task: Task, depth: int) -> frozenset[Path]:
     """The paths of all instances of a task that were created, according to the status."""
     status = next((one for one in snapshot.workflow.status.tasks if one.name == task.name), None)
     by_group = {} if status is None else instance_indexes.from_status(status, depth, mapped=task.mapped)
@@ -170,7 +180,7 @@ def _created(snapshot: Snapshot, task: Task, depth: int) -> frozenset[Path]:
     return frozenset((*path, index) for path, indexes in by_group.items() for index in indexes.made)
 
 
-def _with_dependents(graph: Graph, named: Mapping[str, Selection]) -> Iterable[ClearedTask]:
+def with_dependents(graph: Graph, named: Mapping[str, Selection]) -> Iterable[ClearedTask]:
     """What is named, and what depends on it: in shared groups only the instances at the same group indexes."""
     selected: dict[str, Selection] = {}
     for task in graph.order:
@@ -183,14 +193,15 @@ def _with_dependents(graph: Graph, named: Mapping[str, Selection]) -> Iterable[C
             above = selected[name]
             paths = _union(paths, None if above is None or not depth else frozenset(path[:depth] for path in above))
         selected[task.name] = paths
-        yield _cleared_task(task, paths)
+        yield cleared_task(task, paths)
 
 
 def _union(one: Selection, other: Selection) -> Selection:
     return None if one is None or other is None else one | other
 
 
-def _cleared_task(task: Task, paths: Selection) -> ClearedTask:
+def cleared_task(task: Task, paths: Selection) -> ClearedTask:
+    """What the status says of a task of which these instances are cleared."""
     if paths is None:
         return ClearedTask(name=task.name)
     if task.group is None:

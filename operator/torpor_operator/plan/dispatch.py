@@ -89,8 +89,9 @@ def build_plan(snapshot: Snapshot, tasks: Sequence[TaskPlan]) -> Plan:
     waiting = [view.taskrun for view, step in zip(views, steps, strict=True) if step.wants_pod]
     waiting.sort(key=lambda run: (run.status.segment == 0, run.metadata.creation_timestamp, run.spec.map_index))
     launched = budget.admit(((run.spec.task, run) for run in waiting), holds=snapshot.holds)
-    # A stopped run creates only hooks, even while it is suspended.
-    starts = [] if workflow.spec.suspend and not workflow.spec.stop else _starts(tasks, budget)
+    # A stopped run creates only hooks, even while it is suspended. A suspended run creates only marked TaskRuns.
+    suspended = workflow.spec.suspend and not workflow.spec.stop
+    starts = [*_marked(tasks), *([] if suspended else _starts(tasks, budget))]
     return Plan(
         actions=(*_actions(steps), *_launches(snapshot, launched[:batch]), *starts[:batch]),
         needs=_needs(tasks, steps),
@@ -155,13 +156,19 @@ def _pod_context(snapshot: Snapshot, run: TaskRun) -> PodContext:
     )
 
 
+def _marked(tasks: Sequence[TaskPlan]) -> list[CreateTaskRun]:
+    """New TaskRuns that end without running, so that they need no slot."""
+    return [CreateTaskRun(body=body) for task in tasks for body in task.starts if "mark" in body["spec"]]
+
+
 def _starts(tasks: Sequence[TaskPlan], budget: SlotBudget) -> list[CreateTaskRun]:
     """New TaskRuns in the order of the graph: as many as there are free slots, and all that need none.
 
     In groups, later tasks of one index come before the first task of a later index.
     """
-    without_slot = [body for task in tasks if not task.needs_slot for body in task.starts]
-    requests = [(task.outcome.task, body) for task in tasks if task.needs_slot for body in task.starts]
+    running = [(task, body) for task in tasks for body in task.starts if "mark" not in body["spec"]]
+    without_slot = [body for task, body in running if not task.needs_slot]
+    requests = [(task.outcome.task, body) for task, body in running if task.needs_slot]
     requests.sort(key=lambda request: request[1]["spec"].get("groupIndexes", []))
     return [CreateTaskRun(body=body) for body in (*without_slot, *budget.admit(requests))]
 

@@ -70,12 +70,12 @@ def ended(workflow: Workflow) -> tuple[PostEvent, ...]:
 
 
 def cleared(workflow: Workflow, reason: Reason, message: str) -> PostEvent:
-    """An Event on the Workflow for an accepted or refused clear request."""
+    """An Event on the Workflow for an accepted or refused request to clear or to mark."""
     return PostEvent(
         regarding=None,
         reason=reason,
         message=message,
-        warning=reason is Reason.CLEAR_REFUSED,
+        warning=reason in {Reason.CLEAR_REFUSED, Reason.MARK_REFUSED},
         key=f"{_run_key(workflow)}/{reason}/{message}",
     )
 

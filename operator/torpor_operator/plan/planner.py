@@ -13,6 +13,7 @@ from torpor_operator.plan import (
     clear_request,
     finished_run,
     invalid_run,
+    mark_request,
     namespace_readiness,
     template_copy,
 )
@@ -23,6 +24,7 @@ Decision: TypeAlias = Callable[[RunContext], Plan | None]
 DECISIONS: tuple[Decision, ...] = (
     invalid_run.fail_invalid_status,  # the status holds values that Torpor never writes
     clear_request.accept_or_refuse,  # the clear annotation asks to run instances again
+    mark_request.accept_or_refuse,  # the mark annotation asks to end instances without running them
     finished_run.clean_up,  # status.completionTime is set: pods, finalizer, archive, TTL
     active_run.hold_queued,  # a queued run of a Schedule: its timeout does not begin yet
     template_copy.copy_or_wait,  # the run has a template and no tasks yet: copy its spec, with the finalizer

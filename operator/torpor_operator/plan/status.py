@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Self
 
 from torpor_api.models.base import Condition
+from torpor_api.models.history import WorkflowEvent
 from torpor_api.models.workflow import Clearing, TaskState, TaskStatus, Workflow, WorkflowStatus
 from torpor_wire import times
 from torpor_wire.reason import Reason
@@ -163,10 +164,16 @@ def _expected(task: TaskStatus) -> int:
     return 0 if task.state is TaskState.SKIPPED else max(task.total - task.skipped, 1)
 
 
-def reopened(
-    workflow: Workflow, clearing: Clearing, tasks: Sequence[TaskStatus], now: float, *, message: str
+def reopened(  # noqa: PLR0913 - all parts of a status
+    workflow: Workflow,
+    clearing: Clearing,
+    tasks: Sequence[TaskStatus],
+    now: float,
+    *,
+    message: str,
+    event: WorkflowEvent = WorkflowEvent.CLEARED,
 ) -> WorkflowStatus:
-    """The status that begins a clearing: the run is open again; if it had ended, its timeout starts again."""
+    """The status that begins a clearing or a mark: the run is open; if it had ended, its timeout starts again."""
     former = workflow.status
     opened = Verdict(state="Running", succeeded="Unknown", reason="Running")
     return former.model_copy(
@@ -178,7 +185,7 @@ def reopened(
             "tasks": tuple(tasks),
             "clears": former.clears + 1,
             "clearing": clearing,
-            "history": workflow_history.cleared(workflow, message, now),
+            "history": workflow_history.reopened(workflow, event, message, now),
             "conditions": _conditions(workflow, opened, "", now),
         }
     )

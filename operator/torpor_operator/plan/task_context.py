@@ -19,6 +19,7 @@ from torpor_operator.mapping.group_scopes import GroupScopes
 from torpor_operator.mapping.instances import Resolved
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.plan import clear
+from torpor_operator.state import marks
 from torpor_operator.state.instance_indexes import InstanceIndexes
 from torpor_operator.state.task_state import Outcome, failed_by_invalid_json, of_instances, without_runs
 
@@ -75,9 +76,18 @@ class ContextResolver:
         if site.group_end is not None:
             return site
         cleared = clear.missing_indexes(site.snapshot.workflow, site.task, site.runs)
+        if self._is_marked(site):  # it waits for no upstream task
+            return replace(site, instances=instances.marked(site.task, self.scopes.scope((), ())))
         blocked = None if site.indexes.made or site.indexes.complete else self._blocked(site)
         context = replace(site, cleared=cleared, blocked=blocked) if cleared or blocked else site
         return replace(context, instances=self._instances(context)) if context.creates_instances else context
+
+    def _is_marked(self, site: TaskContext) -> bool:
+        """Whether a user marked the only instance of the task, which does not exist yet."""
+        workflow, task = site.snapshot.workflow, site.task
+        if workflow.status.clearing is None or task.mapped or task.group is not None:
+            return False
+        return site.creates_instances and marks.of_instance(workflow, task.name, ()) is not None
 
     def _blocked(self, site: TaskContext) -> Outcome | None:
         """Why the task does not start: its stored outcome counts, a branch skips it, or its trigger rule blocks it."""

@@ -108,7 +108,7 @@ def _create(context: TaskContext, wanted: Instances) -> TaskPlan:
     task, indexes = context.task, context.indexes.with_total(wanted.total)
     if indexes.complete:
         return _all_decided(context, indexes)
-    if task.pool is not None and context.snapshot.slots(task.pool) is None:
+    if task.pool is not None and not wanted.marked and context.snapshot.slots(task.pool) is None:
         return TaskPlan(outcome=_unknown_pool(context, task.pool, indexes))
     bodies = _bodies(context, wanted, indexes.undecided - instance_indexes.positions(context.existing))
     if bodies.failed is not None:

@@ -9,8 +9,8 @@ from torpor_wire import constants, times, transitions
 History = tuple[WorkflowHistoryEntry, ...]
 
 _SUSPENSION = frozenset({WorkflowEvent.SUSPENDED, WorkflowEvent.RESUMED})
-_BEGINNINGS = frozenset({WorkflowEvent.STARTED, WorkflowEvent.CLEARED})
-_CLEAR = "clear"
+_BEGINNINGS = frozenset({WorkflowEvent.STARTED, WorkflowEvent.CLEARED, WorkflowEvent.MARKED})
+_REQUESTS = {WorkflowEvent.CLEARED: "clear", WorkflowEvent.MARKED: "mark"}
 
 
 def observe(workflow: Workflow, state: str, ended: str | None, now: float) -> History:
@@ -19,11 +19,11 @@ def observe(workflow: Workflow, state: str, ended: str | None, now: float) -> Hi
     return bounded((*former, *_observed(workflow, state, ended, times.rfc3339(now))))
 
 
-def cleared(workflow: Workflow, message: str, now: float) -> History:
-    """The history with an accepted clear request."""
-    by = _requester(workflow, _CLEAR)
+def reopened(workflow: Workflow, event: WorkflowEvent, message: str, now: float) -> History:
+    """The history with an accepted request to clear or to mark."""
+    by = _requester(workflow, _REQUESTS[event])
     text = transitions.shorten(message)
-    entry = WorkflowHistoryEntry(type=WorkflowEvent.CLEARED, at=times.rfc3339(now), by=by, message=text)
+    entry = WorkflowHistoryEntry(type=event, at=times.rfc3339(now), by=by, message=text)
     return bounded((*_started(workflow, times.rfc3339(now)), *workflow.status.history, entry))
 
 

@@ -10,6 +10,7 @@ from torpor_wire import constants, names
 from torpor_wire.instance_paths import Path
 
 from torpor_operator.mapping.instances import Instance
+from torpor_operator.state import marks
 
 
 def reference(kind: str, name: str, uid: str) -> dict[str, Any]:
@@ -66,6 +67,9 @@ def build(  # noqa: PLR0913 - what a TaskRun is made from
         retries=task.retries,
         timeout=task.timeout,
         timeout_while_deferred=task.timeout_while_deferred,
+        mark=marks.of_instance(
+            workflow, task.name, group_path if index == constants.UNMAPPED else (*group_path, index)
+        ),
     )
     return {
         "apiVersion": constants.API_VERSION,

@@ -17,6 +17,13 @@ def delete_for_rerun(view: TaskRunView) -> Step:
     return combine(Step(actions=() if deleting else (deletion,)), finish_deletion(view))
 
 
+def replace_by_mark(view: TaskRunView) -> Step:
+    """Delete a TaskRun whose outcome a user chose. A wait ends first, so that its triggerer runs `on_kill`."""
+    if view.taskrun.status.state is State.DEFERRED and view.taskrun.metadata.deletion_timestamp is None:
+        return _cancel_deferral(view, "its outcome was marked")
+    return delete_for_rerun(view)
+
+
 def cancel(view: TaskRunView, message: str) -> Step:
     """Cancel the TaskRun: delete its pods; if it is deferred, let its triggerer stop the trigger first."""
     status = view.taskrun.status

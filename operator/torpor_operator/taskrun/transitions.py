@@ -3,12 +3,14 @@
 No rule reads another TaskRun. A pod that is absent from the cache counts as gone only after a read has confirmed it.
 """
 
+from torpor_api.models.taskrun import Mark
 from torpor_wire import retry, times, transitions
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State
 
 from torpor_operator.model.actions import ConfirmPod, ConfirmPods, PatchTaskRun
 from torpor_operator.model.pod import Pod, pod_name
+from torpor_operator.state import marks
 from torpor_operator.taskrun import attempt_timeout, containers, deferral, pod_failure, pod_startup, step, termination
 from torpor_operator.taskrun.attempt_timeout import deadline_of_attempt
 from torpor_operator.taskrun.step import NOTHING, Step, TaskRunView, combine
@@ -39,6 +41,8 @@ def _by_state(view: TaskRunView) -> Step:
 
 def _scheduled(view: TaskRunView) -> Step:
     """No pod has claimed the segment yet."""
+    if (mark := view.taskrun.spec.mark) is not None:
+        return _marked(view, mark)
     if view.taskrun.spec.trigger is not None and view.waits_first:
         return deferral.begin(view, view.taskrun.spec.trigger)
     if (expired := attempt_timeout.expired(view)) is not None:
@@ -51,6 +55,14 @@ def _scheduled(view: TaskRunView) -> Step:
     if pod.gated and not pod.deleting:
         return containers.claim(view, pod)
     return _live_pod(view, pod)
+
+
+def _marked(view: TaskRunView, mark: Mark) -> Step:
+    """End in the state that a user chose. No rule of a marked TaskRun asks for a pod or a wait."""
+    patch = transitions.mark(
+        view.taskrun.pin(), State(mark.state), result=mark.result, message=marks.message(mark), now=view.now
+    )
+    return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
 
 
 def _running(view: TaskRunView) -> Step:

@@ -7,10 +7,13 @@ import pytest
 from torpor_api.models import taskrun
 from torpor_wire import retry, transitions, trigger
 from torpor_wire.reason import Reason
-from torpor_wire.state import EDGES, POD_EDGES, TERMINAL, TRIGGERER_EDGES, State
+from torpor_wire.state import EDGES as ALL_EDGES
+from torpor_wire.state import MARK_EDGES, POD_EDGES, TERMINAL, TRIGGERER_EDGES, State
 
 from tests.integration.policies.transitions.conftest import Stage, set_fields
 
+EDGES = ALL_EDGES - MARK_EDGES
+"""Those of a TaskRun that is not marked: test_marks.py has the others."""
 _OWN = {
     "operator": EDGES - {(State.RUNNING, State.DEFERRED)},  # of a python task; test_operator.py has containers
     "pod": POD_EDGES,

@@ -1,0 +1,1 @@
+"""Commands that change instances of a run."""
