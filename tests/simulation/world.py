@@ -32,10 +32,11 @@ from tests.simulation.actors.worker import silence_logs
 from tests.simulation.checks import final_state
 from tests.simulation.checks.archival import ArchivalChecker
 from tests.simulation.checks.invariants import InvariantChecker, Violation
+from tests.simulation.checks.marks import MarkChecker
 from tests.simulation.checks.schedules import ScheduleChecker
 from tests.simulation.loop import HotLoopError, VirtualLoop
 from tests.simulation.process import Process
-from tests.simulation.scenarios import disruptions, fault_moments, population, random_schedules
+from tests.simulation.scenarios import disruptions, fault_moments, marks, population, random_schedules
 from tests.simulation.scenarios.faults import FaultProfile, RandomFaults
 from tests.support.fake_api import Request
 from tests.support.fake_api.history import Entry, collection
@@ -72,7 +73,7 @@ class World:
         self, seed: int, say: Callable[[str], None] | None = None, kinds: frozenset[str] | None = None
     ) -> None:
         self.seed = seed
-        self.scheduled = seed >= random_schedules.FIRST_SEED
+        self.scheduled = random_schedules.FIRST_SEED <= seed < marks.FIRST_SEED
         self.rng = random.Random(seed)
         self.fault_profile = FaultProfile.draw(self.rng)
         if kinds is not None:
@@ -102,6 +103,7 @@ class World:
         archival = ArchivalChecker(self)
         self.schedules = ScheduleChecker(self)
         self.server.observers += [self.checker.changed, self.archive.observe, archival.observe, self.schedules.observe]
+        self.server.observers.append(MarkChecker(self).observe)
         self.server.on_request = self._on_request
         self.server.crash = self.crash
         self.server.on_late = partial(fault_moments.disrupt_request, self)
@@ -167,6 +169,7 @@ class World:
             self.start(name, main, offset=off)
         population.populate(self)
         disruptions.schedule(self)
+        marks.schedule(self)
         try:
             self._play()
         except HotLoopError as error:

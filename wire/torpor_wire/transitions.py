@@ -97,6 +97,7 @@ def fire(pin: Pin, event: str | None, *, deferred: float, now: float) -> Patch:
 
 def succeed(pin: Pin, result: str | None, *, now: float, stored: Json = None) -> Patch:
     """Running or Deferred to Succeeded, with JSON text or the description of an archived result (adr/0012)."""
+    _expect(pin, State.RUNNING, State.DEFERRED)
     if result is not None and stored is not None:
         raise ValueError("a result is on the TaskRun or in the archive, not both")
     wait = ("trigger", "deadline") if pin.state is State.DEFERRED else ()
@@ -121,6 +122,7 @@ def fail(  # noqa: PLR0913 - the fields of a failure
 
 def skip(pin: Pin, *, message: str, now: float) -> Patch:
     """Running or Deferred to Skipped, without a retry."""
+    _expect(pin, State.RUNNING, State.DEFERRED)
     sets: dict[str, Json] = {
         "reason": Reason.SKIPPED,
         "message": shorten(message),
@@ -203,7 +205,7 @@ def shorten(message: str, limit: int = constants.MESSAGE_MAX) -> str:
 
 
 def _expect(pin: Pin, *states: State) -> None:
-    """Check the state, because three transitions lead to Scheduled."""
+    """Check the state, because several transitions lead to the same one."""
     if pin.state not in states:
         raise ValueError(f"the state is {pin.state}, not {' or '.join(states)}")
 

@@ -83,9 +83,13 @@ class Creations:
         """What a Workflow now says of its tasks, and which of them somebody wants to have run again."""
         uid, status = after["metadata"]["uid"], after.get("status", {})
         self._shapes[uid] = shape
-        wish = after["metadata"].get("annotations", {}).get(constants.CLEAR)
+        annotations = after["metadata"].get("annotations", {})
+        wish, mark = annotations.get(constants.CLEAR), annotations.get(constants.MARK)
         if wish is not None:
             self._wishes[uid].add(wish)
+        if mark is not None:
+            result = annotations.get(constants.MARK_RESULT)
+            self._wishes[uid].add(mark if result is None else f"{mark}\n{result}")
         if status.get("clears", 0) > ((before or {}).get("status") or {}).get("clears", 0):
             self._reopened(uid, status["clears"], status["clearing"])
         former = {task["name"]: task.get("reason") for task in ((before or {}).get("status") or {}).get("tasks", ())}
@@ -154,7 +158,7 @@ def _meant(task: Mapping[str, Any]) -> frozenset[Path]:
 
 def _named(asked: str) -> Prefixes | None:
     """What a person's words name; None where they leave it to the operator to find out."""
-    if "failed" in asked:
+    if "failed" in asked or " because " in asked:
         return None
     found: dict[str, frozenset[Path]] = {}
     for entry in asked.split(","):

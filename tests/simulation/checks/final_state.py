@@ -122,7 +122,9 @@ def _judge_pod(world: "World", pod: Object, runs: dict[str, Object]) -> None:
 
 
 def _over(world: "World", flow: Object) -> bool:
-    if constants.CLEAR in flow["metadata"].get("annotations", {}):  # the next one waits for one that is kept
+    if {constants.CLEAR, constants.MARK} & flow["metadata"].get(
+        "annotations", {}
+    ).keys():  # the next one waits for one that is kept
         return bool(flow.get("status", {}).get("clearing")) and _kept(world, flow)
     runs = [run for run in _runs(world, flow) if run["status"]["state"] not in TERMINAL]
     if flow.get("status", {}).get("completionTime"):

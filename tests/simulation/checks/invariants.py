@@ -14,7 +14,7 @@ from torpor_api.client.resources import LEASES, PODS, SCHEDULES, TASKRUNS, WORKF
 from torpor_api.client.transport import Response
 from torpor_wire import constants
 from torpor_wire.reason import Reason
-from torpor_wire.state import EDGES, POD_EDGES, TERMINAL, TRIGGERER_EDGES, State
+from torpor_wire.state import EDGES, MARK_EDGES, POD_EDGES, TERMINAL, TRIGGERER_EDGES, State
 
 from tests.simulation.actors.worker import Execution, Watcher
 from tests.simulation.checks.creations import Creations
@@ -37,7 +37,7 @@ _LED = frozenset(collection(kind) for kind in (WORKFLOWS, TASKRUNS, PODS, SCHEDU
 
 INVARIANTS = ("I1", "I2", "I3", "I4", "I5", "I6", "I7", "I8", "I9", "I10", "I11", "I12")
 
-_OPERATOR_EDGES = {edge for edge in EDGES if edge[1] is not State.SKIPPED} - {
+_OPERATOR_EDGES = {edge for edge in EDGES - MARK_EDGES if edge[1] is not State.SKIPPED} - {
     (State.DEFERRED, State.SCHEDULED),
     (State.RUNNING, State.DEFERRED),
     (State.RUNNING, State.SUCCEEDED),
@@ -175,7 +175,8 @@ class InvariantChecker(Watcher):
             case "operator":
                 container = run["spec"].get("container") is not None
                 late = edge == (State.DEFERRED, State.SCHEDULED) and run["status"].get("next", {}).get("onTimeout")
-                theirs = edge in _OPERATOR_EDGES or (container and edge in _CONTAINER_EDGES) or bool(late)
+                marks = edge in MARK_EDGES and "mark" in run["spec"]
+                theirs = edge in _OPERATOR_EDGES or (container and edge in _CONTAINER_EDGES) or bool(late) or marks
                 self.expect("I10", theirs or stays, f"{description} is not the operator's to write")
             case _:
                 self.expect("I10", False, f"{description} is nobody's to write")

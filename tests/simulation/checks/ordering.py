@@ -23,6 +23,7 @@ class _Standing(NamedTuple):
     over: bool
     name: str
     state: str
+    marked: bool
 
 
 class Order:
@@ -60,7 +61,8 @@ class Order:
         shape = self._shapes[owner]
         self._stands_where_its_task_does(run, one, shape)
         # What was under way when somebody asked for a clearing comes to nothing: it is deleted and made anew.
-        if self.ordered and one.clears == self._clears[owner]:
+        # A marked one runs nothing, and waits for nothing.
+        if self.ordered and one.clears == self._clears[owner] and not one.marked:
             for other in self._near(owner, shape, one):
                 self._judge(shape, one, other, first=(owner, one.task, one.path) not in self._seen)
         self._seen.add((owner, one.task, one.path))
@@ -80,7 +82,8 @@ class Order:
         if first and other.over and shape.asks_success(one.task, other.task):
             description = f"{one.name} at {one.path} begins, though {other.name} before it ended {other.state}"
             self._expect("I11", other.state == State.SUCCEEDED, description)
-        if first and shape.awaits(other.task, one.task) and other.clears >= one.clears:
+        early = shape.awaits(other.task, one.task) and other.clears >= one.clears and not other.marked
+        if first and early:
             self._expect("I11", False, f"{one.name} at {one.path} comes later than {other.name}, which awaits it")
 
     def _near(self, owner: str, shape: Shape, one: _Standing) -> Iterator[_Standing]:
@@ -110,4 +113,5 @@ def _of(run: Object) -> _Standing:
         over=(run.get("status") or {}).get("state") in TERMINAL,
         name=run["metadata"]["name"],
         state=(run.get("status") or {}).get("state", State.SCHEDULED),
+        marked="mark" in run["spec"],
     )

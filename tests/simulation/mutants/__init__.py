@@ -4,7 +4,7 @@ A guard that no seed needs is unnecessary, or the simulation is too weak. A muta
 interpreter; the tested code does not know of mutants.
 """
 
-from tests.simulation.mutants import frames, knowledge, leases, pods, schedules, skips, waits, writes
+from tests.simulation.mutants import frames, knowledge, leases, marks, pods, schedules, skips, waits, writes
 from tests.simulation.mutants.mutant import Mutant
 
 __all__ = ["MUTANTS", "Mutant", "switch"]
@@ -18,6 +18,7 @@ MUTANTS = (
     *frames.MUTANTS,
     *skips.MUTANTS,
     *schedules.MUTANTS,
+    *marks.MUTANTS,
 )
 
 

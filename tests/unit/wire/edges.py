@@ -36,9 +36,10 @@ EDGE: dict[str, tuple[Callable[[Pin], Patch], State]] = {
     "skip": (lambda seen: transitions.skip(seen, message="", now=NOW), State.SKIPPED),
     "retry": (lambda seen: transitions.retry_now(seen, now=NOW), State.SCHEDULED),
     "relaunch": (lambda seen: transitions.relaunch(seen, now=NOW), State.SCHEDULED),
-    "mark": (
-        lambda seen: transitions.mark(seen, State.SKIPPED, result=None, message="", now=NOW),
-        State.SKIPPED,
+    "mark": (lambda seen: transitions.mark(seen, State.SKIPPED, result=None, message="", now=NOW), State.SKIPPED),
+    "mark well": (
+        lambda seen: transitions.mark(seen, State.SUCCEEDED, result="1", message="", now=NOW),
+        State.SUCCEEDED,
     ),
     "cancel": (lambda seen: transitions.cancel(seen, message="", now=NOW), State.CANCELLED),
 }

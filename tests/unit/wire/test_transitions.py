@@ -177,7 +177,15 @@ def test_an_edge_begins_with_what_its_writer_saw(name: str) -> None:
     assert kinds == sorted(kinds, reverse=True)
 
 
-BACK = {"fire": {State.DEFERRED}, "retry": {State.UP_FOR_RETRY}, "relaunch": {State.SCHEDULED, State.RUNNING}}
+BACK = {
+    "fire": {State.DEFERRED},
+    "retry": {State.UP_FOR_RETRY},
+    "relaunch": {State.SCHEDULED, State.RUNNING},
+    "succeed": {State.RUNNING, State.DEFERRED},
+    "skip": {State.RUNNING, State.DEFERRED},
+    "mark": {State.SCHEDULED},
+    "mark well": {State.SCHEDULED},
+}
 
 
 @pytest.mark.parametrize("state", State)

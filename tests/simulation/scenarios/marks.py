@@ -1,0 +1,56 @@
+"""A person who marks instances: in worlds whose seeds begin at FIRST_SEED, so that other worlds stay as they are."""
+
+import random
+from typing import TYPE_CHECKING
+
+from torpor_api.client.resources import TASKRUNS, WORKFLOWS
+from torpor_wire import constants
+from torpor_wire.instance_paths import written
+
+from tests.simulation.checks.workflow_shape import path_of
+from tests.support.fake_api.history import collection
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+FIRST_SEED = 30_000
+_STATES = ("succeeded", "skipped", "failed")
+
+
+def schedule(world: "World") -> None:
+    """Mark some instances while faults happen."""
+    if world.seed < FIRST_SEED:
+        return
+    rng = random.Random(world.seed)
+    for _ in range(rng.randint(3, 12)):
+        world.person.call_later(0.5 + (world.fault_profile.until - 1.5) * rng.random(), _mark, world, rng)
+
+
+def _mark(world: "World", rng: random.Random) -> None:
+    flows = [one for one in world.fake.history.of_kind(collection(WORKFLOWS)) if not _is_cancelled(one)]
+    if not flows:
+        return
+    flow = rng.choice(flows)
+    text = f"{rng.choice(_STATES)} {_instance(world, flow['metadata']['uid'], rng, flow)} because of it"
+    annotations = {constants.MARK: text}
+    if text.startswith("succeeded") and rng.random() < 0.5:
+        annotations[constants.MARK_RESULT] = "1"
+    address = world.fake.objects.address(WORKFLOWS, flow["metadata"]["namespace"], flow["metadata"]["name"])
+    world.note(f"a person marks {text} of {flow['metadata']['name']}")
+    world.server.act(world.person, lambda: world.fake.objects.edit(address, {"metadata": {"annotations": annotations}}))
+
+
+def _instance(world: "World", uid: str, rng: random.Random, flow: dict[str, object]) -> str:
+    """A TaskRun that exists, or a task of which none may exist."""
+    runs = world.fake.history.of_kind(collection(TASKRUNS))
+    ours = [run for run in runs if run["metadata"]["ownerReferences"][0]["uid"] == uid]
+    if not ours or rng.random() < 0.4:
+        return str(rng.choice([task["name"] for task in flow["spec"]["tasks"]]))  # type: ignore[index]
+    run = rng.choice(ours)
+    path = path_of(run)
+    return f"{run['spec']['task']}/{written(path)}" if path else str(run["spec"]["task"])
+
+
+def _is_cancelled(flow: dict[str, object]) -> bool:
+    spec = flow["spec"]
+    return bool(isinstance(spec, dict) and (spec.get("cancel") or spec.get("stop")))
