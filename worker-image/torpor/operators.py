@@ -31,6 +31,18 @@ class BaseOperator:
         """Do the work of the task and return its result, a JSON value. Subclasses implement it."""
         raise NotImplementedError(f"{type(self).__name__} has no execute(context)")
 
+    def pre_execute(self, context: Context) -> Any:
+        """Called before `execute`, and before each method that resumes."""
+
+    def post_execute(self, context: Context, result: Any = None) -> Any:
+        """Called with the result of `execute` or of the method that resumes, unless it deferred or raised."""
+
+    def on_kill(self) -> None:
+        """Called when the pod is stopped: by a cancellation, a timeout, or an eviction. Stop jobs in other systems.
+
+        `execute` ends before, by an exception at its present line. The pod ends ten seconds after the request to stop.
+        """
+
     def defer(
         self,
         *,

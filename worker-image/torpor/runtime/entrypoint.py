@@ -79,12 +79,24 @@ def _made(name: str, reference: str | None, value: Any, image: str) -> Any:
     return made
 
 
-def enter(target: Any, arguments: Mapping[str, Any], context: Context, after: Resume | None) -> object:
+def _is_not_stopped() -> bool:
+    return False
+
+
+def enter(
+    target: Any,
+    arguments: Mapping[str, Any],
+    context: Context,
+    after: Resume | None,
+    *,
+    is_stopped: Callable[[], bool] = _is_not_stopped,
+) -> object:
     """Call the task, from its beginning or to resume. Return its result, or a Deferral however it deferred.
 
     The event of a `trigger:` that precedes the first pod is passed as `event`. A method that resumes after a timeout
     gets no event, or None if it has that parameter. Exceptions of user code propagate; RejectedError and DeferralError
-    come from this module.
+    come from this module. If the pod is stopped meanwhile (`is_stopped`), `on_kill` of the operator runs once its code
+    has ended.
     """
     operator = _invoked(target, (), arguments) if isinstance(target, type) else None
     positional = () if operator is None else (context,)
@@ -99,13 +111,26 @@ def enter(target: Any, arguments: Mapping[str, Any], context: Context, after: Re
             keywords = after.state
         case Resume():
             keywords = {**after.state, "event": after.event}
+    call = _through_operator(Call(operator, function, positional, keywords), context, after)
     try:
-        return _performed(Call(operator, function, positional, keywords), context)
+        return _performed(call, context)
     except BaseException as error:
+        if is_stopped():
+            _kill(operator)
+            raise
         moment = foreign_exceptions.rescheduled_to(error)
         if moment is None:
             raise
         return resume_checks.from_the_beginning(moment, after)
+
+
+def _through_operator(call: Call, context: Context, after: Resume | None) -> Call:
+    """A resume through `resume_execution`, if the operator has it: sensors of Airflow apply `soft_fail` there."""
+    resume = getattr(call.operator, "resume_execution", None)
+    if after is None or not after.method or not callable(resume):
+        return call
+    keywords = {"next_method": after.method, "next_kwargs": dict(call.keywords), "context": context}
+    return call._replace(function=resume, positional=(), keywords=keywords)
 
 
 def _entered(operator: object, after: Resume | None) -> Callable[..., object]:
@@ -121,11 +146,10 @@ def _entered(operator: object, after: Resume | None) -> Callable[..., object]:
 def _performed(call: Call, context: Context) -> object:
     deferral.defer_called(reset=True)
     try:
-        returned = _invoked(call.function, call.positional, call.keywords)
-        if isinstance(returned, types.CoroutineType):
-            import asyncio  # noqa: PLC0415 - 25 ms, only for async tasks
-
-            returned = asyncio.run(returned)
+        _hook(call.operator, "pre_execute", context)
+        returned = _completed(_invoked(call.function, call.positional, call.keywords))
+        if not isinstance(returned, Deferral):
+            _hook(call.operator, "post_execute", context, returned)
     except BaseException as error:
         deferred = deferral.deferral_from(error)
         if deferred is None:
@@ -136,6 +160,30 @@ def _performed(call: Call, context: Context) -> object:
     if deferral.defer_called():
         raise DeferralError("defer(...) was called but not returned; write `return defer(...)`")
     return returned
+
+
+def _completed(returned: object) -> object:
+    """The result of a call, also if it is async."""
+    if not isinstance(returned, types.CoroutineType):
+        return returned
+    import asyncio  # noqa: PLC0415 - 25 ms, only for async tasks
+
+    return asyncio.run(returned)
+
+
+def _hook(operator: object, name: str, *values: object) -> None:
+    """Call a hook of an operator, as Airflow does in each segment."""
+    hook = getattr(operator, name, None)
+    if callable(hook):
+        _completed(hook(*values))
+
+
+def _kill(operator: object) -> None:
+    """Let the operator stop what it has started elsewhere. The kubelet ends the process after its grace period."""
+    try:
+        _hook(operator, "on_kill")
+    except BaseException as error:  # noqa: BLE001 - user code; the pod ends in any case
+        tracebacks.print_failure(error)
 
 
 def _invoked(function: Callable[..., Any], positional: tuple[object, ...], keywords: Mapping[str, Any]) -> Any:

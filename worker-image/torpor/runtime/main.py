@@ -47,6 +47,8 @@ class World(NamedTuple):
     """Called once, just before the user's code."""
     end: Callable[[], bool]
     """Called once, just after the user's code; returns whether the pod was told to stop meanwhile."""
+    is_stopped: Callable[[], bool] = lambda: False
+    """Returns whether the pod was told to stop."""
     archive: "Callable[[Launch], Archive | None]" = _no_archive
     """Returns the archive of the installation, None if there is none. Raises ValueError and UnreadableError."""
     code: str | None = None
@@ -98,7 +100,7 @@ def _run(world: World, launched: Launch, body: Any) -> int:
     retry_policy = world.retry_policy(LIMIT_S, claim.REPEATS)
     reader = Reader(world.exchange, launched.namespace, found, retry_policy, lambda: world.archive(launched))
     process = os.getpid()
-    ended = runner.perform(launched, found, reader, begin=world.begin, now=world.now)
+    ended = runner.perform(launched, found, reader, begin=world.begin, now=world.now, is_stopped=world.is_stopped)
     if os.getpid() != process:
         os._exit(DONE)  # a process that user code forked must not report
     if world.end() and isinstance(ended, Failure):
@@ -196,6 +198,7 @@ def world(exchange: http.Api, *, now: Callable[[], float] = time.time) -> World:
         jitter=lambda: os.urandom(1)[0] / 255,
         begin=begin,
         end=_finish,
+        is_stopped=lambda: _Process.terminated,
     )
     return made._replace(archive=lambda launched: _archive(made, launched))
 
@@ -223,6 +226,7 @@ def _finish() -> bool:
 
 def _terminated(_signal: int, _frame: FrameType | None) -> NoReturn:
     _Process.terminated = True
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # nothing interrupts what the task does on its way out
     raise runner.Terminated
 
 

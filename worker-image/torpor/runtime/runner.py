@@ -25,12 +25,18 @@ class Terminated(SystemExit):
     """SIGTERM arrived. It is a SystemExit, so user code and asyncio let it pass."""
 
 
-def perform(
-    launch: Launch, run: TaskRun, reader: Reader, *, begin: Callable[[], None], now: Callable[[], float]
+def perform(  # noqa: PLR0913 - the callbacks of the process
+    launch: Launch,
+    run: TaskRun,
+    reader: Reader,
+    *,
+    begin: Callable[[], None],
+    now: Callable[[], float],
+    is_stopped: Callable[[], bool],
 ) -> "Outcome | Body":
     """Resolve the arguments, call the task, and return its outcome, or a body to upload.
 
-    `begin` runs before user code.
+    `begin` runs before user code. `is_stopped` returns whether the pod was told to stop.
     """
     try:
         if run.problem:
@@ -44,7 +50,7 @@ def perform(
         context = task_context(launch, run)
         with running(context):
             arguments = entrypoint.mapped(values, run) if wanted else {}
-            returned = entrypoint.enter(entrypoint.find(run), arguments, context, resume)
+            returned = entrypoint.enter(entrypoint.find(run), arguments, context, resume, is_stopped=is_stopped)
         return outcome.from_return(
             returned, lambda: deferral_context(launch, run, now()), archived=bool(launch.archive_url)
         )

@@ -108,6 +108,60 @@ def test_a_pod_that_is_deleted_ends_an_async_task_as_well(tmp_path: Path) -> Non
     assert deleted(start(tmp_path, ASYNC)) == (143, [])
 
 
+OPERATOR = """
+import time
+class load:
+    def pre_execute(self, context):
+        print('pre_execute of', context['task'])
+    def execute(self, context):
+        self.job = 7
+        try:
+            {body}
+        finally:
+            print('execute has ended', flush=True)
+    def post_execute(self, context, result):
+        print('post_execute with', result)
+    def on_kill(self):
+        print('cancelled job', self.job)
+        {kill}
+"""
+WORK = "print('at work', flush=True); time.sleep(60)"
+
+
+def test_an_operator_whose_pod_is_stopped_stops_its_job(tmp_path: Path) -> None:
+    process = start(tmp_path, OPERATOR.format(body=WORK, kill=""))
+
+    assert deleted(process) == (143, ["execute has ended", "cancelled job 7"])
+
+
+def test_an_operator_that_catches_the_end_of_its_pod_stops_its_job(tmp_path: Path) -> None:
+    source = OPERATOR.format(body=WORK, kill="").replace(
+        "finally:", "except BaseException:\n            raise OSError('authored')\n        finally:"
+    )
+
+    assert deleted(start(tmp_path, source)) == (143, ["execute has ended", "cancelled job 7"])
+
+
+def test_an_on_kill_that_fails_ends_the_pod_as_before(tmp_path: Path) -> None:
+    process = start(tmp_path, OPERATOR.format(body=WORK, kill="raise OSError('authored')"))
+
+    assert deleted(process) == (143, ["execute has ended", "cancelled job 7"])
+
+
+def test_the_hooks_of_an_operator_run_around_its_work(tmp_path: Path) -> None:
+    process = start(tmp_path, OPERATOR.format(body="return 3", kill=""))
+
+    code, lines = ended(process)
+    assert code == 0
+    assert [line.split(" of ")[0] for line in lines] == [
+        "patched to Running",
+        "pre_execute",
+        "execute has ended",
+        "post_execute with 3",
+        "patched to Succeeded",
+    ]
+
+
 def test_a_failure_on_the_way_out_of_a_deleted_pod_is_not_reported(tmp_path: Path) -> None:
     process = start(tmp_path, GUARDED.format(then="raise OSError('authored')"))
 
