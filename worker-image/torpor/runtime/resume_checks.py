@@ -21,7 +21,8 @@ def from_exception(deferred: TaskDeferred, operator: object, function: object) -
     kwargs = {} if deferred.kwargs is None else deferred.kwargs
     if not isinstance(kwargs, Mapping):
         raise DeferralError(f"kwargs= must be a dict, not an object of type {type(kwargs).__name__}")
-    then = _named(deferred.method_name, "method_name", operator, function)
+    never = _ends_from_trigger(deferred.trigger) and isinstance(deferred.method_name, str)
+    then = deferred.method_name if never else _named(deferred.method_name, "method_name", operator, function)
     late = deferred.on_timeout
     on_timeout = None if late is None else _named(late, "on_timeout", operator, function)
     final = deferred.timeout_is_final or foreign_exceptions.is_sensor(operator)
@@ -38,12 +39,18 @@ def from_the_beginning(moment: datetime, after: Resume | None) -> Deferral:
 
 def checked(given: Deferral, operator: object, context: Context) -> Deferral:
     """Return the deferral. Raises DeferralError if what follows it cannot be called."""
-    _call(given.then, {**given.state, "event": None}, operator, context)
+    if not _ends_from_trigger(given.trigger):
+        _call(given.then, {**given.state, "event": None}, operator, context)
     if given.on_timeout is not None:
         late = _found(given.on_timeout, operator)
         event = {"event": None} if signatures.takes(late, "event") else {}
         _call(given.on_timeout, {**given.state, **event}, operator, context)
     return given
+
+
+def _ends_from_trigger(trigger: object) -> bool:
+    """Whether a trigger of Airflow ends the task, so that no method resumes. `WaitSensor` names one that is missing."""
+    return getattr(trigger, "end_from_trigger", False) is True
 
 
 def _named(name: object, said: str, operator: object, function: object) -> str:
