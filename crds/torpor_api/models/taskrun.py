@@ -4,7 +4,6 @@ The field descriptions are what `kubectl explain taskrun` prints. Values that mu
 since the API server sorts keys, turns 1.0 into 1 and drops nulls.
 """
 
-from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -34,6 +33,7 @@ from torpor_api.models.base import (
 from torpor_api.models.code import Runtime, Source
 from torpor_api.models.deferral import Waiting
 from torpor_api.models.history import TaskRunHistory
+from torpor_api.models.mark import Mark
 from torpor_api.models.pod_fields import EnvValue
 from torpor_api.models.segment import PodRef, Resume
 from torpor_api.models.stored_result import StoredResult
@@ -117,23 +117,6 @@ class TriggerCall(Model):
         "{}"
     )
     timeout: Annotated[Duration | None, Field(description="Maximum duration of the wait.")] = None
-
-
-class MarkState(StrEnum):
-    """The state in which a marked instance ends."""
-
-    SUCCEEDED = "Succeeded"
-    SKIPPED = "Skipped"
-    FAILED = "Failed"
-
-
-class Mark(Model):
-    """The outcome that a user chose. A marked TaskRun ends in it and runs nothing."""
-
-    state: Annotated[MarkState, Field(description="State in which the TaskRun ends: Succeeded, Skipped or Failed.")]
-    because: Annotated[Message, Field(description="Why, in the words of the user.")]
-    by: Annotated[str | None, Field(max_length=253, description="User who requested it, where known.")] = None
-    result: Annotated[JsonText | None, Field(description="Result of the task, as JSON text.")] = None
 
 
 class TaskRunSpec(Model):

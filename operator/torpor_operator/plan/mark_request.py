@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 from pydantic import ValidationError
 from torpor_api.models.history import WorkflowEvent
+from torpor_api.models.mark import MarkState
 from torpor_api.models.task import Task
-from torpor_api.models.taskrun import MarkState
 from torpor_api.models.workflow import ClearedTask, Clearing, Workflow
 from torpor_wire import constants, instance_paths
 from torpor_wire.instance_paths import Path

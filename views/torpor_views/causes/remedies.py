@@ -77,6 +77,7 @@ REMEDIES: Mapping[str, Remedy] = {
             Reason.STATUS_INVALID,
             Reason.CANCELLED,
             Reason.SKIPPED,
+            Reason.MARKED,
         ),
         Remedy.RETRY,
     ),
