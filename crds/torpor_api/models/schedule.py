@@ -257,7 +257,12 @@ class ScheduleStatus(Model):
     missed: Annotated[MissedTicks | None, Field(description="Ticks that were not run because they were too old.")] = (
         None
     )
-    failed: Annotated[Count, Field(description="Number of events that started no run because of an error.")] = 0
+    failed: Annotated[
+        Count,
+        Field(
+            description="Number of events that started no run because of an error, or a run whose params do not fit."
+        ),
+    ] = 0
     consecutive_failures: Annotated[
         Count,
         Field(

@@ -6,7 +6,7 @@ from torpor_wire import constants, times
 from torpor_wire.reason import Reason
 from torpor_wire.text import printable
 
-from torpor_operator.schedules import source_step
+from torpor_operator.schedules import source_step, start
 from torpor_operator.schedules.draft import Draft
 
 READY = "Ready"
@@ -47,10 +47,12 @@ def _ready(draft: Draft) -> tuple[bool, str, str]:
 
 def _failing(draft: Draft) -> str | None:
     """Why the events of the sources start no runs; None if they do."""
-    number, failed = draft.status.consecutive_failures, draft.status.failed_events
-    if number < FAILURES_MAX or not failed:
+    refusal, failed = start.refusal_of_last_run(draft), draft.status.failed_events
+    number = draft.status.consecutive_failures + (refusal is not None)
+    if number < FAILURES_MAX:
         return None
-    return f"the last {number} events started no run: {failed[-1].message}"
+    message = refusal[1] if refusal is not None else failed[-1].message if failed else ""
+    return f"the last {number} events started no run: {message}"
 
 
 def _lacks_template(run: Workflow) -> str | None:

@@ -16,6 +16,9 @@ from torpor_operator.schedules.draft import Draft
 from torpor_operator.schedules.event import Event
 from torpor_operator.schedules.event_expressions import EventScope, Unanswered
 
+_NOT_STARTED = frozenset({Reason.PARAMS_INVALID, Reason.WORKFLOW_INVALID})
+"""Reasons of a run that ended before its first task."""
+
 
 def decide(draft: Draft, room: Room, event: Event) -> bool:
     """Add to the draft what follows from the event. Returns False if the event has no outcome yet."""
@@ -77,9 +80,33 @@ def _create(
     draft: Draft, event: Event, params: dict[str, JSON], previous: PreviousRun | None, *, queued: bool = False
 ) -> None:
     action = creation(draft, event, params, previous, queued=queued)
+    _judge_last_run(draft)
     draft.actions.append(action)
-    draft.update(consecutive_failures=0)
     draft.start(action.body["metadata"]["name"], event.run_of(draft.snapshot.schedule, previous), queued=queued)
+
+
+def _judge_last_run(draft: Draft) -> None:
+    """Count the run before as a failed event if it could not start; otherwise the row of failures ends.
+
+    A run that this pass creates tells nothing yet.
+    """
+    last = draft.status.last_run
+    if any(isinstance(action, CreateRun) for action in draft.actions):
+        return
+    if last is not None and (refusal := refusal_of_last_run(draft)) is not None:
+        draft.fail(Event(source=last.source, at=last.at, key=last.name), *refusal)
+    else:
+        draft.update(consecutive_failures=0)
+
+
+def refusal_of_last_run(draft: Draft) -> tuple[str, str] | None:
+    """Reason and message of the run of the last event if it ended before its first task: its params do not fit."""
+    schedule, last = draft.snapshot.schedule, draft.status.last_run
+    if last is None or (last.source is None and not schedule.spec.all_of):  # a user started it
+        return None
+    conditions = [one for run in draft.snapshot.runs if run.metadata.name == last.name for one in run.status.conditions]
+    found = next((one for one in conditions if one.type == "Succeeded" and one.reason in _NOT_STARTED), None)
+    return None if found is None else (found.reason, f"run {last.name}: {found.message}")
 
 
 def previous_run(draft: Draft) -> PreviousRun | None:

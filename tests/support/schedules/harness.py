@@ -108,13 +108,14 @@ class ScheduleHarness:
         """Patch the status of a source's TaskRun."""
         self._patch(self.taskrun(schedule, source), patch)
 
-    def end(self, run: str, state: str = "Succeeded", reason: str = "") -> None:
+    def end(self, run: str, state: str = "Succeeded", reason: str = "", message: str = "") -> None:
         """End a run."""
         now = times.rfc3339(self.clock.now())
         condition = {
             "type": "Succeeded",
             "status": "True" if state == "Succeeded" else "False",
             "reason": reason or state,
+            "message": message,
             "lastTransitionTime": now,
         }
         status = {"state": state, "startTime": now, "completionTime": now, "conditions": [condition]}

@@ -51,6 +51,28 @@ async def test_a_run_ends_a_row_of_failures(harness: ScheduleHarness) -> None:
         assert seen <= {("True", False), ("False", True)}
 
 
+async def test_runs_whose_params_do_not_fit_count_as_failures(harness: ScheduleHarness) -> None:
+    async with harness.running():
+        harness.create("s", MINUTELY, concurrencyPolicy="Allow", history={"succeeded": 9, "failed": 9})
+        for number in range(1, 4):
+            await harness.advance(60)
+            assert harness.condition("s", "Ready")["status"] == "True"
+            name = harness.status("s")["lastRun"]["name"]
+            harness.end(name, "Failed", "ParamsInvalid", "param day is missing")
+            await harness.advance(2)
+            assert harness.condition("s", "Ready")["status"] == ("False" if number == 3 else "True")
+        ready = harness.condition("s", "Ready")
+        assert ready["message"] == f"the last 3 events started no run: run {name}: param day is missing"
+        assert harness.status("s")["failed"] == 2
+        await harness.advance(60)
+        assert harness.status("s")["failed"] == 3
+        assert len(harness.events("EventFailed")) == 3
+        harness.end(harness.status("s")["lastRun"]["name"])
+        await harness.advance(60)
+        assert harness.status("s").get("consecutiveFailures", 0) == 0
+        assert harness.condition("s", "Ready")["status"] == "True"
+
+
 async def test_a_request_that_fails_says_nothing_about_the_events(harness: ScheduleHarness) -> None:
     async with harness.running():
         harness.create("s", {"name": "yearly", "cron": "@yearly"}, params={"day": "${event.nothing}"})
