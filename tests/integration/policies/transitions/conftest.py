@@ -74,6 +74,8 @@ def set_up(server: Server, namespace: str) -> Stage:
     for account, role in _ROLES.items():
         _account(server, namespace, account)
         _bind(server, namespace, account, "ClusterRole", role)
+    for account in ("operator", "triggerer", "gpu"):  # what manifests/namespace binds
+        _bind(server, namespace, account, "ClusterRole", f"{_ROLES[account]}-namespace")
     _fires(server, namespace, "triggerer", POOL)
     _fires(server, namespace, "gpu", "gpu")
     return Stage(
