@@ -7,8 +7,8 @@ from pydantic import Field
 
 from torpor_api.models.base import CLASS, FUNCTION, Duration, Expression, Identifier, Model, Name, Retries
 from torpor_api.models.code import Runtime, Source
+from torpor_api.models.command import Command
 from torpor_api.models.pod_fields import PodFields
-from torpor_api.models.taskrun import Command
 
 Value = Annotated[Any, Field(json_schema_extra={"x-any": True})]
 

@@ -7,9 +7,9 @@ each `$` is doubled, which Kubernetes reads as one `$`: a value is data and name
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from torpor_api.models.command import Command
 from torpor_api.models.pod_fields import EnvValue
 from torpor_api.models.task import Task
-from torpor_api.models.taskrun import Command
 from torpor_cel import template
 from torpor_cel.errors import ExpressionError
 from torpor_cel.value import JSON

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from torpor_api.models.argument import Argument
+from torpor_api.models.command import Command
 from torpor_api.models.task import Task
-from torpor_api.models.taskrun import Command, TriggerCall
+from torpor_api.models.taskrun import TriggerCall
 from torpor_api.models.workflow import TaskState
 from torpor_cel.errors import ExpressionError
 from torpor_wire import json_types
