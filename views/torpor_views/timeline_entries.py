@@ -6,6 +6,7 @@ attempt.
 
 from dataclasses import replace
 
+from torpor_wire.reason import Reason
 from torpor_wire.state import EDGES, State
 
 from torpor_views.instance import HistoryEntry, Instance
@@ -28,7 +29,14 @@ def follows(entry: HistoryEntry, following: HistoryEntry) -> bool:
         return entry.state is State.UP_FOR_RETRY
     if following.state is State.SCHEDULED and following.segment != entry.segment:
         return entry.state is State.DEFERRED
-    return (entry.state, following.state) in EDGES
+    return _is_transition(entry.state, following)
+
+
+def _is_transition(before: State, entry: HistoryEntry) -> bool:
+    """Whether the transition exists. Only a mark of a user ends an instance well that has not run."""
+    if before is State.SCHEDULED and entry.state in {State.SUCCEEDED, State.SKIPPED}:
+        return entry.reason == Reason.MARKED
+    return (before, entry.state) in EDGES
 
 
 def _with_unwritten(one: Instance, history: tuple[HistoryEntry, ...]) -> list[HistoryEntry]:
@@ -61,7 +69,7 @@ def _with_first(one: Instance, history: list[HistoryEntry]) -> list[HistoryEntry
     """
     first = history[0]
     created = min(one.created if one.created is not None else first.at, first.at)
-    complete = (first.attempt, first.segment) == (1, 0) and (State.SCHEDULED, first.state) in EDGES
+    complete = (first.attempt, first.segment) == (1, 0) and _is_transition(State.SCHEDULED, first)
     state = State.SCHEDULED if complete else None
     entries = [HistoryEntry(state=state, word=state or "", at=created)]
     for entry in history:
