@@ -7,7 +7,7 @@ which may resume the task (`onTimeout`), or at the attempt's, which fails it.
 
 from torpor_wire import times
 
-_ROUNDING = 0.002
+ROUNDING = 0.002
 """Seconds: objects store times in milliseconds, and each of two times may be rounded."""
 
 
@@ -38,4 +38,4 @@ def is_attempt_deadline(deadline: float | None, attempt_deadline: float | None) 
     """
     if deadline is None or attempt_deadline is None:
         return False
-    return deadline >= attempt_deadline - _ROUNDING
+    return deadline >= attempt_deadline - ROUNDING

@@ -54,11 +54,14 @@ def deferred(view: TaskRunView) -> Step:
         step.delete_after_grace(view, view.pods, since=status.deferred_at, grace=view.settings.former_pod_grace),
         _report_unserved_pool(view),
     )
-    if status.deadline is None:
+    ends = _deadline(view)
+    if ends is None:
         return waiting
-    due = times.epoch(status.deadline) + view.settings.triggerer_grace
+    due = ends + view.settings.triggerer_grace
     if view.now < due:
         return combine(waiting, Step(again_at=due))
+    if status.deadline is None or ends < times.epoch(status.deadline):
+        return step.fail(view, Reason.TIMEOUT, f"the attempt exceeded its timeout of {view.taskrun.spec.timeout}")
     resume, attempt_ends = status.next, _ends_with_attempt(view)
     if resume is not None and resume.on_timeout and not attempt_ends:
         return _resume_on_timeout(view)
@@ -66,6 +69,18 @@ def deferred(view: TaskRunView) -> Step:
     message = f"the deferral timed out at {status.deadline} while waiting {waiting_for}; no triggerer responded"
     final = resume is not None and resume.timeout_is_final and not attempt_ends
     return step.fail(view, Reason.DEFERRAL_TIMEOUT, message, policy=retry.Policy() if final else None)
+
+
+def _deadline(view: TaskRunView) -> float | None:
+    """When the deferral ends: at its deadline, and at the end of the attempt at the latest.
+
+    A pod writes the deadline of its deferral. Without this, a pod that writes none, or a late one, had no timeout.
+    """
+    own = view.taskrun.status.deadline
+    limits = [None if own is None else times.epoch(own)]
+    if view.taskrun.spec.timeout_while_deferred and (attempt := deadline_of_attempt(view)) is not None:
+        limits.append(attempt + deadline.ROUNDING)
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def _report_unserved_pool(view: TaskRunView) -> Step:

@@ -152,6 +152,32 @@ def test_a_sensor_that_no_triggerer_timed_out_is_not_retried() -> None:
     assert (world.state("a"), world.run("a").status.reason) == (State.FAILED, "DeferralTimeout")
 
 
+@pytest.mark.attack
+@pytest.mark.parametrize("own", [None, 1_000_000.0])
+def test_a_pod_that_writes_no_deadline_does_not_evade_its_timeout(own: float | None) -> None:
+    world = World(python("a", timeout="100s", retries={"limit": 1, "delay": "1h"})).settle().defer("a", timeout=own)
+    assert world.advance(100 + GRACE - 1).state("a") is State.DEFERRED
+    assert world.advance(2).state("a") is State.UP_FOR_RETRY
+    status = world.run("a").status
+    assert (status.reason, status.message) == ("Timeout", "the attempt exceeded its timeout of 100s")
+
+
+@pytest.mark.attack
+def test_no_number_of_deferrals_makes_an_attempt_longer_than_its_timeout() -> None:
+    world = World(python("a", timeout="100s")).settle()
+    for _ in range(3):
+        world.defer("a").advance(30)
+        world.fire("a").reap()
+    world.defer("a")
+    assert world.advance(10 + GRACE + 1).state("a") is State.FAILED
+    assert world.run("a").status.reason == "Timeout"
+
+
+def test_time_deferred_does_not_count_where_the_task_says_so() -> None:
+    world = World(python("a", timeout="100s", timeoutWhileDeferred=False)).settle().defer("a")
+    assert world.advance(10_000_000).state("a") is State.DEFERRED
+
+
 def test_a_wait_without_a_deadline_is_never_ended_by_the_operator() -> None:
     world = World(wait("drop")).settle().advance(10_000_000)
     assert world.state("drop") is State.DEFERRED
