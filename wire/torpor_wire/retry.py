@@ -3,6 +3,7 @@
 Each writer of a failure (pod, triggerer, operator) computes it, so a retry needs one write less.
 """
 
+from hashlib import sha256
 from typing import NamedTuple
 
 from torpor_wire.backoff import Backoff
@@ -10,19 +11,45 @@ from torpor_wire.backoff import Backoff
 DELAY = 10.0
 BACKOFF = 2.0
 MAX_DELAY = 3_600.0
+_HASHES = 2**32
 
 
 class Policy(NamedTuple):
-    """A retry policy: `limit` counts retries, not attempts; delays are in seconds."""
+    """A retry policy: `limit` counts retries, not attempts; delays are in seconds.
+
+    `max_delay` None is an hour, or twice `delay` if that is longer. No pause is shorter than `delay`.
+    """
 
     limit: int = 0
     delay: float = DELAY
     backoff: float = BACKOFF
-    max_delay: float = MAX_DELAY
+    max_delay: float | None = None
+
+    @property
+    def longest(self) -> float:
+        """The longest pause in seconds."""
+        if self.max_delay is None:
+            return max(MAX_DELAY, 2 * self.delay)
+        return max(self.max_delay, self.delay)
 
 
-def next_attempt_at(policy: Policy, attempt: int, now: float) -> float | None:
-    """Return when the attempt after `attempt` (counted from 1) starts, None if the policy allows no other."""
+def next_attempt_at(policy: Policy, attempt: int, now: float, *, uid: str) -> float | None:
+    """Return when the attempt after `attempt` (counted from 1) starts, None if the policy allows no other.
+
+    Where the pauses grow, instances that failed together are spread over twice the pause, as in Airflow. The spread is
+    a hash of the TaskRun's uid and the attempt, so that each writer computes the same.
+    """
     if attempt > policy.limit:
         return None
-    return now + Backoff(policy.delay, policy.max_delay, policy.backoff).delay(attempt)
+    pause = Backoff(policy.delay, policy.longest, policy.backoff).delay(attempt)
+    if policy.backoff <= 1:
+        return now + pause
+    latest = min(2 * pause, policy.longest)
+    earliest = min(pause, max(policy.delay, latest / 2))
+    return now + earliest + (latest - earliest) * _fraction(uid, attempt)
+
+
+def _fraction(uid: str, attempt: int) -> float:
+    """Return a number from 0 to 1 that differs between TaskRuns and attempts."""
+    digest = sha256(f"{uid}/{attempt}".encode()).digest()
+    return int.from_bytes(digest[:4]) / _HASHES

@@ -111,7 +111,7 @@ def fail(  # noqa: PLR0913 - the fields of a failure
     pin: Pin, policy: retry.Policy, *, reason: Reason, message: str, now: float, log: str = ""
 ) -> Patch:
     """To UpForRetry while the policy allows another attempt, else to Failed. `Policy()` allows none."""
-    again = retry.next_attempt_at(policy, pin.attempt, now)
+    again = retry.next_attempt_at(policy, pin.attempt, now, uid=pin.uid)
     sets: dict[str, Json] = {"reason": reason, "message": shorten(message)}
     if log:
         sets["log"] = shorten(log, constants.LOG_MAX)

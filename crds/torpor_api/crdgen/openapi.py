@@ -76,6 +76,8 @@ def _default(node: Schema, source: Mapping[str, Any]) -> Schema:
     if source.get("default") in _EMPTY:
         return {}
     default = source["default"]
+    if isinstance(default, dict):  # a null is a field without a default
+        default = {name: value for name, value in default.items() if value is not None}
     if not isinstance(default, str | int) or "description" not in node:
         return {"default": default}
     return {"default": default, "description": f"{node['description']} Default: {json.dumps(default).strip(chr(34))}."}

@@ -92,10 +92,22 @@ class Retries(Model):
     """How often and how fast a failed attempt is retried."""
 
     limit: Annotated[int, Field(ge=0, le=100, description="Maximum number of retries after the first attempt.")] = 0
-    delay: Annotated[Duration, Field(description="Pause before the first retry.")] = "10s"
-    backoff: Annotated[int, Field(ge=1, le=10, description="Factor by which each further pause grows.")] = 2
-    max_delay: Annotated[Duration, Field(description="Longest pause between two attempts.")] = "1h"
+    delay: Annotated[Duration, Field(description="Shortest pause before a retry.")] = "10s"
+    backoff: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=10,
+            description="Factor by which each further pause grows. Above 1, a pause is up to twice as long, by a hash "
+            "of the TaskRun, so that instances that failed together do not return together.",
+        ),
+    ] = 2
+    max_delay: Annotated[
+        Duration | None,
+        Field(description="Longest pause between two attempts, at least `delay`. Unset: 1h, or twice `delay`."),
+    ] = None
 
     def policy(self) -> retry.Policy:
         """The policy in seconds."""
-        return retry.Policy(self.limit, times.seconds(self.delay), self.backoff, times.seconds(self.max_delay))
+        longest = None if self.max_delay is None else times.seconds(self.max_delay)
+        return retry.Policy(self.limit, times.seconds(self.delay), self.backoff, longest)

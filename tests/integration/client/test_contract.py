@@ -23,7 +23,7 @@ SPEC = {
     "python": "m:f",
     "triggerPool": "default",
     "clears": 0,
-    "retries": {"limit": 0, "delay": "10s", "backoff": 2, "maxDelay": "1h"},
+    "retries": {"limit": 0, "delay": "10s", "backoff": 2},
     "timeoutWhileDeferred": True,
 }
 TRIGGER = {"class": "time", "kwargs": "{}", "key": "k", "shard": 7, "waitsFor": ""}

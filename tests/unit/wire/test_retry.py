@@ -31,34 +31,72 @@ def test_no_delay_is_longer_than_the_cap(failures: int, jitter: float, random: f
     assert 0.0 <= Backoff(first=0.2, cap=10.0, jitter=jitter).delay(failures, random) <= 10.0
 
 
+def pause(policy: Policy, attempt: int, uid: str = "a") -> float | None:
+    """The pause after an attempt."""
+    moment = retry.next_attempt_at(policy, attempt, NOW, uid=uid)
+    return None if moment is None else moment - NOW
+
+
 def test_without_a_policy_there_is_no_second_attempt() -> None:
-    assert retry.next_attempt_at(Policy(), 1, NOW) is None
+    assert pause(Policy(), 1) is None
 
 
 def test_the_limit_counts_retries_and_not_attempts() -> None:
     policy = Policy(limit=2)
-    assert [retry.next_attempt_at(policy, attempt, NOW) is not None for attempt in (1, 2, 3)] == [True, True, False]
+    assert [pause(policy, attempt) is not None for attempt in (1, 2, 3)] == [True, True, False]
 
 
-def test_each_wait_is_the_former_times_the_backoff() -> None:
+def test_pauses_that_do_not_grow_are_exact() -> None:
+    assert [pause(Policy(limit=9, delay=10, backoff=1), attempt) for attempt in (1, 2, 9)] == [10, 10, 10]
+
+
+def test_each_pause_is_the_former_times_the_backoff_and_up_to_twice_as_long() -> None:
     policy = Policy(limit=9, delay=10, backoff=3)
-    assert [retry.next_attempt_at(policy, attempt, NOW) for attempt in (1, 2, 3)] == [1_010, 1_030, 1_090]
+    for attempt, shortest in ((1, 10), (2, 30), (3, 90)):
+        pauses = [pause(policy, attempt, uid) or 0 for uid in map(str, range(100))]
+        assert shortest <= min(pauses) < 1.1 * shortest
+        assert 1.9 * shortest < max(pauses) < 2 * shortest
 
 
-def test_no_wait_is_longer_than_the_longest() -> None:
-    assert retry.next_attempt_at(Policy(limit=9, delay=10, backoff=10, max_delay=50), 4, NOW) == 1_050
+def test_instances_that_failed_together_do_not_return_together() -> None:
+    policy = Policy(limit=9, delay=10)
+    for attempt in (1, 5, 9):
+        assert len({pause(policy, attempt, f"3f1c{number:08x}") for number in range(1_000)}) > 990
 
 
-def test_a_wait_too_long_to_compute_is_the_longest() -> None:
-    assert retry.next_attempt_at(Policy(limit=10_000, backoff=10.0), 5_000, NOW) == NOW + retry.MAX_DELAY
-    assert retry.next_attempt_at(Policy(limit=10_000, backoff=10), 5_000, NOW) == NOW + retry.MAX_DELAY
+def test_a_retry_is_at_the_same_time_whoever_computes_it() -> None:
+    assert pause(Policy(limit=1), 1, "uid") == pause(Policy(limit=1), 1, "uid")
+    assert pause(Policy(limit=2), 1, "uid") != pause(Policy(limit=2), 2, "uid")
+
+
+def test_no_pause_is_longer_than_the_longest() -> None:
+    pauses = [pause(Policy(limit=9, delay=10, backoff=10, max_delay=50), 4, uid) or 0 for uid in map(str, range(100))]
+    assert min(pauses) >= 25
+    assert max(pauses) <= 50
+
+
+@pytest.mark.parametrize(
+    ("delay", "max_delay", "longest"),
+    [(10, None, 3_600), (7_200, None, 14_400), (7_200, 3_600.0, 7_200), (10, 60.0, 60)],
+)
+def test_the_longest_pause_is_never_below_the_delay(delay: float, max_delay: float | None, longest: float) -> None:
+    policy = Policy(limit=9, delay=delay, max_delay=max_delay)
+    assert policy.longest == longest
+    assert (pause(policy, 1) or 0) >= delay
+
+
+def test_a_pause_too_long_to_compute_is_at_most_the_longest() -> None:
+    assert retry.MAX_DELAY / 2 <= (pause(Policy(limit=10_000, backoff=10.0), 5_000) or 0) <= retry.MAX_DELAY
 
 
 @given(
-    st.builds(Policy, st.integers(0, 100), st.floats(0, 1e9), st.integers(1, 10), st.floats(0, 1e9)),
+    st.builds(
+        Policy, st.integers(0, 100), st.floats(0, 1e9), st.integers(1, 10), st.one_of(st.none(), st.floats(0, 1e9))
+    ),
     st.integers(1, 101),
+    st.text(),
 )
-def test_the_next_attempt_is_never_before_now_nor_after_the_longest_wait(policy: Policy, attempt: int) -> None:
-    moment = retry.next_attempt_at(policy, attempt, NOW)
+def test_no_pause_is_below_the_delay_or_above_the_longest(policy: Policy, attempt: int, uid: str) -> None:
+    moment = retry.next_attempt_at(policy, attempt, 0.0, uid=uid)
     assert (moment is None) == (attempt > policy.limit)
-    assert moment is None or NOW <= moment <= NOW + policy.max_delay
+    assert moment is None or policy.delay <= moment <= policy.longest

@@ -112,8 +112,10 @@ MADE: dict[str, tuple[Patch, dict[str, Any], set[str]]] = {
         {"trigger", "deadline"},
     ),
     "fail for now": (
-        transitions.fail(pin(State.DEFERRED), retry.Policy(limit=2), reason=Reason.ERROR, message="no", now=NOW),
-        {"state": "UpForRetry", "reason": "Error", "message": "no", "retryAt": "2023-11-14T22:13:40.000Z"},
+        transitions.fail(
+            pin(State.DEFERRED), retry.Policy(limit=2, backoff=1), reason=Reason.ERROR, message="no", now=NOW
+        ),
+        {"state": "UpForRetry", "reason": "Error", "message": "no", "retryAt": "2023-11-14T22:13:30.000Z"},
         {"trigger", "deadline"},
     ),
     "skip": (

@@ -57,7 +57,7 @@ def test_a_task_that_waits_and_is_retried_goes_through_its_states() -> None:
     }
     body = patched(body, transitions.relaunch(seen(body), now=NOW))
     body = patched(body, transitions.claim(seen(body), CLAIM, started=STAMP, now=NOW))
-    policy = retry.Policy(limit=1, delay=10)
+    policy = retry.Policy(limit=1, delay=10, backoff=1)
     body = patched(body, transitions.fail(seen(body), policy, reason=Reason.ERROR, message="no", now=NOW))
     body = patched(body, transitions.retry_now(seen(body), now=NOW))
     retried = times.rfc3339(NOW + 10)

@@ -174,7 +174,7 @@ def _policy(retries: Any) -> retry.Policy:
         limit=retries.get("limit", 0),
         delay=times.seconds(retries["delay"]) if "delay" in retries else retry.DELAY,
         backoff=retries.get("backoff", retry.BACKOFF),
-        max_delay=times.seconds(retries["maxDelay"]) if "maxDelay" in retries else retry.MAX_DELAY,
+        max_delay=times.seconds(retries["maxDelay"]) if "maxDelay" in retries else None,
     )
 
 

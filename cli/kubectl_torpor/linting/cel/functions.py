@@ -4,9 +4,11 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
+
+from torpor_wire import times
 
 Value = Any
 """None, a boolean, a number, a string, a list, a mapping, a Type or an Optional."""
@@ -52,6 +54,8 @@ def type_of(value: Value) -> Type:
             return TYPES["list"]
         case Mapping():
             return TYPES["map"]
+        case timedelta():
+            return Type("duration")
         case Type():
             return TYPES["type"]
         case _:
@@ -182,6 +186,7 @@ FUNCTIONS: Mapping[str, Callable[..., Value]] = {
     "_[?_]": optional_field,
     "@in": contains,
     "contains": lambda text, part: part in text,
+    "duration": lambda text: timedelta(seconds=times.seconds(text)),
     "dyn": lambda value: value,
     "endsWith": lambda text, part: text.endswith(part),
     "format": _formatted,

@@ -36,7 +36,7 @@ def test_empty_fields_have_their_defaults_and_arguments_keep_their_nulls(tmp_pat
         {
             "name": "one",
             "rule": "all_success",
-            "retries": {"limit": 1, "delay": "10s", "backoff": 2, "maxDelay": "1h"},
+            "retries": {"limit": 1, "delay": "10s", "backoff": 2},
             "args": {"value": None},
             "python": "m:f",
             "branch": False,

@@ -86,7 +86,9 @@ def test_a_value_too_long_for_a_command_fails_the_task() -> None:
 
 
 def test_a_container_has_its_identity_in_its_environment() -> None:
-    world = World(container("a", retries={"limit": 1, "delay": "1s"}, expand=[{"name": "n", "over": [1, 2]}])).settle()
+    world = World(
+        container("a", retries={"limit": 1, "delay": "1s", "backoff": 1}, expand=[{"name": "n", "over": [1, 2]}])
+    ).settle()
     found, run = env(world, "a", 1), world.run("a", 1)
     assert (
         found

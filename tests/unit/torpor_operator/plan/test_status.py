@@ -93,7 +93,7 @@ def test_a_status_lists_no_instances() -> None:
 
 
 def test_every_failed_attempt_is_one_event_on_its_taskrun() -> None:
-    world = World(python("a", retries={"limit": 1, "delay": "10s"})).settle().fail("a", "once")
+    world = World(python("a", retries={"limit": 1, "delay": "10s", "backoff": 1})).settle().fail("a", "once")
     (event,) = world.events
     assert event.regarding is not None
     assert (event.reason, event.warning) == ("Error", True)

@@ -9,7 +9,7 @@ from torpor_wire.state import State
 from tests.support.builders import NOW, python
 from tests.support.plan_world import World
 
-RETRIES = {"limit": 2, "delay": "10s", "backoff": 3}
+RETRIES = {"limit": 2, "delay": "10s", "backoff": 1}
 EVICTED = {"phase": "Failed", "conditions": [{"type": "DisruptionTarget", "status": "True"}]}
 
 
@@ -183,7 +183,7 @@ def test_deferred_time_counts_for_the_timeout() -> None:
 
 
 def test_each_attempt_has_its_own_timeout() -> None:
-    world = World(python("a", timeout="60s", retries={"limit": 1, "delay": "1s"})).settle()
+    world = World(python("a", timeout="60s", retries={"limit": 1, "delay": "1s", "backoff": 1})).settle()
     world.claim("a")
     world.advance(59)
     world.fail("a").advance(1)
@@ -216,7 +216,7 @@ def test_an_exit_code_after_a_deferral_is_ignored() -> None:
 
 
 def test_the_start_of_the_first_attempt_is_kept_over_all_attempts() -> None:
-    world = World(python("a", retries={"limit": 2, "delay": "1s"})).settle().fail("a")
+    world = World(python("a", retries={"limit": 2, "delay": "1s", "backoff": 1})).settle().fail("a")
     first = world.run("a").status.started_at
     assert first == times.rfc3339(NOW)
     world.advance(1)

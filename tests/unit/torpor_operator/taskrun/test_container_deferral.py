@@ -107,7 +107,7 @@ def test_it_may_defer_again_and_ends_with_its_result() -> None:
 
 
 def test_a_retry_starts_without_event_and_state() -> None:
-    world = fire(deferred(start(retries={"limit": 1, "delay": "1s"})), "1")
+    world = fire(deferred(start(retries={"limit": 1, "delay": "1s", "backoff": 1})), "1")
     world = written(world, code=3, defer={"trigger": _HTTP})
     assert world.state("a") is State.UP_FOR_RETRY
     world.advance(1)

@@ -151,7 +151,7 @@ def test_a_cancelled_container_leaves_no_pod() -> None:
 
 
 def test_a_retried_container_gets_a_new_pod() -> None:
-    world = ended(World(container("load", retries={"limit": 1, "delay": "1s"})).settle(), "load", 1)
+    world = ended(World(container("load", retries={"limit": 1, "delay": "1s", "backoff": 1})).settle(), "load", 1)
     assert world.state("load") is State.UP_FOR_RETRY
     world.advance(1)
     assert world.state("load") is State.RUNNING

@@ -185,7 +185,7 @@ def test_a_wait_without_a_deadline_is_never_ended_by_the_operator() -> None:
 
 
 def test_a_retried_trigger_task_is_deferred_with_a_new_deadline() -> None:
-    world = World(wait("drop", timeout="100s", retries={"limit": 1, "delay": "10s"})).settle()
+    world = World(wait("drop", timeout="100s", retries={"limit": 1, "delay": "10s", "backoff": 1})).settle()
     world.advance(100 + GRACE).advance(10)
     status = world.run("drop").status
     assert (status.state, status.attempt) == (State.DEFERRED, 2)

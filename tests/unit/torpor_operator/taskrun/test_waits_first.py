@@ -37,7 +37,7 @@ def test_a_wait_before_a_function_has_no_pod_until_it_fires() -> None:
 
 
 def test_a_retry_of_a_trigger_and_a_function_defers_again() -> None:
-    world = World(both("a", retries={"limit": 1, "delay": "10s"})).settle().fire("a").fail("a")
+    world = World(both("a", retries={"limit": 1, "delay": "10s", "backoff": 1})).settle().fire("a").fail("a")
     world.advance(10)
     assert (world.state("a"), world.run("a").status.attempt, world.run("a").status.segment) == (State.DEFERRED, 2, 0)
 

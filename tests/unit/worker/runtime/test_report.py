@@ -146,10 +146,10 @@ def test_a_failure_is_tried_again_as_the_policy_says(task: Callable[..., Pod]) -
 
     assert pod.run() == 1
     assert pod.status["state"] == "UpForRetry"
-    assert pod.at("retryAt") == pod.cluster.clock + 5
+    assert 5 <= pod.at("retryAt") - pod.cluster.clock <= 10
     pod.status.update(state="Scheduled", attempt=2)
     pod.run()
-    assert pod.at("retryAt") == pod.cluster.clock + 15
+    assert 15 <= pod.at("retryAt") - pod.cluster.clock <= 30
     pod.status.update(state="Scheduled", attempt=3)
     pod.run()
     assert pod.status["state"] == "Failed"

@@ -1,0 +1,37 @@
+"""The API server rejects retries whose longest pause is shorter than the first."""
+
+from typing import Any
+
+import pytest
+
+from tests.integration.conftest import Server
+
+
+def workflow(**retries: Any) -> dict[str, Any]:
+    task = {"name": "a", "python": "m:f", "image": "x", "retries": {"limit": 1, **retries}}
+    spec = {"tasks": [task]}
+    return {"apiVersion": "torpor.dev/v1alpha1", "kind": "Workflow", "metadata": {"name": "run"}, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    "retries",
+    [
+        {"delay": "2h", "maxDelay": "1h"},
+        {"delay": "1d", "maxDelay": "23h59m"},
+        {"delay": "1d12h", "maxDelay": "1d"},
+        {"maxDelay": "9s"},
+    ],
+)
+def test_a_longest_pause_below_the_delay_is_rejected(server: Server, namespace: str, retries: dict[str, Any]) -> None:
+    answer = server.create("workflows", namespace, workflow(**retries))
+    assert answer.status == 422, answer.message
+    shown = (
+        f"task a: retries.maxDelay {retries['maxDelay']} is shorter than retries.delay {retries.get('delay', '10s')}"
+    )
+    assert shown in answer.message
+
+
+@pytest.mark.parametrize("retries", [{"delay": "2h"}, {"delay": "2h", "maxDelay": "2h"}, {"delay": "3d"}, {}])
+def test_a_long_delay_needs_no_longest_pause(server: Server, namespace: str, retries: dict[str, Any]) -> None:
+    stored = server.create("workflows", namespace, workflow(**retries)).expect(201)
+    assert stored["spec"]["tasks"][0]["retries"].get("maxDelay") == retries.get("maxDelay")
