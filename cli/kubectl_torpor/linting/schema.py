@@ -28,6 +28,7 @@ _ELSEWHERE = {
     "type": "class",
 }
 """What Airflow, Argo and Tekton call a field."""
+_UNQUOTED = "; YAML reads an unquoted y, n, yes, no, on or off as a boolean: quote it"
 
 
 def unknown_fields(value: Any, schema: Schema, path: Path = ()) -> Iterator[Problem]:
@@ -98,7 +99,8 @@ def violations(value: Any, schema: Schema, path: Path = ()) -> Iterator[Problem]
         return
     wanted, found = schema.get("type"), type_name(value)
     if wanted is not None and not _fits(wanted, found):
-        yield _problem(path, f'Invalid value: "{found}": {dotted(path)} in body must be of type {wanted}: "{found}"')
+        message = f'Invalid value: "{found}": {dotted(path)} in body must be of type {wanted}: "{found}"'
+        yield _problem(path, message + (_UNQUOTED if (wanted, found) == ("string", "boolean") else ""))
         return
     match value:
         case str():

@@ -8,6 +8,8 @@ from kubectl_torpor.linting.finding import Path
 from kubectl_torpor.linting.yaml_documents import Broken, Document
 from kubectl_torpor.yaml_format import scalars
 
+from tests.unit.kubectl_torpor.linting.findings import lint_text
+
 _TEXT = """\
 shared: &shared
   list: [1, two,
@@ -133,3 +135,11 @@ def test_quoted_and_tagged_scalars_are_texts_and_keys_are_json() -> None:
 def test_json_with_escaped_characters_is_read() -> None:
     text = '{"a": "\\ud83d\\ude00 \\u00e9", "b": "\\\\ud83d\\\\ude00"}'
     assert document(text).value == {"a": "\U0001f600 é", "b": "\\ud83d\\ude00"}
+
+
+@pytest.mark.parametrize("place", ["- name: y", "- name: a\n    expand: [{name: n, over: [1]}]"])
+def test_a_name_that_yaml_reads_as_a_boolean_gets_the_hint_about_quotes(place: str) -> None:
+    text = f"apiVersion: torpor.dev/v1alpha1\nkind: Workflow\nmetadata: {{name: x}}\nspec:\n  tasks:\n  {place}\n"
+    found = [finding.message for finding in lint_text(text + "    python: m:f\n    image: x\n")]
+    hint = 'must be of type string: "boolean"; YAML reads an unquoted y, n, yes, no, on or off as a boolean: quote it'
+    assert any(message.endswith(hint) for message in found), found
