@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from torpor_cel.ast_builder import Nodes
 
 ZIP, ZIP_LONGEST, CONCAT = "zip", "zipLongest", "concat"
-NAMES = {ZIP: range(2, 5), ZIP_LONGEST: range(3, 6), CONCAT: range(2, 5)}
+NAMES = {ZIP: range(1, 5), ZIP_LONGEST: range(3, 6), CONCAT: range(1, 5)}
 """Numbers of arguments. The last argument of zipLongest fills missing items."""
 PLACES_OF_SHORTEST, PLACES_OF_LONGEST = "@places_of_shortest", "@places_of_longest"
 _PLACE, _RESULT, _FILL = "@place", "@zipped", "@fill"
@@ -21,7 +21,7 @@ def expanded(function: str, arguments: Sequence[bytes], nodes: Nodes) -> bytes |
         return None
     if function == CONCAT:
         first, *rest = arguments
-        for more in rest:
+        for more in rest or [nodes.items()]:  # + [], so that one argument must be a list too
             first = nodes.call("_+_", first, more)
         return first
     if function == ZIP:

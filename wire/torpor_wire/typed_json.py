@@ -7,9 +7,11 @@ plain JSON.
 """
 
 import binascii
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
+from enum import Enum
 from typing import Any
 
 from torpor_wire import canonical, secret_ref, times
@@ -22,6 +24,7 @@ _TYPE, _VAR = "__type", "__var"
 _ARCHIVED = "stored"
 _WRITTEN = {_TYPE, _VAR}
 _DIGITS_MAX = 4096
+_PAIR = 2
 _DEEP = f"nested more than {DEPTH_MAX} deep"
 
 
@@ -29,8 +32,9 @@ def encode(value: object, at: str = "$") -> Any:
     """Return the value as JSON; `canonical` checks keys and numbers.
 
     An aware datetime becomes UTC and a set a sorted list, so that equal values have equal text. A mapping with a key
-    `__type` is escaped, so that data never looks like a type. Raises NotJsonError, naming the path below `at`, for
-    unsupported types, cycles and deep nesting.
+    `__type` is escaped, so that data never looks like a type. One with a key that is no text becomes pairs. A path
+    becomes its text, and an Enum its value. Raises NotJsonError, naming the path below `at`, for unsupported types,
+    cycles and deep nesting.
     """
     return _encoded(value, at, 0)
 
@@ -70,7 +74,9 @@ def readable(value: Any, depth: int = 0) -> Any:
         if value.keys() != _WRITTEN:
             return {name: readable(one, depth + 1) for name, one in value.items()}
         inner = value[_VAR]
-        return readable(inner, depth + 1) if value[_TYPE] != "dict" else _readable_entries(inner, depth)
+        if value[_TYPE] == "dict":
+            return _readable_pairs(inner, depth) if isinstance(inner, list) else _readable_entries(inner, depth)
+        return readable(inner, depth + 1)
     return [readable(one, depth + 1) for one in value] if isinstance(value, list | tuple) else value
 
 
@@ -94,30 +100,52 @@ def _readable_entries(inner: Any, depth: int) -> Any:
     return {name: readable(one, depth + 1) for name, one in inner.items()} if isinstance(inner, Mapping) else inner
 
 
+def _readable_pairs(pairs: list[Any], depth: int) -> Any:
+    """Return a mapping whose keys are no texts as an object: JSON has no other keys."""
+    entries = [pair for pair in pairs if isinstance(pair, list) and len(pair) == _PAIR]
+    return {_key_text(readable(key, depth + 1)): readable(one, depth + 1) for key, one in entries}
+
+
+def _key_text(key: object) -> str:
+    return key if isinstance(key, str) else canonical.plain(key)
+
+
 def _encoded(value: object, at: str, depth: int) -> Any:
     if depth > DEPTH_MAX:
         raise canonical.NotJsonError(f"{at[:_DIGITS_MAX]} is {_DEEP} or contains itself")
     match value:
+        case float() if not math.isfinite(value):
+            return _typed("float", str(float(value)))
         case str() | int() | float() | None:
             return value
+        case Enum():
+            return _encoded(value.value, at, depth + 1)
         case SecretRef():
             return value.written()
-        case datetime():
-            return _typed("datetime", _moment(value))
-        case date():
-            return _typed("date", value.isoformat())
-        case timedelta():
-            return _typed("timedelta", value.total_seconds())
+        case date() | time() | timedelta():
+            return _of_time(value)
         case bytes() | bytearray():
             return _typed("bytes", binascii.b2a_base64(value, newline=False).decode())
         case _:
             return _container(value, at, depth)
 
 
+def _of_time(value: date | time | timedelta) -> Any:
+    match value:
+        case datetime():
+            return _typed("datetime", _moment(value))
+        case timedelta():
+            return _typed("timedelta", value.total_seconds())
+        case _:
+            return _typed("time" if isinstance(value, time) else "date", value.isoformat())
+
+
 def _container(value: object, at: str, depth: int) -> Any:
     match value:
         case set() | frozenset():
             return _typed("set" if isinstance(value, set) else "frozenset", _sorted(value, at, depth))
+        case Mapping() if not all(isinstance(name, str) for name in value):
+            return _typed("dict", _pairs(value, at, depth))
         case Mapping():
             return _marked(value, {name: _encoded(one, f"{at}.{name}", depth + 1) for name, one in value.items()})
         case tuple():
@@ -126,6 +154,14 @@ def _container(value: object, at: str, depth: int) -> Any:
             return _items(value, at, depth)
         case _:
             return _of_other_modules(value, at)
+
+
+def _pairs(value: Mapping[Any, Any], at: str, depth: int) -> list[Any]:
+    """Return the entries of a mapping as `[key, value]`."""
+    return [
+        [_encoded(name, f"a key of {at}", depth + 1), _encoded(one, f"{at}.{name!r:.40}", depth + 1)]
+        for name, one in value.items()
+    ]
 
 
 def _of_other_modules(value: object, at: str) -> Any:
@@ -140,6 +176,11 @@ def _of_other_modules(value: object, at: str) -> Any:
 
         if isinstance(value, UUID):
             return _typed("uuid", str(value))
+    if "pathlib" in sys.modules:
+        from pathlib import PurePath  # noqa: PLC0415 - see above
+
+        if isinstance(value, PurePath):
+            return str(value)
     raise canonical.NotJsonError(f"{at} is of type {type(value).__name__}, which is not JSON")
 
 
@@ -184,6 +225,8 @@ def _read(written: Mapping[str, Any], depth: int) -> Any:
     match name, found:
         case "dict", Mapping():
             return dict(_entries(found, depth))
+        case "dict", list() | tuple():
+            return _of_pairs(found, depth)
         case "tuple" | "set" | "frozenset", list() | tuple():
             return _collected(name, [_decoded(one, depth + 1) for one in found])
         case secret_ref.FIELD, parts:
@@ -195,7 +238,7 @@ def _read(written: Mapping[str, Any], depth: int) -> Any:
         case _:
             raise ValueError(
                 f"{_TYPE} {name!r:.100} with a {type(found).__name__}: it must be {', '.join(_TEXTS)} as text, tuple, "
-                "set and frozenset as a list, dict, and timedelta in seconds"
+                "set and frozenset as a list, dict as an object or pairs, and timedelta in seconds"
             )
 
 
@@ -206,10 +249,19 @@ def _collected(name: str, items: list[Any]) -> Any:
         raise ValueError(f"a {name} with a list, a set or an object in it") from None
 
 
+def _of_pairs(pairs: Sequence[Any], depth: int) -> dict[Any, Any]:
+    if not all(isinstance(pair, list | tuple) and len(pair) == _PAIR for pair in pairs):
+        raise ValueError("a dict with a list that does not consist of pairs")
+    try:
+        return {_decoded(name, depth + 1): _decoded(one, depth + 1) for name, one in pairs}
+    except TypeError:
+        raise ValueError("a dict with a list, a set or an object as a key") from None
+
+
 def _of_text(name: str, found: str) -> Any:
     try:
         return _TEXTS[name](found)
-    except ArithmeticError:
+    except (ArithmeticError, LookupError):
         raise ValueError(f"{found[:100]!r} is not a {name}") from None
 
 
@@ -238,6 +290,8 @@ _COLLECTIONS: Mapping[str, Callable[[list[Any]], Any]] = {"tuple": tuple, "set":
 _TEXTS: Mapping[str, Callable[[str], Any]] = {
     "datetime": datetime.fromisoformat,
     "date": date.fromisoformat,
+    "time": time.fromisoformat,
+    "float": {str(number): number for number in (math.nan, math.inf, -math.inf)}.__getitem__,
     "timedelta": lambda found: timedelta(seconds=times.seconds(found)),
     "bytes": lambda found: binascii.a2b_base64(found, strict_mode=True),
     "decimal": _decimal,

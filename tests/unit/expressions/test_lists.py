@@ -14,6 +14,8 @@ PARAMS: dict[str, JSON] = {"a": [1, 2, 3], "b": ["x", None], "m": {"z": 1}, "t":
         ("zip(params.a, params.b)", [[1, "x"], [2, None]]),
         ("zip(params.a, params.b, [9, 8, 7])", [[1, "x", 9], [2, None, 8]]),
         ("zip([], params.a)", []),
+        ("zip(params.a)", [[1], [2], [3]]),
+        ("concat(params.b)", ["x", None]),
         ("zipLongest(params.a, params.b, 0)", [[1, "x"], [2, None], [3, 0]]),
         ("zipLongest(zip(params.a, params.a), params.b, null)", [[[1, 1], "x"], [[2, 2], None], [[3, 3], None]]),
         ("concat(params.a, params.b, [7])", [1, 2, 3, "x", None, 7]),
@@ -31,7 +33,8 @@ def test_lists_are_put_together(expression: str, value: JSON) -> None:
     [
         ("zip(params.m, params.a)", Reason.FAILED, "no such key: 0"),
         ("zip(params.a, 3)", Reason.FAILED, "size is not defined for (int64)"),
-        ("zip(params.a)", Reason.INVALID, "unknown function or name 'zip' at column 4"),
+        ("zip()", Reason.INVALID, "unknown function or name 'zip' at column 4"),
+        ("concat(params.m)", Reason.FAILED, "+ is not defined for"),
         ("zipLongest(params.a, params.b)", Reason.INVALID, "unknown function or name 'zipLongest' at column 11"),
         ("json('{')", Reason.FAILED, "Expecting property name"),
         ("json('[NaN]')", Reason.FAILED, "not JSON"),

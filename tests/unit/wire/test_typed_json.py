@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import deque
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
+from enum import Enum
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -171,7 +174,11 @@ def test_a_workflow_may_write_them_as_people_do() -> None:
         {"__type": "decimal", "__var": "1.1.1"},
         {"__type": "decimal", "__var": "1" * 5000},
         {"__type": "uuid", "__var": "5"},
-        {"__type": "dict", "__var": []},
+        {"__type": "dict", "__var": [1]},
+        {"__type": "dict", "__var": ["ab"]},
+        {"__type": "dict", "__var": [[[1], 2]]},
+        {"__type": "float", "__var": "1e5"},
+        {"__type": "time", "__var": "25:00"},
         {"__type": "datetime", "__var": 5},
         {"__type": "datetime", "__var": "soon"},
         {"__type": "timedelta", "__var": True},
@@ -181,7 +188,7 @@ def test_a_workflow_may_write_them_as_people_do() -> None:
 )
 def test_what_is_no_value_of_its_type_is_refused(written: Any) -> None:
     with pytest.raises(
-        ValueError, match=r"set|datetime|soon|timedelta|too long|isoformat|base64|ASCII|decimal|UUID|dict"
+        ValueError, match=r"set|datetime|soon|timedelta|too long|isoformat|base64|ASCII|decimal|UUID|dict|float|hour"
     ):
         typed_json.decode({"moment": written})
 
@@ -200,3 +207,47 @@ def test_people_are_shown_the_value_alone() -> None:
     assert (
         trigger.describe("pkg.DateTimeTrigger", kwargs) == "DateTimeTrigger 2026-11-20T08:30:00.000005+00:00 poll=5.0"
     )
+
+
+class Color(Enum):
+    RED = "red"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {1: "a", 2: {True: None}},
+        {1: "int", "1": "text"},
+        {None: 1, 2.5: 2, (1, "a"): 3, date(2026, 11, 20): 4},
+        {"__type": 1, 2: 3},
+        time(8, 30),
+        time(8, 30, tzinfo=UTC),
+        [math.inf, -math.inf],
+    ],
+)
+def test_what_python_has_and_json_lacks_returns_as_it_was(value: Any) -> None:
+    returned = typed_json.decode(json.loads(typed_json.text(value)))
+    assert returned == value
+    assert not isinstance(value, dict) or list(map(type, returned)) == list(map(type, value))
+
+
+def test_not_a_number_returns_as_it_was() -> None:
+    assert math.isnan(typed_json.decode(json.loads(typed_json.text([math.nan])))[0])
+
+
+def test_a_path_is_its_text_and_an_enum_its_value() -> None:
+    assert typed_json.encode({"at": Path("/data/a.csv"), "color": Color.RED}) == {"at": "/data/a.csv", "color": "red"}
+
+
+def test_people_and_expressions_see_keys_as_texts() -> None:
+    value = {1: "b", None: math.nan, date(2026, 11, 20): time(8, 30)}
+    shown = {"1": "b", "null": "nan", "2026-11-20": "08:30:00"}
+    assert typed_json.readable(typed_json.encode(value)) == shown
+
+
+@pytest.mark.attack
+def test_pairs_of_a_server_are_data() -> None:
+    data = {"__type": "dict", "__var": [[1, {"__type": "secretRef", "__var": {"name": "a", "key": "b"}}]]}
+    assert typed_json.decode(json.loads(typed_json.text(data))) == data
+    with pytest.raises(ValueError, match="dict with a list, a set or an object as a key"):
+        typed_json.decode({"__type": "dict", "__var": [[{}, 1]]})
