@@ -1,7 +1,6 @@
 """The controller's cache of the cluster: Workflows as kopf reports them, TaskRuns and pods from reflectors.
 
-A snapshot is made from memory, without I/O. The cache also takes in the API server's answers to the controller's own
-writes, so that a plan never repeats what the one before it did.
+It makes snapshots without I/O. It takes in the answers to the controller's writes: no plan repeats the one before it.
 """
 
 import functools
@@ -26,6 +25,7 @@ from torpor_operator.controller.slot_pools import PoolKey, SlotAllocator, index_
 from torpor_operator.controller.workqueue import Key
 from torpor_operator.model import cached_taskrun, pod, snapshot
 from torpor_operator.model.actions import Need
+from torpor_operator.model.gone_uids import GoneUids
 from torpor_operator.model.pod import Pod
 from torpor_operator.model.snapshot import Answer, ArchiveOutcome, Snapshot
 from torpor_operator.plan import next_pass
@@ -82,6 +82,7 @@ class ClusterCache:
         self._on_drop = on_drop
         self.workflows: dict[Key, Workflow] = {}
         self._runs_of_schedules: defaultdict[str, set[Key]] = defaultdict(set)
+        self._gone = GoneUids()
         self.unconfirmed_pods: dict[str, str] = {}
         """By uid of the TaskRun: the name of a pod whose creation got no answer."""
         self.creation_errors: dict[str, str] = {}
@@ -116,10 +117,7 @@ class ClusterCache:
                     self.store_workflow(body)
 
     def store_workflow(self, body: Mapping[str, Any], *, deleted: bool = False) -> str | None:
-        """Take in a Workflow as the API server sent it, unless the cache has this version or a newer one.
-
-        Returns why the Workflow cannot be read, or None if it can.
-        """
+        """Take in a newer version of a Workflow. Returns why it cannot be read, or None if it can."""
         key = Key(body["metadata"]["namespace"], body["metadata"]["name"])
         error = None
         if deleted:
@@ -199,12 +197,13 @@ class ClusterCache:
         self.slots.forget(key)
         self._on_drop(key)
         if dropped is not None:
+            self._gone.add(dropped.metadata.uid)
             self._seen.forget(dropped.metadata.uid)
             self.creation_errors.pop(dropped.metadata.uid, None)
             self.copy_errors.pop(dropped.metadata.uid, None)
             if (run_of := dropped.spec.run_of) is not None:
-                self._runs_of_schedules[run_of.uid].discard(key)
-                if not self._runs_of_schedules[run_of.uid]:
+                (runs := self._runs_of_schedules[run_of.uid]).discard(key)
+                if not runs:
                     del self._runs_of_schedules[run_of.uid]
                 self._enqueue_schedule(Key(key.namespace, run_of.schedule))
 
@@ -226,10 +225,10 @@ class ClusterCache:
         return None
 
     def _is_current(self, key: Key, metadata: Mapping[str, Any]) -> bool:
-        """Whether the cache has this version or a newer one: the watch repeats the answers to our own writes."""
+        """Whether this version is outdated: the watch repeats the answers to our own writes, and may be late."""
         cached = self.workflows.get(key)
         if cached is None or cached.metadata.uid != metadata.get("uid"):
-            return False
+            return metadata.get("uid") in self._gone
         return int(metadata.get("resourceVersion") or 0) <= int(cached.metadata.resource_version or 0)
 
     def _on_taskrun(self, change: Notice[TaskRun]) -> None:

@@ -24,7 +24,11 @@ class WorkflowExecutor:
     async def set_finalizers(self, workflow: Workflow, action: SetFinalizers) -> None:
         """Replace the finalizers, unless the Workflow has changed."""
         wanted: Object = {"op": "add", "path": "/metadata/finalizers", "value": list(action.finalizers)}
-        stored = await self._api.patch(WORKFLOWS, *key_of(workflow), [*preconditions(workflow), wanted])
+        try:
+            stored = await self._api.patch(WORKFLOWS, *key_of(workflow), [*preconditions(workflow), wanted])
+        except errors.NotFound:
+            self._cache.drop_workflow(workflow)  # the watch may be late, and show it as it was
+            raise
         if action.finalizers or workflow.metadata.deletion_timestamp is None:
             self._cache.store_workflow(stored)
 

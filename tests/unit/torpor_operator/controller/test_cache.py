@@ -65,6 +65,15 @@ def parallelism(recorded: RecordingCache) -> int | None:
     return None if snapshot is None else snapshot.workflow.spec.parallelism
 
 
+def test_a_late_version_of_a_workflow_that_is_gone_is_ignored(recorded: RecordingCache) -> None:
+    recorded.cache.store_workflow(workflow(100))
+    recorded.cache.store_workflow(workflow(100), deleted=True)
+    recorded.cache.store_workflow(workflow(101))
+    assert recorded.cache.snapshot(RUN, {}) is None
+    recorded.cache.store_workflow(workflow(102, uid="another"))
+    assert recorded.cache.snapshot(RUN, {}) is not None
+
+
 def test_an_older_version_of_a_workflow_is_ignored(recorded: RecordingCache) -> None:
     recorded.cache.store_workflow(workflow(100, parallelism=2))
     recorded.cache.store_workflow(workflow(99, parallelism=1))
