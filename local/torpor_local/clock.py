@@ -9,6 +9,16 @@ from dataclasses import dataclass, field
 class _Sleeper:
     due: float
     woken: "asyncio.Future[None]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    timer: asyncio.TimerHandle | None = None
+
+    def set_timer(self, seconds: float) -> None:
+        """Wake after these seconds of real time, and not when it was to wake before."""
+        self.cancel_timer()
+        self.timer = asyncio.get_running_loop().call_later(max(0.0, seconds), self.wake)
+
+    def cancel_timer(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
 
     def wake(self) -> None:
         if not self.woken.done():
@@ -36,18 +46,23 @@ class SkippableClock:
             await asyncio.sleep(0)
             return
         sleeper = _Sleeper(self.monotonic() + seconds)
-        timer = asyncio.get_running_loop().call_later(seconds, sleeper.wake)
+        sleeper.set_timer(seconds)
         self._sleepers.add(sleeper)
         try:
             await sleeper.woken
         finally:
-            timer.cancel()
+            sleeper.cancel_timer()
             self._sleepers.discard(sleeper)
 
     def skip_to(self, moment: float) -> None:
-        """Set the time to a moment in the future (seconds since the epoch), and wake what was due before it."""
+        """Set the time to a moment in the future (seconds since the epoch), and wake what was due before it.
+
+        What is due later wakes that much earlier in real time, also if a rounding makes it due just after the moment.
+        """
         self.offset += max(0.0, moment - self.now())
         now = self.monotonic()
         for sleeper in sorted(self._sleepers, key=lambda one: one.due):
             if sleeper.due <= now:
                 sleeper.wake()
+            else:
+                sleeper.set_timer(sleeper.due - now)
