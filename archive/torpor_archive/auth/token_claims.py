@@ -19,7 +19,7 @@ _PARTS = 3
 def problem(token: str, audience: str, now: float) -> str | None:
     """Return why the API server would refuse the token for the audience, or None if only it can tell."""
     parts = token.split(".")
-    if len(token) > TOKEN_MAX or len(parts) != _PARTS or not all(parts):
+    if len(token) > TOKEN_MAX or not token.isascii() or len(parts) != _PARTS or not all(parts):
         return "it is not a JSON Web Token"
     claims = _decode(parts[1])
     if claims is None or _decode(parts[0]) is None:

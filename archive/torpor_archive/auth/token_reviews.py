@@ -49,7 +49,7 @@ class TokenReviews:
 
     async def authenticate(self, token: str, client: Client) -> Caller:
         """Identify the caller by a token for the archive's audience. Raises RefusedError (401, 503)."""
-        key = hashlib.sha256(token.encode()).digest()
+        key = hashlib.sha256(token.encode(errors="surrogatepass")).digest()
         if (caller := self._callers.get(key)) is not None:
             return caller
         if key in self._rejected:

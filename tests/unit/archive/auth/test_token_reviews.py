@@ -63,6 +63,7 @@ MALFORMED = [
     f"{encode({})}..c",
     "x" * 9000,
     make_token() + "." + "c",
+    make_token() + "\udcff",  # a byte of the header that is not UTF-8, as aiohttp decodes it
     f"{encode({})}.{'W1tb' * 1000}.c",
 ]
 
