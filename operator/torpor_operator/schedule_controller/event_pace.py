@@ -42,13 +42,20 @@ class EventPace:
     def __init__(self, clock: Clock, *, rate: float, burst: float) -> None:
         self._clock = clock
         self._buckets = TokenBuckets[str](rate=rate, burst=burst)
-        self._reserved: dict[_Event, float] = {}  # in the order of the reservations
+        # By namespace, the latest use last; the events of one in the order of their times.
+        self._reserved: dict[str, dict[_Event, float]] = {}
         self.rate = rate
+
+    def __len__(self) -> int:
+        """Return the number of reservations that are kept."""
+        return sum(map(len, self._reserved.values()))
 
     def admit(self, namespace: str, actions: Sequence[Action]) -> Paced:
         """The actions without the arming of sources whose time has not come."""
         now = self._clock.monotonic()
-        self._forget_unused(now)
+        self._reserved[namespace] = self._reserved.pop(namespace, {})
+        for name in {namespace, next(iter(self._reserved))}:
+            self._forget_unused(name, now)
         held = {
             id(action): moment - now
             for action in actions
@@ -62,14 +69,17 @@ class EventPace:
     def _reserve(self, namespace: str, taskrun: TaskRun, now: float) -> float:
         """When the source may be armed: the same time for the same event."""
         event = _Event(taskrun.metadata.uid, taskrun.status.attempt, taskrun.status.segment)
-        if event not in self._reserved:
-            self._reserved[event] = self._buckets.reserve(namespace, now)
-        return self._reserved[event]
+        reserved = self._reserved.setdefault(namespace, {})
+        if event not in reserved:
+            reserved[event] = self._buckets.reserve(namespace, now)
+        return reserved[event]
 
-    def _forget_unused(self, now: float) -> None:
-        """Drop the oldest reservations that were not used in time."""
-        while self._reserved:
-            event, moment = next(iter(self._reserved.items()))
+    def _forget_unused(self, namespace: str, now: float) -> None:
+        """Drop the oldest reservations of a namespace that were not used in time."""
+        reserved = self._reserved[namespace]
+        while reserved:
+            event, moment = next(iter(reserved.items()))
             if moment > now - _KEPT_SECONDS:
                 return
-            del self._reserved[event]
+            del reserved[event]
+        del self._reserved[namespace]
