@@ -14,6 +14,8 @@ from torpor_operator.quarantine.object_ref import ObjectRef, read_ref
 _FIRST = 10.0
 _FACTOR = 4.0
 _LONGEST = 3600.0
+_PROBATION = 3600.0
+"""Seconds in which a good pass does not end the quarantine: another end of a process counts as a further one."""
 _KEPT = 86_400.0
 """Seconds after which an object is forgotten at which no process ended again."""
 _NAMESPACE_OBJECTS = 3
@@ -57,9 +59,10 @@ class Entries:
         """The entries, in no order."""
         return iter(self.by_ref.values())
 
-    def __contains__(self, ref: ObjectRef) -> bool:
-        """Whether a process ended at the object."""
-        return ref in self.by_ref
+    def may_forget(self, ref: ObjectRef, now: float) -> bool:
+        """Whether there is an entry of the object, and no process ended at it lately."""
+        entry = self.by_ref.get(ref)
+        return entry is not None and not 0.0 <= now - entry.last < _PROBATION
 
     def with_death(self, ref: ObjectRef, now: float) -> Self:
         """The entries after a process ended while it worked on an object."""

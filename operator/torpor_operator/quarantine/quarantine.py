@@ -1,7 +1,8 @@
 """Holds back the objects at which an operator process ended, and reports it on each.
 
-The entries are read and stored before anything else of the cluster is read. An object is released after a pass over it
-that ended well.
+The entries are read and stored before anything else of the cluster is read. A good pass over an object removes its
+entry, an hour after the last end at the earliest. Otherwise an author who edits an object between passes could end one
+process after another, and each end would count as the first.
 """
 
 import logging
@@ -57,8 +58,8 @@ class Quarantine:
         return self._entries.hold(ref, self._api.clock.now()) if self._entries.by_ref else None
 
     async def release(self, ref: ObjectRef) -> None:
-        """Forget an object that the operator has worked on."""
-        if ref not in self._entries:
+        """Forget an object that the operator has worked on, unless a process ended at it lately."""
+        if not self._entries.may_forget(ref, self._api.clock.now()):
             return
         self._entries = self._entries.without(ref)
         self._released.add(ref)

@@ -92,7 +92,7 @@ def test_only_the_newest_entries_are_kept() -> None:
     for number in range(MAX_ENTRIES + 5):
         entries = entries.with_death(workflow(f"bad-{number}"), NOW + number)
     assert len(list(entries)) == MAX_ENTRIES
-    assert workflow("bad-0") not in entries
+    assert workflow("bad-0") not in entries.by_ref
     assert len(entries.to_text()) < 32_768
 
 

@@ -1,4 +1,4 @@
-"""The quarantine is kept on the Lease, reported on the object, and left after a pass that ended well."""
+"""The quarantine is kept on the Lease, reported on the object, and left by a good pass after an hour."""
 
 import pytest
 from torpor_api.client.api import Api
@@ -100,7 +100,7 @@ async def test_an_object_in_quarantine_is_reported_once_and_not_worked_on(
     assert [event["reason"] for event in fake.all(EVENTS)] == ["OperatorEnded"]
 
 
-async def test_an_object_leaves_the_quarantine_after_a_good_pass(
+async def test_an_object_leaves_the_quarantine_by_a_good_pass_after_an_hour(
     fake: FakeApi, clock: VirtualClock, ref: ObjectRef
 ) -> None:
     guard = WorkGuard(quarantine=quarantine(fake, clock, ended_at=ref))
@@ -116,8 +116,27 @@ async def test_an_object_leaves_the_quarantine_after_a_good_pass(
     with pytest.raises(ValueError, match="on purpose"):
         await guard.reconcile(WORKFLOWS, ref, fails)
     assert "bad" in annotation(fake)
+    await clock.advance(3600)
     assert await guard.reconcile(WORKFLOWS, ref, succeeds) == 7.0
     assert annotation(fake) == "[]"
+
+
+@pytest.mark.attack
+async def test_an_object_with_good_and_bad_passes_in_turn_waits_longer_each_time(
+    fake: FakeApi, clock: VirtualClock, ref: ObjectRef
+) -> None:
+    async def succeeds() -> float | None:
+        return None
+
+    for delay in (10, 40, 160):
+        held = quarantine(fake, clock, ended_at=ref)
+        guard = WorkGuard(quarantine=held)
+        await guard.load()
+        hold = held.hold(ref)
+        assert hold is not None
+        assert hold.until == pytest.approx(clock.now() + delay)
+        await clock.advance(delay + 1)
+        assert await guard.reconcile(WORKFLOWS, ref, succeeds) is None
 
 
 async def test_an_object_at_which_reading_ended_the_operator_is_not_read(
