@@ -87,6 +87,7 @@ class Reflector(Generic[T]):
                     self.synced.set()
                 while True:
                     version = await self._watch(scope, version)
+                    await self._read_again()
             except errors.Gone as gone:
                 log.info("%s: %s; listing again", self._resource.plural, gone.message)
                 await self._pause(scope, gone)
@@ -102,6 +103,13 @@ class Reflector(Generic[T]):
         """
         for scope in self._scopes:
             await self._list(scope)
+
+    async def _read_again(self) -> None:
+        """Parse unreadable objects again, since the cause may be over: the operator reads none in quarantine."""
+        for number, unreadable in enumerate(self.store.unreadable_objects(), 1):
+            self.store.read_again(unreadable)
+            if number % BATCH == 0:
+                await asyncio.sleep(0)
 
     async def _list(self, scope: str | None) -> str:
         self.relists += 1

@@ -150,9 +150,23 @@ class Store(Generic[T]):
             )
             self._on_change(unreadable)
         else:
-            previous = current.item if current else None
-            self._put(key, _Entry(uid, version, item, None, tuple(self._index(item))))
-            self._on_change(Change(kind="upsert", key=key, item=item, previous=previous))
+            self._put_item(key, uid, version, item, previous=current.item if current else None)
+
+    def unreadable_objects(self) -> list[Unreadable]:
+        """Return the objects whose current version cannot be read."""
+        return [entry.unreadable for entry in self._entries.values() if entry.unreadable is not None]
+
+    def read_again(self, unreadable: Unreadable) -> None:
+        """Parse an unreadable object again, unless it has changed. The cause may be over."""
+        key = Key(unreadable.namespace, unreadable.name)
+        current = self._entries.get(key)
+        if current is None or current.unreadable is not unreadable:
+            return
+        try:
+            item = self._parse(_require_complete(dict(unreadable.raw)))
+        except Exception:  # noqa: BLE001 - `parse` may raise anything; `upsert` has reported why
+            return
+        self._put_item(key, current.uid, current.version, item, previous=current.item)
 
     def delete(self, raw: dict[str, Any]) -> None:
         """Remove an object that a watch reports as deleted, unless the store has a newer one of that name."""
@@ -179,6 +193,10 @@ class Store(Generic[T]):
         self.advance(version, namespace)
         for key, entry in gone:
             self._remove(key, entry)
+
+    def _put_item(self, key: Key, uid: str, version: int, item: T, *, previous: T | None) -> None:
+        self._put(key, _Entry(uid, version, item, None, tuple(self._index(item))))
+        self._on_change(Change(kind="upsert", key=key, item=item, previous=previous))
 
     def _put(self, key: Key, entry: _Entry[T]) -> None:
         self._forget(key)
