@@ -12,7 +12,8 @@ from torpor_api.client.api import Api, Object
 from torpor_api.client.resources import SCHEDULES, TASKRUNS, WORKFLOWS
 from torpor_api.client.write_limits import WriteLimits
 from torpor_api.models.base import Metadata
-from torpor_api.models.schedule import Schedule, ScheduleStatus
+from torpor_api.models.schedule import Schedule
+from torpor_api.models.schedule_status import ScheduleStatus
 from torpor_api.models.taskrun import TaskRun
 from torpor_api.models.workflow import Workflow
 from torpor_wire import constants, transitions

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from torpor_api.client.resources import SCHEDULES
-from torpor_api.models.schedule import Schedule, ScheduleStatus
+from torpor_api.models.schedule import Schedule
+from torpor_api.models.schedule_status import ScheduleStatus
 from torpor_api.timing import Clock
 from torpor_wire.backoff import Backoff
 from torpor_wire.reason import Reason

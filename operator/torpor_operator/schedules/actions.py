@@ -6,7 +6,7 @@ Every action may be repeated: names are derived, patches have preconditions, and
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from torpor_api.models.schedule import ScheduleStatus
+from torpor_api.models.schedule_status import ScheduleStatus
 from torpor_api.models.taskrun import TaskRun
 from torpor_api.models.workflow import Workflow
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from torpor_api.models.run_of import RunOf
-from torpor_api.models.schedule import (
+from torpor_api.models.schedule_status import (
     FailedEvent,
     HandledEvent,
     LastRun,

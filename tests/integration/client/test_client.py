@@ -101,8 +101,8 @@ async def test_a_store_that_fell_behind_lists_again(api: Api, namespace: str, mo
     reflector, notices = reflecting(api, namespace, TASKRUNS)
     listed = Reflector._list
 
-    async def long_ago(self: Reflector[Any]) -> str:
-        version = await listed(self)
+    async def long_ago(self: Reflector[Any], scope: str | None) -> str:
+        version = await listed(self, scope)
         return "1" if self.relists == 1 else version
 
     monkeypatch.setattr(Reflector, "_list", long_ago)
