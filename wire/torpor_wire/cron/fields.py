@@ -14,19 +14,18 @@ _NTH_MAX = 5
 
 
 class Field(NamedTuple):
-    """A field: what it is called, its range, the greatest number that the range of `*` has, and its names."""
+    """A field: its title, its range, and the names of its numbers."""
 
     title: str
     least: int
     most: int
     names: Mapping[str, int] = MappingProxyType({})
-    specials: str = ""  # a regular expression of terms that are no numbers
 
 
 SECOND = Field("second", 0, 59)
 MINUTE = Field("minute", 0, 59)
 HOUR = Field("hour", 0, 23)
-DAY = Field("day of month", 1, 31, specials="LW?")
+DAY = Field("day of month", 1, 31)
 MONTH = Field("month", 1, 12, {name: number for number, name in enumerate(_MONTHS, 1)})
 WEEKDAY = Field("day of week", 0, 7, {name: number for number, name in enumerate(_WEEKDAYS)})
 FIELDS = (SECOND, MINUTE, HOUR, DAY, MONTH, WEEKDAY)
