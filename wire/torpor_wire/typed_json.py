@@ -32,7 +32,7 @@ def encode(value: object, at: str = "$") -> Any:
     """Return the value as JSON; `canonical` checks keys and numbers.
 
     An aware datetime becomes UTC and a set a sorted list, so that equal values have equal text. A mapping with a key
-    `__type` is escaped, so that data never looks like a type. One with a key that is no text becomes pairs. A path
+    `__type` is escaped, so that data never looks like a type. One with a key that is not a string becomes pairs. A path
     becomes its text, and an Enum its value. Raises NotJsonError, naming the path below `at`, for unsupported types,
     cycles and deep nesting.
     """
