@@ -133,9 +133,12 @@ class Settings(ProcessSettings):
     resync: float = Field(default=300.0, description="time between two reconcile passes of a Workflow without events")
     lease_duration: int = Field(default=15, description="seconds until another replica replaces a silent leader")
     hang_cpu: float = Field(
-        default=10.0, description="CPU seconds after which a process ends whose event loop does not turn; 0: never"
+        default=10.0,
+        ge=0.0,
+        allow_inf_nan=False,
+        description="CPU seconds after which a process ends whose event loop does not turn; 0: never",
     )
-    hang: float = Field(default=30.0, description="seconds after which such a process ends if it uses no CPU")
+    hang: Positive = Field(default=30.0, description="seconds after which such a process ends if it uses no CPU")
     state_folder: str = Field(
         default_factory=tempfile.gettempdir,
         description="folder that outlives the process but not the pod, for the object that the operator works on",

@@ -25,6 +25,8 @@ def test_a_boolean_flag_has_a_negative_form() -> None:
     ("arguments", "message"),
     [
         (["--batch", "many"], "--batch: Input should be a valid integer"),
+        (["--hang", "0"], "--hang: Input should be greater than or equal to 1"),
+        (["--hang-cpu", "-1"], "--hang-cpu: Input should be greater than or equal to 0"),
         (["--node-grace", "soon"], "--node-grace: Input should be a valid number"),
         (
             ["--runtime-injection", "sidecar"],
