@@ -20,7 +20,7 @@ class CpuShares:
         """Count what a namespace has used."""
         if seconds <= 0:
             return
-        if len(self._used) >= _NAMESPACES_MAX:
+        if namespace not in self._used and len(self._used) >= _NAMESPACES_MAX:
             self._used = {name: used for name, used in self._used.items() if self.used(name, now) >= _FORGOTTEN}
         self._used[namespace] = (self.used(namespace, now) + seconds, now)
 
