@@ -16,6 +16,11 @@ _REWORDED = (
     (re.compile(r" expecting \{.*$"), ""),
     (re.compile(r"'<EOF>'"), "end of the expression"),
     (re.compile(r" \(in container ''\)"), ""),
+    (re.compile(r"^undeclared reference to '(zip|concat)'"), r"\1 takes 1 to 4 lists"),
+    (
+        re.compile(r"^undeclared reference to 'zipLongest'"),
+        "zipLongest takes 2 to 4 lists and the value that fills shorter ones",
+    ),
     (re.compile(r"^undeclared reference to (.*)"), r"unknown function or name \1"),
     (re.compile(r"^Key not found in map : (.*)"), r"no such key: \1"),
     (re.compile(r"^Index error: index=(-?\d+) size=(\d+)"), r"no item \1 in a list of \2"),

@@ -33,9 +33,10 @@ def test_lists_are_put_together(expression: str, value: JSON) -> None:
     [
         ("zip(params.m, params.a)", Reason.FAILED, "no such key: 0"),
         ("zip(params.a, 3)", Reason.FAILED, "size is not defined for (int64)"),
-        ("zip()", Reason.INVALID, "unknown function or name 'zip' at column 4"),
+        ("zip()", Reason.INVALID, "zip takes 1 to 4 lists at column 4"),
+        ("concat(params.a, [1], [2], [3], [4])", Reason.INVALID, "concat takes 1 to 4 lists at column 7"),
         ("concat(params.m)", Reason.FAILED, "+ is not defined for"),
-        ("zipLongest(params.a, params.b)", Reason.INVALID, "unknown function or name 'zipLongest' at column 11"),
+        ("zipLongest(params.a, params.b)", Reason.INVALID, "zipLongest takes 2 to 4 lists and the value"),
         ("json('{')", Reason.FAILED, "Expecting property name"),
         ("json('[NaN]')", Reason.FAILED, "not JSON"),
         ("json('99999999999999999999')", Reason.FAILED, "exceeds 64 bits"),
