@@ -51,6 +51,8 @@ class Machine:
     events: Collection[str] = ()
     containers: bool = False
     """Whether docker or podman is installed."""
+    triggers: Collection[str] | None = None
+    """The names of all trigger classes; None if they are not known."""
     variables: Collection[str] = ()
     """The names of the variables of the user that tasks get. They replace those from Secrets."""
 
@@ -67,13 +69,22 @@ def check(spec: Object, others: Sequence[Object], machine: Machine) -> Preflight
     return Preflight(refused=tuple(refused), ignored=tuple(_ignored(spec, tasks, others)))
 
 
-def of_file(file: WorkflowFile, events: Collection[str]) -> Preflight:
-    """Return what a local run of a file refuses and ignores on this machine. `events` are tasks, or `load/3`."""
+def of_file(file: WorkflowFile, events: Collection[str], own_triggers: Collection[str] = ()) -> Preflight:
+    """Return what a local run of a file refuses and ignores on this machine.
+
+    `events` are tasks, or `load/3`. `own_triggers` are names of trigger classes beside the built-in ones.
+    """
     from torpor_local.pods import variables  # noqa: PLC0415 - an extra of this package
+    from torpor_triggerer.usercode.registry import BUILT_IN  # noqa: PLC0415 - an extra of this package
 
     containers = any(shutil.which(tool) for tool in ("docker", "podman"))
     answered = {name.partition("/")[0] for name in events}
-    machine = Machine(events=answered, containers=containers, variables=variables.inherited(os.environ).keys())
+    machine = Machine(
+        events=answered,
+        containers=containers,
+        triggers=BUILT_IN.keys() | set(own_triggers),
+        variables=variables.inherited(os.environ).keys(),
+    )
     return check(file.spec(), file.others, machine)
 
 
@@ -87,8 +98,14 @@ def _refused(task: Object, machine: Machine) -> Iterator[str]:
         return
     answer = f"answer it with --event {name}='{{...}}'"
     for trigger in _triggers(task["trigger"]):
-        if why := _CLUSTER_TRIGGERS.get(trigger.get("class", "")):
+        class_name = trigger.get("class", "")
+        if why := _CLUSTER_TRIGGERS.get(class_name):
             yield f"task {name} {why}; {answer}"
+        elif machine.triggers is not None and class_name not in machine.triggers:
+            yield (
+                f"task {name}: no built-in trigger class is called {class_name}; name yours with "
+                f"--trigger {class_name}=MODULE:CLASS, or {answer}"
+            )
         elif secret_ref.is_claimed(_own(trigger)):
             yield f"task {name} reads a Secret, and a local run has none; {answer}"
 

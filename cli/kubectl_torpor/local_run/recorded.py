@@ -99,7 +99,7 @@ def record(  # noqa: PLR0913 - keyword arguments, each with a default
         raise errors.CliError("\n".join([*found.lines, found.summary]))
     found = found.with_params((), params)
     _check_events(events, found.tasks())
-    if refused := preflight.of_file(found, events).refused:
+    if refused := preflight.of_file(found, events, triggers or {}).refused:
         raise errors.CliError("; ".join(refused))
     play.check_installed()
     from torpor_local import engine, options  # noqa: PLC0415 - an extra of this package

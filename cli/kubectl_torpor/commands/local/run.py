@@ -192,7 +192,7 @@ def _play(file: "WorkflowFile", chosen: str | None, events: tuple[str, ...], set
     play.check_installed()
     payloads = event_texts.parse(events, file.tasks())
     folders.check(chosen)
-    found = preflight.of_file(file, payloads)
+    found = preflight.of_file(file, payloads, settings.triggers)
     if found.refused:
         for sentence in found.refused:
             output.fail(f"{file.name}: {sentence}")

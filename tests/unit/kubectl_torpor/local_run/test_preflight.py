@@ -34,6 +34,16 @@ def test_a_trigger_inside_another_is_refused() -> None:
     )
 
 
+def test_a_trigger_class_that_nobody_named_is_refused() -> None:
+    task = {"trigger": {"class": "tide", "kwargs": {}}}
+    machine = Machine(triggers=("duration",))
+    (sentence,) = check(task, machine=machine).refused
+    assert sentence.startswith("task t0: no built-in trigger class is called tide; name yours with --trigger tide=")
+    assert sentence.endswith("or answer it with --event t0='{...}'")
+    assert check(task, machine=Machine(triggers=("tide",))).refused == ()
+    assert check(task, machine=Machine(triggers=("duration",), events=("t0",))).refused == ()
+
+
 def test_a_trigger_with_a_secret_is_refused_once() -> None:
     reference = {"secretRef": {"name": "jobs", "key": "token"}}
     http = {"class": "http", "kwargs": {"url": reference, "headers": {"Authorization": reference}}}
