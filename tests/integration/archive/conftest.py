@@ -129,7 +129,7 @@ def task_in(server: Server) -> Callable[..., Task]:
             "workflow": {"name": "run", "uid": workflow},
             "task": "task",
             "image": "x",
-            "container": {"command": ["run"]},
+            "container": {"command": ["run"], "outcome": True},
         }
         body = {"apiVersion": constants.API_VERSION, "kind": "TaskRun", "metadata": {"name": name}, "spec": spec}
         uid = server.create("taskruns", namespace, body).expect(201)["metadata"]["uid"]

@@ -36,7 +36,7 @@ def standing(server: Server, open_namespace: Callable[[], str]) -> str:
             "workflow": {"name": "run", "uid": "u"},
             "task": "task",
             "image": "x",
-            "container": {"command": ["run"]},
+            "container": {"command": ["run"], "outcome": True},
         }
         body = {"apiVersion": "torpor.dev/v1alpha1", "kind": "TaskRun", "metadata": {"name": name}, "spec": spec}
         server.create("taskruns", namespace, body).expect(201)
