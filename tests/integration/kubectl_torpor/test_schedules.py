@@ -69,9 +69,9 @@ def answer(api: Api, schedule: dict[str, Any]) -> None:
 
 
 def test_a_schedule_is_listed_paused_and_resumed(cluster: Cluster, torpor: Torpor, nightly: dict[str, Any]) -> None:
-    assert torpor("schedule", "list")[1].splitlines()[1].split() == ["nightly", "-", "-", "0", "0", "false", "-"]
+    assert torpor("schedule", "list")[1].splitlines()[1].split() == ["nightly", "-", "-", "0", "0", "0", "false", "-"]
     assert torpor("schedule", "pause", "nightly") == (0, "schedule.torpor.dev/nightly paused\n", "")
-    assert torpor("schedule", "list")[1].splitlines()[1].split()[5] == "true"
+    assert torpor("schedule", "list")[1].splitlines()[1].split()[6] == "true"
     assert torpor("schedule", "resume", "nightly")[0] == 0
     assert cluster.api.get(SCHEDULES, cluster.namespace, "nightly")["spec"]["suspend"] is False
 
