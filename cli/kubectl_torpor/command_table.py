@@ -56,7 +56,7 @@ COMMANDS: Mapping[str, Entry | Group] = {
     "compare": Entry("compare", "Compare two runs."),
     "wait": Entry("wait", "Wait for the end of runs."),
     "retry": Entry("retry", "Run failed or named tasks again."),
-    "mark": Entry("instances.mark", "End an instance as succeeded, skipped or failed without running it."),
+    "mark": Entry("instances.mark", "Set the end state of an instance by hand."),
     "resubmit": Entry("resubmit", "Create a new run from an earlier one."),
     "suspend": Entry("control", "Start no further tasks of a run."),
     "resume": Entry("control", "Continue a suspended run."),

@@ -213,8 +213,8 @@ async def test_each_row_fires_once_with_the_cursor_of_the_row_before(file: Path)
     [
         ("SELECT name FROM jobs WHERE :cursor = :cursor", None, "must return a column `cursor`"),
         ("SELECT NULL AS cursor FROM jobs WHERE :cursor = :cursor", None, "must return a column `cursor`"),
-        ("SELECT 1.5 AS cursor FROM jobs WHERE :cursor = :cursor", None, "is a float or too long"),
-        ("SELECT printf('%2000d', 1) AS cursor FROM jobs WHERE :cursor = :cursor", None, "is a str or too long"),
+        ("SELECT 1.5 AS cursor FROM jobs WHERE :cursor = :cursor", None, "is of type float or too long"),
+        ("SELECT printf('%2000d', 1) AS cursor FROM jobs WHERE :cursor = :cursor", None, "is of type str or too long"),
         ("SELECT rowid AS cursor FROM jobs WHERE rowid >= CAST(:cursor AS integer)", None, "would fire again"),
         ("SELECT rowid AS cursor FROM jobs WHERE rowid > :cursor + 9", "size(rows) == 0", "true without a row"),
     ],
