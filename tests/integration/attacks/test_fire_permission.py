@@ -1,6 +1,6 @@
 """A real API server: a pool that is bound in one namespace runs no trigger of another."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,31 +11,40 @@ from tests.integration.conftest import eventually
 pytestmark = pytest.mark.integration
 
 _GROUP = "rbac.authorization.k8s.io"
+_HOME = "torpor-system"
 
 
-def bind_in_its_namespace_only(pool: Any) -> None:
-    """As docs/how-to/write-a-trigger.md says: a RoleBinding in place of the ClusterRoleBinding."""
+@pytest.fixture
+def narrow_pool(empty_pool: Any) -> Iterator[Any]:
+    """As docs/how-to/write-a-trigger.md says: RoleBindings in place of the ClusterRoleBinding.
+
+    Policy torpor-lease knows a pool by the name of its account, or because it may `fire` where its Leases are. This
+    pool has the account of the default pool, so it is bound there as well.
+    """
+    pool = empty_pool
     path = f"/apis/{_GROUP}/v1/clusterrolebindings/{pool.name}"
     binding = pool.server.request("GET", path).expect(200)
     pool.server.request("DELETE", path).expect(200)
-    pool.server.apply(
-        {
-            "apiVersion": f"{_GROUP}/v1",
-            "kind": "RoleBinding",
-            "metadata": {"name": pool.name, "namespace": pool.namespace},
-            "roleRef": binding["roleRef"],
-            "subjects": binding["subjects"],
-        }
-    )
+    for namespace in (pool.namespace, _HOME):
+        pool.server.apply(
+            {
+                "apiVersion": f"{_GROUP}/v1",
+                "kind": "RoleBinding",
+                "metadata": {"name": pool.name, "namespace": namespace},
+                "roleRef": binding["roleRef"],
+                "subjects": binding["subjects"],
+            }
+        )
+    yield pool
+    pool.server.request("DELETE", f"/apis/{_GROUP}/v1/namespaces/{_HOME}/rolebindings/{pool.name}")
 
 
 def test_a_trigger_of_a_namespace_that_the_pool_is_not_bound_in_does_not_run(
-    empty_pool: Any, open_namespace: Callable[[], str], tmp_path: Path
+    narrow_pool: Any, open_namespace: Callable[[], str], tmp_path: Path
 ) -> None:
-    pool = empty_pool
-    bind_in_its_namespace_only(pool)
+    pool = narrow_pool
     mine, theirs = pool.namespace, open_namespace()
-    triggerer = "system:serviceaccount:torpor-system:torpor-triggerer"
+    triggerer = f"system:serviceaccount:{_HOME}:torpor-triggerer"
 
     def is_refused() -> bool:
         return all(pool.name not in rule.get("resourceNames", []) for rule in pool.server.rules(triggerer, theirs))
