@@ -108,8 +108,8 @@ say "deleting what the namespaces of workflows were set up with, and the binding
       "$KUBECTL" delete clusterrolebinding "$name" --ignore-not-found < /dev/null
     fi
   done
-for object in serviceaccounts/torpor-task networkpolicies/torpor-task roles/torpor-secrets resourcequotas/torpor \
-  resourcequotas/torpor-templates configmaps/torpor-pools; do
+for object in serviceaccounts/torpor-task serviceaccounts/torpor-archive-reader networkpolicies/torpor-task \
+  roles/torpor-secrets resourcequotas/torpor resourcequotas/torpor-templates configmaps/torpor-pools; do
   "$KUBECTL" delete "${object%/*}" --all-namespaces --field-selector="metadata.name=${object#*/}"
 done
 
