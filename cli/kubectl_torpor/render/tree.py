@@ -134,7 +134,7 @@ def one_line(text: str) -> str:
 
 
 def waits_of(run: Run) -> dict[str, str]:
-    """Return what deferred instances wait for, by the names of their TaskRuns. A moment that is over is said to be."""
+    """Return what deferred instances wait for, by the names of their TaskRuns. A past moment is marked as over."""
     found = ((one, one.trigger) for one in run.all_instances())
     return {one.name: _waited_for(trigger, run.now) for one, trigger in found if trigger and trigger.waits_for}
 

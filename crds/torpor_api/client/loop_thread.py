@@ -78,4 +78,4 @@ class _LoopThread(Generic[T]):
 
     def _fail(self, error: BaseException) -> None:
         self.result.set_exception(error)
-        self.result.exception()  # the caller may be cancelled, and nobody else reads it
+        self.result.exception()  # marks it as read, since the caller may be cancelled

@@ -35,14 +35,12 @@ class WorkGuard:
         self, resource: Resource, ref: ObjectRef, reconcile: Callable[[], Coroutine[Any, Any, float | None]]
     ) -> float | None:
         """Run one pass, and return when the next one is due. An object in quarantine is reported instead."""
-        if self._quarantine is None:
-            return await self.tracker.track(ref, reconcile())
-        hold = self._quarantine.hold(ref)
-        if hold is not None:
+        if self._quarantine is not None and (hold := self._quarantine.hold(ref)) is not None:
             await self._quarantine.report(resource, ref, hold)
             return hold.until
         due = await self.tracker.track(ref, reconcile())
-        await self._quarantine.release(ref)
+        if self._quarantine is not None:
+            await self._quarantine.release(ref)
         return due
 
     def reader(self, kind: str, parse: Callable[[Raw], T]) -> Callable[[Raw], T]:
@@ -50,8 +48,7 @@ class WorkGuard:
 
         def read(raw: Raw) -> T:
             ref = ref_of(kind, raw)
-            hold = None if self._quarantine is None else self._quarantine.hold(ref)
-            if hold is not None:
+            if self._quarantine is not None and (hold := self._quarantine.hold(ref)) is not None:
                 raise QuarantinedError(
                     f"the operator ended while it read this {kind}; it is read again when it changes after "
                     f"{times.rfc3339(hold.until)}"
