@@ -52,14 +52,14 @@ lint: venv docs prose ## style and import rules, the documentation's links and l
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/lint-imports
-	@go=$$($(DEV) go) && cd runtime-tool && $$go vet ./... && \
+	@go=$$($(DEV) go) && cd worker-image/runtime-tool && $$go vet ./... && \
 	wrong=$$($$($$go env GOROOT)/bin/gofmt -d .) && test -z "$$wrong" || (echo "$$wrong"; false)
 
 docs: venv ## the documentation as a site, in build/site; a broken link fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 prose: ## the language of the documentation
-	@vale=$$($(DEV) vale) && $$vale README.md CONTRIBUTING.md CHANGELOG.md docs adr dev/README.md examples/authoring/README.md examples/groups/README.md examples/languages/README.md examples/schedules/README.md conformance/README.md worker-image/README.md
+	@vale=$$($(DEV) vale) && $$vale README.md CONTRIBUTING.md CHANGELOG.md docs dev/README.md examples/authoring/README.md examples/groups/README.md examples/languages/README.md examples/schedules/README.md tests/conformance/README.md worker-image/README.md
 
 type: venv ## mypy, strict
 	$(BIN)/mypy

@@ -1,4 +1,4 @@
-"""Builds the runtime folder: start.py, and lib/ with the packages torpor and torpor_wire (adr/0037).
+"""Builds the runtime folder: start.py, and lib/ with the packages torpor and torpor_wire (ADR 0037).
 
     python3 worker-image/assemble.py DESTINATION [PYTHON...]
 

@@ -1,4 +1,4 @@
-"""Starts the runtime of a python task from the folder that Torpor mounts, with the Python of the image (adr/0037).
+"""Starts the runtime of a python task from the folder that Torpor mounts, with the Python of the image (ADR 0037).
 
 Every Python since 2.7 can parse this file, so that an older one ends with a sentence and not with a syntax error.
 The packages of the runtime are appended to sys.path: what the image has is found first, an installed `torpor` too.

@@ -1,4 +1,4 @@
 """The command `torpor`, also installed as `kubectl-torpor`.
 
-No module here imports pydantic, aiohttp or rich when it is imported: adr/0030 has the budget of a start.
+No module here imports pydantic, aiohttp or rich when it is imported: ADR 0030 has the budget of a start.
 """

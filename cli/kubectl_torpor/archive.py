@@ -1,4 +1,4 @@
-"""Reads the archive through the service proxy of the API server (adr/0030, adr/0050).
+"""Reads the archive through the service proxy of the API server (ADR 0030, ADR 0050).
 
 The API server removes `Authorization` from what it forwards, so the reader's token travels in `Torpor-Authorization`.
 It is never the token of the login, with which the archive could act as the user. It has the archive's audience and

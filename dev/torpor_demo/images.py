@@ -45,7 +45,7 @@ WORKER = Image(name="torpor-worker:dev", context=ROOT, dockerfile="worker-image/
 RUNTIME = Image(
     name="torpor-runtime:dev",
     context=ROOT,
-    dockerfile="runtime-tool/Dockerfile",
+    dockerfile="worker-image/runtime-tool/Dockerfile",
     based=True,
     official=tuple((f"PYTHON_3_{minor}", f"python:3.{minor}-slim") for minor in (12, 13, 14)),
 )

@@ -18,7 +18,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 _LOG = logging.getLogger("mkdocs.hooks.torpor")
 _DOCS = "docs/"
 _PAGES = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "dev/README.md": "dev.md"}
-_FOLDERS = ("adr", "examples")
+_FOLDERS = ("examples",)
 _SUFFIXES = {".md", ".yaml", ".py", ".toml", ""}
 _DECISIONS = "adr/index.md"
 _LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
@@ -40,7 +40,7 @@ def _published(path: Path) -> bool:
 
 def site_path(path: str, added: dict[str, str]) -> str | None:
     """The place in the site of a file of the repository; None if it is not in the site."""
-    if path == "adr":
+    if path == "docs/adr":
         return _DECISIONS
     return path.removeprefix(_DOCS) if path.startswith(_DOCS) else added.get(path)
 
@@ -89,7 +89,7 @@ def _in_order(folder: str, pages: list[str]) -> list[str]:
 
 
 def _decisions() -> str:
-    pages = sorted((_ROOT / "adr").glob("[0-9]*.md"))
+    pages = sorted((_ROOT / "docs" / "adr").glob("[0-9]*.md"))
     rows = [f"| {path.name[:4]} | [{_title(path)}]({path.name}) |" for path in pages]
     return "\n".join(["# Decisions", "", "| | |", "|---|---|", *rows, ""])
 
@@ -114,9 +114,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     if not re.search(r"^## ", markdown, re.MULTILINE):
         page.meta.setdefault("hide", ["toc"])
     added = outside()
-    sources = {place: path for path, place in added.items()} | {_DECISIONS: _DECISIONS}
-    source = sources.get(page.file.src_uri, _DOCS + page.file.src_uri)
-    return relinked(markdown, source, added | {_DECISIONS: _DECISIONS})
+    sources = {place: path for path, place in added.items()}
+    return relinked(markdown, sources.get(page.file.src_uri, _DOCS + page.file.src_uri), added)
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:  # noqa: ARG001

@@ -1,7 +1,7 @@
 """The wire format of Protocol Buffers, as far as a syntax tree needs it.
 
 The CEL library exchanges its tree in this format. The protobuf package would cost each child process more than
-everything else here (adr/0005). This module does not know the meaning of fields.
+everything else here (ADR 0005). This module does not know the meaning of fields.
 """
 
 from collections.abc import Iterator

@@ -1,1 +1,1 @@
-"""Plays a Workflow on this machine with the shipped components; no cluster. See adr/0039."""
+"""Plays a Workflow on this machine with the shipped components; no cluster. See ADR 0039."""

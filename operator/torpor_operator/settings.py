@@ -16,7 +16,7 @@ Positive = Annotated[float, Field(ge=1.0, allow_inf_nan=False)]
 
 
 class Injection(StrEnum):
-    """How the runtime gets into the pods of python tasks (adr/0037)."""
+    """How the runtime gets into the pods of python tasks (ADR 0037)."""
 
     AUTO = "auto"
     IMAGE_VOLUME = "image-volume"

@@ -1,6 +1,6 @@
 """An archive on loopback, on real sockets: bodies in memory, who asked for what, and the troubles that requests meet.
 
-It counts and describes bodies as adr/0012 says; who may ask is the real one's to judge.
+It counts and describes bodies as ADR 0012 says; who may ask is the real one's to judge.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a wait looks at, and which waits share one look: equal waits share a trigger, others on a source share a query.
 
-The rules are those of the triggerer (adr/0010, adr/0011); its classes name their source in `source`. Pure.
+The rules are those of the triggerer (ADR 0010, ADR 0011); its classes name their source in `source`. Pure.
 """
 
 import re

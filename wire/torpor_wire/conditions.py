@@ -12,7 +12,7 @@ from torpor_wire.reason import Reason
 TYPE = "Succeeded"
 STATUS = {
     states.State.SUCCEEDED: "True",
-    states.State.SKIPPED: "True",  # with reason Skipped, so `kubectl wait --for=condition=Succeeded` ends (adr/0015)
+    states.State.SKIPPED: "True",  # with reason Skipped, so `kubectl wait --for=condition=Succeeded` ends (ADR 0015)
     states.State.FAILED: "False",
     states.State.CANCELLED: "False",
 }

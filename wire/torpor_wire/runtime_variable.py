@@ -1,6 +1,6 @@
 """The variable TORPOR_RUNTIME in the pod of a python task: what the runtime must know before its claim, as JSON.
 
-It is one variable, because every field of a pod costs the API server time at each write of the pod (adr/0042).
+It is one variable, because every field of a pod costs the API server time at each write of the pod (ADR 0042).
 """
 
 import json

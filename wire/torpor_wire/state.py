@@ -51,7 +51,7 @@ EDGES: frozenset[tuple[State, State]] = frozenset(
 )
 
 MARK_EDGES = frozenset({(State.SCHEDULED, State.SUCCEEDED), (State.SCHEDULED, State.SKIPPED)})
-"""Transitions of marked TaskRuns only, which never run (adr/0052)."""
+"""Transitions of marked TaskRuns only, which never run (ADR 0052)."""
 
 POD_EDGES = frozenset(
     {

@@ -4,7 +4,7 @@ A patch begins with `test` operations: preconditions on uid, state, attempt, seg
 The API server applies all operations or none, so of several concurrent writers one wins and the others get 422. A field
 is cleared by `add null`, because `remove` fails on a missing path and the API server prunes nulls.
 
-Each transition also appends an entry to `status.history` (adr/0027), in the same patch.
+Each transition also appends an entry to `status.history` (ADR 0027), in the same patch.
 """
 
 from typing import NamedTuple, TypeAlias
@@ -96,7 +96,7 @@ def fire(pin: Pin, event: str | None, *, deferred: float, now: float) -> Patch:
 
 
 def succeed(pin: Pin, result: str | None, *, now: float, stored: Json = None) -> Patch:
-    """Running or Deferred to Succeeded, with JSON text or the description of an archived result (adr/0012)."""
+    """Running or Deferred to Succeeded, with JSON text or the description of an archived result (ADR 0012)."""
     _expect(pin, State.RUNNING, State.DEFERRED)
     if result is not None and stored is not None:
         raise ValueError("a result is on the TaskRun or in the archive, not both")

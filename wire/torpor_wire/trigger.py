@@ -25,7 +25,7 @@ SEVERAL = frozenset({"any_of", "all_of"})
 CURSOR = "cursor"
 """The argument with the position after the last event. With it, the event is an object that contains the next one."""
 CURSORS = frozenset({"cron", "file", "http", "object", "redis", "sql", "workflow"})
-"""Classes with the argument `cursor` (adr/0035)."""
+"""Classes with the argument `cursor` (ADR 0035)."""
 _FROM_NOW = frozenset({"cron", "workflow"})
 """Classes that begin at the deferral if `cursor` is null. The others begin with what exists."""
 SEALED = "encrypted__"

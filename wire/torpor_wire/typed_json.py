@@ -1,4 +1,4 @@
-"""Encodes Python values that JSON lacks as `{"__type": ..., "__var": ...}` (adr/0024).
+"""Encodes Python values that JSON lacks as `{"__type": ..., "__var": ...}` (ADR 0024).
 
 The worker and the triggerer use it for the kwargs of triggers, the state of a task over a deferral, and events. The
 form is that of Airflow, with text instead of numbers, so that people can read it with kubectl and write it in a

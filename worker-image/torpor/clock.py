@@ -1,4 +1,4 @@
-"""The wall clock of a task: the system's, plus the time that a local run has skipped (adr/0039)."""
+"""The wall clock of a task: the system's, plus the time that a local run has skipped (ADR 0039)."""
 
 import os
 import time

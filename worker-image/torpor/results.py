@@ -1,7 +1,7 @@
 """`Results`: the results of a mapped task, fetched one at a time.
 
 A task that reduces a thousand results of one megabyte holds one of them in memory. The order is that of the instances.
-Instances that were skipped, failed or returned None are left out (adr/0025).
+Instances that were skipped, failed or returned None are left out (ADR 0025).
 """
 
 import threading

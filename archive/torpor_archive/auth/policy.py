@@ -1,7 +1,7 @@
 """Decides what a caller may do. Pure: the inputs are a TokenReview and the TaskRun that the request names.
 
 The uid in the token identifies a pod; a name in the request never does. A TaskRun's `status.pod` says which pod claimed
-it, and the admission policies protect that field (adr/0012).
+it, and the admission policies protect that field (ADR 0012).
 """
 
 from collections.abc import Hashable, Mapping

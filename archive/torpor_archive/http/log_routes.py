@@ -1,4 +1,4 @@
-"""The HTTP API of logs (adr/0029).
+"""The HTTP API of logs (ADR 0029).
 
 Users list and read logs, triggerers send lines of waits, and the operator reads which logs are settled. Each handler
 authenticates the caller first, and authorizes before it reads the body.

@@ -1,4 +1,4 @@
-"""The HTTP API of adr/0012.
+"""The HTTP API of ADR 0012.
 
 Each handler authenticates the caller first, and authorizes before it reads the body.
 """

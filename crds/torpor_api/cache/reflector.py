@@ -5,7 +5,7 @@ changes does not fall behind. A watch that ends is reopened at its last version.
 version (410, as the response or in the stream), the list is read again and compared, so that deleted objects are
 noticed.
 
-Several namespaces are listed and watched one by one, as a client needs that has rights in these alone (adr/0051).
+Several namespaces are listed and watched one by one, as a client needs that has rights in these alone (ADR 0051).
 
 With a field selector, a status patch can make an object appear as ADDED or disappear as DELETED. The reflector cannot
 distinguish an object that left the selection from a deleted one.

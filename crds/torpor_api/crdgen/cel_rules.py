@@ -2,8 +2,8 @@
 
 Each rule must stay within the API server's cost estimate; the models limit sizes for that. Rules that read untyped
 values (params, args) or depend on the writer are in manifests/base/policies. So are all rules of TaskRuns and of the
-spec of a Workflow, because the API server evaluates the rules of a CRD at every write of metadata and status (adr/0043,
-adr/0044).
+spec of a Workflow, because the API server evaluates the rules of a CRD at every write of metadata and status (ADR 0043,
+ADR 0044).
 """
 
 from torpor_api.crdgen.openapi import Schema

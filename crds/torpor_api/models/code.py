@@ -9,7 +9,7 @@ from torpor_api.models.base import Model, ObjectName
 
 
 class Runtime(StrEnum):
-    """Where the runtime of a python task comes from (adr/0037)."""
+    """Where the runtime of a python task comes from (ADR 0037)."""
 
     INJECT = "Inject"
     IMAGE = "Image"

@@ -1,4 +1,4 @@
-"""The command of a container task, and what its program may do beside returning a result (adr/0049)."""
+"""The command of a container task, and what its program may do beside returning a result (ADR 0049)."""
 
 from typing import Annotated
 
@@ -57,5 +57,5 @@ class Command(Model):
 
     @property
     def writes_outcomes(self) -> bool:
-        """Whether the author lets the program write outcome documents (adr/0049)."""
+        """Whether the author lets the program write outcome documents (ADR 0049)."""
         return bool(self.outcome or self.tools)

@@ -1,4 +1,4 @@
-"""The history of a TaskRun and of a Workflow: what happened when (adr/0027)."""
+"""The history of a TaskRun and of a Workflow: what happened when (ADR 0027)."""
 
 from enum import StrEnum
 from functools import lru_cache

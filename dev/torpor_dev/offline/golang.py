@@ -50,7 +50,7 @@ VERSITYGW = Program(
     remark=" (once; some 2 minutes on 2 cores)",
     module=cache.SOURCES / "s3",
 )
-TORPOR_TOOL = Program(name="torpor-tool", package="./", module=cache.SOURCES.parent / "runtime-tool")
+TORPOR_TOOL = Program(name="torpor-tool", package="./", module=cache.SOURCES.parent / "worker-image" / "runtime-tool")
 VALE = Program(
     name="vale",
     package="github.com/vale-cli/vale/v3/cmd/vale",

@@ -1,6 +1,6 @@
 """The command of a pod on this machine: the worker in the chosen interpreter, or a container by docker or podman. Pure.
 
-A python task runs as in an injected pod (adr/0037): the packages of the runtime are appended to sys.path, so what the
+A python task runs as in an injected pod (ADR 0037): the packages of the runtime are appended to sys.path, so what the
 interpreter has is found first.
 """
 
@@ -79,7 +79,7 @@ def is_python(pod: Object) -> bool:
 
 
 def is_of_earlier_version(pod: Object) -> bool:
-    """Whether the pod runs the worker of a version before adr/0042, which read other variables."""
+    """Whether the pod runs the worker of a version before ADR 0042, which read other variables."""
     return constants.ENV_LAUNCH in _variable_names(pod) and not is_python(pod)
 
 

@@ -1,7 +1,7 @@
 """Serves the API server in memory to the processes of pods: HTTP/1.1 on a Unix domain socket.
 
 Only the user of the run can open the socket, because its folder is private. So requests need no credentials, and a task
-can write what the operator can; a local run does not separate them (adr/0039).
+can write what the operator can; a local run does not separate them (ADR 0039).
 """
 
 import json

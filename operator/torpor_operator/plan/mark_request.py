@@ -1,4 +1,4 @@
-"""The mark annotation: which instances it selects, and the plan that accepts or refuses it (adr/0052). Pure.
+"""The mark annotation: which instances it selects, and the plan that accepts or refuses it (ADR 0052). Pure.
 
 An accepted mark is a clear of the instances whose new TaskRuns end in the chosen state. What depends on an instance
 that had ended runs again, so that nothing is based on a replaced outcome.

@@ -14,7 +14,7 @@ from torpor_operator.model.actions import Action, ArchiveRun, Plan, ReadVariable
 from torpor_operator.model.snapshot import Snapshot
 
 _ALWAYS_ALLOWED = SetFinalizers | ArchiveRun
-"""Actions that do not require the role torpor-operator-namespace in the namespace (adr/0051)."""
+"""Actions that do not require the role torpor-operator-namespace in the namespace (ADR 0051)."""
 
 
 def hold(snapshot: Snapshot, made: Plan) -> Plan:

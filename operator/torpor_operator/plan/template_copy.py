@@ -1,6 +1,6 @@
 """The plan of a run that names a template and has not started: it gets the spec of the template, once.
 
-The copy is the pin: later edits of the template, or its deletion, do not change the run (adr/0034). A run starts when
+The copy is the pin: later edits of the template, or its deletion, do not change the run (ADR 0034). A run starts when
 it is not suspended, so a queued run gets the template as it is when its turn comes.
 """
 

@@ -1,4 +1,4 @@
-"""Marks: instances that end in a state that a user chose, without running (adr/0052). Pure.
+"""Marks: instances that end in a state that a user chose, without running (ADR 0052). Pure.
 
 The text of the request is in `status.clearing.asked` until the marked TaskRuns exist, so a mark survives a crash as a
 clear does. Afterwards it is in the spec of each TaskRun, which never changes.

@@ -54,7 +54,7 @@ class Outcome:
         return sum(run.status.state is State.SKIPPED for run in self.runs.values())
 
     def runs_with_result(self) -> Iterator[TaskRun]:
-        """The instances with a result other than null, by index (adr/0025)."""
+        """The instances with a result other than null, by index (ADR 0025)."""
         return (run for _, run in sorted(self.runs.items()) if run.status.result not in _NULL or run.status.stored)
 
     def status(self) -> TaskStatus:

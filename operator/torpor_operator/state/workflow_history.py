@@ -1,4 +1,4 @@
-"""The history of a run: what happened to it, and who asked for it (adr/0027). Pure."""
+"""The history of a run: what happened to it, and who asked for it (ADR 0027). Pure."""
 
 from collections.abc import Iterator
 

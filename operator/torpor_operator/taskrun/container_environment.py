@@ -1,4 +1,4 @@
-"""The environment of a container task: its identity, the protocol, and what it resumes with (adr/0038). Pure."""
+"""The environment of a container task: its identity, the protocol, and what it resumes with (ADR 0038). Pure."""
 
 import json
 from typing import Any

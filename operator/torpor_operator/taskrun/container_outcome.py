@@ -1,7 +1,7 @@
-"""The outcome that a container wrote to its termination message: plain text, JSON, or an outcome document (adr/0038).
+"""The outcome that a container wrote to its termination message: plain text, JSON, or an outcome document (ADR 0038).
 
 The message may be the response of a server, which the program printed. So a document counts only where the author
-permits documents, and only with the nonce of the pod, which no data contains (adr/0049).
+permits documents, and only with the nonce of the pod, which no data contains (ADR 0049).
 
 Pure and total: each text is an outcome or `Invalid`. docs/reference/container-protocol.md specifies the document.
 """

@@ -1,7 +1,7 @@
 """What a pod mounts besides its image: the runtime folder of an injected pod, and the files of `source`. Pure.
 
 The folder comes from the image of the runtime: as an image volume, or by an init container that copies it into an
-emptyDir (adr/0037). An image volume may be mounted with noexec, so a pod that runs a program of the folder needs the
+emptyDir (ADR 0037). An image volume may be mounted with noexec, so a pod that runs a program of the folder needs the
 init container.
 """
 

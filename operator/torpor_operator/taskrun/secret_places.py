@@ -1,8 +1,8 @@
 """Puts references to Secrets into the kwargs of a trigger, at places that a container names beside them. Pure.
 
 A container writes its kwargs as JSON, which may contain data of a server. So a reference is not part of the kwargs
-(adr/0017). It is separate, under the JSON Pointer (RFC 6901) of the argument that it fills. It may only name a Secret
-that the author of the Workflow listed (adr/0049).
+(ADR 0017). It is separate, under the JSON Pointer (RFC 6901) of the argument that it fills. It may only name a Secret
+that the author of the Workflow listed (ADR 0049).
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """An image registry in a container: this machine pushes to it, and the nodes of a kind cluster pull from it.
 
-The program is Debian's docker-registry, unpacked and not installed (adr/0007). The container uses the base image of
+The program is Debian's docker-registry, unpacked and not installed (ADR 0007). The container uses the base image of
 Torpor's images, because the image of a registry cannot be pulled without a registry.
 """
 

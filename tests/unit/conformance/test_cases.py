@@ -13,8 +13,8 @@ from torpor_operator.taskrun.container_outcome import DocumentRules, Invalid
 
 ROOT = Path(__file__).resolve().parents[3]
 LANGUAGES = ROOT / "examples/languages"
-RUN = ROOT / "conformance/run.py"
-CASES = {path.stem: json.loads(path.read_text()) for path in sorted((ROOT / "conformance/cases").glob("*.json"))}
+RUN = ROOT / "tests/conformance/run.py"
+CASES = {path.stem: json.loads(path.read_text()) for path in sorted((ROOT / "tests/conformance/cases").glob("*.json"))}
 
 
 def conformance(*command: str, only: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:

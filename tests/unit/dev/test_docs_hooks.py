@@ -5,18 +5,18 @@ import logging
 import pytest
 from torpor_docs import hooks
 
-_ADDED = {"adr/0001-x.md": "adr/0001-x.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
+_ADDED = {"examples/x.md": "examples/x.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 
 
 @pytest.mark.parametrize(
     ("source", "link", "on_the_site"),
     [
         ("docs/concepts/workflow.md", "taskrun.md#states", "taskrun.md#states"),
-        ("docs/concepts/workflow.md", "../../adr/0001-x.md", "../adr/0001-x.md"),
+        ("docs/concepts/workflow.md", "../adr/0001-plan-returns-needs.md", "../adr/0001-plan-returns-needs.md"),
         ("docs/index.md", "../CHANGELOG.md", "changelog.md"),
-        ("adr/0001-x.md", "../docs/concepts/workflow.md", "../concepts/workflow.md"),
+        ("examples/x.md", "../docs/concepts/workflow.md", "../concepts/workflow.md"),
         ("CHANGELOG.md", "docs/install.md", "install.md"),
-        ("CONTRIBUTING.md", "adr/", "adr/index.md"),
+        ("CONTRIBUTING.md", "docs/adr/", "adr/index.md"),
         ("docs/index.md", "https://example.org/x.md", "https://example.org/x.md"),
     ],
 )

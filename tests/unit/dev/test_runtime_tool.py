@@ -8,7 +8,7 @@ from torpor_dev import versions
 from torpor_dev.offline import golang
 
 ROOT = Path(__file__).parents[3]
-_SOURCES = ROOT / "runtime-tool"
+_SOURCES = ROOT / "worker-image" / "runtime-tool"
 
 
 def test_the_image_is_built_with_the_version_of_go_that_builds_all_else() -> None:
@@ -30,7 +30,7 @@ def test_every_folder_that_the_dockerfile_copies_is_in_the_context_of_a_build() 
     copied = re.findall(r"^COPY (?!--from)([\w-]+)", (_SOURCES / "Dockerfile").read_text(), re.MULTILINE)
     allowed = re.findall(r"^!([\w-]+)$", (ROOT / ".dockerignore").read_text(), re.MULTILINE)
     assert set(copied) <= set(allowed)
-    assert set(copied) == {"runtime-tool", "wire", "worker-image"}
+    assert set(copied) == {"wire", "worker-image"}
 
 
 def test_the_image_of_the_runtime_is_loaded_and_released_with_the_others() -> None:

@@ -1,4 +1,4 @@
-"""A task that says that there is nothing to do: it ends Skipped, at once and for good (adr/0015)."""
+"""A task that says that there is nothing to do: it ends Skipped, at once and for good (ADR 0015)."""
 
 from __future__ import annotations
 

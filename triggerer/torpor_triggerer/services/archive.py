@@ -1,4 +1,4 @@
-"""Stores what is too large for its TaskRun in the archive, before the outcome is written (adr/0024).
+"""Stores what is too large for its TaskRun in the archive, before the outcome is written (ADR 0024).
 
 An event is stored as the encoded text that the task's pod decodes. The event of a task without a pod is its result and
 is stored as any result. If it cannot be stored, the wait fails with its size and the reason. The event of a Schedule's

@@ -1,4 +1,4 @@
-"""The argument `cursor` of triggers: the position after the last event (adr/0035). Pure.
+"""The argument `cursor` of triggers: the position after the last event (ADR 0035). Pure.
 
 A trigger with a cursor fires for the next thing after it, and its event contains the cursor after that thing. Nothing
 that happens between two waits is lost, and nothing fires twice.

@@ -1,4 +1,4 @@
-"""An S3 server over a folder: versitygw, built once from the Go module proxy (adr/0007)."""
+"""An S3 server over a folder: versitygw, built once from the Go module proxy (ADR 0007)."""
 
 import os
 import shutil

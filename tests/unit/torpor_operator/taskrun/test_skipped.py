@@ -1,4 +1,4 @@
-"""TaskRuns that end Skipped: how the Workflow counts them, and how downstream tasks react (adr/0015)."""
+"""TaskRuns that end Skipped: how the Workflow counts them, and how downstream tasks react (ADR 0015)."""
 
 import pytest
 from torpor_wire.state import State

@@ -1,4 +1,4 @@
-"""One replica: triggers that end their task by an event or by a skip, instead of resuming it (adr/0015)."""
+"""One replica: triggers that end their task by an event or by a skip, instead of resuming it (ADR 0015)."""
 
 from typing import Any
 

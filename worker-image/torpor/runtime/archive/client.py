@@ -1,4 +1,4 @@
-"""Requests to the archive: bodies of any size, streamed over one connection (adr/0012).
+"""Requests to the archive: bodies of any size, streamed over one connection (ADR 0012).
 
 Only tasks with large values import it. The callers retry.
 """

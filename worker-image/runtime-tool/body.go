@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// The media types of bodies (adr/0012).
+// The media types of bodies (ADR 0012).
 const (
 	lines    = "application/x-ndjson"
 	jsonText = "application/json"

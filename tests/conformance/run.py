@@ -1,6 +1,6 @@
 """Runs the conformance cases against a program that speaks the container protocol. Standard library only.
 
-    python3 conformance/run.py -- sh examples/languages/shell/count.sh
+    python3 tests/conformance/run.py -- sh examples/languages/shell/count.sh
 
 Each segment of a case is one run of the program, with the environment of a pod. README.md describes the cases. The exit
 code is 0 if all pass, 1 if one fails, and 2 for wrong usage.
