@@ -13,9 +13,13 @@ RUN python3 -m venv /opt/uv \
     && /opt/uv/bin/pip install --no-cache-dir --require-hashes --only-binary :all: -r dev/uv.txt
 # First what others wrote, by the lock alone: a change in our own code reuses this layer.
 COPY pyproject.toml uv.lock ./
-COPY wire/pyproject.toml wire/
+COPY libraries/wire/pyproject.toml wire/
+COPY libraries/wire/pyproject.toml libraries/wire/
+COPY libraries/views/pyproject.toml libraries/views/
+COPY libraries/expressions/pyproject.toml libraries/expressions/
+COPY libraries/kubernetes/pyproject.toml libraries/kubernetes/
 COPY crds/pyproject.toml crds/
-COPY expressions/pyproject.toml expressions/
+COPY libraries/expressions/pyproject.toml expressions/
 COPY operator/pyproject.toml operator/
 COPY triggerer/pyproject.toml triggerer/
 COPY archive/pyproject.toml archive/
@@ -24,9 +28,8 @@ COPY dev/pyproject.toml dev/
 COPY examples/census/pyproject.toml examples/census/
 RUN /opt/uv/bin/uv sync --frozen --no-dev --no-cache --python python3 --no-install-workspace \
     --package torpor-operator --package torpor-triggerer --package torpor-archive
-COPY wire wire
+COPY libraries libraries
 COPY crds crds
-COPY expressions expressions
 COPY operator operator
 COPY triggerer triggerer
 COPY archive archive

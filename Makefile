@@ -6,7 +6,7 @@ BIN := .venv/bin
 DEV := PYTHONPATH=dev python3 -m torpor_dev
 RELEASE = --registry '$(REGISTRY)' --version '$(VERSION)'
 DIST := dist
-CODE := wire views crds expressions operator triggerer archive cli worker-image local dev examples tests benchmarks
+CODE := libraries crds operator triggerer archive cli worker-image local dev examples tests benchmarks
 
 # The tests start hundreds of Python processes. Each would compile all modules if none may store the bytecode.
 unexport PYTHONDONTWRITEBYTECODE
@@ -65,7 +65,7 @@ type: venv ## mypy, strict
 	$(BIN)/mypy
 
 generate: venv ## CRDs from the models, install.yaml from the manifests, docs/reference from the code
-	$(BIN)/python -m torpor_api.crdgen
+	$(BIN)/python -m torpor_crds.crdgen
 	$(BIN)/python -m torpor_reference
 	kubectl=$$($(DEV) kubectl) && (cat manifests/header.txt && $$kubectl kustomize manifests/base) > manifests/install.yaml.new
 	mv manifests/install.yaml.new manifests/install.yaml
@@ -93,10 +93,10 @@ cli: venv ## the command torpor as a wheel for `uv tool install`, and as one fil
 	@rm -rf build/cli && mkdir -p build/cli
 	@$(UV) build --quiet --wheel cli/packaging --out-dir $(DIST)
 	@$(UV) export --quiet --frozen --no-dev --no-hashes --no-emit-workspace --all-packages --output-file build/cli/versions.txt >/dev/null
-	@$(UV) pip install --quiet --python $(BIN)/python --target build/cli/site --constraint build/cli/versions.txt $(DIST)/kubectl_torpor-*.whl
+	@$(UV) pip install --quiet --python $(BIN)/python --target build/cli/site --constraint build/cli/versions.txt $(DIST)/torpor_cli-*.whl
 	@$(UV) tool run --quiet --python $(BIN)/python --from shiv==1.0.8 \
 	  shiv --site-packages build/cli/site --console-script torpor --compressed --python '/usr/bin/env python3' --output-file $(DIST)/torpor
-	@ls $(DIST)/kubectl_torpor-*.whl $(DIST)/torpor
+	@ls $(DIST)/torpor_cli-*.whl $(DIST)/torpor
 
 mutants: venv ## each guard taken out once, and the seed of the simulation that finds it
 	$(BIN)/python -m tests.simulation.mutation_run
@@ -187,7 +187,7 @@ control-plane-down:
 
 venv: .venv/synced ## the packages and tools of the checkout, in .venv; most targets make it
 
-.venv/synced: uv.lock pyproject.toml $(wildcard */pyproject.toml examples/*/pyproject.toml) | $(UV)
+.venv/synced: uv.lock pyproject.toml $(wildcard */pyproject.toml libraries/*/pyproject.toml examples/*/pyproject.toml) | $(UV)
 	@$(UV) sync --quiet --frozen --all-packages
 	@touch $@
 

@@ -16,12 +16,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from torpor_api.client.archive import find_endpoint
-from torpor_api.client.resources import WORKFLOWS
 from torpor_demo.cluster import ROOT
 from torpor_demo.install import SYSTEM
 from torpor_demo.kubectl import Kubectl
 from torpor_dev import kubectl
+from torpor_kubernetes.client.archive import find_endpoint
+from torpor_kubernetes.client.resources import WORKFLOWS
 from torpor_wire import constants
 
 from benchmarks.workflow import plane, processes, runs

@@ -7,15 +7,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from torpor_api.client.api import Api
-from torpor_api.client.http import connect
-from torpor_api.client.resources import WORKFLOWS
-from torpor_api.models import workflow
-from torpor_api.models.workflow import Workflow
-from torpor_api.timing import SystemClock
+from torpor_crds.models import workflow
+from torpor_crds.models.workflow import Workflow
 from torpor_demo.images import Image
 from torpor_demo.install import install, prepare
 from torpor_demo.kubectl import Kubectl
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.http import connect
+from torpor_kubernetes.client.resources import WORKFLOWS
+from torpor_kubernetes.timing import SystemClock
 from torpor_wire import constants
 
 NAMESPACE = "torpor-bench"

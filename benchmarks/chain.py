@@ -14,9 +14,9 @@ import sys
 import time
 from typing import Any
 
-from torpor_api.client.resources import PODS, TASKRUNS
-from torpor_api.models import taskrun
+from torpor_crds.models import taskrun
 from torpor_demo import images
+from torpor_kubernetes.client.resources import PODS, TASKRUNS
 from torpor_wire import times
 
 from benchmarks.bench_cluster import NAMESPACE, BenchCluster, bench_cluster

@@ -16,10 +16,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from torpor_api.client.resources import LEASES, PODS, WORKFLOWS
 from torpor_demo import images
 from torpor_demo.install import SYSTEM, roll_out
 from torpor_demo.kubectl import Kubectl
+from torpor_kubernetes.client.resources import LEASES, PODS, WORKFLOWS
 from torpor_wire import times
 
 from benchmarks.bench_cluster import NAMESPACE, BenchCluster, bench_cluster

@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kubectl_torpor.local_run import stored_run
+from torpor_cli.local_run import stored_run
 from torpor_wire import times
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -46,7 +46,7 @@ class Played(NamedTuple):
 
 def play(file: Path, folder: Path, *options: str) -> Played:
     """Play a file in a folder of its own. Raises CalledProcessError if the run fails."""
-    command = [sys.executable, "-m", "kubectl_torpor", "run", str(file), "--folder", str(folder / "run"), *options]
+    command = [sys.executable, "-m", "torpor_cli", "run", str(file), "--folder", str(folder / "run"), *options]
     cpu, began, start = _cpu(), time.time(), time.perf_counter()
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wall = time.perf_counter() - start

@@ -17,10 +17,10 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from torpor_api.client.api import Api
-from torpor_api.client.http import connect
-from torpor_api.client.resources import PODS, Resource
-from torpor_api.timing import SystemClock
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.http import connect
+from torpor_kubernetes.client.resources import PODS, Resource
+from torpor_kubernetes.timing import SystemClock
 from torpor_wire import constants
 
 from benchmarks import temporary_plane

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from torpor_api.client.resources import PODS, Resource
 from torpor_demo import images
 from torpor_demo.cluster import ROOT
 from torpor_demo.images import Image
+from torpor_kubernetes.client.resources import PODS, Resource
 from torpor_wire import times
 
 from benchmarks import samples

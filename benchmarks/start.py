@@ -17,11 +17,11 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from torpor_api.client.resources import NODES, PODS, TASKRUNS
-from torpor_api.models import taskrun
+from torpor_crds.models import taskrun
 from torpor_demo import cluster, images
 from torpor_demo.install import SYSTEM, roll_out
 from torpor_demo.kubectl import Kubectl
+from torpor_kubernetes.client.resources import NODES, PODS, TASKRUNS
 from torpor_operator.injection.decision import Evidence, decide
 from torpor_operator.injection.detector import parse_node
 from torpor_operator.settings import Injection

@@ -11,8 +11,8 @@ import statistics
 import sys
 from typing import Any
 
-from torpor_api.client.resources import PODS
 from torpor_demo import images
+from torpor_kubernetes.client.resources import PODS
 from torpor_wire import constants
 
 from benchmarks.bench_cluster import NAMESPACE, BenchCluster, bench_cluster

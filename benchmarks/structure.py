@@ -14,11 +14,11 @@ from pathlib import PurePosixPath
 _COMPONENTS = {
     "operator": "operator/torpor_operator",
     "triggerer": "triggerer/torpor_triggerer",
-    "crds": "crds/torpor_api",
+    "crds": "crds/torpor_crds",
     "archive": "archive/torpor_archive",
     "worker-image": "worker-image/torpor",
-    "wire": "wire/torpor_wire",
-    "expressions": "expressions/torpor_cel",
+    "wire": "libraries/wire/torpor_wire",
+    "expressions": "libraries/expressions/torpor_expressions",
     "dev": "dev",
 }
 

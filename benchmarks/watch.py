@@ -5,9 +5,9 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
-from torpor_api.client.api import Api
-from torpor_api.client.resources import PODS, TASKRUNS
 from torpor_demo.install import SYSTEM
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import PODS, TASKRUNS
 from torpor_wire import constants
 
 from benchmarks.bench_cluster import NAMESPACE

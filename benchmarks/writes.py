@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from torpor_api.client.resources import TASKRUNS
 from torpor_demo import images
+from torpor_kubernetes.client.resources import TASKRUNS
 from torpor_wire import constants
 
 from benchmarks.bench_cluster import bench_cluster

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 _HERE = Path(__file__).resolve().parent
-PACKAGES = (_HERE / "torpor", _HERE.parent / "wire" / "torpor_wire")
+PACKAGES = (_HERE / "torpor", _HERE.parent / "libraries" / "wire" / "torpor_wire")
 MOUNT = "/torpor"
 _READABLE = 0o755
 

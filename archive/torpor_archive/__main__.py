@@ -14,11 +14,11 @@ from typing import Never
 
 from aiohttp import web
 from prometheus_client import disable_created_metrics
-from torpor_api import log_setup
-from torpor_api.client.api import Api
-from torpor_api.client.errors import ApiError, Unconfigured
-from torpor_api.client.http import connect
-from torpor_api.timing import SystemClock
+from torpor_kubernetes import log_setup
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.errors import ApiError, Unconfigured
+from torpor_kubernetes.client.http import connect
+from torpor_kubernetes.timing import SystemClock
 from torpor_wire.backoff import Backoff
 
 from torpor_archive.auth.reviews import AccessReviews

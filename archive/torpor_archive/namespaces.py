@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from cachetools import TTLCache
-from torpor_api.client import errors
-from torpor_api.client.api import Api
-from torpor_api.client.resources import Resource
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import Resource
 
 from torpor_archive.errors import RefusedError, unavailable
 

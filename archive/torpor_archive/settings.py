@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_settings import CliSuppress, SettingsConfigDict
-from torpor_api.process_settings import NamespaceName, ProcessSettings
+from torpor_kubernetes.process_settings import NamespaceName, ProcessSettings
 
 from torpor_archive.http.connections import ConnectionLimits
 from torpor_archive.limits.transfer_rate import RATE

@@ -15,9 +15,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
-from torpor_api.client import errors
-from torpor_api.client.api import Api
-from torpor_api.client.resources import CONFIG_MAPS, SECRETS
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import CONFIG_MAPS, SECRETS
 
 VALID = timedelta(days=3650)
 _SKEW = timedelta(hours=1)

@@ -6,7 +6,7 @@ The kinds accept any field, so the API server validates less than with Argo's fu
 from collections.abc import Sequence
 from typing import Any
 
-from torpor_api.client.resources import Resource
+from torpor_kubernetes.client.resources import Resource
 
 GROUP, VERSION = "argoproj.io", "v1alpha1"
 NAMESPACE, ACCOUNT, CONFIG = "argo-bench", "argo-bench", "workflow-controller-configmap"

@@ -15,9 +15,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from aiohttp import ClientError
-from torpor_api.client.errors import ApiError
 from torpor_demo.cluster import ROOT
 from torpor_dev.progress import say
+from torpor_kubernetes.client.errors import ApiError
 from torpor_wire import times
 
 from benchmarks.attacks import memory, report

@@ -12,9 +12,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from torpor_api.client import errors
-from torpor_api.client.resources import CONFIG_MAPS, TASKRUNS, WORKFLOWS
 from torpor_demo.install import SYSTEM
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.resources import CONFIG_MAPS, TASKRUNS, WORKFLOWS
 from torpor_wire import constants as keys
 
 from benchmarks.attacks import environment

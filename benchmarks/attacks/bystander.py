@@ -12,9 +12,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from aiohttp import web
-from torpor_api.cache.reflector import Notice, Reflector, Unreadable
-from torpor_api.client.api import Api
-from torpor_api.client.resources import WORKFLOWS
+from torpor_kubernetes.cache.reflector import Notice, Reflector, Unreadable
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import WORKFLOWS
 from torpor_wire import constants
 
 from benchmarks.attacks.report import Latencies

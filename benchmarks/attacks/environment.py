@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import aiohttp
-from torpor_api.client.api import Api
-from torpor_api.client.resources import LEASES
 from torpor_demo.cluster import ROOT
 from torpor_demo.install import SYSTEM, prepare
 from torpor_demo.kubectl import Kubectl
 from torpor_dev import kubectl
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import LEASES
 from torpor_wire import constants
 
 from benchmarks.attacks import bystander

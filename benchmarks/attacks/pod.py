@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from torpor_api.client import http
+from torpor_kubernetes.client import http
 
 OPERATOR = "torpor_operator"
 NEVER = ".never.invalid"

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import aiohttp
-from torpor_api.client.resources import CONFIG_MAPS, PODS, TASKRUNS
 from torpor_demo.install import SYSTEM
+from torpor_kubernetes.client.resources import CONFIG_MAPS, PODS, TASKRUNS
 from torpor_wire import constants
 
 from benchmarks.attacks.environment import Environment

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import aiohttp
-from torpor_api.client.http import HttpTransport
+from torpor_kubernetes.client.http import HttpTransport
 
 from benchmarks.profile import counters, pprof
 from benchmarks.profile.counters import Counters

@@ -4,7 +4,7 @@ import gzip
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from torpor_cel import protobuf
+from torpor_expressions import protobuf
 
 _SAMPLE, _LOCATION, _FUNCTION, _STRING = 2, 4, 5, 6  # fields of Profile
 _LOCATIONS, _VALUES, _LABEL = 1, 2, 3  # of Sample

@@ -4,7 +4,7 @@ import asyncio
 import json
 from typing import Any
 
-from torpor_api.client.resources import PODS, TASKRUNS, Resource
+from torpor_kubernetes.client.resources import PODS, TASKRUNS, Resource
 
 from benchmarks.profile import capture, cost, counters
 from benchmarks.profile.cost import Cost

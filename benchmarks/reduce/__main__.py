@@ -14,13 +14,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from torpor_api.client.resources import TASKRUNS
-from torpor_api.models import taskrun
-from torpor_api.models.workflow import Workflow
+from torpor_crds.models import taskrun
+from torpor_crds.models.workflow import Workflow
 from torpor_demo import images
 from torpor_demo.cluster import ROOT
 from torpor_demo.images import Image
 from torpor_dev.progress import say
+from torpor_kubernetes.client.resources import TASKRUNS
 from torpor_wire import constants, times
 
 from benchmarks.bench_cluster import NAMESPACE, BenchCluster, bench_cluster

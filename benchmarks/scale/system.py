@@ -12,10 +12,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from torpor_api.client.resources import LEASES
 from torpor_demo.install import SYSTEM, prepare
 from torpor_demo.kubectl import Kubectl
 from torpor_dev import kubectl
+from torpor_kubernetes.client.resources import LEASES
 
 from benchmarks.scale.operators import Operator
 from benchmarks.scale.sizes import Sizes

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from torpor_api.client.resources import PODS, WORKFLOWS
+from torpor_kubernetes.client.resources import PODS, WORKFLOWS
 from torpor_wire import constants
 
 from benchmarks.scale import copies

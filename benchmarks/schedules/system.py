@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from torpor_api.client.resources import LEASES, SCHEDULES, TASKRUNS
 from torpor_demo.cluster import ROOT
 from torpor_demo.install import SYSTEM, prepare
 from torpor_demo.kubectl import Kubectl
 from torpor_dev import kubectl
+from torpor_kubernetes.client.resources import LEASES, SCHEDULES, TASKRUNS
 from torpor_wire import constants
 
 from benchmarks.triggerer import plane as planes

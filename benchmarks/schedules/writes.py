@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from torpor_api.client.resources import WORKFLOWS
+from torpor_kubernetes.client.resources import WORKFLOWS
 from torpor_wire import constants
 
 from benchmarks.schedules.sizes import Sizes

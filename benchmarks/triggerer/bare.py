@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import aiohttp
-from torpor_api.client.transport import JSON_PATCH
+from torpor_kubernetes.client.transport import JSON_PATCH
 
 _DRAIN = 1 << 16
 

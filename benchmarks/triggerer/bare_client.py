@@ -8,9 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from urllib.parse import urlencode
 
-from torpor_api.client.resources import TASKRUNS
-from torpor_api.models.taskrun import TaskRun
+from torpor_crds.models.taskrun import TaskRun
 from torpor_demo.cluster import ROOT
+from torpor_kubernetes.client.resources import TASKRUNS
 from torpor_triggerer.settings import CONCURRENCY
 from torpor_triggerer.sharding import assignment
 from torpor_wire import constants, transitions

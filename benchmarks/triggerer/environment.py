@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from torpor_api.models.taskrun import TaskRun
+from torpor_crds.models.taskrun import TaskRun
 
 from benchmarks.triggerer.plane import Plane
 from benchmarks.triggerer.waits import Waits, WaitSpec

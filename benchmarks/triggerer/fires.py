@@ -4,7 +4,7 @@ import statistics
 import time
 from collections.abc import Mapping
 
-from torpor_api.models.taskrun import TaskRun
+from torpor_crds.models.taskrun import TaskRun
 
 from benchmarks.triggerer import bare_client, environment, usage
 from benchmarks.triggerer.environment import Environment

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Never
 
-from torpor_api.client.resources import TASKRUNS
+from torpor_kubernetes.client.resources import TASKRUNS
 from torpor_wire import constants, times
 
 from benchmarks.triggerer.plane import NAMESPACE, Plane

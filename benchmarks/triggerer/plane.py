@@ -17,14 +17,14 @@ from typing import Any
 
 import aiohttp
 import yaml
-from torpor_api.client.api import Api
-from torpor_api.client.http import connect
-from torpor_api.client.resources import TASKRUNS
-from torpor_api.timing import SystemClock
 from torpor_demo.cluster import ROOT
 from torpor_demo.install import SYSTEM
 from torpor_demo.kubectl import Kubectl
 from torpor_dev import daemon, kubectl
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.http import connect
+from torpor_kubernetes.client.resources import TASKRUNS
+from torpor_kubernetes.timing import SystemClock
 
 from benchmarks import temporary_plane
 from benchmarks.triggerer import usage

@@ -9,7 +9,7 @@ import runpy
 import sys
 from pathlib import Path
 
-from torpor_api.client import http
+from torpor_kubernetes.client import http
 
 if __name__ == "__main__":
     http.SERVICE_ACCOUNT = Path(os.environ["TORPOR_BENCH_ACCOUNT"])

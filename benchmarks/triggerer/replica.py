@@ -11,9 +11,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import aiohttp
-from torpor_api.client.resources import LEASES
 from torpor_demo.cluster import ROOT
 from torpor_demo.install import SYSTEM
+from torpor_kubernetes.client.resources import LEASES
 
 from benchmarks.triggerer import usage
 from benchmarks.triggerer.plane import Plane

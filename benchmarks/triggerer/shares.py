@@ -4,7 +4,7 @@ import asyncio
 import tempfile
 from pathlib import Path
 
-from torpor_api.client.resources import PODS
+from torpor_kubernetes.client.resources import PODS
 
 from benchmarks.triggerer import classes, environment
 from benchmarks.triggerer.environment import Environment

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import aiohttp
-from torpor_api.client.resources import TASKRUNS
-from torpor_api.client.transport import JSON_PATCH
-from torpor_api.models import taskrun
-from torpor_api.models.taskrun import TaskRun
+from torpor_crds.models import taskrun
+from torpor_crds.models.taskrun import TaskRun
+from torpor_kubernetes.client.resources import TASKRUNS
+from torpor_kubernetes.client.transport import JSON_PATCH
 from torpor_wire import constants, times, transitions, trigger
 
 from benchmarks.triggerer import etcd

@@ -4,8 +4,8 @@ import asyncio
 import time
 from typing import Any
 
-from torpor_api.cache.reflector import Notice, Reflector
-from torpor_api.client.resources import PODS
+from torpor_kubernetes.cache.reflector import Notice, Reflector
+from torpor_kubernetes.client.resources import PODS
 
 from benchmarks.workflow import plane, processes
 from benchmarks.workflow.measurement import Measurement

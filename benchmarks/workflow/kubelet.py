@@ -14,12 +14,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple, Never
 
-from torpor_api.cache.reflector import Notice, Reflector, Unreadable
-from torpor_api.client import errors
-from torpor_api.client.api import Api
-from torpor_api.client.http import connect
-from torpor_api.client.resources import PODS
-from torpor_api.timing import SystemClock
+from torpor_kubernetes.cache.reflector import Notice, Reflector, Unreadable
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.http import connect
+from torpor_kubernetes.client.resources import PODS
+from torpor_kubernetes.timing import SystemClock
 from torpor_wire import constants, times
 
 _MERGE = "application/strategic-merge-patch+json"

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-from torpor_api.client.api import Api
-from torpor_api.client.http import connect
-from torpor_api.client.resources import Resource
-from torpor_api.timing import SystemClock
 from torpor_demo.cluster import ROOT
 from torpor_demo.install import SYSTEM, prepare
 from torpor_demo.kubectl import Kubectl
 from torpor_dev import daemon, kubectl
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.http import connect
+from torpor_kubernetes.client.resources import Resource
+from torpor_kubernetes.timing import SystemClock
 
 from benchmarks import temporary_plane
 from benchmarks.triggerer.etcd import Etcd

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from torpor_api.client.resources import LEASES
 from torpor_demo.cluster import ROOT
 from torpor_demo.install import SYSTEM
+from torpor_kubernetes.client.resources import LEASES
 
 from benchmarks.triggerer import usage
 from benchmarks.workflow.plane import Plane

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from torpor_api.cache.reflector import Notice, Reflector, Unreadable
-from torpor_api.client.api import Api
-from torpor_api.client.resources import WORKFLOWS, Resource
+from torpor_kubernetes.cache.reflector import Notice, Reflector, Unreadable
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import WORKFLOWS, Resource
 from torpor_wire import constants
 
 from benchmarks.workflow.plane import NAMESPACE, Plane

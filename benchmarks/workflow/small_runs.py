@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from torpor_api.cache.reflector import Notice, Reflector, Unreadable
-from torpor_api.client.resources import PODS
+from torpor_kubernetes.cache.reflector import Notice, Reflector, Unreadable
+from torpor_kubernetes.client.resources import PODS
 from torpor_wire import constants
 
 from benchmarks.workflow.runs import Runs, step

@@ -8,8 +8,8 @@ import sys
 from typing import Any
 
 import yaml
-from torpor_api.client.errors import ApiError
 from torpor_dev.errors import DevError
+from torpor_kubernetes.client.errors import ApiError
 from torpor_wire.state import State
 
 from torpor_demo import cluster, failure, images, observe, summary

@@ -2,7 +2,7 @@
 
 import time
 
-from torpor_api.models.taskrun import TaskRun
+from torpor_crds.models.taskrun import TaskRun
 from torpor_dev.errors import DevError
 from torpor_wire.state import State
 

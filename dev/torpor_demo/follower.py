@@ -15,7 +15,7 @@ class Follower:
 
     def __init__(self, kubeconfig: Path, namespace: str, name: str) -> None:
         cluster = ("--kubeconfig", str(kubeconfig), "-n", namespace)
-        self._command = (sys.executable, "-m", "kubectl_torpor", "get", "-w", *cluster, name)
+        self._command = (sys.executable, "-m", "torpor_cli", "get", "-w", *cluster, name)
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:

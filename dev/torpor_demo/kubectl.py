@@ -1,6 +1,6 @@
 """Runs kubectl against one cluster, for the installation and for commands that a person would type.
 
-Must not be used in a loop, because each command is a process; use torpor_api to watch.
+Must not be used in a loop, because each command is a process; use torpor_crds to watch.
 """
 
 import json

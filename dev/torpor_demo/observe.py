@@ -11,14 +11,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from torpor_api.cache.reflector import Change, Notice, Reflector
-from torpor_api.client.api import Api
-from torpor_api.client.http import connect
-from torpor_api.client.resources import PODS, TASKRUNS, WORKFLOWS
-from torpor_api.models import taskrun, workflow
-from torpor_api.models.taskrun import TaskRun
-from torpor_api.models.workflow import Workflow
-from torpor_api.timing import SystemClock
+from torpor_crds.models import taskrun, workflow
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import Workflow
+from torpor_kubernetes.cache.reflector import Change, Notice, Reflector
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.http import connect
+from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS
+from torpor_kubernetes.timing import SystemClock
 from torpor_wire import constants
 from torpor_wire.state import TERMINAL
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from torpor_api.models.taskrun import TaskRun
-from torpor_api.models.workflow import Workflow
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import Workflow
 from torpor_wire import constants
 
 

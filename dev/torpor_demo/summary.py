@@ -5,7 +5,7 @@ A pure function of the recording. The times are those of the watch events.
 
 from dataclasses import dataclass
 
-from torpor_api.models.taskrun import TaskRun
+from torpor_crds.models.taskrun import TaskRun
 from torpor_wire.state import State
 
 from torpor_demo.recording import Film, PodSeen, label

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 
 import click
-from kubectl_torpor.app import app
-from kubectl_torpor.target import ClusterCommand, Target
+from torpor_cli.app import app
+from torpor_cli.target import ClusterCommand, Target
 
 from torpor_reference.tables import escaped, markdown
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Never
 
 from aiohttp import web
-from torpor_api.client.api import Api
 from torpor_archive.auth import policy
 from torpor_archive.auth.policy import Caller
 from torpor_archive.auth.reviews import AccessReviews
@@ -23,6 +22,7 @@ from torpor_archive.metrics import Metrics
 from torpor_archive.namespaces import UNKNOWN, NamespaceId
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.upload import Uploads
+from torpor_kubernetes.client.api import Api
 from torpor_wire import constants
 
 _RETRY_SECONDS = 10.0

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from importlib import import_module
 from pathlib import Path
 
-from torpor_api.client.api import Api
+from torpor_kubernetes.client.api import Api
 
 _BACKLOG = 64
 _LOG = logging.getLogger(__name__)

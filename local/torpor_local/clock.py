@@ -26,7 +26,7 @@ class _Sleeper:
 
 
 class SkippableClock:
-    """A `torpor_api.timing.Clock` that can skip time. `offset` is in seconds."""
+    """A `torpor_kubernetes.timing.Clock` that can skip time. `offset` is in seconds."""
 
     def __init__(self, offset: float = 0.0) -> None:
         self.offset = offset

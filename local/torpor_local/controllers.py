@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Never
 
-from torpor_api.client.api import Api
-from torpor_api.client.archive import ArchiveResponse
-from torpor_api.models.archive_endpoint import ArchiveEndpoint
-from torpor_cel.evaluator import Evaluator
+from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_expressions.evaluator import Evaluator
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.archive import ArchiveResponse
 from torpor_operator.app import ArchiveClients, Loop, Operator, Parts
 from torpor_operator.controller.archive import NotArchivedError
 from torpor_operator.settings import Settings

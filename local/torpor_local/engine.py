@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from torpor_api.client.api import Api
-from torpor_api.client.resources import CONFIG_MAPS, EVENTS, PODS, TASKRUNS, TEMPLATES, WORKFLOWS, Resource
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import CONFIG_MAPS, EVENTS, PODS, TASKRUNS, TEMPLATES, WORKFLOWS, Resource
 from torpor_triggerer.model.deferred_taskrun import Wait
 from torpor_triggerer.model.outcome import Outcome as TriggerOutcome
 from torpor_wire import constants

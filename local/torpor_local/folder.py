@@ -24,7 +24,7 @@ from torpor_local import journal, private_folder
 from torpor_local.options import LocalRunError
 
 JOURNAL = "state.jsonl"
-_LOGGED = ("torpor_api", "torpor_cel", "torpor_local", "torpor_operator", "torpor_triggerer", "asyncio")
+_LOGGED = ("torpor_crds", "torpor_expressions", "torpor_local", "torpor_operator", "torpor_triggerer", "asyncio")
 
 
 def archive_file(folder: Path) -> Path:

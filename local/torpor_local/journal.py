@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from torpor_api.client.resources import LEASES
+from torpor_kubernetes.client.resources import LEASES
 
 from torpor_local.apiserver.history import Address, Entry, Object, collection
 from torpor_local.options import LocalRunError

@@ -6,9 +6,9 @@ Like kopf it never reports what vanished while no watch was open; the operator's
 from contextlib import aclosing
 from typing import Never
 
-from torpor_api.client import errors
-from torpor_api.client.api import Api
-from torpor_api.client.resources import WORKFLOWS
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import WORKFLOWS
 from torpor_operator.app import Stop
 from torpor_operator.controller.cache import ClusterCache
 

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Never
 
 import kopf
-from torpor_api import log_setup
-from torpor_api.client import http, loop_thread
-from torpor_api.client.api import Api
-from torpor_api.client.archive import ArchiveClient
-from torpor_api.client.lease import Leadership, Renewals
-from torpor_api.timing import SystemClock
-from torpor_cel.evaluator import Evaluator
+from torpor_expressions.evaluator import Evaluator
+from torpor_kubernetes import log_setup
+from torpor_kubernetes.client import http, loop_thread
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.archive import ArchiveClient
+from torpor_kubernetes.client.lease import Leadership, Renewals
+from torpor_kubernetes.timing import SystemClock
 
 from torpor_operator.app import LEASE, ArchiveClients, Operator, Stop, lease_terms
 from torpor_operator.controller import kopf_handlers

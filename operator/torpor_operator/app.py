@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, Self
 
-from torpor_api.client import errors
-from torpor_api.client.api import Api
-from torpor_api.client.lease import Leadership, Terms
-from torpor_api.client.write_limits import WriteLimits
-from torpor_api.timing import Clock
-from torpor_cel.evaluator import Evaluating
+from torpor_expressions.evaluator import Evaluating
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.lease import Leadership, Terms
+from torpor_kubernetes.client.write_limits import WriteLimits
+from torpor_kubernetes.timing import Clock
 
 from torpor_operator.controller.archive import RunStore
 from torpor_operator.controller.archive_access import ArchiveAccess

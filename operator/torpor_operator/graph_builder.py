@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Generator
 from weakref import WeakValueDictionary
 
-from torpor_api.models.workflow import Workflow
+from torpor_crds.models.workflow import Workflow
 
 from torpor_operator.graph import dag
 from torpor_operator.graph.dag import Graph, Problem

@@ -7,7 +7,7 @@ The author of a task can change these.
 from dataclasses import dataclass, field
 from typing import Any
 
-from torpor_api.models.pod_fields import PodFields, SecurityContext
+from torpor_crds.models.pod_fields import PodFields, SecurityContext
 
 SCRATCH = "torpor-tmp"
 _FOLDER = "/tmp"  # noqa: S108 - the directory of temporary files in Python and most programs

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
-from torpor_api.process_settings import ARCHIVE_TOKEN_FILE, NamespaceName, ProcessSettings
+from torpor_kubernetes.process_settings import ARCHIVE_TOKEN_FILE, NamespaceName, ProcessSettings
 
 from torpor_operator.pod_security import PodDefaults
 

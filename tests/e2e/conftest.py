@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from torpor_api.client.api import Api
-from torpor_api.client.http import connect
-from torpor_api.timing import SystemClock
 from torpor_demo import cluster, images
 from torpor_demo.images import Image, image_id
 from torpor_demo.install import SYSTEM, apply, install, prepare, roll_out
 from torpor_demo.kubectl import Kubectl
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.http import connect
+from torpor_kubernetes.timing import SystemClock
 
 from tests.e2e.support.concurrent_runs import CROWD
 from tests.e2e.support.stage import Stage

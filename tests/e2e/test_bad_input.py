@@ -4,8 +4,8 @@ What the API server refuses at once is tried by the integration tests; here is w
 """
 
 import pytest
-from torpor_api.client.errors import ApiError
-from torpor_api.models.taskrun import TaskRun
+from torpor_crds.models.taskrun import TaskRun
+from torpor_kubernetes.client.errors import ApiError
 from torpor_wire import times
 from torpor_wire.state import State
 

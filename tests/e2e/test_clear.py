@@ -2,7 +2,7 @@
 
 import json
 
-from torpor_api.client.resources import PODS
+from torpor_kubernetes.client.resources import PODS
 from torpor_wire import constants
 from torpor_wire.state import State
 

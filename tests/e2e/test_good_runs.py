@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from torpor_api.client.errors import NotFound
-from torpor_api.models.workflow import TaskState, Workflow
+from torpor_crds.models.workflow import TaskState, Workflow
+from torpor_kubernetes.client.errors import NotFound
 from torpor_wire import times
 from torpor_wire.state import State
 

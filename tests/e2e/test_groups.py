@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import yaml
-from torpor_api.models.taskrun import TaskRun
+from torpor_crds.models.taskrun import TaskRun
 from torpor_demo.cluster import ROOT
 from torpor_wire import constants
 from torpor_wire.state import State

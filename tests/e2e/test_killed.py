@@ -5,8 +5,8 @@ import json
 import time
 from datetime import datetime
 
-from torpor_api.client.resources import LEASES
 from torpor_demo.kubectl import Kubectl
+from torpor_kubernetes.client.resources import LEASES
 from torpor_triggerer.sharding import assignment
 from torpor_wire.state import State
 

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest_asyncio
-from torpor_api.client import errors
-from torpor_api.client.resources import PODS
 from torpor_demo.kubectl import Kubectl
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.resources import PODS
 from torpor_wire.state import State
 
 from tests.e2e.support.archive_reader import ArchiveReader, reading

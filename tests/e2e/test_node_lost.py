@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from torpor_api.client.resources import PODS
-from torpor_api.models.taskrun import TaskRun
+from torpor_crds.models.taskrun import TaskRun
 from torpor_demo.kubectl import Kubectl
 from torpor_dev import external_cluster, extra_node
+from torpor_kubernetes.client.resources import PODS
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 

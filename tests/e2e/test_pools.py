@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 import yaml
-from torpor_api.client.api import Api
-from torpor_api.client.errors import Forbidden
-from torpor_api.client.resources import TASKRUNS, Resource
-from torpor_api.models.taskrun import TaskRun
+from torpor_crds.models.taskrun import TaskRun
 from torpor_demo import cluster, images
 from torpor_demo.cluster import ROOT
 from torpor_demo.images import Image
 from torpor_demo.install import SYSTEM, apply, roll_out
 from torpor_demo.kubectl import Kubectl
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.errors import Forbidden
+from torpor_kubernetes.client.resources import TASKRUNS, Resource
 from torpor_wire import transitions
 from torpor_wire.state import State
 

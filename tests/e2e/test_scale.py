@@ -4,10 +4,10 @@ import asyncio
 import json
 from datetime import datetime, timedelta
 
-from torpor_api.client.resources import LEASES, PODS
-from torpor_api.models.taskrun import TaskRun
+from torpor_crds.models.taskrun import TaskRun
 from torpor_demo.kubectl import Kubectl
 from torpor_dev.errors import CommandError
+from torpor_kubernetes.client.resources import LEASES, PODS
 from torpor_wire.state import State
 
 from tests.e2e.support.concurrent_runs import spec, wait

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from torpor_api.client.resources import EVENTS, SECRETS, TASKRUNS
-from torpor_api.models.taskrun import TaskRun
+from torpor_crds.models.taskrun import TaskRun
 from torpor_demo.cluster import ROOT
 from torpor_demo.install import SYSTEM
 from torpor_demo.kubectl import Kubectl
+from torpor_kubernetes.client.resources import EVENTS, SECRETS, TASKRUNS
 from torpor_wire.state import State
 
 from tests.e2e.support import site

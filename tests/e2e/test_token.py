@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from torpor_api.client.api import Api
-from torpor_api.client.errors import Forbidden
-from torpor_api.client.resources import PODS, SECRETS, TASKRUNS, WORKFLOWS, Resource
-from torpor_api.models.taskrun import TaskRun
+from torpor_crds.models.taskrun import TaskRun
 from torpor_demo.install import NAMESPACE, SYSTEM
 from torpor_demo.kubectl import Kubectl
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.errors import Forbidden
+from torpor_kubernetes.client.resources import PODS, SECRETS, TASKRUNS, WORKFLOWS, Resource
 from torpor_wire import constants, transitions
 from torpor_wire.state import State
 

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 import urllib3
 import yaml
-from torpor_api.client import decoding
+from torpor_kubernetes.client import decoding
 from torpor_wire import constants
 
 from tests.integration import readiness

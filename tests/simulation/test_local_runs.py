@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from torpor_api.client.resources import CONFIG_MAPS, TASKRUNS, WORKFLOWS
+from torpor_kubernetes.client.resources import CONFIG_MAPS, TASKRUNS, WORKFLOWS
 from torpor_local import engine, outcome
 from torpor_local.options import Options
 

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from torpor_api.models.workflow import WorkflowSpec
+from torpor_crds.models.workflow import WorkflowSpec
 from torpor_operator.graph import dag
 from torpor_operator.graph.dag import Graph
 from torpor_wire.instance_paths import Path

@@ -7,7 +7,7 @@ import os
 from random import Random
 
 import pytest
-from torpor_api.models import taskrun as taskruns
+from torpor_crds.models import taskrun as taskruns
 from torpor_operator.model.pod import parse_pod
 from torpor_wire.state import TERMINAL
 

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from torpor_api.client.lease import LeaseLost
-from torpor_api.client.resources import WORKFLOWS
-from torpor_api.client.transport import Response
+from torpor_kubernetes.client.lease import LeaseLost
+from torpor_kubernetes.client.resources import WORKFLOWS
+from torpor_kubernetes.client.transport import Response
 
 from tests.simulation import trace
 from tests.simulation.actors import controllers

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from torpor_api.models.archive_endpoint import ArchiveEndpoint
-from torpor_api.models.taskrun import TaskRun
-from torpor_api.models.taskrun import parse as parse_taskrun
-from torpor_api.models.workflow import parse as parse_workflow
+from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.taskrun import parse as parse_taskrun
+from torpor_crds.models.workflow import parse as parse_workflow
 from torpor_operator.model.actions import Need
 from torpor_operator.model.pod import parse_pod
 from torpor_operator.model.snapshot import Answer, ArchiveOutcome, Pool, Snapshot

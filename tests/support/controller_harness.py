@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from torpor_api.cache.reflector import Notice, Reflector
-from torpor_api.cache.store import Unreadable
-from torpor_api.client.api import Api
-from torpor_api.client.resources import PODS, TASKRUNS, WORKFLOWS
-from torpor_api.models import taskrun as taskruns
-from torpor_cel.evaluator import InProcess
+from torpor_crds.models import taskrun as taskruns
+from torpor_expressions.evaluator import InProcess
+from torpor_kubernetes.cache.reflector import Notice, Reflector
+from torpor_kubernetes.cache.store import Unreadable
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS
 from torpor_operator.app import write_limits
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.executor import Executor

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any, Never
 from urllib.parse import urlsplit
 
-from torpor_api.cache.reflector import Notice, Reflector, Unreadable
-from torpor_api.client import errors
-from torpor_api.client.api import Api
-from torpor_api.client.resources import PODS
+from torpor_kubernetes.cache.reflector import Notice, Reflector, Unreadable
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import PODS
 from torpor_wire import constants
 
 from tests.integration.controller.tasks import ENV_NOTES

@@ -1,9 +1,9 @@
 """What a triggerer lends, over an API server in memory, a web without answers and virtual time, or what is given."""
 
 from torpor.triggers.services import Answer, Request, TaskRunRef
-from torpor_api.client.api import Api
-from torpor_api.timing import Clock
-from torpor_cel.evaluator import InProcess
+from torpor_expressions.evaluator import InProcess
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.timing import Clock
 from torpor_triggerer.model.deferred_taskrun import SegmentId
 from torpor_triggerer.network.sessions import Owner
 from torpor_triggerer.services.services import Backends, TriggerServices, Web

@@ -4,11 +4,11 @@ import itertools
 from collections.abc import Callable
 from typing import assert_never
 
-from torpor_api.models import template as templates
-from torpor_api.models.archive_endpoint import ArchiveEndpoint
-from torpor_api.models.taskrun import TaskRun, parse
-from torpor_cel.evaluator import evaluate_here
-from torpor_cel.value import Value
+from torpor_crds.models import template as templates
+from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.taskrun import TaskRun, parse
+from torpor_expressions.evaluator import evaluate_here
+from torpor_expressions.value import Value
 from torpor_operator.model.actions import (
     Action,
     ArchiveRun,

@@ -6,9 +6,9 @@ checks the invariants: no more pods than `parallelism` allows, no two live pods 
 
 from typing import Any, TypeAlias
 
-from torpor_api.models import taskrun, workflow
-from torpor_api.models.taskrun import TaskRun
-from torpor_api.models.workflow import TaskStatus, Workflow, WorkflowStatus
+from torpor_crds.models import taskrun, workflow
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import TaskStatus, Workflow, WorkflowStatus
 from torpor_operator.model.actions import Action, Need, Plan, PostEvent
 from torpor_operator.model.pod import parse_pod, pod_name
 from torpor_operator.model.snapshot import Answer, Snapshot

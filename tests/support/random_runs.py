@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from random import Random
 
-from torpor_api.models.taskrun import TaskRun
+from torpor_crds.models.taskrun import TaskRun
 from torpor_operator.model.actions import Action, CreateTaskRun
 from torpor_operator.model.pod import parse_pod, pod_name
 from torpor_wire.state import State

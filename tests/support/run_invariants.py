@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from torpor_api.models import taskrun
-from torpor_api.models.taskrun import TaskRun
+from torpor_crds.models import taskrun
+from torpor_crds.models.taskrun import TaskRun
 from torpor_operator.model.pod import Pod, parse_pod, pod_name
 from torpor_wire.state import State
 

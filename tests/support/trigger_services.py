@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 from functools import cache
 from typing import Any
 
-from torpor_api.client.api import Api
-from torpor_api.timing import SystemClock
-from torpor_cel.evaluator import InProcess
+from torpor_expressions.evaluator import InProcess
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.timing import SystemClock
 from torpor_triggerer.model.deferred_taskrun import SegmentId
 from torpor_triggerer.network.addresses import Addresses
 from torpor_triggerer.network.connections import Network

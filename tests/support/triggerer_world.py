@@ -13,12 +13,12 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from torpor.triggers.services import Answer, Request
-from torpor_api.client.api import Api
-from torpor_api.client.archive import ArchiveResponse
-from torpor_api.client.resources import CONFIG_MAPS, EVENTS, SECRETS, TASKRUNS
-from torpor_api.client.transport import Response
-from torpor_api.models.archive_endpoint import ArchiveEndpoint
-from torpor_cel.evaluator import InProcess
+from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_expressions.evaluator import InProcess
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.archive import ArchiveResponse
+from torpor_kubernetes.client.resources import CONFIG_MAPS, EVENTS, SECRETS, TASKRUNS
+from torpor_kubernetes.client.transport import Response
 from torpor_triggerer.app import Triggerer
 from torpor_triggerer.logs.trigger_log import TriggerLog
 from torpor_triggerer.network.sessions import Owner

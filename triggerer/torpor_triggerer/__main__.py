@@ -7,12 +7,12 @@ import signal
 import sys
 
 from prometheus_client import disable_created_metrics
-from torpor_api.client.api import Api
-from torpor_api.client.archive import ArchiveClient
-from torpor_api.client.errors import Unconfigured
-from torpor_api.client.http import connect
-from torpor_api.timing import SystemClock
-from torpor_cel.evaluator import Evaluator
+from torpor_expressions.evaluator import Evaluator
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.archive import ArchiveClient
+from torpor_kubernetes.client.errors import Unconfigured
+from torpor_kubernetes.client.http import connect
+from torpor_kubernetes.timing import SystemClock
 
 from torpor_triggerer.app import Triggerer
 from torpor_triggerer.logs.guard import LogGuard

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
-from torpor_api.cache.store import Key, Unreadable
+from torpor_kubernetes.cache.store import Key, Unreadable
 from torpor_wire.reason import Reason
 
 from torpor_triggerer.isolation.blocking_report import BlockingReport

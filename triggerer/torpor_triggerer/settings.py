@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 from pydantic_settings import CliSuppress, SettingsConfigDict
-from torpor_api.process_settings import NamespaceName, ProcessSettings
+from torpor_kubernetes.process_settings import NamespaceName, ProcessSettings
 from torpor_wire import constants
 
 from torpor_triggerer.network import addresses

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Generic, Never, TypeVar
 
-from torpor_api.timing import Clock
+from torpor_kubernetes.timing import Clock
 
 T = TypeVar("T")
 

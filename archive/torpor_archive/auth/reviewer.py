@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from torpor_api.client import errors
-from torpor_api.client.api import Api
-from torpor_api.client.resources import Resource
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import Resource
 
 from torpor_archive import errors as refusal
 from torpor_archive.errors import RefusedError

@@ -6,9 +6,9 @@ Positive answers are cached for some seconds. Refusals are never cached, so a ne
 from collections.abc import Callable, Hashable, Mapping
 
 from cachetools import TTLCache
-from torpor_api.client import errors
-from torpor_api.client.api import Api
-from torpor_api.client.resources import ACCESS_REVIEWS, TASKRUNS
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import ACCESS_REVIEWS, TASKRUNS
 from torpor_wire import constants
 
 from torpor_archive import errors as refusal

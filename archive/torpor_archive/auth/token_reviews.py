@@ -11,8 +11,8 @@ import hashlib
 from collections.abc import Callable
 
 from cachetools import TTLCache
-from torpor_api.client.api import Api
-from torpor_api.client.resources import Resource
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import Resource
 from torpor_wire import constants
 
 from torpor_archive import errors as refusal

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from aiohttp import web
-from torpor_api.client import bounded_json
+from torpor_kubernetes.client import bounded_json
 
 from torpor_archive import page_token
 from torpor_archive.auth.reviews import AccessReviews

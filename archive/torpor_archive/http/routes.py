@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from http import HTTPStatus
 
 from aiohttp import web
-from torpor_api.timing import Clock
+from torpor_kubernetes.timing import Clock
 from torpor_wire import names
 
 from torpor_archive.auth import policy

@@ -12,10 +12,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Never
 
-from torpor_api.cache.reflector import Notice, Reflector, Unreadable
-from torpor_api.client import errors
-from torpor_api.client.api import Api
-from torpor_api.client.resources import PODS, TASKRUNS
+from torpor_kubernetes.cache.reflector import Notice, Reflector, Unreadable
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import PODS, TASKRUNS
 from torpor_wire import constants
 
 from torpor_archive.errors import RefusedError

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from torpor_api.models.log_mode import LogMode
+from torpor_crds.models.log_mode import LogMode
 from torpor_wire import constants, names
 
 from torpor_archive.storage.log_entry import Kind, LogState, Outcome, Source

@@ -5,10 +5,10 @@ the Workflow, once for each run.
 """
 
 from cachetools import TTLCache
-from torpor_api.client import errors
-from torpor_api.client.api import Api
-from torpor_api.client.resources import WORKFLOWS
-from torpor_api.models.log_mode import LogMode
+from torpor_crds.models.log_mode import LogMode
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import WORKFLOWS
 
 _ENTRIES = 4096
 _SECONDS = 3600.0

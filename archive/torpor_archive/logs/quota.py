@@ -4,7 +4,7 @@ The sum is read from the database once a minute for each namespace with new logs
 """
 
 from cachetools import TTLCache
-from torpor_api.timing import Clock
+from torpor_kubernetes.timing import Clock
 
 from torpor_archive.namespaces import NamespaceId
 from torpor_archive.storage import log_store

@@ -14,9 +14,9 @@ from http import HTTPStatus
 from typing import Protocol, TypeAlias
 
 from cachetools import TTLCache
-from torpor_api.client import errors
-from torpor_api.client.resources import PODS
-from torpor_api.timing import Clock
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.resources import PODS
+from torpor_kubernetes.timing import Clock
 from torpor_wire.backoff import Backoff
 
 from torpor_archive.logs.logged_pod import CONTAINER, LoggedPod, Stage

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Never
 
-from torpor_api.client.api import Api
+from torpor_kubernetes.client.api import Api
 
 from torpor_archive.errors import RefusedError
 from torpor_archive.logs.objects import Objects, ObjectsError

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Never
 
-from torpor_api.client.api import Api
+from torpor_kubernetes.client.api import Api
 
 from torpor_archive.auth.reviews import AccessReviews
 from torpor_archive.logs import retention

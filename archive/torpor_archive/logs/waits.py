@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
-from torpor_api.client import errors as api_errors
-from torpor_api.client.api import Api
-from torpor_api.client.resources import TASKRUNS
+from torpor_kubernetes.client import errors as api_errors
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import TASKRUNS
 from torpor_wire import names
 from torpor_wire.text import printable_line
 

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Never
 
-from torpor_api.timing import Clock
+from torpor_kubernetes.timing import Clock
 
 from torpor_archive.errors import RefusedError
 from torpor_archive.storage import log_store

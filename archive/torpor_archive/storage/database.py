@@ -20,7 +20,7 @@ from sqlalchemy.engine import URL, Connection, make_url
 from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
-from torpor_api.timing import Clock
+from torpor_kubernetes.timing import Clock
 from torpor_wire.backoff import Backoff
 
 from torpor_archive import errors

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Table, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
-from torpor_api.timing import Clock
+from torpor_kubernetes.timing import Clock
 
 from torpor_archive import errors
 from torpor_archive.errors import Refusal, RefusedError

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Never
 
-from torpor_api.client.api import Api
-from torpor_api.client.errors import ApiError
-from torpor_api.client.resources import WORKFLOWS
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.errors import ApiError
+from torpor_kubernetes.client.resources import WORKFLOWS
 
 from torpor_archive.errors import RefusedError
 from torpor_archive.metrics import Metrics

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from typing import Protocol
 
 from sqlalchemy import Table
-from torpor_api.timing import Clock
+from torpor_kubernetes.timing import Clock
 
 from torpor_archive import errors
 from torpor_archive.errors import RefusedError

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from torpor_api.client.resources import Resource
+from torpor_kubernetes.client.resources import Resource
 
 from torpor_local.apiserver.selection import Selection
 

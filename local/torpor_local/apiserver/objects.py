@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any
 
-from torpor_api.client.resources import CONFIG_MAPS, Resource
-from torpor_api.timing import Clock
+from torpor_kubernetes.client.resources import CONFIG_MAPS, Resource
+from torpor_kubernetes.timing import Clock
 
 from torpor_local.apiserver import config_maps, json_patch
 from torpor_local.apiserver.history import Address, History, Object, cloned, collection, copied

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from torpor_api.client.resources import (
+from torpor_kubernetes.client.resources import (
     BACKFILLS,
     CONFIG_MAPS,
     EVENTS,

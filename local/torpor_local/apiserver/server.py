@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-from torpor_api.client import errors
-from torpor_api.client.resources import Resource
-from torpor_api.client.transport import JSON, Response
-from torpor_api.timing import Clock
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.resources import Resource
+from torpor_kubernetes.client.transport import JSON, Response
+from torpor_kubernetes.timing import Clock
 
 from torpor_local.apiserver.history import History, Object, cloned, collection, copied
 from torpor_local.apiserver.objects import DeniedError, Objects

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
-from torpor_api.client import errors
-from torpor_api.timing import Clock
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.timing import Clock
 
 from torpor_local.apiserver.history import History, Object, event_of
 from torpor_local.apiserver.objects import DeniedError

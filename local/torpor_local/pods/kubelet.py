@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from torpor_api.client.resources import CONFIG_MAPS, PODS
+from torpor_kubernetes.client.resources import CONFIG_MAPS, PODS
 from torpor_wire import constants
 
 from torpor_local.apiserver.history import Entry, collection

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from aiohttp import web
-from torpor_api.client.transport import JSON, Transport
+from torpor_kubernetes.client.transport import JSON, Transport
 
 _BODY_MAX = 4 * 1024**2
 

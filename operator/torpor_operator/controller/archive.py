@@ -11,11 +11,11 @@ from contextlib import aclosing
 from http import HTTPStatus
 from typing import Never, Protocol
 
-from torpor_api.client import errors
-from torpor_api.client.api import Api, Object
-from torpor_api.client.archive import ArchiveClient, find_endpoint
-from torpor_api.client.resources import TASKRUNS, WORKFLOWS
-from torpor_api.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api, Object
+from torpor_kubernetes.client.archive import ArchiveClient, find_endpoint
+from torpor_kubernetes.client.resources import TASKRUNS, WORKFLOWS
 from torpor_wire import constants, names
 
 from torpor_operator.controller.run_events import RunEvents, to_line

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Never, Self
 
-from torpor_api.client.api import Api
+from torpor_kubernetes.client.api import Api
 
 from torpor_operator.controller.archive import Archive, RunStore
 from torpor_operator.controller.archive_uploads import ArchiveUploads

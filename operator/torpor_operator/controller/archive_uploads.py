@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Never, TypeAlias
 
-from torpor_api.client import errors
-from torpor_api.models.workflow import Workflow
-from torpor_api.timing import Clock
+from torpor_crds.models.workflow import Workflow
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.timing import Clock
 from torpor_wire.backoff import Backoff
 
 from torpor_operator.controller.archive import NotArchivedError, SupersededError

@@ -11,14 +11,14 @@ from contextlib import aclosing
 from typing import Any
 
 from pydantic import ValidationError
-from torpor_api.cache.reflector import Notice, Reflector, Unreadable
-from torpor_api.client.api import Api
-from torpor_api.client.decoding import UNREADABLE
-from torpor_api.client.resources import PODS, TASKRUNS, WORKFLOWS
-from torpor_api.models import workflow as workflows
-from torpor_api.models.archive_endpoint import ArchiveEndpoint
-from torpor_api.models.taskrun import TaskRun
-from torpor_api.models.workflow import Workflow
+from torpor_crds.models import workflow as workflows
+from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import Workflow
+from torpor_kubernetes.cache.reflector import Notice, Reflector, Unreadable
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.decoding import UNREADABLE
+from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS
 from torpor_wire import constants
 
 from torpor_operator.controller.slot_pools import PoolKey, SlotAllocator, index_keys

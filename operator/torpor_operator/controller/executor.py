@@ -10,14 +10,14 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, assert_never
 
-from torpor_api.client import errors, events
-from torpor_api.client.api import Api, Object
-from torpor_api.client.resources import PODS, TASKRUNS, WORKFLOWS, Resource
-from torpor_api.client.write_limits import WriteLimits
-from torpor_api.models.base import Metadata
-from torpor_api.models.taskrun import TaskRun
-from torpor_api.models.workflow import Workflow, WorkflowStatus
-from torpor_api.timing import Clock
+from torpor_crds.models.base import Metadata
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import Workflow, WorkflowStatus
+from torpor_kubernetes.client import errors, events
+from torpor_kubernetes.client.api import Api, Object
+from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS, Resource
+from torpor_kubernetes.client.write_limits import WriteLimits
+from torpor_kubernetes.timing import Clock
 from torpor_wire import constants, transitions
 from torpor_wire.reason import Reason
 

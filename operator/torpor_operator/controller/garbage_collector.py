@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Never
 
-from torpor_api.client import errors
-from torpor_api.client.api import Api
-from torpor_api.client.resources import TASKRUNS
-from torpor_api.models.taskrun import TaskRun
-from torpor_api.models.workflow import Workflow
-from torpor_api.timing import Clock
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import Workflow
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import TASKRUNS
+from torpor_kubernetes.timing import Clock
 from torpor_wire import constants, instance_paths
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import kopf
-from torpor_api.client.resources import WORKFLOWS
+from torpor_kubernetes.client.resources import WORKFLOWS
 from torpor_wire import constants
 
 from torpor_operator.controller import kopf_session

@@ -10,7 +10,7 @@ from typing import Any
 
 import aiohttp
 import kopf
-from torpor_api.client import decoding, http
+from torpor_kubernetes.client import decoding, http
 
 
 def create(credentials: kopf.ConnectionInfo) -> kopf.AiohttpSession:

@@ -9,9 +9,9 @@ import logging
 from collections.abc import Callable, Collection
 from typing import Never
 
-from torpor_api.client import errors
-from torpor_api.client.api import Api
-from torpor_api.client.resources import PODS, SELF_ACCESS_REVIEWS, TASKRUNS, Resource
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import PODS, SELF_ACCESS_REVIEWS, TASKRUNS, Resource
 from torpor_wire import constants
 
 _LOG = logging.getLogger(__name__)

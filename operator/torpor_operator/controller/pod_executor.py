@@ -9,11 +9,11 @@ import secrets
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 
-from torpor_api.client import errors
-from torpor_api.client.api import Api, Object
-from torpor_api.client.resources import PODS, TASKRUNS
-from torpor_api.models.taskrun import parse
-from torpor_api.timing import Clock
+from torpor_crds.models.taskrun import parse
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api, Object
+from torpor_kubernetes.client.resources import PODS, TASKRUNS
+from torpor_kubernetes.timing import Clock
 from torpor_wire import constants, retry, transitions
 from torpor_wire.reason import Reason
 

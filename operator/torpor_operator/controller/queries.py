@@ -7,16 +7,16 @@ from contextlib import aclosing
 from typing import TypeAlias, assert_never
 
 from pydantic import ValidationError
-from torpor_api.client import errors
-from torpor_api.client.api import Api, Object
-from torpor_api.client.decoding import UNREADABLE
-from torpor_api.client.resources import CONFIG_MAPS, EVENTS, PODS, TASKRUNS, TEMPLATES, WORKFLOWS
-from torpor_api.models import template as templates
-from torpor_api.models.taskrun import parse
-from torpor_api.models.workflow import Workflow
-from torpor_cel.errors import ExpressionError, Reason
-from torpor_cel.evaluator import Evaluating, Unavailable
-from torpor_cel.value import Value
+from torpor_crds.models import template as templates
+from torpor_crds.models.taskrun import parse
+from torpor_crds.models.workflow import Workflow
+from torpor_expressions.errors import ExpressionError, Reason
+from torpor_expressions.evaluator import Evaluating, Unavailable
+from torpor_expressions.value import Value
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api, Object
+from torpor_kubernetes.client.decoding import UNREADABLE
+from torpor_kubernetes.client.resources import CONFIG_MAPS, EVENTS, PODS, TASKRUNS, TEMPLATES, WORKFLOWS
 from torpor_wire import constants
 
 from torpor_operator.controller.archive import NotArchivedError

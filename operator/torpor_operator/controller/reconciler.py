@@ -14,10 +14,10 @@ from enum import StrEnum
 from functools import partial
 from typing import Never, TypeVar
 
-from torpor_api.client import errors
-from torpor_api.client.resources import WORKFLOWS
-from torpor_api.models.workflow import Workflow, WorkflowStatus
-from torpor_api.timing import Clock
+from torpor_crds.models.workflow import Workflow, WorkflowStatus
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.resources import WORKFLOWS
+from torpor_kubernetes.timing import Clock
 from torpor_wire.backoff import Backoff
 
 from torpor_operator.controller.cache import ClusterCache

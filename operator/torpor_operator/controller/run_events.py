@@ -11,9 +11,9 @@ from collections.abc import Collection
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from torpor_api.client import errors
-from torpor_api.client.api import Api, Object
-from torpor_api.client.resources import EVENTS
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api, Object
+from torpor_kubernetes.client.resources import EVENTS
 from torpor_wire import constants
 
 EVENTS_OF_RUN = 2000

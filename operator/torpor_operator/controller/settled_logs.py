@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection
 from http import HTTPStatus
 from typing import Never, Protocol
 
-from torpor_api.client.archive import ArchiveResponse
-from torpor_api.models.archive_endpoint import ArchiveEndpoint
-from torpor_api.timing import Clock
+from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_kubernetes.client.archive import ArchiveResponse
+from torpor_kubernetes.timing import Clock
 
 _LOG = logging.getLogger(__name__)
 _INTERVAL = 0.5

@@ -11,10 +11,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Never
 
-from torpor_api.client import errors
-from torpor_api.client.api import Api
-from torpor_api.client.resources import CONFIG_MAPS
-from torpor_api.models.taskrun import TaskRun
+from torpor_crds.models.taskrun import TaskRun
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import CONFIG_MAPS
 from torpor_wire import constants
 from torpor_wire.state import TERMINAL, State
 

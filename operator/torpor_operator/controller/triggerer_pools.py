@@ -9,10 +9,10 @@ import logging
 from collections.abc import Mapping
 from typing import Never
 
-from torpor_api.client import errors, lease
-from torpor_api.client.api import Api
-from torpor_api.client.lease import Sighting
-from torpor_api.client.resources import CONFIG_MAPS, LEASES
+from torpor_kubernetes.client import errors, lease
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.lease import Sighting
+from torpor_kubernetes.client.resources import CONFIG_MAPS, LEASES
 from torpor_wire import constants
 
 from torpor_operator.model.snapshot import Pool

@@ -8,11 +8,11 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from torpor_api.client import conditions, errors, events
-from torpor_api.client.api import Api, Object
-from torpor_api.client.resources import WORKFLOWS, Resource
-from torpor_api.client.write_limits import WriteLimits
-from torpor_api.timing import Clock
+from torpor_kubernetes.client import conditions, errors, events
+from torpor_kubernetes.client.api import Api, Object
+from torpor_kubernetes.client.resources import WORKFLOWS, Resource
+from torpor_kubernetes.client.write_limits import WriteLimits
+from torpor_kubernetes.timing import Clock
 from torpor_wire import constants
 from torpor_wire.reason import Reason
 

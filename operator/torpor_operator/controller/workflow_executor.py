@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from http import HTTPStatus
 
-from torpor_api.client import errors
-from torpor_api.client.api import Api, Object
-from torpor_api.client.resources import WORKFLOWS
-from torpor_api.models.workflow import Workflow
-from torpor_cel.value import JSON
+from torpor_crds.models.workflow import Workflow
+from torpor_expressions.value import JSON
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api, Object
+from torpor_kubernetes.client.resources import WORKFLOWS
 
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.model.actions import CopyTemplate, RemoveAnnotation, SetFinalizers

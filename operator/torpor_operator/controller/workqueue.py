@@ -11,7 +11,7 @@ import heapq
 from collections import Counter
 from typing import NamedTuple
 
-from torpor_api.timing import Clock
+from torpor_kubernetes.timing import Clock
 
 from torpor_operator.quarantine.cpu_shares import CpuShares
 

@@ -12,11 +12,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from torpor_api.models.taskrun import TaskRun
-from torpor_api.models.workflow import Workflow
-from torpor_cel import errors, references
-from torpor_cel.errors import ExpressionError
-from torpor_cel.value import JSON, Value
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import Workflow
+from torpor_expressions import errors, references
+from torpor_expressions.errors import ExpressionError
+from torpor_expressions.value import JSON, Value
 from torpor_wire import canonical, constants
 from torpor_wire.state import TERMINAL
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from torpor_api.models.task import Group, Task
-from torpor_cel import references, template
-from torpor_cel.errors import ExpressionError
-from torpor_cel.value import JSON, Value
+from torpor_crds.models.task import Group, Task
+from torpor_expressions import references, template
+from torpor_expressions.errors import ExpressionError
+from torpor_expressions.value import JSON, Value
 
 from torpor_operator.expressions.context import GROUPS, MAPPING, PARAMS, ROOTS, RUN, Pending, Scope
 from torpor_operator.model.actions import Need

@@ -5,10 +5,10 @@ A run that a user created has its creation as its time, and no event. Hooks also
 
 import json
 
-from torpor_api.models.workflow import Workflow
-from torpor_cel import errors
-from torpor_cel.errors import ExpressionError
-from torpor_cel.value import JSON
+from torpor_crds.models.workflow import Workflow
+from torpor_expressions import errors
+from torpor_expressions.errors import ExpressionError
+from torpor_expressions.value import JSON
 
 FIELDS = ("name", "at", "event", "previous", "schedule", "source")
 OUTCOME = ("state", "reason", "message")

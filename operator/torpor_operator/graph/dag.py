@@ -4,11 +4,11 @@ from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 
-from torpor_api.models.task import Group, Task
-from torpor_api.models.workflow import WorkflowSpec
-from torpor_cel import errors, references
-from torpor_cel.errors import ExpressionError
-from torpor_cel.syntax import Parsed
+from torpor_crds.models.task import Group, Task
+from torpor_crds.models.workflow import WorkflowSpec
+from torpor_expressions import errors, references
+from torpor_expressions.errors import ExpressionError
+from torpor_expressions.syntax import Parsed
 from torpor_wire.reason import Reason
 
 from torpor_operator.expressions import resolve, run_root

@@ -8,11 +8,11 @@ from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from torpor_api.models.workflow import WorkflowSpec
-from torpor_cel import references, syntax
-from torpor_cel.errors import ExpressionError
-from torpor_cel.references import References
-from torpor_cel.syntax import Parsed
+from torpor_crds.models.workflow import WorkflowSpec
+from torpor_expressions import references, syntax
+from torpor_expressions.errors import ExpressionError
+from torpor_expressions.references import References
+from torpor_expressions.syntax import Parsed
 from torpor_wire import constants
 
 from torpor_operator.expressions import resolve

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from torpor_api.models.task import Rule, Task
-from torpor_api.models.workflow import TaskState
-from torpor_cel.value import JSON
+from torpor_crds.models.task import Rule, Task
+from torpor_crds.models.workflow import TaskState
+from torpor_expressions.value import JSON
 from torpor_wire import constants
 from torpor_wire.reason import Reason
 from torpor_wire.state import State

@@ -9,10 +9,10 @@ from collections.abc import Callable, Collection
 from contextlib import aclosing
 from typing import Any, Never
 
-from torpor_api.client import errors
-from torpor_api.client.api import Api, Object
-from torpor_api.client.resources import NODES, PODS
-from torpor_api.models.pod_fields import PodFields
+from torpor_crds.models.pod_fields import PodFields
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api, Object
+from torpor_kubernetes.client.resources import NODES, PODS
 
 from torpor_operator import pod_security
 from torpor_operator.injection.decision import Decision, Evidence, Node, decide

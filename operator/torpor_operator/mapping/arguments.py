@@ -8,12 +8,12 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 
-from torpor_api.models.argument import Argument, ArgumentSource
-from torpor_api.models.base import IDENTIFIER
-from torpor_api.models.task import Task
-from torpor_cel import errors, references
-from torpor_cel.errors import ExpressionError
-from torpor_cel.value import JSON
+from torpor_crds.models.argument import Argument, ArgumentSource
+from torpor_crds.models.base import IDENTIFIER
+from torpor_crds.models.task import Task
+from torpor_expressions import errors, references
+from torpor_expressions.errors import ExpressionError
+from torpor_expressions.value import JSON
 from torpor_wire import canonical, constants, instance_paths, json_types
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.reason import Reason

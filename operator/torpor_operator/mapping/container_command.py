@@ -7,12 +7,12 @@ each `$` is doubled, which Kubernetes reads as one `$`: a value is data and name
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from torpor_api.models.command import Command
-from torpor_api.models.pod_fields import EnvValue
-from torpor_api.models.task import Task
-from torpor_cel import template
-from torpor_cel.errors import ExpressionError
-from torpor_cel.value import JSON
+from torpor_crds.models.command import Command
+from torpor_crds.models.pod_fields import EnvValue
+from torpor_crds.models.task import Task
+from torpor_expressions import template
+from torpor_expressions.errors import ExpressionError
+from torpor_expressions.value import JSON
 from torpor_wire import canonical
 from torpor_wire.reason import Reason
 

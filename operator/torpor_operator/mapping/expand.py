@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from torpor_api.models.argument import ArgumentSource
-from torpor_api.models.task import Group, Task
-from torpor_api.models.workflow import TaskState
-from torpor_cel import references
-from torpor_cel.errors import ExpressionError
-from torpor_cel.value import JSON, Value
+from torpor_crds.models.argument import ArgumentSource
+from torpor_crds.models.task import Group, Task
+from torpor_crds.models.workflow import TaskState
+from torpor_expressions import references
+from torpor_expressions.errors import ExpressionError
+from torpor_expressions.value import JSON, Value
 from torpor_wire import constants, json_types
 from torpor_wire.reason import Reason
 

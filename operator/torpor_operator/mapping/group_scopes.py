@@ -7,9 +7,9 @@ its outcome at the same indexes; a task in more or other groups is seen as a map
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from torpor_api.models.task import Task
-from torpor_api.models.workflow import TaskState
-from torpor_cel.value import JSON
+from torpor_crds.models.task import Task
+from torpor_crds.models.workflow import TaskState
+from torpor_expressions.value import JSON
 from torpor_wire.instance_paths import Path, written
 from torpor_wire.reason import Reason
 

@@ -8,12 +8,12 @@ thousand.
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from torpor_api.models.argument import Argument
-from torpor_api.models.command import Command
-from torpor_api.models.task import Task
-from torpor_api.models.taskrun import TriggerCall
-from torpor_api.models.workflow import TaskState
-from torpor_cel.errors import ExpressionError
+from torpor_crds.models.argument import Argument
+from torpor_crds.models.command import Command
+from torpor_crds.models.task import Task
+from torpor_crds.models.taskrun import TriggerCall
+from torpor_crds.models.workflow import TaskState
+from torpor_expressions.errors import ExpressionError
 from torpor_wire import json_types
 from torpor_wire.reason import Reason
 

@@ -7,7 +7,7 @@ author's Secrets to another server. A key `http_proxy` of a container would send
 import re
 from collections.abc import Iterable
 
-from torpor_api.models.task import Task
+from torpor_crds.models.task import Task
 from torpor_wire import trigger
 
 _STEERING = re.compile(r"(?i:.*_proxy)|(?:LD|DYLD|TORPOR|KUBERNETES|BASH|npm_config)_.*|PYTHON.*|PATH|HOME|ENV|IFS")

@@ -4,7 +4,7 @@ The response of an external server can contain `{"secretRef": ...}`. If an expre
 it would send the Secret to that server. Only a reference that is literal text of the Workflow is marked and followed.
 """
 
-from torpor_cel.value import JSON
+from torpor_expressions.value import JSON
 from torpor_wire import secret_ref, trigger
 
 

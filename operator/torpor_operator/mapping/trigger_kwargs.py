@@ -8,12 +8,12 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
-from torpor_api.models.argument import Argument
-from torpor_api.models.task import Task
-from torpor_api.models.taskrun import TriggerCall
-from torpor_cel import references
-from torpor_cel.errors import ExpressionError
-from torpor_cel.value import JSON
+from torpor_crds.models.argument import Argument
+from torpor_crds.models.task import Task
+from torpor_crds.models.taskrun import TriggerCall
+from torpor_expressions import references
+from torpor_expressions.errors import ExpressionError
+from torpor_expressions.value import JSON
 from torpor_wire import canonical, constants, json_types, trigger
 from torpor_wire.reason import Reason
 

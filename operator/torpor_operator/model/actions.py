@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from torpor_api.models.taskrun import TaskRun
-from torpor_api.models.workflow import WorkflowStatus
-from torpor_cel.value import JSON
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import WorkflowStatus
+from torpor_expressions.value import JSON
 from torpor_wire.reason import Reason
 from torpor_wire.transitions import Patch
 

@@ -7,10 +7,10 @@ import json
 from dataclasses import dataclass
 from typing import Protocol
 
-from torpor_api.models.argument import ArgumentSource
-from torpor_api.models.stored_result import StoredResult
-from torpor_api.models.taskrun import TaskRun
-from torpor_cel.value import JSON
+from torpor_crds.models.argument import ArgumentSource
+from torpor_crds.models.stored_result import StoredResult
+from torpor_crds.models.taskrun import TaskRun
+from torpor_expressions.value import JSON
 from torpor_wire import canonical, json_types
 
 

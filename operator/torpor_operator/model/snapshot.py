@@ -6,13 +6,13 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TypeAlias
 
-from torpor_api.models.archive_endpoint import ArchiveEndpoint
-from torpor_api.models.log_mode import LogMode
-from torpor_api.models.taskrun import TaskRun
-from torpor_api.models.template import WorkflowTemplate
-from torpor_api.models.workflow import TaskStatus, Workflow
-from torpor_cel.errors import ExpressionError
-from torpor_cel.value import JSON, Value
+from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.log_mode import LogMode
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.template import WorkflowTemplate
+from torpor_crds.models.workflow import TaskStatus, Workflow
+from torpor_expressions.errors import ExpressionError
+from torpor_expressions.value import JSON, Value
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
 

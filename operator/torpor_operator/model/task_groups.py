@@ -5,8 +5,8 @@ A group path is one index of each group that contains a task, outermost first; i
 
 from collections.abc import Mapping, Sequence
 
-from torpor_api.models.task import Group
-from torpor_api.models.workflow import WorkflowSpec
+from torpor_crds.models.task import Group
+from torpor_crds.models.workflow import WorkflowSpec
 from torpor_wire import constants
 
 Chain = tuple[str, ...]

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from torpor_api.models.task import Task
-from torpor_api.models.workflow import Workflow
+from torpor_crds.models.task import Task
+from torpor_crds.models.workflow import Workflow
 from torpor_wire import constants
 
 from torpor_operator.model import task_groups

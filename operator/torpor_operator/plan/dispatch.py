@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar
 
-from torpor_api.models.taskrun import TaskRun
-from torpor_api.models.workflow import WorkflowSpec
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import WorkflowSpec
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 

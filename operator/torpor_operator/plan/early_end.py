@@ -3,7 +3,7 @@
 The first two end it at once, without a graph: no spec, however invalid or expensive, keeps a deleted Workflow.
 """
 
-from torpor_api.models.workflow import Workflow
+from torpor_crds.models.workflow import Workflow
 from torpor_wire import times
 from torpor_wire.reason import Reason
 from torpor_wire.state import State

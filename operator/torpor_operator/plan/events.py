@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from torpor_api.models.taskrun import TaskRun
-from torpor_api.models.workflow import TaskState, Workflow
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import TaskState, Workflow
 from torpor_wire import conditions
 from torpor_wire.reason import Reason
 from torpor_wire.state import State

@@ -1,6 +1,6 @@
 """Plans of a run that cannot go on: its status or its graph is invalid."""
 
-from torpor_api.models.workflow import TaskStatus
+from torpor_crds.models.workflow import TaskStatus
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL
 

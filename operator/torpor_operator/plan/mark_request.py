@@ -7,10 +7,10 @@ that had ended runs again, so that nothing is based on a replaced outcome.
 from collections.abc import Iterable
 
 from pydantic import ValidationError
-from torpor_api.models.history import WorkflowEvent
-from torpor_api.models.mark import MarkState
-from torpor_api.models.task import Task
-from torpor_api.models.workflow import ClearedTask, Clearing, Workflow
+from torpor_crds.models.history import WorkflowEvent
+from torpor_crds.models.mark import MarkState
+from torpor_crds.models.task import Task
+from torpor_crds.models.workflow import ClearedTask, Clearing, Workflow
 from torpor_wire import constants, instance_paths
 from torpor_wire.instance_paths import Path
 from torpor_wire.reason import Reason

@@ -5,8 +5,8 @@ The controller's `namespaces` module finds out whether a namespace is set up.
 
 from dataclasses import replace
 
-from torpor_api.models.base import Condition
-from torpor_api.models.workflow import Workflow, WorkflowStatus
+from torpor_crds.models.base import Condition
+from torpor_crds.models.workflow import Workflow, WorkflowStatus
 from torpor_wire import times
 from torpor_wire.reason import Reason
 

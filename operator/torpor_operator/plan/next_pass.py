@@ -7,8 +7,8 @@ they require it.
 
 from dataclasses import replace
 
-from torpor_api.models.taskrun import TaskRun
-from torpor_api.models.workflow import Workflow
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import Workflow
 from torpor_wire.state import TERMINAL, State
 
 from torpor_operator.model.pod import Pod

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
-from torpor_api.models.workflow import Workflow
+from torpor_crds.models.workflow import Workflow
 from torpor_wire import times
 
 from torpor_operator.graph import dag

@@ -7,7 +7,7 @@ TaskRuns that wait are not written to: there may be thousands.
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from torpor_api.models.workflow import WorkflowSpec
+from torpor_crds.models.workflow import WorkflowSpec
 from torpor_wire import constants
 from torpor_wire.reason import Reason
 

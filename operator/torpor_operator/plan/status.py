@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Self
 
-from torpor_api.models.base import Condition
-from torpor_api.models.history import WorkflowEvent
-from torpor_api.models.workflow import Clearing, TaskState, TaskStatus, Workflow, WorkflowStatus
+from torpor_crds.models.base import Condition
+from torpor_crds.models.history import WorkflowEvent
+from torpor_crds.models.workflow import Clearing, TaskState, TaskStatus, Workflow, WorkflowStatus
 from torpor_wire import times
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL

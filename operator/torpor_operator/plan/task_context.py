@@ -7,9 +7,9 @@ that costs much is resolved only where the decision can depend on it: a group ma
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from torpor_api.models.task import Task
-from torpor_api.models.taskrun import TaskRun
-from torpor_api.models.workflow import TaskState
+from torpor_crds.models.task import Task
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import TaskState
 from torpor_wire.instance_paths import Path
 
 from torpor_operator.graph import trigger_rules

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from torpor_api.models.task import Hook, Task
-from torpor_api.models.taskrun import TaskRun
-from torpor_api.models.workflow import TaskState
-from torpor_cel.value import JSON
+from torpor_crds.models.task import Hook, Task
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import TaskState
+from torpor_expressions.value import JSON
 from torpor_wire import constants
 from torpor_wire.instance_paths import Path
 from torpor_wire.reason import Reason

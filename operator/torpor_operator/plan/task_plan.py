@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from torpor_api.models.taskrun import TaskRun
-from torpor_api.models.workflow import TaskState
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import TaskState
 from torpor_wire import constants
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.reason import Reason

@@ -6,8 +6,8 @@ A run continues after a failure while other tasks can run. Its users must not ha
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from torpor_api.models.taskrun import TaskRun
-from torpor_api.models.workflow import TaskState
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import TaskState
 from torpor_wire import transitions
 from torpor_wire.reason import Reason
 from torpor_wire.state import State

@@ -4,8 +4,8 @@ The copy is the pin: later edits of the template, or its deletion, do not change
 it is not suspended, so a queued run gets the template as it is when its turn comes.
 """
 
-from torpor_api.models.workflow import Workflow
-from torpor_cel.value import JSON
+from torpor_crds.models.workflow import Workflow
+from torpor_expressions.value import JSON
 from torpor_wire import constants, times
 from torpor_wire.reason import Reason
 

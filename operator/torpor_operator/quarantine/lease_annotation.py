@@ -5,9 +5,9 @@ Every write tests the version that was read, so that two replicas never overwrit
 
 from typing import Any
 
-from torpor_api.client import errors
-from torpor_api.client.api import Api, Object
-from torpor_api.client.resources import LEASES
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api, Object
+from torpor_kubernetes.client.resources import LEASES
 from torpor_wire import constants
 
 from torpor_operator.quarantine.entries import Entries

@@ -2,10 +2,10 @@
 
 import asyncio
 
-from torpor_api.client import events
-from torpor_api.client.api import Api
-from torpor_api.client.resources import BACKFILLS, PODS, SCHEDULES, TASKRUNS, WORKFLOWS
-from torpor_api.client.write_limits import EventPoster
+from torpor_kubernetes.client import events
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import BACKFILLS, PODS, SCHEDULES, TASKRUNS, WORKFLOWS
+from torpor_kubernetes.client.write_limits import EventPoster
 from torpor_wire import constants
 from torpor_wire.reason import Reason
 

@@ -8,9 +8,9 @@ process after another, and each end would count as the first.
 import logging
 from typing import Any
 
-from torpor_api.client import conditions, errors, events
-from torpor_api.client.api import Api
-from torpor_api.client.resources import Resource
+from torpor_kubernetes.client import conditions, errors, events
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import Resource
 from torpor_wire import constants, times
 from torpor_wire.reason import Reason
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
-from torpor_api.client.resources import Resource
+from torpor_kubernetes.client.resources import Resource
 from torpor_wire import times
 
 from torpor_operator.quarantine.object_ref import ObjectRef, ref_of

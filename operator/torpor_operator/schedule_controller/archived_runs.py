@@ -6,8 +6,8 @@ from http import HTTPStatus
 from typing import Any, Protocol, TypeAlias
 from urllib.parse import urlencode
 
-from torpor_api.client.archive import ArchiveResponse
-from torpor_api.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_kubernetes.client.archive import ArchiveResponse
 from torpor_wire import constants
 
 from torpor_operator.controller.archive import NotArchivedError

@@ -4,12 +4,12 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from torpor_api.cache.reflector import Notice, Reflector, Unreadable
-from torpor_api.client.api import Api
-from torpor_api.client.resources import SCHEDULES
-from torpor_api.models import schedule as schedules
-from torpor_api.models.schedule import Schedule
-from torpor_api.models.taskrun import TaskRun
+from torpor_crds.models import schedule as schedules
+from torpor_crds.models.schedule import Schedule
+from torpor_crds.models.taskrun import TaskRun
+from torpor_kubernetes.cache.reflector import Notice, Reflector, Unreadable
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import SCHEDULES
 
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.workqueue import Key

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
-from torpor_api.client.api import Api
-from torpor_api.client.write_limits import WriteLimits
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.write_limits import WriteLimits
 
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.queries import QueryResolver

@@ -7,9 +7,9 @@ reserved time, in the order of their events. Nothing is dropped: the event is st
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from torpor_api.fairness.token_buckets import TokenBuckets
-from torpor_api.models.taskrun import TaskRun
-from torpor_api.timing import Clock
+from torpor_crds.models.taskrun import TaskRun
+from torpor_kubernetes.fairness.token_buckets import TokenBuckets
+from torpor_kubernetes.timing import Clock
 
 from torpor_operator.model.actions import PatchTaskRun
 from torpor_operator.schedules.actions import Action

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, assert_never
 
-from torpor_api.client import errors
-from torpor_api.client.api import Api, Object
-from torpor_api.client.resources import SCHEDULES, TASKRUNS, WORKFLOWS
-from torpor_api.client.write_limits import WriteLimits
-from torpor_api.models.base import Metadata
-from torpor_api.models.schedule import Schedule
-from torpor_api.models.schedule_status import ScheduleStatus
-from torpor_api.models.taskrun import TaskRun
-from torpor_api.models.workflow import Workflow
+from torpor_crds.models.base import Metadata
+from torpor_crds.models.schedule import Schedule
+from torpor_crds.models.schedule_status import ScheduleStatus
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import Workflow
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api, Object
+from torpor_kubernetes.client.resources import SCHEDULES, TASKRUNS, WORKFLOWS
+from torpor_kubernetes.client.write_limits import WriteLimits
 from torpor_wire import constants, transitions
 from torpor_wire.reason import Reason
 

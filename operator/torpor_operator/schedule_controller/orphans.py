@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Never
 
-from torpor_api.models.taskrun import TaskRun
-from torpor_api.timing import Clock
+from torpor_crds.models.taskrun import TaskRun
+from torpor_kubernetes.timing import Clock
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL
 

@@ -9,10 +9,10 @@ from collections import defaultdict
 from collections.abc import Callable, Coroutine
 from typing import Any, Generic, Never, Protocol, TypeVar
 
-from torpor_api.cache.reflector import Reflector
-from torpor_api.client import errors
-from torpor_api.client.resources import Resource
-from torpor_api.timing import Clock
+from torpor_kubernetes.cache.reflector import Reflector
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.resources import Resource
+from torpor_kubernetes.timing import Clock
 from torpor_wire.backoff import Backoff
 
 from torpor_operator.controller.unreadable_objects import UnreadableReporter

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from torpor_api.client.resources import SCHEDULES
-from torpor_api.models.schedule import Schedule
-from torpor_api.models.schedule_status import ScheduleStatus
-from torpor_api.timing import Clock
+from torpor_crds.models.schedule import Schedule
+from torpor_crds.models.schedule_status import ScheduleStatus
+from torpor_kubernetes.client.resources import SCHEDULES
+from torpor_kubernetes.timing import Clock
 from torpor_wire.backoff import Backoff
 from torpor_wire.reason import Reason
 

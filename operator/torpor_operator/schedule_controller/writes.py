@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Coroutine, Iterable
 from typing import Any, TypeVar
 
-from torpor_api.client import events
-from torpor_api.client.resources import Resource
-from torpor_api.client.write_limits import EventPoster
-from torpor_api.models.base import Metadata
+from torpor_crds.models.base import Metadata
+from torpor_kubernetes.client import events
+from torpor_kubernetes.client.resources import Resource
+from torpor_kubernetes.client.write_limits import EventPoster
 from torpor_wire import constants
 
 from torpor_operator.schedules.actions import Notice

@@ -6,9 +6,9 @@ Every action may be repeated: names are derived, patches have preconditions, and
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from torpor_api.models.schedule_status import ScheduleStatus
-from torpor_api.models.taskrun import TaskRun
-from torpor_api.models.workflow import Workflow
+from torpor_crds.models.schedule_status import ScheduleStatus
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import Workflow
 
 from torpor_operator.model.actions import Need, PatchTaskRun, RemoveAnnotation, SetFinalizers
 

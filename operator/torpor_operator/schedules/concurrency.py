@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
-from torpor_api.models.schedule import ConcurrencyPolicy, ScheduleSpec
-from torpor_api.models.workflow import Workflow
+from torpor_crds.models.schedule import ConcurrencyPolicy, ScheduleSpec
+from torpor_crds.models.workflow import Workflow
 from torpor_wire import constants
 
 

@@ -1,7 +1,7 @@
 """The conditions of a Schedule: Ready and Suspended."""
 
-from torpor_api.models.base import Condition
-from torpor_api.models.workflow import Workflow
+from torpor_crds.models.base import Condition
+from torpor_crds.models.workflow import Workflow
 from torpor_wire import constants, times
 from torpor_wire.reason import Reason
 from torpor_wire.text import printable

@@ -1,6 +1,6 @@
 """The ticks of a cron source: where it continues, which ticks it passes over, and the next one."""
 
-from torpor_api.models.schedule import Source
+from torpor_crds.models.schedule import Source
 from torpor_wire import times
 from torpor_wire.cron.ticks import Ticks
 

@@ -1,6 +1,6 @@
 """The plan of a Schedule that is being deleted: delete its queued runs, or by `deletionPolicy: Delete` all of them."""
 
-from torpor_api.models.schedule import DeletionPolicy
+from torpor_crds.models.schedule import DeletionPolicy
 from torpor_wire import constants
 
 from torpor_operator.model.actions import SetFinalizers

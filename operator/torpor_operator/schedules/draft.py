@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Self
 
-from torpor_api.models.run_of import RunOf
-from torpor_api.models.schedule_status import (
+from torpor_crds.models.run_of import RunOf
+from torpor_crds.models.schedule_status import (
     FailedEvent,
     HandledEvent,
     LastRun,
@@ -14,7 +14,7 @@ from torpor_api.models.schedule_status import (
     ScheduleStatus,
     SourceStatus,
 )
-from torpor_api.models.taskrun import TaskRun
+from torpor_crds.models.taskrun import TaskRun
 from torpor_wire import canonical, times, transitions
 from torpor_wire.reason import Reason
 

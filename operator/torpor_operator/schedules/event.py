@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from torpor_api.models.run_of import PreviousRun, RunOf
-from torpor_api.models.schedule import Schedule, Source
-from torpor_api.models.taskrun import TaskRun
-from torpor_cel.value import JSON
+from torpor_crds.models.run_of import PreviousRun, RunOf
+from torpor_crds.models.schedule import Schedule, Source
+from torpor_crds.models.taskrun import TaskRun
+from torpor_expressions.value import JSON
 from torpor_wire import constants, times
 
 from torpor_operator.schedules import run_names

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from torpor_cel import errors, references, template
-from torpor_cel.errors import ExpressionError
-from torpor_cel.value import JSON, Value
+from torpor_expressions import errors, references, template
+from torpor_expressions.errors import ExpressionError
+from torpor_expressions.value import JSON, Value
 from torpor_wire import json_types
 
 from torpor_operator.model.actions import Evaluate, Need

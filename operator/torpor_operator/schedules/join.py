@@ -6,8 +6,8 @@ and the events are removed, in one pass, before the sources' next events are tak
 
 import json
 
-from torpor_api.models.schedule_status import PendingEvent
-from torpor_cel.value import JSON
+from torpor_crds.models.schedule_status import PendingEvent
+from torpor_expressions.value import JSON
 from torpor_wire import times
 from torpor_wire.reason import Reason
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from torpor_api.models.workflow import Workflow
+from torpor_crds.models.workflow import Workflow
 from torpor_wire import names
 from torpor_wire.reason import Reason
 

@@ -3,11 +3,11 @@
 import json
 from collections.abc import Mapping
 
-from torpor_api.models.run_of import PreviousRun
-from torpor_api.models.schedule import Schedule
-from torpor_api.models.workflow import Workflow
-from torpor_cel.errors import ExpressionError
-from torpor_cel.value import JSON
+from torpor_crds.models.run_of import PreviousRun
+from torpor_crds.models.schedule import Schedule
+from torpor_crds.models.workflow import Workflow
+from torpor_expressions.errors import ExpressionError
+from torpor_expressions.value import JSON
 from torpor_wire import constants, names, times
 from torpor_wire.reason import Reason
 

@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from typing import assert_never
 
-from torpor_api.models.schedule import Missed, MissedRun
+from torpor_crds.models.schedule import Missed, MissedRun
 from torpor_wire import times
 from torpor_wire.cron.ticks import Ticks
 

@@ -7,9 +7,9 @@ its runs.
 from collections.abc import Mapping
 from typing import Any
 
-from torpor_api.models.run_of import RunOf
-from torpor_api.models.schedule import Schedule
-from torpor_cel.value import JSON
+from torpor_crds.models.run_of import RunOf
+from torpor_crds.models.schedule import Schedule
+from torpor_expressions.value import JSON
 from torpor_wire import constants, names
 
 

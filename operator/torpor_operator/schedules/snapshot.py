@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from torpor_api.models.schedule import Schedule
-from torpor_api.models.taskrun import TaskRun
-from torpor_api.models.workflow import Workflow
+from torpor_crds.models.schedule import Schedule
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import Workflow
 
 from torpor_operator.model.actions import Need
 from torpor_operator.model.snapshot import Answer, Pool

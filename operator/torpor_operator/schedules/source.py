@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from torpor_api.models.base import Retries
-from torpor_api.models.schedule import Schedule, Source
-from torpor_api.models.taskrun import OwnerRef, TaskRun, TaskRunSpec, TriggerCall
+from torpor_crds.models.base import Retries
+from torpor_crds.models.schedule import Schedule, Source
+from torpor_crds.models.taskrun import OwnerRef, TaskRun, TaskRunSpec, TriggerCall
 from torpor_wire import canonical, constants, names, times, transitions, trigger
 
 from torpor_operator.mapping import secret_refs

@@ -4,8 +4,8 @@ An event is handled in this order: create its run, store the outcome in the stat
 again. Each step finds out from the objects whether the one before it was done, so any leader can go on.
 """
 
-from torpor_api.models.schedule import Schedule, Source
-from torpor_api.models.taskrun import TaskRun
+from torpor_crds.models.schedule import Schedule, Source
+from torpor_crds.models.taskrun import TaskRun
 from torpor_wire import constants, times
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State

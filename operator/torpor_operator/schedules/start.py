@@ -2,10 +2,10 @@
 
 from typing import assert_never
 
-from torpor_api.models.run_of import PreviousRun
-from torpor_api.models.workflow import Workflow
-from torpor_cel.errors import ExpressionError
-from torpor_cel.value import JSON, Value
+from torpor_crds.models.run_of import PreviousRun
+from torpor_crds.models.workflow import Workflow
+from torpor_expressions.errors import ExpressionError
+from torpor_expressions.value import JSON, Value
 from torpor_wire import constants, names
 from torpor_wire.reason import Reason
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
-from torpor_api.models.task import Task
-from torpor_api.models.workflow import TaskStatus, Workflow
+from torpor_crds.models.task import Task
+from torpor_crds.models.workflow import TaskStatus, Workflow
 from torpor_wire import constants, instance_paths
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path

@@ -9,9 +9,9 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from torpor_api.models.mark import Mark, MarkState
-from torpor_api.models.taskrun import TaskRun
-from torpor_api.models.workflow import Workflow
+from torpor_crds.models.mark import Mark, MarkState
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import Workflow
 from torpor_wire import constants
 from torpor_wire.instance_paths import Path
 

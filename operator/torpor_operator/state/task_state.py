@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from torpor_api.models.task import Task
-from torpor_api.models.taskrun import TaskRun
-from torpor_api.models.workflow import TaskState, TaskStatus
+from torpor_crds.models.task import Task
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import TaskState, TaskStatus
 from torpor_wire import constants
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from torpor_api.models.history import WorkflowEvent, WorkflowHistoryEntry
-from torpor_api.models.workflow import Workflow
+from torpor_crds.models.history import WorkflowEvent, WorkflowHistoryEntry
+from torpor_crds.models.workflow import Workflow
 from torpor_wire import constants, times, transitions
 
 History = tuple[WorkflowHistoryEntry, ...]

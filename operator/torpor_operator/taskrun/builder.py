@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from torpor_api.models.code import Runtime
-from torpor_api.models.task import Task
-from torpor_api.models.taskrun import OwnerRef, TaskRun, TaskRunSpec
-from torpor_api.models.workflow import Workflow
+from torpor_crds.models.code import Runtime
+from torpor_crds.models.task import Task
+from torpor_crds.models.taskrun import OwnerRef, TaskRun, TaskRunSpec
+from torpor_crds.models.workflow import Workflow
 from torpor_wire import constants, names
 from torpor_wire.instance_paths import Path
 

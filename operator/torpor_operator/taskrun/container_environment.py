@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from torpor_api.models.taskrun import TaskRun
+from torpor_crds.models.taskrun import TaskRun
 from torpor_wire import canonical, constants, deadline, instance_paths, times, typed_json
 
 

@@ -5,7 +5,7 @@ The triggerer enforces the deadline. The operator acts on it only after a grace,
 
 import shlex
 
-from torpor_api.models.taskrun import TriggerCall
+from torpor_crds.models.taskrun import TriggerCall
 from torpor_wire import constants, deadline, retry, times, transitions, trigger
 from torpor_wire.reason import Reason
 

@@ -8,9 +8,9 @@ the pod, which a finalizer keeps until the outcome is stored. With `container.to
 from collections.abc import Mapping
 from typing import Any
 
-from torpor_api.models.log_mode import LogMode
-from torpor_api.models.pod_fields import PodFields
-from torpor_api.models.taskrun import TaskRun
+from torpor_crds.models.log_mode import LogMode
+from torpor_crds.models.pod_fields import PodFields
+from torpor_crds.models.taskrun import TaskRun
 from torpor_wire import constants, instance_paths, names
 from torpor_wire.runtime_variable import RuntimeVariable
 

@@ -8,9 +8,9 @@ init container.
 from dataclasses import dataclass, field
 from typing import Any
 
-from torpor_api.models.code import Runtime
-from torpor_api.models.pod_fields import PodFields
-from torpor_api.models.taskrun import TaskRun
+from torpor_crds.models.code import Runtime
+from torpor_crds.models.pod_fields import PodFields
+from torpor_crds.models.taskrun import TaskRun
 from torpor_wire import constants
 
 from torpor_operator import pod_security

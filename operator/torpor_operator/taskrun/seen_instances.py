@@ -6,7 +6,7 @@ The status records a creation up to a second later. A TaskRun that is deleted be
 from collections import defaultdict
 from collections.abc import Mapping
 
-from torpor_api.models.taskrun import TaskRun
+from torpor_crds.models.taskrun import TaskRun
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
 

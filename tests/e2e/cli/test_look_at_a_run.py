@@ -17,9 +17,9 @@ from xml.etree import ElementTree as ET
 import pytest
 import pytest_asyncio
 import yaml
-from torpor_api.client.api import Api
 from torpor_demo.install import prepare
 from torpor_demo.kubectl import Kubectl
+from torpor_kubernetes.client.api import Api
 from torpor_wire.state import State
 
 from tests.e2e.support.concurrent_runs import container, python, spec
@@ -62,7 +62,7 @@ class Torpor:
 
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
         return subprocess.Popen(
-            [sys.executable, "-m", "kubectl_torpor", *arguments],
+            [sys.executable, "-m", "torpor_cli", *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from torpor_api.client.resources import CONFIG_MAPS
-from torpor_api.models.taskrun import TaskRun
+from torpor_crds.models.taskrun import TaskRun
+from torpor_kubernetes.client.resources import CONFIG_MAPS
 from torpor_wire.state import State
 
 from tests.e2e.support.stage import PATIENCE, Stage

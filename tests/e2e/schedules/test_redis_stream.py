@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from torpor_api.models.schedule import Schedule
+from torpor_crds.models.schedule import Schedule
 from torpor_demo import cluster, images
 from torpor_demo.cluster import ROOT
 from torpor_demo.images import Image

@@ -6,12 +6,12 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from torpor_api.client.errors import ApiError, NotFound
-from torpor_api.client.resources import SCHEDULES, TASKRUNS, TEMPLATES, WORKFLOWS
-from torpor_api.models import schedule as schedules
-from torpor_api.models import workflow as workflows
-from torpor_api.models.schedule import Schedule
-from torpor_api.models.workflow import Workflow
+from torpor_crds.models import schedule as schedules
+from torpor_crds.models import workflow as workflows
+from torpor_crds.models.schedule import Schedule
+from torpor_crds.models.workflow import Workflow
+from torpor_kubernetes.client.errors import ApiError, NotFound
+from torpor_kubernetes.client.resources import SCHEDULES, TASKRUNS, TEMPLATES, WORKFLOWS
 from torpor_wire import constants
 from torpor_wire.state import State
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from torpor_api.client.resources import TEMPLATES
+from torpor_kubernetes.client.resources import TEMPLATES
 
 from tests.e2e.support.concurrent_runs import python, spec, wait
 from tests.e2e.support.stage import PATIENCE, Stage

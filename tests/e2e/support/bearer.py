@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from torpor_api.client.api import Api
-from torpor_api.client.http import connect
-from torpor_api.timing import SystemClock
 from torpor_demo.kubectl import Kubectl
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.http import connect
+from torpor_kubernetes.timing import SystemClock
 
 
 @asynccontextmanager

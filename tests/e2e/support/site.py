@@ -2,7 +2,7 @@
 
 import hashlib
 
-from torpor_api.client.resources import PODS
+from torpor_kubernetes.client.resources import PODS
 
 from tests.e2e.support.concurrent_runs import IMAGE
 from tests.e2e.support.stage import PATIENCE, Stage

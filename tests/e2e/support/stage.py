@@ -10,11 +10,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from torpor_api.client.api import Api
-from torpor_api.client.resources import EVENTS, PODS, TASKRUNS, WORKFLOWS, Resource
-from torpor_api.models import taskrun, workflow
-from torpor_api.models.taskrun import TaskRun
-from torpor_api.models.workflow import Workflow
+from torpor_crds.models import taskrun, workflow
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import Workflow
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import EVENTS, PODS, TASKRUNS, WORKFLOWS, Resource
 from torpor_wire import constants
 from torpor_wire.state import State
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from torpor_api.client.archive import ArchiveClient
-from torpor_api.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_kubernetes.client.archive import ArchiveClient
 from torpor_wire import constants, names
 
 from tests.integration.archive.conftest import OCTETS, Task, account

@@ -11,9 +11,9 @@ import torpor_archive
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, inspect, text
-from torpor_api.timing import SystemClock
 from torpor_archive.storage import chunks
 from torpor_archive.storage.database import Database
+from torpor_kubernetes.timing import SystemClock
 
 from tests.integration.archive.conftest import MakeArchive, MakeDatabase, account
 from tests.integration.archive.test_runs import CREATED

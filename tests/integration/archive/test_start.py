@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
-from torpor_api.timing import SystemClock
 from torpor_archive.storage import database
 from torpor_archive.storage.database import Database
+from torpor_kubernetes.timing import SystemClock
 from torpor_wire import constants
 
 from tests.integration.archive.conftest import MakeArchive, MakeDatabase, Task

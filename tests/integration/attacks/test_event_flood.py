@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from torpor_api.client import events, http
-from torpor_api.client.api import Api
-from torpor_api.client.resources import CONFIG_MAPS, EVENTS
-from torpor_api.client.write_limits import WriteLimits
-from torpor_api.timing import SystemClock
+from torpor_kubernetes.client import events, http
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import CONFIG_MAPS, EVENTS
+from torpor_kubernetes.client.write_limits import WriteLimits
+from torpor_kubernetes.timing import SystemClock
 
 from tests.integration.conftest import Server
 

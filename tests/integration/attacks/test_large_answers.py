@@ -17,7 +17,7 @@ from torpor.triggers import Http, Object, Redis, Sql
 from torpor.triggers.support import object_urls, redis_pool, sql_engine
 from torpor.triggers.support.metering import AnswerTooLargeError
 from torpor.triggers.support.secret_refs import Reference, Revealed
-from torpor_api.fairness.namespace_shares import Shares
+from torpor_kubernetes.fairness.namespace_shares import Shares
 
 from tests.integration.triggers.servers import postgres as postgres_server
 from tests.integration.triggers.servers import redis_server

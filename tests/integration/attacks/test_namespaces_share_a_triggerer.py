@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 import pytest
 from torpor.triggers import Http, Object, Redis, Sql, Tcp, Webhook
 from torpor.triggers.support.metering import AddressDeniedError
-from torpor_api.client.api import Api
-from torpor_api.timing import SystemClock
-from torpor_cel.evaluator import InProcess
+from torpor_expressions.evaluator import InProcess
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.timing import SystemClock
 from torpor_triggerer.network import resolver
 from torpor_triggerer.network.addresses import Addresses
 from torpor_triggerer.network.connections import Network

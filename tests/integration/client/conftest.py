@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from torpor_api.client import http
-from torpor_api.client.api import Api
-from torpor_api.timing import SystemClock
+from torpor_kubernetes.client import http
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.timing import SystemClock
 
 from tests.integration.conftest import Server
 

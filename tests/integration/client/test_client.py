@@ -7,12 +7,12 @@ from functools import partial
 from typing import Any, Never
 
 import pytest
-from torpor_api.cache.reflector import Change, Notice, Reflector
-from torpor_api.client import errors, events, lease
-from torpor_api.client.api import Api
-from torpor_api.client.resources import EVENTS, LEASES, TASKRUNS, WORKFLOWS, Resource
-from torpor_api.models import taskrun
-from torpor_api.models.taskrun import TaskRun
+from torpor_crds.models import taskrun
+from torpor_crds.models.taskrun import TaskRun
+from torpor_kubernetes.cache.reflector import Change, Notice, Reflector
+from torpor_kubernetes.client import errors, events, lease
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import EVENTS, LEASES, TASKRUNS, WORKFLOWS, Resource
 
 # For a machine that is busy with other work: only a test that fails waits for so long.
 _PATIENCE = 180.0

@@ -8,9 +8,9 @@ from contextlib import aclosing
 from typing import Any
 
 import pytest
-from torpor_api.client import discovery, errors
-from torpor_api.client.api import Api, Object
-from torpor_api.client.resources import LEASES, PODS, TASKRUNS
+from torpor_kubernetes.client import discovery, errors
+from torpor_kubernetes.client.api import Api, Object
+from torpor_kubernetes.client.resources import LEASES, PODS, TASKRUNS
 from torpor_wire import transitions
 from torpor_wire.state import State
 

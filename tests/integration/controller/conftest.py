@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 import aiohttp
 import pytest
 import yaml
-from torpor_api.client import http
-from torpor_api.client.api import Api
-from torpor_api.timing import SystemClock
 from torpor_dev import control_plane
+from torpor_kubernetes.client import http
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.timing import SystemClock
 
 from tests.integration.conftest import (
     _connect,

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 import yaml
-from torpor_api.models import taskrun
+from torpor_crds.models import taskrun
 from torpor_wire import constants, transitions, trigger
 from torpor_wire.reason import Reason
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import pytest
 import yaml
-from torpor_api.models import taskrun
+from torpor_crds.models import taskrun
 from torpor_wire import times, transitions, trigger
 from torpor_wire.secret_ref import SecretRef
 

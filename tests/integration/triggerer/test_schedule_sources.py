@@ -5,7 +5,7 @@ import time
 from typing import Any
 
 import pytest
-from torpor_api.models import taskrun
+from torpor_crds.models import taskrun
 from torpor_wire import times, transitions, trigger
 
 from tests.integration.conftest import collection

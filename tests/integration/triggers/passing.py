@@ -15,7 +15,7 @@ async def _nothing() -> None:
 
 
 class PassingClock:
-    """A `torpor_api.timing.Clock`; `slept` has each wait, in seconds, and `meanwhile` happens during each."""
+    """A `torpor_kubernetes.timing.Clock`; `slept` has each wait, in seconds, and `meanwhile` happens during each."""
 
     def __init__(self, meanwhile: Callable[[], Awaitable[object]] = _nothing, *, limit: int = LIMIT) -> None:
         self.slept: list[float] = []

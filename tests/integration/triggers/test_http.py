@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 from torpor.triggers import Http
 from torpor.triggers.support.secret_refs import Revealed
-from torpor_api.timing import SystemClock
+from torpor_kubernetes.timing import SystemClock
 from torpor_triggerer.services.services import TriggerServices
 
 from tests.integration.triggers.passing import PassingClock

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Protocol
 
-from torpor_api.client import errors
-from torpor_api.client.transport import JSON, Response
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.transport import JSON, Response
 
 from tests.simulation.loop import VirtualLoop
 from tests.simulation.process import Process, ProcessClock
@@ -168,7 +168,7 @@ class Server:
 
 
 class Network:
-    """A `torpor_api.client.transport.Transport` of one process."""
+    """A `torpor_kubernetes.client.transport.Transport` of one process."""
 
     def __init__(self, server: Server, process: Process) -> None:
         self._server = server

@@ -5,9 +5,9 @@ import random
 from collections.abc import AsyncIterator
 from http import HTTPStatus
 
-from torpor_api.client.archive import ArchiveResponse
-from torpor_api.client.resources import CONFIG_MAPS, PODS
-from torpor_api.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_kubernetes.client.archive import ArchiveResponse
+from torpor_kubernetes.client.resources import CONFIG_MAPS, PODS
 from torpor_operator.controller.archive import NotArchivedError
 from torpor_wire import constants
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from torpor.triggers import BaseTrigger, TaskFailedEvent, TaskSkippedEvent, TaskSuccessEvent, TriggerEvent
 from torpor.triggers.services import Answer, Request, Services
-from torpor_api.client.api import Api
-from torpor_cel.evaluator import InProcess
+from torpor_expressions.evaluator import InProcess
+from torpor_kubernetes.client.api import Api
 from torpor_local.workflow_watch import watch_workflows
 from torpor_operator.app import ArchiveClients, Operator, Parts
 from torpor_operator.schedules import missed, source_step

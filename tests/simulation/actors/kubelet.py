@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from torpor_api.client.resources import PODS
+from torpor_kubernetes.client.resources import PODS
 from torpor_local.pods import program
 from torpor_wire import times
 

@@ -15,7 +15,7 @@ from torpor.runtime import environment as launch
 from torpor.runtime import main, tracebacks
 from torpor.runtime.http import Answer, UnclearError
 from torpor.runtime.runner import Terminated
-from torpor_api.client.errors import Unreachable
+from torpor_kubernetes.client.errors import Unreachable
 
 from tests.simulation.actors.api_server import Network
 from tests.simulation.actors.tasks import Pods

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from torpor_api.client.resources import PODS, WORKFLOWS
+from torpor_kubernetes.client.resources import PODS, WORKFLOWS
 from torpor_operator.plan.retention import logs
 
 from tests.simulation.process import Process

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
-from torpor_api.client.resources import TASKRUNS
-from torpor_api.client.transport import Response
+from torpor_kubernetes.client.resources import TASKRUNS
+from torpor_kubernetes.client.transport import Response
 from torpor_wire import constants, instance_paths
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path

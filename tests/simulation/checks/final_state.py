@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from torpor_api.client.resources import LEASES, PODS, SCHEDULES, TASKRUNS, WORKFLOWS
-from torpor_api.models.workflow import TaskState
+from torpor_crds.models.workflow import TaskState
+from torpor_kubernetes.client.resources import LEASES, PODS, SCHEDULES, TASKRUNS, WORKFLOWS
 from torpor_wire import constants
 from torpor_wire.instance_paths import Path
 from torpor_wire.reason import Reason

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from torpor.runtime import main
-from torpor_api.client.resources import LEASES, PODS, SCHEDULES, TASKRUNS, WORKFLOWS
-from torpor_api.client.transport import Response
+from torpor_kubernetes.client.resources import LEASES, PODS, SCHEDULES, TASKRUNS, WORKFLOWS
+from torpor_kubernetes.client.transport import Response
 from torpor_wire import constants
 from torpor_wire.reason import Reason
 from torpor_wire.state import EDGES, MARK_EDGES, POD_EDGES, TERMINAL, TRIGGERER_EDGES, State

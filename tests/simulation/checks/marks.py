@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from torpor_api.client.resources import PODS, TASKRUNS, WORKFLOWS
+from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS
 from torpor_wire.instance_paths import Path
 
 from tests.simulation.checks.workflow_shape import path_of

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
-from torpor_api.client.resources import SCHEDULES, TASKRUNS, WORKFLOWS
+from torpor_kubernetes.client.resources import SCHEDULES, TASKRUNS, WORKFLOWS
 from torpor_wire.reason import Reason
 from torpor_wire.state import State as TaskState
 

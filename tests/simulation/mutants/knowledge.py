@@ -4,8 +4,8 @@ import asyncio
 from functools import partial
 from typing import Any
 
-from torpor_api.cache import store
-from torpor_api.cache.store import Store
+from torpor_kubernetes.cache import store
+from torpor_kubernetes.cache.store import Store
 from torpor_operator import app
 from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.model.snapshot import Presence

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from torpor_api.client import lease
+from torpor_kubernetes.client import lease
 from torpor_operator.controller.executor import Executor
 
 from tests.simulation.mutants.mutant import Mutant, put

@@ -4,7 +4,7 @@ import dataclasses
 from functools import partial
 from typing import Any
 
-from torpor_api.client.api import Api
+from torpor_kubernetes.client.api import Api
 from torpor_operator.schedule_controller import executor
 from torpor_operator.schedule_controller.executor import ScheduleExecutor
 from torpor_operator.schedules import cron_source, join, planner, run_names, source, source_step

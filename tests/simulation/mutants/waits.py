@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from torpor_api.client import lease
+from torpor_kubernetes.client import lease
 from torpor_triggerer.batching.source import Source
 from torpor_triggerer.running import capacity, scheduler
 from torpor_triggerer.running.shared_triggers import SharedTriggers

@@ -8,7 +8,7 @@ from typing import Any
 from torpor.runtime import claim as worker_claim
 from torpor.runtime import main, status_patch, taskrun
 from torpor.runtime import report as worker_report
-from torpor_api.client.api import Api
+from torpor_kubernetes.client.api import Api
 from torpor_triggerer.model import outcome
 from torpor_wire import constants, transitions
 

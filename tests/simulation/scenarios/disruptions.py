@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from torpor_api.client import errors
-from torpor_api.client.resources import LEASES, PODS, TASKRUNS, WORKFLOWS
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.resources import LEASES, PODS, TASKRUNS, WORKFLOWS
 from torpor_wire import constants
 from torpor_wire.instance_paths import written
 from torpor_wire.state import TERMINAL

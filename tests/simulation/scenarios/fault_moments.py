@@ -5,7 +5,7 @@ The random times of `disruptions` seldom hit these few milliseconds.
 
 from typing import TYPE_CHECKING
 
-from torpor_api.client.resources import PODS, SCHEDULES, TASKRUNS, WORKFLOWS
+from torpor_kubernetes.client.resources import PODS, SCHEDULES, TASKRUNS, WORKFLOWS
 from torpor_wire.instance_paths import written
 
 from tests.simulation.actors.kubelet import RunningPod

@@ -6,7 +6,7 @@
 import random
 from dataclasses import dataclass
 
-from torpor_api.client.resources import PODS, TASKRUNS
+from torpor_kubernetes.client.resources import PODS, TASKRUNS
 
 from tests.simulation.actors.api_server import RequestFault
 from tests.simulation.process import Process

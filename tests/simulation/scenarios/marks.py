@@ -3,7 +3,7 @@
 import random
 from typing import TYPE_CHECKING
 
-from torpor_api.client.resources import TASKRUNS, WORKFLOWS
+from torpor_kubernetes.client.resources import TASKRUNS, WORKFLOWS
 from torpor_wire import constants
 from torpor_wire.instance_paths import written
 

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
-from torpor_api.client.resources import WORKFLOWS
+from torpor_kubernetes.client.resources import WORKFLOWS
 
 from tests.simulation.scenarios import random_workflows, schedule_edits
 from tests.support.fake_api.history import Object

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from torpor_api.models.task import Rule
+from torpor_crds.models.task import Rule
 
 from tests.support.fake_api.history import Object
 

@@ -5,8 +5,8 @@ import json
 import random
 from typing import Any
 
-from torpor_api.client.resources import CONFIG_MAPS
-from torpor_api.models.task import Rule
+from torpor_crds.models.task import Rule
+from torpor_kubernetes.client.resources import CONFIG_MAPS
 from torpor_wire import constants
 
 from tests.simulation.scenarios import random_groups

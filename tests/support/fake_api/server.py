@@ -5,9 +5,9 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-from torpor_api.client import errors
-from torpor_api.client.transport import JSON, Response
-from torpor_api.timing import Clock
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.transport import JSON, Response
+from torpor_kubernetes.timing import Clock
 from torpor_local.apiserver.history import copied
 from torpor_local.apiserver.objects import DeniedError
 from torpor_local.apiserver.server import ApiServer, Request

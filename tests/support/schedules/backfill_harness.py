@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from torpor_api.client.resources import BACKFILLS
+from torpor_kubernetes.client.resources import BACKFILLS
 from torpor_operator.schedules import run_names
 from torpor_wire import names, times
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from torpor_api.models import backfill as backfills
-from torpor_api.models import schedule as schedules
-from torpor_api.models import workflow as workflows
-from torpor_api.models.backfill import BackfillStatus
-from torpor_api.models.workflow import Workflow
-from torpor_cel.evaluator import evaluate_here
+from torpor_crds.models import backfill as backfills
+from torpor_crds.models import schedule as schedules
+from torpor_crds.models import workflow as workflows
+from torpor_crds.models.backfill import BackfillStatus
+from torpor_crds.models.workflow import Workflow
+from torpor_expressions.evaluator import evaluate_here
 from torpor_operator.model.actions import Evaluate, Need
 from torpor_operator.model.snapshot import Answer
 from torpor_operator.schedules.actions import Notice

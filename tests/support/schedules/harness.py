@@ -10,13 +10,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from torpor_api.cache.reflector import Notice, Reflector
-from torpor_api.cache.store import Unreadable
-from torpor_api.client.api import Api
-from torpor_api.client.resources import EVENTS, SCHEDULES, TASKRUNS, WORKFLOWS
-from torpor_api.models import taskrun as taskruns
-from torpor_api.models.taskrun import TaskRun
-from torpor_cel.evaluator import InProcess
+from torpor_crds.models import taskrun as taskruns
+from torpor_crds.models.taskrun import TaskRun
+from torpor_expressions.evaluator import InProcess
+from torpor_kubernetes.cache.reflector import Notice, Reflector
+from torpor_kubernetes.cache.store import Unreadable
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import EVENTS, SCHEDULES, TASKRUNS, WORKFLOWS
 from torpor_operator.app import write_limits
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.queries import QueryResolver

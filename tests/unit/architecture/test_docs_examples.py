@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 import yaml
-from kubectl_torpor.linting import triggers
-from kubectl_torpor.linting.finding import Severity
-from torpor_api.models import backfill, schedule, template, workflow
-from torpor_cel import references, syntax
-from torpor_cel import template as text
-from torpor_cel.errors import ExpressionError
+from torpor_cli.linting import triggers
+from torpor_cli.linting.finding import Severity
+from torpor_crds.models import backfill, schedule, template, workflow
+from torpor_expressions import references, syntax
+from torpor_expressions import template as text
+from torpor_expressions.errors import ExpressionError
 from torpor_operator.graph import dag
 from torpor_wire import trigger
 from torpor_wire.cron.ticks import Ticks

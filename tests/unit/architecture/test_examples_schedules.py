@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 import yaml
-from torpor_api.models import workflow
-from torpor_cel import syntax
+from torpor_crds.models import workflow
+from torpor_expressions import syntax
 from torpor_operator.graph import dag
 
 from tests.unit.architecture.test_docs_examples import (

@@ -6,8 +6,6 @@ from typing import Any, cast
 
 import pytest
 from sqlalchemy import select
-from torpor_api.client import errors
-from torpor_api.client.api import Api
 from torpor_archive import namespaces
 from torpor_archive.errors import RefusedError
 from torpor_archive.namespaces import ABSENT, UNKNOWN, Namespace, NamespaceId, Namespaces
@@ -15,6 +13,8 @@ from torpor_archive.storage import history, namespace_claims, results, run_queri
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.run_queries import RunFilter
 from torpor_archive.storage.tables import RESULTS, RUNS
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api
 
 from tests.support.fake_api import VirtualClock
 from tests.unit.archive.storage.test_run_retention import store, store_result

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from torpor_cel.protobuf import field, integer
+from torpor_expressions.protobuf import field, integer
 
 from benchmarks.profile import api_server, cost, counters, etcd_server, operator_code, pprof, report, rules
 from benchmarks.profile.cost import Cost, Stored
@@ -63,7 +63,7 @@ def whole() -> Cost:
         samples={
             "kube-apiserver": samples,
             "etcd": [sample("go.etcd.io/etcd/server/v3/storage/wal.(*WAL).Save")],
-            "operator": [sample("json.decoder.decode", "torpor_api.client.decoding.decode_event", seconds=7)],
+            "operator": [sample("json.decoder.decode", "torpor_kubernetes.client.decoding.decode_event", seconds=7)],
         },
         api_server={
             counters.BY_CLIENT: Counter({("patch", "taskruns/status", "worker"): 2000}),

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from torpor import testing
-from torpor_api.models import workflow
+from torpor_crds.models import workflow
 from torpor_operator.graph import dag
 
 import benchmarks.reduce.__main__ as bench

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from torpor_api.models import taskrun as taskruns
+from torpor_crds.models import taskrun as taskruns
 from torpor_operator.taskrun import builder
 from torpor_wire import names, trigger
 

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from torpor.runtime import environment as launches
-from torpor_api.models import taskrun as taskruns
+from torpor_crds.models import taskrun as taskruns
 from torpor_operator.model.snapshot import PodContext
 from torpor_operator.taskrun import pod_builder
 from torpor_wire import constants

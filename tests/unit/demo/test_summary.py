@@ -1,7 +1,7 @@
 """What the demo claims of a wait follows from what was seen, and it claims no more."""
 
-from torpor_api.models import taskrun
-from torpor_api.models.taskrun import TaskRun
+from torpor_crds.models import taskrun
+from torpor_crds.models.taskrun import TaskRun
 from torpor_demo import summary
 from torpor_demo.recording import Film, PodSeen, RunSeen
 from torpor_wire.state import State

@@ -30,7 +30,7 @@ def test_every_folder_that_the_dockerfile_copies_is_in_the_context_of_a_build() 
     copied = re.findall(r"^COPY (?!--from)([\w-]+)", (_SOURCES / "Dockerfile").read_text(), re.MULTILINE)
     allowed = re.findall(r"^!([\w-]+)$", (ROOT / ".dockerignore").read_text(), re.MULTILINE)
     assert set(copied) <= set(allowed)
-    assert set(copied) == {"wire", "worker-image"}
+    assert set(copied) == {"libraries", "worker-image"}
 
 
 def test_the_image_of_the_runtime_is_loaded_and_released_with_the_others() -> None:

@@ -3,9 +3,9 @@
 import contextlib
 from pathlib import Path
 
-from torpor_cel.errors import ExpressionError, Reason
-from torpor_cel.evaluator import Evaluator
-from torpor_cel.value import Value
+from torpor_expressions.errors import ExpressionError, Reason
+from torpor_expressions.evaluator import Evaluator
+from torpor_expressions.value import Value
 
 # Each round doubles what the one before it made: 40 rounds of a string of 10 characters are 10 terabytes.
 DOUBLING = "s" + ".map(x, x + x)" * 30

@@ -6,9 +6,9 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_cel.errors import MESSAGE_MAX, ExpressionError, Reason
-from torpor_cel.evaluator import evaluate_here
-from torpor_cel.value import JSON, Value
+from torpor_expressions.errors import MESSAGE_MAX, ExpressionError, Reason
+from torpor_expressions.evaluator import evaluate_here
+from torpor_expressions.value import JSON, Value
 
 text = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 leaves = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
@@ -162,7 +162,7 @@ def test_macros_run_over_a_map_in_the_order_of_its_keys(mapping: dict[str, JSON]
 
 def test_the_order_of_a_map_is_the_same_in_every_process() -> None:
     code = (
-        "from torpor_cel.evaluator import evaluate_here as e;"
+        "from torpor_expressions.evaluator import evaluate_here as e;"
         "print(e('{\\'c\\': 1, \\'a\\': 2, \\'b\\': {\\'z\\': 1, \\'y\\': 2}}.map(k, k) + m.map(k, k)',"
         " {'m': {str(i): i for i in range(9)}}))"
     )

@@ -10,10 +10,10 @@ from typing import Any, cast
 
 import pytest
 import pytest_asyncio
-from torpor_cel import evaluator as module
-from torpor_cel.errors import ExpressionError, Reason
-from torpor_cel.evaluator import Evaluator, InProcess, Unavailable
-from torpor_cel.value import JSON, Value
+from torpor_expressions import evaluator as module
+from torpor_expressions.errors import ExpressionError, Reason
+from torpor_expressions.evaluator import Evaluator, InProcess, Unavailable
+from torpor_expressions.value import JSON, Value
 
 from tests.unit.expressions.attacks import DOUBLING, SLOW, children, good, note_strangers, reason
 
@@ -141,7 +141,7 @@ async def test_a_child_that_crashes_each_time_fails_only_its_expression(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text(
-        "from torpor_cel import evaluation as e; import os\n"
+        "from torpor_expressions import evaluation as e; import os\n"
         "real = e.evaluate\n"
         "e.evaluate = lambda x, v: os.abort() if x == '666' else real(x, v)\n"
     )
@@ -167,7 +167,7 @@ async def test_an_expression_whose_children_never_answer_is_too_expensive(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text(
-        "from torpor_cel import evaluation as e; import time\n"
+        "from torpor_expressions import evaluation as e; import time\n"
         "real = e.evaluate\n"
         "e.evaluate = lambda x, v: time.sleep(3600) if x == '666' else real(x, v)\n"
     )
@@ -202,7 +202,7 @@ async def test_closing_leaves_no_process_and_no_task() -> None:
 
 async def test_children_end_when_their_parent_is_gone() -> None:
     code = (
-        "import asyncio, os, torpor_cel.evaluator as m\n"
+        "import asyncio, os, torpor_expressions.evaluator as m\n"
         "async def main():\n"
         "    async with m.Evaluator(children=1) as pool:\n"
         "        await pool.evaluate('1', {})\n"

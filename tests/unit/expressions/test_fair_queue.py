@@ -1,6 +1,6 @@
 """Whose request is served next, in virtual time."""
 
-from torpor_cel.fair_queue import FairQueue
+from torpor_expressions.fair_queue import FairQueue
 
 
 def queue(servers: int = 2, budget: float = 10.0) -> FairQueue[str]:

@@ -1,9 +1,9 @@
 """What the language adds to CEL's functions over lists, and reading JSON text."""
 
 import pytest
-from torpor_cel.errors import ExpressionError, Reason
-from torpor_cel.evaluation import evaluate
-from torpor_cel.value import JSON, Value
+from torpor_expressions.errors import ExpressionError, Reason
+from torpor_expressions.evaluation import evaluate
+from torpor_expressions.value import JSON, Value
 
 PARAMS: dict[str, JSON] = {"a": [1, 2, 3], "b": ["x", None], "m": {"z": 1}, "t": '{"x": [1, null, 2.5]}'}
 

@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_cel import references
-from torpor_cel.errors import ExpressionError, Reason
-from torpor_cel.references import Plain, References, TaskField
+from torpor_expressions import references
+from torpor_expressions.errors import ExpressionError, Reason
+from torpor_expressions.references import Plain, References, TaskField
 
 names = st.from_regex(r"[a-z_][a-z0-9_]{0,5}", fullmatch=True).filter(
     lambda name: name not in {"in", "as", "if", "for", "let", "var", "null", "true", "false", "else", "void", "loop"}

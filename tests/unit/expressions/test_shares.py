@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from torpor_cel.errors import Reason
-from torpor_cel.evaluator import Evaluator
-from torpor_cel.value import Value
+from torpor_expressions.errors import Reason
+from torpor_expressions.evaluator import Evaluator
+from torpor_expressions.value import Value
 
 from tests.unit.expressions.attacks import DOUBLING, SLOW, children, good, note_strangers, reason
 

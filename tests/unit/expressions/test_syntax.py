@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torpor_cel import syntax
-from torpor_cel.errors import MESSAGE_MAX, ExpressionError, Reason
+from torpor_expressions import syntax
+from torpor_expressions.errors import MESSAGE_MAX, ExpressionError, Reason
 
 GOOD = [
     "1 + 2",

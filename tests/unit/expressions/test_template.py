@@ -5,10 +5,10 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_cel import template
-from torpor_cel.errors import ExpressionError, Reason
-from torpor_cel.template import Expression, Template
-from torpor_cel.value import JSON
+from torpor_expressions import template
+from torpor_expressions.errors import ExpressionError, Reason
+from torpor_expressions.template import Expression, Template
+from torpor_expressions.value import JSON
 
 texts = st.text(alphabet=st.sampled_from("ab$${}\"'\\ \né"), max_size=20)
 leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from torpor_api.crdgen import definitions
+from torpor_crds.crdgen import definitions
 
 _POLICIES = Path(__file__).resolve().parents[3] / "manifests/base/policies"
 

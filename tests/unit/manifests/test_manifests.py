@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
-from torpor_api.process_settings import ARCHIVE_TOKEN_FILE
+from torpor_kubernetes.process_settings import ARCHIVE_TOKEN_FILE
 from torpor_wire import constants
 
 _ROOT = Path(__file__).resolve().parents[3]

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
-from kubectl_torpor.linting.cel import interpreter
+from torpor_cli.linting.cel import interpreter
 from torpor_reference import timezones
 from torpor_wire.cron.ticks import Ticks
 

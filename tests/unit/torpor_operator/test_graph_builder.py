@@ -3,9 +3,9 @@
 import asyncio
 
 import pytest
-from torpor_api.models import workflow as models
-from torpor_api.models.workflow import Workflow
-from torpor_cel import syntax
+from torpor_crds.models import workflow as models
+from torpor_crds.models.workflow import Workflow
+from torpor_expressions import syntax
 from torpor_operator.graph.dag import Graph
 from torpor_operator.graph_builder import GraphBuilder
 

@@ -6,7 +6,7 @@ import pytest
 from torpor.triggers import Approval
 from torpor.triggers.approval import command, wait_name
 from torpor.triggers.services import TaskRunRef
-from torpor_api.client.resources import TASKRUNS
+from torpor_kubernetes.client.resources import TASKRUNS
 from torpor_wire import names
 
 from tests.support.triggerer_world import World, world

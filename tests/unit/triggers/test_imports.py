@@ -6,7 +6,7 @@ import sys
 import pytest
 from torpor import triggers
 
-HEAVY = {"aiohttp", "asyncio", "dataclasses", "inspect", "logging", "ssl", "torpor_api", "torpor_cel", "yarl"}
+HEAVY = {"aiohttp", "asyncio", "dataclasses", "inspect", "logging", "ssl", "torpor_crds", "torpor_expressions", "yarl"}
 HEAVY |= {"asyncpg", "aiosqlite", "greenlet", "obstore", "redis", "socket", "sqlalchemy", "sqlite3"}
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from torpor.triggers import Kubernetes
-from torpor_api.client.resources import PODS, Resource
+from torpor_kubernetes.client.resources import PODS, Resource
 
 from tests.support.fake_services import services
 from tests.support.triggerer_world import world

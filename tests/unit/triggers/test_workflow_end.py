@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from torpor.triggers import TaskRunEnd, WorkflowEnd
-from torpor_api.client.resources import TASKRUNS, WORKFLOWS, Resource
+from torpor_kubernetes.client.resources import TASKRUNS, WORKFLOWS, Resource
 from torpor_wire import conditions
 from torpor_wire.state import TERMINAL, State
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from torpor.triggers import WorkflowEnd
-from torpor_api.client.resources import WORKFLOWS
+from torpor_kubernetes.client.resources import WORKFLOWS
 from torpor_wire import times
 
 from tests.support.fake_api import Fault

@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_api.models.taskrun import parse
+from torpor_crds.models.taskrun import parse
 from torpor_wire import constants, retry, transitions
 from torpor_wire.reason import Reason
 from torpor_wire.state import State

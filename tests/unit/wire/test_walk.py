@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_api.models.taskrun import TaskRunStatus
+from torpor_crds.models.taskrun import TaskRunStatus
 from torpor_wire import conditions, retry, times, transitions
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State

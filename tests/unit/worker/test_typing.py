@@ -54,7 +54,7 @@ defer(Duration(1), then=collect, timeout=[], job="a")  # timeout
 def test_mypy_compares_the_state_with_the_function_that_resumes(tmp_path: Path) -> None:
     (tmp_path / "deferrals.py").write_text(_DEFERRALS)
     (tmp_path / "none.ini").write_text(
-        f"[mypy]\nexplicit_package_bases = true\nmypy_path = {_ROOT / 'worker-image'}:{_ROOT / 'wire'}\n"
+        f"[mypy]\nexplicit_package_bases = true\nmypy_path = {_ROOT / 'worker-image'}:{_ROOT / 'libraries/wire'}\n"
     )
     options = ["--strict", "--no-incremental", f"--config-file={tmp_path / 'none.ini'}"]
     ended = subprocess.run(

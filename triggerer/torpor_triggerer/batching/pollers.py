@@ -11,7 +11,7 @@ from contextvars import copy_context
 from typing import Any, Never, TypeVar
 
 from torpor.triggers.support import polling
-from torpor_api.timing import Clock
+from torpor_kubernetes.timing import Clock
 
 from torpor_triggerer.batching.batches import Answered, LookStats, Member
 from torpor_triggerer.batching.source import PollContext, Source

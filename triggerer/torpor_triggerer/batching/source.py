@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 from torpor.triggers.services import Services
 from torpor.triggers.support import polling
-from torpor_api.timing import Clock
+from torpor_kubernetes.timing import Clock
 
 from torpor_triggerer.batching import batches, results
 from torpor_triggerer.batching.batches import Member

@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from typing import Generic, TypeVar
 
-from torpor_api.fairness.namespace_shares import Shares
+from torpor_kubernetes.fairness.namespace_shares import Shares
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from torpor_api.fairness.namespace_shares import Shares
+from torpor_kubernetes.fairness.namespace_shares import Shares
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ without end is named in the log.
 import logging
 from collections.abc import Collection
 
-from torpor_api.timing import Clock
+from torpor_kubernetes.timing import Clock
 from torpor_wire.reason import Reason
 
 from torpor_triggerer.isolation.placement import Blocked

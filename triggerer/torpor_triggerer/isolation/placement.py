@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from torpor_api.timing import Clock
+from torpor_kubernetes.timing import Clock
 
 from torpor_triggerer.isolation.thread_loop import ThreadLoop
 from torpor_triggerer.isolation.trigger_proxy import TriggerProxy

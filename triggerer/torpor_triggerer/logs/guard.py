@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterator
 from typing import Never, TextIO
 
-from torpor_api.timing import Clock
+from torpor_kubernetes.timing import Clock
 
 from torpor_triggerer.logs import structlog_bridge
 from torpor_triggerer.logs.trigger_log import TriggerLog

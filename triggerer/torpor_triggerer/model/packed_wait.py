@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
-from torpor_api.cache.store import Key
+from torpor_kubernetes.cache.store import Key
 from torpor_wire import retry
 from torpor_wire.approvers import Approvers
 from torpor_wire.transitions import HistorySize

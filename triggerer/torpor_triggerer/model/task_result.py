@@ -4,8 +4,8 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
 
-from torpor_cel.errors import ExpressionError
-from torpor_cel.value import Value
+from torpor_expressions.errors import ExpressionError
+from torpor_expressions.value import Value
 from torpor_wire import canonical, constants, trigger
 from torpor_wire.canonical import Json
 from torpor_wire.reason import Reason

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from torpor.triggers.support.metering import AddressDeniedError, Meter
-from torpor_api.fairness.namespace_shares import Shares
+from torpor_kubernetes.fairness.namespace_shares import Shares
 
 from torpor_triggerer.network.addresses import Addresses
 from torpor_triggerer.network.metered_socket import MeteredSocket

@@ -9,12 +9,12 @@ import logging
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, Never
 
-from torpor_api.client import errors, events
-from torpor_api.client.api import Api
-from torpor_api.client.resources import TASKRUNS
-from torpor_api.fairness.event_limits import EventLimits, Verdict, key_of
-from torpor_api.fairness.namespace_shares import GENEROSITY
-from torpor_api.timing import Clock
+from torpor_kubernetes.client import errors, events
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import TASKRUNS
+from torpor_kubernetes.fairness.event_limits import EventLimits, Verdict, key_of
+from torpor_kubernetes.fairness.namespace_shares import GENEROSITY
+from torpor_kubernetes.timing import Clock
 from torpor_wire.reason import Reason
 
 from torpor_triggerer.fairness.fair_queue import FairQueue

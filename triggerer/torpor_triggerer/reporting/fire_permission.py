@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cachetools import LRUCache
-from torpor_api.client import errors
-from torpor_api.client.api import Api
-from torpor_api.client.resources import SELF_ACCESS_REVIEWS
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import SELF_ACCESS_REVIEWS
 from torpor_wire.backoff import Backoff
 
 ALLOWED_SECONDS = 300.0

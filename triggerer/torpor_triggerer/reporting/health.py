@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple, Never
 
 from aiohttp import web
-from torpor_api.timing import Clock
+from torpor_kubernetes.timing import Clock
 
 BEAT = 1.0
 LATE = 3.0

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from http import HTTPStatus
 from typing import Any, Never, Protocol, assert_never
 
-from torpor_api.client import errors
-from torpor_api.client.api import Api
-from torpor_api.client.archive import ArchiveResponse, find_endpoint
-from torpor_api.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.archive import ArchiveResponse, find_endpoint
 from torpor_wire import times
 from torpor_wire.backoff import Backoff
 
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 
 class Client(Protocol):
-    """Sends a value, as torpor_api.client.archive.ArchiveClient does."""
+    """Sends a value, as torpor_kubernetes.client.archive.ArchiveClient does."""
 
     async def post_json(self, endpoint: ArchiveEndpoint, path: str, body: object) -> ArchiveResponse:
         """Send it as JSON. Raises OSError if there is no response."""

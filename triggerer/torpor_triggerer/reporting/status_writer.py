@@ -8,10 +8,10 @@ import itertools
 import logging
 from collections.abc import Callable
 
-from torpor_api.client import errors
-from torpor_api.client.api import Api
-from torpor_api.client.resources import TASKRUNS
-from torpor_api.fairness.write_queue import WriteQueue
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import TASKRUNS
+from torpor_kubernetes.fairness.write_queue import WriteQueue
 from torpor_wire import transitions
 from torpor_wire.backoff import Backoff
 from torpor_wire.reason import Reason

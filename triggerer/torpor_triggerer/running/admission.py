@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 
-from torpor_api.timing import Clock
+from torpor_kubernetes.timing import Clock
 from torpor_wire.reason import Reason
 
 from torpor_triggerer.model.deferred_taskrun import Wait

@@ -10,7 +10,7 @@
 import logging
 from dataclasses import dataclass
 
-from torpor_api.timing import Clock
+from torpor_kubernetes.timing import Clock
 from torpor_wire.backoff import Backoff
 
 from torpor_triggerer.model import outcome as outcomes

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from torpor_api.timing import Clock
+from torpor_kubernetes.timing import Clock
 
 from torpor_triggerer.logs.trigger_log import TriggerLog
 from torpor_triggerer.model.deferred_taskrun import Wait

@@ -16,7 +16,7 @@ from collections.abc import Callable, Coroutine
 from contextvars import Context
 from typing import Any, assert_never
 
-from torpor_api import timing
+from torpor_kubernetes import timing
 from torpor_wire.reason import Reason
 
 from torpor_triggerer.model import outcome as outcomes

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Collection
 from typing import Never
 
-from torpor_api.timing import Clock
+from torpor_kubernetes.timing import Clock
 from torpor_wire import times
 
 from torpor_triggerer.reporting.events import TokenBucket

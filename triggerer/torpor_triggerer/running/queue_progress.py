@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any, Never, TypeAlias
 
-from torpor_api.cache.store import Key
-from torpor_api.timing import Clock
+from torpor_kubernetes.cache.store import Key
+from torpor_kubernetes.timing import Clock
 from torpor_wire.reason import Reason
 
 from torpor_triggerer.model.deferred_taskrun import SegmentId, Wait

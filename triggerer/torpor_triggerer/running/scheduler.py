@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 
-from torpor_api.cache.store import Key
+from torpor_kubernetes.cache.store import Key
 
 from torpor_triggerer.model.packed_wait import PackedWait
 from torpor_triggerer.running import arrivals

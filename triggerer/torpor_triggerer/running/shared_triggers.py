@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine, Hashable, Mapping
 from functools import partial
 from typing import Any, TypeAlias
 
-from torpor_api.timing import Clock
+from torpor_kubernetes.timing import Clock
 from torpor_wire import canonical, trigger
 
 from torpor_triggerer.logs.trigger_log import TriggerLog

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from torpor_api.timing import Clock
+from torpor_kubernetes.timing import Clock
 
 from torpor_triggerer.model.deferred_taskrun import Wait
 from torpor_triggerer.running.state import Due, Run, Timed

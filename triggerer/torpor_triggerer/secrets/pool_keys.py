@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 
 from torpor import sealing
 from torpor.sealing import Pair, SealError
-from torpor_api.client import errors
-from torpor_api.client.api import Api
-from torpor_api.client.resources import CONFIG_MAPS, SECRETS
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import CONFIG_MAPS, SECRETS
 from torpor_wire import constants
 from torpor_wire.backoff import Backoff
 from torpor_wire.reason import Reason

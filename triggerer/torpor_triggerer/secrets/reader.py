@@ -11,9 +11,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from torpor_api.client import errors
-from torpor_api.client.api import Api
-from torpor_api.client.resources import ACCESS_REVIEWS, SECRETS
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import ACCESS_REVIEWS, SECRETS
 from torpor_wire.names import is_object_name
 from torpor_wire.reason import Reason
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from torpor.triggers.support.secret_refs import Revealed
-from torpor_api.timing import Clock
+from torpor_kubernetes.timing import Clock
 from torpor_wire import secret_ref, trigger
 from torpor_wire.backoff import Backoff
 from torpor_wire.reason import Reason

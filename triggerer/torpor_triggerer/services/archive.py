@@ -13,10 +13,10 @@ from http import HTTPStatus
 from typing import Any, Protocol
 
 from torpor.runtime import result_encoding
-from torpor_api.client import errors
-from torpor_api.client.api import Api
-from torpor_api.client.archive import ArchiveResponse, find_endpoint
-from torpor_api.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.archive import ArchiveResponse, find_endpoint
 from torpor_wire import constants, typed_json
 from torpor_wire.backoff import Backoff
 from torpor_wire.reason import Reason
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 
 class Client(Protocol):
-    """Sends a body, as torpor_api.client.archive.ArchiveClient does."""
+    """Sends a body, as torpor_kubernetes.client.archive.ArchiveClient does."""
 
     async def put(
         self, endpoint: ArchiveEndpoint, path: str, headers: Mapping[str, str], body: bytes

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from torpor.triggers.support.polling import BusyError
-from torpor_api.fairness.namespace_shares import Shares
+from torpor_kubernetes.fairness.namespace_shares import Shares
 
 T = TypeVar("T")
 

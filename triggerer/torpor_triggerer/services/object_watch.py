@@ -14,10 +14,10 @@ from contextlib import AbstractAsyncContextManager, aclosing, contextmanager
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from torpor_api.cache.store import version_of
-from torpor_api.client import discovery, errors
-from torpor_api.client.api import Api
-from torpor_api.client.resources import Resource
+from torpor_kubernetes.cache.store import version_of
+from torpor_kubernetes.client import discovery, errors
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import Resource
 from torpor_wire.backoff import Backoff
 
 from torpor_triggerer.services.client_pool import ClientPool

@@ -11,11 +11,11 @@ from typing import Any, Protocol, TypeVar, cast
 
 from torpor.triggers.services import Answer, EndedWorkflows, NotYetError, Request, TaskRunRef
 from torpor.triggers.support.metering import Meter
-from torpor_api.client.api import Api
-from torpor_cel import syntax
-from torpor_cel.errors import ExpressionError, Reason
-from torpor_cel.evaluator import Evaluating, Unavailable
-from torpor_cel.value import JSON, Value
+from torpor_expressions import syntax
+from torpor_expressions.errors import ExpressionError, Reason
+from torpor_expressions.evaluator import Evaluating, Unavailable
+from torpor_expressions.value import JSON, Value
+from torpor_kubernetes.client.api import Api
 from torpor_wire.canonical import Json
 
 from torpor_triggerer.batching.batches import Answered, LookStats, Member

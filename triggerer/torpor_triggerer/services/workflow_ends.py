@@ -10,8 +10,8 @@ from contextlib import aclosing
 from typing import Any, NamedTuple
 
 from torpor.triggers.services import EndedWorkflows
-from torpor_api.client.api import Api
-from torpor_api.client.resources import WORKFLOWS
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import WORKFLOWS
 from torpor_wire import constants
 
 from torpor_triggerer.services.client_pool import ClientPool

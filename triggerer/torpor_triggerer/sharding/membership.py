@@ -10,12 +10,12 @@ from collections.abc import Callable
 from hashlib import blake2b
 from typing import Never
 
-from torpor_api.cache.reflector import Notice, Reflector, Unreadable
-from torpor_api.client import errors, lease
-from torpor_api.client.api import Api
-from torpor_api.client.lease import Lease, Sighting, Terms
-from torpor_api.client.resources import LEASES
-from torpor_api.timing import within
+from torpor_kubernetes.cache.reflector import Notice, Reflector, Unreadable
+from torpor_kubernetes.client import errors, lease
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.lease import Lease, Sighting, Terms
+from torpor_kubernetes.client.resources import LEASES
+from torpor_kubernetes.timing import within
 from torpor_wire import constants
 from torpor_wire.backoff import Backoff
 

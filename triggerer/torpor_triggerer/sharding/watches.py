@@ -9,10 +9,10 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from torpor_api.cache.reflector import Notice, Reflector, Unreadable
-from torpor_api.cache.store import Key
-from torpor_api.client.api import Api
-from torpor_api.client.resources import TASKRUNS
+from torpor_kubernetes.cache.reflector import Notice, Reflector, Unreadable
+from torpor_kubernetes.cache.store import Key
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import TASKRUNS
 
 from torpor_triggerer.model import packed_wait
 from torpor_triggerer.model.packed_wait import PackedWait

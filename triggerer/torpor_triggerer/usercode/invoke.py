@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from torpor.triggers import BaseTrigger, TriggerEvent
 from torpor.triggers.support import polling, sharing
-from torpor_api import timing
-from torpor_api.timing import Clock
+from torpor_kubernetes import timing
+from torpor_kubernetes.timing import Clock
 
 from torpor_triggerer.model import outcome
 from torpor_triggerer.model.outcome import Ended, Failed, Fired

@@ -7,8 +7,8 @@ present completion only, and a run that ends again is archived again.
 from dataclasses import replace
 from typing import assert_never
 
-from torpor_api.models.base import Condition
-from torpor_api.models.workflow import Workflow, WorkflowStatus
+from torpor_crds.models.base import Condition
+from torpor_crds.models.workflow import Workflow, WorkflowStatus
 from torpor_wire import constants, times
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL

@@ -7,8 +7,8 @@ which may be never.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from torpor_api.models.taskrun import TaskRun
-from torpor_api.models.workflow import Workflow
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import Workflow
 from torpor_wire import times
 from torpor_wire.state import State
 

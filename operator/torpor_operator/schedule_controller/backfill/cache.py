@@ -4,13 +4,13 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from torpor_api.cache.reflector import Notice, Reflector, Unreadable
-from torpor_api.client.api import Api
-from torpor_api.client.resources import BACKFILLS
-from torpor_api.models import backfill as backfills
-from torpor_api.models.backfill import Backfill
-from torpor_api.models.schedule import Schedule
-from torpor_api.models.workflow import Workflow
+from torpor_crds.models import backfill as backfills
+from torpor_crds.models.backfill import Backfill
+from torpor_crds.models.schedule import Schedule
+from torpor_crds.models.workflow import Workflow
+from torpor_kubernetes.cache.reflector import Notice, Reflector, Unreadable
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import BACKFILLS
 
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.workqueue import Key

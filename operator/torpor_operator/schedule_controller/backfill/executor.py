@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from typing import Any
 
-from torpor_api.client import errors
-from torpor_api.client.api import Api, Object
-from torpor_api.client.resources import BACKFILLS, TEMPLATES, WORKFLOWS
-from torpor_api.client.write_limits import WriteLimits
-from torpor_api.models import workflow as workflows
-from torpor_api.models.backfill import Backfill, BackfillStatus
+from torpor_crds.models import workflow as workflows
+from torpor_crds.models.backfill import Backfill, BackfillStatus
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api, Object
+from torpor_kubernetes.client.resources import BACKFILLS, TEMPLATES, WORKFLOWS
+from torpor_kubernetes.client.write_limits import WriteLimits
 from torpor_wire.reason import Reason
 
 from torpor_operator.plan import status

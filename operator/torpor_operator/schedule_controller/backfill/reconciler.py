@@ -10,11 +10,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from torpor_api.cache.store import Unreadable
-from torpor_api.client.api import Object
-from torpor_api.client.resources import BACKFILLS
-from torpor_api.models.backfill import Backfill
-from torpor_api.timing import Clock
+from torpor_crds.models.backfill import Backfill
+from torpor_kubernetes.cache.store import Unreadable
+from torpor_kubernetes.client.api import Object
+from torpor_kubernetes.client.resources import BACKFILLS
+from torpor_kubernetes.timing import Clock
 from torpor_wire.backoff import Backoff
 from torpor_wire.reason import Reason
 

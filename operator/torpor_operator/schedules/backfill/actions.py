@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from torpor_api.models.backfill import BackfillStatus
+from torpor_crds.models.backfill import BackfillStatus
 
 from torpor_operator.model.actions import Need
 from torpor_operator.schedules.actions import Notice

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Self
 
-from torpor_api.models.backfill import Backfill
+from torpor_crds.models.backfill import Backfill
 from torpor_wire import constants, times, transitions
 from torpor_wire.reason import Reason
 

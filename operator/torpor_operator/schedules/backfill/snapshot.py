@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Self
 
-from torpor_api.models.backfill import Backfill
-from torpor_api.models.schedule import Schedule
-from torpor_api.models.workflow import Workflow
+from torpor_crds.models.backfill import Backfill
+from torpor_crds.models.schedule import Schedule
+from torpor_crds.models.workflow import Workflow
 from torpor_wire import constants, names, times
 
 from torpor_operator.model.actions import Need

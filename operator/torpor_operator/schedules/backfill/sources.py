@@ -5,7 +5,7 @@ The ticks follow from the present spec of the Schedule: after an edit, the rest 
 
 from dataclasses import dataclass
 
-from torpor_api.models.schedule import Schedule, ScheduleSpec, Source
+from torpor_crds.models.schedule import Schedule, ScheduleSpec, Source
 from torpor_wire import times
 from torpor_wire.reason import Reason
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from torpor_api.models.backfill import Backfill, BackfillStatus
-from torpor_api.models.base import Condition
+from torpor_crds.models.backfill import Backfill, BackfillStatus
+from torpor_crds.models.base import Condition
 from torpor_wire import text, times
 from torpor_wire.reason import Reason
 

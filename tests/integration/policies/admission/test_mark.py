@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 import pytest
-from torpor_api.models import taskrun
+from torpor_crds.models import taskrun
 from torpor_wire import retry, transitions, trigger
 from torpor_wire.reason import Reason
 from torpor_wire.state import State

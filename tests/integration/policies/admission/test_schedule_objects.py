@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from torpor_api.models import schedule as schedules
-from torpor_api.models.run_of import RunOf
+from torpor_crds.models import schedule as schedules
+from torpor_crds.models.run_of import RunOf
 from torpor_operator.schedules import run_builder, run_names, source
 from torpor_wire import names
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from torpor_api.models import taskrun
+from torpor_crds.models import taskrun
 from torpor_wire import constants, times, transitions
 from torpor_wire.state import State
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from torpor_api.models import taskrun
+from torpor_crds.models import taskrun
 from torpor_wire import transitions, trigger
 
 from tests.integration.conftest import collection

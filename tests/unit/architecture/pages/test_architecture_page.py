@@ -7,7 +7,8 @@ import pytest
 _ROOT = Path(__file__).resolve().parents[4]
 _PACKAGES = (
     "archive/torpor_archive",
-    "crds/torpor_api",
+    "crds/torpor_crds",
+    "libraries/kubernetes/torpor_kubernetes",
     "operator/torpor_operator",
     "triggerer/torpor_triggerer",
     "worker-image/torpor",

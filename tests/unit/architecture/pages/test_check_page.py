@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from kubectl_torpor.__main__ import main
-from kubectl_torpor.linting.finding import Rule
+from torpor_cli.__main__ import main
+from torpor_cli.linting.finding import Rule
 
 _PAGE = (Path(__file__).resolve().parents[4] / "docs" / "how-to" / "check-a-workflow.md").read_text()
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from torpor_api.models import workflow
+from torpor_crds.models import workflow
 from torpor_operator.graph import dag
 
 from tests.unit.architecture.test_docs_examples import unknown

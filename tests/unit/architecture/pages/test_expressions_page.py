@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 
 import pytest
-from torpor_cel.evaluator import evaluate_here
-from torpor_cel.value import Value
+from torpor_expressions.evaluator import evaluate_here
+from torpor_expressions.value import Value
 
 _PAGE = (Path(__file__).resolve().parents[4] / "docs/reference/expressions.md").read_text()
 _TABLES = re.findall(r"^\| Expression \| Value \|\n\| --- \| --- \|\n(.*?)\n\n", _PAGE + "\n", re.MULTILINE | re.DOTALL)

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from torpor_cel import errors
+from torpor_expressions import errors
 from torpor_wire.reason import Reason
 
 _PAGE = Path(__file__).resolve().parents[4] / "docs/reference/reasons.md"

@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any, cast
 
 import pytest
-from torpor_api.client.api import Api
 from torpor_archive.auth import policy, reviews
 from torpor_archive.auth.policy import Caller, TaskRunView
 from torpor_archive.limits.review_rates import Client
+from torpor_kubernetes.client.api import Api
 from torpor_wire.state import State
 
 from tests.support.fake_api import VirtualClock

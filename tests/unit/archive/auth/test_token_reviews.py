@@ -4,12 +4,12 @@ import asyncio
 from typing import Any, cast
 
 import pytest
-from torpor_api.client.api import Api
 from torpor_archive.auth import token_claims, token_reviews
 from torpor_archive.auth.token_reviews import TokenReviews
 from torpor_archive.errors import RefusedError
 from torpor_archive.limits.known_tokens import KnownTokens
 from torpor_archive.limits.review_rates import CLIENT, PEER, TOTAL, Client, ReviewRates
+from torpor_kubernetes.client.api import Api
 from torpor_wire import constants
 
 from tests.support.fake_api import VirtualClock

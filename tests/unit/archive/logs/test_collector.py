@@ -7,9 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from torpor_api.client import errors
-from torpor_api.client.api import Api
-from torpor_api.client.resources import PODS
 from torpor_archive.logs.collector import LogCollector
 from torpor_archive.logs.quota import LogQuota
 from torpor_archive.logs.reader import LogReader
@@ -17,6 +14,9 @@ from torpor_archive.metrics import Metrics
 from torpor_archive.storage import log_store
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.log_store import Filters, Row
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import PODS
 
 from tests.support.fake_api import FakeApi, VirtualClock
 from tests.unit.archive.fixed_namespaces import FixedNamespaces

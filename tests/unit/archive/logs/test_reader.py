@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 from obstore.store import LocalStore
-from torpor_api.client import errors
 from torpor_archive.logs.logged_pod import LoggedPod
 from torpor_archive.logs.objects import PART, Objects, ObjectsError, ObjectWriter
 from torpor_archive.logs.reader import LogReader
 from torpor_archive.storage.log_entry import LogState
 from torpor_archive.storage.log_store import Finished
 from torpor_archive.storage.log_text import decompress
+from torpor_kubernetes.client import errors
 
 from tests.support.fake_api import VirtualClock
 from tests.unit.archive.logs.test_logged_pod import DELETED, RUNNING, WAITING, pod, terminated

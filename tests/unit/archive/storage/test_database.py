@@ -10,9 +10,6 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import create_engine, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
-from torpor_api.client.api import Api, Page
-from torpor_api.client.errors import Unavailable
-from torpor_api.timing import SystemClock
 from torpor_archive.errors import RefusedError
 from torpor_archive.metrics import Metrics
 from torpor_archive.namespaces import NamespaceId
@@ -24,6 +21,9 @@ from torpor_archive.storage.database import Database, _parse_url
 from torpor_archive.storage.log_tables import LOGS
 from torpor_archive.storage.tables import BODIES, CHUNKS, METADATA, RESULTS
 from torpor_archive.storage.upload import Uploads
+from torpor_kubernetes.client.api import Api, Page
+from torpor_kubernetes.client.errors import Unavailable
+from torpor_kubernetes.timing import SystemClock
 
 from tests.support.fake_api import VirtualClock
 

@@ -7,7 +7,6 @@ from typing import cast
 
 import pytest
 from sqlalchemy import delete
-from torpor_api.client.api import Api, Page
 from torpor_archive.logs import retention
 from torpor_archive.namespaces import NamespaceId
 from torpor_archive.storage import log_store
@@ -16,6 +15,7 @@ from torpor_archive.storage.log_entry import Kind, LogState, Outcome, Source, to
 from torpor_archive.storage.log_store import CLAIM_SECONDS, NODE_LOST, Claimant, Filters, Finished
 from torpor_archive.storage.log_text import HeadAndTail, StoredText
 from torpor_archive.storage.tables import RUNS
+from torpor_kubernetes.client.api import Api, Page
 
 from tests.support.fake_api import VirtualClock
 from tests.unit.archive.storage.test_run_retention import store_run

@@ -8,7 +8,6 @@ from typing import Any, TypeVar, cast
 import pytest
 from sqlalchemy import delete, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
-from torpor_api.client.api import Api, Page
 from torpor_archive.storage import bodies, chunks, history, results, retention, run_retention
 from torpor_archive.storage.bodies import BodySummary, BodyWriter
 from torpor_archive.storage.chunks import Chunker
@@ -16,6 +15,7 @@ from torpor_archive.storage.content import RUN, BodyFormat
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.run_retention import Keep, RunRetention
 from torpor_archive.storage.tables import BODIES, CHUNKS, METADATA, RESULTS, RUN_LABELS, RUNS
+from torpor_kubernetes.client.api import Api, Page
 
 from tests.support.fake_api import VirtualClock
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from torpor_api.crdgen import __main__ as crd
+from torpor_crds.crdgen import __main__ as crd
 
 _FOLDER = Path(__file__).resolve().parents[4] / "crds"
 

@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 import pytest
 from pydantic import Field
-from torpor_api.crdgen.openapi import SchemaError, structural
-from torpor_api.models.base import Model
+from torpor_crds.crdgen.openapi import SchemaError, structural
+from torpor_crds.models.base import Model
 
 Text = Annotated[str, Field(max_length=10)]
 

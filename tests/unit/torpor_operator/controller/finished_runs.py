@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from torpor_api.client.api import Api
-from torpor_api.client.resources import CONFIG_MAPS, EVENTS, TASKRUNS, WORKFLOWS
-from torpor_api.models import workflow as workflows
-from torpor_api.models.archive_endpoint import ArchiveEndpoint
-from torpor_api.models.workflow import Workflow
+from torpor_crds.models import workflow as workflows
+from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.workflow import Workflow
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import CONFIG_MAPS, EVENTS, TASKRUNS, WORKFLOWS
 from torpor_operator.controller.archive import Archive
 from torpor_wire import constants
 

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from torpor_api.client.api import Api
-from torpor_api.client.archive import ArchiveClient
-from torpor_api.client.resources import CONFIG_MAPS
-from torpor_api.models.archive_endpoint import ArchiveEndpoint
 from torpor_archive import tls
+from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.archive import ArchiveClient
+from torpor_kubernetes.client.resources import CONFIG_MAPS
 from torpor_operator.controller.archive import Archive, HttpRunStore, NotArchivedError
 from torpor_wire import constants
 

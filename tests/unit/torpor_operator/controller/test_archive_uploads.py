@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from torpor_api.client.resources import WORKFLOWS
-from torpor_api.models import workflow as workflows
+from torpor_crds.models import workflow as workflows
+from torpor_kubernetes.client.resources import WORKFLOWS
 from torpor_operator.controller import run_events
 from torpor_operator.controller.archive import NotArchivedError, SupersededError
 from torpor_operator.controller.archive_uploads import ArchiveUploads

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from torpor_api.client.api import Api
+from torpor_kubernetes.client.api import Api
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.workqueue import Key
 from torpor_operator.model.pod import Pod

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
-from torpor_api.client import errors
-from torpor_api.client.api import Api
-from torpor_api.client.resources import PODS, TASKRUNS
-from torpor_api.models.workflow import Workflow, WorkflowStatus, parse
+from torpor_crds.models.workflow import Workflow, WorkflowStatus, parse
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import PODS, TASKRUNS
 from torpor_operator.app import write_limits
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.executor import Executor

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 
 import pytest
-from torpor_api.client.resources import PODS, TASKRUNS, WORKFLOWS
+from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS
 from torpor_operator.controller.workqueue import Key
 from torpor_operator.settings import Settings
 from torpor_wire import constants, names

@@ -8,7 +8,7 @@ import kopf
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
-from torpor_api.client.api import Api
+from torpor_kubernetes.client.api import Api
 from torpor_operator.controller import kopf_handlers, kopf_session
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.settings import Settings

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from torpor_api.client.api import Api
-from torpor_api.client.transport import JSON, Response
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.transport import JSON, Response
 from torpor_operator.controller.namespaces import Namespaces
 from torpor_operator.model.actions import CreateTaskRun, Resume, SetFinalizers
 from torpor_operator.plan import namespace_readiness, planner

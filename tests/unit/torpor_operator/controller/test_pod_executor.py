@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 
 import pytest
-from torpor_api.client.resources import PODS
+from torpor_kubernetes.client.resources import PODS
 from torpor_operator.settings import Settings
 from torpor_wire import times
 

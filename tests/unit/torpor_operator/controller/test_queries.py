@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 import pytest
-from torpor_api.client import errors
-from torpor_api.client.api import Api
-from torpor_api.client.resources import CONFIG_MAPS
-from torpor_cel.evaluator import Unavailable
-from torpor_cel.value import JSON
+from torpor_expressions.evaluator import Unavailable
+from torpor_expressions.value import JSON
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import CONFIG_MAPS
 from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.reconciler import without_variables
 from torpor_operator.model.actions import Evaluate, Need

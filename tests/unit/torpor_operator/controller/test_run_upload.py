@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from torpor_api.client import errors
-from torpor_api.client.resources import TASKRUNS, WORKFLOWS
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.resources import TASKRUNS, WORKFLOWS
 from torpor_operator.controller import run_events
 from torpor_operator.controller.archive import SupersededError
 

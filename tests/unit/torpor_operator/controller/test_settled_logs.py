@@ -4,8 +4,8 @@ import asyncio
 import json
 from typing import Any
 
-from torpor_api.client.archive import ArchiveResponse
-from torpor_api.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_kubernetes.client.archive import ArchiveResponse
 from torpor_operator.controller.settled_logs import SettledLogCache
 
 from tests.support.fake_api import VirtualClock

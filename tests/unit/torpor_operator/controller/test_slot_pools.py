@@ -4,8 +4,8 @@ import asyncio
 from typing import Any
 
 import pytest
-from torpor_api.client.api import Api
-from torpor_api.client.resources import CONFIG_MAPS
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import CONFIG_MAPS
 from torpor_operator.controller.fair_share import Demand, divide
 from torpor_operator.controller.slot_pools import PoolKey, SlotAllocator
 from torpor_operator.controller.workqueue import Key

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from torpor_api.client.api import Api
-from torpor_api.client.resources import CONFIG_MAPS, LEASES
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import CONFIG_MAPS, LEASES
 from torpor_operator.controller.triggerer_pools import TriggererPools
 from torpor_operator.model.snapshot import Pool
 from torpor_operator.settings import Settings

@@ -4,9 +4,9 @@ import logging
 from typing import Any
 
 import pytest
-from torpor_api.client.api import Api
-from torpor_api.client.decoding import UNREADABLE
-from torpor_api.client.resources import WORKFLOWS
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.decoding import UNREADABLE
+from torpor_kubernetes.client.resources import WORKFLOWS
 from torpor_operator.app import write_limits
 from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.unreadable_objects import UnreadableReporter

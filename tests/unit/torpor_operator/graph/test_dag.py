@@ -1,7 +1,7 @@
 """The order of tasks, and specs that have no graph."""
 
 import pytest
-from torpor_api.models.workflow import WorkflowSpec
+from torpor_crds.models.workflow import WorkflowSpec
 from torpor_operator.graph import dag
 from torpor_wire.state import State
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from torpor_api.models import workflow as models
-from torpor_cel import library, syntax
+from torpor_crds.models import workflow as models
+from torpor_expressions import library, syntax
 from torpor_operator.graph import dag
 from torpor_operator.graph.dag import Graph, Problem
 

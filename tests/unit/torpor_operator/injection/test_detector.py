@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import pytest
-from torpor_api.client.api import Api
-from torpor_api.client.transport import JSON, Response
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.transport import JSON, Response
 from torpor_operator.injection.detector import ImageVolumes, probe
 from torpor_operator.settings import Injection, Settings
 

@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from torpor_api.models.argument import ArgumentSource
-from torpor_api.models.workflow import TaskState, TaskStatus
+from torpor_crds.models.argument import ArgumentSource
+from torpor_crds.models.workflow import TaskState, TaskStatus
 from torpor_operator.model.actions import Need
 from torpor_operator.model.snapshot import Answer, Snapshot
 from torpor_operator.state import instance_indexes

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from torpor_api.client.resources import EVENTS, PODS, TASKRUNS
+from torpor_kubernetes.client.resources import EVENTS, PODS, TASKRUNS
 from torpor_operator.controller import reconciler
 from torpor_operator.expressions import context
 from torpor_operator.mapping import size_limits

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from torpor_api.models import template as templates
-from torpor_cel.evaluator import evaluate_here
+from torpor_crds.models import template as templates
+from torpor_expressions.evaluator import evaluate_here
 from torpor_operator.expressions.context import Pending
 from torpor_operator.mapping import template_params
 from torpor_operator.mapping.template_params import Misfit

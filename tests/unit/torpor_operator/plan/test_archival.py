@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from torpor_api.models.archive_endpoint import ArchiveEndpoint
-from torpor_api.models.base import Condition
+from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.base import Condition
 from torpor_operator.model.actions import ArchiveRun, ConfirmArchived, DeleteWorkflow
 from torpor_wire import constants
 

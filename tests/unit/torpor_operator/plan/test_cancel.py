@@ -1,7 +1,7 @@
 """A run that ends early: cancelled, stopped, deleted or timed out."""
 
 import pytest
-from torpor_api.models.workflow import Workflow
+from torpor_crds.models.workflow import Workflow
 from torpor_operator.graph.dag import Graph, Problem
 from torpor_operator.plan.planner import plan
 from torpor_operator.settings import Settings

@@ -1,7 +1,7 @@
 """Clearing: which instances run again, what depends on them, and what is refused."""
 
 import pytest
-from torpor_api.client.resources import TASKRUNS, WORKFLOWS
+from torpor_kubernetes.client.resources import TASKRUNS, WORKFLOWS
 from torpor_operator.model.actions import CreatePod, CreateTaskRun
 from torpor_operator.settings import Settings
 from torpor_wire import constants, times

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from torpor_api.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.archive_endpoint import ArchiveEndpoint
 from torpor_operator.model.actions import ConfirmLogs
 from torpor_operator.plan.retention.logs import GRACE
 from torpor_wire import times

@@ -4,8 +4,8 @@ import json
 from collections.abc import AsyncIterator
 
 import pytest
-from torpor_api.client.resources import EVENTS, TASKRUNS, WORKFLOWS
-from torpor_api.models import workflow
+from torpor_crds.models import workflow
+from torpor_kubernetes.client.resources import EVENTS, TASKRUNS, WORKFLOWS
 from torpor_operator.settings import Settings
 from torpor_wire import times
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from torpor_api.models.history import WorkflowEvent, WorkflowHistoryEntry
+from torpor_crds.models.history import WorkflowEvent, WorkflowHistoryEntry
 from torpor_operator.state import workflow_history
 from torpor_wire import constants, times
 

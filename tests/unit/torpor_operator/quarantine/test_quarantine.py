@@ -1,8 +1,8 @@
 """The quarantine is kept on the Lease, reported on the object, and left by a good pass after an hour."""
 
 import pytest
-from torpor_api.client.api import Api
-from torpor_api.client.resources import EVENTS, LEASES, WORKFLOWS
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import EVENTS, LEASES, WORKFLOWS
 from torpor_operator.quarantine.lease_annotation import LeaseAnnotation
 from torpor_operator.quarantine.object_ref import ObjectRef
 from torpor_operator.quarantine.quarantine import Quarantine

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Mapping
 from itertools import pairwise
 
 import pytest
-from torpor_api.client.resources import PODS, WORKFLOWS
-from torpor_cel.errors import ExpressionError
-from torpor_cel.evaluator import InProcess
-from torpor_cel.value import JSON, Value
+from torpor_expressions.errors import ExpressionError
+from torpor_expressions.evaluator import InProcess
+from torpor_expressions.value import JSON, Value
+from torpor_kubernetes.client.resources import PODS, WORKFLOWS
 from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.model.actions import Plan
 from torpor_operator.model.snapshot import Snapshot

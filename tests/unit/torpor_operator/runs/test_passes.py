@@ -4,8 +4,8 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 
 import pytest
-from torpor_api.client.resources import EVENTS, WORKFLOWS
-from torpor_api.models.workflow import Workflow
+from torpor_crds.models.workflow import Workflow
+from torpor_kubernetes.client.resources import EVENTS, WORKFLOWS
 from torpor_operator.graph.dag import Graph, Problem
 from torpor_operator.graph_builder import GraphBuilder
 from torpor_operator.model.actions import Action, Plan, PostEvent

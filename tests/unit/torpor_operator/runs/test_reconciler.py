@@ -4,7 +4,7 @@ import logging
 from collections.abc import AsyncIterator
 
 import pytest
-from torpor_api.client.resources import EVENTS, PODS, TASKRUNS, WORKFLOWS
+from torpor_kubernetes.client.resources import EVENTS, PODS, TASKRUNS, WORKFLOWS
 from torpor_operator.settings import Settings
 from torpor_wire import constants
 

@@ -3,8 +3,8 @@
 from collections import Counter
 
 import pytest
-from torpor_api.client.resources import CONFIG_MAPS, PODS, TASKRUNS, WORKFLOWS
-from torpor_api.models import taskrun as taskruns
+from torpor_crds.models import taskrun as taskruns
+from torpor_kubernetes.client.resources import CONFIG_MAPS, PODS, TASKRUNS, WORKFLOWS
 from torpor_operator.controller.slot_pools import Capacity, PoolKey, capacities, index_key
 from torpor_operator.controller.workqueue import Key
 from torpor_operator.model.actions import CreatePod, CreateTaskRun, Plan

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 
 import pytest
-from torpor_api.client.resources import EVENTS, TEMPLATES, WORKFLOWS
+from torpor_kubernetes.client.resources import EVENTS, TEMPLATES, WORKFLOWS
 from torpor_operator.settings import Settings
 
 from tests.support.builders import NAMESPACE, Body, python

@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from torpor_api.client.archive import ArchiveResponse
-from torpor_api.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_kubernetes.client.archive import ArchiveResponse
 from torpor_operator.controller.archive import NotArchivedError
 from torpor_operator.schedule_controller.archived_runs import ArchivedRuns
 from torpor_operator.schedules.backfill.snapshot import Outcome, Run

@@ -1,7 +1,7 @@
 """The reservations of the sources of a namespace, and how long they are kept."""
 
 import pytest
-from torpor_api.models import taskrun as taskruns
+from torpor_crds.models import taskrun as taskruns
 from torpor_operator.model.actions import PatchTaskRun
 from torpor_operator.schedule_controller.event_pace import EventPace
 

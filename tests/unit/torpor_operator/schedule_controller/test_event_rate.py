@@ -3,8 +3,8 @@
 from collections import Counter
 
 import pytest
-from torpor_api.client.resources import EVENTS, TASKRUNS
-from torpor_api.models import taskrun as taskruns
+from torpor_crds.models import taskrun as taskruns
+from torpor_kubernetes.client.resources import EVENTS, TASKRUNS
 from torpor_operator.settings import Settings
 from torpor_wire import times
 from torpor_wire.state import State

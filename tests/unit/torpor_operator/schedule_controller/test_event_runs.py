@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from torpor_api.client.resources import TASKRUNS, WORKFLOWS
+from torpor_kubernetes.client.resources import TASKRUNS, WORKFLOWS
 from torpor_wire import retry, times, transitions
 from torpor_wire.reason import Reason
 from torpor_wire.state import State

@@ -1,6 +1,6 @@
 """Writes that fail: what else of the Schedule goes on, and that nothing is lost."""
 
-from torpor_api.client.resources import TASKRUNS
+from torpor_kubernetes.client.resources import TASKRUNS
 from torpor_wire import names
 
 from tests.support.builders import NAMESPACE

@@ -1,7 +1,7 @@
 """A Schedule whose events start no runs says so, until one does."""
 
 import pytest
-from torpor_api.client.resources import SCHEDULES
+from torpor_kubernetes.client.resources import SCHEDULES
 from torpor_wire import constants
 
 from tests.support.builders import NAMESPACE

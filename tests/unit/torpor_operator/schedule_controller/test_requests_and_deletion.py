@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from torpor_api.client.resources import SCHEDULES, TASKRUNS, WORKFLOWS
+from torpor_kubernetes.client.resources import SCHEDULES, TASKRUNS, WORKFLOWS
 from torpor_wire import constants
 
 from tests.support.builders import NAMESPACE

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from torpor_api.models.schedule import Missed, MissedRun
+from torpor_crds.models.schedule import Missed, MissedRun
 from torpor_operator.schedules.missed import COUNT_MAX, GRACE, CatchUp, catch_up
 from torpor_wire import times
 from torpor_wire.cron.ticks import Ticks

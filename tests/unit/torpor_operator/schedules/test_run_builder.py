@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from torpor_api.models import schedule as schedules
-from torpor_api.models import workflow as workflows
-from torpor_api.models.run_of import RunOf
-from torpor_api.models.schedule import Schedule
+from torpor_crds.models import schedule as schedules
+from torpor_crds.models import workflow as workflows
+from torpor_crds.models.run_of import RunOf
+from torpor_crds.models.schedule import Schedule
 from torpor_operator.schedules.run_builder import build_run
 
 RUN_OF = RunOf(schedule="nightly", uid="u", source="cron", at="2026-03-29T01:30:00.000Z", event='{"at": "x"}')

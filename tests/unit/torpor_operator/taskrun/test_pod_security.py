@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from torpor_api.models.pod_fields import PodFields
+from torpor_crds.models.pod_fields import PodFields
 from torpor_operator import pod_security
 from torpor_operator.pod_security import PodDefaults
 from torpor_operator.settings import Settings

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from torpor_api.models.taskrun import TaskRun
+from torpor_crds.models.taskrun import TaskRun
 from torpor_operator.settings import Settings
 from torpor_wire import times, transitions, trigger
 from torpor_wire.state import State

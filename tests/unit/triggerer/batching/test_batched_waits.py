@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from torpor_api.client.resources import TASKRUNS
+from torpor_kubernetes.client.resources import TASKRUNS
 from torpor_wire.secret_ref import SecretRef
 
 from tests.support.triggerer_world import World, answer, world

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_api.fairness.namespace_shares import Shares
+from torpor_kubernetes.fairness.namespace_shares import Shares
 from torpor_triggerer.fairness.fair_queue import FairQueue
 from torpor_triggerer.fairness.threads import Threads
 from torpor_triggerer.reporting.events import TokenBucket

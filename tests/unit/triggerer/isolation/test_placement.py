@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 from torpor.triggers import AnyOf, BaseTrigger, TriggerEvent
 from torpor.triggers.services import Services
-from torpor_api.timing import SystemClock
+from torpor_kubernetes.timing import SystemClock
 from torpor_triggerer.app import Triggerer
 from torpor_triggerer.isolation import placement as module
 from torpor_triggerer.isolation.placement import Blocked, Placement

@@ -32,7 +32,7 @@ def get_logger(*_):
 }
 _SCRIPT = """
 import asyncio, sys
-from torpor_api.timing import SystemClock
+from torpor_kubernetes.timing import SystemClock
 from torpor_triggerer.logs import guard as log_guard
 from torpor_triggerer.logs.trigger_log import TriggerLog
 class Speaker:

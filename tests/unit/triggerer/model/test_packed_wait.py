@@ -4,7 +4,7 @@ import sys
 from dataclasses import replace
 
 import pytest
-from torpor_api.cache.store import Key
+from torpor_kubernetes.cache.store import Key
 from torpor_triggerer.model.deferred_taskrun import EndExpressions, SegmentId, StoredTrigger, Wait
 from torpor_triggerer.model.packed_wait import PackedWait
 from torpor_wire import retry

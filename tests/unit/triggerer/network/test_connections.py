@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 from torpor.triggers.services import Request
 from torpor.triggers.support.metering import AddressDeniedError, AnswerTooLargeError, Meter
-from torpor_api.fairness.namespace_shares import Shares
+from torpor_kubernetes.fairness.namespace_shares import Shares
 from torpor_triggerer.model import outcome
 from torpor_triggerer.model.outcome import Failed
 from torpor_triggerer.network import addresses, connections

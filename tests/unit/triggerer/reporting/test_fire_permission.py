@@ -1,6 +1,6 @@
 """One replica: a trigger runs only where the pool may fire."""
 
-from torpor_api.client.resources import EVENTS, TASKRUNS
+from torpor_kubernetes.client.resources import EVENTS, TASKRUNS
 from torpor_triggerer.reporting.fire_permission import ALLOWED_SECONDS
 
 from tests.support.fake_api import Fault

@@ -4,8 +4,8 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from torpor_api.client.api import Api
-from torpor_api.client.resources import CONFIG_MAPS
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import CONFIG_MAPS
 from torpor_triggerer.logs.trigger_log import LINES, TriggerLog, WaitLog
 from torpor_triggerer.model.deferred_taskrun import SegmentId, Wait
 from torpor_triggerer.model.outcome import Failed, Fired, Outcome

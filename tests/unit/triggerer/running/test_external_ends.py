@@ -163,7 +163,7 @@ async def test_what_a_trigger_makes_of_its_cancellation_is_no_outcome(does: str)
 
 
 async def test_a_taskrun_that_vanishes_ends_its_trigger_without_a_kill() -> None:
-    from torpor_api.client.resources import TASKRUNS  # noqa: PLC0415
+    from torpor_kubernetes.client.resources import TASKRUNS  # noqa: PLC0415
 
     async with world() as made:
         await begun(made, "a")

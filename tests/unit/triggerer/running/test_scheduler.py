@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from torpor_api.cache.store import Key
+from torpor_kubernetes.cache.store import Key
 from torpor_triggerer.model.deferred_taskrun import SegmentId, Wait
 from torpor_triggerer.model.packed_wait import PackedWait
 from torpor_triggerer.running.execution import Lifecycle

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 from torpor.triggers import Http, TriggerEvent
 from torpor.triggers.support import sharing
-from torpor_api.client.resources import SECRETS, TASKRUNS
+from torpor_kubernetes.client.resources import SECRETS, TASKRUNS
 from torpor_wire.secret_ref import SecretRef
 
 from tests.support.triggerer_world import NAMESPACE, World, answer, world

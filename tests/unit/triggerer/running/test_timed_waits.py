@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from torpor.triggers import BaseTrigger
-from torpor_api.client.resources import TASKRUNS
+from torpor_kubernetes.client.resources import TASKRUNS
 from torpor_triggerer.app import Triggerer
 from torpor_triggerer.timers import AT_ONCE, Timers
 from torpor_triggerer.usercode import validation

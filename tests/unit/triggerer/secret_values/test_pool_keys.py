@@ -8,7 +8,7 @@ import pytest
 from torpor import sealing
 from torpor.sealing import For
 from torpor.triggers.support.secret_refs import Revealed
-from torpor_api.client.resources import CONFIG_MAPS, EVENTS, SECRETS, TASKRUNS
+from torpor_kubernetes.client.resources import CONFIG_MAPS, EVENTS, SECRETS, TASKRUNS
 from torpor_wire import constants
 
 from tests.support.fake_api import Fault

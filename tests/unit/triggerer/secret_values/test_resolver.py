@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from torpor.triggers.support.secret_refs import Revealed
-from torpor_api.client.resources import EVENTS, SECRETS, TASKRUNS
+from torpor_kubernetes.client.resources import EVENTS, SECRETS, TASKRUNS
 from torpor_triggerer.secrets import reader
 from torpor_triggerer.secrets.reader import SecretReader
 from torpor_triggerer.usercode import validation

@@ -6,9 +6,9 @@ from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from typing import Any
 
 import pytest
-from torpor_api.client.api import READ_TRIES, Api
-from torpor_api.client.resources import PODS
-from torpor_api.client.transport import Response
+from torpor_kubernetes.client.api import READ_TRIES, Api
+from torpor_kubernetes.client.resources import PODS
+from torpor_kubernetes.client.transport import Response
 from torpor_triggerer.services import object_watch
 from torpor_triggerer.services.client_pool import ClientPool
 from torpor_triggerer.services.object_watch import ObjectRef

@@ -4,10 +4,10 @@ import asyncio
 from typing import Any
 
 import pytest
-from torpor_api.cache.store import Key
-from torpor_api.client.api import Api
-from torpor_api.client.resources import LEASES, TASKRUNS
-from torpor_api.client.transport import Response
+from torpor_kubernetes.cache.store import Key
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import LEASES, TASKRUNS
+from torpor_kubernetes.client.transport import Response
 from torpor_triggerer.sharding.watches import Watches
 
 from tests.support.fake_api import FakeApi, Fault, VirtualClock, settle

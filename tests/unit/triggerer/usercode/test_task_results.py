@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from torpor_cel.value import Value
+from torpor_expressions.value import Value
 from torpor_triggerer.model import task_result
 from torpor_triggerer.model.deferred_taskrun import EndExpressions
 from torpor_triggerer.model.outcome import Failed, Fired

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from torpor.authoring import Workflow
 
-from tests.unit.kubectl_torpor.linting.findings import lint
+from tests.unit.cli.linting.findings import lint
 
 _DOCS = Path(__file__).parents[4] / "docs"
 _TASKS = """

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torpor.authoring import container, expression, group, python, results, text, wait, workflow
 
-from tests.unit.kubectl_torpor.linting.findings import lint
+from tests.unit.cli.linting.findings import lint
 
 NAMES = st.sampled_from(["load", "loop", "null", "_in", "Ärger", "a" * 60, "x_2", "x"])
 KINDS = ["task", "mapped", "objects", "wait", "container", "conditional"]

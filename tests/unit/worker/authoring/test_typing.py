@@ -38,7 +38,7 @@ def test_mypy_accepts_the_example_and_reports_wrong_calls(tmp_path: Path) -> Non
     options = ["--strict", "--no-incremental", f"--config-file={tmp_path / 'none.ini'}"]
     (tmp_path / "none.ini").write_text(
         "[mypy]\nexplicit_package_bases = true\nnamespace_packages = true\n"
-        f"mypy_path = {_ROOT / 'worker-image'}:{_ROOT / 'wire'}:{_ROOT / 'examples/authoring'}\n"
+        f"mypy_path = {_ROOT / 'worker-image'}:{_ROOT / 'libraries/wire'}:{_ROOT / 'examples/authoring'}\n"
     )
     files = [str(tmp_path / "wrong.py"), *map(str, (_ROOT / "examples/authoring/ingest").glob("*.py"))]
     ended = subprocess.run(

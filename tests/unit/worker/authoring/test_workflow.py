@@ -13,8 +13,8 @@ import pytest
 import yaml
 from torpor.authoring import expression, group, python, results, text, wait, workflow
 from torpor.authoring.options import TaskOptions, WorkflowOptions, field_name
-from torpor_api.models.task import Task as TaskModel
-from torpor_api.models.workflow import WorkflowSpec
+from torpor_crds.models.task import Task as TaskModel
+from torpor_crds.models.workflow import WorkflowSpec
 
 from tests.unit.worker.authoring import sample
 from tests.unit.worker.authoring.sample import fetch, list_files, load, report

@@ -11,7 +11,7 @@ from tests.support.runtime.folder import ROOT, assemble, bare_python
 
 def test_the_folder_has_the_sources_of_both_packages(folder: Path) -> None:
     lib = folder / "lib"
-    packages = {"torpor": ROOT / "worker-image" / "torpor", "torpor_wire": ROOT / "wire" / "torpor_wire"}
+    packages = {"torpor": ROOT / "worker-image" / "torpor", "torpor_wire": ROOT / "libraries" / "wire" / "torpor_wire"}
 
     assert sorted(path.name for path in folder.iterdir()) == ["lib", "start.py"]
     assert sorted(path.name for path in lib.iterdir()) == sorted(packages)

@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from torpor_api.client.resources import WORKFLOWS
+from torpor_kubernetes.client.resources import WORKFLOWS
 from torpor_wire import times
 
 from tests.support.builders import NAMESPACE

@@ -5,7 +5,7 @@ from collections import Counter
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torpor_api.client.resources import WORKFLOWS
+from torpor_kubernetes.client.resources import WORKFLOWS
 
 from tests.support.builders import NAMESPACE
 from tests.support.fake_api import Fault

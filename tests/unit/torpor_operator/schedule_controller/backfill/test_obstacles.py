@@ -1,7 +1,7 @@
 """Why a Backfill waits or a tick fails: rejected runs, missing objects, the archive."""
 
 import pytest
-from torpor_api.client.resources import BACKFILLS, SCHEDULES, TEMPLATES, WORKFLOWS
+from torpor_kubernetes.client.resources import BACKFILLS, SCHEDULES, TEMPLATES, WORKFLOWS
 from torpor_operator.controller.archive import NotArchivedError
 from torpor_operator.schedules.backfill.snapshot import Outcome, Run
 

@@ -1,7 +1,7 @@
 """Which runs a Backfill creates, and in which order."""
 
 import pytest
-from torpor_api.models import workflow as workflows
+from torpor_crds.models import workflow as workflows
 from torpor_operator.schedules import run_names
 from torpor_wire import names, times
 

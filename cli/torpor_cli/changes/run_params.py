@@ -1,0 +1,65 @@
+"""Values for the params of a run: those that its template declares, or those of its spec."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from torpor_cli import errors
+from torpor_cli.changes import manifest, params, template_params
+from torpor_cli.cluster.api import Object
+from torpor_cli.cluster.connect import Cluster
+from torpor_cli.cluster.resources import TEMPLATES
+from torpor_cli.schedules import lookup
+
+
+def given(cluster: Cluster, spec: Mapping[str, Any], pairs: Iterable[str], params_file: str | None) -> dict[str, Any]:
+    """Return the values of the command line for a Workflow's spec. Raises UsageError and UnknownNameError."""
+    pairs, values = list(pairs), manifest.mapping(params_file) if params_file else {}
+    if not pairs and not values:
+        return {}
+    if reference := spec.get("templateRef"):
+        return template_params.parse(pairs, values, find_template(cluster, reference["name"]))
+    declared = spec.get("params") or {}
+    params.check_names(values, declared)
+    return {**values, **params.parse(pairs, declared)}
+
+
+def given_for_schedule(
+    cluster: Cluster, schedule: Mapping[str, Any], pairs: Iterable[str], params_file: str | None
+) -> dict[str, Any]:
+    """Return the values of the command line for the runs of a Schedule. Raises UsageError and UnknownNameError.
+
+    A param whose value is an expression has no type: its value on the command line is JSON, or else text.
+    """
+    spec = schedule["spec"]
+    own = {name: None if _is_expression(value) else value for name, value in (spec.get("params") or {}).items()}
+    declared = {**((spec.get("workflow") or {}).get("params") or {}), **own}
+    return given(cluster, {"templateRef": spec.get("templateRef"), "params": declared}, pairs, params_file)
+
+
+def _is_expression(value: Any) -> bool:
+    return isinstance(value, str) and "${" in value
+
+
+def find_template(cluster: Cluster, name: str) -> Object:
+    """Return a WorkflowTemplate. Raises UnknownNameError with the nearest name."""
+    return lookup.find(cluster, TEMPLATES, name)
+
+
+def of_earlier(cluster: Cluster, workflow: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values with which an earlier run can run again.
+
+    The operator has added the constants of the template, which a run cannot set, and the defaults, which stay as they
+    were. Raises CliError if the template does not exist any more.
+    """
+    spec, name = workflow["spec"], workflow["metadata"]["name"]
+    values = dict(spec.get("params") or {})
+    if not (reference := spec.get("templateRef")):
+        return values
+    try:
+        template = find_template(cluster, reference["name"])
+    except errors.UnknownNameError as error:
+        raise errors.CliError(
+            f"{error}; run {name} was created from it: `torpor get {name} -o yaml` has the tasks"
+        ) from error
+    known = template_params.declared(template)
+    return {key: value for key, value in values.items() if key in known}

@@ -1,0 +1,41 @@
+"""`torpor backfill list`."""
+
+import time
+
+import click
+
+from torpor_cli import output
+from torpor_cli.cluster.connect import connect
+from torpor_cli.cluster.resources import BACKFILLS
+from torpor_cli.output import Format, output_option
+from torpor_cli.render import style
+from torpor_cli.schedules import listing, lookup
+from torpor_cli.target import ClusterCommand, Target, complete_schedule
+
+
+@click.command("list", cls=ClusterCommand)
+@click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="List the Backfills of all namespaces.")
+@click.option("--schedule", metavar="NAME", help="Only Backfills of this Schedule.", shell_complete=complete_schedule)
+@output_option()
+@click.pass_obj
+def list_command(target: Target, everywhere: bool, schedule: str | None, output_format: str) -> None:
+    """List Backfills with their progress. Times are in UTC."""
+    cluster = connect(target)
+    found = lookup.every(cluster, BACKFILLS, everywhere=everywhere)
+    if schedule is not None:
+        found = [item for item in found if item["spec"].get("schedule") == schedule]
+    if output_format not in {Format.TEXT, Format.WIDE}:
+        output.objects(found, output_format, single=False)
+        return
+    if not found:
+        place = "the cluster" if everywhere else f"namespace {cluster.namespace}"
+        output.note(f"{place} has no backfills{f' of schedule {schedule}' if schedule else ''}")
+        return
+    wide, now = output_format == Format.WIDE, time.time()
+    head = [*listing.BACKFILL_HEAD, *(listing.BACKFILL_WIDE if wide else ())]
+    rows = [(item, listing.backfill_row(item, now, wide=wide)) for item in found]
+    output.namespaced_table(head, rows, everywhere=everywhere, paint=_paint)
+
+
+def _paint(cell: str) -> str:
+    return style.cell(cell, coloured=output.coloured())

@@ -1,0 +1,54 @@
+"""`torpor backfill status`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from torpor_cli import output
+from torpor_cli.cluster.connect import connect
+from torpor_cli.cluster.resources import BACKFILLS
+from torpor_cli.output import Format, output_option
+from torpor_cli.render import style
+from torpor_cli.schedules import history, listing, lookup, moments
+from torpor_cli.target import ClusterCommand, Target, complete_backfill
+
+_FIELDS = ("progress", "active", "succeeded", "failed", "passed", "started")
+
+
+@click.command("status", cls=ClusterCommand)
+@click.argument("name", metavar="NAME", shell_complete=complete_backfill)
+@output_option(Format.JSON, Format.YAML)
+@click.pass_obj
+def status_command(target: Target, name: str, output_format: str) -> None:
+    """Show the progress of a Backfill, and its runs in the cluster, the latest tick first."""
+    cluster = connect(target)
+    found = lookup.find(cluster, BACKFILLS, name)
+    if output_format != Format.TEXT:
+        output.objects([found], output_format, single=True)
+        return
+    spec, status = found["spec"], found.get("status") or {}
+    lines = {"name": found["metadata"]["name"], "schedule": spec.get("schedule")}
+    lines["period"] = f"{moments.shown(spec.get('from'))} to {moments.shown(spec.get('to'))}"
+    lines["state"] = listing.state_of_backfill(found)
+    lines |= {field: status.get(field) or 0 for field in _FIELDS}
+    for field, value in lines.items():
+        output.line(f"{field:<10} {value}")
+    for why in dict.fromkeys((status.get("lastFailure"), *_messages(status))):
+        if why:
+            output.note(str(why))
+    live = [history.live(item) for item in lookup.runs_of_backfill(cluster, found)]
+    if live:
+        output.line()
+        ordered = history.merged(live, [], len(live))
+        output.table(history.HEAD, [one.row() for one in ordered], paint=_paint)
+
+
+def _messages(status: Mapping[str, Any]) -> list[Any]:
+    """Return why the Backfill waits or failed."""
+    conditions: Sequence[Mapping[str, Any]] = status.get("conditions") or ()
+    return [one.get("message") for one in conditions if one.get("type") in {"Succeeded", "Stalled"}]
+
+
+def _paint(cell: str) -> str:
+    return style.cell(cell, coloured=output.coloured())

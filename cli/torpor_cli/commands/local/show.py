@@ -1,0 +1,42 @@
+"""`torpor run --show`: the tree, the timeline, the failures and the results of a run in a folder."""
+
+import shutil
+from pathlib import Path
+
+from torpor_views import timeline, tree
+
+from torpor_cli import output, run_state
+from torpor_cli.commands import timeline as timelines
+from torpor_cli.local_run import report, stored_run
+from torpor_cli.output import Format
+from torpor_cli.render import terminal, timeline_chart
+from torpor_cli.render import tree as render
+
+_WIDTH = 100
+
+
+def show(folder: str, output_format: str) -> int:
+    """Show the run of a folder. Return the exit code of its outcome, 0 while it has none."""
+    path = Path(folder)
+    found = stored_run.read(path)
+    run = found.parse()
+    ended = run_state.has_ended(found.workflow)
+    code = run_state.exit_code([run_state.word_of(found.workflow)]) if ended else 0
+    if output_format not in {Format.TEXT, Format.WIDE}:
+        output.data(report.as_json(found.workflow, found.results, run, path), output_format)
+        return code
+    look = terminal.look_of(found.workflow, wide=output_format == Format.WIDE)
+    for line in render.lines(tree.build(run), look, waits=render.waits_of(run)):
+        output.styled(line)
+    output.line()
+    chart = timelines.chart_of(run, timeline.build(run), unfold=output_format == Format.WIDE)
+    width = shutil.get_terminal_size((_WIDTH, 1)).columns
+    for line in timeline_chart.draw(chart, width, style=timelines.chart_style(), colour=output.coloured()):
+        output.styled(line)
+    output.line()
+    for line in (*report.failure_lines(run, path), *report.result_lines(found.workflow["spec"], found.results)):
+        output.line(line)
+    if not ended:
+        output.note(f"the run has not ended; `torpor run --resume {folder}` goes on with it")
+    output.note(f"the logs of the pods are in {path / report.LOGS}")
+    return code

@@ -1,0 +1,52 @@
+"""`torpor schedule pause` and `resume`."""
+
+import click
+
+from torpor_cli import output
+from torpor_cli.cluster import edit
+from torpor_cli.cluster.connect import connect
+from torpor_cli.cluster.resources import SCHEDULES
+from torpor_cli.output import Format, output_option
+from torpor_cli.schedules import lookup
+from torpor_cli.target import ClusterCommand, Target, complete_schedule
+
+_NAMES = click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=complete_schedule)
+_OUTPUT = output_option(Format.JSON, Format.YAML, Format.NAME)
+
+
+@click.command("pause", cls=ClusterCommand)
+@_NAMES
+@_OUTPUT
+@click.pass_obj
+def pause_command(target: Target, names: tuple[str, ...], output_format: str) -> None:
+    """Start no further runs of Schedules: set spec.suspend. Runs that have started go on.
+
+    Ticks pass without a run; other events wait at their source.
+    """
+    _suspend(target, names, output_format, "paused", value=True)
+
+
+@click.command("resume", cls=ClusterCommand)
+@_NAMES
+@_OUTPUT
+@click.pass_obj
+def resume_command(target: Target, names: tuple[str, ...], output_format: str) -> None:
+    """Continue paused Schedules, also those that paused themselves after failed runs."""
+    _suspend(target, names, output_format, "resumed", value=False)
+
+
+def _suspend(target: Target, names: tuple[str, ...], output_format: str, done: str, *, value: bool) -> None:
+    cluster = connect(target)
+    found = lookup.find_all(cluster, SCHEDULES, names)
+    operations = [{"op": "add", "path": "/spec/suspend", "value": value}]
+    changed = [
+        item
+        if bool(item["spec"].get("suspend")) == value
+        else edit.change(cluster.api, SCHEDULES, item, lambda _: operations)
+        for item in found
+    ]
+    if output_format == Format.TEXT:
+        for item in changed:
+            output.line(f"{output.object_name(item)} {done}")
+    else:
+        output.objects(changed, output_format, single=len(changed) == 1)

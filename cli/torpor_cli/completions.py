@@ -1,0 +1,142 @@
+"""Values that a shell completes from the cluster. Silent and bounded: a shell must never hang or show an error."""
+
+import os
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+import click
+from torpor_wire import constants, names
+
+from torpor_cli import runs as run_lookup
+from torpor_cli.cluster import kubeconfig
+from torpor_cli.cluster.api import Selection
+from torpor_cli.cluster.connect import Cluster, connect
+from torpor_cli.cluster.resources import BACKFILLS, NAMESPACES, SCHEDULES, TASKRUNS, TEMPLATES
+from torpor_cli.errors import CliError
+from torpor_cli.references import LATEST, path_of, written
+from torpor_cli.run_state import RunWord, has_ended
+from torpor_cli.schedules import lookup
+from torpor_cli.target import target_of
+
+LIMIT_S = 2.0
+
+
+def runs(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return names of live Workflows."""
+    return _starting(incomplete, [LATEST, *_bounded(ctx, _names)])
+
+
+def open_runs(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return names of live Workflows that have not ended."""
+    return _starting(incomplete, [LATEST, *_bounded(ctx, _open_names)])
+
+
+def tasks(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the tasks of the run that the argument `name` has."""
+    given = ctx.params.get("name") or next(iter(ctx.args), "")  # click leaves it in args while an option has no value
+    name = given.partition("/")[0]
+    return _starting(incomplete, _bounded(ctx, lambda cluster: _task_names(cluster, name)))
+
+
+def references(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return names of runs, after a slash NAME/task, and after another one NAME/task/index."""
+    name, slash, rest = incomplete.partition("/")
+    if not slash:
+        return runs(ctx, parameter, incomplete)
+    task, slash, _ = rest.partition("/")
+    if slash:
+        return _starting(incomplete, _bounded(ctx, lambda cluster: _instance_names(cluster, name, task)))
+    return _starting(incomplete, [f"{name}/{task}" for task in _bounded(ctx, lambda c: _task_names(c, name))])
+
+
+def open_references(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return names of runs that have not ended, and of their tasks and instances."""
+    return (references if "/" in incomplete else open_runs)(ctx, parameter, incomplete)
+
+
+def schedules(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return names of Schedules."""
+    return _starting(incomplete, _bounded(ctx, lambda cluster: lookup.names_of(cluster, SCHEDULES)))
+
+
+def templates(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return names of WorkflowTemplates."""
+    return _starting(incomplete, _bounded(ctx, lambda cluster: lookup.names_of(cluster, TEMPLATES)))
+
+
+def backfills(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return names of Backfills."""
+    return _starting(incomplete, _bounded(ctx, lambda cluster: lookup.names_of(cluster, BACKFILLS)))
+
+
+def open_backfills(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return names of Backfills that have not ended."""
+    return _starting(incomplete, _bounded(ctx, _open_backfill_names))
+
+
+def namespaces(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the namespaces of the cluster, for a user who may list them."""
+    return _starting(incomplete, _bounded(ctx, _namespace_names))
+
+
+def states(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the states of runs, in lower case if the user writes so."""
+    words = [str(word) for word in RunWord]
+    return _starting(incomplete, [word.lower() for word in words] if incomplete.islower() else words)
+
+
+def contexts(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the contexts of the kubeconfig."""
+    try:
+        merged = kubeconfig.merged_files(kubeconfig.paths(target_of(ctx), os.environ))
+    except CliError:
+        return []
+    return _starting(incomplete, merged["contexts"] if merged else ())
+
+
+def _names(cluster: Cluster) -> list[str]:
+    return [item["metadata"]["name"] for item in run_lookup.workflows(cluster)]
+
+
+def _open_names(cluster: Cluster) -> list[str]:
+    return [item["metadata"]["name"] for item in run_lookup.workflows(cluster) if not has_ended(item)]
+
+
+def _open_backfill_names(cluster: Cluster) -> list[str]:
+    found = lookup.every(cluster, BACKFILLS)
+    return [item["metadata"]["name"] for item in found if not (item.get("status") or {}).get("completionTime")]
+
+
+def _namespace_names(cluster: Cluster) -> list[str]:
+    return [item["metadata"]["name"] for item in cluster.api.list(Selection(resource=NAMESPACES, namespace=None))]
+
+
+def _instance_names(cluster: Cluster, name: str, task: str) -> list[str]:
+    labels = f"{constants.LABEL_WORKFLOW}={names.label(name)},{constants.LABEL_TASK}={names.label(task)}"
+    found = cluster.api.list(Selection(resource=TASKRUNS, namespace=cluster.namespace, labels=labels))
+    paths = sorted(path for item in found if (path := path_of(item)))
+    return [f"{name}/{task}/{written(path)}" for path in paths]
+
+
+def _task_names(cluster: Cluster, name: str) -> list[str]:
+    return [task["name"] for task in run_lookup.find_workflow(cluster, name)["spec"].get("tasks") or ()]
+
+
+def _bounded(ctx: click.Context, query: Callable[[Cluster], list[str]]) -> list[str]:
+    """Return what the query finds within the limit; nothing if it fails."""
+    found: list[str] = []
+    target = target_of(ctx)
+
+    def run() -> None:
+        with suppress(Exception):  # a shell must not show an error while a user types
+            found.extend(query(connect(target)))
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(LIMIT_S)
+    return list(found)
+
+
+def _starting(prefix: str, values: Iterable[str]) -> list[str]:
+    return [value for value in values if value.startswith(prefix)]

@@ -1,0 +1,122 @@
+"""Checks what the manifest adds to the API server: kinds, policies and roles. Pure."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from torpor_cli.diagnosis.facts import Facts, Item, Object, Unreadable, unknown
+from torpor_cli.diagnosis.result import Result, failed, listed, passed, warning
+
+APPLY = "apply the manifest of this version: docs/install.md"
+_MINOR = 33
+KINDS = {
+    "Workflow": "workflows",
+    "TaskRun": "taskruns",
+    "WorkflowTemplate": "workflowtemplates",
+    "Schedule": "schedules",
+    "Backfill": "backfills",
+}
+"""The plural of each kind."""
+
+
+def kubernetes(facts: Facts) -> Result:
+    """Return whether the version of Kubernetes is supported."""
+    found = re.match(r"v?1\.(\d+)", facts.kubernetes)
+    if found and int(found[1]) < _MINOR:
+        return failed("kubernetes", f"Kubernetes is {facts.kubernetes}", f"upgrade it to 1.{_MINOR} or later")
+    return passed("kubernetes", f"Kubernetes is {facts.kubernetes}")
+
+
+def kinds(facts: Facts, known: Mapping[str, Object]) -> Result:
+    """Return whether the kinds are served, with the fields of this command. `known` has the schemas by plural."""
+    if isinstance(facts.schemas, Unreadable):
+        return unknown("crds", facts.schemas)
+    missing = [f"{plural}.torpor.dev" for kind, plural in KINDS.items() if kind not in facts.schemas]
+    if missing:
+        return failed("crds", f"the cluster does not serve {listed(missing)}", APPLY)
+    older: list[str] = []
+    newer: list[str] = []
+    for kind, plural in KINDS.items():
+        ours, theirs = set(_fields(known[plural])), set(_fields(facts.schemas[kind]))
+        older += sorted(f"{kind} {field}" for field in ours - theirs)
+        newer += sorted(f"{kind} {field}" for field in theirs - ours)
+    if older:
+        return warning("crds", f"the CRDs are older than this command: no {listed(older)}", APPLY)
+    if newer:
+        return warning("crds", f"the CRDs are newer than this command: {listed(newer)}", "update torpor")
+    return passed("crds", f"{len(KINDS)} kinds are served with the fields of this command")
+
+
+def _fields(schema: Mapping[str, Any], path: str = "") -> Iterator[str]:
+    """Yield the path of every field but metadata."""
+    for name, child in (schema.get("properties") or {}).items():
+        if path or name in {"spec", "status"}:
+            at = f"{path}.{name}" if path else name
+            yield at
+            yield from _fields(child, at)
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), Mapping):
+            yield from _fields(schema[key], f"{path}[]")
+
+
+def policies(facts: Facts, known: Sequence[tuple[Object, str]]) -> Result:
+    """Return whether the admission policies are installed, bound and those of this command.
+
+    `known`: each policy with the validation action of its binding.
+    """
+    if isinstance(facts.policies, Unreadable):
+        return unknown("policies", facts.policies)
+    if isinstance(facts.bindings, Unreadable):
+        return unknown("policies", facts.bindings)
+    found = {one["metadata"]["name"]: one for one in facts.policies}
+    bound = {
+        (one["spec"].get("policyName"), action)
+        for one in facts.bindings
+        for action in one["spec"].get("validationActions") or ()
+    }
+    actions = {policy["metadata"]["name"]: action for policy, action in known}
+    if missing := [name for name in actions if name not in found]:
+        return failed("policies", f"not installed: {listed(missing)}", APPLY)
+    if unbound := [name for name, action in actions.items() if (name, action) not in bound]:
+        return failed("policies", f"without a binding that denies: {listed(unbound)}", APPLY)
+    if different := [
+        one["metadata"]["name"] for one, _ in known if _rules(one) != _rules(found[one["metadata"]["name"]])
+    ]:
+        return warning("policies", f"different from those of this command: {listed(different)}", APPLY)
+    return passed("policies", f"{len(actions)} admission policies are installed and bound")
+
+
+def _rules(policy: Object) -> list[tuple[str, str, str]]:
+    """Return the expressions of a policy."""
+    spec = policy["spec"]
+    parts = (one for key in ("matchConditions", "variables", "validations") for one in spec.get(key) or ())
+    return [(one.get("name", ""), one["expression"], one.get("messageExpression", "")) for one in parts]
+
+
+def roles(facts: Facts) -> Result:
+    """Return whether the cluster's roles for people include Torpor's kinds."""
+    for name, role, verb, resource in (
+        ("view", facts.view, "list", "taskruns"),
+        ("view", facts.view, "list", "schedules"),
+        ("edit", facts.edit, "create", "workflows"),
+        ("edit", facts.edit, "create", "schedules"),
+    ):
+        if isinstance(role, Unreadable):
+            return unknown("roles", role)
+        if not _allows(role, verb, resource):
+            message = f"ClusterRole {name} does not include {verb} {resource}.torpor.dev"
+            return failed("roles", message, f"{APPLY}; its ClusterRole torpor-{name} is aggregated to {name}")
+    return passed("roles", "the ClusterRoles view and edit include Torpor's kinds")
+
+
+def _allows(role: Item, verb: str, resource: str) -> bool:
+    rules = (role.get("rules") or ()) if isinstance(role, Mapping) else ()
+    return any(
+        _has(rule, "apiGroups", "torpor.dev") and _has(rule, "resources", resource) and _has(rule, "verbs", verb)
+        for rule in rules
+    )
+
+
+def _has(rule: Mapping[str, Any], key: str, name: str) -> bool:
+    values = rule.get(key) or ()
+    return name in values or "*" in values

@@ -1,0 +1,70 @@
+"""What is read of a cluster: objects as JSON, or why they cannot be read. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from torpor_cli.diagnosis.result import Result, Status
+
+Object: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unreadable:
+    """The user may not read it, or the server did not answer. `right` is what the user needs, such as `get leases`."""
+
+    right: str
+    why: str = ""
+
+
+Item: TypeAlias = "Object | Unreadable | None"
+"""An object; None if it does not exist."""
+Items: TypeAlias = "Sequence[Object] | Unreadable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """Everything that the checks need. Times are seconds since the epoch."""
+
+    command: str
+    """Version of this command."""
+    local_time: float
+    server_time: float
+    kubernetes: str
+    namespace: str
+    chosen: bool
+    """Whether the user has named the namespace."""
+    schemas: Mapping[str, Object] | Unreadable
+    """The published schema of each kind, by kind; without a kind that is not served."""
+    policies: Items
+    bindings: Items
+    view: Item
+    edit: Item
+    rights: Mapping[str, bool]
+    """The user's own rights in the namespace: `list workflows` and others."""
+    deployments: Items
+    leases: Items
+    node_leases: Items
+    nodes: Items
+    network_policies: Items
+    """Those of torpor-system."""
+    daemon_sets: Items
+    """Those of all namespaces: a network plugin is one of them."""
+    archive: str | Unreadable | None
+    """Why the archive cannot be read; None if it was read."""
+    namespace_object: Item
+    role_bindings: Items
+    task_account: Item
+    workflows: Items
+    """The Workflows of the namespace."""
+    deleted: Items
+    """Metadata of Workflows, TaskRuns and pods of tasks that are being deleted, with their kind."""
+    everywhere: bool
+    """Whether `deleted` covers all namespaces."""
+
+
+def unknown(check: str, read: Unreadable) -> Result:
+    """Return the result of a check that cannot read what it needs."""
+    message = read.why or f"you may not {read.right}"
+    action = "" if read.why else f"run this command as a user who may {read.right}"
+    return Result(check=check, status=Status.UNKNOWN, message=message, action=action)

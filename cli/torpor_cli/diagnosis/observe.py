@@ -1,0 +1,204 @@
+"""Reads the facts from the cluster, each with one request that may be refused."""
+
+import time
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from importlib.metadata import version
+from typing import Any
+
+from torpor_wire import constants
+
+from torpor_cli.archive import SYSTEM, Archive, ArchiveAwayError
+from torpor_cli.cluster.connect import Cluster
+from torpor_cli.cluster.errors import ApiError, ForbiddenError, NotFoundError
+from torpor_cli.cluster.resources import PODS, SELF_ACCESS_REVIEWS, TASKRUNS, WORKFLOWS, Resource
+from torpor_cli.diagnosis.facts import Facts, Item, Items, Object, Unreadable
+from torpor_cli.errors import CliError
+
+_RIGHTS = (
+    ("list", constants.GROUP, "workflows", ""),
+    ("list", constants.GROUP, "taskruns", ""),
+    ("get", "", "pods", "log"),
+    ("create", constants.GROUP, "workflows", ""),
+    ("delete", constants.GROUP, "taskruns", ""),
+)
+_METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+_PAGE = 500
+_THREADS = 6
+_ADMISSION = "/apis/admissionregistration.k8s.io/v1"
+_ROLES = "/apis/rbac.authorization.k8s.io/v1"
+_LEASES = "/apis/coordination.k8s.io/v1/namespaces"
+
+
+def observe(cluster: Cluster, *, chosen: bool) -> Facts:
+    """Read everything. Raises ApiError if the cluster cannot be reached at all."""
+    reader = _Reader(cluster)
+    sent = time.time()
+    kubernetes, server_time = reader.version()
+    local_time = (sent + time.time()) / 2
+    namespace = cluster.namespace
+    with ThreadPoolExecutor(max_workers=_THREADS) as pool:
+        reads: dict[str, Future[Any]] = {
+            "schemas": pool.submit(reader.schemas),
+            "rights": pool.submit(reader.rights, namespace),
+            "archive": pool.submit(reader.archive, namespace),
+        }
+        deleted = pool.submit(reader.deleted, namespace)
+        reads |= {name: pool.submit(reader.items, path, right, {}) for name, (path, right) in _lists(namespace).items()}
+        reads |= {name: pool.submit(reader.item, path, right) for name, (path, right) in _objects(namespace).items()}
+    found, everywhere = deleted.result()
+    return Facts(
+        command=version("kubectl-torpor"),
+        local_time=local_time,
+        server_time=server_time or local_time,
+        kubernetes=kubernetes,
+        namespace=namespace,
+        chosen=chosen,
+        deleted=found,
+        everywhere=everywhere,
+        **{name: read.result() for name, read in reads.items()},
+    )
+
+
+def _lists(namespace: str) -> dict[str, tuple[str, str]]:
+    """The path of each list, by its name in Facts, and the right that reading it needs."""
+    return {
+        "workflows": (WORKFLOWS.path(namespace), "list workflows"),
+        "policies": (f"{_ADMISSION}/validatingadmissionpolicies", "list validatingadmissionpolicies"),
+        "bindings": (f"{_ADMISSION}/validatingadmissionpolicybindings", "list validatingadmissionpolicybindings"),
+        "deployments": (f"/apis/apps/v1/namespaces/{SYSTEM}/deployments", f"list deployments in {SYSTEM}"),
+        "leases": (f"{_LEASES}/{SYSTEM}/leases", f"list leases in {SYSTEM}"),
+        "node_leases": (f"{_LEASES}/kube-node-lease/leases", "list leases in kube-node-lease"),
+        "nodes": ("/api/v1/nodes", "list nodes"),
+        "network_policies": (
+            f"/apis/networking.k8s.io/v1/namespaces/{SYSTEM}/networkpolicies",
+            f"list networkpolicies in {SYSTEM}",
+        ),
+        "daemon_sets": ("/apis/apps/v1/daemonsets", "list daemonsets in all namespaces"),
+        "role_bindings": (
+            f"{_ROLES}/namespaces/{namespace}/rolebindings",
+            f"list rolebindings in namespace {namespace}",
+        ),
+    }
+
+
+def _objects(namespace: str) -> dict[str, tuple[str, str]]:
+    """The path of each object, likewise."""
+    base = f"/api/v1/namespaces/{namespace}"
+    return {
+        "view": (f"{_ROLES}/clusterroles/view", "get clusterroles"),
+        "edit": (f"{_ROLES}/clusterroles/edit", "get clusterroles"),
+        "namespace_object": (base, "get namespaces"),
+        "task_account": (
+            f"{base}/serviceaccounts/{constants.TASK_ACCOUNT}",
+            f"get serviceaccounts in namespace {namespace}",
+        ),
+    }
+
+
+class _Reader:
+    """Requests whose refusal is a fact."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._api = cluster.api
+
+    def version(self) -> tuple[str, float]:
+        """Return the version of Kubernetes, and the time of the server. Raises ApiError."""
+        response = self._api.http.request("GET", "/version")
+        version_found: dict[str, Any] = response.json()
+        date = response.headers.get("Date")
+        return str(version_found.get("gitVersion")), parsedate_to_datetime(date).timestamp() if date else 0.0
+
+    def item(self, path: str, right: str) -> Item:
+        """Return an object, None if it does not exist."""
+        try:
+            found: Object = self._api.http.json("GET", path)
+        except NotFoundError:
+            return None
+        except ApiError as error:
+            return _unreadable(error, right)
+        return found
+
+    def items(self, path: str, right: str, query: Mapping[str, str], accept: str = "application/json") -> Items:
+        """Return all objects of a list."""
+        found: list[Object] = []
+        token = ""
+        try:
+            while True:
+                parts = {**query, "limit": str(_PAGE), **({"continue": token} if token else {})}
+                body = self._api.http.json("GET", path, query=parts, headers={"Accept": accept})
+                found += body.get("items") or ()
+                token = (body.get("metadata") or {}).get("continue") or ""
+                if not token:
+                    return found
+        except NotFoundError:
+            return found
+        except ApiError as error:
+            return _unreadable(error, right)
+
+    def schemas(self) -> Mapping[str, Object] | Unreadable:
+        """Return the schemas that the server publishes of Torpor's kinds."""
+        found = self.item(f"/openapi/v3/apis/{constants.API_VERSION}", "get /openapi/v3")
+        if found is None:
+            return {}
+        if isinstance(found, Unreadable):
+            return found
+        schemas = found.get("components", {}).get("schemas", {})
+        return {name.rpartition(".")[2]: schema for name, schema in schemas.items() if name.startswith("dev.torpor.")}
+
+    def rights(self, namespace: str) -> Mapping[str, bool]:
+        """Return which rights the user has in the namespace."""
+        found: dict[str, bool] = {}
+        for verb, group, resource, subresource in _RIGHTS:
+            attributes = {"namespace": namespace, "verb": verb, "group": group, "resource": resource}
+            body = {
+                "apiVersion": SELF_ACCESS_REVIEWS.api_version,
+                "kind": SELF_ACCESS_REVIEWS.kind,
+                "spec": {"resourceAttributes": {**attributes, "subresource": subresource}},
+            }
+            try:
+                answer = self._api.http.json("POST", SELF_ACCESS_REVIEWS.path(), body=body)
+            except ApiError:
+                continue
+            name = f"{verb} {resource}/{subresource}" if subresource else f"{verb} {resource}"
+            found[name] = bool((answer.get("status") or {}).get("allowed"))
+        return found
+
+    def archive(self, namespace: str) -> str | Unreadable | None:
+        """Return why the archive cannot be read."""
+        try:
+            next(Archive(self._api).runs(namespace, {"name": "torpor-doctor"}), None)
+        except ArchiveAwayError as error:
+            forbidden = isinstance(error.__cause__, ForbiddenError)
+            return Unreadable(right="", why=str(error)) if forbidden else str(error)
+        except CliError as error:
+            return str(error)
+        return None
+
+    def deleted(self, namespace: str) -> tuple[Items, bool]:
+        """Return the metadata of what is being deleted, in all namespaces if the user may list them."""
+        everywhere = self._deleted(None)
+        return (self._deleted(namespace), False) if isinstance(everywhere, Unreadable) else (everywhere, True)
+
+    def _deleted(self, namespace: str | None) -> Items:
+        found: list[Object] = []
+        for resource in (WORKFLOWS, TASKRUNS, PODS):
+            one = self._metadata(resource, namespace)
+            if isinstance(one, Unreadable):
+                return one
+            found += [
+                item | {"kind": resource.kind} for item in map(dict, one) if "deletionTimestamp" in item["metadata"]
+            ]
+        return found
+
+    def _metadata(self, resource: Resource, namespace: str | None) -> Items:
+        query = {"labelSelector": constants.LABEL_TASKRUN_UID} if resource is PODS else {}
+        where = f"in namespace {namespace}" if namespace else "in all namespaces"
+        return self.items(resource.path(namespace), f"list {resource.plural} {where}", query, _METADATA)
+
+
+def _unreadable(error: ApiError, right: str) -> Unreadable:
+    denied = error.status in {HTTPStatus.FORBIDDEN, HTTPStatus.UNAUTHORIZED}
+    return Unreadable(right=right, why="" if denied else str(error))

@@ -1,0 +1,147 @@
+"""Waits for runs by watches, without polling."""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from torpor_wire import times
+
+from torpor_cli import exit_codes, output, run_state
+from torpor_cli.cluster.api import Object, Selection
+from torpor_cli.cluster.connect import Cluster
+from torpor_cli.cluster.resources import WORKFLOWS
+from torpor_cli.cluster.watch import Changed, Deleted, Listed, Tick, Update, merged, watch
+
+_WATCHES_MAX = 4
+"""Runs that are watched one by one; more are watched with all runs of the namespace."""
+
+
+class Goal(StrEnum):
+    """What to wait for. END is any end."""
+
+    END = "end"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    RUNNING = "running"
+    SUSPENDED = "suspended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How the wait for a run ended. `reached`: whether it is in the state that the user waited for."""
+
+    state: str
+    reached: bool
+
+
+def outcome(workflow: Object, goal: Goal) -> Outcome | None:
+    """Return the outcome of a wait, None while it goes on. A run that has ended reaches no other goal. Pure."""
+    state, ended = run_state.word_of(workflow), run_state.has_ended(workflow)
+    if goal is Goal.END:
+        return Outcome(state=state, reached=True) if ended else None
+    if state.lower() == goal and (ended or goal in {Goal.RUNNING, Goal.SUSPENDED}):
+        return Outcome(state=state, reached=True)
+    return Outcome(state=state, reached=False) if ended else None
+
+
+def exit_code(outcomes: Mapping[str, Outcome], goal: Goal) -> int:
+    """Return the exit code of waits that have all ended. Pure."""
+    if goal is Goal.END:
+        return run_state.exit_code(one.state for one in outcomes.values())
+    missed = [one.state for one in outcomes.values() if not one.reached]
+    if not missed:
+        return exit_codes.SUCCEEDED
+    return run_state.exit_code(missed) or exit_codes.FAILED
+
+
+def wait(cluster: Cluster, workflows: list[Object], goal: Goal, limit: float | None) -> int:
+    """Wait for runs, and print a line for each. `limit` is in seconds. Return the exit code."""
+    missing = {item["metadata"]["uid"]: item for item in workflows}
+    outcomes: dict[str, Outcome] = {}
+    ends = None if limit is None else time.monotonic() + limit
+    try:
+        for update in _updates(cluster, workflows):
+            for item in _seen(update, missing):
+                _settle(item, goal, missing, outcomes, deleted=isinstance(update, Deleted))
+            for item in _vanished(update, missing):
+                _settle(item, goal, missing, outcomes, deleted=True)
+            if not missing:
+                return exit_code(outcomes, goal)
+            if ends is not None and time.monotonic() >= ends:
+                return _timed_out(missing)
+    except KeyboardInterrupt:
+        output.note(f"interrupted; {_names(missing)} goes on")
+        return exit_codes.INTERRUPTED
+    raise AssertionError("a watch does not end")
+
+
+def _updates(cluster: Cluster, workflows: list[Object]) -> Iterator[Update | Tick]:
+    everything = Selection(resource=WORKFLOWS, namespace=cluster.namespace)
+    names = [item["metadata"]["name"] for item in workflows]
+    one_by_one = [
+        Selection(resource=WORKFLOWS, namespace=cluster.namespace, fields=f"metadata.name={n}") for n in names
+    ]
+    selections = one_by_one if len(names) <= _WATCHES_MAX else [everything]
+    return merged([watch(cluster.api, each, noted=output.note) for each in selections], tick=0.5)
+
+
+def _seen(update: Update | Tick, missing: Mapping[str, Object]) -> list[Object]:
+    match update:
+        case Listed(items=items):
+            return [item for item in items if item["metadata"]["uid"] in missing]
+        case Changed(item=item) | Deleted(item=item):
+            return [item] if item["metadata"]["uid"] in missing else []
+        case Tick():
+            return []
+
+
+def _vanished(update: Update | Tick, missing: Mapping[str, Object]) -> list[Object]:
+    """Return the runs that a list of theirs does not have any more."""
+    if not isinstance(update, Listed):
+        return []
+    listed, fields = {item["metadata"]["uid"] for item in update.items}, update.selection.fields
+    concerned = [
+        item for item in missing.values() if not fields or fields == f"metadata.name={item['metadata']['name']}"
+    ]
+    return [item for item in concerned if item["metadata"]["uid"] not in listed]
+
+
+def _settle(
+    item: Object, goal: Goal, missing: dict[str, Object], outcomes: dict[str, Outcome], *, deleted: bool
+) -> None:
+    uid, name = item["metadata"]["uid"], item["metadata"]["name"]
+    found = outcome(item, goal) or (Outcome(state="Deleted", reached=False) if deleted else None)
+    if found is None:
+        return
+    outcomes[uid] = found
+    missing.pop(uid, None)
+    print_outcome(item, name, found)
+
+
+def print_outcome(item: Object, name: str, found: Outcome) -> None:
+    """Print the line of a run."""
+    why = run_state.message_of(item)
+    took = _duration(item)
+    ends = f" after {took}" if took and found.state in run_state.ENDED else ""
+    output.line(f"{name} {found.state}{ends}{': ' if why else ''}{why}".replace("\n", " "))
+    output.flush()
+
+
+def _duration(item: Object) -> str:
+    status = item.get("status") or {}
+    try:
+        created, completed = item["metadata"]["creationTimestamp"], status["completionTime"]
+        return times.human(times.epoch(completed) - times.epoch(created))
+    except (KeyError, TypeError, ValueError):
+        return ""
+
+
+def _timed_out(missing: Mapping[str, Object]) -> int:
+    output.note(f"timed out; {_names(missing)} goes on")
+    return exit_codes.TIMED_OUT
+
+
+def _names(missing: Mapping[str, Object]) -> str:
+    return ", ".join(item["metadata"]["name"] for item in missing.values())

@@ -1,0 +1,87 @@
+"""Turns the files into findings, each with its place."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from torpor_cli.linting import kinds, objects, yaml_documents
+from torpor_cli.linting.finding import Finding, Path, Position, Problem, Rule, Severity, dotted
+from torpor_cli.linting.sources import Source
+from torpor_cli.linting.triggers import Classes
+from torpor_cli.linting.yaml_documents import Broken, Document
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """The findings of one file, and how many Workflows and other objects of Torpor it has."""
+
+    file: str
+    workflows: int = 0
+    others: int = 0
+    findings: tuple[Finding, ...] = ()
+
+
+def check(sources: Iterable[Source], classes: Classes) -> Iterator[Checked]:
+    """Yield the findings of each file, by line."""
+    for source in sources:
+        yield _check_file(source, classes)
+
+
+def _check_file(source: Source, classes: Classes) -> Checked:
+    if source.error:
+        return Checked(file=source.name, findings=(_at(source.name, Position(), Rule.FILE, source.error),))
+    findings: list[Finding] = []
+    found: Counter[str] = Counter()
+    for document in yaml_documents.read(source.text):
+        if isinstance(document, Broken):
+            findings.append(_at(source.name, document.at, Rule.YAML, document.message))
+            continue
+        kinds_here = [kind for _, body in _objects(document.value) if (kind := kinds.kind_of(body)) is not None]
+        found.update(kinds_here)
+        for path, body in _objects(document.value):
+            findings += [_finding(source.name, document, path, one) for one in _problems(body, classes)]
+        if kinds_here:
+            findings += [_finding(source.name, document, (), one) for one in document.problems]
+    if source.named and not found and not findings:
+        message = f"the file has no {', '.join(list(kinds.PLURALS)[:-1])} or {kinds.BACKFILL}"
+        findings.append(_at(source.name, Position(), Rule.FILE, message, Severity.WARNING))
+    findings.sort(key=lambda one: (one.line, one.column))
+    workflows = found.pop(kinds.WORKFLOW, 0)
+    unique = tuple(dict.fromkeys(findings))
+    return Checked(file=source.name, workflows=workflows, others=found.total(), findings=unique)
+
+
+def _objects(value: Any) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Yield each object of a document with its path; a List has several."""
+    match value:
+        case {"kind": "List", "items": list() as items}:
+            yield from ((("items", index), item) for index, item in enumerate(items) if isinstance(item, dict))
+        case dict():
+            yield (), value
+        case _:
+            return
+
+
+def _problems(body: dict[str, Any], classes: Classes) -> Iterator[Problem]:
+    if (problem := kinds.problem(body)) is not None:
+        yield problem
+    if (kind := kinds.kind_of(body)) is not None:
+        yield from objects.problems(body, kind, classes)
+
+
+def _finding(file: str, document: Document, prefix: Path, problem: Problem) -> Finding:
+    at = document.position((*prefix, *problem.path))
+    return Finding(
+        file=file,
+        line=at.line,
+        column=at.column,
+        severity=problem.severity,
+        rule=problem.rule,
+        message=problem.message,
+        path=dotted(problem.path),
+    )
+
+
+def _at(file: str, at: Position, rule: Rule, message: str, severity: Severity = Severity.ERROR) -> Finding:
+    return Finding(file=file, line=at.line, column=at.column, severity=severity, rule=rule, message=message)

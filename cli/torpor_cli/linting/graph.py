@@ -1,0 +1,120 @@
+"""The problems of a run's graph, found by the operator's own check. Pure.
+
+The operator reports the first problem. Here each one is replaced by something valid, and the check runs again.
+"""
+
+import copy
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+from torpor_crds.models import workflow as models
+from torpor_operator.graph import dag
+from torpor_wire.reason import Reason
+
+from torpor_cli.linting.finding import Path, Problem, Rule
+
+_PROBLEMS_MAX = 100
+_SUBJECT = re.compile(r"(task|group) (\w+)(?:: |\b)(.*)", re.DOTALL)
+_CYCLE = re.compile(r"(?:the tasks form a cycle|groups contain each other): (\w+)")
+_FIELD = re.compile(
+    r"(?P<after>after): (?P<entry>\w+)|(?P<kind>args|trigger|pod\.env): (?P<name>[^:]+):|expand (?P<expand>\w+):"
+    r"|(?P<field>when|expandKwargs|displayName|container\.command|container\.args|result|failWhen):"
+)
+_VALID: Mapping[str, Any] = {
+    "when": "true",
+    "expandKwargs": [{}],
+    "displayName": "x",
+    "container.command": ["x"],
+    "container.args": ["x"],
+    "result": "event",
+    "failWhen": "false",
+}
+
+
+def problems(written: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield the problems of the graph; none if the schema does not admit the Workflow."""
+    document = copy.deepcopy(dict(written))
+    for _ in range(_PROBLEMS_MAX):
+        try:
+            spec = models.WorkflowSpec.model_validate(document["spec"])
+        except ValidationError:
+            return
+        problem = dag.build(spec)
+        if isinstance(problem, dag.Graph):
+            return
+        path = locate(problem.message, document["spec"])
+        rule = Rule.GRAPH if problem.reason == Reason.WORKFLOW_INVALID else Rule.EXPRESSION
+        yield Problem(path=path, rule=rule, message=problem.message)
+        if not _mend(document, path):
+            return
+
+
+def locate(message: str, spec: Mapping[str, Any]) -> Path:
+    """Return the field that a message of the operator names."""
+    if cycle := _CYCLE.match(message):
+        for kind, field in (("tasks", "after"), ("groups", "in")):
+            if (found := _named(spec, kind, cycle[1])) is not None:
+                return (*found[0], field)
+    subject = _SUBJECT.match(message)
+    if subject is None:
+        return ("spec",)
+    kind, name, rest = subject.groups()
+    found = _named(spec, f"{kind}s", name)
+    return (*found[0], *_field(rest, found[1])) if found else ("spec",)
+
+
+def _named(spec: Mapping[str, Any], kind: str, name: str) -> tuple[Path, Mapping[str, Any]] | None:
+    each = enumerate(spec.get(kind) or ())
+    return next(((("spec", kind, index), one) for index, one in each if one.get("name") == name), None)
+
+
+def _field(rest: str, owner: Mapping[str, Any]) -> Path:
+    found = _FIELD.match(rest)
+    if found is None:
+        return next((path for start, path in _OTHERS if rest.startswith(start)), ("name",))
+    if found["after"]:
+        return ("after", owner["after"].index(found["entry"]))
+    if found["expand"]:
+        entries = enumerate(owner["expand"])
+        return ("expand", next(index for index, entry in entries if entry["name"] == found["expand"]), "over")
+    match found["kind"]:
+        case "args":
+            return ("args", found["name"])
+        case "trigger":
+            return ("trigger", "kwargs", found["name"])
+        case "pod.env":
+            entries = enumerate(owner["pod"]["env"])
+            return ("pod", "env", next(index for index, entry in entries if entry["name"] == found["name"]), "value")
+        case _:
+            return tuple(found["field"].split("."))
+
+
+_OTHERS: tuple[tuple[str, Path], ...] = (
+    (" comes after", ("after",)),
+    (" maps over", ("expand",)),
+    ("unknown group", ("group",)),
+    (" is a hook", ("hook",)),
+)
+
+
+def _mend(document: dict[str, Any], path: Path) -> bool:
+    """Replace the field by a valid value. Return whether there is one."""
+    owner: Any = document
+    for part in path[:-1]:
+        owner = owner[part]
+    match path:
+        case ("spec", _, _, "after", int() as index):
+            del owner[index]
+        case ("spec", _, _, "expand", _, "over"):
+            owner["over"] = [1]
+        case ("spec", _, _, "args", str() as name) | ("spec", _, _, "trigger", "kwargs", str() as name):
+            owner[name] = "x"
+        case ("spec", _, _, "pod", "env", _, "value"):
+            owner["value"] = "x"
+        case ("spec", _, _, *fields) if ".".join(map(str, fields)) in _VALID:
+            owner[path[-1]] = _VALID[".".join(map(str, fields))]
+        case _:
+            return False
+    return True

@@ -1,0 +1,67 @@
+"""Checks the sources of a Schedule, and its expressions, as operator and triggerer do. Pure."""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from torpor_expressions import references, template
+from torpor_expressions.errors import ExpressionError
+from torpor_operator.schedules.event_expressions import ROOTS
+from torpor_wire.cron.ticks import Ticks
+
+from torpor_cli.linting import triggers
+from torpor_cli.linting.finding import Path, Problem, Rule
+from torpor_cli.linting.triggers import Classes
+
+
+def problems(spec: Mapping[str, Any], rejected: Collection[Path], classes: Classes) -> Iterator[Problem]:
+    """Yield what is wrong with the sources, `when` and `params` of a Schedule that its schema admits.
+
+    The policies have reported the problems at the paths of `rejected`.
+    """
+    for index, source in enumerate(spec.get("sources") or ()):
+        path: Path = ("spec", "sources", index)
+        if not any(one[:3] == path for one in rejected):
+            yield from _cron(source, path)
+            yield from _trigger(source, path, classes)
+    if isinstance(when := spec.get("when"), str):
+        yield from _when(when)
+    for name, value in (spec.get("params") or {}).items():
+        yield from _value(f"params {name}", value, ("spec", "params", name))
+
+
+def _cron(source: Mapping[str, Any], path: Path) -> Iterator[Problem]:
+    if "cron" not in source:
+        return
+    try:
+        Ticks.parse(source["cron"], source.get("timezone"))
+    except ValueError as error:
+        field = "timezone" if str(error).startswith("timezone") else "cron"
+        yield Problem(path=(*path, field), rule=Rule.CRON, message=f"source {source['name']}: {error}")
+
+
+def _trigger(source: Mapping[str, Any], path: Path, classes: Classes) -> Iterator[Problem]:
+    call = source.get("trigger")
+    if not isinstance(call, Mapping):
+        return
+    yield from triggers.call_problems(call, {"trigger": call}, (*path, "trigger"), classes)
+
+
+def _when(text: str) -> Iterator[Problem]:
+    parsed = template.parse(text)
+    single = parsed.single if isinstance(parsed, template.Template) else None
+    yield from _expression("when", single or text, ("spec", "when"))
+
+
+def _value(where: str, value: Any, path: Path) -> Iterator[Problem]:
+    found = template.expressions(value)
+    if isinstance(found, ExpressionError):
+        yield Problem(path=path, rule=Rule.EXPRESSION, message=f"{where}: {found.message}")
+        return
+    for expression in found:
+        yield from _expression(where, expression, path)
+
+
+def _expression(where: str, expression: str, path: Path) -> Iterator[Problem]:
+    found = references.of(expression, roots=ROOTS)
+    if isinstance(found, ExpressionError):
+        yield Problem(path=path, rule=Rule.EXPRESSION, message=f"{where}: {found.message}")

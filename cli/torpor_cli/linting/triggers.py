@@ -1,0 +1,185 @@
+"""Checks class and arguments of each trigger as the triggerer does: it makes the trigger, and does not run it.
+
+A class of a custom image is unknown here, unless it was imported.
+"""
+
+import inspect
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from torpor_expressions import template
+from torpor_expressions.errors import ExpressionError
+from torpor_operator.expressions import resolve
+from torpor_operator.mapping import secret_refs
+from torpor_triggerer.usercode.registry import BUILT_IN
+from torpor_wire import canonical, constants, secret_ref, trigger, typed_json
+
+from torpor_cli.linting.finding import Path, Problem, Rule, Severity
+from torpor_cli.linting.schema import nearest
+
+_UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
+_PLACEHOLDER = "x"
+
+Classes = Mapping[str, Callable[..., Any]]
+
+
+class UnusableTriggerError(ValueError):
+    """Why a class that the user named cannot be imported."""
+
+
+def entries(options: Sequence[str]) -> Mapping[str, str]:
+    """Return name and `module:Class` of each `name=module:Class`. Raises UnusableTriggerError."""
+    parsed: dict[str, str] = {}
+    for option in options:
+        name, _, target = option.partition("=")
+        module, _, path = target.partition(":")
+        if not (name and module and path):
+            raise UnusableTriggerError(f"--trigger {option}: write NAME=MODULE:CLASS")
+        parsed[name] = target
+    return parsed
+
+
+def classes(custom: Mapping[str, str]) -> Classes:
+    """Import the built-in classes and `custom` (name to `module:Class`). Raises UnusableTriggerError."""
+    return {name: _imported(name, target) for name, target in {**BUILT_IN, **custom}.items()}
+
+
+def _imported(name: str, target: str) -> Callable[..., Any]:
+    module, _, path = target.partition(":")
+    try:
+        found: Any = import_module(module)
+        for part in path.split("."):
+            found = getattr(found, part)
+    except Exception as error:
+        raise UnusableTriggerError(f"trigger {name}: {target}: {type(error).__name__}: {error}") from error
+    if not callable(found):
+        raise UnusableTriggerError(f"trigger {name}: {target} is no class")
+    return found  # type: ignore[no-any-return]
+
+
+def problems(spec: Mapping[str, Any], known: Classes) -> Iterator[Problem]:
+    """Yield what is wrong with the triggers of the tasks."""
+    for index, task in enumerate(spec.get("tasks", ())):
+        match task.get("trigger"):
+            case {"class": str()} as call:
+                yield from call_problems(call, task, ("spec", "tasks", index, "trigger"), known)
+            case _:
+                continue
+
+
+def call_problems(call: Mapping[str, Any], task: Mapping[str, Any], path: Path, known: Classes) -> Iterator[Problem]:
+    """Yield what is wrong with the trigger of a task, or of the source of a Schedule, which is a task without more."""
+    yield from _task_trigger(_Call(call["class"], call.get("kwargs") or {}, path), task, known)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A trigger as it is written, and where."""
+
+    class_name: str
+    kwargs: Mapping[str, Any]
+    path: Path
+
+    def problem(self, text: str, *, rule: Rule = Rule.TRIGGER, field: str = "") -> Problem:
+        """Return a problem of the kwargs, or of one of them."""
+        at = (*self.path, "kwargs", *([field] if field else [])) if self.kwargs else self.path
+        return Problem(path=at, rule=rule, message=text)
+
+
+def _task_trigger(call: _Call, task: Mapping[str, Any], known: Classes) -> Iterator[Problem]:
+    try:
+        secret_refs.mark(dict(call.kwargs), dict(call.kwargs))
+    except trigger.TriggerError as error:
+        field = re.match(r"kwargs\.(\w+)", str(error))
+        yield call.problem(f"trigger: {error}", rule=Rule.SECRET, field=field[1] if field else "")
+        return
+    size = len(canonical.plain(call.kwargs).encode())
+    if size > constants.KWARGS_MAX:
+        yield call.problem(f"trigger: the kwargs have {size} bytes; the limit is {constants.KWARGS_MAX}")
+    added = _added(task)
+    if added is not None:
+        yield from _checked(call, {**dict.fromkeys(added, "${mapping}"), **call.kwargs}, known)
+
+
+def _added(task: Mapping[str, Any]) -> list[str] | None:
+    """Return the kwargs that the items of a mapped task add; None if they are known only at run time."""
+    kwargs = (task.get("trigger") or {}).get("kwargs") or {}
+    if "python" in task or resolve.differs_per_instance(kwargs):
+        return []
+    return None if "expandKwargs" in task else [entry.get("name", "") for entry in task.get("expand", ())]
+
+
+def _checked(call: _Call, kwargs: Mapping[str, Any], known: Classes) -> Iterator[Problem]:
+    found = known.get(call.class_name)
+    if found is None:
+        yield Problem(
+            path=(*call.path, "class"),
+            rule=Rule.TRIGGER,
+            severity=Severity.WARNING,
+            message=f"no built-in trigger class is called {call.class_name}{nearest(call.class_name, list(known))}; "
+            "the arguments of a custom class are checked with --trigger NAME=MODULE:CLASS",
+        )
+        return
+    if call.class_name in trigger.SEVERAL and (parts := list(_parts(call, known))):
+        yield from parts
+        return
+    message = _refusal(call.class_name, kwargs, known)
+    if message is not None:
+        field = _UNEXPECTED.search(message)
+        yield call.problem(message, field=field[1] if field and field[1] in call.kwargs else "")
+
+
+def _parts(call: _Call, known: Classes) -> Iterator[Problem]:
+    parts = call.kwargs.get("triggers")
+    for index, part in enumerate(parts if isinstance(parts, list) else ()):
+        match part:
+            case {"class": str() as name} if isinstance(part.get("kwargs", {}), dict):
+                path = (*call.path, "kwargs", "triggers", index)
+                yield from _checked(_Call(name, part.get("kwargs", {}), path), part.get("kwargs", {}), known)
+            case _:
+                continue  # the class that contains it reports this
+
+
+def _refusal(name: str, kwargs: Mapping[str, Any], known: Classes) -> str | None:
+    """Return why the class rejects its arguments, in the words of the triggerer."""
+    static, found = _is_static(kwargs), known[name]
+    try:
+        name, values = trigger.absolute(name, kwargs, time.time()) if static else (name, kwargs)
+        found = known[name]
+        found(**(typed_json.decode(_rendered(values)) if static else dict.fromkeys(values, _PLACEHOLDER)))
+    except ImportError:
+        return None  # a class that needs a package of the triggerer's image
+    except trigger.TriggerError as error:
+        return str(error)
+    except Exception as error:  # noqa: BLE001 - any class of a user
+        if static or _is_signature_error(error):
+            message = f"trigger {name} refuses its kwargs: {type(error).__name__}: {error}"
+            return message + (_accepted(found) if isinstance(error, TypeError) else "")
+    return None
+
+
+def _is_static(value: Any) -> bool:
+    """Whether a value has no expressions and no Secrets, so that it is known."""
+    parsed = template.expressions(value)
+    return not isinstance(parsed, ExpressionError) and not parsed and not secret_ref.is_claimed(value)
+
+
+def _rendered(value: Any) -> Any:
+    """Return a static value with `$${` as `${`."""
+    return template.substitute(value, {})
+
+
+def _is_signature_error(error: Exception) -> bool:
+    """Whether the call failed before the class's own code ran: its values are placeholders."""
+    return isinstance(error, TypeError) and error.__traceback__ is not None and error.__traceback__.tb_next is None
+
+
+def _accepted(found: Callable[..., Any]) -> str:
+    try:
+        return f"; it takes {', '.join(inspect.signature(found).parameters) or 'none'}"
+    except (TypeError, ValueError):
+        return ""

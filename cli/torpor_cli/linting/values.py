@@ -1,0 +1,101 @@
+"""Checks values of the spec that fail only when a task starts: constant lists, images, mounts and quantities. Pure."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+from pydantic import ValidationError
+from torpor_crds.models import workflow as models
+from torpor_crds.models.task import Group, Task
+from torpor_crds.models.workflow import TaskState
+from torpor_operator.expressions import resolve
+from torpor_operator.expressions.context import Scope
+from torpor_operator.mapping import expand
+from torpor_operator.state.task_state import Outcome
+from torpor_wire import constants
+
+from torpor_cli.linting.finding import Path, Problem, Rule, Severity, dotted
+from torpor_cli.linting.schema import nearest
+
+SIZE_MAX = 1536 * 1024
+"""Bytes of a request to etcd."""
+_IMAGE_NAME = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+_LABEL = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
+_HOST = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[0-9a-fA-F:]+\])(?::\d+)?"
+_IMAGE = re.compile(
+    rf"(?:{_HOST}/)?{_IMAGE_NAME}(?:/{_IMAGE_NAME})*(?::[\w][\w.-]{{0,127}})?(?:@[A-Za-z][\w.+-]*:[0-9a-fA-F]{{32,}})?"
+)
+_QUANTITY_RULE = r"^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
+_QUANTITY = re.compile(r"\+?\d*\.?\d+(?:[numkMGTPE]|[KMGTPE]i|[eE][-+]?\d+)?|\+?\d+\.")
+
+
+def problems(document: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield the problems of a Workflow that its schema admits."""
+    spec: Mapping[str, Any] = document["spec"]
+    size = len(json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode(errors="replace"))
+    if size > SIZE_MAX:
+        message = f"the Workflow has {size:,} bytes; etcd takes at most {SIZE_MAX:,}: pass large data by a ConfigMap"
+        yield Problem(path=("spec",), rule=Rule.SIZE, message=message)
+    yield from _image(spec, ("spec",))
+    for index, task in enumerate(spec.get("tasks", ())):
+        path: Path = ("spec", "tasks", index)
+        yield from _image(task, path)
+        yield from _pod(task.get("pod") or {}, (*path, "pod"))
+    with suppress(ValidationError):  # the schema has reported why
+        yield from _lists(models.WorkflowSpec.model_validate(spec))
+
+
+def _image(owner: Mapping[str, Any], path: Path) -> Iterator[Problem]:
+    image = owner.get("image")
+    if image is not None and not _IMAGE.fullmatch(image):
+        hint = (
+            "an image has no expressions"
+            if "${" in image
+            else "write name, name:tag or name@sha256:digest, in lower case"
+        )
+        message = f'"{image}" is not an image reference; {hint}'
+        at = (*path, "image")
+        yield Problem(path=at, rule=Rule.IMAGE, message=f"{dotted(at)}: {message}")
+
+
+def _pod(pod: Mapping[str, Any], path: Path) -> Iterator[Problem]:
+    volumes = [volume.get("name", "") for volume in pod.get("volumes", ())]
+    for index, mount in enumerate(pod.get("volumeMounts", ())):
+        if "name" in mount and mount["name"] not in volumes:
+            at: Path = (*path, "volumeMounts", index, "name")
+            message = f'{dotted(at)}: Not found: "{mount["name"]}"{nearest(mount["name"], volumes)}'
+            yield Problem(path=at, rule=Rule.SCHEMA, message=message)
+    for kind in ("requests", "limits"):
+        for resource, amount in (pod.get("resources") or {}).get(kind, {}).items():
+            if not _QUANTITY.fullmatch(amount):
+                at = (*path, "resources", kind, resource)
+                message = f"{dotted(at)}: \"{amount}\": quantities must match the regular expression '{_QUANTITY_RULE}'"
+                yield Problem(path=at, rule=Rule.SCHEMA, message=message)
+
+
+def _lists(spec: models.WorkflowSpec) -> Iterator[Problem]:
+    limit = spec.max_map_size or constants.MAP_MAX
+    allowed = expand.Allowed(limit, limit)
+    workflow = models.Workflow.model_validate({"metadata": {"name": "x"}, "spec": spec})
+    scope = Scope(workflow=workflow, outcomes={}, known={})
+    parts: tuple[tuple[str, tuple[Task | Group, ...]], ...] = (("tasks", spec.tasks), ("groups", spec.groups))
+    for kind, owners in parts:
+        for index, owner in enumerate(owners):
+            if _is_constant(owner) and isinstance(found := expand.resolve_product(owner, scope, allowed), Outcome):
+                yield _outcome(found, owner, ("spec", kind, index))
+
+
+def _is_constant(owner: Task | Group) -> bool:
+    """Whether all lists are written out, so that their items are known."""
+    lists = [*(entry.over for entry in owner.expand), *([] if owner.expand_kwargs is None else [owner.expand_kwargs])]
+    return bool(lists) and not any(resolve.embedded(one) for one in lists)
+
+
+def _outcome(found: Outcome, owner: Task | Group, path: Path) -> Problem:
+    severity = Severity.WARNING if found.state is TaskState.SKIPPED else Severity.ERROR
+    field = "expand" if owner.expand else "expandKwargs"
+    kind = "group" if isinstance(owner, Group) else "task"
+    message = f"{kind} {owner.name}: {found.message}"
+    return Problem(path=(*path, field), rule=Rule.EXPAND, severity=severity, message=message)

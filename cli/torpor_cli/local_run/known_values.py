@@ -1,0 +1,108 @@
+"""Evaluates expressions of a Workflow that need no earlier task: params, constant lists, items of groups. Pure."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from torpor_expressions import evaluation, references, template
+from torpor_expressions.errors import ExpressionError
+from torpor_expressions.value import Value
+
+_ROOTS = frozenset({"params", "tasks", "variables", "mapping", "groups", "run"})
+Known = Mapping[str, Any]
+"""The values of the roots that are known, such as `params`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """An expression that only a run can evaluate."""
+
+    expression: str
+
+
+class InvalidExpressionError(ValueError):
+    """An expression that fails with the values that are known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """An item of a list: what `mapping` or `groups.NAME` shows, and the argument."""
+
+    key: Any
+    value: Any
+    argument: Any
+
+
+def evaluated(value: Any, known: Known) -> Any:
+    """Return a value with every `${...}` in its strings replaced, or Missing. Raises InvalidExpressionError."""
+    parsed = template.expressions(value)
+    if isinstance(parsed, ExpressionError):
+        raise InvalidExpressionError(parsed.message)
+    results: dict[str, Any] = {}
+    for expression in parsed:
+        found = _evaluated(expression, known)
+        if isinstance(found, Missing):
+            return found
+        results[expression] = found
+    rendered = template.substitute(value, results)
+    if isinstance(rendered, ExpressionError):
+        raise InvalidExpressionError(rendered.message)
+    return rendered
+
+
+def _evaluated(expression: str, known: Known) -> Any:
+    found = references.of(expression, roots=_ROOTS)
+    if isinstance(found, ExpressionError):
+        raise InvalidExpressionError(found.message)
+    if not found.roots <= known.keys() or not _groups(found) <= (known.get("groups") or {}).keys():
+        return Missing(expression)
+    match evaluation.evaluate(expression, known):
+        case Value(json=value):
+            return value
+        case error:
+            raise InvalidExpressionError(error.message)
+
+
+def _groups(found: references.References) -> frozenset[str]:
+    return frozenset(name for root, name, _ in found.parts if root == "groups")
+
+
+def items(entries: list[Mapping[str, Any]], index: int, known: Known) -> Iterator[tuple[str, Item | Missing]]:
+    """Yield the item of each entry of an `expand` at an index. The last entry changes fastest.
+
+    Raises InvalidExpressionError for an index beyond the end.
+    """
+    left = index
+    found: list[tuple[str, Item | Missing]] = []
+    for entry in reversed(entries):
+        over = evaluated(entry["over"], known)
+        if isinstance(over, Missing):
+            found.append((entry["name"], over))
+            continue
+        listed = _listed(over)
+        if not listed:
+            raise InvalidExpressionError(f"the list of {entry['name']} is empty")
+        left, place = divmod(left, len(listed))
+        found.append((entry["name"], listed[place]))
+    if left and not any(isinstance(one, Missing) for _, one in found):
+        raise InvalidExpressionError(f"there is no instance {index}")
+    yield from reversed(found)
+
+
+def _listed(over: Any) -> list[Item]:
+    match over:
+        case list():
+            return [Item(key=place, value=value, argument=value) for place, value in enumerate(over)]
+        case dict():
+            return [Item(key=key, value=value, argument=[key, value]) for key, value in over.items()]
+        case _:
+            raise InvalidExpressionError(f"it is mapped over {type(over).__name__}, not over a list or an object")
+
+
+def scope_of(index: int, found: Mapping[str, Item]) -> dict[str, Any]:
+    """Return what expressions see of these items: `index`, `key` and `value`, by name if there are several."""
+    if len(found) == 1:
+        (item,) = found.values()
+        return {"index": index, "key": item.key, "value": item.value}
+    keys = {name: item.key for name, item in found.items()}
+    return {"index": index, "key": keys, "value": {name: item.value for name, item in found.items()}}

@@ -1,0 +1,245 @@
+"""What of a Workflow a local run refuses, and what it ignores. Pure but for the view of the machine."""
+
+import os
+import shutil
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torpor_wire import constants, secret_ref
+
+from torpor_cli.local_run import source_folders
+from torpor_cli.local_run.workflow_file import WorkflowFile
+
+Object = Mapping[str, Any]
+_POD_FIELDS = (
+    "resources",
+    "volumes",
+    "volumeMounts",
+    "serviceAccountName",
+    "imagePullSecrets",
+    "nodeSelector",
+    "tolerations",
+    "affinity",
+)
+"""The fields of `pod` without an effect."""
+_SPEC_FIELDS = ("ttlAfterFinished", "podsTTL")
+"""Fields that would delete what a local run leaves."""
+_DOCUMENTS = frozenset({"ConfigMap", "WorkflowTemplate"})
+"""The kinds of objects beside the Workflow that a run can use."""
+_CLUSTER_TRIGGERS = {
+    "approval": "waits for an approval, which a user gives in a cluster",
+    "kubernetes": "waits for an object of a cluster",
+    "taskrun": "waits for a TaskRun of a cluster",
+    "workflow": "waits for another Workflow, and a local run has one",
+}
+"""Why the triggers of these classes never fire in a local run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preflight:
+    """Sentences about what is refused, and the fields that are ignored, each with its tasks."""
+
+    refused: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What the machine and the command line offer. `events` are names of tasks."""
+
+    events: Collection[str] = ()
+    containers: bool = False
+    """Whether docker or podman is installed."""
+    triggers: Collection[str] | None = None
+    """The names of all trigger classes; None if they are not known."""
+    variables: Collection[str] = ()
+    """The names of the variables of the user that tasks get. They replace those from Secrets."""
+
+
+def check(spec: Object, others: Sequence[Object], machine: Machine) -> Preflight:
+    """Return what a local run of a Workflow's spec refuses and ignores. `others` are the other objects of the file."""
+    tasks = list(spec.get("tasks") or ())
+    refused = [one for task in tasks for one in (*_refused(task, machine), *_refused_image(task, spec))]
+    refused += [one for task in tasks for one in _missing_variables(task, others, machine)]
+    refused += _missing_code(spec, others)
+    variables = spec.get("variablesFrom")
+    if variables and not _has(others, "ConfigMap", variables):
+        refused.append(f"variablesFrom names ConfigMap {variables}, which the file does not have; add it as a document")
+    return Preflight(refused=tuple(refused), ignored=tuple(_ignored(spec, tasks, others)))
+
+
+def of_file(file: WorkflowFile, events: Collection[str], own_triggers: Collection[str] = ()) -> Preflight:
+    """Return what a local run of a file refuses and ignores on this machine.
+
+    `events` are tasks, or `load/3`. `own_triggers` are names of trigger classes beside the built-in ones.
+    """
+    from torpor_local.pods import variables  # noqa: PLC0415 - an extra of this package
+    from torpor_triggerer.usercode.registry import BUILT_IN  # noqa: PLC0415 - an extra of this package
+
+    containers = any(shutil.which(tool) for tool in ("docker", "podman"))
+    answered = {name.partition("/")[0] for name in events}
+    machine = Machine(
+        events=answered,
+        containers=containers,
+        triggers=BUILT_IN.keys() | set(own_triggers),
+        variables=variables.inherited(os.environ).keys(),
+    )
+    return check(file.spec(), file.others, machine)
+
+
+def _refused(task: Object, machine: Machine) -> Iterator[str]:
+    name = task["name"]
+    if "container" in task and not machine.containers:
+        yield f"task {name} is a container, which needs docker or podman; neither is installed"
+    if (task.get("container") or {}).get("tools"):
+        yield f"task {name} has container.tools, and a local run has no torpor-tool; run the Workflow in a cluster"
+    if "trigger" not in task or name in machine.events:
+        return
+    answer = f"answer it with --event {name}='{{...}}'"
+    for trigger in _triggers(task["trigger"]):
+        class_name = trigger.get("class", "")
+        if why := _CLUSTER_TRIGGERS.get(class_name):
+            yield f"task {name} {why}; {answer}"
+        elif machine.triggers is not None and class_name not in machine.triggers:
+            yield (
+                f"task {name}: no built-in trigger class is called {class_name}; name yours with "
+                f"--trigger {class_name}=MODULE:CLASS, or {answer}"
+            )
+        elif secret_ref.is_claimed(_own(trigger)):
+            yield f"task {name} reads a Secret, and a local run has none; {answer}"
+
+
+def _refused_image(task: Object, spec: Object) -> Iterator[str]:
+    """Yield what is wrong with the image of a container, which docker would take for an option."""
+    from torpor_local.pods import program  # noqa: PLC0415 - an extra of this package
+
+    image = task.get("image") or spec.get("image")
+    if "container" in task and image and (problem := program.image_problem(str(image))):
+        yield f"task {task['name']}: {problem}"
+
+
+def _missing_code(spec: Object, others: Sequence[Object]) -> Iterator[str]:
+    """Yield the ConfigMaps of `source` that do not exist. The folders beside the file are among the others."""
+    for name in dict.fromkeys(source_folders.names(spec)):
+        if not _has(others, "ConfigMap", name):
+            yield f"source names ConfigMap {name}: add it to the file, or put its files into a folder {name} beside it"
+
+
+def _missing_variables(task: Object, others: Sequence[Object], machine: Machine) -> Iterator[str]:
+    """Yield the variables without a value. In a cluster, the pod would not start either."""
+    for variable in (task.get("pod") or {}).get("env") or ():
+        source, name = variable.get("valueFrom") or {}, variable.get("name")
+        secret, config_map = source.get("secretKeyRef"), source.get("configMapKeyRef")
+        if name in machine.variables or (secret or config_map or {}).get("optional"):
+            continue
+        if secret:
+            why = f"Secret {secret.get('name')}, and a local run has no Secrets; "
+        elif config_map and (missing := _missing_key(config_map, others)):
+            why = f"{missing}, or "
+        else:
+            continue
+        yield f"task {task['name']} needs the variable {name} from {why}{_advice(str(name))}"
+
+
+def _missing_key(reference: Object, others: Sequence[Object]) -> str | None:
+    """Return what of a ConfigMap the file lacks, and how to add it; None if it lacks nothing."""
+    name, key = reference.get("name", ""), reference.get("key", "")
+    if not _has(others, "ConfigMap", name):
+        return f"ConfigMap {name}, which the file does not have; add it as a document"
+    found = [one.get("data") or {} for one in others if _has([one], "ConfigMap", name)]
+    if not any(key in data for data in found):
+        return f"key {key} of ConfigMap {name}, which the file does not have; add the key"
+    return None
+
+
+def _advice(name: str) -> str:
+    from torpor_local.pods import variables  # noqa: PLC0415 - an extra of this package
+
+    if not variables.inherited({name: ""}):
+        return f"give the variable another name, as tasks do not get {name} of your environment"
+    return f"set {name} in your environment"
+
+
+def _triggers(trigger: Object) -> Iterator[Object]:
+    """Yield a trigger, and those in the `triggers` of `any_of` and `all_of`."""
+    yield trigger
+    inner = (trigger.get("kwargs") or {}).get("triggers")
+    for one in inner if isinstance(inner, list) else ():
+        if isinstance(one, Mapping):
+            yield from _triggers(one)
+
+
+def _own(trigger: Object) -> Object:
+    return {name: value for name, value in (trigger.get("kwargs") or {}).items() if name != "triggers"}
+
+
+def _has(others: Sequence[Object], kind: str, name: str) -> bool:
+    return any(one.get("kind") == kind and (one.get("metadata") or {}).get("name") == name for one in others)
+
+
+def _ignored(spec: Object, tasks: Sequence[Object], others: Sequence[Object]) -> Iterator[str]:
+    """Yield each field without an effect, with the tasks that have it."""
+    if "image" in spec or any("image" in task for task in tasks if "python" in task):
+        yield "image of Python tasks"
+    yield from (field for field in _SPEC_FIELDS if field in spec)
+    if not has_pools(others):
+        yield from _of_tasks("pool", [task["name"] for task in tasks if "pool" in task])
+    for field in _POD_FIELDS:
+        yield from _of_tasks(f"pod.{field}", [task["name"] for task in tasks if (task.get("pod") or {}).get(field)])
+    missing = {task["name"]: list(_missing_sources(task, others)) for task in tasks}
+    for source in dict.fromkeys(one for found in missing.values() for one in found):
+        yield from _of_tasks(source, [name for name, found in missing.items() if source in found])
+    for one in others:
+        if one.get("kind") not in _DOCUMENTS:
+            yield f"{one.get('kind')} {(one.get('metadata') or {}).get('name', '')}".strip()
+
+
+def _of_tasks(field: str, names: Sequence[str]) -> Iterator[str]:
+    if names:
+        yield f"{field} ({', '.join(names)})"
+
+
+def _missing_sources(task: Object, others: Sequence[Object]) -> Iterator[str]:
+    """Yield the Secrets and the missing ConfigMaps of the environment of a task."""
+    pod = task.get("pod") or {}
+    variables = [one.get("valueFrom") or {} for one in pod.get("env") or ()]
+    for reference, kind in (("secretKeyRef", "Secret"), ("configMapKeyRef", "ConfigMap")):
+        yield from _absent("env", kind, [one[reference]["name"] for one in variables if reference in one], others)
+    every = list(pod.get("envFrom") or ())
+    for reference, kind in (("secretRef", "Secret"), ("configMapRef", "ConfigMap")):
+        yield from _absent("envFrom", kind, [one[reference]["name"] for one in every if reference in one], others)
+
+
+def _absent(field: str, kind: str, names: Sequence[str], others: Sequence[Object]) -> Iterator[str]:
+    for name in names:
+        if kind == "Secret" or not _has(others, kind, name):
+            yield f"{kind} {name} of pod.{field}"
+
+
+def has_pools(others: Sequence[Object]) -> bool:
+    """Whether the file has the ConfigMap with the slots of pools."""
+    return _has(others, "ConfigMap", constants.POOLS_CONFIG)
+
+
+def documents(workflow: Object, others: Sequence[Object]) -> list[dict[str, Any]]:
+    """Return the objects to play, without the fields that would stop a local run or delete what it leaves."""
+    kept = [one for one in others if one.get("kind") in _DOCUMENTS]
+    pools = has_pools(others)
+    return [_localized(one, pools=pools) if "spec" in one else dict(one) for one in (*kept, workflow)]
+
+
+def _localized(body: Object, *, pools: bool) -> dict[str, Any]:
+    """Return a Workflow or a WorkflowTemplate without these fields."""
+    spec = body["spec"]
+    if isinstance(spec.get("workflow"), Mapping):
+        return {**body, "spec": {**spec, "workflow": _without_fields(spec["workflow"], pools=pools)}}
+    return {**body, "spec": _without_fields(spec, pools=pools)}
+
+
+def _without_fields(spec: Object, *, pools: bool) -> dict[str, Any]:
+    kept = {name: value for name, value in spec.items() if name not in _SPEC_FIELDS}
+    tasks = [
+        {name: value for name, value in task.items() if pools or name != "pool"} for task in spec.get("tasks") or ()
+    ]
+    return {**kept, "tasks": tasks} if tasks else kept

@@ -1,0 +1,94 @@
+"""What a local run prints at its end: results, failures with the end of their logs, and where the rest is."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from torpor_views import task_graph
+from torpor_views.model import Instance, Run
+from torpor_wire import names
+from torpor_wire.state import State
+
+from torpor_cli import run_state
+from torpor_cli.yaml_format import writer
+
+Object = dict[str, Any]
+LOGS = "logs"
+_LOG_LINES = 10
+_LOG_TAIL = 32 * 1024
+_FAILURES = 5
+_RESULT = 4_000
+_LONG = 10 * _RESULT
+"""A value of this length is cut in any case, and takes seconds to write as YAML."""
+_LINE = 120
+
+
+def as_json(workflow: Object, results: Mapping[str, Any], run: Run, folder: Path) -> dict[str, Any]:
+    """Return the outcome as an object of `-o json`."""
+    return {
+        "run": run.name,
+        "state": run_state.word_of(workflow),
+        "message": run_state.message_of(workflow),
+        "results": dict(results),
+        "failures": [_failure(one) for one in failed(run)],
+        "folder": str(folder),
+    }
+
+
+def _failure(one: Instance) -> dict[str, Any]:
+    return {"task": one.ref, "reason": one.reason, "message": one.message}
+
+
+def failed(run: Run) -> list[Instance]:
+    """Return the instances that failed."""
+    return [one for one in run.all_instances() if one.state is State.FAILED]
+
+
+def result_lines(spec: Mapping[str, Any], results: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the results of the last tasks, which are those that no other task uses."""
+    graph = task_graph.build(spec)
+    used = {name for before in graph.before.values() for name in before}
+    for name in graph.order:
+        if name in results and name not in used and results[name] is not None:
+            yield f"result of {name}:{_shown(results[name])}"
+
+
+def _shown(value: Any) -> str:
+    text = value if isinstance(value, str) else _as_yaml(value)
+    text = text if len(text) <= _RESULT else f"{text[:_RESULT]}... ({len(text):,} characters)"
+    return f"\n{text}" if "\n" in text else f" {text}"
+
+
+def _as_yaml(value: Any) -> str:
+    """Return a value as YAML, in which a text of several lines is readable. A short value is one line of JSON."""
+    short = json.dumps(value, ensure_ascii=False)
+    if (len(short) <= _LINE and "\\n" not in short) or len(short) > _LONG:
+        return short
+    return writer.dump(value, readable=True).rstrip()
+
+
+def failure_lines(run: Run, folder: Path) -> Iterator[str]:
+    """Yield the failures, each with the last lines of the log of its pod."""
+    every = failed(run)
+    for one in every[:_FAILURES]:
+        yield f"{one.ref} failed: {one.message or one.reason}"
+        yield from (f"  | {line}" for line in tail(log_of(folder, one)))
+    if len(every) > _FAILURES:
+        yield f"... and {len(every) - _FAILURES} more failures"
+
+
+def log_of(folder: Path, one: Instance) -> Path:
+    """Return the log of the last pod of an instance."""
+    return folder / LOGS / f"{names.pod(one.name, one.attempt, one.segment, one.launch)}.log"
+
+
+def tail(log: Path, lines: int = _LOG_LINES) -> Sequence[str]:
+    """Return the last lines of a log, which may be larger than the memory; none if there is no log."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _LOG_TAIL))
+            return file.read(_LOG_TAIL).decode(errors="replace").splitlines()[-lines:]
+    except OSError:
+        return ()

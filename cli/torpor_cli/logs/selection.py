@@ -1,0 +1,176 @@
+"""Chooses the logs of a run: from the API server while the pod exists, from the archive afterwards. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from torpor_views import json_fields
+from torpor_views.model import Instance
+from torpor_wire import constants
+from torpor_wire.state import State
+
+from torpor_cli.logs import timestamps
+from torpor_cli.logs.pods import container_state, key_of, of_pod
+from torpor_cli.logs.source import Kind, LogSource, Nanoseconds, SourceKey
+
+_FAILED = frozenset({State.FAILED, State.UP_FOR_RETRY})
+_PARTIAL = frozenset({"Incomplete", "TooLarge"})
+"""Reasons of the archive for a log of which it has a part."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which logs to show. None and empty mean all.
+
+    `path` may name a group only. `failed`: only attempts that failed. `since`: only logs with lines after it.
+    """
+
+    task: str = ""
+    path: tuple[int, ...] | None = None
+    attempt: int | None = None
+    segment: int | None = None
+    failed: bool = False
+    since: Nanoseconds = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """A log that cannot be shown. `reason` is empty if neither the cluster nor the archive knows it."""
+
+    source: LogSource
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """The logs to read, and those that cannot be read."""
+
+    sources: tuple[LogSource, ...] = ()
+    missing: tuple[Missing, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What the cluster and the archive have of a run, as JSON. `tasks`: the names of the run's tasks."""
+
+    tasks: Sequence[str]
+    instances: Sequence[Instance]
+    pods: Iterable[Mapping[str, Any]] = ()
+    archived: Iterable[Mapping[str, Any]] = ()
+
+
+def select(found: Found, chosen: Filter) -> Selection:
+    """Return the logs that the filter chooses. A log that both have is read from the API server only."""
+    pods = list(found.pods)
+    live = [source for pod in pods if (source := of_pod(pod, found.tasks)) is not None]
+    names = {json_fields.text(json_fields.fields(pod.get("metadata")).get("name")) for pod in pods}
+    states = {(one.task, one.path): one for one in found.instances}
+    kept, missing = _of_archive(found.archived, live, states)
+    known = {source.key for source in (*live, *kept, *(each.source for each in missing)) if not source.earlier}
+    unknown = [
+        Missing(source=source, reason="")
+        for one in found.instances
+        for source in executed(one)
+        if source.key not in known and source.pod not in names  # a claim is known before the status of its container
+    ]
+    return Selection(
+        sources=tuple(source for source in (*live, *kept) if chooses(chosen, source, states)),
+        missing=tuple(each for each in (*missing, *unknown) if chooses(chosen, each.source, states)),
+    )
+
+
+def not_started(found: Found, chosen: Filter) -> int:
+    """Return how many of the pods that the filter chooses have a container that has not started."""
+    keys = (key_of(pod, found.tasks) for pod in found.pods if not container_state(pod.get("status") or {}))
+    return sum(key is not None and chooses(chosen, LogSource(key=key)) for key in keys)
+
+
+def of_archive(item: Mapping[str, Any]) -> LogSource:
+    """Return the log of an item of the archive's list."""
+    number, text = json_fields.number, json_fields.text
+    index = number(item.get("mapIndex"), constants.UNMAPPED)
+    groups = tuple(number(one) for one in json_fields.items(item.get("groupIndexes")))
+    key = SourceKey(
+        text(item.get("task")),
+        groups if index == constants.UNMAPPED else (*groups, index),
+        number(item.get("attempt"), 1),
+        number(item.get("segment")),
+        number(item.get("launch")),
+        Kind.WAIT if item.get("kind") == Kind.WAIT else Kind.POD,
+    )
+    return LogSource(
+        key=key,
+        start=timestamps.of_text(item.get("started")) or 0,
+        end=timestamps.of_text(item.get("ended")),
+        pod=text(item.get("pod")),
+        id=text(item.get("id")),
+        archived=True,
+    )
+
+
+def kept(item: Mapping[str, Any]) -> bool:
+    """Whether the archive has the lines of an item."""
+    return item.get("state") == "Kept"
+
+
+def executed(one: Instance) -> Iterable[LogSource]:
+    """Return the pods that claimed the instance, according to its history."""
+    for entry in one.history:
+        if entry.state is State.RUNNING and entry.count == 1:
+            key = SourceKey(one.task, one.path, entry.attempt, entry.segment, entry.launch, Kind.POD)
+            yield LogSource(key=key, start=timestamps.of_epoch(entry.at), pod=entry.pod)
+
+
+def chooses(
+    chosen: Filter, source: LogSource, states: Mapping[tuple[str, tuple[int, ...]], Instance] | None = None
+) -> bool:
+    """Whether the filter chooses a log. Without states, `failed` chooses none."""
+    key = source.key
+    return (
+        (not chosen.task or key.task == chosen.task)
+        and (chosen.path is None or key.path[: len(chosen.path)] == chosen.path)
+        and (chosen.attempt is None or key.attempt == chosen.attempt)
+        and (chosen.segment is None or key.segment == chosen.segment)
+        and (source.end is None or source.end >= chosen.since)
+        and (not chosen.failed or _failed(key, (states or {}).get((key.task, key.path))))
+    )
+
+
+def _of_archive(
+    items: Iterable[Mapping[str, Any]],
+    live: Sequence[LogSource],
+    states: Mapping[tuple[str, tuple[int, ...]], Instance],
+) -> tuple[list[LogSource], list[Missing]]:
+    """Return the archived logs and the lost ones, without those of pods that still exist."""
+    existing = {source.id for source in live}
+    found: list[LogSource] = []
+    missing: list[Missing] = []
+    for item in items:
+        source = _marked(of_archive(item), states)
+        if source.id in existing:
+            continue
+        if kept(item):
+            found.append(source)
+        if not kept(item) or item.get("reason") in _PARTIAL:
+            missing.append(Missing(source=source, reason=_why(item)))
+    return found, missing
+
+
+def _marked(source: LogSource, states: Mapping[tuple[str, tuple[int, ...]], Instance]) -> LogSource:
+    """Mark a log that ended before the present TaskRun was created: a retry has replaced its own."""
+    one = states.get((source.key.task, source.key.path))
+    if one is None or one.created is None or source.end is None:
+        return source
+    return replace(source, earlier=source.end < timestamps.of_epoch(one.created))
+
+
+def _why(item: Mapping[str, Any]) -> str:
+    text = json_fields.text
+    words = [text(item.get("reason")), text(item.get("message"))]
+    state = "partly kept" if kept(item) else text(item.get("state")).lower() or "not kept"
+    return ": ".join([state, *(word for word in words if word)])
+
+
+def _failed(key: SourceKey, one: Instance | None) -> bool:
+    """Whether the attempt failed: a later one began, or the instance is in such a state."""
+    return one is not None and (key.attempt < one.attempt or one.state in _FAILED)

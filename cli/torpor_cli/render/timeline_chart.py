@@ -1,0 +1,158 @@
+"""The timeline as text: pods solid, waits hatched, queueing thin. Pure.
+
+Each bar has at least one cell, so that a short pod between long waits stays visible. A folded row shows the pods of its
+instances as a height: full where the most of them ran at a time.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from torpor_wire.text import printable_line
+
+from torpor_cli.render import time_axis, timeline_cells
+from torpor_cli.render.cell_width import cut, width_of
+from torpor_cli.render.timeline_rows import Chart, Kind, Row
+
+LABEL_SHARE = 3
+"""The labels take at most a third of the width."""
+CELLS_MIN = 10
+WIDTH_MIN = 40
+_TICK_CELLS = 12
+_RESET = "\x1b[0m"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Style:
+    """The characters of a chart."""
+
+    cells: Mapping[Kind, str]
+    heights: str
+    tick: str
+
+
+UNICODE = Style(
+    cells={Kind.QUEUED: "─", Kind.POD: "█", Kind.WAIT: "░", Kind.BACKOFF: "·", Kind.UNKNOWN: "?"},
+    heights="▁▂▃▄▅▆▇█",
+    tick="╵",
+)
+ASCII = Style(
+    cells={Kind.QUEUED: "-", Kind.POD: "#", Kind.WAIT: "/", Kind.BACKOFF: ".", Kind.UNKNOWN: "?"}, heights="#", tick="|"
+)
+
+_COLOURS: Mapping[Kind, str] = {
+    Kind.QUEUED: "\x1b[2m",
+    Kind.POD: "\x1b[34m",
+    Kind.WAIT: "\x1b[33m",
+    Kind.BACKOFF: "\x1b[2m",
+    Kind.UNKNOWN: "\x1b[2m",
+}
+_STATE_COLOURS: Mapping[str, str] = {
+    "Succeeded": "\x1b[32m",
+    "Failed": "\x1b[31m",
+    "Cancelled": "\x1b[35m",
+    "Running": "\x1b[34m",
+    "Deferred": "\x1b[33m",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """The widths of the columns, in cells of the terminal."""
+
+    label: int
+    cells: int
+    end: int
+
+
+def draw(chart: Chart, width: int, *, style: Style = UNICODE, colour: bool = False) -> Iterator[str]:
+    """Yield the lines of the chart, none longer than `width`."""
+    layout = plan_layout(chart, width)
+    title = f"{printable_line(chart.title)}  {chart.state}  {time_axis.duration(chart.seconds)}"
+    yield cut(title, max(width, WIDTH_MIN))
+    yield from _axis(chart, layout, style)
+    for row in chart.rows:
+        yield _line(row, chart, layout, style, colour=colour)
+    yield _legend(chart, style, colour=colour)
+    yield from (printable_line(note) for note in chart.notes)
+
+
+def plan_layout(chart: Chart, width: int) -> Layout:
+    """Divide the width between labels, chart, and states with durations."""
+    room = max(width, WIDTH_MIN)
+    label = min(max((width_of(_label(row)) for row in chart.rows), default=0), room // LABEL_SHARE)
+    end = min(max((width_of(_ending(row)) for row in chart.rows), default=0), room // LABEL_SHARE)
+    return Layout(label=label, cells=max(room - label - end - 2, CELLS_MIN), end=end)
+
+
+def cells_of(row: Row, chart: Chart, count: int, style: Style = UNICODE) -> list[tuple[str, Kind | None]]:
+    """Return the character and the kind of each cell of a row; a space where nothing happened."""
+    if row.count == 1:
+        kinds = timeline_cells.kinds_of(row.bars, chart, count)
+        return [(" " if kind is None else style.cells[kind], kind) for kind in kinds]
+    found = timeline_cells.shares(row.bars, chart, count)
+    drawn = zip(timeline_cells.folded_kinds(found), timeline_cells.pod_heights(found), strict=True)
+    return [(_folded_cell(kind, height, style), kind) for kind, height in drawn]
+
+
+def _folded_cell(kind: Kind | None, height: float, style: Style) -> str:
+    match kind:
+        case None:
+            return " "
+        case Kind.POD:
+            return style.heights[round(height * (len(style.heights) - 1))]
+        case _:
+            return style.cells[kind]
+
+
+def _line(row: Row, chart: Chart, layout: Layout, style: Style, *, colour: bool) -> str:
+    cells = cells_of(row, chart, layout.cells, style)
+    drawn = _coloured(cells) if colour else "".join(character for character, _ in cells)
+    ending = cut(_ending(row), layout.end)
+    label = cut(_label(row), layout.label)
+    shade = _STATE_COLOURS.get(row.state, "") if colour else ""
+    end = f"{shade}{ending}{_RESET}" if shade else ending
+    return f"{label}{' ' * (layout.label - width_of(label))} {drawn} {end}".rstrip()
+
+
+def _coloured(cells: Sequence[tuple[str, Kind | None]]) -> str:
+    """Return the cells with one escape sequence for each stretch of one kind."""
+    parts: list[str] = []
+    before: Kind | None = None
+    for character, kind in cells:
+        if kind is not before:
+            parts.append((_RESET if before else "") + (_COLOURS[kind] if kind else ""))
+            before = kind
+        parts.append(character)
+    return "".join(parts) + (_RESET if before else "")
+
+
+def _label(row: Row) -> str:
+    return "  " * row.depth + printable_line(row.label)
+
+
+def _ending(row: Row) -> str:
+    took = f" {time_axis.duration(row.seconds)}" if row.seconds is not None else ""
+    return f"{printable_line(row.state)}{took}"
+
+
+def _axis(chart: Chart, layout: Layout, style: Style) -> Iterator[str]:
+    """Yield the line of tick labels, and the line of ticks."""
+    labels, marks = [" "] * layout.cells, [" "] * layout.cells
+    free = 0
+    for at in time_axis.ticks(chart.seconds, layout.cells // _TICK_CELLS):
+        cell = min(round(at / chart.seconds * layout.cells), layout.cells - 1)
+        text = time_axis.tick_label(at)
+        marks[cell] = style.tick
+        first = min(cell, layout.cells - len(text))
+        if first >= free:
+            labels[first : first + len(text)] = text
+            free = first + len(text) + 1
+    for line in (labels, marks):
+        yield f"{' ' * layout.label} {''.join(line)}".rstrip()
+
+
+def _legend(chart: Chart, style: Style, *, colour: bool) -> str:
+    """Return what the characters mean, for the kinds that the chart has."""
+    used = {bar.kind for row in chart.rows for bar in row.bars}
+    names = [(kind, style.cells[kind] * 2) for kind in Kind if kind in used]
+    return "  ".join(f"{_COLOURS[kind] + mark + _RESET if colour else mark} {kind}" for kind, mark in names)

@@ -1,0 +1,173 @@
+"""The tree of a run as lines of text: one line for the run, a group, a task or an instance. Pure."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from torpor_views import counts
+from torpor_views.model import Run, Trigger
+from torpor_views.tree import Node, NodeKind, Tree
+from torpor_wire import times
+from torpor_wire.reason import Reason
+from torpor_wire.text import printable_line
+
+from torpor_cli.render import cell_width, style
+
+_STATE = len("UpstreamFailed")
+_DURATION = len("100d23h")
+_DETAILS_MIN = 8
+_WAITS_AS_IT_SHOULD = frozenset({"", Reason.WAITING})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Branches:
+    """The characters that draw the tree."""
+
+    child: str
+    last: str
+    beside: str
+    blank: str
+
+
+UNICODE = Branches(child="├─ ", last="└─ ", beside="│  ", blank="   ")
+ASCII = Branches(child="|- ", last="`- ", beside="|  ", blank="   ")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """How lines are drawn. `width`: columns of the terminal, to which details are cut; 0 without a terminal."""
+
+    branches: Branches = UNICODE
+    coloured: bool = False
+    wide: bool = False
+    width: int = 0
+    state: str = ""
+    """State of the run, where it says more than the tree's."""
+    why: str = ""
+    """Why the run does not continue, where it has not ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A line before it is padded."""
+
+    name: str
+    state: str
+    duration: str
+    details: str
+    attempt: str = ""
+    taskrun: str = ""
+
+
+def lines(tree: Tree, look: Look, *, waits: dict[str, str] | None = None, least: int = 0) -> list[str]:
+    """Return the heading and the lines of a tree. `waits`: what deferred TaskRuns wait for, by name.
+
+    `least` is the width of the first column at least.
+    """
+    rows = [_root(tree, look), *_rows(tree.nodes, "", look.branches, waits or {})]
+    return _padded(rows, look, least)
+
+
+def name_width(tree: Tree, look: Look) -> int:
+    """Return the width of the first column."""
+    return max(len(row.name) for row in [_root(tree, look), *_rows(tree.nodes, "", look.branches, {})])
+
+
+def head(tree: Tree, look: Look) -> list[str]:
+    """Return the heading and the line of the run, as `lines` begins for this width of names."""
+    return _padded([_root(tree, look)], look, name_width(tree, look))
+
+
+def _root(tree: Tree, look: Look) -> Row:
+    progress = tree.progress or f"{tree.counts.done}/{tree.counts.total}"
+    why = look.why or (tree.message if tree.state == "Failed" else "")
+    return Row(
+        name=printable_line(tree.name),
+        state=look.state or tree.state,
+        duration=_duration(tree.duration),
+        details=f"{progress}  {one_line(why)}".rstrip(),
+    )
+
+
+def _rows(nodes: Sequence[Node], indent: str, branches: Branches, waits: dict[str, str]) -> Iterator[Row]:
+    for place, node in enumerate(nodes):
+        last = place == len(nodes) - 1
+        yield Row(
+            name=f"{indent}{branches.last if last else branches.child}{_label(node)}",
+            state=node.state,
+            duration=_duration(node.duration),
+            details=_details(node, waits),
+            attempt=str(node.attempt or ""),
+            taskrun=printable_line(node.taskrun),
+        )
+        below = indent + (branches.blank if last else branches.beside)
+        yield from _rows(node.children, below, branches, waits)
+        if node.children and node.hidden and node.kind is NodeKind.TASK:
+            yield Row(name=f"{below}... {node.hidden} more", state="", duration="", details="")
+
+
+def _label(node: Node) -> str:
+    return printable_line(f"[{node.label}]" if node.kind is NodeKind.GROUP else node.label)
+
+
+def _details(node: Node, waits: dict[str, str]) -> str:
+    parts = [counts.summary(node.counts)] if node.folded else []
+    wait = waits.get(node.taskrun)
+    if wait and node.reason in _WAITS_AS_IT_SHOULD:
+        parts.append(waits_for(wait))
+    elif node.state not in {"Succeeded", "Running"} or node.reason not in {"", "Succeeded"}:
+        parts.append(_why(node))
+    if node.hook:
+        parts.append(f"hook for {node.hook}")
+    return "  ".join(map(one_line, filter(None, parts)))
+
+
+def _why(node: Node) -> str:
+    """The reason and the message, which often begins with it. A reason that is the state itself is left out."""
+    if node.message.startswith(node.reason) or node.reason == node.state:
+        return node.message
+    return ": ".join(filter(None, (node.reason, node.message)))
+
+
+def one_line(text: str) -> str:
+    """Return foreign text as a printable line: a space for each line break."""
+    return printable_line(" ".join(text.split()))
+
+
+def waits_of(run: Run) -> dict[str, str]:
+    """Return what deferred instances wait for, by the names of their TaskRuns. A past moment is marked as over."""
+    found = ((one, one.trigger) for one in run.all_instances())
+    return {one.name: _waited_for(trigger, run.now) for one, trigger in found if trigger and trigger.waits_for}
+
+
+def _waited_for(trigger: Trigger, now: float) -> str:
+    late = 0.0 if trigger.moment is None else now - trigger.moment
+    return f"{trigger.waits_for} ({times.human(late)} ago)" if late >= 1 else trigger.waits_for
+
+
+def waits_for(wait: str) -> str:
+    """Return a sentence for the text of `status.trigger.waitsFor`, which may begin with `until`."""
+    return f"waits {wait}" if wait.startswith("until ") else f"waits for {wait}"
+
+
+def _duration(seconds: float | None) -> str:
+    return "" if seconds is None else times.human(seconds)
+
+
+def _padded(rows: Sequence[Row], look: Look, least: int) -> list[str]:
+    name = max(least, *(len(row.name) for row in rows))
+    taskrun = max(len("TASKRUN"), *(len(row.taskrun) for row in rows))
+    heading = Row(
+        name="NAME", state="STATE", duration="DURATION", details="DETAILS", attempt="ATTEMPT", taskrun="TASKRUN"
+    )
+    return [_line(row, look, name, taskrun) for row in (heading, *rows)]
+
+
+def _line(row: Row, look: Look, name: int, taskrun: int) -> str:
+    """Return a line. On a terminal its details are cut at the width, with an ellipsis."""
+    before = f"{row.name.ljust(name)}   "
+    after = f"   {row.duration.ljust(_DURATION + 1)}   "
+    if look.wide:
+        after += f"{row.attempt.ljust(len('ATTEMPT'))}   {row.taskrun.ljust(taskrun)}   "
+    used = len(before) + _STATE + len(after)
+    details = cell_width.cut(row.details, max(look.width - used, _DETAILS_MIN)) if look.width else row.details
+    return f"{before}{style.state(row.state, coloured=look.coloured, width=_STATE)}{after}{details}".rstrip()

@@ -1,0 +1,103 @@
+"""The ticks of a Schedule's cron sources, in the future or in a period. Pure."""
+
+import heapq
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from torpor_cli import cron_ticks
+from torpor_cli.cron_ticks import Cron
+from torpor_cli.errors import CliError
+from torpor_cli.schedules import moments
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Tick:
+    """A tick of a source, in seconds since the epoch. `delay` is its jitter in seconds."""
+
+    at: float
+    source: str
+    delay: float = 0.0
+    cron: Cron = field(compare=False)
+
+    @property
+    def start(self) -> float:
+        """When the run starts."""
+        return self.at + self.delay
+
+    def row(self) -> list[str]:
+        """Return the cells SOURCE, TICK, ZONE and START."""
+        return [self.source, self.cron.local(self.at), self.cron.name, moments.stamp(self.start)]
+
+    def as_json(self) -> dict[str, str]:
+        """Return the tick for `-o json`."""
+        parts = {"source": self.source, "tick": moments.stamp(self.at), "local": self.cron.local(self.at)}
+        return {key: value for key, value in parts.items() if value} | {
+            "timezone": self.cron.name,
+            "start": moments.stamp(self.start),
+        }
+
+
+def crons(schedule: Mapping[str, Any], source: str | None = None) -> dict[str, Cron]:
+    """Return the cron sources of a Schedule by name, or the one that is named.
+
+    Raises CliError without one, and for one that is invalid.
+    """
+    name = schedule["metadata"]["name"]
+    known = {str(one["name"]): one for one in schedule["spec"].get("sources") or () if one.get("cron")}
+    if not known:
+        raise CliError(f"schedule {name} has no cron source, so it has no ticks; its triggers start runs on events")
+    if source is not None and source not in known:
+        raise CliError(f"schedule {name} has no cron source {source!r}; it has {', '.join(known)}")
+    chosen = known if source is None else {source: known[source]}
+    try:
+        return {each: cron_ticks.parse(str(one["cron"]), one.get("timezone")) for each, one in chosen.items()}
+    except ValueError as error:
+        raise CliError(f"schedule {name}: {error}") from error
+
+
+def delays(taskruns: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """Return the jitter in seconds of each source that has a TaskRun: the operator has stored it with the trigger."""
+    return {str(one["spec"].get("task")): _delay(one["spec"].get("trigger") or {}) for one in taskruns}
+
+
+def _delay(call: Mapping[str, Any]) -> float:
+    try:
+        kwargs = json.loads(call.get("kwargs") or "{}")
+    except (TypeError, ValueError, RecursionError):
+        return 0.0
+    delay = kwargs.get("delay") if isinstance(kwargs, dict) else None
+    return float(delay) if isinstance(delay, int | float) else 0.0
+
+
+def upcoming(
+    sources: Mapping[str, Cron], after: float, number: int, delay: Mapping[str, float], end: float = math.inf
+) -> Sequence[Tick]:
+    """Return the next ticks after a time, up to and including `end`, by time."""
+    ticks = _merged({name: cron.after(after) for name, cron in sources.items()}, sources, delay)
+    return [tick for tick in islice(ticks, number) if tick.at <= end]
+
+
+def between(sources: Mapping[str, Cron], start: float, end: float, *, reverse: bool = False) -> Iterator[Tick]:
+    """Yield the ticks of a period by time, the latest first for `reverse`."""
+    ticks = _merged({name: cron.between(start, end) for name, cron in sources.items()}, sources, {})
+    return reversed(list(ticks)) if reverse else ticks
+
+
+def bounds(schedule: Mapping[str, Any], now: float) -> tuple[float, float]:
+    """Return the time after which, and the time up to which, ticks of a Schedule start runs."""
+    first, last = (moments.epoch(schedule["spec"].get(field)) for field in ("notBefore", "notAfter"))
+    return now if first is None else max(now, first - 1), math.inf if last is None else last
+
+
+def _merged(
+    ticks: Mapping[str, Iterator[float]], sources: Mapping[str, Cron], delay: Mapping[str, float]
+) -> Iterator[Tick]:
+    return heapq.merge(*(_of_source(name, found, sources[name], delay.get(name, 0.0)) for name, found in ticks.items()))
+
+
+def _of_source(name: str, ticks: Iterator[float], cron: Cron, delay: float) -> Iterator[Tick]:
+    return (Tick(at=at, source=name, delay=delay, cron=cron) for at in ticks)

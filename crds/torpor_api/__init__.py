@@ -1,1 +1,0 @@
-"""The two objects as Python types, the CRDs made from them, and the one client that reads and writes them."""

@@ -1,0 +1,249 @@
+"""Builds the CustomResourceDefinitions: names, printer columns, selectable fields, rules and schema.
+
+The short names avoid those of Argo (wf, wfs, cwf, wftmpl, ...) and Tekton (tr, trs, pr, prs, ...). The category is
+`torpor` instead of `all`, so that `kubectl get all` does not list thousands of TaskRuns.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from torpor_wire import constants, state
+
+from torpor_crds.crdgen import cel_rules
+from torpor_crds.crdgen.openapi import Schema, structural
+from torpor_crds.models import backfill, schedule, taskrun, template, workflow
+from torpor_crds.models.base import Model
+
+_API_VERSION = {
+    "type": "string",
+    "maxLength": 253,
+    "description": f"Group and version of this object: {constants.API_VERSION}.",
+}
+
+
+_ATOMIC = {"x-kubernetes-map-type": "atomic"}
+"""For an object with one writer at a time: metadata.managedFields has one entry for it, not for each of its fields."""
+
+
+class Column(NamedTuple):
+    """A column of `kubectl get`. Priority 1 shows it with `-o wide` only."""
+
+    name: str
+    path: str
+    description: str
+    type: str = "string"
+    priority: int = 0
+
+    def to_json(self) -> Schema:
+        """Return the column as in the CRD."""
+        column = {"name": self.name, "type": self.type, "jsonPath": self.path, "description": self.description}
+        return column | ({"priority": self.priority} if self.priority else {})
+
+
+class Kind(NamedTuple):
+    """The properties in which the kinds differ."""
+
+    name: str
+    plural: str
+    short: str
+    columns: Sequence[Column]
+    selectable: Sequence[str] = ()
+    has_status: bool = True
+
+
+_AGE = Column("Age", ".metadata.creationTimestamp", "Time since it was created.", "date")
+
+_TASKRUN = Kind(
+    name="TaskRun",
+    plural="taskruns",
+    short="ttr",
+    selectable=(".spec.triggerPool", ".status.state", ".status.trigger.shard"),
+    columns=(
+        Column("Workflow", ".spec.workflow.name", "Workflow of the TaskRun."),
+        Column("Schedule", ".spec.schedule.name", "Schedule of the TaskRun.", priority=1),
+        Column("Task", ".spec.task", "Task of the Workflow, or source of the Schedule."),
+        # The whole array: kubectl prints it as [2,0], but only the first number of `[*]`.
+        Column(
+            "Group-Indexes",
+            ".spec.groupIndexes",
+            "Index in each mapped group that contains the task, outermost first.",
+            priority=1,
+        ),
+        Column("Index", ".spec.mapIndex", "Index of the instance; empty if the task is not mapped.", "integer"),
+        Column("State", ".status.state", "State of the TaskRun."),
+        Column("Reason", ".status.reason", "Why it failed or waits."),
+        Column("Attempt", ".status.attempt", "Number of the attempt, from 1.", "integer"),
+        Column("Waits-For", ".status.trigger.waitsFor", "What the TaskRun waits for."),
+        _AGE,
+        Column("Display-Name", ".spec.displayName", "Display name of the instance.", priority=1),
+        Column("Pod", ".status.pod.name", "Pod of the current segment.", priority=1),
+        Column("Trigger", ".status.trigger.class", "Class of the trigger.", priority=1),
+        Column("Duration", ".status.duration", "Time from the creation to the end.", priority=1),
+        Column("Finished-At", ".status.completionTime", "Time of the end.", priority=1),
+        Column("Shard", ".status.trigger.shard", "Shard of the triggerer that runs it.", "integer", 1),
+    ),
+)
+
+_WORKFLOW = Kind(
+    name="Workflow",
+    plural="workflows",
+    short="twf",
+    columns=(
+        Column("State", ".status.state", "State of the run."),
+        Column("Progress", ".status.progress", "Ended instances of the known instances."),
+        Column("Reason", '.status.conditions[?(@.type=="Succeeded")].reason', "Reason of the condition Succeeded."),
+        _AGE,
+        Column(
+            "Message",
+            '.status.conditions[?(@.type=="Succeeded")].message',
+            "Message of the condition Succeeded.",
+            priority=1,
+        ),
+        Column("Schedule", ".spec.runOf.schedule", "Schedule that started the run.", priority=1),
+    ),
+)
+
+_TEMPLATE = Kind(
+    name="WorkflowTemplate",
+    plural="workflowtemplates",
+    short="twt",
+    has_status=False,
+    columns=(
+        Column("Description", ".spec.description", "What the workflow does."),
+        _AGE,
+    ),
+)
+
+_SCHEDULE = Kind(
+    name="Schedule",
+    plural="schedules",
+    short="tsch",
+    columns=(
+        # A date column shows the age, so a time in the future has to be a string.
+        Column("Next", ".status.next", "The next tick."),
+        Column("Last", ".status.last", "Time since the last event.", "date"),
+        Column("Active", ".status.active", "Number of active runs.", "integer"),
+        Column("Failed", ".status.failed", "Number of events that started no run because of an error.", "integer"),
+        Column("Suspended", ".spec.suspend", "Whether the Schedule is suspended.", "boolean"),
+        Column("Ready", '.status.conditions[?(@.type=="Ready")].status', "Whether events start runs."),
+        _AGE,
+        Column("Queued", ".status.queued", "Number of queued runs.", "integer", 1),
+        Column("Missed", ".status.missed.count", "Number of missed ticks.", "integer", 1),
+        Column("Last-Run", ".status.lastRun.name", "The last run.", priority=1),
+        Column("Message", '.status.conditions[?(@.type=="Ready")].message', "Why it is not ready.", priority=1),
+    ),
+)
+
+_BACKFILL = Kind(
+    name="Backfill",
+    plural="backfills",
+    short="tbf",
+    columns=(
+        Column("Schedule", ".spec.schedule", "Schedule of the runs."),
+        Column("State", ".status.state", "State of the Backfill."),
+        Column("Progress", ".status.progress", "Finished ticks of all ticks."),
+        Column("Active", ".status.active", "Number of active runs.", "integer"),
+        Column("Failed", ".status.failed", "Number of failed runs.", "integer"),
+        _AGE,
+        Column("From", ".spec.from", "First time of the period.", priority=1),
+        Column("To", ".spec.to", "End of the period.", priority=1),
+    ),
+)
+
+
+def taskruns() -> Schema:
+    """Build the CRD of TaskRun."""
+    schema = _schema(taskrun.TaskRun, _TASKRUN)
+    spec, status = schema["properties"]["spec"], schema["properties"]["status"]
+    spec |= _ATOMIC
+    for name in taskrun.ABSENT_DEFAULTS:  # the API server would store a default
+        spec["properties"][name].pop("default", None)
+    # Required: the API server drops the status from a POST, and only the default makes a new TaskRun Scheduled.
+    status["default"] = {"state": state.State.SCHEDULED.value, "attempt": 1, "segment": 0, "launch": 0, "history": []}
+    return _crd(_TASKRUN, schema)
+
+
+def workflows() -> Schema:
+    """Build the CRD of Workflow."""
+    schema = _schema(workflow.Workflow, _WORKFLOW)
+    _leave_to_policy(schema["properties"]["spec"])
+    return _crd(_WORKFLOW, schema)
+
+
+def workflow_templates() -> Schema:
+    """Build the CRD of WorkflowTemplate."""
+    schema = _schema(template.WorkflowTemplate, _TEMPLATE)
+    _leave_to_policy(schema["properties"]["spec"]["properties"]["workflow"])
+    parameter = schema["properties"]["spec"]["properties"]["params"]["items"]
+    parameter["x-kubernetes-validations"] = cel_rules.parameter()
+    return _crd(_TEMPLATE, schema)
+
+
+def schedules() -> Schema:
+    """Build the CRD of Schedule."""
+    schema = _schema(schedule.Schedule, _SCHEDULE)
+    spec = schema["properties"]["spec"]
+    spec["x-kubernetes-validations"] = cel_rules.schedule_spec()
+    _leave_to_policy(spec["properties"]["workflow"])
+    spec["properties"]["sources"]["items"]["x-kubernetes-validations"] = cel_rules.schedule_source()
+    return _crd(_SCHEDULE, schema)
+
+
+def backfills() -> Schema:
+    """Build the CRD of Backfill."""
+    schema = _schema(backfill.Backfill, _BACKFILL)
+    schema["properties"]["spec"]["x-kubernetes-validations"] = cel_rules.backfill_spec()
+    return _crd(_BACKFILL, schema)
+
+
+def _leave_to_policy(spec: Schema) -> None:
+    """Remove a pattern from the spec of a Workflow: policy torpor-workflow has it too, and explains it."""
+    del spec["properties"]["tasks"]["items"]["properties"]["python"]["pattern"]
+
+
+def _schema(model: type[Model], kind: Kind) -> Schema:
+    source = model.model_json_schema(by_alias=True)
+    fields = {name: field for name, field in source["properties"].items() if name != "metadata"}
+    schema = structural(source | {"properties": fields, "required": ["spec"]})
+    schema["properties"] = {
+        "apiVersion": _API_VERSION,
+        "kind": {"type": "string", "maxLength": 63, "description": f"Kind of this object: {kind.name}."},
+        "metadata": {"type": "object"},
+        **schema["properties"],
+    }
+    if kind.has_status:
+        schema["properties"]["status"] |= _ATOMIC
+        if kind is not _TASKRUN:
+            schema["properties"]["status"].pop("default", None)
+    return schema
+
+
+def _crd(kind: Kind, schema: Schema) -> Schema:
+    version = {
+        "name": constants.VERSION,
+        "served": True,
+        "storage": True,
+        **({"subresources": {"status": {}}} if kind.has_status else {}),
+        "additionalPrinterColumns": [column.to_json() for column in kind.columns],
+        "schema": {"openAPIV3Schema": schema},
+    }
+    if kind.selectable:
+        version["selectableFields"] = [{"jsonPath": path} for path in kind.selectable]
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{kind.plural}.{constants.GROUP}"},
+        "spec": {
+            "group": constants.GROUP,
+            "scope": "Namespaced",
+            "names": {
+                "kind": kind.name,
+                "listKind": f"{kind.name}List",
+                "plural": kind.plural,
+                "singular": kind.name.lower(),
+                "shortNames": [kind.short],
+                "categories": ["torpor"],
+            },
+            "versions": [version],
+        },
+    }

@@ -1,0 +1,53 @@
+"""Where a Workflow comes from: its template, and the event of a Schedule or the tick of a Backfill that started it."""
+
+from typing import Annotated
+
+from pydantic import Field
+from torpor_wire import constants
+
+from torpor_crds.models.base import Count, Identifier, Model, ObjectName, Time
+
+
+class TemplateRef(Model):
+    """A WorkflowTemplate of the same namespace."""
+
+    name: Annotated[ObjectName, Field(description="Name of the WorkflowTemplate.")]
+
+
+class PreviousRun(Model):
+    """The run that a Schedule started before this one."""
+
+    name: Annotated[ObjectName, Field(description="Name of the Workflow.")]
+    at: Annotated[Time, Field(description="Time of its event.")]
+    state: Annotated[
+        str | None, Field(max_length=20, description="Its state when this run was created, such as Succeeded.")
+    ] = None
+
+
+class RunOf(Model):
+    """The event that started a run. Only the operator can set it. Expressions read it as `run`."""
+
+    schedule: Annotated[ObjectName, Field(description="Name of the Schedule.")]
+    uid: Annotated[str, Field(max_length=63, description="uid of the Schedule.")]
+    source: Annotated[
+        Identifier | None,
+        Field(description="Source of the event. Unset for several sources (`allOf`) and for `torpor schedule run`."),
+    ] = None
+    at: Annotated[
+        Time, Field(description="Time of the event: the tick of a cron source, otherwise when its trigger fired.")
+    ]
+    event: Annotated[
+        str | None,
+        Field(
+            max_length=constants.EVENT_MAX * 21,
+            description="The event, as JSON text. With `allOf`, an object of the events by source.",
+        ),
+    ] = None
+    attempt: Annotated[
+        Count | None, Field(description="Attempt of the source's TaskRun that fired. Unset for a tick.")
+    ] = None
+    segment: Annotated[
+        Count | None, Field(description="Segment of the source's TaskRun that fired. Unset for a tick.")
+    ] = None
+    backfill: Annotated[ObjectName | None, Field(description="Name of the Backfill that created the run.")] = None
+    previous: Annotated[PreviousRun | None, Field(description="The run that the Schedule started before.")] = None

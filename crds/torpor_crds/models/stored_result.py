@@ -1,0 +1,30 @@
+"""What stands on a TaskRun of a result that is in the archive: its type, lengths and keys, and no values (ADR 0012).
+
+The operator decides how wide a mapped task is by this alone.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+from torpor_wire import constants
+
+from torpor_crds.models.base import Count, Model
+
+KeysText = Annotated[str, Field(max_length=constants.STORED_KEYS_MAX)]
+
+
+class StoredResult(Model):
+    """A result in the archive: type, length, and keys, without values."""
+
+    size: Annotated[int, Field(ge=0, le=2**53, description="Size of the body in the archive, in bytes.")]
+    digest: Annotated[str, Field(max_length=64, description="SHA-256 of the body, in hexadecimal.")]
+    type: Annotated[
+        Literal["list", "object", "string", "number", "boolean", "null", "bytes", "file"],
+        Field(description="Type of the value."),
+    ]
+    length: Annotated[Count | None, Field(description="Number of items of a list, or of entries of an object.")] = None
+    keys: Annotated[
+        KeysText | None,
+        Field(description="Keys of an object in its order, as JSON text. Unset if there are too many."),
+    ] = None
+    name: Annotated[str | None, Field(max_length=255, description="Name of a file.")] = None

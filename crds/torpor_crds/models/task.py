@@ -1,0 +1,284 @@
+"""A task of a Workflow as its author writes it: its body, what it is mapped over, and what it waits for."""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from torpor_crds.models.base import CLASS, FUNCTION, Duration, Expression, Identifier, Model, Name, Retries
+from torpor_crds.models.code import Runtime, Source
+from torpor_crds.models.command import Command
+from torpor_crds.models.pod_fields import PodFields
+
+Value = Annotated[Any, Field(json_schema_extra={"x-any": True})]
+
+
+class Rule(StrEnum):
+    """Which outcomes of the tasks before it let a task run (Airflow's trigger rules)."""
+
+    ALL_SUCCESS = "all_success"
+    ALL_FAILED = "all_failed"
+    ALL_DONE = "all_done"
+    ALL_SKIPPED = "all_skipped"
+    ONE_SUCCESS = "one_success"
+    ONE_FAILED = "one_failed"
+    ONE_DONE = "one_done"
+    NONE_FAILED = "none_failed"
+    NONE_FAILED_MIN_ONE_SUCCESS = "none_failed_min_one_success"
+    NONE_SKIPPED = "none_skipped"
+    ALL_DONE_MIN_ONE_SUCCESS = "all_done_min_one_success"
+    ALWAYS = "always"
+
+
+class Hook(StrEnum):
+    """Which ends of a run a hook follows."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    END = "end"
+
+
+class TriggerTask(Model):
+    """A wait as a task, or before the first pod. The triggerer runs it."""
+
+    class_name: Annotated[
+        str,
+        Field(
+            alias="class",
+            max_length=253,
+            description="Registered class of the trigger, such as time, duration, http, or kubernetes. "
+            "docs/reference/triggers.md lists the classes and their arguments.",
+            json_schema_extra=CLASS,
+        ),
+    ]
+    kwargs: Annotated[
+        dict[str, Value],
+        Field(max_length=64, description="Arguments of the trigger. Strings may contain `${...}` expressions."),
+    ] = Field(default_factory=dict)
+    timeout: Annotated[Duration | None, Field(description="Maximum duration of the wait, such as 30s, 6h, or 7d.")] = (
+        None
+    )
+
+
+Mapper = Annotated[str, Field(max_length=253, pattern=FUNCTION)]
+
+
+class Expansion(Model):
+    """A name and the list or object that it is mapped over (AIP-42's expand)."""
+
+    name: Annotated[
+        Identifier,
+        Field(
+            description="Argument that receives one item in each instance. In a group with several entries, the name of"
+            " the item in `groups.<group>.key` and `.value`."
+        ),
+    ]
+    over: Annotated[
+        Value,
+        Field(
+            description="A list, an object, or an expression such as `${tasks.list.result}` that returns one. An entry "
+            "of an object is an item `[key, value]`."
+        ),
+    ]
+    map: Annotated[
+        Mapper | None,
+        Field(
+            description="`package.module:function` of the image of the task. It gets the item and returns the argument."
+            " It runs in the pod of the instance. Not allowed in a group."
+        ),
+    ] = None
+
+
+class Group(Model):
+    """Tasks that are mapped together (AIP-42). They run once for each item, and no index waits for another."""
+
+    name: Annotated[
+        Identifier,
+        Field(
+            description="Name of the group: lower-case letters, digits and underscores, no hyphens, because "
+            "expressions use it (`groups.cities.value`). No task may have the same name."
+        ),
+    ]
+    in_: Annotated[
+        Identifier | None,
+        Field(
+            alias="in",
+            description="The group that contains this group. Each index of the outer group has its own items.",
+        ),
+    ] = None
+    expand: Annotated[
+        tuple[Expansion, ...],
+        Field(
+            min_length=1,
+            max_length=8,
+            description="All tasks of the group run for each item of a list or object. Several entries make a product, "
+            "and the last entry changes fastest. Expressions of these tasks see `groups.<name>.index`, "
+            "`.key` and `.value`.",
+            json_schema_extra={"x-key": "name"},
+        ),
+    ]
+
+    @property
+    def expand_kwargs(self) -> None:
+        """A group has no arguments: what its tasks take of an item, they say."""
+
+
+class Task(Model):
+    """A task: a Python function in a pod, a container, or a trigger without a pod."""
+
+    name: Annotated[
+        Identifier,
+        Field(
+            description="Name of the task: lower-case letters, digits and underscores, no hyphens, because "
+            "expressions use it (`tasks.load_all.result`). Unique in the Workflow."
+        ),
+    ]
+    after: Annotated[
+        tuple[Identifier, ...],
+        Field(
+            max_length=100,
+            description="Upstream tasks or groups. A reference to `tasks.x` in an expression adds x.",
+        ),
+    ] = ()
+    group: Annotated[
+        Identifier | None,
+        Field(
+            description="The mapped group that contains the task. The task runs once for each item of the group. It "
+            "sees results of the same index of tasks in the group, and all results of tasks outside."
+        ),
+    ] = None
+    python: Annotated[
+        str | None,
+        Field(
+            max_length=253,
+            pattern=FUNCTION,
+            description="Function or operator class to run in a pod: `package.module:name`.",
+        ),
+    ] = None
+    container: Annotated[
+        Command | None,
+        Field(
+            description="A program of `image` instead of a function. `command` and `args` may contain `${...}` "
+            "expressions; `$${` is a literal `${`. The `args` of the task become environment variables: "
+            "strings as they are, other values as JSON. The result is the termination message in "
+            "/dev/termination-log, less than 4,096 bytes. It is JSON if it begins with {, [ or a quote, or "
+            "is a number, true, false or null. Otherwise it is a string. With `outcome: true` the program can also "
+            "write an outcome document, by which it defers, fails or skips its task."
+        ),
+    ] = None
+    trigger: Annotated[
+        TriggerTask | None,
+        Field(
+            description="A wait without a pod. With `python` the wait comes first, and the function receives `event`."
+        ),
+    ] = None
+    result: Annotated[
+        Expression | None,
+        Field(description="CEL over `event` and `params`: the result of a trigger task. Unset: the event."),
+    ] = None
+    fail_when: Annotated[
+        Expression | None,
+        Field(description="CEL over `event` and `params`: if true, a trigger task fails."),
+    ] = None
+    trigger_pool: Annotated[
+        Name | None, Field(description="Triggerer pool of this task, instead of spec.triggerPool.")
+    ] = None
+    hook: Annotated[
+        Hook | None,
+        Field(
+            description="Makes the task a hook, which runs after all other tasks have ended: on success, on failure "
+            "(also by a timeout), or at any end. Expressions see `run.state`, `run.reason`, `run.message` "
+            "and `run.name`. A hook does not change the outcome of the run."
+        ),
+    ] = None
+    image: Annotated[str | None, Field(max_length=512, description="Image of this task, instead of spec.image.")] = None
+    runtime: Annotated[
+        Runtime | None, Field(description="Runtime of this python task, instead of spec.runtime: Inject or Image.")
+    ] = None
+    source: Annotated[
+        Source | None, Field(description="Files of this python task, instead of those of spec.source.")
+    ] = None
+    args: Annotated[
+        dict[str, Value],
+        Field(
+            max_length=64,
+            description="Keyword arguments. Strings may contain `${...}`: CEL over `params`, `tasks.x.result`, and "
+            "`tasks.x.results` of a mapped task. A string that is one expression keeps its type. `$${` is a"
+            " literal `${`.",
+        ),
+    ] = Field(default_factory=dict)
+    expand: Annotated[
+        tuple[Expansion, ...],
+        Field(
+            max_length=8,
+            description="Maps the task: one instance for each item of a list or object. Several entries make a product,"
+            " and the last entry changes fastest. Expressions of an instance see `mapping.index`, "
+            "`mapping.key` and `mapping.value`.",
+            json_schema_extra={"x-key": "name"},
+        ),
+    ] = ()
+    expand_kwargs: Annotated[
+        Value,
+        Field(
+            description="A list of objects, or an expression that returns one. Each object is the keyword arguments of "
+            "an instance, in addition to `args`."
+        ),
+    ] = None
+    pool: Annotated[
+        Identifier | None,
+        Field(
+            description="Pool of slots. The task takes one slot while it holds a pod. The ConfigMap torpor-pools of the"
+            " namespace sets the number of slots for all Workflows."
+        ),
+    ] = None
+    max_active: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=10_000,
+            description="Maximum number of instances that hold a pod at the same time, for a task that is mapped or in "
+            "a group.",
+        ),
+    ] = None
+    display_name: Annotated[
+        Expression | None,
+        Field(description="Display name of an instance, such as `load ${mapping.value.city}`."),
+    ] = None
+    branch: Annotated[
+        bool,
+        Field(
+            description="Makes the task a branch. Its result is the name of a downstream task, or a list of names. The "
+            "other downstream tasks are skipped."
+        ),
+    ] = False
+    when: Annotated[
+        Expression | None,
+        Field(
+            description="CEL, such as `size(tasks.list.result) > 0`. If it is false, the task is skipped. With "
+            "`mapping`, such as `mapping.value.size > 0`, it is evaluated for each instance."
+        ),
+    ] = None
+    rule: Annotated[
+        Rule,
+        Field(
+            description="Trigger rule: which outcomes of the upstream tasks let the task run. one_success, one_failed "
+            "and one_done do not wait for all upstream tasks. always does not wait at all."
+        ),
+    ] = Rule.ALL_SUCCESS
+    retries: Annotated[Retries, Field(description="How a failed attempt is retried.")] = Retries()
+    timeout: Annotated[
+        Duration | None,
+        Field(
+            description="Maximum duration of an attempt over all its segments, from its first claim. Before that, the "
+            "maximum time that its pod may take to start."
+        ),
+    ] = None
+    timeout_while_deferred: Annotated[
+        bool, Field(description="Whether deferred time counts in `timeout`, as in Airflow.")
+    ] = True
+    pod: Annotated[PodFields | None, Field(description="Fields of the pod of the task.")] = None
+
+    @property
+    def mapped(self) -> bool:
+        """Whether its number of instances is found out at run time."""
+        return bool(self.expand) or self.expand_kwargs is not None

@@ -1,0 +1,1 @@
+"""Access to the API server: client, Lease, cache, and the shares of namespaces."""

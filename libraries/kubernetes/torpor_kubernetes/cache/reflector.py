@@ -1,0 +1,189 @@
+"""Keeps a store up to date with the API server by list and watch, as client-go's reflector does.
+
+The list is read in pages. The watch starts at the list's resourceVersion and uses bookmarks, so that a kind without
+changes does not fall behind. A watch that ends is reopened at its last version. If the server has compacted that
+version (410, as the response or in the stream), the list is read again and compared, so that deleted objects are
+noticed.
+
+Several namespaces are listed and watched one by one, as a client needs that has rights in these alone (ADR 0051).
+
+With a field selector, a status patch can make an object appear as ADDED or disappear as DELETED. The reflector cannot
+distinguish an object that left the selection from a deleted one.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import aclosing
+from typing import Any, Generic, Never, TypeVar
+
+from torpor_wire.backoff import Backoff
+
+from torpor_kubernetes.cache.store import Change, Key, Notice, Store, Unreadable, key_of, no_index, version_of
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import PAGE, Api
+from torpor_kubernetes.client.resources import Resource
+
+__all__ = ["Change", "Notice", "Reflector", "Unreadable"]
+
+T = TypeVar("T")
+
+BACKOFF = Backoff(first=0.1, cap=10.0)
+BATCH = 50
+"""Objects of a page to process before yielding to other tasks: a whole page would block the event loop for 0.1 s."""
+
+log = logging.getLogger(__name__)
+
+
+class Reflector(Generic[T]):
+    """A store for one kind, and the loop that updates it.
+
+    `on_change` runs in the loop, once for each version of each object, in order. It must return quickly. `jitter`
+    returns numbers from 0 to 1. Without `namespaces` it watches all of them by one stream.
+    """
+
+    def __init__(  # noqa: PLR0913 - the selection is one to four words, and none of them is of use alone
+        self,
+        api: Api,
+        resource: Resource,
+        parse: Callable[[dict[str, Any]], T],
+        *,
+        on_change: Callable[[Notice[T]], None],
+        jitter: Callable[[], float],
+        namespaces: Sequence[str] = (),
+        field_selector: str = "",
+        label_selector: str = "",
+        index: Callable[[T], Iterable[str]] = no_index,
+    ) -> None:
+        self.store: Store[T] = Store(parse, on_change, index=index)
+        self.synced = asyncio.Event()
+        self.relists = 0
+        self.watches = 0
+        self._api = api
+        self._resource = resource
+        self._scopes: tuple[str | None, ...] = tuple(namespaces) or (None,)
+        self._listed: set[str | None] = set()
+        self._field_selector = field_selector
+        self._label_selector = label_selector
+        self._jitter = jitter
+        self._failures = dict.fromkeys(self._scopes, 0)
+
+    async def run(self) -> Never:
+        """List, then watch. Only cancellation and bugs end it."""
+        first, *others = self._scopes
+        if not others:
+            await self._run(first)
+        async with asyncio.TaskGroup() as group:
+            for scope in self._scopes:
+                group.create_task(self._run(scope))
+        raise AssertionError("unreachable")
+
+    async def _run(self, scope: str | None) -> Never:
+        while True:
+            try:
+                version = await self._list(scope)
+                self._listed.add(scope)
+                if len(self._listed) == len(self._scopes):
+                    self.synced.set()
+                while True:
+                    version = await self._watch(scope, version)
+                    await self._read_again()
+            except errors.Gone as gone:
+                log.info("%s: %s; listing again", self._resource.plural, gone.message)
+                await self._pause(scope, gone)
+            except errors.ApiError as error:
+                self._failures[scope] += 1
+                log.warning("cannot list %s: %s; trying again", self._resource.plural, error.message)
+                await self._pause(scope, error)
+
+    async def refresh(self) -> None:
+        """Read the whole list beside the watch, so that the store contains everything committed before the call.
+
+        Raises `errors.ApiError` if the list fails. Older events that the watch still delivers are ignored.
+        """
+        for scope in self._scopes:
+            await self._list(scope)
+
+    async def _read_again(self) -> None:
+        """Parse unreadable objects again, since the cause may be over: the operator reads none in quarantine."""
+        for number, unreadable in enumerate(self.store.unreadable_objects(), 1):
+            self.store.read_again(unreadable)
+            if number % BATCH == 0:
+                await asyncio.sleep(0)
+
+    async def _list(self, scope: str | None) -> str:
+        self.relists += 1
+        try:
+            return await self._read_pages(scope, PAGE)
+        except errors.Gone:
+            return await self._read_pages(scope, 0)
+
+    async def _read_pages(self, scope: str | None, limit: int) -> str:
+        listed: set[Key] = set()
+        version = ""
+        pages = self._api.pages(
+            self._resource,
+            scope,
+            field_selector=self._field_selector,
+            label_selector=self._label_selector,
+            limit=limit,
+        )
+        async with aclosing(pages):
+            async for page in pages:
+                for number, raw in enumerate(page.items, 1):
+                    listed.add(key_of(raw))
+                    self.store.absorb(raw)
+                    if number % BATCH == 0:
+                        await asyncio.sleep(0)
+                version = page.resource_version
+        self.store.settle(listed, int(version), scope)
+        return version
+
+    async def _watch(self, scope: str | None, version: str) -> str:
+        """Watch once and return the next start version. A short watch without events counts as a failure."""
+        failure: errors.ApiError | None = None
+        self.watches += 1
+        started = self._api.clock.monotonic()
+        self._failures[scope] += 1
+        events = self._api.watch(
+            self._resource,
+            scope,
+            resource_version=version,
+            field_selector=self._field_selector,
+            label_selector=self._label_selector,
+        )
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    version = self._apply(scope, event.type, event.object)
+                    self._failures[scope] = 0
+        except errors.Gone:
+            raise
+        except errors.ApiError as error:
+            log.warning("the watch of %s broke: %s; opening it again", self._resource.plural, error.message)
+            failure = error
+        if self._api.clock.monotonic() - started >= BACKOFF.cap:
+            self._failures[scope] = 0
+        await self._pause(scope, failure)
+        return version
+
+    def _apply(self, scope: str | None, kind: str, raw: dict[str, Any]) -> str:
+        version = version_of(raw)
+        match kind:
+            case "ADDED" | "MODIFIED":
+                self.store.absorb(raw)
+            case "DELETED" if version > self.store.progress(scope):
+                self.store.delete(raw)
+            case "DELETED" | "BOOKMARK":
+                pass
+            case _:
+                raise errors.ApiError(f"unexpected watch event of type {kind!r}")
+        self.store.advance(version, scope)
+        return str(raw["metadata"]["resourceVersion"])
+
+    async def _pause(self, scope: str | None, failure: errors.ApiError | None) -> None:
+        if not self._failures[scope]:
+            return
+        delay = BACKOFF.delay(self._failures[scope], self._jitter())
+        retry_after = failure.retry_after if failure else None
+        await self._api.clock.sleep(max(delay, retry_after or 0.0))

@@ -1,0 +1,88 @@
+"""Events, which `kubectl describe` shows below an object.
+
+The name is a hash of the object and the text, so the same Event is created once. Events are for people: no part of
+Torpor reads one, and a failure to create one is harmless. Building is pure; `post` sends the request.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from torpor_wire import text
+
+from torpor_kubernetes import timing
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import EVENTS, Resource
+
+NOTE_MAX = 1024
+NAME_MAX = 253
+
+
+def reference(resource: Resource, *, namespace: str, name: str, uid: str) -> dict[str, str]:
+    """Build an ObjectReference."""
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "namespace": namespace,
+        "name": name,
+        "uid": uid,
+    }
+
+
+def build(  # noqa: PLR0913 - the fields of the API's Event
+    regarding: Mapping[str, str],
+    *,
+    reason: str,
+    message: str,
+    type: Literal["Normal", "Warning"],  # noqa: A002 - the API's name
+    reporting_controller: str,
+    now: float,
+    action: str | None = None,
+    reporting_instance: str | None = None,
+) -> dict[str, Any]:
+    """Build an Event about a `reference`. `reporting_controller` is a qualified name such as `torpor.dev/operator`.
+
+    `action` is a CamelCase word for the operation; the default is the reason. The message is cut to the API server's
+    limit of 1,024 bytes.
+    """
+    note = _cut(message)
+    identity = "\n".join((regarding["uid"], type, reason, note))
+    suffix = "." + hashlib.sha256(identity.encode()).hexdigest()[:16]
+    return {
+        "apiVersion": EVENTS.api_version,
+        "kind": EVENTS.kind,
+        "metadata": {
+            "name": regarding["name"][: NAME_MAX - len(suffix)].rstrip("-.") + suffix,
+            "namespace": regarding["namespace"],
+        },
+        "regarding": dict(regarding),
+        "reason": reason,
+        "note": note,
+        "type": type,
+        "action": action or reason,
+        "eventTime": timing.text(now),
+        "reportingController": reporting_controller,
+        "reportingInstance": (reporting_instance or reporting_controller)[:128],
+    }
+
+
+def with_similar(body: Mapping[str, Any], count: int) -> Mapping[str, Any]:
+    """The Event, with the number of similar ones before it that were not posted."""
+    if not count:
+        return body
+    suffix = f" ({count} similar Events before it were not posted)"
+    return {**body, "note": _cut(body["note"], NOTE_MAX - len(suffix)) + suffix}
+
+
+async def post(api: Api, body: Mapping[str, Any]) -> None:
+    """Create an Event unless it exists."""
+    try:
+        await api.create(EVENTS, body["metadata"]["namespace"], body)
+    except errors.AlreadyExists:
+        return
+
+
+def _cut(message: str, limit: int = NOTE_MAX) -> str:
+    data = text.printable(message).encode()
+    return data.decode() if len(data) <= limit else data[: limit - 4].decode(errors="ignore") + " ..."

@@ -1,0 +1,113 @@
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import pytest
+from torpor_cli.cluster import errors
+from torpor_cli.cluster.access import Access, Anonymous, Server
+from torpor_cli.cluster.api import Api, Selection
+from torpor_cli.cluster.http import Http
+from torpor_cli.cluster.resources import WORKFLOWS
+from torpor_cli.cluster.watch import Changed, Deleted, Listed, Tick, Update, merged, watch
+
+from tests.unit.cli.cluster.scripted_server import Answer, Request, scripted_server
+
+_SELECTION = Selection(resource=WORKFLOWS, namespace="team", fields="metadata.name=x")
+
+
+def item(version: int, name: str = "x") -> dict[str, Any]:
+    return {"metadata": {"name": name, "uid": name, "resourceVersion": str(version)}}
+
+
+def event(kind: str, version: int) -> dict[str, Any]:
+    return {"type": kind, "object": item(version)}
+
+
+def listing(version: int) -> Answer:
+    return Answer(body={"metadata": {"resourceVersion": str(version)}, "items": [item(version)]})
+
+
+def shown(update: Update) -> str:
+    match update:
+        case Listed(items=items):
+            return "listed " + ",".join(each["metadata"]["resourceVersion"] for each in items)
+        case Changed(item=found):
+            return f"changed {found['metadata']['resourceVersion']}"
+        case Deleted(item=found):
+            return f"deleted {found['metadata']['resourceVersion']}"
+
+
+def followed(answers: list[Answer], number: int) -> tuple[list[str], list[Request], list[str]]:
+    """The first updates of a watch whose server gives these answers; its requests; what the user is told."""
+    remaining, notes = iter(answers), list[str]()
+    with scripted_server(lambda _: next(remaining)) as server:
+        api = Api(Http(Access(server=Server(url=server.url), login=Anonymous())))
+        updates = watch(api, _SELECTION, pause=lambda _: None, noted=notes.append)
+        found = [shown(update) for update in islice(updates, number)]
+    return found, server.requests, notes
+
+
+def test_a_watch_lists_first_and_goes_on_from_there() -> None:
+    found, requests, _ = followed([listing(5), Answer(lines=(event("MODIFIED", 6), event("DELETED", 7)))], 3)
+    assert found == ["listed 5", "changed 6", "deleted 7"]
+    assert requests[1].query["resourceVersion"] == ["5"]
+    assert requests[1].query["fieldSelector"] == ["metadata.name=x"]
+
+
+def test_a_watch_that_ends_goes_on_from_its_last_change_or_bookmark() -> None:
+    answers = [
+        listing(5),
+        Answer(lines=(event("MODIFIED", 6),)),
+        Answer(lines=(event("BOOKMARK", 9),)),
+        Answer(lines=(event("MODIFIED", 10),)),
+    ]
+    found, requests, notes = followed(answers, 3)
+    assert found == ["listed 5", "changed 6", "changed 10"]
+    assert [request.query["resourceVersion"][0] for request in requests[1:]] == ["5", "6", "9"]
+    assert notes == []
+
+
+@pytest.mark.parametrize(
+    "gone",
+    [
+        Answer(
+            lines=({"type": "ERROR", "object": {"kind": "Status", "code": 410, "reason": "Expired", "message": "old"}},)
+        ),
+        Answer(status=410, body={"kind": "Status", "code": 410, "reason": "Expired", "message": "old"}),
+    ],
+    ids=["event", "response"],
+)
+def test_after_410_a_watch_lists_again(gone: Answer) -> None:
+    found, _, notes = followed([listing(5), gone, listing(50), Answer(lines=(event("MODIFIED", 51),))], 3)
+    assert found == ["listed 5", "listed 50", "changed 51"]
+    assert notes == []
+
+
+def test_a_server_that_fails_is_asked_again_and_the_user_is_told_once() -> None:
+    failure = Answer(status=503, body={"kind": "Status", "message": "starting"})
+    found, _, notes = followed([listing(5), failure, failure, Answer(lines=(event("MODIFIED", 6),))], 2)
+    assert found == ["listed 5", "changed 6"]
+    assert notes == ["starting; trying again"]
+
+
+def test_a_line_that_the_connection_cut_is_dropped() -> None:
+    found, _, _ = followed([listing(5), Answer(lines=("cut",)), Answer(lines=(event("MODIFIED", 6),))], 2)
+    assert found == ["listed 5", "changed 6"]
+
+
+def test_a_user_who_may_not_watch_gets_the_error() -> None:
+    with pytest.raises(errors.ForbiddenError):
+        followed([listing(5), Answer(status=403, body={"kind": "Status", "message": "no"})], 2)
+
+
+def test_several_watches_are_one_stream_that_ends_with_the_last() -> None:
+    assert sorted(each for each in merged([iter([1, 2]), iter([3])]) if not isinstance(each, Tick)) == [1, 2, 3]
+
+
+def test_an_error_of_one_watch_is_the_consumers() -> None:
+    def broken() -> Iterator[int]:
+        yield 1
+        raise errors.ForbiddenError("no")
+
+    with pytest.raises(errors.ForbiddenError, match="no"):
+        list(merged([broken()]))

@@ -1,0 +1,29 @@
+"""Lint has nothing to say about the Workflows of the documentation and of examples/."""
+
+from pathlib import Path
+
+import pytest
+from torpor_cli.linting import sources
+from torpor_cli.linting.finding import Severity
+
+from tests.unit.architecture.test_docs_examples import EXAMPLES
+from tests.unit.cli.linting.findings import lint, lint_text
+
+_FOLDER = Path(__file__).resolve().parents[4] / "examples"
+_CUSTOM = "the arguments of a custom class are checked with --trigger NAME=MODULE:CLASS"
+
+
+@pytest.mark.parametrize("place", EXAMPLES)
+def test_an_example_of_the_documentation_is_clean(place: str) -> None:
+    body = {
+        "apiVersion": "torpor.dev/v1alpha1",
+        "kind": "Workflow",
+        "metadata": {"name": "run"},
+        "spec": EXAMPLES[place],
+    }
+    assert [one for one in lint(body) if not one.message.endswith(_CUSTOM)] == []
+
+
+def test_the_files_of_the_examples_are_clean() -> None:
+    found = [one for source in sources.read([str(_FOLDER)], recursive=True) for one in lint_text(source.text)]
+    assert [one for one in found if one.severity is Severity.ERROR] == []

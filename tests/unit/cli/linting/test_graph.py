@@ -1,0 +1,94 @@
+"""The operator's problems of a graph, all of them, each at its field."""
+
+from typing import Any
+
+import pytest
+from torpor_cli.linting.finding import Rule
+from torpor_crds.models.workflow import WorkflowSpec
+from torpor_operator.graph import dag
+
+from tests.support.builders import python, wait
+from tests.unit.cli.linting.findings import lint
+
+
+def workflow(*tasks: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "torpor.dev/v1alpha1",
+        "kind": "Workflow",
+        "metadata": {"name": "run"},
+        "spec": {"image": "ingest:1.4", "tasks": list(tasks)} | spec,
+    }
+
+
+_DAY = {"params": {"day": "today"}}
+_GROUP = {"name": "cities", "expand": [{"name": "city", "over": [1, 2]}]}
+
+PLACED: dict[str, tuple[dict[str, Any], str]] = {
+    "an argument": (workflow(python("b", args={"x": "${tasks.lost.result}"})), "spec.tasks[0].args.x"),
+    "a param": (workflow(python("b", args={"x": "${params.dya}"}), **_DAY), "spec.tasks[0].args.x"),
+    "a deep argument": (workflow(python("b", args={"x": {"y": ["${}"]}})), "spec.tasks[0].args.x"),
+    "a condition": (workflow(python("b", when="1 +")), "spec.tasks[0].when"),
+    "a name": (workflow(python("a"), python("b", when="nobody.knows")), "spec.tasks[1].when"),
+    "a list": (workflow(python("b", expand=[{"name": "x", "over": "${params.x}"}])), "spec.tasks[0].expand[0].over"),
+    "lists of arguments": (workflow(python("b", expandKwargs="${params.x}")), "spec.tasks[0].expandKwargs"),
+    "a display name": (workflow(python("b", displayName="${x}")), "spec.tasks[0].displayName"),
+    "a command": (
+        workflow({"name": "b", "container": {"command": ["echo", "${HOME}"]}}),
+        "spec.tasks[0].container.command",
+    ),
+    "a variable": (
+        workflow(python("b", pod={"env": [{"name": "A", "value": "x"}, {"name": "B", "value": "${x}"}]})),
+        "spec.tasks[0].pod.env[1].value",
+    ),
+    "a kwarg": (workflow(wait("b", kwargs={"duration": "${params.x}"})), "spec.tasks[0].trigger.kwargs.duration"),
+    "a result": (workflow(wait("b", result="evnet")), "spec.tasks[0].result"),
+    "a failure": (workflow(wait("b", failWhen="event.")), "spec.tasks[0].failWhen"),
+    "variables": (workflow(python("b", args={"x": "${variables.x}"})), "spec.tasks[0].args.x"),
+    "results": (
+        workflow(python("a", expandKwargs=[{}]), python("b", args={"x": "${tasks.a.result}"})),
+        "spec.tasks[1].args.x",
+    ),
+    "a cycle": (workflow(python("a", after=["b"]), python("b", after=["a"])), "spec.tasks[0].after"),
+    "after a hook": (workflow(python("a", hook="end"), python("b", after=["a"])), "spec.tasks[1].after"),
+    "a group's list": (
+        workflow(
+            python("b", group="cities"), groups=[_GROUP | {"expand": [{"name": "city", "over": "${tasks.b.results}"}]}]
+        ),
+        "spec.groups[0].expand[0].over",
+    ),
+    "a group without tasks": (workflow(python("b"), groups=[_GROUP]), "spec.groups[0].name"),
+    "another group": (
+        workflow(python("b", when="groups.cities.index > 0"), python("c", group="cities"), groups=[_GROUP]),
+        "spec.tasks[0].when",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PLACED)
+def test_a_problem_of_the_operator_is_found_at_its_field(case: str) -> None:
+    body, path = PLACED[case]
+    problem = dag.build(WorkflowSpec.model_validate(body["spec"]))
+    assert isinstance(problem, dag.Problem)
+    assert (path, problem.message) in {(one.path, one.message) for one in lint(body)}
+
+
+def test_all_problems_are_found_and_not_only_the_first() -> None:
+    tasks = [
+        python("a", args={"x": "${tasks.lost.result}", "y": "${1 +}"}, when="nobody"),
+        wait("b", kwargs={"duration": "${params.x}"}),
+        python("c", after=["d"]),
+        python("d", after=["c"]),
+    ]
+    found = [one.path for one in lint(workflow(*tasks)) if one.rule in {Rule.GRAPH, Rule.EXPRESSION}]
+    assert sorted(found) == [
+        "spec.tasks[0].args.x",
+        "spec.tasks[0].args.y",
+        "spec.tasks[0].when",
+        "spec.tasks[1].trigger.kwargs.duration",
+        "spec.tasks[2].after",
+    ]
+
+
+def test_a_wrong_duration_does_not_hide_the_graph() -> None:
+    found = [one.path for one in lint(workflow(python("a", timeout="soon", args={"x": "${params.lost}"})))]
+    assert set(found) == {"spec.tasks[0].args.x", "spec.tasks[0].timeout"}
