@@ -93,10 +93,10 @@ cli: venv ## the command torpor as a wheel for `uv tool install`, and as one fil
 	@rm -rf build/cli && mkdir -p build/cli
 	@$(UV) build --quiet --wheel cli/packaging --out-dir $(DIST)
 	@$(UV) export --quiet --frozen --no-dev --no-hashes --no-emit-workspace --all-packages --output-file build/cli/versions.txt >/dev/null
-	@$(UV) pip install --quiet --python $(BIN)/python --target build/cli/site --constraint build/cli/versions.txt $(DIST)/torpor_cli-*.whl
+	@$(UV) pip install --quiet --python $(BIN)/python --target build/cli/site --constraint build/cli/versions.txt $(DIST)/kubectl_torpor-*.whl
 	@$(UV) tool run --quiet --python $(BIN)/python --from shiv==1.0.8 \
 	  shiv --site-packages build/cli/site --console-script torpor --compressed --python '/usr/bin/env python3' --output-file $(DIST)/torpor
-	@ls $(DIST)/torpor_cli-*.whl $(DIST)/torpor
+	@ls $(DIST)/kubectl_torpor-*.whl $(DIST)/torpor
 
 mutants: venv ## each guard taken out once, and the seed of the simulation that finds it
 	$(BIN)/python -m tests.simulation.mutation_run

@@ -5,7 +5,7 @@ from benchmarks.profile.rules import Rule, activity
 
 ACTIVITIES = (
     Rule("CEL", ("torpor_expressions.",)),
-    Rule("plan", ("torpor_operator.plan.", "torpor_operator.state.", "torpor_operator.graph.")),
+    Rule("plan", ("torpor_operator.workflows.plan.", "torpor_operator.state.", "torpor_operator.graph.")),
     Rule("plan", ("torpor_operator.mapping.", "torpor_operator.expressions.")),
     Rule("TaskRuns and pods: decided and built", ("torpor_operator.taskrun.", "torpor_operator.injection.")),
     Rule("models of the objects (pydantic)", ("torpor_crds.models.", "pydantic.")),

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
-from torpor_operator.schedules.jitter import delay_of
+from torpor_operator.schedules.plan.jitter import delay_of
 from torpor_wire import times
 
 from benchmarks.schedules.sightings import Sightings, watching

@@ -10,7 +10,7 @@ from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import WORKFLOWS
 from torpor_operator.app import Stop
-from torpor_operator.controller.cache import ClusterCache
+from torpor_operator.workflows.cache import ClusterCache
 
 
 async def watch_workflows(api: Api, cache: ClusterCache, _: Stop) -> Never:

@@ -23,9 +23,7 @@ from torpor_kubernetes.client.lease import Leadership, Renewals
 from torpor_kubernetes.timing import SystemClock
 
 from torpor_operator.app import LEASE, ArchiveClients, Operator, Stop, lease_terms
-from torpor_operator.controller import kopf_handlers
 from torpor_operator.controller.archive import UPLOAD_SECONDS, HttpRunStore
-from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.quarantine.hang_timer import HangTimer
 from torpor_operator.quarantine.lease_annotation import LeaseAnnotation
 from torpor_operator.quarantine.quarantine import Quarantine
@@ -33,6 +31,8 @@ from torpor_operator.quarantine.work_guard import WorkGuard
 from torpor_operator.quarantine.work_journal import WorkJournal
 from torpor_operator.quarantine.work_tracker import WorkTracker
 from torpor_operator.settings import Settings
+from torpor_operator.workflows import kopf_handlers
+from torpor_operator.workflows.cache import ClusterCache
 
 
 def main() -> None:

@@ -19,14 +19,9 @@ from torpor_kubernetes.client.lease import Leadership, Terms
 from torpor_kubernetes.client.write_limits import WriteLimits
 from torpor_kubernetes.timing import Clock
 
+from torpor_operator.backfills.archived_runs import ArchivedRuns, Reader
 from torpor_operator.controller.archive import RunStore
-from torpor_operator.controller.archive_access import ArchiveAccess
-from torpor_operator.controller.cache import ClusterCache
-from torpor_operator.controller.executor import Executor
-from torpor_operator.controller.garbage_collector import OrphanedPods
 from torpor_operator.controller.namespaces import Namespaces
-from torpor_operator.controller.queries import QueryResolver
-from torpor_operator.controller.reconciler import Reconciler
 from torpor_operator.controller.settled_logs import Post
 from torpor_operator.controller.triggerer_pools import TriggererPools
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
@@ -35,9 +30,14 @@ from torpor_operator.injection.detector import ImageVolumes
 from torpor_operator.quarantine.cpu_shares import CpuShares
 from torpor_operator.quarantine.long_steps import LongStepReporter
 from torpor_operator.quarantine.work_guard import WorkGuard
-from torpor_operator.schedule_controller.archived_runs import ArchivedRuns, Reader
-from torpor_operator.schedule_controller.controllers import ScheduleControllers
+from torpor_operator.schedule_controllers import ScheduleControllers
 from torpor_operator.settings import Settings
+from torpor_operator.workflows.archive_access import ArchiveAccess
+from torpor_operator.workflows.cache import ClusterCache
+from torpor_operator.workflows.executor import Executor
+from torpor_operator.workflows.orphaned_pods import OrphanedPods
+from torpor_operator.workflows.queries import QueryResolver
+from torpor_operator.workflows.reconciler import Reconciler
 
 LEASE = "torpor-operator"
 _PAUSE = 1.0

@@ -15,14 +15,14 @@ from torpor_kubernetes.cache.store import Unreadable
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS
 from torpor_operator.app import write_limits
-from torpor_operator.controller.cache import ClusterCache
-from torpor_operator.controller.executor import Executor
-from torpor_operator.controller.garbage_collector import OrphanedPods
-from torpor_operator.controller.queries import QueryResolver
-from torpor_operator.controller.reconciler import Reconciler
 from torpor_operator.controller.workqueue import WorkQueue
 from torpor_operator.model.pod import parse_pod, pod_name
 from torpor_operator.settings import Settings
+from torpor_operator.workflows.cache import ClusterCache
+from torpor_operator.workflows.executor import Executor
+from torpor_operator.workflows.orphaned_pods import OrphanedPods
+from torpor_operator.workflows.queries import QueryResolver
+from torpor_operator.workflows.reconciler import Reconciler
 from torpor_wire import constants, names, transitions
 from torpor_wire.reason import Reason
 from torpor_wire.state import State

@@ -12,8 +12,8 @@ from torpor_crds.models.workflow import TaskStatus, Workflow, WorkflowStatus
 from torpor_operator.model.actions import Action, Need, Plan, PostEvent
 from torpor_operator.model.pod import parse_pod, pod_name
 from torpor_operator.model.snapshot import Answer, Snapshot
-from torpor_operator.plan.planner import plan
 from torpor_operator.settings import Settings
+from torpor_operator.workflows.plan.planner import plan
 from torpor_wire import constants, names, transitions, trigger
 from torpor_wire.instance_paths import Path
 from torpor_wire.reason import Reason

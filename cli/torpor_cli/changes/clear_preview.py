@@ -1,4 +1,4 @@
-"""What a clear request runs again, as the operator will decide (torpor_operator.plan.clear_request). Pure."""
+"""What a clear request runs again, as the operator will decide (torpor_operator.workflows.plan.clear_request). Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -33,7 +33,7 @@ def taskrun(
 def run(schedule: str, key: str) -> str:
     """Return `<schedule>-<hash>`, up to 50 characters: the name of the run that an event started.
 
-    `key` identifies the event: the uid of the Schedule and what `torpor_operator.schedules` appends to it.
+    `key` identifies the event: the uid of the Schedule and what `torpor_operator.schedules.plan` appends to it.
     """
     tail = f"-{canonical.digest(key)[:10]}"
     return _label(schedule)[: constants.NAME_MAX - len(tail)].rstrip("-.") + tail

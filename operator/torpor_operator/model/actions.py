@@ -114,6 +114,15 @@ class ArchiveRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """An Event on the object of a plan."""
+
+    reason: str
+    message: str
+    warning: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PostEvent:
     """Post an Event on the Workflow or on one of its TaskRuns, once for each (object, reason, key)."""
 

@@ -1,1 +1,1 @@
-"""Decides what a Schedule and a Backfill need: which runs to create, and which sources to arm. Pure."""
+"""The kind Schedule: its plan, and its reconciler, executor and cache."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from torpor_operator.__main__ import main
-from torpor_operator.controller import reconciler
+from torpor_operator.workflows import reconciler
 
 
 def _loop() -> None:

@@ -17,7 +17,7 @@ from torpor_expressions.evaluator import InProcess
 from torpor_kubernetes.client.api import Api
 from torpor_local.workflow_watch import watch_workflows
 from torpor_operator.app import ArchiveClients, Operator, Parts
-from torpor_operator.schedules import missed, source_step
+from torpor_operator.schedules.plan import missed, source_step
 from torpor_operator.settings import Settings
 from torpor_triggerer.app import Triggerer
 from torpor_triggerer.network.sessions import Owner

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from torpor_kubernetes.client.resources import PODS, WORKFLOWS
-from torpor_operator.plan.retention import logs
+from torpor_operator.workflows.plan.retention import logs
 
 from tests.simulation.process import Process
 from tests.support.fake_api.history import Entry, Object, collection

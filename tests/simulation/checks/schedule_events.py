@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from torpor_operator.schedules import missed
+from torpor_operator.schedules.plan import missed
 from torpor_wire.state import State as TaskState
 
 from tests.simulation.checks import schedule_state

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from torpor_operator.schedules import missed
+from torpor_operator.schedules.plan import missed
 
 from tests.simulation.checks import schedule_state
 from tests.simulation.checks.schedule_state import State

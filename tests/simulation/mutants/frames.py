@@ -7,10 +7,10 @@ from operator import or_
 from typing import Any
 
 from torpor_operator.mapping.group_scopes import GroupScopes
-from torpor_operator.plan import clear, clear_request
 from torpor_operator.state import instance_indexes
 from torpor_operator.state.instance_indexes import InstanceIndexes
 from torpor_operator.state.task_state import Outcome
+from torpor_operator.workflows.plan import clear, clear_request
 from torpor_wire.instance_paths import Path
 
 from tests.simulation.mutants.mutant import Mutant, put

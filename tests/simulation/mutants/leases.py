@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from torpor_kubernetes.client import lease
-from torpor_operator.controller.executor import Executor
+from torpor_operator.workflows.executor import Executor
 
 from tests.simulation.mutants.mutant import Mutant, put
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from torpor_operator.plan import clear
 from torpor_operator.taskrun import builder, transitions
 from torpor_operator.taskrun.step import Step
+from torpor_operator.workflows.plan import clear
 
 from tests.simulation.mutants.mutant import Mutant, put
 from tests.simulation.scenarios.marks import FIRST_SEED

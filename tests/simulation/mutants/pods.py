@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from torpor_operator.controller import garbage_collector
-from torpor_operator.controller.cache import ClusterCache
-from torpor_operator.controller.pod_executor import PodExecutor
 from torpor_operator.model.pod import Pod
-from torpor_operator.plan.retention import archival, logs, ttl
 from torpor_operator.taskrun import containers, pod_builder, pod_failure, step
+from torpor_operator.workflows.cache import ClusterCache
+from torpor_operator.workflows.orphaned_pods import OrphanedPods
+from torpor_operator.workflows.plan.retention import archival, logs, ttl
+from torpor_operator.workflows.pod_writes import PodExecutor
 
 from tests.simulation.actors.archive import FIRST_SEED
 from tests.simulation.mutants.mutant import Mutant, put
@@ -67,7 +67,7 @@ def _finalizer() -> None:
 
 
 def _orphans() -> None:
-    put(garbage_collector.OrphanedPods, "add", lambda *_: None)
+    put(OrphanedPods, "add", lambda *_: None)
 
 
 def _silent_end() -> None:

@@ -5,12 +5,12 @@ from functools import partial
 from typing import Any
 
 from torpor_kubernetes.client.api import Api
-from torpor_operator.schedule_controller import executor
-from torpor_operator.schedule_controller.executor import ScheduleExecutor
-from torpor_operator.schedules import cron_source, join, planner, run_names, source, source_step
-from torpor_operator.schedules.concurrency import Room
-from torpor_operator.schedules.draft import Draft
-from torpor_operator.schedules.missed import CatchUp
+from torpor_operator.schedules import executor
+from torpor_operator.schedules.executor import ScheduleExecutor
+from torpor_operator.schedules.plan import cron_source, join, planner, run_names, source, source_step
+from torpor_operator.schedules.plan.concurrency import Room
+from torpor_operator.schedules.plan.draft import Draft
+from torpor_operator.schedules.plan.missed import CatchUp
 
 from tests.simulation.mutants.mutant import Mutant, put
 from tests.simulation.scenarios.random_schedules import FIRST_SEED

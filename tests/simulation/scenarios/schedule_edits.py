@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from torpor_kubernetes.client.resources import SCHEDULES, TASKRUNS, WORKFLOWS
-from torpor_operator.schedules import run_names
+from torpor_operator.schedules.plan import run_names
 from torpor_wire import constants, names
 from torpor_wire.state import TERMINAL
 

@@ -9,11 +9,10 @@ from torpor_crds.models import workflow as workflows
 from torpor_crds.models.backfill import BackfillStatus
 from torpor_crds.models.workflow import Workflow
 from torpor_expressions.evaluator import evaluate_here
-from torpor_operator.model.actions import Evaluate, Need
+from torpor_operator.backfills.plan.plan import plan
+from torpor_operator.backfills.plan.snapshot import BackfillSnapshot, Run, Waiting
+from torpor_operator.model.actions import Evaluate, Need, Notice
 from torpor_operator.model.snapshot import Answer
-from torpor_operator.schedules.actions import Notice
-from torpor_operator.schedules.backfill.plan import plan
-from torpor_operator.schedules.backfill.snapshot import BackfillSnapshot, Run, Waiting
 from torpor_wire import times
 
 from tests.support.builders import NAMESPACE, Body

@@ -18,12 +18,12 @@ from torpor_kubernetes.cache.store import Unreadable
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import EVENTS, SCHEDULES, TASKRUNS, WORKFLOWS
 from torpor_operator.app import write_limits
-from torpor_operator.controller.cache import ClusterCache
-from torpor_operator.controller.queries import QueryResolver
+from torpor_operator.backfills.archived_runs import FindArchived, no_archive
 from torpor_operator.controller.workqueue import WorkQueue
-from torpor_operator.schedule_controller.archived_runs import FindArchived, no_archive
-from torpor_operator.schedule_controller.controllers import ScheduleControllers
+from torpor_operator.schedule_controllers import ScheduleControllers
 from torpor_operator.settings import Settings
+from torpor_operator.workflows.cache import ClusterCache
+from torpor_operator.workflows.queries import QueryResolver
 from torpor_wire import constants, names, times, transitions
 from torpor_wire.cron.ticks import Ticks
 from torpor_wire.state import State

@@ -46,6 +46,11 @@ class Refused(ApiError):
 class Forbidden(ApiError):
     """401 or 403: not authenticated or not allowed."""
 
+    @property
+    def lacks_role(self) -> bool:
+        """Whether the caller lacks a role. Otherwise a policy, a quota or an unknown token caused the rejection."""
+        return "cannot " in self.message and " resource " in self.message
+
 
 class Gone(ApiError):
     """410: the resourceVersion is too old to continue from; list again."""

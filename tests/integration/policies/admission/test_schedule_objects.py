@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from torpor_crds.models import schedule as schedules
 from torpor_crds.models.run_of import RunOf
-from torpor_operator.schedules import run_builder, run_names, source
+from torpor_operator.schedules.plan import run_builder, run_names, source
 from torpor_wire import names
 
 from tests.integration.conftest import Server, collection

@@ -6,12 +6,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
+from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.transport import JSON, Response
 from torpor_operator.controller.namespaces import Namespaces
 from torpor_operator.model.actions import CreateTaskRun, Resume, SetFinalizers
-from torpor_operator.plan import namespace_readiness, planner
 from torpor_operator.settings import Settings
+from torpor_operator.workflows.plan import namespace_readiness, planner
 from torpor_wire import constants
 
 from tests.support import builders
@@ -156,6 +157,7 @@ def test_a_namespace_that_is_not_ready_is_reported_without_reading_its_variables
 
 def test_the_operator_changes_only_finalizers_where_it_has_no_role() -> None:
     message = 'taskruns.torpor.dev "a" is forbidden: User "x" cannot patch resource "taskruns/status"'
-    assert namespace_readiness.lacks_role(Resume(), message)
-    assert not namespace_readiness.lacks_role(SetFinalizers(finalizers=()), message)
-    assert not namespace_readiness.lacks_role(Resume(), "exceeded quota: torpor")
+    assert errors.Forbidden(message).lacks_role
+    assert not errors.Forbidden("exceeded quota: torpor").lacks_role
+    assert namespace_readiness.requires_role(Resume())
+    assert not namespace_readiness.requires_role(SetFinalizers(finalizers=()))

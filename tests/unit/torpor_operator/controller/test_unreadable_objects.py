@@ -8,9 +8,9 @@ from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.decoding import UNREADABLE
 from torpor_kubernetes.client.resources import WORKFLOWS
 from torpor_operator.app import write_limits
-from torpor_operator.controller.cache import ClusterCache
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
 from torpor_operator.settings import Settings
+from torpor_operator.workflows.cache import ClusterCache
 from torpor_wire import constants
 
 from tests.support.fake_api import FakeApi, VirtualClock

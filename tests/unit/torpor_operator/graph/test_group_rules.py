@@ -7,7 +7,7 @@ from torpor_wire import constants
 from tests.support.builders import Body, python
 from tests.support.group_builders import COUNTRY, FETCH, LOAD, PLACES, TOWN, run, succeed_all
 from tests.unit.torpor_operator.mapping.test_mapping import stored
-from tests.unit.torpor_operator.plan.test_clear import clear
+from tests.unit.torpor_operator.workflows.plan.test_clear import clear
 
 OUTER: Body = {"name": "outer", "expand": [{"name": "x", "over": ["a", "b"]}]}
 LISTED: Body = {"name": "city", "expand": [{"name": "city", "over": "${tasks.list.result}"}]}

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 from torpor_kubernetes.client.resources import EVENTS, PODS, TASKRUNS
-from torpor_operator.controller import reconciler
 from torpor_operator.expressions import context
 from torpor_operator.mapping import size_limits
 from torpor_operator.model import cached_taskrun
 from torpor_operator.model.actions import Plan
 from torpor_operator.model.snapshot import Snapshot
-from torpor_operator.plan import planner
-from torpor_operator.plan.run_context import BuildGraph
 from torpor_operator.settings import Settings
 from torpor_operator.state.task_state import Outcome
+from torpor_operator.workflows import reconciler
+from torpor_operator.workflows.plan import planner
+from torpor_operator.workflows.plan.run_context import BuildGraph
 from torpor_wire import constants
 
 from tests.support.builders import container, python

@@ -1,0 +1,154 @@
+"""The status of a Backfill and its conditions, computed from its progress. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torpor_crds.models.backfill import Backfill, BackfillStatus
+from torpor_crds.models.base import Condition
+from torpor_wire import text, times
+from torpor_wire.reason import Reason
+
+from torpor_operator.backfills.plan.period import Period
+from torpor_operator.backfills.plan.progress import Progress
+from torpor_operator.backfills.plan.snapshot import BackfillSnapshot, Waiting
+from torpor_operator.backfills.plan.sources import Impossible
+from torpor_operator.model.actions import Notice
+
+COUNT_MAX = 10_000
+"""Ticks that are counted ahead."""
+_IN_PROGRESS = frozenset({"Running", "Suspended", "Cancelling"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """State and condition `Succeeded` of the Backfill."""
+
+    state: str
+    succeeded: str  # True, False or Unknown
+    reason: str
+    message: str = ""
+
+    @property
+    def final(self) -> bool:
+        """Whether the Backfill has ended."""
+        return self.succeeded != "Unknown"
+
+
+def verdict(
+    backfill: Backfill, progress: Progress, obstacle: Waiting | Impossible | None, *, exhausted: bool
+) -> Verdict:
+    """The verdict. The Backfill ends when no run of it is active any more."""
+    spec, active = backfill.spec, bool(progress.active)
+    if spec.cancel:
+        message = f"cancelled after {_number(progress.decided, 'tick')}"
+        state = "Cancelling" if active else "Cancelled"
+        return Verdict(
+            state=state, succeeded="Unknown" if active else "False", reason=Reason.CANCELLED, message=message
+        )
+    if isinstance(obstacle, Impossible):
+        state = "Running" if active else "Failed"
+        return Verdict(
+            state=state, succeeded="Unknown" if active else "False", reason=obstacle.reason, message=obstacle.message
+        )
+    if exhausted and not active:
+        return _end(progress)
+    if spec.suspend:
+        return Verdict(state="Suspended", succeeded="Unknown", reason="Suspended", message=_failures(progress))
+    if obstacle is not None:
+        return Verdict(state="Waiting", succeeded="Unknown", reason=obstacle.reason, message=obstacle.message)
+    return Verdict(state="Running", succeeded="Unknown", reason="Running", message=_failures(progress))
+
+
+def _end(progress: Progress) -> Verdict:
+    if progress.failed:
+        return Verdict(state="Failed", succeeded="False", reason=Reason.RUNS_FAILED, message=_failures(progress))
+    counts = f"{_number(progress.succeeded, 'run')} succeeded, {_number(progress.passed, 'tick')} passed over"
+    message = counts if progress.decided else "the period has no ticks before the start of the Backfill"
+    return Verdict(state="Succeeded", succeeded="True", reason=Reason.SUCCEEDED, message=message)
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _failures(progress: Progress) -> str:
+    if not progress.failed:
+        return ""
+    return f"{progress.failed} of {progress.decided} ticks failed; the last: {progress.last_failure or ''}"
+
+
+def build(
+    snapshot: BackfillSnapshot, progress: Progress, period: Period | None, verdict: Verdict, *, exhausted: bool
+) -> BackfillStatus:
+    """The status to store; equal to the present one if nothing has changed. `period` is None if it is unknown."""
+    backfill, former = snapshot.backfill, snapshot.backfill.status
+    generation = snapshot.schedule.metadata.generation if snapshot.schedule and period else former.schedule_generation
+    ticks, more = _ticks(former, progress, period, generation, exhausted=exhausted)
+    cursor = progress.cursor
+    now = times.rfc3339(snapshot.now)
+    return BackfillStatus(
+        observed_generation=backfill.metadata.generation,
+        state=verdict.state,
+        progress=f"{progress.finished}/{ticks}{'+' if more else ''}",
+        ticks=ticks,
+        more_ticks=more,
+        schedule_generation=generation,
+        cursor=times.rfc3339(cursor.at) if cursor else None,
+        cursor_source=cursor.source if cursor else None,
+        passed=progress.passed,
+        started=progress.started,
+        active=len(progress.active),
+        active_runs=tuple(progress.active),
+        succeeded=progress.succeeded,
+        failed=progress.failed,
+        last_failure=progress.last_failure,
+        start_time=former.start_time or now,
+        completion_time=now if verdict.final else None,
+        conditions=_conditions(former, verdict, snapshot.now),
+    )
+
+
+def finished(backfill: Backfill) -> BackfillStatus:
+    """The status of a Backfill that has ended; it only follows the generation of the spec."""
+    return backfill.status.model_copy(update={"observed_generation": backfill.metadata.generation})
+
+
+def events(verdict: Verdict) -> Sequence[Notice]:
+    """An Event when the Backfill ends, and when it begins to wait."""
+    if not verdict.final and verdict.state in _IN_PROGRESS:
+        return ()
+    warning = verdict.state in {"Failed", "Waiting"}
+    return (Notice(reason=verdict.reason, message=verdict.message, warning=warning),)
+
+
+def _ticks(
+    former: BackfillStatus, progress: Progress, period: Period | None, generation: int, *, exhausted: bool
+) -> tuple[int, bool]:
+    """The number of ticks, and whether there are more. Counted again when it is used up or the Schedule changes."""
+    if exhausted:
+        return progress.decided, False
+    used_up = former.more_ticks and progress.decided >= former.ticks
+    counted = former.start_time is not None and generation == former.schedule_generation and not used_up
+    if period is None or counted:
+        return max(former.ticks, progress.decided), former.more_ticks
+    limit = COUNT_MAX - progress.decided % COUNT_MAX
+    rest = period.count(progress.cursor, limit)
+    return progress.decided + rest.number, rest.more
+
+
+def _conditions(former: BackfillStatus, verdict: Verdict, now: float) -> tuple[Condition, ...]:
+    stalled = verdict.state in {"Failed", "Waiting"}
+    progressing = verdict.state if verdict.state in _IN_PROGRESS else verdict.reason
+    wanted = (
+        ("Succeeded", verdict.succeeded, verdict.reason, verdict.message),
+        ("Reconciling", "False" if verdict.final else "True", progressing, ""),
+        ("Stalled", "True" if stalled else "False", verdict.reason, verdict.message if stalled else ""),
+    )
+    return tuple(_condition(former, now, *entry) for entry in wanted)
+
+
+def _condition(former: BackfillStatus, now: float, name: str, status: str, reason: str, message: str) -> Condition:  # noqa: PLR0913, PLR0917
+    before = next((entry for entry in former.conditions if entry.type == name), None)
+    since = before.last_transition_time if before and before.status == status else times.rfc3339(now)
+    printable = text.printable(message)[:4096]
+    return Condition(type=name, status=status, reason=reason, message=printable, last_transition_time=since)

@@ -1,0 +1,1 @@
+"""The kind Workflow: its plan, and its reconciler and executor."""

@@ -1,0 +1,140 @@
+"""Handles objects that no plan sees: pods without a TaskRun that our finalizer keeps, and TaskRuns without a Workflow.
+
+Deleting a TaskRun deletes its pods. The pod of a container task would stay forever, waiting until its outcome is
+stored. The cache may be behind, so a read confirms that the TaskRun is gone.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Never
+
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import Workflow
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import TASKRUNS
+from torpor_kubernetes.timing import Clock
+from torpor_wire import constants, instance_paths
+from torpor_wire.reason import Reason
+from torpor_wire.state import TERMINAL
+
+from torpor_operator.controller.workqueue import Key
+from torpor_operator.model import task_groups
+from torpor_operator.model.pod import Pod
+from torpor_operator.taskrun import containers
+from torpor_operator.workflows.cache import ClusterCache
+from torpor_operator.workflows.executor import Executor
+
+_LOG = logging.getLogger(__name__)
+_PAUSE = 1.0
+_REPORTS_PER_ROUND = 100
+
+
+class OrphanedPods:
+    """Removes our finalizer from pods whose TaskRun is gone."""
+
+    def __init__(self, api: Api, clock: Clock) -> None:
+        self._api = api
+        self._clock = clock
+        self._pods: dict[str, Pod] = {}
+        self._added = asyncio.Event()
+
+    def add(self, pod: Pod) -> None:
+        """Add a pod that our finalizer keeps, that is being deleted, and whose TaskRun is not in the cache."""
+        self._pods[pod.uid] = pod
+        self._added.set()
+
+    async def run(self, executor: Executor) -> Never:
+        """Release each added pod whose TaskRun is gone, while this replica leads. Retries after an error."""
+        while True:
+            await self._added.wait()
+            self._added.clear()
+            for pod in list(self._pods.values()):
+                await self._release(pod, executor)
+            if self._pods:
+                await self._clock.sleep(_PAUSE)
+                self._added.set()
+
+    async def _release(self, pod: Pod, executor: Executor) -> None:
+        try:
+            if await self._taskrun_is_gone(pod):
+                await executor.remove_finalizer(containers.remove_finalizer(pod))
+        except (errors.LostRace, errors.NotFound):
+            _LOG.debug("pod %s/%s has changed", pod.namespace, pod.name)
+        except errors.ApiError as error:
+            _LOG.warning("pod %s/%s: %s", pod.namespace, pod.name, error.message)
+            return
+        self._pods.pop(pod.uid, None)
+
+    async def _taskrun_is_gone(self, pod: Pod) -> bool:
+        try:
+            stored = await self._api.get(TASKRUNS, pod.namespace, pod.owner_name)
+        except (errors.NotFound, ValueError):
+            # The creator of a pod chooses its labels, finalizers and owners, even an owner's name that is invalid.
+            return True
+        return bool(stored["metadata"]["uid"] != pod.owner_uid)
+
+
+class OrphanReporter:
+    """Reports TaskRuns that belong to no Workflow. `grace` is in seconds."""
+
+    def __init__(self, cache: ClusterCache, clock: Clock, grace: float) -> None:
+        self._cache = cache
+        self._clock = clock
+        self._grace = grace
+
+    async def run(self, executor: Executor) -> Never:
+        """Report each orphan once, after it was found in two rounds; at most `_REPORTS_PER_ROUND` in a round."""
+        found_before, reported = set[str](), set[str]()
+        while True:
+            await self._clock.sleep(self._grace)
+            orphans = {run.metadata.uid: run for run in self._orphans()}
+            reported &= orphans.keys()
+            for uid in list(islice((uid for uid in orphans if uid in found_before - reported), _REPORTS_PER_ROUND)):
+                await executor.report_orphan(orphans[uid], Reason.UNOWNED, self._message(orphans[uid]))
+                reported.add(uid)
+            found_before = set(orphans)
+
+    def _orphans(self) -> Iterator[TaskRun]:
+        covered: set[str] = set()
+        for workflow in self._cache.workflows.values():
+            depths = _depths(workflow)
+            own = self._cache.taskruns.store.indexed(workflow.metadata.uid)
+            covered.update(run.metadata.uid for run in own if depths.get(run.spec.task) == len(run.spec.frame))
+        for run in self._cache.taskruns.store.values():
+            if run.metadata.uid not in covered and run.spec.schedule is None and _is_open(run):
+                yield run
+
+    def _message(self, run: TaskRun) -> str:
+        owner, task = run.spec.owner, run.spec.task
+        workflow = self._cache.workflows.get(Key(run.metadata.namespace, owner.name))
+        if workflow is None:
+            problem = f"Workflow {owner.name} does not exist in this namespace"
+        elif workflow.metadata.uid != owner.uid:
+            problem = f"Workflow {owner.name} has another uid: {workflow.metadata.uid}"
+        elif all(one.name != task for one in workflow.spec.tasks):
+            problem = f"Workflow {owner.name} has no task {task}"
+        elif (depth := _depths(workflow)[task]) != len(run.spec.frame):
+            problem = (
+                f"task {task} of Workflow {owner.name} requires {depth} group indexes; "
+                f"this TaskRun has {len(run.spec.frame)}"
+            )
+        else:
+            instance = instance_paths.written(run.spec.path) or str(constants.UNMAPPED)
+            problem = f"the TaskRun of {task}/{instance} of Workflow {owner.name} has another name"
+        return f"{problem}. Torpor ignores this TaskRun; delete it"
+
+
+def _depths(workflow: Workflow) -> Mapping[str, int]:
+    """The number of groups around each task. Without valid groups a Workflow runs nothing: 0."""
+    try:
+        return {task: len(chain) for task, chain in task_groups.chains(workflow.spec).items()}
+    except task_groups.GroupingError:
+        return dict.fromkeys((task.name for task in workflow.spec.tasks), 0)
+
+
+def _is_open(run: TaskRun) -> bool:
+    ended = run.status.state in TERMINAL or run.metadata.deletion_timestamp is not None
+    return not ended and run.status.reason != Reason.UNOWNED

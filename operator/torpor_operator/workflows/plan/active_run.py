@@ -1,0 +1,143 @@
+"""Plans of a run that has not ended: start what is ready, or end all of it early."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from torpor_crds.models.task import Task
+from torpor_crds.models.workflow import Workflow
+from torpor_wire import constants
+
+from torpor_operator.model import task_groups
+from torpor_operator.model.actions import Plan, SetFinalizers
+from torpor_operator.model.snapshot import Snapshot
+from torpor_operator.state import marks
+from torpor_operator.state.task_state import Outcome
+from torpor_operator.taskrun import termination
+from torpor_operator.taskrun.step import Step, TaskRunView, earliest
+from torpor_operator.workflows.plan import (
+    clear,
+    dispatch,
+    early_end,
+    events,
+    invalid_run,
+    slot_waits,
+    status,
+    task_order,
+)
+from torpor_operator.workflows.plan.retention import pods
+from torpor_operator.workflows.plan.run_context import RunContext
+from torpor_operator.workflows.plan.status import Verdict
+
+
+def add_finalizer(run: RunContext) -> Plan | None:
+    """Add the finalizer before anything is created, since it keeps the Workflow until its pods have ended."""
+    metadata = run.workflow.metadata
+    if constants.FINALIZER in metadata.finalizers or metadata.deletion_timestamp is not None:
+        return None
+    return Plan(actions=(SetFinalizers(finalizers=(*metadata.finalizers, constants.FINALIZER)),))
+
+
+def hold_queued(run: RunContext) -> Plan | None:
+    """Do nothing for a queued run of a Schedule, which starts it when a former run has ended."""
+    workflow = run.workflow
+    is_queued = workflow.spec.suspend and constants.LABEL_QUEUED in workflow.metadata.labels
+    begun = workflow.status.start_time is not None
+    ends = workflow.spec.cancel or workflow.spec.stop or workflow.metadata.deletion_timestamp is not None
+    return None if begun or ends or not is_queued else Plan()
+
+
+def end_at_once(run: RunContext) -> Plan | None:
+    """End all TaskRuns of a run that is deleted or cancelled. Its graph is not built: it may be invalid or large."""
+    ending = early_end.end_at_once(run.workflow)
+    if ending is None:
+        return None
+    try:
+        chains = task_groups.chains(run.workflow.spec)
+    except task_groups.GroupingError:
+        return invalid_run.end(run, ending)
+    outcomes = [
+        task_order.outcome_of_stopped(run.snapshot, task, depth=len(chains[task.name]))
+        for task in _in_order_of_status(run.workflow)
+    ]
+    verdict = status.verdict(run.workflow, outcomes, ending)
+    return _with_status(run, outcomes, [], verdict, _cancel(run, outcomes, ending, Plan()))
+
+
+def end_with_hooks(run: RunContext) -> Plan | None:
+    """End all TaskRuns of a run that is stopped or has timed out; its hooks follow."""
+    ending = early_end.end_with_hooks(run)
+    if ending is None:
+        return None
+    snapshot, graph = run.snapshot, run.graph
+    outcomes = [
+        task_order.outcome_of_stopped(snapshot, task, depth=len(graph.chains[task.name])) for task in graph.tasks
+    ]
+    verdict = status.verdict(run.workflow, outcomes, ending)
+    hooks = task_order.plan_hooks(snapshot, graph, outcomes, verdict)
+    made = _cancel(run, outcomes, ending, dispatch.build_plan(snapshot, hooks))
+    return _with_status(run, outcomes, [hook.outcome for hook in hooks], verdict, made)
+
+
+def _cancel(run: RunContext, outcomes: Sequence[Outcome], ending: Verdict, made: Plan) -> Plan:
+    """The plan that first cancels the TaskRuns of these outcomes."""
+    names = [taskrun.metadata.name for outcome in outcomes for taskrun in outcome.runs.values()]
+    steps = _replacements(run.snapshot)
+    steps += [termination.cancel(dispatch.view_of(run.snapshot, name), ending.message) for name in names]
+    return dispatch.prepend_steps(made, steps)
+
+
+def _in_order_of_status(workflow: Workflow) -> list[Task]:
+    """The tasks in the order of the stored status, which was that of the graph."""
+    places = {entry.name: place for place, entry in enumerate(workflow.status.tasks)}
+    return sorted(workflow.spec.tasks, key=lambda task: places.get(task.name, len(places)))
+
+
+def run_tasks(run: RunContext) -> Plan:
+    """Start the tasks that are ready and advance the TaskRuns that exist."""
+    snapshot = run.snapshot
+    tasks = task_order.plan_tasks(snapshot, run.graph)
+    outcomes = [task.outcome for task in tasks]
+    verdict = status.verdict(run.workflow, outcomes, None)
+    hooks = task_order.plan_hooks(snapshot, run.graph, outcomes, verdict)
+    made = pods.delete_expired(snapshot, dispatch.build_plan(snapshot, [*tasks, *hooks]))
+    again_at = made.again_at if verdict.final else earliest([made.again_at, run.timeout_at])
+    steps = _replacements(snapshot)
+    made = dispatch.prepend_steps(replace(made, again_at=again_at), steps)
+    return _with_status(run, outcomes, [hook.outcome for hook in hooks], verdict, made)
+
+
+def _replacements(snapshot: Snapshot) -> list[Step]:
+    """The steps that remove what a clearing or a mark replaces."""
+    return [
+        termination.replace_by_mark(view)
+        if marks.of_instance(snapshot.workflow, view.taskrun.spec.task, view.taskrun.spec.path)
+        else termination.delete_for_rerun(view)
+        for view in _replaced(snapshot)
+    ]
+
+
+def _replaced(snapshot: Snapshot) -> list[TaskRunView]:
+    """The TaskRuns that a clearing replaces."""
+    return [dispatch.view_of(snapshot, name) for name in clear.replaced_names(snapshot)]
+
+
+def _with_status(
+    run: RunContext, outcomes: Sequence[Outcome], hooks: Sequence[Outcome], verdict: Verdict, made: Plan
+) -> Plan:
+    """The plan with the status of the run and its Events."""
+    workflow, snapshot, all_outcomes = run.workflow, run.snapshot, (*outcomes, *hooks)
+    waiting = slot_waits.slot_waits(workflow.spec, made.waiting)
+    verdict = status.with_create_error(status.with_slot_waits(verdict, waiting), snapshot.uncreated)
+    verdict = status.with_hooks(verdict, hooks)
+    taskruns = [taskrun for outcome in all_outcomes for taskrun in outcome.runs.values()]
+    posted = (
+        *events.problems(workflow, outcomes, verdict),
+        *events.failures(taskruns),
+        *events.hooks(workflow, hooks),
+        *events.verdict(workflow, verdict),
+    )
+    kept = next(filter(None, map(termination.blocked_by_node, _replaced(snapshot))), "")
+    stored = status.build(
+        workflow, all_outcomes, verdict, snapshot.now, cleared=clear.is_complete(snapshot), kept=kept, waiting=waiting
+    )
+    return replace(made, status=stored, events=(*made.events, *posted))

@@ -1,0 +1,201 @@
+"""The actions of one plan: the steps of existing TaskRuns, new pods, and new TaskRuns. Pure.
+
+Pods and TaskRuns are created one batch at a time; each creation triggers the next plan.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self, TypeVar
+
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import WorkflowSpec
+from torpor_wire.reason import Reason
+from torpor_wire.state import State
+
+from torpor_operator.model.actions import Action, CreatePod, CreateTaskRun, Need, Plan, PostEvent
+from torpor_operator.model.snapshot import PodContext, Snapshot
+from torpor_operator.taskrun import pod_builder, pod_startup, transitions
+from torpor_operator.taskrun.step import Step, TaskRunView, earliest
+from torpor_operator.workflows.plan.task_plan import TaskPlan
+
+T = TypeVar("T")
+
+
+def _holds_none(_: object) -> bool:
+    """A TaskRun that does not exist yet holds no slot."""
+    return False
+
+
+@dataclass(slots=True, kw_only=True)
+class SlotBudget:
+    """The free slots of a run, its tasks and its pools, assigned in the order of requests.
+
+    Free slots of pools are approximate, since other runs take them too; the slot allocator decides at creation.
+    Requests for a full pool come after all others, so that they do not hold the run's own slots.
+    """
+
+    slots: int
+    limits: Mapping[str, int]
+    held: Counter[str]
+    pool_of: Mapping[str, str]
+    pools: dict[str, int]
+    refused: dict[str, Reason] = field(default_factory=dict)  # by task: why its first instance without a slot has none
+
+    @classmethod
+    def remaining(cls, spec: WorkflowSpec, holders: Iterable[TaskRun], free: Callable[[str], int | None]) -> Self:
+        """The slots that are left beside the holders; `free` returns the free slots of a pool."""
+        held = Counter(run.spec.task for run in holders)
+        limits = {task.name: task.max_active for task in spec.tasks if task.max_active is not None}
+        pool_of = {task.name: task.pool for task in spec.tasks if task.pool is not None}
+        pools = {pool: free(pool) or 0 for pool in set(pool_of.values())}
+        return cls(slots=spec.parallelism - held.total(), limits=limits, held=held, pool_of=pool_of, pools=pools)
+
+    def admit(self, requests: Iterable[tuple[str, T]], holds: Callable[[T], bool] = _holds_none) -> list[T]:
+        """Which of these, each with its task, get a slot; those whose pool is full come last.
+
+        A TaskRun that `holds` a slot of its pool requests none: two of them could otherwise wait for each other.
+        """
+        available, full = list[tuple[str, T]](), list[tuple[str, T]]()
+        for task, one in requests:
+            pool = None if holds(one) else self.pool_of.get(task)
+            if pool is not None:
+                self.pools[pool] -= 1
+            (full if pool is not None and self.pools[pool] < 0 else available).append((task, one))
+        self.refused |= {task: Reason.POOL_FULL for task, _ in full if task not in self.refused}
+        return [one for task, one in (*available, *full) if self.take(task)]
+
+    def take(self, task: str) -> bool:
+        """Take a slot for a TaskRun of this task; False if there is none."""
+        if self.held[task] >= self.limits.get(task, self.held[task] + 1):
+            self.refused.setdefault(task, Reason.MAX_ACTIVE_REACHED)
+            return False
+        if self.slots <= 0:
+            self.refused.setdefault(task, Reason.PARALLELISM_REACHED)
+            return False
+        self.slots -= 1
+        self.held[task] += 1
+        return True
+
+
+def build_plan(snapshot: Snapshot, tasks: Sequence[TaskPlan]) -> Plan:
+    """The plan of these tasks."""
+    workflow, batch = snapshot.workflow, snapshot.settings.batch
+    views = [view_of(snapshot, run.metadata.name) for task in tasks for run in task.runs]
+    readers = pod_startup.readers(views)
+    steps = [transitions.next_step(_with_event_reads(view, readers)) for view in views]
+    holders = [view.taskrun for view in views if _holds_slot(snapshot, view)]
+    budget = SlotBudget.remaining(workflow.spec, holders, snapshot.slots)
+    waiting = [view.taskrun for view, step in zip(views, steps, strict=True) if step.wants_pod]
+    waiting.sort(key=lambda run: (run.status.segment == 0, run.metadata.creation_timestamp, run.spec.map_index))
+    launched = budget.admit(((run.spec.task, run) for run in waiting), holds=snapshot.holds)
+    # A stopped run creates only hooks, even while it is suspended. A suspended run creates only marked TaskRuns.
+    suspended = workflow.spec.suspend and not workflow.spec.stop
+    starts = [*_marked(tasks), *([] if suspended else _starts(tasks, budget))]
+    return Plan(
+        actions=(*_actions(steps), *_launches(snapshot, launched[:batch]), *starts[:batch]),
+        needs=_needs(tasks, steps),
+        events=_events(steps),
+        # A pod that is created needs no pass by itself.
+        again_at=earliest([*(step.again_at for step in steps), snapshot.now if len(launched) > batch else None]),
+        waiting=dict(budget.refused),
+    )
+
+
+def prepend_steps(made: Plan, steps: Sequence[Step]) -> Plan:
+    """The plan with these steps first."""
+    return replace(
+        made,
+        actions=(*_actions(steps), *made.actions),
+        needs=(*_needs((), steps), *made.needs),
+        events=(*_events(steps), *made.events),
+        again_at=earliest([made.again_at, *(step.again_at for step in steps)]),
+    )
+
+
+def view_of(snapshot: Snapshot, name: str) -> TaskRunView:
+    """The view of one TaskRun in this plan."""
+    taskrun = snapshot.taskruns[name]
+    return TaskRunView(
+        taskrun=taskrun,
+        pods=snapshot.pods.get(taskrun.metadata.uid, ()),
+        unclear=snapshot.unclear.get(taskrun.metadata.uid),
+        pool=snapshot.pools(taskrun.spec.trigger_pool),
+        known=snapshot.known,
+        settings=snapshot.settings,
+        now=snapshot.now,
+    )
+
+
+def _with_event_reads(view: TaskRunView, readers: frozenset[str]) -> TaskRunView:
+    return replace(view, reads_events=True) if view.taskrun.metadata.uid in readers else view
+
+
+def _launches(snapshot: Snapshot, runs: Sequence[TaskRun]) -> list[CreatePod]:
+    pod_fields = {task.name: task.pod for task in snapshot.workflow.spec.tasks}
+    return [
+        CreatePod(taskrun=run, body=pod_builder.build(run, _pod_context(snapshot, run), pod_fields.get(run.spec.task)))
+        for run in runs
+    ]
+
+
+def _pod_context(snapshot: Snapshot, run: TaskRun) -> PodContext:
+    """What the pod depends on. A sensor whose pool has no triggerer checks in its pod instead (AIP-17's fallback)."""
+    pool, deferrable = snapshot.pools(run.spec.trigger_pool), snapshot.workflow.spec.deferrable
+    return PodContext(
+        service_account=snapshot.settings.task_service_account,
+        system_namespace=snapshot.settings.namespace,
+        runtime_image=snapshot.settings.runtime_image,
+        image_volumes=snapshot.image_volumes,
+        deferrable=snapshot.settings.deferrable if deferrable is None else deferrable,
+        served=pool.served,
+        seal_key=pool.seal_key,
+        archive=snapshot.archive,
+        logs=snapshot.workflow.spec.logs,
+        defaults=snapshot.settings.pod_defaults(),
+    )
+
+
+def _marked(tasks: Sequence[TaskPlan]) -> list[CreateTaskRun]:
+    """New TaskRuns that end without running, so that they need no slot."""
+    return [CreateTaskRun(body=body) for task in tasks for body in task.starts if "mark" in body["spec"]]
+
+
+def _starts(tasks: Sequence[TaskPlan], budget: SlotBudget) -> list[CreateTaskRun]:
+    """New TaskRuns in the order of the graph: as many as there are free slots, and all that need none.
+
+    In groups, later tasks of one index come before the first task of a later index.
+    """
+    running = [(task, body) for task in tasks for body in task.starts if "mark" not in body["spec"]]
+    without_slot = [body for task, body in running if not task.needs_slot]
+    requests = [(task.outcome.task, body) for task, body in running if task.needs_slot]
+    requests.sort(key=lambda request: request[1]["spec"].get("groupIndexes", []))
+    return [CreateTaskRun(body=body) for body in (*without_slot, *budget.admit(requests))]
+
+
+def _holds_slot(snapshot: Snapshot, view: TaskRunView) -> bool:
+    """Whether the TaskRun holds one of the run's slots; a deferred one does only with `countDeferred`."""
+    match view.taskrun.status.state:
+        case State.RUNNING:
+            return True
+        case State.DEFERRED:
+            return snapshot.workflow.spec.count_deferred
+        case State.SCHEDULED if view.waits_first:
+            return snapshot.workflow.spec.count_deferred
+        case State.SCHEDULED:
+            return view.current_pod is not None
+        case _:
+            return False
+
+
+def _actions(steps: Iterable[Step]) -> tuple[Action, ...]:
+    return tuple(action for step in steps for action in step.actions)
+
+
+def _events(steps: Iterable[Step]) -> tuple[PostEvent, ...]:
+    return tuple(event for step in steps for event in step.events)
+
+
+def _needs(tasks: Sequence[TaskPlan], steps: Sequence[Step]) -> tuple[Need, ...]:
+    needs = [need for task in tasks for need in task.needs] + [need for step in steps for need in step.needs]
+    return tuple(dict.fromkeys(needs))

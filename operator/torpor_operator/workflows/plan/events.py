@@ -1,0 +1,110 @@
+"""The Events that a plan posts: failures and problems, once for each object, attempt and reason. Pure."""
+
+from collections.abc import Iterable
+
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import TaskState, Workflow
+from torpor_wire import conditions
+from torpor_wire.reason import Reason
+from torpor_wire.state import State
+
+from torpor_operator.model.actions import PostEvent
+from torpor_operator.state.task_state import Outcome
+from torpor_operator.workflows.plan import task_problems
+from torpor_operator.workflows.plan.status import Verdict
+
+
+def failures(runs: Iterable[TaskRun]) -> tuple[PostEvent, ...]:
+    """An Event for each TaskRun whose attempt failed."""
+    return tuple(_failure(run) for run in runs if run.status.state in {State.FAILED, State.UP_FOR_RETRY})
+
+
+def problems(workflow: Workflow, outcomes: Iterable[Outcome], verdict: Verdict) -> tuple[PostEvent, ...]:
+    """An Event on the Workflow for each task with a failed instance, or one that needs help."""
+    listed = task_problems.task_problems(outcomes)
+    if verdict.final and len(listed) == 1:
+        return ()  # the Event of the verdict has the same message
+    return tuple(
+        PostEvent(
+            regarding=None,
+            reason=one.reason,
+            message=task_problems.sentence(one),
+            warning=True,
+            key=f"{_run_key(workflow)}/{one.task}/{'failed' if one.failed else one.reason}",
+        )
+        for one in listed[: task_problems.TASKS_MAX]
+    )
+
+
+def hooks(workflow: Workflow, outcomes: Iterable[Outcome]) -> tuple[PostEvent, ...]:
+    """An Event on the Workflow for each hook that failed, since the verdict does not include it."""
+    return tuple(
+        _problem(workflow, outcome, f"hook {outcome.task} failed: {outcome.message}", f"hook/{outcome.task}")
+        for outcome in outcomes
+        if outcome.state is TaskState.FAILED
+    )
+
+
+def verdict(workflow: Workflow, final: Verdict) -> tuple[PostEvent, ...]:
+    """An Event on the Workflow when its run has ended."""
+    if not final.final:
+        return ()
+    return (
+        PostEvent(
+            regarding=None,
+            reason=final.reason,
+            message=final.message or "all tasks succeeded or were skipped",
+            warning=final.succeeded == "False",
+            key=f"{_run_key(workflow)}/{final.reason}",
+        ),
+    )
+
+
+def ended(workflow: Workflow) -> tuple[PostEvent, ...]:
+    """The Event on the Workflow of a run that has ended, from its stored condition."""
+    stored = next((one for one in workflow.status.conditions if one.type == conditions.TYPE), None)
+    if stored is None:
+        return ()
+    state, succeeded = workflow.status.state or "", stored.status
+    return verdict(workflow, Verdict(state=state, succeeded=succeeded, reason=stored.reason, message=stored.message))
+
+
+def cleared(workflow: Workflow, reason: Reason, message: str) -> PostEvent:
+    """An Event on the Workflow for an accepted or refused request to clear or to mark."""
+    return PostEvent(
+        regarding=None,
+        reason=reason,
+        message=message,
+        warning=reason in {Reason.CLEAR_REFUSED, Reason.MARK_REFUSED},
+        key=f"{_run_key(workflow)}/{reason}/{message}",
+    )
+
+
+def _failure(run: TaskRun) -> PostEvent:
+    status = run.status
+    retry = (
+        f"; next attempt {f'at {status.retry_at}' if status.retry_at else 'now'}"
+        if status.state is State.UP_FOR_RETRY
+        else ""
+    )
+    return PostEvent(
+        regarding=run,
+        reason=status.reason or Reason.STATUS_INVALID,
+        message=f"{status.message or status.state}{retry}",
+        warning=True,
+        key=f"{run.metadata.uid}/{status.attempt}/{status.reason}",
+    )
+
+
+def _problem(workflow: Workflow, outcome: Outcome, message: str, key: str) -> PostEvent:
+    return PostEvent(
+        regarding=None,
+        reason=outcome.reason or Reason.TASK_FAILED,
+        message=message,
+        warning=True,
+        key=f"{_run_key(workflow)}/{key}",
+    )
+
+
+def _run_key(workflow: Workflow) -> str:
+    return f"{workflow.metadata.uid}/{workflow.status.clears}"

@@ -1,0 +1,142 @@
+"""The mark annotation: which instances it selects, and the plan that accepts or refuses it (ADR 0052). Pure.
+
+An accepted mark is a clear of the instances whose new TaskRuns end in the chosen state. What depends on an instance
+that had ended runs again, so that nothing is based on a replaced outcome.
+"""
+
+from collections.abc import Iterable
+
+from pydantic import ValidationError
+from torpor_crds.models.history import WorkflowEvent
+from torpor_crds.models.mark import MarkState
+from torpor_crds.models.task import Task
+from torpor_crds.models.workflow import ClearedTask, Clearing, Workflow
+from torpor_wire import constants, instance_paths
+from torpor_wire.instance_paths import Path
+from torpor_wire.reason import Reason
+from torpor_wire.state import TERMINAL
+from torpor_wire.text import printable_line
+
+from torpor_operator.graph.dag import Graph
+from torpor_operator.model.actions import Plan, RemoveAnnotation, Resume
+from torpor_operator.model.snapshot import Snapshot
+from torpor_operator.state import marks
+from torpor_operator.state.marks import MarkRequest
+from torpor_operator.state.task_state import ENDED
+from torpor_operator.workflows.plan import clear_request, events, status
+from torpor_operator.workflows.plan.clear_request import Refusal, Selection
+from torpor_operator.workflows.plan.run_context import RunContext
+
+_FORM = "write `succeeded|skipped|failed INSTANCES because TEXT`, with at most 512 bytes of text"
+
+
+def accept_or_refuse(run: RunContext) -> Plan | None:
+    """Accept or refuse the annotation; None without one, and while an earlier request is in progress."""
+    workflow = run.workflow
+    text = marks.requested(workflow)
+    if workflow.metadata.deletion_timestamp is not None or text is None:
+        return None
+    if workflow.status.clearing is not None:
+        return Plan(actions=_remove(workflow)) if workflow.status.clearing.asked == text else None
+    if run.graph_problem is not None:
+        return _refuse(workflow, run.graph_problem.message)
+    request = _read(workflow, text)
+    selected = request if isinstance(request, Refusal) else _select(run.snapshot, run.graph, request)
+    if isinstance(request, Refusal) or isinstance(selected, Refusal):
+        return _refuse(workflow, selected.message if isinstance(selected, Refusal) else "")
+    if workflow.spec.cancel or workflow.spec.stop:
+        return Plan(actions=(Resume(),))  # the annotation stays: the next plan accepts it
+    return _accept(run, text, request, selected)
+
+
+def _accept(run: RunContext, text: str, request: MarkRequest, selected: tuple[ClearedTask, ...]) -> Plan:
+    named = ", ".join(f"{task}/{instance_paths.written(path)}" if path else task for task, path in request.entries)
+    message = printable_line(f"{named} as {request.state.lower()} because {request.because}")
+    stored = status.reopened(
+        run.workflow,
+        Clearing(asked=text, tasks=selected),
+        clear_request.reopened_tasks(run, selected),
+        run.snapshot.now,
+        message=message,
+        event=WorkflowEvent.MARKED,
+    )
+    return Plan(status=stored, events=(events.cleared(run.workflow, Reason.MARKED, f"marked {message}"),))
+
+
+def _refuse(workflow: Workflow, message: str) -> Plan:
+    return Plan(actions=_remove(workflow), events=(events.cleared(workflow, Reason.MARK_REFUSED, message),))
+
+
+def _remove(workflow: Workflow) -> tuple[RemoveAnnotation, ...]:
+    """Remove the annotations of the request, and the one with the user who set it."""
+    found = workflow.metadata.annotations
+    names = [name for name in (constants.MARK_RESULT, constants.MARK) if name in found]
+    if found.get(constants.CHANGED_BY, "").startswith("mark "):
+        names.append(constants.CHANGED_BY)
+    return tuple(RemoveAnnotation(name=name, value=found[name]) for name in names)
+
+
+def _read(workflow: Workflow, text: str) -> MarkRequest | Refusal:
+    if (workflow.spec.cancel or workflow.spec.stop) and workflow.status.completion_time is None:
+        return Refusal("the run is being cancelled: mark after it has ended")
+    if len(text) > constants.CLEAR_MAX:
+        return Refusal(f"the mark has {len(text)} characters with its result; the limit is {constants.CLEAR_MAX}")
+    request = marks.parse(text)
+    if request is None:
+        return Refusal(f"invalid mark: {_FORM}; the result, if any, must be JSON")
+    if request.result is not None and request.state is not MarkState.SUCCEEDED:
+        return Refusal(f"an instance that is marked as {request.state.lower()} has no result")
+    return request
+
+
+def _select(snapshot: Snapshot, graph: Graph, request: MarkRequest) -> tuple[ClearedTask, ...] | Refusal:
+    """The instances that the request names, and what depends on those that have ended."""
+    tasks = {task.name: task for task in graph.order}
+    named: dict[str, Selection] = {}
+    for name, path in request.entries:
+        if (message := _problem(snapshot, graph, tasks.get(name), name, path)) is not None:
+            return Refusal(message)
+        named[name] = frozenset({*(named.get(name) or ()), path}) if path else None
+    try:
+        if any(_has_ended(snapshot, name, path) for name, path in request.entries):
+            return tuple(clear_request.with_dependents(graph, named))
+        return tuple(clear_request.cleared_task(task, named[task.name]) for task in _in_order(graph, named))
+    except ValidationError:
+        return Refusal("too many instances: mark fewer at once")
+
+
+def _in_order(graph: Graph, named: Iterable[str]) -> list[Task]:
+    chosen = frozenset(named)
+    return [task for task in graph.order if task.name in chosen]
+
+
+def _problem(snapshot: Snapshot, graph: Graph, task: Task | None, name: str, path: Path) -> str | None:
+    """Why this instance cannot be marked; None if it can."""
+    if task is None:
+        return f"unknown task {name}; tasks: {', '.join(sorted(one.name for one in graph.order)[:20])}"
+    if task.hook is not None:
+        return f"task {name} is a hook, which cannot be marked"
+    depth = len(graph.chains[name])
+    if len(path) != depth + task.mapped:
+        several = task.mapped or depth
+        example = ".".join(["0"] * (depth + task.mapped))
+        return (
+            f"task {name} has several instances: name them, such as {name}/{example}"
+            if several
+            else (f"task {name} is not mapped: mark {name} without an index")
+        )
+    created = clear_request.created_paths(snapshot, task, depth)
+    if path and path not in created:
+        known = f"it has {instance_paths.text(created)[:200]}" if created else "it has none yet"
+        return f"no instance {name}/{instance_paths.written(path)}: {known}"
+    return None
+
+
+def _has_ended(snapshot: Snapshot, task: str, path: Path) -> bool:
+    """Whether an instance has ended. Without a TaskRun the state of its task counts: it was skipped, or blocked."""
+    runs = (run for by_index in snapshot.by_task.get(task, {}).values() for run in by_index.values())
+    run = next((run for run in runs if run.spec.path == path), None)
+    if run is not None:
+        return run.status.state in TERMINAL
+    entry = snapshot.task_statuses.get(task)
+    return bool(path) or (entry is not None and entry.state in ENDED)

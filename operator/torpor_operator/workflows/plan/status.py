@@ -1,0 +1,217 @@
+"""The Workflow's status, computed from the outcomes of its tasks; it never lists instances. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Self
+
+from torpor_crds.models.base import Condition
+from torpor_crds.models.history import WorkflowEvent
+from torpor_crds.models.workflow import Clearing, TaskState, TaskStatus, Workflow, WorkflowStatus
+from torpor_wire import times
+from torpor_wire.reason import Reason
+from torpor_wire.state import TERMINAL
+from torpor_wire.text import printable
+
+from torpor_operator.state import workflow_history
+from torpor_operator.state.task_state import BROKEN, Outcome
+from torpor_operator.workflows.plan import task_problems
+from torpor_operator.workflows.plan.slot_waits import SlotWait
+
+_QUOTA = "exceeded quota"
+_NAMED = 5
+"""Further failed tasks that the message of a failed run names; `status.tasks` has all of them."""
+_IN_PROGRESS = frozenset({"Running", "Suspended"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The verdict of the run: its `Succeeded` condition and its state."""
+
+    state: str
+    succeeded: str  # True, False or Unknown
+    reason: str
+    message: str = ""
+
+    @classmethod
+    def failed(cls, reason: str, message: str) -> Self:
+        """The verdict of a run that failed."""
+        return cls(state="Failed", succeeded="False", reason=reason, message=message)
+
+    @property
+    def final(self) -> bool:
+        """Whether the run has ended."""
+        return self.succeeded != "Unknown"
+
+
+def verdict(workflow: Workflow, outcomes: Sequence[Outcome], ending: Verdict | None) -> Verdict:
+    """The verdict of the run. `ending` is why it ends early, and is the verdict once no task runs.
+
+    A run fails if any task failed, even if a later task with rule all_done succeeded: a clean-up must not hide a
+    failure.
+    """
+    open_tasks = [outcome.task for outcome in outcomes if not outcome.ended]
+    if ending is not None:
+        return Verdict(state="Cancelling", succeeded="Unknown", reason=ending.reason) if open_tasks else ending
+    if open_tasks:
+        state = "Suspended" if workflow.spec.suspend else "Running"
+        problems = task_problems.task_problems(outcomes)
+        reason = problems[0].reason if problems else state
+        message = task_problems.summary(problems)
+        return Verdict(state=state, succeeded="Unknown", reason=reason, message=message)
+    broken = next((outcome for outcome in outcomes if outcome.state is TaskState.FAILED), None)
+    broken = broken or next((outcome for outcome in outcomes if outcome.state in BROKEN), None)
+    if broken is None:
+        return Verdict(state="Succeeded", succeeded="True", reason=Reason.SUCCEEDED)
+    message = f"task {broken.task}: {broken.message or broken.reason or broken.state}{_also_failed(broken, outcomes)}"
+    return Verdict(state="Failed", succeeded="False", reason=broken.reason or Reason.TASK_FAILED, message=message)
+
+
+def _also_failed(first: Outcome, outcomes: Sequence[Outcome]) -> str:
+    """The names of the other failed tasks, so that a user can fix all of them at once."""
+    others = [outcome.task for outcome in outcomes if outcome.state is TaskState.FAILED and outcome is not first]
+    if not others:
+        return ""
+    more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+    return f"; also failed: {', '.join(others[:_NAMED])}{more}"
+
+
+def with_hooks(result: Verdict, hooks: Sequence[Outcome]) -> Verdict:
+    """The verdict, which is not final before the hooks have ended; their outcomes do not change it."""
+    running = [hook.task for hook in hooks if not hook.ended]
+    if not result.final or not running:
+        return result
+    message = f"running hooks: {', '.join(running)}" + (f"; {result.message}" if result.message else "")
+    return Verdict(state="Finishing", succeeded="Unknown", reason=result.reason, message=message)
+
+
+def with_slot_waits(result: Verdict, waits: Mapping[str, SlotWait]) -> Verdict:
+    """The verdict with the message of a full pool, unless it has another message."""
+    if result.final or result.message:
+        return result
+    messages = (f"task {task}: {wait.message}" for task, wait in waits.items() if wait.reason is Reason.POOL_FULL)
+    return replace(result, message=next(messages, ""))
+
+
+def with_create_error(result: Verdict, error: str) -> Verdict:
+    """The verdict of a run in progress with the error of a TaskRun that could not be created."""
+    if result.final or not error:
+        return result
+    return replace(result, reason=create_error_reason(error), message="; ".join(filter(None, (error, result.message))))
+
+
+def create_error_reason(message: str) -> Reason:
+    """The reason for an error message of the API server."""
+    return Reason.QUOTA_EXCEEDED if exceeds_quota(message) else Reason.LAUNCH_FAILED
+
+
+def exceeds_quota(message: str) -> bool:
+    """Whether the API server rejected an object because of a ResourceQuota."""
+    return _QUOTA in message
+
+
+def build(  # noqa: PLR0913 - all parts of a status
+    workflow: Workflow,
+    outcomes: Sequence[Outcome],
+    result: Verdict,
+    now: float,
+    *,
+    cleared: bool = True,
+    kept: str = "",
+    waiting: Mapping[str, SlotWait] = MappingProxyType({}),
+) -> WorkflowStatus:
+    """The status to store; equal to the present one if nothing has changed.
+
+    `cleared`: no clearing is in progress. `kept`: which lost node blocks the deletion of a cleared TaskRun.
+    `waiting`: the tasks that wait for slots.
+    """
+    former = workflow.status
+    started = former.start_time or times.rfc3339(now)
+    completed = (former.completion_time or times.rfc3339(now)) if result.final else None
+    tasks = tuple(_entry(outcome, waiting.get(outcome.task)) for outcome in outcomes)
+    done = sum(task.succeeded + task.failed for task in tasks)
+    return WorkflowStatus(
+        observed_generation=workflow.metadata.generation,
+        state=result.state,
+        progress=f"{done}/{sum(_expected(task) for task in tasks)}",
+        start_time=started,
+        reopened_time=former.reopened_time,
+        completion_time=completed,
+        tasks=tasks,
+        clears=former.clears,
+        clearing=None if cleared or result.final else former.clearing,
+        history=workflow_history.observe(workflow, result.state, _end(result), now),
+        conditions=_conditions(workflow, result, _lost(outcomes, kept), now),
+    )
+
+
+def _end(result: Verdict) -> str | None:
+    """The state of a run that has ended. A cancelled run is told from a failed one."""
+    if not result.final:
+        return None
+    return "Cancelled" if result.reason == Reason.CANCELLED else result.state
+
+
+def _entry(outcome: Outcome, wait: SlotWait | None) -> TaskStatus:
+    entry = outcome.status()
+    if wait is None or outcome.ended or entry.reason is not None:
+        return entry
+    return entry.model_copy(update={"reason": wait.reason, "message": wait.message})
+
+
+def _expected(task: TaskStatus) -> int:
+    """How many instances the task is expected to have, as far as is known."""
+    return 0 if task.state is TaskState.SKIPPED else max(task.total - task.skipped, 1)
+
+
+def reopened(  # noqa: PLR0913 - all parts of a status
+    workflow: Workflow,
+    clearing: Clearing,
+    tasks: Sequence[TaskStatus],
+    now: float,
+    *,
+    message: str,
+    event: WorkflowEvent = WorkflowEvent.CLEARED,
+) -> WorkflowStatus:
+    """The status that begins a clearing or a mark: the run is open; if it had ended, its timeout starts again."""
+    former = workflow.status
+    opened = Verdict(state="Running", succeeded="Unknown", reason="Running")
+    return former.model_copy(
+        update={
+            "state": opened.state,
+            "start_time": former.start_time or times.rfc3339(now),
+            "reopened_time": times.rfc3339(now) if former.completion_time else former.reopened_time,
+            "completion_time": None,
+            "tasks": tuple(tasks),
+            "clears": former.clears + 1,
+            "clearing": clearing,
+            "history": workflow_history.reopened(workflow, event, message, now),
+            "conditions": _conditions(workflow, opened, "", now),
+        }
+    )
+
+
+def _conditions(workflow: Workflow, result: Verdict, lost: str, now: float) -> tuple[Condition, ...]:
+    stalled = result.succeeded == "False" or result.reason == Reason.TEMPLATE_NOT_FOUND or bool(lost)
+    in_progress = result.state if result.state in _IN_PROGRESS else result.reason
+    reason, message = (Reason.NODE_LOST, lost) if lost else (in_progress, result.message)
+    wanted = (
+        ("Succeeded", result.succeeded, result.reason, result.message),
+        ("Reconciling", "False" if result.final else "True", in_progress, ""),
+        ("Stalled", "True" if stalled else "False", reason, message if stalled else ""),
+    )
+    return tuple(_condition(workflow, now, *entry) for entry in wanted)
+
+
+def _lost(outcomes: Sequence[Outcome], kept: str) -> str:
+    """The message of a TaskRun whose pod is on a lost node; it continues only after the node is repaired or deleted."""
+    runs = (run for outcome in outcomes for run in outcome.runs.values() if run.status.state not in TERMINAL)
+    lost = next((run for run in runs if run.status.reason == Reason.NODE_LOST), None)
+    return kept if lost is None else lost.status.message or ""
+
+
+def _condition(workflow: Workflow, now: float, name: str, status: str, reason: str, message: str) -> Condition:  # noqa: PLR0913, PLR0917
+    former = next((entry for entry in workflow.status.conditions if entry.type == name), None)
+    since = former.last_transition_time if former and former.status == status else times.rfc3339(now)
+    text = printable(message)[:4096]
+    return Condition(type=name, status=status, reason=reason, message=text, last_transition_time=since)

@@ -1,0 +1,145 @@
+"""Writes task pods: creates each once, lifts its scheduling gate, removes its finalizer, and handles refusals.
+
+After a creation without an answer, the cache notes the pod: no other pod of its TaskRun is created before a read. The
+cache drops the program, event and state of a container (`cached_taskrun`), so the TaskRun is read before its pod is
+created.
+"""
+
+import secrets
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+
+from torpor_crds.models.taskrun import parse
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api, Object
+from torpor_kubernetes.client.resources import PODS, TASKRUNS
+from torpor_kubernetes.timing import Clock
+from torpor_wire import constants, retry, transitions
+from torpor_wire.reason import Reason
+
+from torpor_operator.model import pod
+from torpor_operator.model.actions import CreatePod, LiftGate, PatchTaskRun, RemovePodFinalizer
+from torpor_operator.model.pod import Pod
+from torpor_operator.taskrun import pod_builder
+from torpor_operator.workflows.cache import ClusterCache
+from torpor_operator.workflows.plan import status
+
+_PERMANENT = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY})
+"""Errors that the author can fix and a retry cannot. 400 is an invalid quantity or a field of another type."""
+_NO_ROLE = "cannot create resource"  # a new API server refuses everything until it has read the roles
+_SET_UP = "; manifests/namespace sets up a namespace for workflows"
+
+
+class PodExecutor:
+    """`write` stores a transition of the pod's TaskRun. `node_grace`: seconds a deleted pod may take to terminate."""
+
+    def __init__(  # noqa: PLR0913 - clients and callbacks
+        self,
+        api: Api,
+        clock: Clock,
+        cache: ClusterCache,
+        write: Callable[[PatchTaskRun], Awaitable[None]],
+        *,
+        node_grace: float,
+        is_leader: Callable[[], bool],
+    ) -> None:
+        self._api = api
+        self._is_leader = is_leader
+        self._clock = clock
+        self._node_grace = node_grace
+        self._cache = cache
+        self._write = write
+
+    async def create(self, action: CreatePod) -> None:
+        """Create the pod, or read the one that an earlier request created. A permanent error fails its TaskRun."""
+        taskrun = action.taskrun
+        namespace, name = taskrun.metadata.namespace, action.body["metadata"]["name"]
+        body = await self._add_program(action)
+        if not self._is_leader():  # again, since the read may have taken long
+            raise errors.Unavailable("this replica is not the leader")
+        try:
+            stored = await self._api.create(PODS, namespace, body)
+        except errors.Unavailable:
+            self._cache.unconfirmed_pods[taskrun.metadata.uid] = name
+            raise
+        except errors.AlreadyExists:
+            stored = await self._api.get(PODS, namespace, name)
+            if pod.parse_pod(stored).owner_uid != taskrun.metadata.uid:
+                await self._name_is_taken(action, pod.parse_pod(stored))
+                return
+        except errors.ApiError as error:
+            if error.status not in _PERMANENT:
+                raise
+            await self._refused(action, error)
+            return
+        self._cache.unconfirmed_pods.pop(taskrun.metadata.uid, None)
+        self._cache.pods.store.absorb(stored)
+
+    async def _add_program(self, action: CreatePod) -> Object:
+        """The pod with its container's program, arguments, event and state.
+
+        Raises errors.NotFound if the TaskRun is gone, and errors.Conflict if it is at another segment.
+        """
+        metadata = action.taskrun.metadata
+        if action.taskrun.spec.container is None:
+            return action.body
+        stored = await self._api.get(TASKRUNS, metadata.namespace, metadata.name)
+        if stored["metadata"]["uid"] != metadata.uid:
+            raise errors.NotFound(f"TaskRun {metadata.name} was replaced by another of that name")
+        found = parse(stored)
+        if pod.pod_name(found) != action.body["metadata"]["name"]:
+            # Its event and state would be those of another segment.
+            raise errors.Conflict(f"TaskRun {metadata.name} is at another segment than its pod")
+        return pod_builder.completed(action.body, found, self._clock.now(), secrets.token_hex(16))
+
+    async def _name_is_taken(self, action: CreatePod, other: Pod) -> None:
+        """Wait for the pod of a deleted TaskRun of the same name, unless its node is lost. Else fail the launch."""
+        if other.owner_name == action.taskrun.metadata.name:
+            node_lost = pod.node_lost_message(other, self._clock.now() - self._node_grace)
+            if node_lost is not None and action.taskrun.status.reason != Reason.NODE_LOST:
+                await self._explain(action, Reason.NODE_LOST, node_lost)
+            raise errors.Unavailable(f"pod {other.name} of a deleted TaskRun of the same name still exists")
+        await self._launch_failed(action, f"a pod named {other.name} exists and does not belong to Torpor; delete it")
+
+    async def _refused(self, action: CreatePod, error: errors.ApiError) -> None:
+        """Report an exceeded quota and retry; any other refusal fails the launch."""
+        if _NO_ROLE in error.message:
+            raise error
+        if status.exceeds_quota(error.message):
+            message = f"the pod waits for quota of the namespace: {error.message}"
+            if action.taskrun.status.reason != Reason.QUOTA_EXCEEDED:  # the used amount differs at each try
+                await self._explain(action, Reason.QUOTA_EXCEEDED, message)
+            raise error
+        hint = _SET_UP if "service account" in error.message else ""
+        await self._launch_failed(action, f"the pod was refused: {error.message}{hint}")
+
+    async def _explain(self, action: CreatePod, reason: Reason, message: str) -> None:
+        patch = transitions.explain(action.taskrun.pin(launch=True), reason=reason, message=message)
+        await self._write(PatchTaskRun(taskrun=action.taskrun, patch=patch))
+
+    async def _launch_failed(self, action: CreatePod, message: str) -> None:
+        """Fail the TaskRun without a retry, which would fail in the same way."""
+        pin, now = action.taskrun.pin(launch=True), self._clock.now()
+        patch = transitions.fail(pin, retry.Policy(), reason=Reason.LAUNCH_FAILED, message=message, now=now)
+        await self._write(PatchTaskRun(taskrun=action.taskrun, patch=patch))
+
+    async def lift_gate(self, action: LiftGate) -> None:
+        """Remove our scheduling gate. A `test` operation keeps the gates of others."""
+        seen = [{"name": gate} for gate in action.gates]
+        kept = [{"name": gate} for gate in action.gates if gate != constants.POD_GATE]
+        await self._patch_pod(action, "/spec/schedulingGates", seen, kept)
+
+    async def remove_finalizer(self, action: RemovePodFinalizer) -> None:
+        """Remove our finalizer, and likewise keep those of others."""
+        kept = [name for name in action.finalizers if name != constants.POD_FINALIZER]
+        await self._patch_pod(action, "/metadata/finalizers", list(action.finalizers), kept)
+
+    async def _patch_pod(self, action: LiftGate | RemovePodFinalizer, path: str, seen: object, kept: object) -> None:
+        ops: list[Object] = [
+            {"op": "test", "path": "/metadata/uid", "value": action.uid},
+            {"op": "test", "path": path, "value": seen},
+            {"op": "replace", "path": path, "value": kept},
+        ]
+        stored = await self._api.patch(PODS, action.namespace, action.name, ops)
+        if "deletionTimestamp" not in stored["metadata"]:
+            self._cache.pods.store.absorb(stored)

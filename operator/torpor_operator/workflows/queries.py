@@ -1,0 +1,253 @@
+"""Answers the queries of a plan: the value of an expression, or whether an object that the cache lacks still exists."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import aclosing
+from typing import TypeAlias, assert_never
+
+from pydantic import ValidationError
+from torpor_crds.models import template as templates
+from torpor_crds.models.taskrun import parse
+from torpor_crds.models.workflow import Workflow
+from torpor_expressions.errors import ExpressionError, Reason
+from torpor_expressions.evaluator import Evaluating, Unavailable
+from torpor_expressions.value import Value
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api, Object
+from torpor_kubernetes.client.decoding import UNREADABLE
+from torpor_kubernetes.client.resources import CONFIG_MAPS, EVENTS, PODS, TASKRUNS, TEMPLATES, WORKFLOWS
+from torpor_wire import constants
+
+from torpor_operator.controller.archive import NotArchivedError
+from torpor_operator.controller.run_events import observed_at
+from torpor_operator.model import pod
+from torpor_operator.model.actions import (
+    ConfirmArchived,
+    ConfirmLogs,
+    ConfirmPod,
+    ConfirmPods,
+    ConfirmTaskRun,
+    Evaluate,
+    Need,
+    ReadPodWarning,
+    ReadTemplate,
+    ReadVariables,
+)
+from torpor_operator.model.snapshot import (
+    Answer,
+    NotArchived,
+    PodWarning,
+    Presence,
+    SettledLogs,
+    Template,
+    UnreadableTemplate,
+)
+from torpor_operator.taskrun.builder import is_named_for_its_spec
+from torpor_operator.workflows.cache import ClusterCache
+
+_LOG = logging.getLogger(__name__)
+_CONCURRENCY = 32
+_PROBLEMS = 3
+"""Problems of an unreadable template that are reported."""
+_EVENTS = 50
+"""Events of a pod that are read in one page; the kubelet counts repetitions on one Event."""
+
+HasRun: TypeAlias = Callable[[str, str, str], Awaitable[bool]]
+"""Whether the archive has a run, by namespace, uid and completion time. Raises NotArchivedError."""
+
+
+SettledLogsOf: TypeAlias = Callable[[str, Collection[str]], frozenset[str]]
+"""Which logs of pods, by namespace and uids, are known to be settled. Does not wait."""
+
+
+def no_logs(_namespace: str, _pods: Collection[str]) -> frozenset[str]:
+    """The SettledLogsOf of an installation without an archive."""
+    return frozenset()
+
+
+async def no_archive(_namespace: str, _uid: str, _completed: str) -> bool:
+    """The HasRun of an installation without an archive."""
+    raise NotArchivedError("there is no archive")
+
+
+class QueryResolver:
+    """Resolves queries, several at a time. Raises errors.Unavailable if an answer is not available at the moment.
+
+    `on_forbidden` takes a namespace in which a read was refused for lack of a role. The Workflows are those of
+    `namespaces`, or of all without any.
+    """
+
+    def __init__(  # noqa: PLR0913 - clients and callbacks
+        self,
+        api: Api,
+        cache: ClusterCache,
+        evaluator: Evaluating,
+        has_run: HasRun = no_archive,
+        settled_logs: SettledLogsOf = no_logs,
+        *,
+        on_forbidden: Callable[[str], None] = lambda _: None,
+        namespaces: Sequence[str] = (),
+    ) -> None:
+        self._namespaces = namespaces
+        self._on_forbidden = on_forbidden
+        self._api = api
+        self._cache = cache
+        self._evaluator = evaluator
+        self._has_run = has_run
+        self._settled_logs = settled_logs
+
+    async def resolve(self, queries: Iterable[Need], *, namespace: str = "") -> dict[Need, Answer]:
+        """The answer to each query. Evaluations count against the share of `namespace`."""
+        pending, concurrency = list(queries), asyncio.Semaphore(_CONCURRENCY)
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._resolve(query, concurrency, namespace)) for query in pending]
+        except ExceptionGroup as several:
+            raise several.exceptions[0] from several
+        return {query: task.result() for query, task in zip(pending, tasks, strict=True)}
+
+    async def deleted(self, cached: Iterable[Workflow]) -> list[Workflow]:
+        """The Workflows that the API server no longer has. kopf does not report deletions during its own relist."""
+        listed: set[str] = set()
+        versions: set[int] = set()
+        async with aclosing(self._api.pages_in(WORKFLOWS, self._namespaces)) as pages:
+            async for page in pages:
+                listed.update(body["metadata"]["uid"] for body in page.items)
+                versions.add(int(page.resource_version))
+        oldest = min(versions, default=0)
+        return [
+            workflow
+            for workflow in cached
+            if workflow.metadata.uid not in listed and int(workflow.metadata.resource_version or 0) <= oldest
+        ]
+
+    async def _resolve(self, query: Need, concurrency: asyncio.Semaphore, namespace: str) -> Answer:
+        async with concurrency:
+            match query:
+                case Evaluate():
+                    return await self._evaluate(query, namespace)
+                case ReadVariables():
+                    return await self._read_variables(query)
+                case ReadTemplate():
+                    return await self._read_template(query)
+                case ConfirmArchived():
+                    return await self._confirm_archived(query)
+                case ConfirmTaskRun():
+                    return await self._confirm_taskrun(query)
+                case ConfirmPod():
+                    return await self._confirm_pod(query)
+                case ConfirmPods():
+                    return await self._confirm_pods(query)
+                case ConfirmLogs():
+                    return SettledLogs(self._settled_logs(query.namespace, query.pods))
+                case ReadPodWarning():
+                    return await self._read_pod_warning(query)
+                case _:
+                    assert_never(query)
+
+    async def _evaluate(self, query: Evaluate, namespace: str) -> Answer:
+        try:
+            return await self._evaluator.evaluate(query.expression, query.variables, share=namespace)
+        except Unavailable as error:
+            raise errors.Unavailable(str(error)) from error
+
+    async def _read_variables(self, query: ReadVariables) -> Answer:
+        try:
+            stored = await self._api.get(CONFIG_MAPS, query.namespace, query.name)
+        except errors.Forbidden as error:
+            if error.lacks_role:
+                self._on_forbidden(query.namespace)
+            raise
+        except errors.NotFound:
+            return ExpressionError(
+                reason=Reason.FAILED, message=f"ConfigMap {query.name} of spec.variablesFrom does not exist"
+            )
+        return Value(json=dict(stored.get("data") or {}))
+
+    async def _read_template(self, query: ReadTemplate) -> Answer:
+        try:
+            stored = await self._api.get(TEMPLATES, query.namespace, query.name)
+        except errors.NotFound:
+            return Presence.GONE
+        if UNREADABLE in stored:
+            return UnreadableTemplate(str(stored[UNREADABLE]))
+        try:
+            return Template(templates.parse(stored), dict(stored["spec"]["workflow"]))
+        except ValidationError as error:
+            return UnreadableTemplate("; ".join(_problems(error)))
+
+    async def _confirm_archived(self, query: ConfirmArchived) -> Answer:
+        try:
+            has_run = await self._has_run(query.namespace, query.uid, query.completed)
+        except NotArchivedError as error:
+            return NotArchived(str(error))
+        return Presence.PRESENT if has_run else Presence.GONE
+
+    async def _confirm_taskrun(self, query: ConfirmTaskRun) -> Presence:
+        try:
+            stored = await self._api.get(TASKRUNS, query.namespace, query.name)
+        except errors.NotFound:
+            return Presence.GONE
+        if not _is_readable(stored):
+            return Presence.UNREADABLE
+        if not is_named_for_its_spec(parse(stored)):
+            return Presence.GONE
+        self._cache.taskruns.store.absorb(stored)
+        return Presence.PRESENT
+
+    async def _confirm_pod(self, query: ConfirmPod) -> Presence:
+        try:
+            stored = await self._api.get(PODS, query.namespace, query.name)
+        except errors.NotFound:
+            return Presence.GONE
+        if stored["metadata"]["uid"] != query.uid:
+            return Presence.GONE
+        if _is_watched(stored):
+            self._cache.pods.store.absorb(stored)
+        elif pod.parse_pod(stored).terminal:
+            return Presence.GONE
+        return Presence.PRESENT
+
+    async def _confirm_pods(self, query: ConfirmPods) -> Presence:
+        selector = f"{constants.LABEL_TASKRUN_UID}={query.taskrun_uid}"
+        page = await self._api.list(PODS, query.namespace, label_selector=selector)
+        for stored in page.items:
+            self._cache.pods.store.absorb(stored)
+        self._cache.unconfirmed_pods.pop(query.taskrun_uid, None)
+        return Presence.PRESENT if page.items else Presence.GONE
+
+    async def _read_pod_warning(self, query: ReadPodWarning) -> PodWarning:
+        """An error is no warning: the plan goes on without one, since an older role may not read Events."""
+        try:
+            async for page in self._api.pages(
+                EVENTS, query.namespace, field_selector=f"regarding.uid={query.uid},type=Warning", limit=_EVENTS
+            ):
+                return _latest(page.items)
+        except errors.ApiError as error:
+            _LOG.warning("cannot read the Events of a pod in namespace %s: %s", query.namespace, error.message)
+        return PodWarning()
+
+
+def _problems(error: ValidationError) -> Iterator[str]:
+    """The first problems of an object that does not fit its model, each with its field."""
+    for problem in error.errors(include_url=False, include_input=False)[:_PROBLEMS]:
+        yield f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
+
+
+def _latest(events: Iterable[Object]) -> PodWarning:
+    last = max(events, key=observed_at, default=None)
+    return PodWarning() if last is None else PodWarning(str(last.get("reason") or ""), str(last.get("note") or ""))
+
+
+def _is_watched(stored: Object) -> bool:
+    """Whether the watch reports the end of the pod: not if somebody removed its label or its owner."""
+    return constants.LABEL_TASKRUN_UID in stored["metadata"].get("labels", {}) and pod.parse_pod(stored).owner_uid != ""
+
+
+def _is_readable(stored: Object) -> bool:
+    try:
+        parse(stored)
+    except ValueError:
+        return False
+    return True

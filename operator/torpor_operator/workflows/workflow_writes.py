@@ -1,0 +1,90 @@
+"""Executes the actions on a Workflow itself: its finalizers, its annotations, and its spec."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from torpor_crds.models.workflow import Workflow
+from torpor_expressions.value import JSON
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api, Object
+from torpor_kubernetes.client.resources import WORKFLOWS
+
+from torpor_operator.model.actions import CopyTemplate, RemoveAnnotation, SetFinalizers
+from torpor_operator.workflows.cache import ClusterCache
+
+
+class WorkflowExecutor:
+    """Patches Workflows. The cache takes in each answer. Raises errors.ApiError."""
+
+    def __init__(self, api: Api, cache: ClusterCache) -> None:
+        self._api = api
+        self._cache = cache
+
+    async def set_finalizers(self, workflow: Workflow, action: SetFinalizers) -> None:
+        """Replace the finalizers, unless the Workflow has changed."""
+        wanted: Object = {"op": "add", "path": "/metadata/finalizers", "value": list(action.finalizers)}
+        try:
+            stored = await self._api.patch(WORKFLOWS, *key_of(workflow), [*preconditions(workflow), wanted])
+        except errors.NotFound:
+            self._cache.drop_workflow(workflow)  # the watch may be late, and show it as it was
+            raise
+        if action.finalizers or workflow.metadata.deletion_timestamp is None:
+            self._cache.store_workflow(stored)
+
+    async def copy_template(self, workflow: Workflow, action: CopyTemplate) -> None:
+        """Copy the template, or keep why the API server rejects the copy: the next plan fails the run with it."""
+        values: Mapping[str, JSON] = {
+            "/metadata/finalizers": [*action.finalizers],
+            **{f"/spec/{name}": value for name, value in action.fields.items()},
+        }
+        ops: list[Object] = [{"op": "add", "path": path, "value": value} for path, value in values.items()]
+        try:
+            await self._patch(workflow, [*preconditions(workflow), *ops])
+        except errors.ApiError as error:
+            if _is_rejection(error):
+                self._cache.copy_errors[workflow.metadata.uid] = error.message
+            raise
+
+    async def remove_annotation(self, workflow: Workflow, action: RemoveAnnotation) -> None:
+        """Remove an annotation, unless its value has changed."""
+        path = f"/metadata/annotations/{action.name.replace('/', '~1')}"
+        ops: list[Object] = [
+            {"op": "test", "path": "/metadata/uid", "value": workflow.metadata.uid},
+            {"op": "test", "path": path, "value": action.value},
+            {"op": "remove", "path": path},
+        ]
+        await self._patch(workflow, ops)
+
+    async def resume(self, workflow: Workflow) -> None:
+        """Reset spec.stop and spec.cancel, unless the Workflow has changed."""
+        resets: list[Object] = [{"op": "add", "path": f"/spec/{name}", "value": False} for name in ("stop", "cancel")]
+        await self._patch(workflow, [*preconditions(workflow), *resets])
+
+    async def _patch(self, workflow: Workflow, ops: list[Object]) -> None:
+        self._cache.store_workflow(await self._api.patch(WORKFLOWS, *key_of(workflow), ops))
+
+
+def preconditions(workflow: Workflow) -> list[Object]:
+    """The operations of a JSON Patch that fail if the Workflow has changed."""
+    metadata = workflow.metadata
+    return [
+        {"op": "test", "path": "/metadata/uid", "value": metadata.uid},
+        {"op": "test", "path": "/metadata/resourceVersion", "value": metadata.resource_version},
+    ]
+
+
+def key_of(workflow: Workflow) -> tuple[str, str]:
+    """The namespace and the name."""
+    return workflow.metadata.namespace, workflow.metadata.name
+
+
+def _is_rejection(error: errors.ApiError) -> bool:
+    """Whether the same write fails again.
+
+    A lost race, a missing role, an expired token and an unavailable API server are no rejections.
+    """
+    if type(error) is errors.ApiError or isinstance(error, errors.Refused):
+        return True
+    if not isinstance(error, errors.Forbidden) or error.status == HTTPStatus.UNAUTHORIZED:
+        return False
+    return not error.lacks_role

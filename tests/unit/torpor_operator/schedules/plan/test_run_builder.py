@@ -1,0 +1,75 @@
+"""The Workflows of the runs that Schedules and Backfills start."""
+
+from typing import Any
+
+from torpor_crds.models import schedule as schedules
+from torpor_crds.models import workflow as workflows
+from torpor_crds.models.run_of import RunOf
+from torpor_crds.models.schedule import Schedule
+from torpor_operator.schedules.plan.run_builder import build_run
+
+RUN_OF = RunOf(schedule="nightly", uid="u", source="cron", at="2026-03-29T01:30:00.000Z", event='{"at": "x"}')
+WORKFLOW = {
+    "image": "ingest:1.4",
+    "params": {"region": "eu", "nothing": None},
+    "tasks": [{"name": "load", "python": "ingest:load", "args": {"nothing": None}}],
+}
+
+
+def schedule(name: str = "nightly", **spec: Any) -> Schedule:
+    return schedules.parse(
+        {
+            "metadata": {"name": name, "namespace": "ns", "uid": "u"},
+            "spec": {"sources": [{"name": "cron", "cron": "@daily"}], **spec},
+        }
+    )
+
+
+def test_a_run_of_a_template_has_only_the_reference_its_params_and_its_event() -> None:
+    built = build_run(
+        schedule(templateRef={"name": "ingest"}), name="nightly-0", run_of=RUN_OF, params={"day": "x"}, labels={}
+    )
+
+    assert built == {
+        "apiVersion": "torpor.dev/v1alpha1",
+        "kind": "Workflow",
+        "metadata": {"name": "nightly-0", "namespace": "ns", "labels": {"torpor.dev/schedule": "nightly"}},
+        "spec": {
+            "templateRef": {"name": "ingest"},
+            "params": {"day": "x"},
+            "suspend": False,
+            "runOf": {
+                "schedule": "nightly",
+                "uid": "u",
+                "source": "cron",
+                "at": "2026-03-29T01:30:00.000Z",
+                "event": '{"at": "x"}',
+            },
+        },
+    }
+
+
+def test_a_run_copies_the_embedded_workflow_and_its_params_replace_those_of_the_workflow() -> None:
+    built = build_run(
+        schedule(workflow=WORKFLOW),
+        name="nightly-0",
+        run_of=RUN_OF,
+        params={"region": "us"},
+        labels={"torpor.dev/queued": "true"},
+        suspend=True,
+    )
+
+    assert built["spec"] == {
+        **WORKFLOW,
+        "params": {"region": "us", "nothing": None},
+        "suspend": True,
+        "runOf": RUN_OF.to_json(),
+    }
+    assert built["metadata"]["labels"] == {"torpor.dev/schedule": "nightly", "torpor.dev/queued": "true"}
+    assert workflows.parse(built).spec.run_of == RUN_OF
+
+
+def test_the_label_of_a_schedule_with_a_long_name_is_a_valid_label() -> None:
+    built = build_run(schedule("n" * 253, templateRef={"name": "t"}), name="n-0", run_of=RUN_OF, params={}, labels={})
+
+    assert len(built["metadata"]["labels"]["torpor.dev/schedule"]) <= 63

@@ -1,0 +1,201 @@
+"""The cache keeps the newest version of each object and enqueues the Workflows of what changes."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+from torpor_kubernetes.client.api import Api
+from torpor_operator.controller.workqueue import Key
+from torpor_operator.model.pod import Pod
+from torpor_operator.settings import Settings
+from torpor_operator.workflows.cache import ClusterCache
+from torpor_wire import constants, names
+
+from tests.support.builders import FRESH, Body, python
+from tests.support.fake_api import FakeApi, VirtualClock
+
+RUN = Key("ns", "run")
+NAME = names.taskrun("run", "workflow", "a")
+
+
+class RecordingCache:
+    """A cache with the calls of its callbacks."""
+
+    def __init__(self) -> None:
+        self.enqueued: list[Key] = []
+        self.later: list[tuple[Key, float]] = []
+        self.orphans: list[Pod] = []
+        self.clock = VirtualClock()
+        api = Api(FakeApi(self.clock), self.clock, jitter=lambda: 0.5)
+        self.cache = ClusterCache(
+            api,
+            Settings(),
+            enqueue=self.enqueued.append,
+            enqueue_at=lambda key, moment: self.later.append((key, moment)),
+            on_orphaned_pod=self.orphans.append,
+            jitter=lambda: 0.5,
+        )
+
+
+@pytest.fixture
+def recorded() -> RecordingCache:
+    return RecordingCache()
+
+
+def metadata(name: str, uid: str, version: int, **fields: Any) -> Body:
+    return {"name": name, "namespace": "ns", "uid": uid, "resourceVersion": str(version), **fields}
+
+
+def workflow(version: int, uid: str = "workflow", **spec: Any) -> Body:
+    return {"metadata": metadata("run", uid, version), "spec": {"tasks": [python("a")], **spec}}
+
+
+def taskrun(version: int, name: str = NAME) -> Body:
+    spec = {"workflow": {"name": "run", "uid": "workflow"}, "task": "a", "python": "m:f"}
+    return {"metadata": metadata(name, "taskrun", version), "spec": spec, "status": FRESH}
+
+
+def pod(version: int, **fields: Any) -> Body:
+    owner = {"uid": "taskrun", "kind": "TaskRun", "name": NAME, "controller": True}
+    return {"metadata": metadata(f"{NAME}-a1-s0", "pod", version, ownerReferences=[owner], **fields), "spec": {}}
+
+
+def parallelism(recorded: RecordingCache) -> int | None:
+    snapshot = recorded.cache.snapshot(RUN, {})
+    return None if snapshot is None else snapshot.workflow.spec.parallelism
+
+
+def test_a_late_version_of_a_workflow_that_is_gone_is_ignored(recorded: RecordingCache) -> None:
+    recorded.cache.store_workflow(workflow(100))
+    recorded.cache.store_workflow(workflow(100), deleted=True)
+    recorded.cache.store_workflow(workflow(101))
+    assert recorded.cache.snapshot(RUN, {}) is None
+    recorded.cache.store_workflow(workflow(102, uid="another"))
+    assert recorded.cache.snapshot(RUN, {}) is not None
+
+
+def test_an_older_version_of_a_workflow_is_ignored(recorded: RecordingCache) -> None:
+    recorded.cache.store_workflow(workflow(100, parallelism=2))
+    recorded.cache.store_workflow(workflow(99, parallelism=1))
+    assert parallelism(recorded) == 2
+
+
+def test_a_watch_event_that_repeats_a_response_enqueues_nothing(recorded: RecordingCache) -> None:
+    recorded.cache.store_workflow(workflow(100))
+    recorded.cache.store_workflow(workflow(100))
+    assert recorded.enqueued == [RUN]
+    recorded.cache.store_workflow(workflow(101))
+    assert recorded.enqueued == [RUN, RUN]
+
+
+def test_another_workflow_of_the_same_name_replaces_the_first(recorded: RecordingCache) -> None:
+    recorded.cache.store_workflow(workflow(100, parallelism=2))
+    recorded.cache.store_workflow(workflow(99, "another", parallelism=1))
+    assert parallelism(recorded) == 1
+
+
+def test_a_deleted_workflow_is_dropped_by_its_uid(recorded: RecordingCache) -> None:
+    recorded.cache.store_workflow(workflow(100))
+    former = recorded.cache.workflows[RUN]
+    recorded.cache.store_workflow(workflow(101, "another"))
+    recorded.cache.drop_workflow(former)
+    assert parallelism(recorded) is not None
+    recorded.cache.store_workflow(workflow(102, "another"), deleted=True)
+    assert parallelism(recorded) is None
+
+
+def test_an_unreadable_workflow_does_not_affect_others(recorded: RecordingCache) -> None:
+    recorded.cache.store_workflow({"metadata": metadata("run", "workflow", 100), "spec": {"tasks": "none"}})
+    assert recorded.cache.workflows == {}
+
+
+def test_a_snapshot_has_the_taskruns_and_pods_of_its_workflow(recorded: RecordingCache) -> None:
+    recorded.cache.store_workflow(workflow(100))
+    recorded.cache.taskruns.store.upsert(taskrun(101))
+    recorded.cache.pods.store.upsert(pod(102))
+    snapshot = recorded.cache.snapshot(RUN, {})
+    assert snapshot is not None
+    assert list(snapshot.taskruns) == [NAME]
+    assert list(snapshot.runs("a")) == [constants.UNMAPPED]
+    assert [orphan.uid for orphan in snapshot.pods["taskrun"]] == ["pod"]
+
+
+def test_a_second_taskrun_of_an_instance_is_ignored(recorded: RecordingCache) -> None:
+    recorded.cache.store_workflow(workflow(100))
+    recorded.cache.taskruns.store.upsert(taskrun(101, "by-hand"))
+    snapshot = recorded.cache.snapshot(RUN, {})
+    assert snapshot is not None
+    assert not snapshot.taskruns
+    assert not snapshot.by_task
+
+
+def test_every_change_of_a_child_enqueues_its_workflow(recorded: RecordingCache) -> None:
+    store, pods = recorded.cache.taskruns.store, recorded.cache.pods.store
+    changes = [
+        partial(store.upsert, taskrun(101)),
+        partial(pods.upsert, pod(102, deletionTimestamp="2023-11-14T22:13:20Z")),
+        partial(pods.delete, pod(103)),
+        partial(store.delete, taskrun(104)),
+    ]
+    for change in changes:
+        recorded.enqueued.clear()
+        change()
+        assert set(recorded.enqueued) == {RUN}
+
+
+def test_a_created_pod_enqueues_its_workflow_at_the_moment_at_which_it_is_late(recorded: RecordingCache) -> None:
+    recorded.cache.taskruns.store.upsert(taskrun(101))
+    recorded.enqueued.clear()
+    recorded.cache.pods.store.upsert(pod(102))
+    assert (recorded.enqueued, recorded.later) == ([], [(RUN, recorded.clock.now() + Settings().start_grace)])
+
+
+def test_a_taskrun_that_replaces_another_of_its_name_enqueues_both_workflows(recorded: RecordingCache) -> None:
+    store = recorded.cache.taskruns.store
+    store.upsert(taskrun(101))
+    recorded.enqueued.clear()
+    other = taskrun(102)
+    other["metadata"]["uid"] = "another"
+    other["spec"]["workflow"] = {"name": "another", "uid": "w"}
+    store.upsert(other)
+    assert set(recorded.enqueued) == {RUN, Key("ns", "another")}
+
+
+@pytest.mark.parametrize("pod_first", [True, False])
+def test_a_pod_with_our_finalizer_and_no_taskrun_is_an_orphan_in_either_order(
+    recorded: RecordingCache, *, pod_first: bool
+) -> None:
+    store, pods = recorded.cache.taskruns.store, recorded.cache.pods.store
+    store.upsert(taskrun(101))
+    pods.upsert(pod(102, finalizers=[constants.POD_FINALIZER]))
+    deleting = pod(104, finalizers=[constants.POD_FINALIZER], deletionTimestamp="2023-11-14T22:13:20Z")
+    changes = [partial(pods.upsert, deleting), partial(store.delete, taskrun(103))]
+    for apply in changes if pod_first else changes[::-1]:
+        apply()
+    assert [orphan.uid for orphan in recorded.orphans] == ["pod"]
+
+
+def test_a_pod_without_our_finalizer_is_not_an_orphan(recorded: RecordingCache) -> None:
+    recorded.cache.pods.store.upsert(pod(102, deletionTimestamp="2023-11-14T22:13:20Z"))
+    assert recorded.orphans == []
+
+
+def created(recorded: RecordingCache) -> dict[str, str]:
+    snapshot = recorded.cache.snapshot(RUN, {})
+    assert snapshot is not None
+    return {task: seen[()].text() for task, seen in snapshot.created.items()}
+
+
+def test_a_taskrun_counts_as_created_after_its_deletion(recorded: RecordingCache) -> None:
+    recorded.cache.store_workflow(workflow(1))
+    recorded.cache.taskruns.store.upsert(taskrun(2))
+    recorded.cache.taskruns.store.delete(taskrun(3))
+    assert created(recorded) == {"a": "0"}
+    recorded.cache.store_workflow(workflow(4, uid="another"))
+    assert created(recorded) == {}
+
+
+def test_a_taskrun_with_a_foreign_name_is_ignored(recorded: RecordingCache) -> None:
+    recorded.cache.store_workflow(workflow(1))
+    recorded.cache.taskruns.store.upsert(taskrun(2, name="made-by-hand"))
+    assert created(recorded) == {}
