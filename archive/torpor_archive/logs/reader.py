@@ -37,7 +37,7 @@ END_SECONDS = 30.0
 STATUS_SECONDS = 0.25
 TRIES = 2
 LOST_NODE_SECONDS = 30.0
-"""No request goes to a node for so long after it did not answer, since each may take 30 s."""
+"""Seconds without requests to a node that did not answer, since each request may take 30 s."""
 RETRY = Backoff(first=1.0, cap=4.0, jitter=0.0)
 _TIMED = re.compile(rb"\d{4}-\d{2}-\d{2}T\S+ ")
 _MESSAGE = 400

@@ -29,6 +29,6 @@ def connect(target: Target) -> Cluster:
     access = kubeconfig.load(target, os.environ)
     if not _NAMESPACE.fullmatch(access.namespace):
         raise errors.UsageError(
-            f"{access.namespace!r} is no name of a namespace; use lower-case letters, digits and dashes"
+            f"{access.namespace!r} is not a valid name of a namespace; use lower-case letters, digits and dashes"
         )
     return Cluster(api=Api(Http(access)), namespace=access.namespace, access=access)

@@ -235,7 +235,9 @@ def _since(text: str) -> int:
     except ValueError:
         moment = timestamps.of_text(text)
     if moment is None:
-        raise errors.UsageError(f"--since {text!r} is no duration and no time; write 5m, 1h30m or 2026-11-22T14:00:00Z")
+        raise errors.UsageError(
+            f"--since {text!r} is neither a duration nor a time; write 5m, 1h30m or 2026-11-22T14:00:00Z"
+        )
     return moment
 
 

@@ -100,7 +100,7 @@ _OTHERS: tuple[tuple[str, Path], ...] = (
 
 
 def _mend(document: dict[str, Any], path: Path) -> bool:
-    """Replace the field by a valid value. Return whether there is one."""
+    """Replace the field with a valid value. Return whether there is one."""
     owner: Any = document
     for part in path[:-1]:
         owner = owner[part]

@@ -274,7 +274,7 @@ class Task(Model):
         ),
     ] = None
     timeout_while_deferred: Annotated[
-        bool, Field(description="Whether deferred time counts in `timeout`, as in Airflow.")
+        bool, Field(description="Whether deferred time counts toward `timeout`, as in Airflow.")
     ] = True
     pod: Annotated[PodFields | None, Field(description="Fields of the pod of the task.")] = None
 

@@ -123,7 +123,7 @@ class TaskRunSpec(Model):
     timeout: Annotated[Duration | None, Field(description="Maximum duration of an attempt over all its segments.")] = (
         None
     )
-    timeout_while_deferred: Annotated[bool, Field(description="Whether deferred time counts in `timeout`.")] = True
+    timeout_while_deferred: Annotated[bool, Field(description="Whether deferred time counts toward `timeout`.")] = True
     mark: Annotated[
         Mark | None, Field(description="Outcome that a user chose. The TaskRun ends in it and runs nothing.")
     ] = None

@@ -79,7 +79,7 @@ class WorkflowSpec(Model):
         ObjectName | None,
         Field(description="Name of a ConfigMap in the namespace. Expressions read its values as `variables.name`."),
     ] = None
-    count_deferred: Annotated[bool, Field(description="Whether deferred tasks count in `parallelism`.")] = False
+    count_deferred: Annotated[bool, Field(description="Whether deferred tasks count toward `parallelism`.")] = False
     deferrable: Annotated[
         bool | None,
         Field(description="Whether sensors release their pods while they wait. Unset: the setting of the operator."),

@@ -76,7 +76,7 @@ def is_object_name(name: str) -> bool:
 
 
 def _label(name: str) -> str:
-    """Replace underscores of task names (`load_all`) by dashes (`load-all`)."""
+    """Replace underscores of task names (`load_all`) with dashes (`load-all`)."""
     return name.lower().replace("_", "-")
 
 

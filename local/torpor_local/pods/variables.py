@@ -34,7 +34,7 @@ def environment(pod: Object, config_map: ReadConfigMap) -> dict[str, str]:
 
 
 def expanded(text: str, known: Mapping[str, str]) -> str:
-    """Replace `$(NAME)` of known variables, and `$$` by `$`."""
+    """Replace each `$(NAME)` with the value of a known variable, and `$$` with `$`."""
 
     def replaced(match: re.Match[str]) -> str:
         name = match[1]

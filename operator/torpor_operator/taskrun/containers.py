@@ -21,7 +21,7 @@ from torpor_operator.taskrun.step import NOTHING, Step, TaskRunView
 
 CLAIMANT = "operator"
 RESUME = "resume"
-"""`next.onTimeout` of a container, which is no name: the program itself resumes."""
+"""`next.onTimeout` of a container, which is not a name: the program itself resumes."""
 
 
 def claim(view: TaskRunView, pod: Pod) -> Step:

@@ -59,7 +59,7 @@ class Resolver:
         except TimeoutError as error:
             raise OSError(f"the name {host[:100]} was not resolved within {self._seconds:g} s") from error
         except UnicodeError as error:
-            raise OSError(f"{host[:100]!r} is no name of a host") from error
+            raise OSError(f"{host[:100]!r} is not a valid host name") from error
 
     def _look_up(self, owner: str, host: str) -> "asyncio.Task[Sequence[ResolvedAddress]]":
         """One lookup serves all waits of a namespace for a name. It continues after they gave up."""

@@ -64,7 +64,7 @@ def _arguments(words: tuple[str, ...], cron: str | None) -> tuple[str, int]:
     if cron is None and not name:
         raise UsageError("write the NAME of a Schedule, or --cron EXPRESSION")
     if len(rest) > 1 or not all(word.isascii() and word.isdigit() for word in rest):
-        raise UsageError(f"{' '.join(rest)!r} is no number of ticks; write `torpor schedule next NAME 10`")
+        raise UsageError(f"{' '.join(rest)!r} is not a number of ticks; write `torpor schedule next NAME 10`")
     number = int(rest[0]) if rest else _NUMBER
     if not 1 <= number <= _NUMBER_MAX:
         raise UsageError(f"{number} ticks: write 1 to {_NUMBER_MAX}")

@@ -74,7 +74,7 @@ def test_a_wrong_state_or_duration_is_usage(torpor: Run) -> None:
 
 
 def test_what_is_no_name_of_a_namespace_is_usage(cluster: FakeCluster, torpor: Run) -> None:
-    message = "torpor: 'A_b' is no name of a namespace; use lower-case letters, digits and dashes\n"
+    message = "torpor: 'A_b' is not a valid name of a namespace; use lower-case letters, digits and dashes\n"
     assert torpor("list", "-n", "A_b") == (2, "", message)
     assert cluster.requests == []
 

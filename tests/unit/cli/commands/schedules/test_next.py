@@ -102,7 +102,7 @@ def test_json_has_the_tick_in_utc_and_in_the_zone(cluster: FakeCluster, torpor: 
         (("--cron", "@dayly"), "torpor: cron '@dayly' has 1 fields; it must have five "),
         (("--cron", "0 0 31 2 *"), "torpor: cron '0 0 31 2 *' never ticks: "),
         (("--cron", "@daily", "--timezone", "Europe/Berln"), 'torpor: timezone "Europe/Berln" is unknown; use '),
-        (("--cron", "@daily", "ten"), "torpor: 'ten' is no number of ticks; write "),
+        (("--cron", "@daily", "ten"), "torpor: 'ten' is not a number of ticks; write "),
         (("--cron", "@daily", "0"), "torpor: 0 ticks: write 1 to 10000"),
         (("daily", "--timezone", "UTC"), "torpor: --timezone is the zone of --cron; "),
         (("daily", "--from", "soon"), "torpor: --from 'soon' is no time; write "),
