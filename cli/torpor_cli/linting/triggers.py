@@ -72,7 +72,7 @@ def problems(spec: Mapping[str, Any], known: Classes) -> Iterator[Problem]:
 
 
 def call_problems(call: Mapping[str, Any], task: Mapping[str, Any], path: Path, known: Classes) -> Iterator[Problem]:
-    """Yield what is wrong with the trigger of a task, or of the source of a Schedule, which has the fields of a task."""
+    """Yield what is wrong with the trigger of a task, or of a source, which has the fields of a task."""
     yield from _task_trigger(_Call(call["class"], call.get("kwargs") or {}, path), task, known)
 
 
