@@ -137,7 +137,7 @@ bench-chain: venv ## what a step of a chain costs above a bare pod
 bench-failover: venv ## the leading operator killed, to the next pod of a task
 	$(BIN)/python -m benchmarks.failover
 
-bench-structure: venv ## sizes of packages, modules, import contracts and tests: make bench-structure BENCH="v0.1 HEAD"
+bench-structure: venv ## sizes, names and import rules of revisions, side by side: make bench-structure BENCH="v0.1 HEAD"
 	@$(BIN)/python -m benchmarks.structure $(BENCH)
 
 bench-attacks: venv ## what attacks of a namespace cost another, and whose memory, on control planes of their own: docs/design/figures/attacks.json
