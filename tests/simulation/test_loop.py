@@ -21,7 +21,7 @@ async def _tick(log: list[tuple[str, float]], process: Process) -> None:
         log.append((process.name, clock.now() - EPOCH))
 
 
-def test_time_jumps_to_the_next_timer_and_each_process_has_a_clock_of_its_own() -> None:
+def test_time_jumps_to_the_next_timer_and_each_process_has_its_own_clock() -> None:
     loop, one, other = two()
     log: list[tuple[str, float]] = []
     one.start(_tick(log, one))
@@ -58,7 +58,7 @@ def test_the_seed_decides_which_process_runs_first() -> None:
     assert [first(seed) for seed in range(20)] == [first(seed) for seed in range(20)]
 
 
-def test_what_spins_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_spinning_loop_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     async def spin() -> None:
         while True:  # noqa: ASYNC110 - it is to spin
             await asyncio.sleep(0)
@@ -74,7 +74,7 @@ def test_what_spins_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         task._log_destroy_pending = False  # type: ignore[attr-defined]
 
 
-def test_the_end_of_a_process_is_told_once() -> None:
+def test_the_end_of_a_process_is_reported_once() -> None:
     async def fail() -> None:
         raise RuntimeError("so it ends")
 

@@ -39,7 +39,7 @@ class OneNamespace:
         return {"metadata": {"name": name, **self.metadata}}
 
 
-async def test_the_uid_of_a_namespace_is_cached_for_less_time_than_a_deletion_takes() -> None:
+async def test_a_namespace_uid_is_cached_for_less_time_than_a_deletion_takes() -> None:
     api = OneNamespace()
     found = Namespaces(cast("Api", api))
     assert [await found.current("team") for _ in range(2)] == [OLD, OLD]

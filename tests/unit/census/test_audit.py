@@ -50,7 +50,7 @@ def test_a_file_is_as_shipped_or_changed_or_absent(tmp_path: Path) -> None:
     assert found.result == {"files": 3, "absent": 1, "changed": ["other"]}
 
 
-def test_a_section_is_the_sum_of_its_packages_and_the_report_has_a_line_for_each() -> None:
+def test_a_section_is_the_sum_of_its_packages_and_lists_each() -> None:
     checks = testing.results([{"files": 3, "absent": 1, "changed": ["x"]}, {"files": 2, "absent": 0, "changed": []}])
     row = testing.run(audit.load, {"section": "libs", "checks": checks}).result
     assert row == {"section": "libs", "packages": 2, "files": 5, "absent": 1, "changed": ["x"]}

@@ -39,13 +39,13 @@ def run(*words: str | Path, **environment: str) -> str:
     return ended.stdout
 
 
-def test_the_distribution_has_the_name_version_and_scripts_of_the_workspace_member() -> None:
+def test_the_distribution_has_the_metadata_of_the_workspace_member() -> None:
     ours, shipped = project("cli")["project"], project("cli/packaging")["project"]
     for key in ("name", "version", "description", "requires-python", "license", "scripts"):
         assert shipped[key] == ours[key]
 
 
-def test_the_distribution_needs_no_package_of_torpor_and_all_others_of_the_member() -> None:
+def test_the_distribution_depends_on_all_packages_but_those_of_torpor() -> None:
     ours, shipped = (set(project(folder)["project"]["dependencies"]) for folder in ("cli", "cli/packaging"))
     assert {one for one in shipped if one.startswith("torpor")} == set()
     assert {one for one in ours if not one.startswith("torpor")} <= shipped

@@ -25,7 +25,7 @@ def workflow(state: str | None, *, reason: str = "", completed: bool = True, cle
         ("Paused", "", "Paused"),
     ],
 )
-def test_cancelled_is_told_from_failed_and_an_unknown_word_is_kept(state: str | None, reason: str, word: str) -> None:
+def test_cancelled_differs_from_failed_and_an_unknown_state_is_kept(state: str | None, reason: str, word: str) -> None:
     assert run_state.word_of(workflow(state, reason=reason)) == word
 
 

@@ -141,7 +141,7 @@ def test_a_value_that_cel_would_garble_is_refused_by_its_path(bad: JSON, message
     assert message in found.message
 
 
-def test_a_variable_that_is_not_used_is_not_looked_at() -> None:
+def test_a_variable_that_is_not_used_is_not_read() -> None:
     assert value("index", index=1, params={"x": "a\0b"}) == 1
 
 

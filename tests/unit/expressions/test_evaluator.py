@@ -231,7 +231,7 @@ async def test_where_no_child_can_start_that_is_no_fault_of_the_expression(monke
             await pool.evaluate("1", {})
 
 
-async def test_a_child_does_not_hear_the_terminal() -> None:
+async def test_a_child_gets_no_signals_of_the_terminal() -> None:
     async with Evaluator(children=1) as pool:
         assert await good(pool)
         (child,) = children()

@@ -43,7 +43,7 @@ def test_a_share_beyond_its_budget_leaves_a_server_free() -> None:
     assert fair.take(0.0) == ("loud", "3")
 
 
-def test_a_single_server_serves_a_share_beyond_its_budget_while_no_other_waits() -> None:
+def test_a_server_serves_a_share_beyond_its_budget_if_no_other_waits() -> None:
     fair = queue(servers=1, budget=1.0)
     for number in range(3):
         fair.put("loud", str(number))

@@ -49,7 +49,7 @@ def test_what_does_not_go_together_is_said(expression: str, reason: Reason, said
     assert said in found.message
 
 
-def test_a_million_nulls_pass_through_and_the_process_stands() -> None:
+def test_a_million_nulls_pass_through_without_a_crash() -> None:
     nulls: JSON = [None] * 100
     for _ in range(2_000):
         assert evaluate("zip(params.n, params.n).size()", {"params": {"n": nulls}}) == Value(json=100)

@@ -56,7 +56,7 @@ def test_params_are_read_and_may_be_used_whole_or_computed() -> None:
     )
 
 
-def test_roots_used_are_told() -> None:
+def test_references_have_the_roots_used() -> None:
     assert of("item.x + index + [1].map(event, event)[0]").roots == {"item", "index"}
 
 
@@ -91,7 +91,7 @@ def test_both_spellings_of_a_reference_mean_the_same(name: str, field: str) -> N
 
 
 @given(st.sets(names, min_size=1, max_size=5), st.sets(names, max_size=5))
-def test_every_reference_is_found_wherever_it_stands(tasks: set[str], params: set[str]) -> None:
+def test_every_reference_is_found_at_any_position(tasks: set[str], params: set[str]) -> None:
     items = [f"tasks.{name}.result" for name in sorted(tasks)] + [f"params.{name}" for name in sorted(params)]
     found = of(f"[1].map(v, {{'k': [{', '.join(items)}]}})")
     assert found.tasks == tasks

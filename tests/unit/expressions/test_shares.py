@@ -77,7 +77,7 @@ async def test_a_share_is_charged_for_what_its_expressions_used(caplog: pytest.L
     assert said.startswith("loud: expressions used more than 0.01 s of CPU time in a minute")
 
 
-async def test_who_comes_after_an_expression_that_filled_a_child_is_not_charged_for_its_successor() -> None:
+async def test_the_next_share_is_not_charged_for_the_restart_of_a_filled_child() -> None:
     async with Evaluator(children=1, budget=0.4) as pool:
         assert reason(await pool.evaluate(DOUBLING, {"s": ["x" * 1000]}, share="loud")) is Reason.TOO_EXPENSIVE
         assert await pool.evaluate("1", {}, share="quiet") == Value(json=1)

@@ -82,7 +82,7 @@ def test_a_single_expression_keeps_the_type_of_its_value(value: JSON) -> None:
         ({"é": None}, '{"é":null}'),
     ],
 )
-def test_in_a_longer_string_values_stand_as_json_and_strings_as_they_are(value: JSON, inserted: str) -> None:
+def test_a_longer_string_contains_values_as_json_and_strings_unquoted(value: JSON, inserted: str) -> None:
     assert parsed("<${a}>").render({"a": value}) == f"<{inserted}>"
 
 

@@ -14,7 +14,7 @@ async def test_a_skip_to_just_before_the_end_of_a_sleep_ends_it() -> None:
         await sleeping
 
 
-async def test_a_skip_wakes_nobody_who_is_due_later() -> None:
+async def test_a_skip_wakes_no_sleeper_that_is_due_later() -> None:
     clock = SkippableClock()
     sleeping = asyncio.create_task(clock.sleep(100_000))
     await asyncio.sleep(0)

@@ -35,7 +35,7 @@ async def test_the_output_of_a_pod_is_in_its_log(tmp_path: Path) -> None:
     assert "adding 1 and 2" in (tmp_path / "run" / "logs" / f"{pod}.log").read_text()
 
 
-async def test_a_missing_module_is_named_with_the_interpreter_and_not_with_the_image(tmp_path: Path) -> None:
+async def test_a_missing_module_is_reported_with_the_interpreter(tmp_path: Path) -> None:
     outcome = await play(tmp_path, {"name": "bad", "image": "python:3.12-slim", "python": "no_such_module:f"})
     message = outcome.objects["TaskRun"][0]["status"]["message"]
     assert message.startswith("no module 'no_such_module' in this interpreter (")

@@ -53,7 +53,7 @@ def test_an_update_of_metadata_is_recognized_by_its_generation(file: str) -> Non
     assert match_condition(file).endswith("dyn(object).metadata.generation != dyn(oldObject).metadata.generation")
 
 
-def test_the_policy_of_workflows_is_evaluated_if_a_field_that_it_reads_changed() -> None:
+def test_the_workflow_policy_is_evaluated_if_a_field_it_reads_changed() -> None:
     policy: dict[str, Any] = next(iter(yaml.safe_load_all((_POLICIES / "workflow.yaml").read_text())))
     text = " ".join(each["expression"] for each in policy["spec"]["variables"])
     read = set(re.findall(r"variables\.spec\.\??(\w+)", text)) | set(re.findall(r"dyn\(object\.spec\)\.\??(\w+)", text))
@@ -70,7 +70,7 @@ def match_condition(file: str) -> str:
     return str(condition["expression"])
 
 
-def test_the_defaults_that_a_run_of_a_template_may_have_are_those_of_the_schema() -> None:
+def test_a_run_of_a_template_may_have_the_defaults_of_the_schema() -> None:
     policy: dict[str, Any] = next(iter(yaml.safe_load_all((_POLICIES / "origin.yaml").read_text())))
     variables = {each["name"]: each["expression"] for each in policy["spec"]["variables"]}
     listed = ast.literal_eval(variables["defaults"])
@@ -80,7 +80,7 @@ def test_the_defaults_that_a_run_of_a_template_may_have_are_those_of_the_schema(
     assert listed == {name: str(value).lower() for name, value in defaults.items()}
 
 
-def test_a_policy_that_needs_templates_admits_a_run_if_it_cannot_be_evaluated() -> None:
+def test_a_policy_that_needs_templates_fails_open() -> None:
     policy, binding = yaml.safe_load_all((_POLICIES / "params.yaml").read_text())
     assert policy["spec"]["failurePolicy"] == "Ignore", "the operator checks params again"
     assert binding["spec"]["paramRef"] == {"selector": {}, "parameterNotFoundAction": "Allow"}

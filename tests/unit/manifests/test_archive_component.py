@@ -60,7 +60,7 @@ def test_one_of_the_two_stays_while_nodes_are_drained(built: list[dict[str, Any]
     assert budget["spec"]["maxUnavailable"] == 1
 
 
-def test_what_a_rolling_update_is_given_by_default_is_owned_so_that_the_base_can_be_put_back(
+def test_the_rolling_update_defaults_are_owned_so_the_base_can_be_restored(
     built: list[dict[str, Any]],
 ) -> None:
     (deployment,) = of(built, "Deployment")

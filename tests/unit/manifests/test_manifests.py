@@ -113,7 +113,7 @@ def test_our_own_pods_keep_to_pod_security_restricted(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["torpor-operator", "torpor-triggerer", "torpor-archive"])
-def test_what_a_component_may_do_in_all_namespaces_changes_no_object_but_torpors(name: str) -> None:
+def test_cluster_wide_rights_of_a_component_change_only_torpors_objects(name: str) -> None:
     reads = {"get", "list", "watch"}
     asked = {"subjectaccessreviews", "selfsubjectaccessreviews", "tokenreviews"}
     for role, groups, resources, verbs in rules():
@@ -122,7 +122,7 @@ def test_what_a_component_may_do_in_all_namespaces_changes_no_object_but_torpors
             assert not {"secrets", "configmaps", "events"} & set(resources.split(", "))
 
 
-def test_nobody_connects_to_our_pods_but_to_the_archive_and_for_metrics() -> None:
+def test_only_the_archive_and_metrics_accept_connections() -> None:
     policies = {one["metadata"]["name"]: one["spec"] for one in documents("NetworkPolicy")}
     assert set(policies) == {"torpor", "torpor-archive", "torpor-metrics"}
     ours = policies["torpor"]
@@ -145,7 +145,7 @@ def test_task_pods_are_reached_from_their_own_namespace_only() -> None:
     assert policy["ingress"] == [{"from": [{"podSelector": {}}]}]
 
 
-def test_the_triggerer_is_told_which_addresses_are_its_own() -> None:
+def test_the_triggerer_gets_its_own_addresses() -> None:
     triggerer = next(one for one in documents("Deployment") if one["metadata"]["name"] == "torpor-triggerer")
     (container,) = triggerer["spec"]["template"]["spec"]["containers"]
     paths = {one["name"]: one["valueFrom"]["fieldRef"]["fieldPath"] for one in container["env"]}
@@ -161,7 +161,7 @@ def test_our_own_pods_go_before_others_by_a_priority_class_of_our_own() -> None:
         assert deployment["spec"]["template"]["spec"]["priorityClassName"] == "torpor-controller"
 
 
-def test_a_namespace_that_is_set_up_binds_the_operator_to_what_it_creates_there_and_nowhere_else() -> None:
+def test_a_set_up_namespace_lets_the_operator_create_objects_only_there() -> None:
     (binding,) = yaml.safe_load_all((_ROOT / "manifests/namespace/operator.yaml").read_text())
     assert binding["roleRef"]["name"] == "torpor-operator-namespace"
     assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "torpor-operator", "namespace": "torpor-system"}]
@@ -191,7 +191,7 @@ def _built(folder: Path, **kustomization: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl builds it")
-def test_a_confined_installation_has_rights_in_all_namespaces_to_reviews_only(tmp_path: Path) -> None:
+def test_a_confined_installation_has_cluster_wide_rights_to_reviews_only(tmp_path: Path) -> None:
     made = _built(tmp_path, resources=["base"], components=["components/confined"])
     bound = {one["metadata"]["name"] for one in made if one["kind"] == "ClusterRoleBinding"}
     assert bound == {"torpor-reviews", "torpor-reader"}

@@ -73,7 +73,7 @@ def of(documents: Documents, kind: str, name: str) -> dict[str, Any]:
     return next(each for each in documents if (each["kind"], each["metadata"]["name"]) == (kind, name))
 
 
-def test_the_autoscaler_goes_by_a_metric_that_the_adapter_makes_and_alone_says_how_many(built: Documents) -> None:
+def test_the_autoscaler_uses_the_adapters_metric_and_alone_sets_replicas(built: Documents) -> None:
     spec = of(built, "HorizontalPodAutoscaler", "torpor-triggerer")["spec"]
     assert [each["pods"]["metric"]["name"] for each in spec["metrics"]] == [
         rule["name"]["as"] for rule in adapter_rules()
@@ -96,7 +96,7 @@ def test_what_is_scraped_is_a_port_that_the_pods_of_every_pool_have(built: Docum
     assert "torpor.dev/trigger-pool" in template["metadata"]["labels"]
 
 
-def test_the_kubelet_starts_anew_a_triggerer_whose_loop_hangs_and_waits_for_one_that_is_no_member(
+def test_the_kubelet_restarts_a_hung_triggerer_and_waits_for_membership(
     built: Documents,
 ) -> None:
     (container,) = of(built, "Deployment", "torpor-triggerer")["spec"]["template"]["spec"]["containers"]

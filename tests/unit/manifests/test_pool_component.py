@@ -103,9 +103,7 @@ def test_its_rights_are_its_own_service_accounts_and_no_others(pool: Documents) 
     }
 
 
-def test_its_pods_are_the_default_ones_but_for_name_image_and_trigger_classes(
-    pool: Documents, default: Documents
-) -> None:
+def test_its_pods_differ_by_name_image_and_trigger_classes_only(pool: Documents, default: Documents) -> None:
     """Settings, probes and security cannot drift apart: undoing the three changes gives the default pool's spec."""
     spec = copy.deepcopy(of(pool, "Deployment")["spec"])
     (container,) = spec["template"]["spec"]["containers"]
@@ -150,7 +148,7 @@ def test_a_pools_pods_spread_over_nodes_and_zones_each_pool_by_itself(pool: Docu
         assert all(own.items() <= each["labelSelector"]["matchLabels"].items() for each in spread)
 
 
-def test_two_pools_stand_in_one_kustomization(tmp_path: Path) -> None:
+def test_one_kustomization_can_have_two_pools(tmp_path: Path) -> None:
     folders = [write(tmp_path / name, name).name for name in ("near", "far")]
     (tmp_path / "kustomization.yaml").write_text(json.dumps({"resources": folders}))
     found = build(tmp_path)

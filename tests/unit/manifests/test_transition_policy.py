@@ -99,7 +99,7 @@ def test_no_message_needs_the_authorizer_which_messages_do_not_have() -> None:
     assert not [name for name in reached if "authorizer" in expression(name)]
 
 
-def test_the_policy_has_the_terminal_states_with_their_condition_and_the_time_field_of_each_state() -> None:
+def test_the_policy_has_conditions_of_terminal_states_and_all_time_fields() -> None:
     assert table("ends") == {state: conditions.STATUS[state] for state in TERMINAL}
     entered = {path.split(">")[1] for path in (*POD, *TRIGGERER)}
     due = table("timeFields")

@@ -53,7 +53,7 @@ def test_what_it_serializes_makes_an_equal_trigger() -> None:
     assert (name, Resolves(**kwargs).serialize()) == ("resolves", (name, kwargs))
 
 
-def test_waits_for_one_name_are_one_poke_however_often_they_want_it_looked_up() -> None:
+def test_waits_for_one_name_share_one_poke_at_any_interval() -> None:
     name, often = Resolves("a", interval=1).serialize()
     _, seldom = Resolves("a", interval=60).serialize()
     keys = {trigger.key(name, kwargs, namespace="ns", pool="own") for kwargs in (often, seldom)}

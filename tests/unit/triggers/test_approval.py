@@ -29,7 +29,7 @@ async def asked(made: World, **status: Any) -> None:
     await made.start()
 
 
-async def test_a_word_fires_with_who_and_when() -> None:
+async def test_an_answer_fires_with_person_and_time() -> None:
     async with world() as made:
         await asked(made)
         assert state(made) == "Deferred"
@@ -49,7 +49,7 @@ async def test_a_rejection_is_an_answer_too() -> None:
         assert made.status("a")["event"].startswith('{"approved":false,"by":"ann","note":null,')
 
 
-async def test_the_moment_is_the_api_servers_where_it_tells() -> None:
+async def test_the_time_is_that_of_the_api_server_if_known() -> None:
     def entry(moment: str, annotation: str) -> dict[str, Any]:
         fields: dict[str, Any] = {"f:metadata": {"f:annotations": {".": {}, f"f:torpor.dev/{annotation}": {}}}}
         return {"manager": "m", "time": moment, "fieldsType": "FieldsV1", "fieldsV1": fields}
@@ -80,7 +80,7 @@ async def test_what_was_said_to_an_earlier_wait_does_not_answer_a_later_one() ->
         assert state(made) == "Scheduled"
 
 
-async def test_the_first_wait_is_not_answered_by_a_word_for_another() -> None:
+async def test_a_wait_is_not_answered_by_an_answer_to_another() -> None:
     async with world() as made:
         await asked(made)
         say(made, approval="approved", approval_by="ann", approval_for="a1-s1")
@@ -88,7 +88,7 @@ async def test_the_first_wait_is_not_answered_by_a_word_for_another() -> None:
         assert state(made) == "Deferred"
 
 
-async def test_a_word_is_kept_for_whoever_takes_the_wait_over() -> None:
+async def test_an_answer_is_kept_for_the_replica_that_takes_the_wait_over() -> None:
     async with world() as made:
         await asked(made, **LATER)
         await made.crash("one")
@@ -98,7 +98,7 @@ async def test_a_word_is_kept_for_whoever_takes_the_wait_over() -> None:
         assert state(made) == "Scheduled"
 
 
-async def test_a_word_on_a_taskrun_answers_no_other() -> None:
+async def test_an_answer_on_a_taskrun_answers_no_other() -> None:
     async with world() as made:
         await asked(made)
         made.taskrun("b", "approval", {"question": "Deploy 1.4?"})
@@ -121,7 +121,7 @@ async def test_a_word_on_a_taskrun_answers_no_other() -> None:
         ),
     ],
 )
-async def test_a_wait_that_nobody_answers_says_how_to_while_it_waits(words: dict[str, str], said: str) -> None:
+async def test_an_unanswered_wait_says_how_to_answer(words: dict[str, str], said: str) -> None:
     how = "; answer with: kubectl annotate --overwrite -n workflows taskrun a torpor.dev/approval=approved "
     async with world() as made:
         await asked(made)
@@ -144,7 +144,7 @@ async def test_among_several_it_says_how_to_as_well() -> None:
         assert made.status("a")["message"].endswith("; last look: no answer yet")
 
 
-async def test_a_moment_that_has_not_come_yet_is_not_believed() -> None:
+async def test_a_time_of_answer_in_the_future_is_not_accepted() -> None:
     fields: dict[str, Any] = {"f:metadata": {"f:annotations": {"f:torpor.dev/approval": {}}}}
     async with world() as made:
         await asked(made)
@@ -175,7 +175,7 @@ def test_the_question_is_what_people_see() -> None:
         Approval(7)  # type: ignore[arg-type]
 
 
-async def test_a_word_of_somebody_who_is_not_an_approver_does_not_fire() -> None:
+async def test_an_answer_of_a_person_who_is_not_an_approver_does_not_fire() -> None:
     async with world() as made:
         made.taskrun("a", "approval", {"approvers": {"users": ["ann"]}})
         await made.start()
@@ -187,7 +187,7 @@ async def test_a_word_of_somebody_who_is_not_an_approver_does_not_fire() -> None
         assert state(made) == "Scheduled"
 
 
-async def test_approvers_that_stand_in_the_kwargs_alone_fail_the_wait_since_no_policy_holds_them() -> None:
+async def test_approvers_in_the_kwargs_alone_fail_the_wait() -> None:
     async with world() as made:
         made.taskrun("a", "approval", {"approvers": {"users": ["ann"]}}, trigger={"approvers": None})
         made.taskrun("b", "approval", {"approvers": {"users": ["ann"]}}, trigger={"approvers": {"users": ["eve"]}})

@@ -61,7 +61,7 @@ async def test_they_hold_each_other() -> None:
 
 
 @pytest.mark.parametrize("does", ["raises", "ends", "exits", "cancels itself"])
-async def test_any_of_goes_on_without_what_fails_and_fails_with_the_last(does: str) -> None:
+async def test_any_of_goes_on_without_failed_triggers_and_fails_with_the_last(does: str) -> None:
     async with world() as made:
         await begun(made, "any_of", odd("x", does), until(made, 60))
         await made.pass_time(30)
@@ -87,7 +87,7 @@ async def test_all_of_fails_with_the_first_and_leaves_nothing_running(does: str)
         assert len(asyncio.all_tasks()) == tasks
 
 
-async def test_a_cancellation_kills_those_that_have_not_fired() -> None:
+async def test_a_cancellation_kills_triggers_that_have_not_fired() -> None:
     async with world() as made:
         await begun(made, "all_of", odd("x"), odd("y", "fires"), odd("z", "fails to clean up"))
         made.edit("a", cancel=times.rfc3339(made.now))
@@ -118,7 +118,7 @@ async def test_one_that_does_not_stop_does_not_hold_up_the_event(monkeypatch: py
         assert event_of(made)["index"] == 1
 
 
-async def test_a_wait_that_lasts_too_long_says_what_each_of_them_saw() -> None:
+async def test_a_wait_that_times_out_says_what_each_trigger_saw() -> None:
     async with world() as made:
         made.web.answers = [answer(404)]
         http = {"class": "http", "kwargs": {"url": "http://x/"}}
@@ -169,7 +169,7 @@ async def test_an_event_that_only_just_fits_alone_is_left_out() -> None:
         assert found["event"] is None or len(json.dumps(found)) <= 4096
 
 
-def test_triggers_are_written_as_they_stand() -> None:
+def test_triggers_are_serialized_unchanged() -> None:
     made = AnyOf([Http("http://x/"), AllOf([Duration("1m"), Approval("Deploy?")]), {"class": "pkg.Own"}])
     name, kwargs = made.serialize()
     minute = kwargs["triggers"][1]["kwargs"]["triggers"][0]

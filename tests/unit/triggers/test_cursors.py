@@ -22,9 +22,7 @@ def test_a_cursor_reads_back_what_it_wrote_and_fits(last: Position, complete: Po
 
 
 @given(st.integers(-(10**9), 10**9), st.text(max_size=900), st.text(max_size=900))
-def test_things_are_ordered_by_time_and_those_of_one_time_have_places_of_their_own(
-    seconds: int, first: str, second: str
-) -> None:
+def test_positions_are_ordered_by_time_and_differ_within_one_time(seconds: int, first: str, second: str) -> None:
     assert cursors.position(seconds, first) < cursors.position(seconds + 1, second)
     assert (cursors.position(seconds, first) == cursors.position(seconds, second)) == (first == second)
 
@@ -66,7 +64,7 @@ def test_what_was_complete_remains_so_for_the_next_wait() -> None:
 
 
 @given(st.data())
-def test_no_thing_is_lost_or_doubled_as_long_as_it_appears_in_time(data: st.DataObject) -> None:
+def test_no_item_is_lost_or_doubled_if_it_appears_in_time(data: st.DataObject) -> None:
     """Things get whole seconds as times and appear up to two seconds later, while waits begin and end at any time."""
     hours = st.integers(0, 12)
     things = data.draw(

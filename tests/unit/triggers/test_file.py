@@ -110,7 +110,7 @@ def test_a_folder_that_is_itself_a_link_is_open(folder: Path) -> None:
     ]
 
 
-def test_no_pattern_looks_at_a_whole_volume(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_pattern_scans_a_whole_volume(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_access, "ENTRIES_MAX", 10)
     for number in range(11):
         touch(folder / f"in/{number}")
@@ -118,9 +118,7 @@ def test_no_pattern_looks_at_a_whole_volume(folder: Path, monkeypatch: pytest.Mo
         names("**/1", folder)
 
 
-def test_names_of_any_length_take_no_more_memory_than_there_is_for_them(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_names_of_any_length_stay_within_the_memory_limit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_access, "NAMES_MAX", 1000)
     for number in range(5):
         touch(folder / f"in/{number:0200}")

@@ -106,7 +106,7 @@ def test_what_makes_no_sense_is_refused_with_what_does(kwargs: Any, error: type[
         Http(**{"url": "http://x/", **kwargs})
 
 
-def test_a_header_and_an_address_may_stand_in_a_secret() -> None:
+def test_a_header_and_an_address_may_come_from_a_secret() -> None:
     reference = {"secretRef": {"name": "s", "key": "k"}}
     kwargs: dict[str, Any] = {"url": reference, "headers": {"Authorization": reference, "Accept": "text/plain"}}
     assert Http(**kwargs).serialize() == ("http", kwargs)
@@ -118,7 +118,7 @@ def test_a_header_and_an_address_may_stand_in_a_secret() -> None:
     st.dictionaries(st.sampled_from(["etag", "location", "x"]), st.text(max_size=5000)),
     st.sampled_from([UNSET, '"v1"', "x" * 256]),
 )
-def test_an_event_is_within_its_limit_whatever_is_answered(body: bytes, headers: dict[str, str], cursor: Any) -> None:
+def test_an_event_is_within_its_limit_for_every_answer(body: bytes, headers: dict[str, str], cursor: Any) -> None:
     event = payload(Answer(200, headers, body, False), None, cursor=cursor)
     assert len(canonical.plain(event).encode()) <= 4096
     assert event.get("cursor", UNSET) == cursor

@@ -79,7 +79,7 @@ async def test_it_goes_on_when_its_watch_breaks_or_falls_behind() -> None:
         assert made.stands("a") == ("Scheduled", None)
 
 
-async def test_without_a_condition_it_waits_until_the_object_exists_and_says_that_it_does_not() -> None:
+async def test_without_a_condition_it_waits_until_the_object_exists() -> None:
     async with world() as made:
         made.taskrun("a", "kubernetes", POD)
         made.taskrun("b", "kubernetes", {**POD, "name": "q"}, timeout=60)
@@ -110,7 +110,7 @@ async def test_what_waiting_cannot_cure_fails_the_taskrun(kwargs: dict[str, Any]
         assert words in made.status("a")["message"]
 
 
-async def test_a_kind_that_may_not_be_read_is_told_with_what_would_allow_it() -> None:
+async def test_a_forbidden_kind_is_reported_with_the_missing_right() -> None:
     from tests.support.fake_api import Fault  # noqa: PLC0415
 
     async with world() as made:

@@ -111,7 +111,7 @@ def test_a_key_is_taken_as_it_is_written(url: str, expected: ObjectLocation, man
     assert expected.is_folder == many
 
 
-def test_a_reference_that_nobody_has_read_cannot_run() -> None:
+def test_an_unread_reference_cannot_run() -> None:
     with pytest.raises(TypeError, match="secret_access_key is a secretRef that was not resolved"):
         Object(URL, options=KEYS).bind(trigger_services.services())
 

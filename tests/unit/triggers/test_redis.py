@@ -81,7 +81,7 @@ def test_a_url_is_read_as_its_client_does(url: str, expected: Address) -> None:
     assert redis_pool.parse_redis_url(url) == expected
 
 
-def test_a_password_that_came_from_a_secret_is_taken_and_a_reference_that_nobody_has_read_cannot_run() -> None:
+def test_a_password_from_a_secret_binds_and_an_unread_reference_does_not() -> None:
     Redis(Revealed("redis://:hunter2@cache"), list="jobs").bind(trigger_services.services())
     with pytest.raises(TypeError, match="url must be text"):
         Redis(SECRET, list="jobs").bind(trigger_services.services())

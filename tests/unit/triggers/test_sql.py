@@ -94,7 +94,7 @@ def test_a_password_that_came_from_a_secret_is_taken() -> None:
     assert "hunter2" not in repr(vars(trigger)["url"])
 
 
-def test_a_reference_that_nobody_has_read_cannot_run() -> None:
+def test_an_unread_reference_cannot_run() -> None:
     with pytest.raises(TypeError, match="url must be text"):
         Sql(SECRET, "SELECT 1").bind(trigger_services.services())
 

@@ -71,7 +71,7 @@ async def test_the_first_row_may_not_be_there_yet_when_a_condition_asks_for_it(f
         assert (await wait)["rows"][0]["name"] == "a"
 
 
-async def test_of_many_rows_a_hundred_are_read_and_as_many_told_as_fit(file: Path) -> None:
+async def test_a_hundred_of_many_rows_are_read_and_returned_as_far_as_they_fit(file: Path) -> None:
     for number in range(150):
         add(file, f"{number:060}")
     event = await trigger_services.event(sql(file), folders=(str(file.parent),))
@@ -119,7 +119,7 @@ async def test_a_query_that_takes_too_long_is_ended_in_sqlites_own_thread(file: 
     await trigger_services.until(lambda: all("_connection_worker" not in one.name for one in threading.enumerate()))
 
 
-async def test_a_file_that_somebody_writes_to_is_waited_for(file: Path) -> None:
+async def test_a_file_that_is_being_written_is_waited_for(file: Path) -> None:
     add(file, "a")
     trigger = sql(file)
     with closing(sqlite3.connect(file)) as writer:
@@ -139,7 +139,7 @@ async def test_a_query_makes_no_file_and_opens_no_other(file: Path, tmp_path: Pa
     assert not (tmp_path / "made.db").exists()
 
 
-async def test_many_waits_on_one_file_are_told_each_its_own(file: Path) -> None:
+async def test_many_waits_on_one_file_each_get_their_own_rows(file: Path) -> None:
     given = trigger_services.backends(folders=(str(file.parent),))
     query = "SELECT name FROM jobs WHERE name = :name"
     async with AsyncExitStack() as stack:

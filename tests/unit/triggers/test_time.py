@@ -9,7 +9,7 @@ from torpor.triggers import Duration, Time
 from torpor_wire import times
 
 
-def test_a_moment_is_stored_as_text_in_utc() -> None:
+def test_a_time_is_stored_as_text_in_utc() -> None:
     expected = ("time", {"at": "2026-11-20T07:00:00.000Z"})
     assert Time(datetime(2026, 11, 20, 8, tzinfo=timezone(timedelta(hours=1)))).serialize() == expected
     assert Time("2026-11-20T08:00:00+01:00").serialize() == expected
@@ -25,7 +25,7 @@ def test_it_reads_back_what_it_wrote() -> None:
 
 
 @pytest.mark.parametrize("length", [90, 90.0, "90s", "1m30s", timedelta(seconds=90)])
-def test_a_duration_is_stored_as_the_moment_it_ends_at(length: Any) -> None:
+def test_a_duration_is_stored_as_its_end_time(length: Any) -> None:
     before = time.time()
     name, kwargs = Duration(length).serialize()
     assert name == "time"
@@ -43,7 +43,7 @@ def test_a_duration_is_stored_as_the_moment_it_ends_at(length: Any) -> None:
         (None, TypeError, "not NoneType"),
     ],
 )
-def test_what_is_no_moment_is_refused(at: Any, error: type[Exception], words: str) -> None:
+def test_an_invalid_time_is_refused(at: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         Time(at)
 
@@ -79,7 +79,7 @@ async def test_who_knows_nothing_of_due_can_run_it() -> None:
     assert lent.slept == 5.0
 
 
-def test_a_wait_without_end_is_one_until_the_last_moment_there_is() -> None:
+def test_an_endless_duration_ends_at_the_maximum_time() -> None:
     assert Duration(1e300).serialize() == ("time", {"at": "9999-12-31T23:59:59.000Z"})
 
 

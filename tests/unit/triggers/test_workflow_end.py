@@ -41,7 +41,7 @@ async def event_of(made: World, class_name: str, **status: Any) -> dict[str, Any
 
 
 @pytest.mark.parametrize("class_name", ["workflow", "taskrun"])
-async def test_it_fires_at_whatever_end_with_how_that_was(class_name: str) -> None:
+async def test_it_fires_at_every_end_with_state_reason_and_message(class_name: str) -> None:
     async with world() as made:
         found = await event_of(made, class_name, state="Failed", reason="TaskFailed", message="load: no such file")
         assert found == {
@@ -88,7 +88,7 @@ async def test_one_that_was_to_succeed_and_did_not_fails_the_wait(class_name: st
     ("states", "said"),
     [([], "Workflow other does not exist"), (["Running", "Finishing"], "Workflow other is Finishing")],
 )
-async def test_a_wait_that_lasts_too_long_says_how_it_stands(states: list[str], said: str) -> None:
+async def test_a_wait_that_times_out_says_the_state_of_the_workflow(states: list[str], said: str) -> None:
     async with world() as made:
         made.taskrun("a", "workflow", {"name": "other"}, timeout=60)
         await made.start()
@@ -99,7 +99,7 @@ async def test_a_wait_that_lasts_too_long_says_how_it_stands(states: list[str], 
         assert said in made.status("a")["message"]
 
 
-async def test_a_taskrun_that_would_wait_for_itself_is_told_so() -> None:
+async def test_a_taskrun_that_waits_for_itself_fails() -> None:
     async with world() as made:
         made.taskrun("a", "taskrun", {"name": "a"})
         await made.start()

@@ -82,7 +82,7 @@ async def test_the_event_has_how_and_when_the_run_ended() -> None:
         }
 
 
-async def test_a_wait_sees_an_end_that_comes_later_and_one_that_a_broken_watch_missed() -> None:
+async def test_a_wait_sees_later_ends_and_those_that_a_broken_watch_missed() -> None:
     async with world() as made:
         await made.start()
         workflow(made, "a")
@@ -114,7 +114,7 @@ async def test_an_end_that_becomes_visible_late_is_not_lost() -> None:
         assert (await armed(made, "again", event["cursor"]))["name"] == "second"
 
 
-async def test_another_end_does_not_shorten_the_time_in_which_an_earlier_one_may_appear() -> None:
+async def test_an_end_does_not_shorten_the_time_for_earlier_ends_to_appear() -> None:
     async with world() as made:
         await made.start()
         made.taskrun("wait", "workflow", {"labels": LABELS, "cursor": BEGIN})
@@ -201,7 +201,7 @@ async def test_a_run_by_name_fires_at_each_of_its_ends() -> None:
         assert (second["state"], second["name"]) == ("Succeeded", "a")
 
 
-async def test_who_may_not_read_workflows_is_told() -> None:
+async def test_a_missing_right_to_read_workflows_is_reported() -> None:
     async with world() as made:
         made.fake.inject(Fault(status=403, path="/workflows/workflows", message="workflows is forbidden"))
         made.taskrun("wait", "workflow", {"labels": LABELS, "cursor": BEGIN})

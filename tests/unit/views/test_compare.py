@@ -53,7 +53,7 @@ def test_the_whole_runs_are_a_row() -> None:
     assert (whole.change, whole.differs) == (400, True)
 
 
-def test_the_progress_of_a_run_is_that_of_its_status_and_that_of_a_task_its_counts() -> None:
+def test_a_run_shows_progress_from_its_status_and_a_task_from_its_counts() -> None:
     expand = [{"name": "x", "over": [1]}]
     body = workflow(
         python("load", "Failed", expand=expand, counts={"total": 2, "created": 2, "succeeded": 1, "failed": 1}),

@@ -20,7 +20,7 @@ def test_a_failed_run_names_its_failed_tasks_which_have_their_own_messages() -> 
     assert tree.build(run(failed(*tasks, message="spec.stop was set"), one)).message == "spec.stop was set"
 
 
-def test_the_names_of_taskruns_are_left_out_or_become_those_of_their_instances() -> None:
+def test_names_of_taskruns_are_omitted_or_become_names_of_instances() -> None:
     plain, mapped = taskrun("load", "Failed"), taskrun("check", "Failed", 3)
     parsed = run(workflow(python("load"), python("check", expand=EXPAND)), plain, mapped)
     names = [one["metadata"]["name"] for one in (plain, mapped)]

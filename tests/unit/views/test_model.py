@@ -130,5 +130,5 @@ def test_a_deferred_instance_has_its_trigger() -> None:
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [(states.TaskState, ApiTaskState), (states.Rule, ApiRule)])
-def test_the_words_are_those_of_the_api(ours: Any, theirs: Any) -> None:
+def test_the_values_are_those_of_the_api(ours: Any, theirs: Any) -> None:
     assert {one.value for one in ours} == {one.value for one in theirs}

@@ -56,7 +56,7 @@ def test_an_entry_of_after_may_be_a_group() -> None:
     assert graph.chains["a"] == ("outer", "inner")
 
 
-def test_a_task_comes_after_the_producer_of_the_list_of_its_group_but_its_rule_does_not_count_it() -> None:
+def test_a_task_runs_after_its_groups_producer_which_its_rule_does_not_count() -> None:
     group = {"name": "cities", "expand": [{"name": "city", "over": "${tasks.list.result}"}]}
     graph = build(python("list"), python("load", group="cities"), groups=[group])
     assert (graph.before["load"], graph.upstream["load"]) == (("list",), ())

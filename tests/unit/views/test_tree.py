@@ -53,13 +53,13 @@ def test_the_only_instance_gives_the_state_and_the_duration_of_its_task() -> Non
     assert (node.state, node.attempt, node.duration, node.ended) == ("Deferred", 2, 200, None)
 
 
-def test_a_task_that_failed_after_its_instance_succeeded_shows_that_it_failed() -> None:
+def test_a_task_that_failed_after_its_instance_succeeded_shows_failed() -> None:
     body = workflow(python("choose", "Failed", reason="BranchInvalid", message="no such task"))
     (node,) = tree.build(run(body, taskrun("choose", "Succeeded"))).nodes
     assert (node.state, node.reason) == ("Failed", "BranchInvalid")
 
 
-def test_the_duration_of_a_mapped_task_is_from_the_first_start_to_the_last_end() -> None:
+def test_a_mapped_task_lasts_from_its_first_start_to_its_last_end() -> None:
     expand = [{"name": "x", "over": [1]}]
     some = [
         taskrun("load", "Succeeded", 0, startedAt=at(-100), completionTime=at(-50)),

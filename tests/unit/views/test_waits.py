@@ -26,7 +26,7 @@ def some(class_name: str, *kwargs: dict[str, Any], **fields: Any) -> list[object
     return [deferred("load", n, trigger=stored(class_name, str(n), **one), **fields) for n, one in enumerate(kwargs)]
 
 
-def test_equal_waits_share_one_trigger_whatever_their_interval() -> None:
+def test_equal_waits_share_one_trigger_at_any_interval() -> None:
     url = "https://example.org/a"
     (group,) = groups(*some("http", {"url": url}, {"url": url, "interval": 5}, {"url": url}))
     assert (group.source, len(group.waits), group.triggers, group.queries) == (url, 3, 1, 1)
@@ -114,7 +114,7 @@ def test_pools_are_apart_and_the_largest_group_is_first() -> None:
     assert [(group.pool, len(group.waits)) for group in found] == [("default", 2), ("big", 1)]
 
 
-def test_a_wait_has_its_looks_and_a_group_its_oldest_and_its_stuck_waits() -> None:
+def test_a_wait_has_its_polls_and_a_group_its_oldest_and_its_stuck_waits() -> None:
     message = f"Waiting for http x: 404, 3 tries, last at {at(-9)[:19]}Z, next at {at(21)[:19]}Z"
     one = deferred("load", 0, reason="Waiting", message=message, trigger=stored("http", url="https://e.org"))
     old = deferred("load", 1, deferredAt=at(-500), reason="Queued", trigger=stored("http", url="https://e.org"))

@@ -116,7 +116,7 @@ def test_the_pod_of_an_earlier_segment_must_end_first() -> None:
     )
 
 
-def test_an_instance_without_a_pod_is_next_and_after_a_minute_the_operator_is_to_be_checked() -> None:
+def test_an_instance_without_a_pod_blames_the_operator_after_a_minute() -> None:
     young = of(taskrun("load", "Scheduled", metadata={"creationTimestamp": at(-5)}), pods=[])
     assert (young.kind, young.urgency) == (CauseKind.POD_TO_BE_CREATED, Urgency.WAIT)
     old = of(taskrun("load", "Scheduled"), pods=[])

@@ -32,7 +32,7 @@ def only(body: Object, *taskruns: Object, **read: Any) -> Cause:
     return cause
 
 
-def test_a_run_without_status_is_not_seen_and_after_ten_seconds_the_operator_is_to_be_checked() -> None:
+def test_a_run_without_status_blames_the_operator_after_ten_seconds() -> None:
     young = only(workflow(python("load"), state="", age=5))
     assert (young.kind, young.urgency) == (CauseKind.NOT_SEEN, Urgency.WAIT)
     old = only(workflow(python("load"), state="", age=60))

@@ -44,7 +44,7 @@ def test_a_report_whose_next_check_is_over_states_how_often_it_checks() -> None:
     )
 
 
-def test_a_wait_without_looks_says_what_it_waits_for() -> None:
+def test_a_wait_without_polls_says_what_it_waits_for() -> None:
     found = of(
         deferred("load", class_name="time", waits_for=f"until {at(600)}", trigger={"kwargs": f'{{"at":"{at(600)}"}}'})
     )
@@ -142,7 +142,7 @@ def test_the_timeout_of_a_wait_is_said_in_its_last_tenth(deadline: float, near: 
     assert (CauseKind.TIMEOUT_NEAR in [cause.kind for cause in found]) is near
 
 
-def test_a_moment_that_is_over_is_overdue() -> None:
+def test_a_time_in_the_past_is_overdue() -> None:
     trigger = {"kwargs": f'{{"at":"{at(-90)}"}}'}
     found = of(deferred("load", class_name="time", waits_for=f"until {at(-90)}", trigger=trigger))
     assert found.kind is CauseKind.WAIT_OVERDUE

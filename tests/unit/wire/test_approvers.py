@@ -14,7 +14,7 @@ def build(class_name: str, kwargs: Any) -> trigger.Trigger:
     return trigger.build(class_name, kwargs, namespace="n", pool="default", now=0.0, taskrun="t")
 
 
-def test_the_approvers_of_a_wait_stand_on_the_taskrun_as_fields() -> None:
+def test_the_approvers_of_a_wait_are_fields_of_the_taskrun() -> None:
     given = {"users": ["ann"], "groups": ["sre", "ops"]}
     assert build("approval", {"question": "Go?", "approvers": given}).on_status()["approvers"] == given
     assert build("approval", {"approvers": ANN}).on_status()["approvers"] == ANN
@@ -22,7 +22,7 @@ def test_the_approvers_of_a_wait_stand_on_the_taskrun_as_fields() -> None:
     assert "approvers" not in build("http", {"url": "a", "approvers": ANN}).on_status()
 
 
-def test_those_of_an_approval_within_others_do_too() -> None:
+def test_the_approvers_of_a_nested_approval_are_fields_of_the_taskrun() -> None:
     part = {"class": "approval", "kwargs": {"approvers": ANN}}
     inner = {"class": "all_of", "kwargs": {"triggers": [part, {"class": "http", "kwargs": {"url": "a"}}]}}
     assert build("any_of", {"triggers": [inner, part]}).approvers == Approvers(("ann",))

@@ -46,7 +46,7 @@ def test_a_deferral_that_ends_with_its_attempt_ends_at_the_attempts_deadline(
 
 
 @given(st.floats(0, 4e9), st.floats(0, 1e6))
-def test_the_rounding_of_times_on_objects_does_not_change_whose_deadline_it_is(now: float, timeout: float) -> None:
+def test_rounded_times_keep_the_deadline_of_the_attempt_recognizable(now: float, timeout: float) -> None:
     started = times.rfc3339(now)
     attempt = deadline.attempt_deadline(started, f"{timeout:f}s")
     written = deadline.deferral_deadline(timeout=None, attempt_deadline=attempt, now=now)

@@ -72,7 +72,7 @@ def test_the_size_of_any_value_can_be_read() -> None:
 
 
 @given(st.integers(min_value=1, max_value=60), st.integers(min_value=0, max_value=2))
-def test_however_often_a_task_waits_the_history_is_bounded_and_counts_every_transition(waits: int, lost: int) -> None:
+def test_history_is_bounded_and_counts_every_transition(waits: int, lost: int) -> None:
     """A claim has read nothing, so it never folds; the other writers leave room for it."""
     body, written = taskrun(), list[Any]()
 

@@ -26,7 +26,7 @@ def test_a_set_is_its_ranges_at_each_level_and_comes_back_from_them(found: list[
 
 
 @given(st.integers(1, 4).flatmap(lambda depth: st.sets(st.tuples(*[st.integers(0, 5)] * depth), min_size=1)))
-def test_whatever_is_written_is_read_again(found: set[Path]) -> None:
+def test_written_paths_can_be_read_again(found: set[Path]) -> None:
     assert instance_paths.parse_paths(instance_paths.text(found), len(next(iter(found)))) == found
 
 
@@ -41,7 +41,7 @@ def test_what_another_hand_wrote_is_not_counted_up_before_it_is_refused() -> Non
         instance_paths.parse_paths(",".join(["0-999.0-99"] * 50 + ["0-999999.0-999999"]), 2)
 
 
-def test_the_last_numbers_are_sets_by_what_is_before_them() -> None:
+def test_last_indexes_are_grouped_by_the_indexes_before_them() -> None:
     frames = instance_paths.by_frame([(0, 0), (0, 1), (3, 7)])
     assert frames == {(0,): Indexes.of([0, 1]), (3,): Indexes.of([7])}
     assert sorted(instance_paths.joined(frames)) == [(0, 0), (0, 1), (3, 7)]

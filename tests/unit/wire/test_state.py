@@ -21,7 +21,7 @@ def test_terminal_states_absorb() -> None:
     assert {state for state in State if terminal(state)} == TERMINAL
 
 
-def test_from_every_other_state_an_end_can_be_reached_and_a_cancel_is_one_edge_away() -> None:
+def test_every_other_state_can_reach_an_end_and_be_cancelled_in_one_edge() -> None:
     for state in set(State) - TERMINAL:
         assert (state, State.CANCELLED) in EDGES
 
@@ -39,7 +39,7 @@ def test_only_a_pod_ends_a_running_task_well() -> None:
     assert (State.UP_FOR_RETRY, State.SUCCEEDED) not in EDGES
 
 
-def test_a_task_is_skipped_by_its_own_word_or_by_its_triggers_event() -> None:
+def test_a_task_is_skipped_by_itself_or_by_its_triggers_event() -> None:
     assert {edge for edge in EDGES - MARK_EDGES if edge[1] is State.SKIPPED} == {
         (State.RUNNING, State.SKIPPED),
         (State.DEFERRED, State.SKIPPED),

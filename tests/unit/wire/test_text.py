@@ -37,7 +37,7 @@ def test_in_one_line_and_in_a_log_no_further_line_begins() -> None:
 
 
 @given(st.text())
-def test_printable_text_stays_as_it_is_and_fits_the_pattern_of_the_api_server(found: str) -> None:
+def test_printable_text_is_kept_and_fits_the_pattern_of_the_api_server(found: str) -> None:
     made = text.printable(found)
     assert text.printable(made) == made
     assert re.fullmatch(text.PRINTABLE_PATTERN, made)

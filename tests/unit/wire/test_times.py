@@ -8,17 +8,17 @@ from torpor_wire import times
 END_OF_TIME = "9999-12-31T23:59:59.000Z"
 
 
-def test_a_moment_is_written_in_utc_with_milliseconds() -> None:
+def test_a_time_is_written_in_utc_with_milliseconds() -> None:
     assert times.rfc3339(1_700_000_000.5) == "2023-11-14T22:13:20.500Z"
 
 
 @given(st.integers(min_value=0, max_value=253_402_300_799_000))
-def test_a_moment_of_whole_milliseconds_comes_back(milliseconds: int) -> None:
+def test_a_time_of_whole_milliseconds_survives_a_round_trip(milliseconds: int) -> None:
     assert round(times.epoch(times.rfc3339(milliseconds / 1000)) * 1000) == pytest.approx(milliseconds, abs=1)
 
 
 @pytest.mark.parametrize("moment", [2.6e11, 1e20, 1e300, float("inf")])
-def test_a_moment_after_the_last_one_that_text_can_say_is_the_last_one(moment: float) -> None:
+def test_a_time_beyond_the_maximum_is_the_maximum(moment: float) -> None:
     assert times.rfc3339(moment) == END_OF_TIME
 
 
@@ -31,17 +31,17 @@ def test_a_moment_after_the_last_one_that_text_can_say_is_the_last_one(moment: f
         ("1970-01-01T00:00:01.250000123Z", 1.25),
     ],
 )
-def test_a_moment_is_read_with_any_offset_and_fraction(text: str, seconds: float) -> None:
+def test_a_time_is_read_with_any_offset_and_fraction(text: str, seconds: float) -> None:
     assert times.epoch(text) == pytest.approx(seconds)
 
 
-def test_a_moment_without_an_offset_is_refused() -> None:
+def test_a_time_without_an_offset_is_refused() -> None:
     with pytest.raises(ValueError, match="write Z for UTC"):
         times.epoch("2026-11-20T12:00:00")
 
 
 @pytest.mark.parametrize("text", ["", "tomorrow", "12:00"])
-def test_what_is_no_moment_is_refused(text: str) -> None:
+def test_an_invalid_time_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         times.epoch(text)
 

@@ -242,6 +242,6 @@ def test_only_a_transition_to_the_end_writes_a_condition(case: str) -> None:
     assert (values.get("/status/conditions") is not None) is (values.get("/status/state") in TERMINAL)
 
 
-def test_a_result_stands_in_one_place() -> None:
+def test_a_result_is_stored_in_one_place() -> None:
     with pytest.raises(ValueError, match="not both"):
         transitions.succeed(pin(State.RUNNING), "42", now=NOW, stored={"size": 9000})

@@ -42,7 +42,7 @@ def test_a_duration_that_is_none_is_refused(kwargs: dict[str, Json]) -> None:
         build("duration", kwargs)
 
 
-def test_a_duration_of_another_type_is_told_what_to_write() -> None:
+def test_a_duration_of_another_type_is_reported_with_what_to_write() -> None:
     with pytest.raises(trigger.TriggerError, match="`duration` is true; write 30s"):
         build("duration", {"duration": True})
 
@@ -58,11 +58,11 @@ def test_waits_that_differ_only_in_how_they_poke_share_a_key() -> None:
     assert one.key == build("http", {"url": "https://example.org"}).key
 
 
-def test_waits_share_a_key_whatever_the_order_and_spelling_of_their_kwargs() -> None:
+def test_waits_share_a_key_for_any_order_and_spelling_of_their_kwargs() -> None:
     assert build("file", {"a": 1, "b": 2.0}).key == build("file", {"b": 2, "a": 1.0}).key
 
 
-def test_two_tasks_that_wait_for_one_moment_share_a_key_however_they_came_to_it() -> None:
+def test_two_tasks_that_wait_for_one_time_share_a_key() -> None:
     assert build("duration", {"duration": "60s"}).key == build("time", {"at": times.rfc3339(NOW + 60)}).key
 
 
@@ -94,7 +94,7 @@ def test_what_is_one_taskruns_own_is_never_shared_with_another(class_name: str) 
     assert build("http", {"url": "a"}, taskrun="a").key == build("http", {"url": "a"}, taskrun="b").key
 
 
-def test_a_cron_keeps_the_moment_after_which_its_tick_is_looked_for() -> None:
+def test_a_cron_keeps_the_time_after_which_its_tick_is_searched() -> None:
     made = build("cron", {"expression": "0 6 * * *"})
     assert trigger.parse(made.kwargs) == {"expression": "0 6 * * *", "after": times.rfc3339(NOW)}
     assert made.waits_for == "cron 0 6 * * *"
@@ -169,7 +169,7 @@ def test_shards_are_spread_evenly() -> None:
     assert max(counts) < 80
 
 
-def test_a_description_names_the_class_without_its_module_and_what_it_waits_for() -> None:
+def test_a_description_names_the_class_without_module_and_its_target() -> None:
     assert (
         build("airflow.triggers.file.FileTrigger", {"path": "/data", "n": [1, 2]}).waits_for
         == "FileTrigger /data n=[1,2]"
@@ -182,7 +182,7 @@ def test_a_description_of_an_approval_names_the_question_and_who_answers() -> No
     assert made.waits_for == "approval Deploy 1.5? by ann or members of sre"
 
 
-def test_a_description_of_a_moment_says_until_when() -> None:
+def test_a_description_of_a_time_says_until_when() -> None:
     assert build("duration", {"duration": 60}).waits_for == f"until {times.rfc3339(NOW + 60)}"
 
 
@@ -207,7 +207,7 @@ def test_a_description_of_a_moment_says_until_when() -> None:
         ("sql", {"params": {"a": 1}, "query": "SELECT 1", "url": "sqlite:////d"}, "sql sqlite:////d SELECT 1 params={"),
     ],
 )
-def test_a_description_begins_with_what_is_looked_at(class_name: str, kwargs: dict[str, Json], words: str) -> None:
+def test_a_description_begins_with_its_target(class_name: str, kwargs: dict[str, Json], words: str) -> None:
     assert trigger.describe(class_name, kwargs).startswith(words)
 
 

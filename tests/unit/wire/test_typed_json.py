@@ -62,7 +62,7 @@ def test_what_is_shown_to_people_and_expressions_is_plain_json(value: Any) -> No
 
 
 @given(values=st.sets(HASHABLE, min_size=2, max_size=5).map(list), data=st.data())
-def test_a_set_is_written_alike_in_whatever_order_it_was_filled(values: list[Any], data: st.DataObject) -> None:
+def test_a_set_is_written_in_the_same_order_however_it_was_filled(values: list[Any], data: st.DataObject) -> None:
     others = data.draw(st.permutations(values))
 
     assert canonical.text(typed_json.encode(set(values))) == canonical.text(typed_json.encode(set(others)))
@@ -119,7 +119,7 @@ def test_what_cannot_be_written_is_named_by_its_path(value: Any, where: str) -> 
         typed_json.text(value)
 
 
-def test_an_approval_within_others_is_of_one_taskrun_whatever_types_are_written_around_it() -> None:
+def test_a_nested_approval_is_never_shared_even_inside_typed_json() -> None:
     approval: Any = {"class": "approval", "kwargs": {}}
     dressed: list[Any] = [
         {"triggers": [approval]},
@@ -132,7 +132,7 @@ def test_an_approval_within_others_is_of_one_taskrun_whatever_types_are_written_
     assert all(trigger.is_alone("any_of", kwargs) for kwargs in dressed)
 
 
-def test_a_wait_within_others_does_not_start_anew_whatever_types_are_written_around_it() -> None:
+def test_a_nested_duration_becomes_a_time_even_inside_typed_json() -> None:
     part: Any = {"class": "duration", "kwargs": {"duration": "1h"}}
     hidden: Any = {"triggers": {"__type": "tuple", "__var": [{"__type": "dict", "__var": part}]}}
 
@@ -148,7 +148,7 @@ def test_equal_moments_are_written_alike_wherever_they_were_written() -> None:
     assert typed_json.encode(MOMENT) == {"__type": "datetime", "__var": "2026-11-20T08:30:00.000005+00:00"}
 
 
-def test_a_moment_without_a_time_zone_stays_without_one() -> None:
+def test_a_time_without_a_zone_stays_without_one() -> None:
     naive = datetime(2026, 11, 20, 8)  # noqa: DTZ001 - such as a library may pass
 
     assert typed_json.decode(typed_json.encode(naive)) == naive
@@ -158,7 +158,7 @@ def test_a_datetime_is_not_taken_for_a_date() -> None:
     assert typed_json.decode(typed_json.encode([date(2026, 11, 20), MOMENT])) == [date(2026, 11, 20), MOMENT]
 
 
-def test_a_workflow_may_write_them_as_people_do() -> None:
+def test_types_can_be_written_in_their_usual_forms() -> None:
     assert typed_json.decode({"__type": "datetime", "__var": "2026-11-20T08:30:00Z"}) == MOMENT.replace(microsecond=0)
     assert typed_json.decode({"__type": "timedelta", "__var": "1h30m"}) == timedelta(minutes=90)
 

@@ -86,7 +86,7 @@ def test_a_claim_of_a_pod_that_was_disrupted_is_too_late() -> None:
 
 
 @given(st.lists(st.sampled_from([*EDGE, "explain", "ask to cancel"]), max_size=30))
-def test_any_walk_leaves_a_status_whose_parts_agree(walk: list[str]) -> None:
+def test_any_sequence_of_transitions_leaves_a_consistent_status(walk: list[str]) -> None:
     body = taskrun()
     for step in walk:
         before = seen(body)

@@ -113,7 +113,7 @@ def end(event): pass
     assert made.trigger.serialize() == GIVEN[name].serialize()
 
 
-def test_kubectl_shows_the_moment_that_is_waited_for(task: Callable[..., Pod]) -> None:
+def test_kubectl_shows_the_time_that_is_waited_for(task: Callable[..., Pod]) -> None:
     pod = task(
         f"from torpor import defer\nfrom {__name__} import GIVEN\n"
         "def load(): return defer(GIVEN['date_time'], then=end)\ndef end(event): pass"
@@ -239,9 +239,7 @@ class Sensor:
 
 
 @pytest.mark.parametrize("name", ["load", "later", "Sensor"])
-def test_a_reschedule_of_airflows_begins_the_task_again_at_its_moment_and_uses_up_no_attempt(
-    task: Callable[..., Pod], name: str
-) -> None:
+def test_an_airflow_reschedule_restarts_the_task_and_uses_no_attempt(task: Callable[..., Pod], name: str) -> None:
     pod = task(RESCHEDULE, name=name, path="a.csv")
     for _ in range(2):
         assert pod.run() == 0
@@ -284,7 +282,7 @@ def test_a_reschedule_is_tested_without_a_cluster(module: Callable[[str], str]) 
     assert done.result == [3, 2]
 
 
-def test_the_deferral_of_a_sensor_of_airflows_is_not_retried_when_it_takes_too_long(task: Callable[..., Pod]) -> None:
+def test_an_airflow_sensor_that_times_out_is_not_retried(task: Callable[..., Pod]) -> None:
     pod = task(
         DROP_IN + "class BaseSensorOperator: pass\nclass load(S3KeySensorAsync, BaseSensorOperator): pass",
         bucket_key="not/yet",

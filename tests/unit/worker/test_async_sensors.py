@@ -109,13 +109,13 @@ async def test_a_sensor_is_its_own_trigger_and_its_value_comes_back(deferred: Ca
     assert json.loads(pod.status["result"]) == {"path": "a", "looked": ["workflows"] * 3}
 
 
-async def test_a_sensor_looks_again_after_its_interval_and_not_before(deferred: Callable[..., Any]) -> None:
+async def test_a_sensor_pokes_again_after_its_interval_and_not_before(deferred: Callable[..., Any]) -> None:
     pod = await deferred("Key", path="a", poke_interval="30s")
 
     assert await triggered(pod, VirtualClock(), 50) is None
 
 
-async def test_equal_sensors_share_a_poke_whatever_their_intervals(deferred: Callable[..., Any]) -> None:
+async def test_equal_sensors_share_a_poke_at_any_interval(deferred: Callable[..., Any]) -> None:
     seen = []
     for path, every in (("a", 30), ("a", 60), ("b", 30)):
         pod = await deferred("Key", path=path, poke_interval=every)

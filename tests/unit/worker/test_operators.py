@@ -36,7 +36,7 @@ class load(BaseOperator):
 )
 
 
-def test_an_operator_resumes_in_its_method_as_a_new_instance_with_the_same_arguments(task: Callable[..., Pod]) -> None:
+def test_an_operator_resumes_as_a_new_instance_with_the_same_arguments(task: Callable[..., Pod]) -> None:
     pod = task(OPERATOR, path="a.csv")
     pod.run()
     pod.fire({"status": 200})

@@ -54,7 +54,7 @@ def test_they_are_a_sequence_without_what_is_missing(told: bool) -> None:
 
 
 @pytest.mark.parametrize("told", [True, False], ids=["told what is missing", "not told"])
-def test_those_of_several_levels_are_a_sequence_too_and_have_tuples_for_positions(told: bool) -> None:
+def test_results_of_several_levels_are_a_sequence_with_tuple_positions(told: bool) -> None:
     made = Instances((0, 1))
     results = Results(made.find, [(0, 0), (0, 1), (1, 0), (2, 5)], made.missing if told else None)
 
@@ -65,7 +65,7 @@ def test_those_of_several_levels_are_a_sequence_too_and_have_tuples_for_position
 
 
 @pytest.mark.parametrize("place", [4, -5])
-def test_a_place_beyond_them_is_an_index_error(place: int) -> None:
+def test_an_index_beyond_the_results_is_an_index_error(place: int) -> None:
     results = Results(Instances(10, 13).find, range(10, 16))
 
     with pytest.raises(IndexError, match=f"there is no result {place}: the task has 4"):
@@ -158,7 +158,7 @@ def test_many_threads_may_read() -> None:
     assert sums == [sum(range(50)) - 3] * 8
 
 
-def test_dumping_them_takes_a_list_and_returning_them_does_not() -> None:
+def test_results_can_be_returned_but_json_needs_a_list() -> None:
     results = testing.results([1, [2]])
     with pytest.raises(TypeError, match="Results is not JSON serializable"):
         json.dumps(results)
@@ -170,7 +170,7 @@ def test_dumping_them_takes_a_list_and_returning_them_does_not() -> None:
     }
 
 
-def test_a_unit_test_gives_them_as_a_cluster_does() -> None:
+def test_a_unit_test_passes_results_as_a_cluster_does() -> None:
     given = testing.results([(1,), b"x", {"a": 1.0}], missing=[1])
 
     def reduce(rows: torpor.Results) -> list[Any]:
@@ -181,7 +181,7 @@ def test_a_unit_test_gives_them_as_a_cluster_does() -> None:
     assert done.result == [3, [1], [1], "x", {"a": 1.0}]
 
 
-def test_a_unit_test_gives_those_of_several_levels_in_the_order_of_their_positions() -> None:
+def test_a_unit_test_orders_results_of_several_levels_by_position() -> None:
     given = testing.results(["b", "a"], missing=[(0, 1)], positions=[(1, 0), (0, 0)])
     done = testing.run(lambda rows: [*rows, rows.positions, rows.missing], {"rows": given})
 
@@ -240,7 +240,7 @@ def test_results_that_are_passed_on_go_through_one_by_one(
 
 
 @pytest.mark.parametrize("large", [True, False])
-def test_results_that_cannot_be_read_when_they_are_passed_on_fail_the_attempt_alone(
+def test_results_that_cannot_be_read_when_passed_on_fail_the_attempt_only(
     referring: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles], archive: FakeArchive, *, large: bool
 ) -> None:
     cluster.archive_url = cluster.archive_url if large else None

@@ -28,7 +28,7 @@ def end(event): return event
 SECRET = "hunter2 and more"
 
 
-def test_nothing_of_a_sealed_value_stands_on_the_taskrun_and_the_triggerer_opens_it(
+def test_a_sealed_value_is_not_on_the_taskrun_and_the_triggerer_opens_it(
     task: Callable[..., Pod], cluster: Cluster
 ) -> None:
     pod = task(WAIT + "def load(token): return defer(Drop(url='https://a', encrypted__token=token[::-1]), then=end)")
@@ -41,7 +41,7 @@ def test_nothing_of_a_sealed_value_stands_on_the_taskrun_and_the_triggerer_opens
     assert sealing.unseal_kwargs("http", stored, PAIR.private, "default") == {"url": "https://a", "token": SECRET}
 
 
-def test_a_sealed_moment_is_a_moment_again(task: Callable[..., Pod]) -> None:
+def test_a_sealed_time_is_opened_as_a_time(task: Callable[..., Pod]) -> None:
     pod = task(WAIT + "def load(): return defer(Drop(encrypted__at=datetime(2030, 1, 1, tzinfo=UTC)), then=end)")
     pod.run(pod.launch()._replace(seal_key=PAIR.public))
 
@@ -58,7 +58,7 @@ def test_a_value_that_is_too_large_once_it_is_sealed_is_refused(task: Callable[.
     assert f"bytes; the limit is {constants.KWARGS_MAX}" in pod.status["message"]
 
 
-def test_a_key_that_is_none_is_told_and_not_the_value(
+def test_an_invalid_key_is_reported_without_the_value(
     task: Callable[..., Pod], capsys: pytest.CaptureFixture[str]
 ) -> None:
     pod = task(WAIT + f"def load(): return defer(Drop(encrypted__token={SECRET!r}), then=end)")

@@ -40,7 +40,7 @@ def test_equal_values_are_sealed_to_different_texts() -> None:
     assert sealing.seal(SECRET, PAIR.public, USE) != sealing.seal(SECRET, PAIR.public, USE)
 
 
-def test_a_box_that_was_copied_to_another_namespace_does_not_open() -> None:
+def test_a_sealed_value_copied_to_another_namespace_does_not_open() -> None:
     text = sealing.seal(SECRET, PAIR.public, USE)
 
     with pytest.raises(SealError, match="it was sealed in another namespace"):
@@ -55,12 +55,12 @@ def test_a_box_that_was_copied_to_another_namespace_does_not_open() -> None:
         (USE._replace(argument="headers/encrypted__token"), "as another argument"),
     ],
 )
-def test_a_box_that_was_copied_to_another_class_or_argument_does_not_open(other: For, words: str) -> None:
+def test_a_sealed_value_does_not_open_in_another_class_or_argument(other: For, words: str) -> None:
     with pytest.raises(SealError, match=f"it was sealed {words}"):
         sealing.unseal(sealing.seal(SECRET, PAIR.public, USE), PAIR.private, other)
 
 
-def test_a_box_among_the_arguments_of_one_trigger_does_not_open_among_those_of_another() -> None:
+def test_a_sealed_argument_of_one_trigger_does_not_open_in_another() -> None:
     kwargs = sealing.seal_kwargs("http", {"encrypted__token": SECRET}, PAIR.public, "team-a")
     box = kwargs["encrypted__token"]
     for class_name, copied in [
@@ -75,7 +75,7 @@ def test_a_box_among_the_arguments_of_one_trigger_does_not_open_among_those_of_a
             sealing.unseal_kwargs(class_name, copied, PAIR.private, "team-a")
 
 
-def test_a_box_of_an_earlier_version_says_what_to_do() -> None:
+def test_a_sealed_value_of_an_earlier_version_says_what_to_do() -> None:
     from nacl import public  # noqa: PLC0415 - an extra
 
     key = public.PublicKey(base64.b64decode(PAIR.public))
@@ -85,14 +85,14 @@ def test_a_box_of_an_earlier_version_says_what_to_do() -> None:
         sealing.unseal(text, PAIR.private, USE)
 
 
-def test_a_box_for_a_key_that_is_no_more_says_so() -> None:
+def test_a_sealed_value_for_a_removed_key_says_so() -> None:
     text = sealing.seal(SECRET, OTHER.public, USE)
 
     with pytest.raises(SealError, match=f"sealed with key {sealing.key_id(OTHER.public)}, but the key of the pool is"):
         sealing.unseal(text, PAIR.private, USE)
 
 
-def test_a_box_that_was_changed_does_not_open() -> None:
+def test_a_sealed_value_that_was_changed_does_not_open() -> None:
     prefix, key, box = sealing.seal(SECRET, PAIR.public, USE).split(":")
     changed = bytearray(base64.b64decode(box))
     changed[-1] ^= 1
@@ -102,13 +102,13 @@ def test_a_box_that_was_changed_does_not_open() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "sealed", "sealed:12345678", "open:12345678:AAAA", SECRET, 5, None, ["sealed"]])
-def test_what_is_no_box_is_refused_without_being_repeated(text: object) -> None:
+def test_an_invalid_sealed_value_is_refused_without_being_repeated(text: object) -> None:
     with pytest.raises(SealError, match="not a sealed value") as refused:
         sealing.unseal(text, PAIR.private, USE)
     assert SECRET not in str(refused.value)
 
 
-def test_a_box_that_is_not_base64_is_refused() -> None:
+def test_a_sealed_value_that_is_not_base64_is_refused() -> None:
     with pytest.raises(SealError, match="not base64"):
         sealing.unseal("sealed:12345678:%%%", PAIR.private, USE)
 
@@ -126,7 +126,7 @@ def test_a_value_that_is_not_json_is_refused() -> None:
         sealing.seal(b"x", PAIR.public, USE)
 
 
-def test_of_a_triggers_arguments_those_are_sealed_that_say_so() -> None:
+def test_only_arguments_declared_as_encrypted_are_sealed() -> None:
     kwargs = sealing.seal_kwargs("http", {"url": "https://a", "encrypted__token": SECRET}, PAIR.public, "team-a")
 
     assert kwargs["url"] == "https://a"

@@ -62,7 +62,7 @@ def test_a_sensor_that_is_not_to_defer_pokes_in_its_pod(task: Callable[..., Pod]
 
 
 @pytest.mark.parametrize("name", ["Key", "AsyncKey", "OwnWay"])
-def test_what_is_so_at_the_first_look_is_not_waited_for(task: Callable[..., Pod], name: str) -> None:
+def test_a_condition_that_holds_at_the_first_poke_does_not_wait(task: Callable[..., Pod], name: str) -> None:
     pod = task(SENSOR + "there = 1", name=name, path="a")
 
     assert pod.run() == 0
@@ -70,9 +70,7 @@ def test_what_is_so_at_the_first_look_is_not_waited_for(task: Callable[..., Pod]
 
 
 @pytest.mark.parametrize("name", ["Key", "OwnWay"])
-def test_a_sensor_whose_poke_blocks_gets_a_pod_for_each_look_and_none_between(
-    task: Callable[..., Pod], name: str
-) -> None:
+def test_a_sensor_with_a_blocking_poke_has_a_pod_for_each_poke_only(task: Callable[..., Pod], name: str) -> None:
     pod = task(SENSOR, name=name, path="a", poke_interval="5m")
     for segment in range(2):
         before = time.time()
@@ -90,7 +88,7 @@ def test_a_sensor_whose_poke_blocks_gets_a_pod_for_each_look_and_none_between(
     assert looks(pod) == [[0, "a"], [1, "a"], [2, "a"]]
 
 
-def test_a_sensor_whose_poke_is_async_waits_as_a_trigger_of_its_own(task: Callable[..., Pod]) -> None:
+def test_a_sensor_with_an_async_poke_waits_as_its_own_trigger(task: Callable[..., Pod]) -> None:
     pod = task(SENSOR, name="AsyncKey", path="a", timeout="6h")
     assert pod.run() == 0
 
@@ -197,7 +195,7 @@ def test_the_time_of_a_sensor_counts_over_all_its_pods(task: Callable[..., Pod])
     assert pod.status["result"] == '["gave up",2]'
 
 
-def test_a_class_that_says_what_follows_is_entered_when_the_wait_in_the_triggerer_is_over(
+def test_a_class_that_sets_on_timeout_resumes_there_after_the_wait(
     task: Callable[..., Pod],
 ) -> None:
     pod = task(SENSOR, name="PatientAsync", path="a", timeout="1h")
@@ -209,7 +207,7 @@ def test_a_class_that_says_what_follows_is_entered_when_the_wait_in_the_triggere
     assert pod.status["result"] == '["gave up",1]'
 
 
-def test_a_sensor_may_have_a_wait_before_its_first_look(task: Callable[..., Pod]) -> None:
+def test_a_sensor_may_have_a_wait_before_its_first_poke(task: Callable[..., Pod]) -> None:
     pod = task(SENSOR + "there = 1", name="Key", path="a", spec={"trigger": {"class": "cron"}})
     pod.defer_first()
     pod.fire("2030-01-01T00:00:00Z")
@@ -225,7 +223,7 @@ def test_a_poke_that_raises_fails_the_task_at_once(task: Callable[..., Pod]) -> 
     assert pod.status["message"].startswith("ZeroDivisionError")
 
 
-def test_a_class_without_a_poke_is_told_so(task: Callable[..., Pod]) -> None:
+def test_a_class_without_a_poke_fails_with_a_message(task: Callable[..., Pod]) -> None:
     pod = task("from torpor import BaseSensor\nclass Empty(BaseSensor): pass", name="Empty")
 
     assert pod.run() == 1
@@ -242,7 +240,7 @@ class Said:
 @pytest.mark.parametrize(
     ("returned", "value"), [(True, None), (1, None), (PokeResult(done=True, value=[1]), [1]), (Said(), "value")]
 )
-def test_a_look_says_that_it_is_so_in_several_ways(context: Context, returned: object, value: object) -> None:
+def test_a_poke_reports_success_in_several_ways(context: Context, returned: object, value: object) -> None:
     class Look(BaseSensor):
         def poke(self, context: Context) -> object:
             return returned

@@ -56,7 +56,7 @@ def test_a_task_that_skips_itself_ends_skipped_and_is_not_tried_again(
     assert capsys.readouterr().err == "torpor: Skipped: no file today\n"
 
 
-def test_a_skip_without_a_word_says_whose_it_was(task: Callable[..., Pod]) -> None:
+def test_a_skip_without_a_message_gets_a_default_message(task: Callable[..., Pod]) -> None:
     pod = task(OURS + "def load(): raise TaskSkipped")
 
     assert pod.run() == 0
@@ -71,7 +71,7 @@ def test_a_skip_whose_answer_is_lost_is_stored_once(task: Callable[..., Pod]) ->
     assert pod.status["state"] == "Skipped"
 
 
-def test_of_a_group_with_other_errors_the_errors_are_told(task: Callable[..., Pod]) -> None:
+def test_an_exception_group_with_other_errors_reports_those(task: Callable[..., Pod]) -> None:
     pod = task(OURS + "def load(): raise ExceptionGroup('two', [TaskSkipped('no file'), ValueError('broken')])")
 
     assert pod.run() == 1

@@ -100,7 +100,7 @@ def test_the_context_is_there_while_a_task_runs_and_not_after() -> None:
         context()
 
 
-def test_a_test_stands_in_no_group_unless_its_context_says_so() -> None:
+def test_a_unit_test_is_in_no_group_unless_its_context_says_so() -> None:
     inside = Context(
         namespace="n",
         workflow="w",
@@ -198,13 +198,13 @@ class AsyncKey(BaseSensor):
         return context.segment > 0
 
 
-def test_a_sensor_takes_an_event_for_each_look_in_vain() -> None:
+def test_a_sensor_takes_an_event_for_each_failed_poke() -> None:
     done = run(Key, {"poke_interval": "5m"}, events=[None])
 
     assert [wait.class_name for wait in done.deferrals] == ["time"]
 
 
-def test_a_sensor_whose_poke_is_async_returns_what_the_triggerer_found() -> None:
+def test_a_sensor_with_an_async_poke_returns_the_triggerers_value() -> None:
     done = run(AsyncKey, {"timeout": "1h"}, events=[{"size": 7}])
 
     assert done.result == {"size": 7}

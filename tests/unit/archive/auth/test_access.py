@@ -88,7 +88,7 @@ def test_uploading_an_event_requires_deferred(state: str) -> None:
     assert state in refused.message
 
 
-def test_the_source_of_a_schedule_may_not_upload_because_its_values_would_belong_to_no_run() -> None:
+def test_a_source_of_a_schedule_may_not_upload() -> None:
     spec = {"schedule": {"name": "nightly", "uid": "s"}}
     taskrun = policy.parse_taskrun({"metadata": {"uid": "t"}, "spec": spec, "status": {"state": "Deferred"}})
     assert taskrun.workflow == ""

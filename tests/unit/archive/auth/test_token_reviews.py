@@ -161,7 +161,7 @@ async def test_a_known_token_that_is_rejected_is_not_known_any_more(api: Reviewe
     assert await refused(tokens, task) == 503
 
 
-def test_the_clients_of_a_proxy_share_its_reviews_and_leave_some_to_quiet_ones() -> None:
+def test_clients_of_a_proxy_share_its_reviews_and_leave_some_to_others() -> None:
     rates = ReviewRates()
     taken = sum(rates.take(Client("proxy", f"10.0.0.{number % 50}"), 0.0) for number in range(2000))
     assert PEER.burst - PEER.reserved <= taken < PEER.burst + 1

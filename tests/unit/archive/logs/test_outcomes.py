@@ -21,7 +21,7 @@ def test_a_followed_log_has_the_end_of_its_pod() -> None:
     assert reason(running, running, FAILED) == "Error"
 
 
-def test_a_container_that_started_while_its_pod_was_deleted_has_the_end_of_its_pod() -> None:
+def test_a_container_started_during_deletion_has_the_end_of_its_pod() -> None:
     assert reason(STUCK, pod(RUNNING, **DELETED), FAILED) == "Error"
 
 

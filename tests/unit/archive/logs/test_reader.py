@@ -81,7 +81,7 @@ async def test_a_pod_that_is_being_deleted_is_followed() -> None:
     assert node.queries[0]["follow"] == "true"
 
 
-async def test_the_log_of_a_followed_pod_is_complete_only_once_the_end_of_the_pod_is_known() -> None:
+async def test_a_followed_log_is_complete_once_the_end_of_its_pod_is_known() -> None:
     running = pod(RUNNING, **DELETED)
     versions = [running, running, ENDED]
     reader = LogReader(Node((LINE, None)), QuickClock(), None)

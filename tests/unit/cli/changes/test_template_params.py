@@ -19,7 +19,7 @@ def test_values_that_fit_are_returned(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", [case for case in MISFITS if case not in _OF_THE_SERVER])
-def test_values_that_do_not_fit_are_refused_in_the_words_of_the_operator(case: str) -> None:
+def test_values_that_do_not_fit_are_refused_with_the_operators_message(case: str) -> None:
     given, message = MISFITS[case]
     with pytest.raises(UsageError) as refused:
         template_params.parse([], given, template_cases.template())

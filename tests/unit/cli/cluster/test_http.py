@@ -65,7 +65,7 @@ def test_each_failure_is_a_type_and_one_line(answer: Answer, kind: type[Exceptio
     assert "\n" not in str(raised.value)
 
 
-def test_a_rejection_by_a_policy_keeps_its_words() -> None:
+def test_a_rejection_by_a_policy_keeps_its_message() -> None:
     message = "workflows.torpor.dev \"x\" is forbidden: ValidatingAdmissionPolicy 'torpor-clear' denied request: no"
     with scripted_server(lambda _: status(403, "Forbidden", message)) as server, pytest.raises(CliError) as raised:
         http(server.url).json("GET", "/x")

@@ -83,7 +83,7 @@ def test_after_410_a_watch_lists_again(gone: Answer) -> None:
     assert notes == []
 
 
-def test_a_server_that_fails_is_asked_again_and_the_user_is_told_once() -> None:
+def test_a_failing_server_is_asked_again_and_the_user_is_notified_once() -> None:
     failure = Answer(status=503, body={"kind": "Status", "message": "starting"})
     found, _, notes = followed([listing(5), failure, failure, Answer(lines=(event("MODIFIED", 6),))], 2)
     assert found == ["listed 5", "changed 6"]

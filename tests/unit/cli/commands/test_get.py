@@ -98,9 +98,7 @@ def test_no_rights_is_one_line_with_what_to_do(cluster: FakeCluster, torpor: Run
     assert err.count("\n") == 1
 
 
-def test_ten_thousand_instances_are_folded_and_the_run_is_shown_before_they_are_read(
-    cluster: FakeCluster, torpor: Run
-) -> None:
+def test_ten_thousand_instances_are_folded_and_the_run_is_shown_first(cluster: FakeCluster, torpor: Run) -> None:
     one = cluster.workflow("wide", "load", progress="10000/10001")
     one["spec"]["tasks"][0]["expand"] = [{"name": "path", "over": "${[1]}"}]
     one["status"]["tasks"] = [{"name": "load", "state": "Running", "total": 10_000, "created": 10_000}]

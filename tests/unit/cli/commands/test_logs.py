@@ -284,7 +284,7 @@ def test_pods_that_have_not_started_are_counted(cluster: FakeCluster, torpor: Ru
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_who_may_not_read_the_archive_is_told_that_it_was_not_read(
+def test_a_user_without_access_to_the_archive_sees_that_it_was_not_read(
     cluster: FakeCluster, torpor: Run, load: Callable[..., Object], known: bool
 ) -> None:
     cluster.readers = set()

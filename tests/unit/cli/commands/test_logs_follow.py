@@ -19,7 +19,7 @@ from tests.support.fake_cluster import FakeCluster, Object, Run
 from tests.unit.cli.commands.log_lines import at, second, texts
 
 
-def test_follow_joins_new_pods_continues_after_a_broken_connection_and_ends_with_the_run(
+def test_follow_joins_new_pods_reconnects_and_ends_with_the_run(
     cluster: FakeCluster, torpor: Run, load: Callable[..., Object]
 ) -> None:
     first = cluster.pod(load(0), started=second(2))

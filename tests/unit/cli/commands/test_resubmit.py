@@ -40,9 +40,7 @@ def test_an_archived_run_of_a_template_can_be_resubmitted(cluster: FakeCluster, 
     assert created(cluster)["spec"]["params"] == {"day": "2026-11-21", "limit": 4}
 
 
-def test_a_run_of_a_schedule_with_a_workflow_keeps_its_tasks_and_not_the_event(
-    cluster: FakeCluster, torpor: Run
-) -> None:
+def test_a_run_of_a_schedule_keeps_its_tasks_and_not_the_event(cluster: FakeCluster, torpor: Run) -> None:
     run = cluster.run_of("nightly", "nightly-3a13fd67b8", "2026-11-21T02:00:00Z", **_ENDED)
     run["spec"]["params"] = {"day": "x"}
     assert torpor("resubmit", "nightly-3a13fd67b8", "-p", "day=y")[0] == 0

@@ -199,7 +199,7 @@ def test_a_file_that_the_user_names_is_replaced(cluster: FakeCluster, torpor: Ru
     assert [(path.name, path.read_bytes()) for path in target.parent.iterdir()] == [(".hidden", b"new")]
 
 
-def test_a_body_that_is_not_what_the_taskrun_describes_is_refused_and_leaves_no_file(
+def test_a_body_that_differs_from_its_taskrun_is_refused_and_not_stored(
     cluster: FakeCluster, torpor: Run, tmp_path: Path
 ) -> None:
     one = keep(cluster, "bytes", BINARY)

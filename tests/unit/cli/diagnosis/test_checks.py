@@ -271,13 +271,13 @@ def test_a_failed_request_is_unknown_with_its_cause() -> None:
     assert (unknown.message, unknown.action) == ("it is down", "")
 
 
-def test_a_viewer_is_told_that_the_runs_cannot_be_changed() -> None:
+def test_a_viewer_sees_that_the_runs_cannot_be_changed() -> None:
     facts = replace(HEALTHY, rights={**HEALTHY.rights, "create workflows": False})
     (found,) = (one for one in results(facts) if one.check == "rights")
     assert (found.status, "not change them" in found.message) == (Status.OK, True)
 
 
-def test_a_missing_binding_names_the_command_that_creates_that_of_the_manifests() -> None:
+def test_a_missing_binding_names_the_command_that_creates_it() -> None:
     folder = Path(__file__).parents[4] / "manifests/namespace"
     documents = [each for path in folder.glob("*.yaml") for each in yaml.safe_load_all(path.read_text())]
     commands = []

@@ -34,7 +34,7 @@ def test_a_trigger_inside_another_is_refused() -> None:
     )
 
 
-def test_a_trigger_class_that_nobody_named_is_refused() -> None:
+def test_a_trigger_class_that_is_not_registered_is_refused() -> None:
     task = {"trigger": {"class": "tide", "kwargs": {}}}
     machine = Machine(triggers=("duration",))
     (sentence,) = check(task, machine=machine).refused

@@ -116,7 +116,7 @@ def test_the_time_of_a_line_is_read_to_the_nanosecond(line: str, nanoseconds: in
     assert timestamps.parse(line) == (nanoseconds, text)
 
 
-def test_times_of_one_log_never_decrease_and_a_line_without_time_keeps_its_place() -> None:
+def test_times_of_a_log_never_decrease_and_untimed_lines_keep_their_place() -> None:
     raw = ["1970-01-01T00:00:05Z a", "... omitted ...", "1970-01-01T00:00:03Z b"]
     lines = timestamps.lines_of(source(0, start=4_000_000_000), raw)
     assert [(line.at // 10**9, line.text) for line in lines] == [(5, "a"), (5, "... omitted ..."), (5, "b")]

@@ -57,7 +57,7 @@ def test_a_mapped_task_with_few_instances_is_not_folded() -> None:
     assert timeline_rows.fold("load", rows) == rows
 
 
-def test_a_folded_task_shows_failed_instances_first_and_then_the_longest_in_their_order() -> None:
+def test_a_folded_task_shows_failed_instances_first_and_then_the_longest() -> None:
     rows = [instance(number, length=number) for number in range(99)] + [instance(99, length=0.5, state="Failed")]
     folded, *sampled = timeline_rows.fold("load", rows)
     assert (folded.label, folded.count, folded.state) == ("load (100)", 100, "99 Succeeded, 1 Failed")

@@ -55,7 +55,7 @@ def test_escape_sequences_are_text_and_messages_are_whole() -> None:
     assert line.endswith("x" * 500)
 
 
-def test_of_a_long_result_the_beginning_is_shown() -> None:
+def test_a_long_result_shows_its_beginning() -> None:
     line = transition.line(taskrun("Succeeded", result=json.dumps(["x" * 500])), None, 0.0)
     assert line.endswith("xxx…")
     assert len(line) < 250

@@ -48,12 +48,12 @@ def waiting(**fields: Any) -> str:
     return render.lines(tree.build(found), Look(), waits=render.waits_of(found))[-1]
 
 
-def test_a_wait_whose_moment_is_over_says_so() -> None:
+def test_a_wait_whose_time_has_passed_says_so() -> None:
     assert waiting().endswith(f"waits until {at(-42)} (42s ago)")
 
 
 @pytest.mark.parametrize("reason", ["PoolUnserved", "Queued", "SecretForbidden"])
-def test_a_wait_that_nobody_serves_shows_its_reason(reason: str) -> None:
+def test_a_wait_without_a_triggerer_shows_its_reason(reason: str) -> None:
     assert waiting(reason=reason, message="no triggerer").endswith(f"{reason}: no triggerer")
 
 

@@ -56,7 +56,7 @@ def test_a_new_taskrun_is_scheduled_by_default() -> None:
 
 
 @pytest.mark.parametrize("plural", ["taskruns", "workflows"])
-def test_kinds_with_many_writes_have_no_rules_which_every_write_would_evaluate(plural: str) -> None:
+def test_kinds_with_many_writes_have_no_rules_that_every_write_evaluates(plural: str) -> None:
     assert "x-kubernetes-validations" not in str(load(plural))
     assert "x-kubernetes-validations" in str(load("schedules"))
 

@@ -32,7 +32,7 @@ def schema_of(model: type[Model]) -> dict[str, Any]:
     return structural(model.model_json_schema(by_alias=True))
 
 
-def test_references_are_written_out_and_keep_the_words_of_the_field() -> None:
+def test_references_are_written_out_and_keep_the_fields_description() -> None:
     inner = {
         "type": "object",
         "required": ["name"],

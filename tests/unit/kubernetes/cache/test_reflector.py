@@ -213,9 +213,7 @@ async def test_pages_that_cannot_be_finished_are_read_again_as_one(fake: FakeApi
         assert lists == ["500", "500", None]
 
 
-async def test_failures_are_spaced_out_up_to_ten_seconds_and_forgotten_after_a_good_event(
-    fake: FakeApi, clock: VirtualClock
-) -> None:
+async def test_watches_back_off_up_to_ten_seconds_until_an_event_arrives(fake: FakeApi, clock: VirtualClock) -> None:
     async with running(fake, clock, lambda _: None):
         fake.inject(Fault(method="WATCH", status=500, times=10_000))
         before = len(fake.requests)
@@ -248,7 +246,7 @@ async def test_without_permission_it_keeps_trying_and_is_not_synced(fake: FakeAp
         assert reflector.synced.is_set()
 
 
-async def test_an_object_that_cannot_be_read_disturbs_nothing_else_and_is_told_once_a_version(
+async def test_an_unreadable_object_is_reported_once_per_version_and_harms_none(
     fake: FakeApi, clock: VirtualClock
 ) -> None:
     seen: list[Notice[Item]] = []
@@ -273,7 +271,9 @@ async def test_an_object_that_cannot_be_read_disturbs_nothing_else_and_is_told_o
         assert reflector.store.get("ns", "bad") == ("bad", "Deferred", 3)
 
 
-async def test_an_own_write_is_seen_at_once_and_not_told_again_by_the_watch(fake: FakeApi, clock: VirtualClock) -> None:
+async def test_an_own_write_is_seen_at_once_and_not_notified_again_by_the_watch(
+    fake: FakeApi, clock: VirtualClock
+) -> None:
     seen: list[Notice[Item]] = []
     async with running(fake, clock, seen.append) as reflector:
         fake.hold_watches()

@@ -38,7 +38,7 @@ def test_an_older_version_of_an_object_is_ignored() -> None:
     assert len(notices) == 1
 
 
-def test_leaving_the_selector_by_the_very_write_that_was_absorbed_removes_the_object() -> None:
+def test_an_absorbed_write_that_leaves_the_selector_removes_the_object() -> None:
     store, _ = made()
     store.upsert(raw("a", 5))
     store.absorb(raw("a", 6))
@@ -83,7 +83,7 @@ OPERATIONS = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["write"
 
 
 @given(OPERATIONS, st.data())
-def test_whatever_own_writes_and_lists_come_between_the_store_ends_as_the_server(
+def test_own_writes_and_lists_in_any_order_end_with_the_servers_state(
     operations: list[tuple[str, str]], data: st.DataObject
 ) -> None:
     events, history = happened(operations)

@@ -86,7 +86,7 @@ async def test_a_replace_of_an_older_version_conflicts(api: Api) -> None:
         await api.replace(TASKRUNS, "ns", "a", changed)
 
 
-async def test_deleting_what_is_gone_is_success_but_another_of_its_name_is_left_alone(api: Api) -> None:
+async def test_deleting_what_is_gone_succeeds_and_spares_a_namesake(api: Api) -> None:
     await api.delete(TASKRUNS, "ns", "a")
     await api.create(TASKRUNS, "ns", BODY)
     with pytest.raises(errors.Conflict):
@@ -146,7 +146,7 @@ async def test_an_unselectable_field_is_said_to_be_one(api: Api) -> None:
         await api.list(TASKRUNS, field_selector="spec.nonsense=1")
 
 
-async def test_a_kind_is_found_by_the_words_people_write_and_asked_for_once(api: Api, fake: FakeApi) -> None:
+async def test_a_kind_is_resolved_by_its_name_and_requested_once(api: Api, fake: FakeApi) -> None:
     widgets = Resource(group="example.org", version="v1", plural="widgets", kind="Widget", namespaced=False)
     fake.serve(widgets)
     assert await discovery.resolve(api, "example.org/v1", "Widget") == widgets

@@ -50,7 +50,7 @@ def test_managed_fields_are_dropped_however_deep_they_are(deep: str) -> None:
         assert UNREADABLE not in body
 
 
-def test_of_managed_fields_the_moment_of_an_answer_is_kept() -> None:
+def test_managed_fields_keep_the_time_of_an_answer() -> None:
     answer: Any = {"f:metadata": {"f:annotations": {".": {}, "f:torpor.dev/approval": {}, "f:other": {}}}}
     entry = {"manager": "kubectl-annotate", "operation": "Update", "time": "2026-11-22T08:00:00Z"}
     others: list[Any] = [None, 1, {}, {"fieldsV1": []}, {**entry, "fieldsV1": {"f:metadata": {"f:annotations": []}}}]

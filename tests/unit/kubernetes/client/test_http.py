@@ -188,7 +188,7 @@ async def test_watches_do_not_use_up_the_connections_of_requests(server: Server,
         await asyncio.gather(*watches)
 
 
-async def test_where_nobody_listens_the_message_says_where(tmp_path: Path) -> None:
+async def test_a_refused_connection_names_the_address(tmp_path: Path) -> None:
     async with http.connect(kubeconfig(tmp_path, "http://127.0.0.1:1")) as transport:
         with pytest.raises(errors.Unreachable, match=r"GET /echo at http://127\.0\.0\.1:1"):
             await transport.request("GET", "/echo")
@@ -227,7 +227,9 @@ async def test_in_a_pod_the_token_is_read_again_as_it_is_renewed(
     assert await token.authorization() == "Bearer two"
 
 
-async def test_a_pod_without_a_service_account_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_pod_without_a_service_account_gets_a_clear_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(http, "SERVICE_ACCOUNT", tmp_path)
     monkeypatch.delenv("KUBECONFIG", raising=False)
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")

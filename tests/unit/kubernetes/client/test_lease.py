@@ -155,7 +155,7 @@ async def test_a_renewal_whose_reply_is_lost_does_not_end_leadership(fake: FakeA
     await first.stop()
 
 
-async def test_a_taking_whose_reply_is_lost_is_found_out(fake: FakeApi, clock: VirtualClock) -> None:
+async def test_an_acquisition_whose_reply_is_lost_is_detected(fake: FakeApi, clock: VirtualClock) -> None:
     fake.inject(Fault(method="POST", commit=True))
     first = Replica(fake, clock, "first")
     await clock.advance(3)
@@ -163,9 +163,7 @@ async def test_a_taking_whose_reply_is_lost_is_found_out(fake: FakeApi, clock: V
     await first.stop()
 
 
-async def test_a_taking_that_is_answered_too_late_is_repeated_before_anything_is_led(
-    fake: FakeApi, clock: VirtualClock
-) -> None:
+async def test_an_acquisition_answered_too_late_is_repeated_before_leading(fake: FakeApi, clock: VirtualClock) -> None:
     fake.latency = 3.0
     first = Replica(fake, clock, "first")
     for _ in range(40):

@@ -79,7 +79,7 @@ def test_a_container_gets_its_command_arguments_and_variables() -> None:
     )
 
 
-def test_a_container_gets_the_value_of_a_secret_from_the_environment_of_the_user() -> None:
+def test_a_container_gets_a_secrets_value_from_the_users_environment() -> None:
     secret = {"name": "PASSWORD", "valueFrom": {"secretKeyRef": {"name": "db", "key": "password"}}}
     argv = program.container(pod(env=[secret]), "docker", {}, "/m").argv
     assert argv[argv.index("--env") + 1] == "PASSWORD"
@@ -107,7 +107,7 @@ def test_an_image_of_any_registry_follows_the_end_of_the_options(image: str) -> 
 
 @pytest.mark.attack
 @pytest.mark.parametrize("name", ["A*", "*", "--privileged", "A B", "A=B"])
-def test_a_variable_of_a_workflow_stands_for_no_others_of_the_user(name: str) -> None:
+def test_a_variable_of_a_workflow_replaces_no_other_of_the_user(name: str) -> None:
     secret = {"name": name, "valueFrom": {"secretKeyRef": {"name": "db", "key": "password"}}}
     assert name not in program.container(pod(env=[secret]), "podman", {}, "/m").argv
 

@@ -123,7 +123,7 @@ async def test_the_schedule_accepts_the_run_that_a_backfill_created_for_its_tick
     assert harness.status("s")["last"] == "2023-11-15T02:00:00.000Z"
 
 
-async def test_runs_of_a_backfill_leave_the_room_of_the_schedule_free(harness: BackfillHarness) -> None:
+async def test_runs_of_a_backfill_do_not_count_toward_the_schedules_concurrency(harness: BackfillHarness) -> None:
     async with harness.running():
         harness.create_backfill()
         await harness.advance(1)

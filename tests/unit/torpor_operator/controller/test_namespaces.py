@@ -115,7 +115,7 @@ async def test_a_round_checks_a_few_namespaces_and_drops_those_without_workflows
         assert len(case.authorizer.reviewed) == reviews
 
 
-def test_a_workflow_in_a_namespace_that_is_not_ready_creates_nothing_and_shows_the_cause() -> None:
+def test_a_workflow_in_an_unready_namespace_only_shows_the_cause() -> None:
     workflow = builders.workflow([builders.python("a")], {}, 1_700_000_000.0)
     workflow["metadata"]["finalizers"] = [constants.FINALIZER]
     message = "namespace team is not set up for workflows: run this"
@@ -143,7 +143,7 @@ def test_a_workflow_in_a_namespace_that_is_not_ready_creates_nothing_and_shows_t
     assert {one.type: one.status for one in ready.status.conditions}["Stalled"] == "False"
 
 
-def test_a_namespace_that_is_not_ready_is_reported_without_reading_its_variables() -> None:
+def test_an_unready_namespace_is_reported_without_reading_its_variables() -> None:
     workflow = builders.workflow([builders.python("a")], {"variablesFrom": "settings"}, 1_700_000_000.0)
     workflow["metadata"]["finalizers"] = [constants.FINALIZER]
     snapshot = builders.snapshot(workflow, [], [], known={}, settings=Settings(), now=1_700_000_000.0, not_ready="no")

@@ -33,7 +33,7 @@ def demand(*, held: int = 0, resumes: int = 0, starts: int = 0, since: float = 0
         (9, {"a": demand(starts=1), "b": demand(resumes=1, starts=1), "c": demand()}, [1, 2, 0]),
     ],
 )
-def test_resumes_come_first_then_the_workflow_that_holds_fewest_then_the_one_that_waited_longest(
+def test_slots_go_to_resumes_then_fewest_held_then_longest_wait(
     free: int, demands: dict[str, Demand], expected: list[int]
 ) -> None:
     shares = divide(free, demands)
@@ -98,7 +98,7 @@ class WaitingWorkflows:
 @pytest.mark.parametrize(
     "drop_demand", [lambda allocator: allocator.admit(ONE, []), lambda allocator: allocator.forget(ONE)]
 )
-async def test_a_slot_that_the_first_workflow_no_longer_demands_is_offered_to_the_next(
+async def test_a_slot_that_its_workflow_no_longer_demands_goes_to_the_next(
     drop_demand: Any,
 ) -> None:
     waiting = WaitingWorkflows()

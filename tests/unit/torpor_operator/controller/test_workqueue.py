@@ -68,7 +68,7 @@ async def test_a_key_that_is_added_while_it_is_processed_is_due_again_afterwards
     assert await again == A
 
 
-async def test_a_key_is_due_at_its_moment_by_the_clock_that_was_passed_in(
+async def test_a_key_is_due_at_its_time_by_the_given_clock(
     queue: WorkQueue, clock: VirtualClock, worker: Worker
 ) -> None:
     queue.add_at(A, clock.now() + 60)
@@ -96,7 +96,7 @@ async def test_keys_are_due_in_the_order_of_their_moments(
     assert worker.taken == [(A, 10.0), (B, 20.0)]
 
 
-async def test_a_moment_that_passes_while_the_key_is_processed_is_not_lost(
+async def test_a_due_time_that_passes_while_the_key_is_processed_is_not_lost(
     queue: WorkQueue, clock: VirtualClock
 ) -> None:
     queue.add(A)
@@ -109,7 +109,7 @@ async def test_a_moment_that_passes_while_the_key_is_processed_is_not_lost(
     assert await other == A
 
 
-async def test_a_moment_in_the_past_is_due_now(queue: WorkQueue, clock: VirtualClock, worker: Worker) -> None:
+async def test_a_time_in_the_past_is_due_now(queue: WorkQueue, clock: VirtualClock, worker: Worker) -> None:
     queue.add_at(A, clock.now() - 5)
     await clock.advance(0)
     assert [key for key, _ in worker.taken] == [A]
@@ -179,7 +179,7 @@ async def test_a_clock_that_is_set_back_does_not_prolong_a_cooldown(queue: WorkQ
     rested.stop()
 
 
-async def test_a_moment_within_a_cooldown_waits_for_its_end(queue: WorkQueue, clock: VirtualClock) -> None:
+async def test_a_time_within_a_cooldown_waits_for_its_end(queue: WorkQueue, clock: VirtualClock) -> None:
     queue.add(A)
     queue.done(await queue.get(), cooldown_until=clock.monotonic() + 10)
     queue.add_at(A, clock.now() + 3)

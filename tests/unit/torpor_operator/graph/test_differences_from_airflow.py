@@ -7,7 +7,7 @@ from tests.support.plan_world import World
 
 
 @pytest.mark.parametrize("rule", ["all_success", "none_failed", "none_failed_min_one_success", "none_skipped"])
-def test_an_all_rule_waits_for_all_upstream_tasks_even_if_the_first_settles_it(rule: str) -> None:
+def test_an_all_rule_waits_for_all_upstream_tasks(rule: str) -> None:
     left_out = python("a", when="false") if rule == "none_skipped" else python("a")
     world = World(left_out, python("b"), python("c", after=["a", "b"], rule=rule)).settle()
     if rule != "none_skipped":
@@ -45,7 +45,7 @@ def test_mapping_over_a_non_list_fails_the_mapped_task_and_not_its_producer(resu
     assert world.task("mapped").reason == "ExpandInvalid"
 
 
-def test_one_bad_item_of_expand_kwargs_fails_the_task_and_runs_none_of_its_instances() -> None:
+def test_one_bad_item_of_expand_kwargs_fails_the_task_without_a_run() -> None:
     world = World(python("list"), python("mapped", expandKwargs="${tasks.list.result}")).settle()
     world.succeed("list", '[{"x": 1}, 3, {"x": 2}]')
 

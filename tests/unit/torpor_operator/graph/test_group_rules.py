@@ -13,7 +13,7 @@ OUTER: Body = {"name": "outer", "expand": [{"name": "x", "over": ["a", "b"]}]}
 LISTED: Body = {"name": "city", "expand": [{"name": "city", "over": "${tasks.list.result}"}]}
 
 
-def test_a_task_of_the_outer_group_waits_for_the_inner_group_at_its_own_index() -> None:
+def test_a_task_of_the_outer_group_waits_for_its_index_of_the_inner_group() -> None:
     inner: Body = {"name": "inner", "in": "outer", "expand": [{"name": "y", "over": [1, 2]}]}
     tell = python("tell", group="outer", after=["inner"])
     world = run(python("do", group="inner"), tell, groups=[OUTER, inner])

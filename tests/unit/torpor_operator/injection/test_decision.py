@@ -18,7 +18,7 @@ def test_image_volumes_need_the_api_server_and_all_nodes() -> None:
 
 
 @pytest.mark.parametrize(("injection", "volumes"), [(Injection.IMAGE_VOLUME, True), (Injection.INIT_CONTAINER, False)])
-def test_a_setting_decides_whatever_the_cluster_says(injection: Injection, *, volumes: bool) -> None:
+def test_a_setting_overrides_what_the_cluster_reports(injection: Injection, *, volumes: bool) -> None:
     for evidence in (ALL, Evidence(accepted=False), Evidence()):
         assert decide(injection, evidence).image_volumes is volumes
 

@@ -13,7 +13,7 @@ def test_a_value_is_stored_in_the_taskrun_as_json_text() -> None:
     assert world.arguments("a") == {"whole": "1", "real": "1.0", "none": "null", "deep": '{"b":[1],"a":"é"}'}
 
 
-def test_a_string_that_is_one_expression_keeps_its_type_and_a_longer_one_is_text() -> None:
+def test_a_string_of_one_expression_keeps_its_type_and_a_longer_is_text() -> None:
     args = {"n": "${params.n + 1}", "text": "n is ${params.n}", "escaped": "$${params.n}"}
     world = World(python("a", args=args), params={"n": 41}).settle()
     assert world.arguments("a") == {"n": "42", "text": '"n is 41"', "escaped": '"${params.n}"'}

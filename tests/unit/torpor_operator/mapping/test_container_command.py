@@ -23,7 +23,7 @@ def shell(name: str, *words: str, **fields: object) -> Body:
     return {"name": name, "container": {"command": ["sh", "-c"], "args": list(words)}, **fields}
 
 
-def test_an_expression_in_a_command_is_evaluated_and_the_task_comes_after_what_it_names() -> None:
+def test_an_expression_in_a_command_is_evaluated_after_the_tasks_it_names() -> None:
     task = {"name": "load", "container": {"command": ["load", "--day=${params.day}", "${tasks.list.result}"]}}
     world = World(python("list"), task, params={"day": "monday"}).settle()
     assert not world.has("load")

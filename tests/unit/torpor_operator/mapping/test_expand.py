@@ -106,6 +106,6 @@ def test_the_message_for_an_expression_without_braces_shows_the_syntax() -> None
     assert "write an expression as ${params.paths}" in (world.task("a").message or "")
 
 
-def test_the_message_for_text_around_an_expression_asks_for_the_expression_alone() -> None:
+def test_text_around_an_expression_fails_and_asks_for_the_expression() -> None:
     world = World(over("${params.l} "), params={"l": [1]}).settle()
     assert "write one expression ${...} without other text" in (world.task("load").message or "")

@@ -44,7 +44,7 @@ def test_a_group_whose_list_failed_runs_nothing() -> None:
     assert "group country: expand country: task list" in str(world.task("tidy").message)
 
 
-def test_a_task_of_a_group_waits_for_the_groups_list_whatever_its_rule() -> None:
+def test_a_task_of_a_group_waits_for_the_groups_list_under_every_rule() -> None:
     world = run(python("list"), python("early", group="country", rule="always"), groups=[COUNTRY])
     assert world.tasks()["early"] == "Pending"
     world.succeed("list", json.dumps(PLACES))
@@ -204,7 +204,7 @@ def test_an_item_that_is_not_json_fails_the_tasks_that_use_it() -> None:
     assert "deep/0: group inner: an input of the task is not valid JSON" in str(world.task("deep").message)
 
 
-def test_expressions_of_many_indexes_are_evaluated_at_once_even_with_few_slots() -> None:
+def test_expressions_of_many_indexes_are_evaluated_at_once_with_few_slots() -> None:
     many: Body = {"name": "city", "expand": [{"name": "city", "over": list(range(2 * ROUNDS))}]}
     world = run(FETCH | {"when": f"groups.city.index >= {2 * ROUNDS - 1}"}, groups=[many], parallelism=1)
     assert [world.by_name(name).spec.frame for name in world.taskruns] == [(2 * ROUNDS - 1,)]

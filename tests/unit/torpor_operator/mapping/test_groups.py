@@ -43,7 +43,7 @@ def test_with_few_slots_an_index_ends_before_the_next_starts() -> None:
     assert order == [(task, index) for index in range(3) for task in ("fetch", "load")]
 
 
-def test_a_task_outside_waits_for_all_indexes_and_takes_their_results_in_order() -> None:
+def test_a_task_outside_waits_for_all_indexes_and_takes_results_in_order() -> None:
     world = run(FETCH, LOAD, REPORT)
     for index in (2, 0):
         world.succeed("fetch", index=(index,)).succeed("load", str(index), index=(index,))

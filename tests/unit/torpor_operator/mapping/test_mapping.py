@@ -114,7 +114,7 @@ def test_a_task_whose_instances_are_all_skipped_is_skipped() -> None:
     assert world.taskruns == {}
 
 
-def test_results_leave_out_skipped_instances_and_indexes_tell_them() -> None:
+def test_results_omit_skipped_instances_and_indexes_show_it() -> None:
     load = mapped(("n", [5, 0, 7]), when="mapping.value > 0")
     report = python(
         "report", args={"r": "${tasks.load.results.map(r, r)}", "i": "${tasks.load.indexes}"}, rule="none_failed"
@@ -131,7 +131,7 @@ def test_a_task_is_mapped_over_the_results_of_a_mapped_task() -> None:
     assert [world.arguments("next", index) for index in range(2)] == [{"x": '"a"'}, {"x": '"b"'}]
 
 
-def test_an_instance_that_returned_none_is_not_in_the_results_nor_mapped_over() -> None:
+def test_an_instance_that_returned_none_has_no_result_and_is_not_mapped() -> None:
     world = World(
         mapped(("n", [1, 2, 3])),
         python("next", expand=[{"name": "x", "over": "${tasks.load.results}"}]),
@@ -176,7 +176,7 @@ def stored(world: World, task: str, *, index: int = constants.UNMAPPED, **fields
     world.settle()
 
 
-def test_a_list_in_the_archive_is_mapped_over_by_its_length_and_read_by_the_worker() -> None:
+def test_an_archived_list_is_mapped_by_its_length_and_read_by_the_worker() -> None:
     world = World(python("list"), mapped(("path", "${tasks.list.result}"), displayName="${mapping.key}")).settle()
     stored(world, "list", type="list", length=3)
     runs = [world.run("load", index).spec for index in range(3)]
@@ -207,7 +207,7 @@ def test_an_archived_result_that_cannot_be_expanded_fails_the_task(fields: dict[
     assert world.task("load").message == message
 
 
-def test_a_result_in_the_archive_is_passed_by_reference_and_not_seen_by_expressions() -> None:
+def test_an_archived_result_is_passed_by_reference_and_hidden_from_cel() -> None:
     tasks = python("b", args={"rows": "${tasks.a.result}"}), python("c", when="tasks.a.result > 3")
     world = World(python("a"), *tasks).settle()
     stored(world, "a", type="list", length=3)

@@ -31,7 +31,7 @@ def test_each_element_of_any_kind_is_an_argument_and_may_have_results() -> None:
     assert got == ['["ls","~"]', '["cat","/etc/passwd"]']
 
 
-def test_the_product_of_two_lists_found_at_run_time_is_counted_as_aip_42_counts() -> None:
+def test_the_product_of_two_runtime_lists_is_counted_as_aip_42_counts() -> None:
     entries = ("first", "${tasks.a.result}"), ("second", "${tasks.b.result}")
     world = World(python("a"), python("b"), mapped(*entries)).settle()
     world.succeed("a", "[0, 1, 2]").succeed("b", "[0, 1, 2, 3, 4]")
@@ -67,7 +67,7 @@ def test_lists_are_zipped_by_an_expression() -> None:
     assert world.arguments("load", 1) == {"x": "2", "y": '"q"'}
 
 
-def test_a_mapped_task_starts_when_all_instances_of_the_one_before_have_ended() -> None:
+def test_a_mapped_task_starts_when_all_upstream_instances_have_ended() -> None:
     world = World(mapped(("n", [1, 2])), following()).settle().succeed("load", "1", 0)
     assert not world.has("next", 0)
     assert world.succeed("load", "2", 1).tasks()["next"] == "Running"
@@ -89,7 +89,7 @@ def test_instances_beyond_a_shorter_list_are_counted_as_removed() -> None:
     assert not world.has("next", 1)
 
 
-def test_an_instance_that_cannot_be_created_fails_its_task_after_earlier_ones_ended() -> None:
+def test_an_uncreatable_instance_fails_its_task_after_earlier_ones_ended() -> None:
     world = World(mapped(("n", [1, 2, "x"]), args={"m": "${mapping.value + 1}"}), settings=Settings(batch=2)).settle()
     assert world.task("load").state == "Running"
     world.succeed("load", "2", 0).succeed("load", "3", 1)
@@ -130,7 +130,7 @@ def test_a_task_mapped_over_a_result_waits_for_it_with_any_rule() -> None:
     assert world.succeed("list", "[1]").has("next", 0)
 
 
-def test_with_any_rule_a_failed_producer_makes_the_mapped_task_upstream_failed() -> None:
+def test_a_failed_producer_makes_a_mapped_task_upstream_failed_at_any_rule() -> None:
     world = World(python("list"), following("${tasks.list.result}", rule="all_done")).settle().fail("list")
     assert world.tasks()["next"] == "UpstreamFailed"
 

@@ -94,7 +94,7 @@ async def test_a_task_within_the_limit_runs(rig: ControllerHarness) -> None:
     assert rig.state("run") == "Succeeded"
 
 
-def test_all_instances_of_a_task_have_eight_megabytes_together_or_two_kilobytes_each() -> None:
+def test_instances_have_eight_megabytes_together_or_two_kilobytes_each() -> None:
     assert size_limits.instance_limit(1) == 64 * 1024
     for width in range(1, 20_001):
         assert size_limits.instance_limit(width) * width <= max(8 * 1024**2, width * constants.ARGUMENTS_FLOOR)

@@ -93,7 +93,7 @@ async def test_a_new_leader_creates_no_second_run_for_an_event(harness: Schedule
     await harness.stop()
 
 
-async def test_history_keeps_a_finished_run_until_the_outcome_of_its_event_is_stored(harness: ScheduleHarness) -> None:
+async def test_history_keeps_a_finished_run_until_its_event_has_an_outcome(harness: ScheduleHarness) -> None:
     async with harness.running():
         harness.create("s", MINUTELY, concurrencyPolicy="Allow", history={"succeeded": 0})
         await harness.advance(50)
@@ -209,7 +209,7 @@ async def test_ticks_of_a_changed_expression_count_from_the_change(harness: Sche
         assert len(harness.runs("s")) <= 1
 
 
-async def test_ticks_before_a_changed_expression_are_not_run_after_a_conflict_of_the_status(
+async def test_a_status_conflict_runs_no_ticks_from_before_a_changed_expression(
     harness: ScheduleHarness,
 ) -> None:
     async with harness.running():
@@ -235,7 +235,7 @@ async def test_a_source_can_become_a_cron_source(harness: ScheduleHarness) -> No
 
 
 @pytest.mark.parametrize("late", [0, 1800])
-async def test_the_tick_on_not_after_is_run_however_late_it_fires(harness: ScheduleHarness, late: int) -> None:
+async def test_the_tick_on_not_after_is_run_even_if_it_fires_late(harness: ScheduleHarness, late: int) -> None:
     """Its jitter or a pause of the triggerers puts it after the edge."""
     source = {"name": "tick", "cron": "*/10 * * * *"}
     edge = times.rfc3339(harness.clock.now() // 600 * 600 + 1200)

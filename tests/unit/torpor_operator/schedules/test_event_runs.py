@@ -14,7 +14,7 @@ from tests.support.schedules.harness import ScheduleHarness
 from tests.support.schedules.sources import HOOK, STREAM, entry
 
 
-async def test_history_keeps_the_finished_run_of_an_event_whose_outcome_a_suspension_delays(
+async def test_history_keeps_a_finished_run_while_a_suspension_delays_its_event(
     harness: ScheduleHarness,
 ) -> None:
     async with harness.running():

@@ -53,7 +53,7 @@ async def test_a_source_that_leaves_all_of_drops_the_event_that_waits(harness: S
         assert harness.runs("s") == []
 
 
-async def test_history_keeps_the_joined_run_whose_outcome_a_suspension_delays(harness: ScheduleHarness) -> None:
+async def test_history_keeps_a_joined_run_while_a_suspension_delays_its_event(harness: ScheduleHarness) -> None:
     async with harness.running():
         harness.create("s", STREAM, HOOK, allOf=["orders", "hook"], history={"succeeded": 0})
         await harness.advance(1)

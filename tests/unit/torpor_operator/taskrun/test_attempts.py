@@ -22,7 +22,7 @@ def test_a_failed_attempt_is_retried_after_its_delay() -> None:
     assert pod.endswith("-a2-s0")
 
 
-def test_a_task_whose_retries_are_used_up_fails() -> None:
+def test_a_task_without_retries_left_fails() -> None:
     world = World(python("a", retries=RETRIES)).settle().fail("a", "1").advance(10).fail("a", "2").advance(30)
     world.fail("a", "the last")
     assert world.tasks() == {"a": "Failed"}
@@ -126,7 +126,7 @@ def waiting(reason: str) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("reason", "expected"), [("ImagePullBackOff", "ImagePullFailed"), ("CreateContainerConfigError", "LaunchFailed")]
 )
-def test_a_container_that_cannot_start_is_reported_at_once_and_fails_after_a_grace(reason: str, expected: str) -> None:
+def test_a_container_that_cannot_start_is_reported_at_once_and_fails_later(reason: str, expected: str) -> None:
     world = World(python("a", image="lost:1", retries=RETRIES)).settle().kubelet("a", waiting(reason))
     status = world.run("a").status
     assert (status.state, status.reason) == (State.SCHEDULED, expected)

@@ -102,7 +102,7 @@ def test_the_pod_of_an_image_that_would_run_as_root_is_deleted() -> None:
     assert world.pods == {}
 
 
-def test_an_image_of_another_architecture_is_retried_since_another_node_may_fit() -> None:
+def test_an_image_of_another_architecture_is_retried_on_another_node() -> None:
     for status in (
         ended(255, "exec /usr/local/bin/python3: exec format error\n"),
         ended(128, f"{RUNC}exec /usr/local/bin/python3: exec format error", "StartError"),
@@ -115,7 +115,7 @@ def test_an_image_of_another_architecture_is_retried_since_another_node_may_fit(
         )
 
 
-def test_an_image_without_a_variant_for_the_node_is_a_pull_failure_with_advice() -> None:
+def test_an_image_without_a_variant_for_the_node_fails_the_pull_with_advice() -> None:
     problem = f'failed to pull and unpack image "{IMAGE}": no match for platform in manifest: not found'
 
     state, reason, message = outcome(waiting("ErrImagePull", problem))
@@ -134,7 +134,7 @@ def test_a_node_that_mounts_an_empty_image_volume_is_named_with_the_setting() ->
     )
 
 
-def test_a_task_that_ends_with_the_same_messages_after_its_claim_is_not_blamed_on_its_image() -> None:
+def test_the_same_messages_after_the_claim_are_not_blamed_on_the_image() -> None:
     for status in (ended(78, OLD), ended(1, NO_MODULE), ended(2, NO_START), ended(1, f"oops\n{NO_PYTHON3}")):
         world = World(python("a", retries=RETRIES)).settle()
         world.claim("a")
@@ -153,7 +153,7 @@ def test_a_container_task_without_its_program_is_not_retried() -> None:
         assert message.startswith("the container cannot start: ")
 
 
-def test_a_container_task_of_another_architecture_is_recognized_by_its_only_line() -> None:
+def test_a_container_of_another_architecture_is_recognized_by_its_only_line() -> None:
     line = "exec /usr/bin/convert: exec format error\n"
 
     assert outcome(ended(255, line), container("a"))[1] == "LaunchFailed"
@@ -161,9 +161,7 @@ def test_a_container_task_of_another_architecture_is_recognized_by_its_only_line
 
 
 @pytest.mark.parametrize(("reason", "problem"), [("ErrImagePull", "not found"), ("ImagePullBackOff", "Back-off")])
-def test_an_image_of_the_runtime_that_cannot_be_pulled_is_named_and_not_that_of_the_task(
-    reason: str, problem: str
-) -> None:
+def test_an_unpullable_runtime_image_is_named_instead_of_the_tasks_image(reason: str, problem: str) -> None:
     runtime = Settings().runtime_image
     volume = waiting(reason, f'{problem}: failed to pull "{runtime}"')
     for status in (waiting(reason, problem, copying=True), volume):

@@ -66,7 +66,7 @@ def test_the_former_pod_has_no_finalizer_after_the_deferral_is_stored() -> None:
     assert (pod.terminal, pod.has_finalizer) == (True, False)
 
 
-def test_the_next_pod_gets_event_and_state_and_is_claimed_before_its_gate_is_removed() -> None:
+def test_the_next_pod_gets_event_and_state_and_is_claimed_before_its_gate() -> None:
     world = fire(
         deferred(start()), '{"status": 200, "at": {"__type": "datetime", "__var": "2026-01-01T00:00:00+00:00"}}'
     )

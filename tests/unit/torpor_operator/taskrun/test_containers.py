@@ -58,7 +58,7 @@ def test_the_result_is_the_termination_message(message: str, result: str | None)
 
 
 @pytest.mark.parametrize("message", ["x" * 4096, "[" + "1," * 2048 + "1]"])
-def test_a_message_that_the_kubelet_may_have_cut_fails_the_task_with_its_size(message: str) -> None:
+def test_a_message_the_kubelet_may_have_cut_fails_the_task_with_its_size(message: str) -> None:
     world = ended(World(container("load", retries={"limit": 2})).settle(), "load", 0, message)
     status = world.run("load").status
     assert (status.state, status.reason) == (State.FAILED, "ResultInvalid")

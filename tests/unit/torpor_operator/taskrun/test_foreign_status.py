@@ -101,7 +101,7 @@ def test_invalid_keys_of_an_archived_object_fail_the_task(text: str) -> None:
     assert world.task("load").message
 
 
-def test_a_claimed_container_keeps_its_finalizer_while_the_cache_shows_scheduled() -> None:
+def test_a_claimed_container_keeps_its_finalizer_while_the_cache_lags() -> None:
     world = World(container("load"))
     world.apply(world.plan())
     world.apply(world.plan())

@@ -28,7 +28,7 @@ def test_the_default_pod_has_a_read_only_root_a_tmp_a_group_and_a_limit() -> Non
     }
 
 
-def test_a_task_may_set_a_writable_root_user_and_groups_but_never_run_as_root() -> None:
+def test_a_task_may_set_writable_root_user_and_groups_but_never_be_root() -> None:
     chosen = fields(
         securityContext={"readOnlyRootFilesystem": False, "runAsUser": 1000, "runAsGroup": 1000, "fsGroup": 2000}
     )

@@ -99,7 +99,7 @@ def test_a_mount_failure_is_reported_from_the_events_of_the_pod() -> None:
     assert message in (status.message or "")
 
 
-def test_a_missing_configmap_of_source_is_reported_with_the_command_that_creates_it() -> None:
+def test_a_missing_source_configmap_is_reported_with_the_command_to_create() -> None:
     world = started(python("a", source={"configMap": "etl"}))
     missing = 'MountVolume.SetUp failed for volume "torpor-source" : configmap "etl" not found'
     world.api.warnings[taken_up(world, "a")] = PodWarning("FailedMount", missing)

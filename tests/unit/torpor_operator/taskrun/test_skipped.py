@@ -31,9 +31,7 @@ def test_for_every_rule_a_task_that_skips_itself_equals_one_skipped_by_when(
 
 
 @pytest.mark.parametrize(("rule", "ends", "came"), [case for case in CASES if case[0] != "always"])
-def test_for_every_rule_an_instance_that_skips_itself_equals_one_skipped_by_when(
-    rule: str, ends: tuple[str, str], came: str
-) -> None:
+def test_an_instance_that_skips_itself_equals_one_skipped_by_when(rule: str, ends: tuple[str, str], came: str) -> None:
     mapped = python("a", expand=[{"name": "n", "over": [0, 1]}])
     world = World(mapped, python("c", after=["a"], rule=rule)).settle()
     for index, how in enumerate(ends):

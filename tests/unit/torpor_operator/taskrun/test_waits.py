@@ -91,7 +91,7 @@ def test_a_trigger_that_cannot_be_stored_fails_its_task_without_retry() -> None:
     assert "'soon' is not a duration" in (status.message or "")
 
 
-def test_a_duration_runs_from_the_moment_of_deferral() -> None:
+def test_a_duration_runs_from_the_time_of_deferral() -> None:
     world = World(wait("nap", "duration", kwargs={"duration": "60s"})).settle()
     trigger = world.run("nap").status.trigger
     assert trigger is not None
@@ -124,7 +124,7 @@ def test_a_resume_waits_until_the_former_pod_has_ended() -> None:
     assert resumed.endswith("-s1")
 
 
-def test_a_former_pod_that_does_not_end_is_deleted_and_the_resume_waits_until_it_is_gone() -> None:
+def test_a_former_pod_is_deleted_and_the_resume_waits_until_it_is_gone() -> None:
     world = World(python("a")).settle().defer("a", exits=False).fire("a")
     world.api.graceful = True
     world.advance(Settings().former_pod_grace)

@@ -120,7 +120,7 @@ async def test_a_bug_of_one_upload_does_not_stop_the_others() -> None:
         assert world.uploads.outcome(other) == Archived()
 
 
-async def test_five_thousand_runs_are_uploaded_a_few_at_a_time_and_namespaces_take_turns() -> None:
+async def test_five_thousand_runs_are_uploaded_few_at_a_time_by_namespace_turns() -> None:
     async with Uploads().running() as world:
         world.gate.clear()
         template = world.harness.run("first")

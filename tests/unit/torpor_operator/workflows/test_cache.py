@@ -143,7 +143,7 @@ def test_every_change_of_a_child_enqueues_its_workflow(recorded: RecordingCache)
         assert set(recorded.enqueued) == {RUN}
 
 
-def test_a_created_pod_enqueues_its_workflow_at_the_moment_at_which_it_is_late(recorded: RecordingCache) -> None:
+def test_a_created_pod_enqueues_its_workflow_when_it_becomes_late(recorded: RecordingCache) -> None:
     recorded.cache.taskruns.store.upsert(taskrun(101))
     recorded.enqueued.clear()
     recorded.cache.pods.store.upsert(pod(102))
@@ -162,7 +162,7 @@ def test_a_taskrun_that_replaces_another_of_its_name_enqueues_both_workflows(rec
 
 
 @pytest.mark.parametrize("pod_first", [True, False])
-def test_a_pod_with_our_finalizer_and_no_taskrun_is_an_orphan_in_either_order(
+def test_a_pod_with_our_finalizer_and_no_taskrun_is_always_an_orphan(
     recorded: RecordingCache, *, pod_first: bool
 ) -> None:
     store, pods = recorded.cache.taskruns.store, recorded.cache.pods.store

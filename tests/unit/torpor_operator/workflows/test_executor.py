@@ -101,7 +101,7 @@ async def test_a_namespace_with_very_many_writes_delays_another_by_one() -> None
     assert all(task.done() for task in greedy)
 
 
-async def test_after_a_failed_creation_the_rest_of_the_task_waits_for_the_next_pass() -> None:
+async def test_after_a_failed_creation_other_instances_wait_for_the_next_pass() -> None:
     slow, run = SlowExecutor(), workflow("run")
     slow.fake.inject(Fault(status=503, method="POST", path="/taskruns", times=LIMIT))
     refused, others = creations(run, 0, 10 * LIMIT), creations(run, 1, 2)
@@ -130,7 +130,7 @@ async def test_a_replica_that_is_not_the_leader_writes_nothing() -> None:
     assert fake.requests == []
 
 
-async def test_a_cancelled_leader_finishes_the_running_write_before_it_releases_the_lease() -> None:
+async def test_a_cancelled_leader_finishes_its_write_before_it_releases_the_lease() -> None:
     clock = VirtualClock()
     fake = FakeApi(clock, latency=1.0)
     pod = fake.put(PODS, {"metadata": {"name": "pod", "namespace": "ns"}})

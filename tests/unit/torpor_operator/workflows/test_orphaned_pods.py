@@ -58,7 +58,7 @@ async def test_an_orphaned_taskrun_is_reported_once_after_the_grace() -> None:
         assert harness.state("run") == "Suspended"
 
 
-async def test_a_taskrun_with_another_number_of_group_indexes_than_its_task_is_reported() -> None:
+async def test_a_taskrun_with_a_wrong_number_of_group_indexes_is_reported() -> None:
     async with ControllerHarness(Settings(stray_grace=5)).running() as harness:
         group = {"name": "g", "expand": [{"name": "n", "over": [1]}]}
         harness.create("run", python("a", group="g"), groups=[group], suspend=True)

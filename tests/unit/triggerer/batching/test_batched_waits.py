@@ -32,7 +32,7 @@ def states(made: World) -> dict[str, int]:
     return found
 
 
-async def test_fifty_taskruns_are_one_request_an_interval_and_each_fires_by_its_own_condition() -> None:
+async def test_fifty_taskruns_share_one_request_and_fire_by_their_own_conditions() -> None:
     async with world() as made:
         made.web.answers = [answer(body=JOBS)]
         for number in range(50):

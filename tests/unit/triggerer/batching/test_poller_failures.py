@@ -47,7 +47,7 @@ class Unpayable:
 
 
 @pytest.mark.parametrize("error", [ValueError("bad id"), SystemExit(2), asyncio.CancelledError(), StopIteration()])
-async def test_who_spoils_the_poll_is_found_and_fails_alone_within_the_round(error: BaseException) -> None:
+async def test_a_wait_that_breaks_the_poll_fails_alone_within_the_round(error: BaseException) -> None:
     async with crowd(raises={3: error, 777: error}, rows={1}) as them:
         them.wait(*range(1000))
         await them.rest()
@@ -57,7 +57,7 @@ async def test_who_spoils_the_poll_is_found_and_fails_alone_within_the_round(err
         assert len(them.polled()) < 50
 
 
-async def test_after_that_the_others_are_soon_asked_for_together_again() -> None:
+async def test_after_such_a_failure_the_others_are_soon_polled_together_again() -> None:
     async with crowd(raises={3: ValueError("bad id")}) as them:
         them.wait(*range(1000))
         await them.pass_time(300)
@@ -66,7 +66,7 @@ async def test_after_that_the_others_are_soon_asked_for_together_again() -> None
         assert them.polled() == [999]
 
 
-async def test_who_makes_the_poll_take_too_long_ends_up_by_himself() -> None:
+async def test_a_wait_that_makes_the_poll_time_out_is_isolated() -> None:
     async with crowd(raises={3: TimeoutError("slow")}) as them:
         them.wait(*range(64))
         await them.pass_time(1000)
@@ -80,7 +80,7 @@ async def test_who_makes_the_poll_take_too_long_ends_up_by_himself() -> None:
         assert them.told()[3] == 3
 
 
-async def test_who_is_slow_by_himself_does_not_make_the_others_wait() -> None:
+async def test_an_isolated_slow_wait_does_not_delay_the_others() -> None:
     async with crowd(raises={3: TimeoutError("slow")}, drag=10.0) as them:
         them.wait(*range(64))
         await them.pass_time(2000)
@@ -90,7 +90,7 @@ async def test_who_is_slow_by_himself_does_not_make_the_others_wait() -> None:
         assert sum(map(len, others)) >= 63 * 9
 
 
-async def test_a_source_that_answers_so_many_at_once_is_asked_for_so_many() -> None:
+async def test_a_source_is_polled_for_as_many_as_it_can_answer_at_once() -> None:
     async with crowd(room=100) as them:
         them.wait(*range(1000))
         await them.pass_time(600)
@@ -99,7 +99,7 @@ async def test_a_source_that_answers_so_many_at_once_is_asked_for_so_many() -> N
         assert len(them.told()) == 1000
 
 
-async def test_a_slow_source_is_not_asked_again_and_again_for_more_than_it_has_time_for() -> None:
+async def test_a_slow_source_is_polled_in_batches_that_it_answers_in_time() -> None:
     async with crowd(each=0.1) as them:
         them.wait(*range(300))
         await them.pass_time(1500)
@@ -116,7 +116,7 @@ async def test_a_slow_source_is_not_asked_again_and_again_for_more_than_it_has_t
         assert them.polled() == [300]
 
 
-async def test_a_source_without_an_answer_is_asked_less_and_less_often_and_its_waits_go_on() -> None:
+async def test_a_failing_source_is_polled_with_backoff_and_its_waits_go_on() -> None:
     async with crowd(down=ConnectionError("refused")) as them:
         them.wait(*range(2000))
         await them.pass_time(10 + 20 + 40 + 60 + 60 + 1)
@@ -131,7 +131,7 @@ async def test_a_source_without_an_answer_is_asked_less_and_less_often_and_its_w
         assert them.polled() == [1000, 999]
 
 
-async def test_who_comes_while_it_is_left_in_peace_waits_for_its_end_and_knows_why() -> None:
+async def test_a_wait_that_joins_during_retry_after_waits_and_shows_why() -> None:
     async with crowd(down=BusyError("come back later", 90.0)) as them:
         them.wait(1)
         await them.rest()
@@ -143,7 +143,7 @@ async def test_who_comes_while_it_is_left_in_peace_waits_for_its_end_and_knows_w
         assert them.polled() == [2]
 
 
-async def test_one_that_hangs_is_given_up_on_and_its_waits_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_poll_that_hangs_times_out_and_its_waits_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(results, "POLL_SECONDS", 0.01)
     async with crowd(latency=1e9) as them:
         them.wait(1, 2)
@@ -168,7 +168,7 @@ class Careful(Row):
             cls.ended.append("the poll")
 
 
-async def test_what_a_poll_uses_is_not_closed_before_it_has_ended() -> None:
+async def test_the_client_of_a_poll_is_closed_after_the_poll_has_ended() -> None:
     async with crowd() as them:
         them.until = lambda: Careful.ended.append("its client")
         them.wait(1, kind=Careful)
@@ -178,7 +178,7 @@ async def test_what_a_poll_uses_is_not_closed_before_it_has_ended() -> None:
         assert Careful.ended == ["the poll", "its client"]
 
 
-async def test_a_server_that_was_too_slow_for_long_is_soon_asked_for_many_at_once_again() -> None:
+async def test_a_source_that_recovers_from_timeouts_is_soon_polled_in_full_again() -> None:
     async with crowd(down=TimeoutError("no answer within 10 s")) as them:
         them.wait(*range(1000))
         await them.pass_time(1800)
@@ -189,7 +189,7 @@ async def test_a_server_that_was_too_slow_for_long_is_soon_asked_for_many_at_onc
         assert them.polled() == [1000]
 
 
-async def test_credentials_that_are_refused_fail_all_by_one_poll() -> None:
+async def test_refused_credentials_fail_all_waits_with_one_poll() -> None:
     async with crowd(down=PermissionError("wrong password")) as them:
         them.wait(*range(100))
         await them.rest()
@@ -208,7 +208,7 @@ class Odd(Row):
 
 
 @pytest.mark.parametrize("trouble", [UnspeakableError(), BusyError("soon", float("nan")), BusyError("soon", 10**400)])
-async def test_trouble_of_which_nothing_can_be_said_is_trouble_all_the_same(trouble: OSError) -> None:
+async def test_an_error_that_cannot_be_formatted_is_still_an_error(trouble: OSError) -> None:
     async with crowd(down=trouble) as them:
         them.wait(1, 2)
         await them.pass_time(60)
@@ -218,7 +218,7 @@ async def test_trouble_of_which_nothing_can_be_said_is_trouble_all_the_same(trou
         assert them.told() == {1: 1, 2: 2}
 
 
-async def test_an_error_of_which_nothing_can_be_said_fails_its_wait_alone() -> None:
+async def test_an_error_that_cannot_be_formatted_fails_its_wait_only() -> None:
     async with crowd(raises={2: UnspeakableExit()}, rows={1}) as them:
         them.wait(1, 2)
         await them.rest()
@@ -226,7 +226,7 @@ async def test_an_error_of_which_nothing_can_be_said_fails_its_wait_alone() -> N
         assert isinstance(them.told()[2], Exception)
 
 
-async def test_an_error_of_the_timers_stops_the_polls_of_no_source() -> None:
+async def test_an_error_of_the_timers_does_not_stop_polls() -> None:
     async with crowd() as them:
         clock = them.clock = BrokenClock()
         them.wait(1)
@@ -253,7 +253,7 @@ class Plain(Row):
 
 
 @pytest.mark.parametrize("answer", [KeyError("mine"), "an event", 7, Unpayable(), SystemExit(2)])
-async def test_an_error_or_nonsense_among_the_answers_fails_that_wait_alone(answer: Any) -> None:
+async def test_an_error_or_invalid_answer_fails_that_wait_only(answer: Any) -> None:
     async with crowd(down=answer) as them:
         them.wait(1, 2, 3, kind=Odd)
         await them.rest()
@@ -263,7 +263,7 @@ async def test_an_error_or_nonsense_among_the_answers_fails_that_wait_alone(answ
 
 
 @pytest.mark.parametrize(("kind", "words"), [(Short, "gave 0 answers to 1 waits"), (Plain, "await")])
-async def test_a_class_that_does_not_keep_the_contract_is_told(kind: Any, words: str) -> None:
+async def test_a_class_that_breaks_the_contract_fails_with_the_rule(kind: Any, words: str) -> None:
     async with crowd() as them:
         them.wait(1, 2, kind=kind)
         await them.rest()

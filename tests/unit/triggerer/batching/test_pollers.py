@@ -10,21 +10,21 @@ from torpor_triggerer.usercode import attribution
 from tests.support.triggers.batch_triggers import Crowd, Row, crowd
 
 
-async def test_all_waits_on_a_source_are_one_poll_an_interval() -> None:
+async def test_all_waits_on_a_source_share_one_poll_per_interval() -> None:
     async with crowd() as them:
         them.wait(*range(1000))
         await them.pass_time(35)
         assert them.polled() == [1000] * 4
 
 
-async def test_more_than_fit_are_a_few_polls() -> None:
+async def test_waits_beyond_the_batch_size_are_split_into_polls() -> None:
     async with crowd() as them:
         them.wait(*range(2500))
         await them.rest()
         assert them.polled() == [1000, 1000, 500]
 
 
-async def test_only_those_fire_whose_row_has_come() -> None:
+async def test_only_waits_whose_row_exists_fire() -> None:
     async with crowd() as them:
         them.wait(*range(100))
         await them.pass_time(5)
@@ -35,7 +35,7 @@ async def test_only_those_fire_whose_row_has_come() -> None:
         assert them.polled() == [100, 100, 98]
 
 
-async def test_the_first_is_asked_for_at_once_and_those_who_come_after_it_together() -> None:
+async def test_the_first_wait_is_polled_at_once_and_later_ones_together() -> None:
     async with crowd() as them:
         them.wait(0)
         await them.rest()
@@ -50,7 +50,7 @@ async def test_the_first_is_asked_for_at_once_and_those_who_come_after_it_togeth
         assert them.polled() == [100] * 3
 
 
-async def test_who_comes_during_a_poll_is_asked_for_right_after_it() -> None:
+async def test_a_wait_that_joins_during_a_poll_is_polled_right_after_it() -> None:
     async with crowd(latency=3.0) as them:
         them.wait(1)
         await them.pass_time(1)
@@ -59,7 +59,7 @@ async def test_who_comes_during_a_poll_is_asked_for_right_after_it() -> None:
         assert them.table.asked == [[1], [2]]
 
 
-async def test_who_leaves_during_a_poll_holds_up_nobody() -> None:
+async def test_a_wait_that_leaves_during_a_poll_delays_no_other() -> None:
     async with crowd(latency=3.0, rows={1, 2}) as them:
         them.wait(1, 2, 3)
         await them.pass_time(1)
@@ -70,7 +70,7 @@ async def test_who_leaves_during_a_poll_holds_up_nobody() -> None:
         assert them.table.asked == [[1, 2, 3], [3]]
 
 
-async def test_who_leaves_between_two_polls_of_a_round_is_not_asked_for() -> None:
+async def test_a_wait_that_leaves_between_two_polls_is_not_polled() -> None:
     async with crowd(latency=3.0) as them:
         them.wait(*range(1500))
         await them.pass_time(1)
@@ -79,7 +79,7 @@ async def test_who_leaves_between_two_polls_of_a_round_is_not_asked_for() -> Non
         assert them.polled() == [1000, 499]
 
 
-async def test_a_poll_that_nobody_waits_for_is_stopped_and_a_newcomer_gets_a_new_one() -> None:
+async def test_a_poll_without_waits_is_stopped_and_a_new_wait_gets_a_new_poll() -> None:
     async with crowd(latency=3.0, rows={1}) as them:
         them.wait(1)
         await them.pass_time(1)
@@ -94,7 +94,7 @@ async def test_a_poll_that_nobody_waits_for_is_stopped_and_a_newcomer_gets_a_new
         assert len(them.pollers) == 0
 
 
-async def test_the_shortest_interval_decides_and_nobody_is_asked_for_much_more_often_than_he_wants() -> None:
+async def test_each_wait_is_polled_about_as_often_as_its_own_interval() -> None:
     async with crowd() as them:
         them.wait(*range(10), interval=60.0)
         them.wait(99, interval=5.0)
@@ -115,7 +115,7 @@ async def test_the_shortest_interval_decides_and_nobody_is_asked_for_much_more_o
         ({"kind": type("Other", (Row,), {})}, 2),
     ],
 )
-async def test_only_who_agrees_in_class_namespace_account_and_source_shares(other: dict[str, Any], count: int) -> None:
+async def test_only_waits_of_one_class_namespace_account_and_source_share(other: dict[str, Any], count: int) -> None:
     async with crowd() as them:
         them.wait(1)
         them.wait(2, **other)
@@ -123,7 +123,7 @@ async def test_only_who_agrees_in_class_namespace_account_and_source_shares(othe
         assert len(them.polled()) == count
 
 
-async def test_waits_without_a_source_are_polled_each_by_itself() -> None:
+async def test_waits_without_a_source_are_polled_separately() -> None:
     async with crowd() as them:
         them.wait(1, 2, 3, source=None)
         await them.rest()
@@ -140,7 +140,7 @@ async def test_a_wait_that_cannot_be_polled_fails_alone(given: dict[str, Any]) -
         assert them.waiting() == {1}
 
 
-async def test_what_a_wait_says_of_its_tries_is_counted_for_each() -> None:
+async def test_tries_are_counted_for_each_wait() -> None:
     async with crowd() as them:
         them.wait(1)
         await them.pass_time(12)
@@ -161,7 +161,7 @@ class Seen(Row):
         return [None for _ in waits]
 
 
-async def test_who_blocks_the_loop_in_a_poll_can_be_named() -> None:
+async def test_the_class_that_blocks_the_loop_in_a_poll_can_be_named() -> None:
     async with crowd() as them:
         them.wait(1, 2, kind=Seen)
         await them.rest()
@@ -170,7 +170,7 @@ async def test_who_blocks_the_loop_in_a_poll_can_be_named() -> None:
         assert sight.mark.subject == list(them.rows.values())
 
 
-async def test_nothing_is_left_behind() -> None:
+async def test_pollers_without_waits_leave_no_state() -> None:
     async with crowd(rows={1}) as them:
         them.wait(*range(100))
         await them.rest()
@@ -185,7 +185,7 @@ def _members(them: Crowd) -> list[Any]:
     return [member for source in them.pollers._keys for member in source.members]
 
 
-async def test_what_a_source_has_borrowed_is_released_when_its_last_wait_goes_between_two_rounds() -> None:
+async def test_a_source_releases_its_resources_when_its_last_wait_leaves() -> None:
     async with crowd() as them:
         released: list[str] = []
         them.until = lambda: released.append("released")

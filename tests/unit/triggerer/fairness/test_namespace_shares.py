@@ -23,7 +23,7 @@ def test_one_that_is_alone_gets_four_fifths_and_the_rest_is_for_others() -> None
     assert sum(shares.try_acquire("other") for _ in range(10)) == 10
 
 
-def test_however_many_are_greedy_one_that_comes_later_gets_a_place() -> None:
+def test_a_late_namespace_gets_a_place_beside_many_greedy_ones() -> None:
     shares = Shares(256)
     for number in range(12):
         while shares.try_acquire(f"greedy-{number}"):
@@ -48,7 +48,7 @@ async def test_a_place_that_frees_goes_to_whoever_holds_the_least() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["take", "give", "give up"])), max_size=60))
-def test_whatever_comes_and_goes_no_place_is_lost_or_given_twice(steps: list[tuple[str, str]]) -> None:
+def test_no_place_is_lost_or_given_twice_in_any_order(steps: list[tuple[str, str]]) -> None:
     async def play() -> None:
         shares = Shares(4)
         asked: list[tuple[str, asyncio.Task[None]]] = []
@@ -116,7 +116,7 @@ def test_a_budget_that_one_namespace_spends_leaves_some_to_another() -> None:
     assert budget.take("other")
 
 
-async def test_a_namespace_that_spends_for_ever_does_not_keep_another_from_the_budget() -> None:
+async def test_a_namespace_that_always_spends_leaves_budget_to_another() -> None:
     clock = VirtualClock()
     budget = TokenBucket(clock, rate=5.0, burst=25.0)
     greedy = other = 0
@@ -128,7 +128,7 @@ async def test_a_namespace_that_spends_for_ever_does_not_keep_another_from_the_b
     assert greedy + other <= 5 * 20 + 25
 
 
-async def test_a_queue_serves_namespaces_in_turn_and_refuses_only_the_one_that_fills_it() -> None:
+async def test_a_queue_serves_namespaces_in_turn_and_refuses_the_one_that_fills_it() -> None:
     queue: FairQueue[str] = FairQueue(80)
     assert sum(queue.put("greedy", "g") for _ in range(100)) == 66
     assert queue.put("other", "o")

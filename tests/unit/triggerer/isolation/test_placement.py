@@ -100,7 +100,7 @@ def watching(*apart: str) -> Iterator[CodeLocation]:
 
 
 @pytest.mark.parametrize("where", ["run", "a task"])
-async def test_a_class_that_blocks_for_the_third_time_is_made_elsewhere_from_then_on(where: str) -> None:
+async def test_a_class_that_blocks_three_times_gets_a_thread_of_its_own(where: str) -> None:
     with watching() as place:
         for times in range(1, 4):
             trigger = Blocks(where)
@@ -181,7 +181,7 @@ async def test_a_class_that_is_known_to_block_never_runs_in_the_loop_of_all() ->
 
 
 @pytest.mark.parametrize(("where", "ends"), [("cancels all", Failed), ("stops the loop", Fired)])
-async def test_who_spoils_the_thread_of_its_class_takes_nobody_else_along(where: str, ends: type) -> None:
+async def test_a_trigger_that_breaks_its_thread_affects_no_other_class(where: str, ends: type) -> None:
     with watching("blocks") as place:
         for _ in range(2):
             made = place.registry.make("blocks", {"where": where}, services())
@@ -210,7 +210,7 @@ def blocked(subject: object, *, moved: bool, class_name: str = "odd") -> Blocked
     return Blocked(class_name=class_name, subject=subject, place="odd.py:1 in run", seconds=1.5, moved=moved)
 
 
-async def test_the_taskrun_of_who_blocked_is_told_and_no_other() -> None:
+async def test_only_the_taskrun_that_blocked_gets_an_event() -> None:
     async with world() as made:
         made.taskrun("b")
         made.taskrun("a")
@@ -224,7 +224,7 @@ async def test_the_taskrun_of_who_blocked_is_told_and_no_other() -> None:
         assert made.called("a") == ["run"]
 
 
-async def test_all_of_a_class_that_moves_begin_anew_and_nobody_is_killed() -> None:
+async def test_waits_of_a_class_that_moves_restart_and_none_is_killed() -> None:
     async with world() as made:
         made.taskrun("b")
         made.taskrun("c", "odd_clock", {"name": "c"})
@@ -238,7 +238,7 @@ async def test_all_of_a_class_that_moves_begin_anew_and_nobody_is_killed() -> No
         assert made.called("c") == []
 
 
-async def test_waits_that_share_a_trigger_are_all_told_and_share_the_new_one() -> None:
+async def test_waits_of_a_shared_trigger_are_all_notified_and_share_the_new_one() -> None:
     async with world() as made:
         made.taskrun("b", kwargs={"does": "waits", "name": "a"})
         made.taskrun("a")
@@ -252,7 +252,7 @@ async def test_waits_that_share_a_trigger_are_all_told_and_share_the_new_one() -
         assert sorted(made.called("a")) == ["cleanup", "run", "run"]
 
 
-async def test_what_is_handed_over_already_does_not_begin_anew() -> None:
+async def test_a_wait_that_was_handed_over_does_not_restart() -> None:
     async with world() as made:
         made.taskrun("a")
         replica = await made.start()

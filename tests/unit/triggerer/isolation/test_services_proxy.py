@@ -144,7 +144,7 @@ class Places:
 
 
 @pytest.mark.parametrize("what", ["a place", "a connection"])
-async def test_what_comes_when_nobody_wants_it_any_more_is_given_back(what: str) -> None:
+async def test_a_resource_granted_after_cancellation_is_released(what: str) -> None:
     async with thread() as apart:
         places = Places()
         services = ServicesProxy(cast("TriggerServices", places), apart)
@@ -163,7 +163,7 @@ async def test_what_comes_when_nobody_wants_it_any_more_is_given_back(what: str)
         await until(lambda: places.log == ["taken", "given back"])
 
 
-async def test_versions_of_an_object_come_one_by_one_and_end_with_who_wanted_them() -> None:
+async def test_versions_of_an_object_arrive_one_by_one_until_the_caller_stops() -> None:
     changing = Changing()
     async with thread() as apart:
         afar = ServicesProxy(changing, apart)  # type: ignore[arg-type]
@@ -189,7 +189,7 @@ async def test_versions_of_an_object_come_one_by_one_and_end_with_who_wanted_the
     assert changing.threads == {threading.get_ident()}
 
 
-async def test_ends_of_workflows_come_one_list_at_a_time_and_end_with_who_wanted_them() -> None:
+async def test_ends_of_workflows_arrive_list_by_list_until_the_caller_stops() -> None:
     changing = Changing()
     async with thread() as apart:
         afar = ServicesProxy(changing, apart)  # type: ignore[arg-type]
@@ -218,7 +218,7 @@ async def _all(afar: Any, raised: list[BaseException]) -> None:
         raise
 
 
-async def test_a_moment_is_waited_for_and_its_payload_made_there() -> None:
+async def test_a_timer_trigger_makes_its_payload_in_its_own_thread() -> None:
     async with thread() as apart:
         found = await replace_class(apart, Known).outcome()
     assert isinstance(found, Fired)

@@ -85,7 +85,7 @@ async def test_it_fails_as_it_would_in_the_loop_of_all() -> None:
     assert isinstance(after, Fired)
 
 
-async def test_who_gives_up_on_it_ends_it_there_and_its_end_is_told_after_that() -> None:
+async def test_a_cancelled_caller_ends_the_run_before_on_kill_and_cleanup() -> None:
     notes: list[tuple[str, int]] = []
     async with thread() as apart:
         made = replace_class(apart, Noting, notes=notes, does="waits")
@@ -109,7 +109,7 @@ async def test_what_never_ran_there_is_made_to_be_killed_and_not_to_be_cleaned_u
     assert [what for what, _ in notes] == ["__init__", "on_kill"]
 
 
-async def test_a_thread_that_hangs_keeps_nobody_who_gives_up() -> None:
+async def test_a_thread_that_hangs_does_not_block_a_cancelled_caller() -> None:
     notes: list[tuple[str, int]] = []
     async with thread() as apart:
         made = replace_class(apart, Noting, notes=notes, does="hangs")
@@ -153,7 +153,7 @@ class _Owner:
     ("kwargs", "interval"),
     [({"interval": "5s"}, 5.0), ({"poke_interval": 7}, 7.0), ({"interval": "soon"}, None), ({}, 5.0)],
 )
-async def test_it_says_how_often_it_looks_without_being_made(kwargs: dict[str, Any], interval: float | None) -> None:
+async def test_the_interval_is_known_without_an_instance(kwargs: dict[str, Any], interval: float | None) -> None:
     async with thread() as apart:
         made = replace_class(apart, Noting, notes=[], **kwargs)
         assert (made.interval, made.shareable) == (interval, False)

@@ -72,7 +72,7 @@ async def test_who_keeps_the_loop_is_named_with_the_line_and_how_long_it_was() -
     assert ended[0].started == began[0].started
 
 
-async def test_it_is_told_while_it_lasts() -> None:
+async def test_a_block_is_reported_while_it_lasts() -> None:
     reported_at: list[float] = []
     loop = asyncio.get_running_loop()
     dog = Watchdog()
@@ -97,7 +97,7 @@ async def test_code_in_c_that_lets_no_thread_run_is_named_when_it_is_over() -> N
     assert [one.sight.mark.subject for one in ended] == [trigger]
 
 
-async def test_who_happens_to_be_under_way_while_garbage_is_collected_is_not_blamed() -> None:
+async def test_a_garbage_collection_is_not_blamed_on_the_running_trigger() -> None:
     began: list[Block] = []
     async with watching(began, []):
         trigger = Trigger()
@@ -135,7 +135,7 @@ def kept(pulse: LoopMonitor, times: list[float]) -> Iterator[None]:
     yield
 
 
-async def test_a_process_that_stood_still_blames_nobody() -> None:
+async def test_a_paused_process_is_not_blamed_on_a_trigger() -> None:
     began: list[Block] = []
     pulse = LoopMonitor(
         asyncio.get_running_loop(), threading.get_ident(), BlockListener(began=began.append, ended=lambda _: None)
@@ -149,7 +149,7 @@ async def test_a_process_that_stood_still_blames_nobody() -> None:
         assert [round(one.seconds, 2) for one in began] == [0.25]
 
 
-async def test_a_loop_that_is_closed_is_no_longer_looked_after() -> None:
+async def test_a_closed_loop_is_no_longer_monitored() -> None:
     dog = Watchdog()
 
     def lives_and_ends() -> None:

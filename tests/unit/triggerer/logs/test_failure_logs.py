@@ -44,7 +44,7 @@ async def test_who_says_nothing_leaves_at_most_a_traceback(does: str) -> None:
         assert made.status("a").get("log", "Traceback").startswith("Traceback")
 
 
-async def test_a_class_that_cannot_be_imported_leaves_its_traceback_and_is_tried_again() -> None:
+async def test_a_class_that_cannot_be_imported_logs_its_traceback_and_is_retried() -> None:
     async with world() as made:
         await begun(made, "a", "broken", {}, spec={"python": "m:f", "retries": {"limit": 1}})
         assert made.stands("a") == ("UpForRetry", "TriggerUnknown")
@@ -59,7 +59,7 @@ async def test_a_class_that_cannot_be_imported_leaves_its_traceback_and_is_tried
         ("yields an object", "EventInvalid", False),
     ],
 )
-async def test_whatever_fails_is_tried_again_and_says_why(does: str, reason: str, log: bool) -> None:
+async def test_every_failure_is_retried_with_its_reason(does: str, reason: str, log: bool) -> None:
     async with world() as made:
         spec = {"python": "m:f", "retries": {"limit": 1}}
         await begun(made, "a", kwargs={"does": does, "name": "a"}, spec=spec)
@@ -68,7 +68,7 @@ async def test_whatever_fails_is_tried_again_and_says_why(does: str, reason: str
         assert made.called("a") == ["run", "cleanup"]
 
 
-async def test_lines_say_whose_they_are_while_the_wait_goes_on() -> None:
+async def test_log_lines_name_their_wait_while_it_goes_on() -> None:
     async with world() as made:
         made.taskrun("b", kwargs={"does": "says much", "name": "b"})
         await begun(made, "a", kwargs={"does": "says much", "name": "a"}, status={"attempt": 2, "segment": 3})
@@ -84,7 +84,7 @@ async def test_a_trigger_that_refuses_when_it_is_bound_is_cleaned_up() -> None:
         assert made.called("a") == ["cleanup"]
 
 
-async def test_a_trigger_that_never_ran_since_it_knows_its_moment_is_cleaned_up_when_it_fires() -> None:
+async def test_a_timer_trigger_that_never_ran_is_cleaned_up_when_it_fires() -> None:
     async with world() as made:
         await begun(made, "a", "odd_clock", {"name": "a"})
         assert made.called("a") == []

@@ -61,7 +61,7 @@ def run(script: str, *paths: Path) -> str:
     return done.stderr
 
 
-def test_all_that_a_module_changed_is_told_and_put_back() -> None:
+def test_changes_of_logging_by_a_module_are_reported_and_restored() -> None:
     said = run("""
 from tests.integration.attacks import logging_takeover
 guard.check()
@@ -77,7 +77,7 @@ print(guard.restore())
     assert last.endswith("stdout: ()")
 
 
-def test_what_changes_it_while_the_process_runs_is_put_back_within_a_second_and_told_once() -> None:
+def test_a_handler_changed_at_run_time_is_restored_and_reported_once() -> None:
     said = run("""
 log_guard.CHECK_SECONDS = 0.01
 import logging
@@ -129,5 +129,5 @@ sys.stderr.buffer.write(b"bytes\\n")
     assert len(lines) == 2
 
 
-def test_nothing_is_told_of_a_process_whose_logging_nobody_changed() -> None:
+def test_unchanged_logging_is_not_reported() -> None:
     assert run("import logging; logging.getLogger('a.b').addHandler(logging.NullHandler()); guard.check()") == ""

@@ -58,7 +58,7 @@ def failing(text: str) -> None:
         log.warning("it failed:\n%s", text, exc_info=True)
 
 
-def test_each_line_says_whose_it_is_also_those_of_a_traceback(written: Written) -> None:
+def test_each_line_names_its_wait_including_lines_of_a_traceback(written: Written) -> None:
     trigger_log, stream = written
     log.info("nobody's")
     with trigger_log.create(wait()).active():
@@ -100,7 +100,7 @@ def test_the_last_lines_are_kept_and_no_more(written: Written) -> None:
     assert {len(line) for line in wait_log.lines} == {LINE_MAX}
 
 
-def test_nothing_that_is_logged_reaches_a_terminal_raw_or_begins_a_line_of_its_own(written: Written) -> None:
+def test_logged_text_reaches_no_terminal_raw_and_starts_no_line(written: Written) -> None:
     trigger_log, stream = written
     said = "\x1b[2J\x9b0m\r2026-01-01 INFO forged\n2026-01-01 INFO forged"
     log.warning("%s", said)
@@ -157,7 +157,7 @@ def test_what_is_secret_in_a_secret_is_blacked_out_too(secret: str, shown: str) 
     assert not any(part in found for part in ("p@ss", "p%40ss", "abc.def", "MIIB", "é", "u00e9", "C3"))
 
 
-def test_a_secret_that_is_the_beginning_of_another_leaves_no_end_of_it() -> None:
+def test_a_secret_that_is_a_prefix_of_another_leaves_no_suffix() -> None:
     assert redaction.redact("abcdef, abc", redaction.spellings(["abc", "abcdef"])) == "***, ***"
 
 
@@ -179,7 +179,7 @@ def test_an_event_loses_what_can_be_nothing_but_a_secret(event: Any, cleaned: An
 
 
 @pytest.mark.parametrize("offset", [0, 1, 2])
-def test_a_secret_within_bytes_is_found_wherever_it_stands_in_them(offset: int) -> None:
+def test_a_secret_within_bytes_is_found_at_any_position(offset: int) -> None:
     begin = b"x" * offset
     text = redaction.redact_json(
         typed_json.text({"raw": begin + b"hunter2hunter2 and more"}), redaction.spellings(["hunter2hunter2"])
@@ -188,7 +188,7 @@ def test_a_secret_within_bytes_is_found_wherever_it_stands_in_them(offset: int) 
     assert typed_json.decode(json.loads(text)) == {"raw": begin + b"*** and more"}
 
 
-def test_a_secret_that_is_a_value_of_a_type_becomes_text_and_the_event_can_still_be_read() -> None:
+def test_a_typed_secret_value_becomes_text_and_the_event_stays_readable() -> None:
     secret = UUID(int=5)
     event = {"id": secret, "rows": (1, str(secret)), "odd": {"__type": "bytes", "__var": "?"}}
     text = redaction.redact_json(typed_json.text(event), redaction.spellings([str(secret), "datetime"]))
@@ -196,7 +196,7 @@ def test_a_secret_that_is_a_value_of_a_type_becomes_text_and_the_event_can_still
     assert typed_json.decode(json.loads(text)) == {"id": "***", "rows": (1, "***"), "odd": event["odd"]}
 
 
-async def test_what_a_shared_client_starts_speaks_for_nobody_and_shows_no_secret(written: Written) -> None:
+async def test_a_task_of_a_shared_client_logs_for_no_wait_and_shows_no_secret(written: Written) -> None:
     trigger_log, stream = written
     wait_log = trigger_log.create(wait())
     wait_log.set_secrets(["hunter2-hunter2"])

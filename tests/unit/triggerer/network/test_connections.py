@@ -101,7 +101,7 @@ def test_the_pods_own_addresses_and_those_of_services_beside_it_are_denied() -> 
     assert found.refusal("10.244.0.6") == ""
 
 
-async def test_a_name_that_means_a_denied_address_is_refused_and_nothing_is_connected() -> None:
+async def test_a_name_of_a_denied_address_is_refused_without_a_connection() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)
         made = Network(resolver=names({"inside.example": ["127.0.0.1"]}))
@@ -111,12 +111,12 @@ async def test_a_name_that_means_a_denied_address_is_refused_and_nothing_is_conn
             server.accept()
 
 
-async def test_of_several_addresses_of_a_name_only_those_that_are_open_are_tried() -> None:
+async def test_only_the_allowed_addresses_of_a_name_are_tried() -> None:
     made = Network(resolver=names({"both.example": ["169.254.169.254", "10.0.0.1", "::1"]}))
     assert [one.address for one in await made.resolve("a", "both.example")] == ["10.0.0.1"]
 
 
-async def test_what_was_judged_is_what_is_connected_to_whatever_the_name_means_then() -> None:
+async def test_the_connection_goes_to_the_address_that_was_checked() -> None:
     answers = iter([["10.0.0.1"], ["127.0.0.1"]])
     made = Network(resolver=Resolver(lambda _: [ResolvedAddress(socket.AF_INET, one) for one in next(answers)]))
     found = await made.resolve("a", "rebinds.example")
@@ -143,7 +143,7 @@ async def test_other_ways_to_write_an_address_are_judged_as_what_they_mean(host:
         await Network().connect("a", host, 1, seconds=5, meter=Meter(0))
 
 
-async def test_a_name_that_never_resolves_is_given_up_and_its_thread_counts_for_its_namespace() -> None:
+async def test_a_name_that_never_resolves_times_out_and_counts_for_its_namespace() -> None:
     ends = threading.Event()
 
     def lookup(host: str) -> Sequence[ResolvedAddress]:
@@ -162,7 +162,7 @@ async def test_a_name_that_never_resolves_is_given_up_and_its_thread_counts_for_
     ends.set()
 
 
-async def test_one_name_is_looked_up_once_for_all_of_a_namespace_who_ask_at_a_time() -> None:
+async def test_simultaneous_lookups_of_a_name_in_a_namespace_are_one_query() -> None:
     asked: list[str] = []
     ends = threading.Event()
 

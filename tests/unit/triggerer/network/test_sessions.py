@@ -51,7 +51,7 @@ async def test_a_session_that_is_not_used_is_closed() -> None:
             assert (len(made), held.closed) == (1, False)
 
 
-async def test_the_number_of_sessions_is_bounded_and_the_longest_idle_one_gives_way() -> None:
+async def test_sessions_are_bounded_and_the_longest_idle_session_is_closed() -> None:
     async with sessions(limit=2) as made:
         async with made.hold(owner(1)) as first:
             pass

@@ -32,7 +32,7 @@ async def test_a_right_that_comes_later_is_noticed() -> None:
         assert made.called("a") == ["run"]
 
 
-async def test_a_denial_of_a_server_that_just_starts_is_not_told() -> None:
+async def test_a_denial_of_a_starting_server_is_not_reported() -> None:
     async with world() as made:
         made.fake.may_fire = lambda _: len(made.fake.reviews) > 2
         await begun(made, "a")
@@ -90,7 +90,7 @@ async def test_an_unforeseen_error_fails_its_wait_and_no_other() -> None:
         assert "RuntimeError: a bug" in theirs["status"]["message"]
 
 
-async def test_a_server_that_does_not_answer_is_asked_again_and_nothing_runs_meanwhile() -> None:
+async def test_an_unanswered_review_is_repeated_and_no_trigger_runs_meanwhile() -> None:
     async with world() as made:
         made.fake.inject(Fault(status=503, method="POST", path="/selfsubjectaccessreviews", times=12))
         await begun(made, "a")

@@ -36,7 +36,7 @@ async def test_each_class_has_its_own_count_of_what_runs_and_of_what_came_of_it(
         assert read(replica.metrics, "torpor_triggers_failed_total", reason="TriggerFailed") == 1
 
 
-async def test_an_outcome_that_another_wrote_first_is_counted_as_lost_and_not_as_fired() -> None:
+async def test_an_outcome_that_another_replica_wrote_first_counts_as_lost() -> None:
     async with world() as made:
         replica = await made.start()
         made.taskrun("soon", "duration", {"duration": "5s"})
@@ -63,7 +63,7 @@ async def test_of_waits_that_share_a_trigger_all_but_one_are_shared() -> None:
 @pytest.mark.parametrize(
     ("class_name", "kwargs"), [("duration", {"duration": "5s"}), ("odd", {"does": "fires in a minute"})]
 )
-async def test_how_late_a_fire_was_is_from_its_moment_until_it_is_written(class_name: str, kwargs: Labels) -> None:
+async def test_fire_delay_is_from_the_due_time_to_the_write(class_name: str, kwargs: Labels) -> None:
     async with world(latency=0.3) as made:
         replica = await made.start()
         await made.pass_time(5)

@@ -48,7 +48,7 @@ async def test_a_lost_race_is_left_alone() -> None:
         assert made.patches("a") == 1
 
 
-async def test_a_write_that_is_forbidden_is_told_once_and_tried_again_ever_more_slowly() -> None:
+async def test_a_forbidden_write_is_reported_once_and_retried_with_backoff() -> None:
     async with world() as made:
         await begun(made, "a", "duration", {"duration": "1s"})
         made.fake.inject(Fault(status=403, method="PATCH", path="/status", message="no such right", times=7))
@@ -85,7 +85,7 @@ async def test_many_that_are_due_at_once_are_written_side_by_side_and_bounded() 
         assert {made.stands(f"t{number}")[0] for number in range(200)} == {"Scheduled"}
 
 
-async def test_hundreds_that_are_due_while_no_write_gets_through_ask_no_more_often_than_a_few() -> None:
+async def test_hundreds_of_failing_writes_send_no_more_requests_than_a_few() -> None:
     async with world(concurrency=8) as made:
         for number in range(400):
             made.taskrun(f"t{number}", "duration", {"duration": "5s"})
@@ -99,7 +99,7 @@ async def test_hundreds_that_are_due_while_no_write_gets_through_ask_no_more_oft
         assert {made.stands(f"t{number}")[0] for number in range(400)} == {"Scheduled"}
 
 
-async def test_writes_that_fail_do_not_hold_up_those_that_get_through() -> None:
+async def test_failing_writes_do_not_delay_others() -> None:
     async with world(concurrency=4) as made:
         for number in range(40):
             made.taskrun(f"bad{number}", "duration", {"duration": "5s"})

@@ -15,7 +15,7 @@ AGES = st.lists(st.tuples(st.booleans(), st.integers(0, 6), st.integers(0, 4)), 
 
 
 @given(AGES, st.integers(1, 5))
-def test_whatever_comes_and_goes_the_oldest_run_and_each_change_is_told(steps: list[Any], capacity: int) -> None:
+def test_the_oldest_waits_run_and_each_change_is_notified(steps: list[Any], capacity: int) -> None:
     room: Capacity[tuple[int, int]] = Capacity(capacity, lambda one: one)
     asking, running = set[tuple[int, int]](), set[tuple[int, int] | None]()
     for comes, *age in steps:
@@ -41,7 +41,7 @@ def running(made: World, count: int) -> set[str]:
     return {f"t{number}" for number in range(count) if made.called(f"t{number}")[-1:] == ["run"]}
 
 
-async def test_of_many_that_a_list_brings_the_oldest_run_whatever_their_names() -> None:
+async def test_the_oldest_waits_of_a_list_run_regardless_of_their_names() -> None:
     async with world(capacity=3) as made:
         waits(made, 1, 8, 2, 7, 3, 6)
         replica = await made.start()
@@ -50,7 +50,7 @@ async def test_of_many_that_a_list_brings_the_oldest_run_whatever_their_names() 
         assert read(replica.metrics, "torpor_triggers_queued", **{"class": "odd"}) == 3
 
 
-async def test_room_that_frees_is_taken_by_the_oldest_that_queues() -> None:
+async def test_free_capacity_goes_to_the_oldest_queued_wait() -> None:
     async with world(capacity=2) as made:
         waits(made, 1, 9, 3, 8, 2)
         await made.start()
@@ -60,7 +60,7 @@ async def test_room_that_frees_is_taken_by_the_oldest_that_queues() -> None:
             assert running(made, 5) == then
 
 
-async def test_a_wait_that_comes_later_queues_behind_those_that_run() -> None:
+async def test_a_later_wait_queues_behind_running_waits() -> None:
     async with world(capacity=2) as made:
         waits(made, 5, 6)
         await made.start()
@@ -70,7 +70,7 @@ async def test_a_wait_that_comes_later_queues_behind_those_that_run() -> None:
         assert made.called("t2") == []
 
 
-async def test_a_wait_that_queues_and_is_cancelled_kills_what_it_began_without_waiting_for_room() -> None:
+async def test_a_cancelled_queued_wait_is_killed_without_waiting_for_capacity() -> None:
     async with world(capacity=1) as made:
         waits(made, 5, 4)
         await made.start()
@@ -81,7 +81,7 @@ async def test_a_wait_that_queues_and_is_cancelled_kills_what_it_began_without_w
         assert running(made, 2) == {"t0"}
 
 
-async def test_one_that_was_cancelled_before_it_was_seen_needs_no_room_either() -> None:
+async def test_a_wait_cancelled_before_it_was_seen_needs_no_capacity() -> None:
     async with world(capacity=1) as made:
         waits(made, 5, 4)
         made.edit("t1", cancel="2023-11-14T22:13:20Z")
@@ -104,7 +104,7 @@ async def test_what_is_being_written_makes_no_way() -> None:
         assert running(made, 2) == {"t1"}
 
 
-async def test_what_queues_says_so_and_that_no_more_once_it_has_room() -> None:
+async def test_a_queued_wait_says_so_until_it_has_capacity() -> None:
     async with world(capacity=1, progress_rate=2.0) as made:
         waits(made, 5, 4, 3)
         await made.start()
@@ -132,7 +132,7 @@ async def test_a_thousand_that_queue_say_so_within_the_budget_the_oldest_first()
         assert 40 <= len(told) <= 62
 
 
-async def test_a_wait_whose_beginning_somebody_has_changed_has_one_place_all_the_same() -> None:
+async def test_a_wait_with_a_changed_start_time_still_has_one_queue_entry() -> None:
     async with world(capacity=1) as made:
         waits(made, 5, 4)
         replica = await made.start()
@@ -145,7 +145,7 @@ async def test_a_wait_whose_beginning_somebody_has_changed_has_one_place_all_the
         assert read(replica.metrics, "torpor_triggers_queued", **{"class": "odd"}) == 0
 
 
-async def test_a_wait_that_claims_an_older_beginning_takes_nobodys_place() -> None:
+async def test_a_wait_that_claims_an_older_start_takes_no_running_place() -> None:
     """The policy lets its writer lie by ten minutes; who came later queues all the same."""
     async with world(capacity=1) as made:
         made.taskrun("t0")
@@ -166,7 +166,7 @@ async def test_a_wait_from_before_its_taskrun_was_made_is_as_old_as_that() -> No
         assert running(made, 2) == {"t0"}
 
 
-async def test_a_wait_of_the_future_is_as_old_as_the_moment_at_which_it_was_seen() -> None:
+async def test_a_wait_from_the_future_is_as_old_as_its_observation() -> None:
     async with world(capacity=1) as made:
         made.taskrun("t0", status={"deferredAt": "2090-01-01T00:00:00Z"})
         await made.start()
@@ -176,7 +176,7 @@ async def test_a_wait_of_the_future_is_as_old_as_the_moment_at_which_it_was_seen
         assert running(made, 2) == {"t0"}
 
 
-async def test_what_has_waited_long_elsewhere_keeps_its_place_when_it_is_taken_over() -> None:
+async def test_a_wait_keeps_its_queue_position_when_it_is_taken_over() -> None:
     async with world(capacity=1) as made:
         made.taskrun("t1", status={"state": "Running"})
         since = times.rfc3339(made.now)

@@ -10,7 +10,7 @@ from torpor_wire import typed_json
 from tests.support.triggerer_world import answer, begun, world
 
 
-async def test_a_moment_fires_when_it_comes_and_not_before() -> None:
+async def test_a_time_wait_fires_when_due_and_not_before() -> None:
     async with world() as made:
         await begun(made, "a", "duration", {"duration": "90s"})
         await made.pass_time(89.9)
@@ -22,7 +22,7 @@ async def test_a_moment_fires_when_it_comes_and_not_before() -> None:
         assert made.patches("a") == 1
 
 
-async def test_a_moment_that_has_passed_fires_at_once() -> None:
+async def test_a_time_in_the_past_fires_at_once() -> None:
     async with world() as made:
         await begun(made, "a", "time", {"at": "2001-01-01T00:00:00Z"})
         assert made.stands("a") == ("Scheduled", None)
@@ -73,7 +73,7 @@ async def test_only_the_first_event_counts_and_cleanup_follows() -> None:
         ("exits at once", "TriggerInvalid", ["SystemExit: 3"]),
     ],
 )
-async def test_whatever_a_trigger_does_wrong_fails_its_taskrun_and_says_so(
+async def test_every_fault_of_a_trigger_fails_its_taskrun_with_a_message(
     does: str, reason: str, words: list[str]
 ) -> None:
     async with world() as made:
@@ -154,7 +154,7 @@ async def test_a_cleanup_that_fails_changes_nothing() -> None:
         ("odd", {}, {"shard": 999}, None, []),
     ],
 )
-async def test_what_stands_on_a_taskrun_is_not_believed(
+async def test_fields_of_a_taskrun_are_validated(
     class_name: str, kwargs: object, over: dict[str, object], reason: str | None, words: list[str]
 ) -> None:
     async with world() as made:
@@ -194,7 +194,7 @@ async def test_a_condition_that_cannot_be_read_is_refused_before_it_runs() -> No
         assert made.web.asked == 0
 
 
-async def test_an_interval_that_is_no_number_of_seconds_does_not_keep_a_trigger_from_running() -> None:
+async def test_a_trigger_with_an_invalid_interval_still_runs() -> None:
     async with world() as made:
         await begun(made, "a", kwargs={"does": "looks absurdly seldom", "name": "a"}, timeout=5)
         made.taskrun("b", kwargs={"does": "looks absurdly seldom", "name": "a", "interval": 1})
@@ -203,7 +203,7 @@ async def test_an_interval_that_is_no_number_of_seconds_does_not_keep_a_trigger_
         assert "cannot be" not in made.said.getvalue()
 
 
-async def test_a_moment_that_is_none_disturbs_no_other() -> None:
+async def test_an_invalid_time_disturbs_no_other_wait() -> None:
     async with world() as made:
         await begun(made, "a", "odd_clock", {"does": "is due at no moment", "name": "a"})
         made.taskrun("b", "duration", {"duration": "20s"})
@@ -212,7 +212,7 @@ async def test_a_moment_that_is_none_disturbs_no_other() -> None:
         assert made.called("a") == ["run"]
 
 
-async def test_a_timeout_that_is_no_json_fails_its_wait_rather_than_leave_it_waiting() -> None:
+async def test_a_timeout_that_is_not_json_fails_its_wait() -> None:
     async with world() as made:
         await begun(made, "a", kwargs={}, trigger={"kwargs": '{"timeout": NaN}'})
         await made.pass_time(1)
@@ -220,7 +220,7 @@ async def test_a_timeout_that_is_no_json_fails_its_wait_rather_than_leave_it_wai
         assert made.status("a")["message"].endswith("$.timeout is nan, which is not JSON")
 
 
-async def test_a_trigger_that_cancels_its_own_task_fails_its_waits_and_keeps_no_newcomer() -> None:
+async def test_a_trigger_that_cancels_its_task_fails_and_a_new_wait_restarts_it() -> None:
     async with world() as made:
         kwargs = {"does": "cancels its own task", "name": "a"}
         for name in ("a", "b"):

@@ -21,7 +21,7 @@ async def test_a_deadline_ends_the_wait_and_tells_what_was_last_seen() -> None:
         assert made.web.asked == asked
 
 
-async def test_a_deadline_after_the_event_comes_too_late_however_long_the_cleanup_takes() -> None:
+async def test_a_deadline_during_the_cleanup_does_not_replace_the_event() -> None:
     async with world() as made:
         await begun(made, "a", kwargs={"does": "cleans up slowly", "name": "a"}, timeout=5)
         await made.pass_time(9)
@@ -76,7 +76,7 @@ async def test_the_tasks_own_timeout_fails_it_wherever_it_would_go_on() -> None:
         assert made.stands("a") == ("Failed", "Timeout")
 
 
-async def test_a_tasks_timeout_that_stands_still_while_it_is_deferred_is_not_the_waits() -> None:
+async def test_a_task_timeout_that_pauses_while_deferred_does_not_end_the_wait() -> None:
     async with world() as made:
         spec = {"python": "m:f", "timeout": "20s", "timeoutWhileDeferred": False}
         await begun(made, "a", timeout=30, spec=spec, status=NEXT)
@@ -84,14 +84,14 @@ async def test_a_tasks_timeout_that_stands_still_while_it_is_deferred_is_not_the
         assert made.status("a")["timedOut"] is True
 
 
-async def test_a_moment_after_the_deadline_never_comes() -> None:
+async def test_a_time_after_the_deadline_never_fires() -> None:
     async with world() as made:
         await begun(made, "a", "duration", {"duration": "90s"}, timeout=30)
         await made.pass_time(31)
         assert made.stands("a") == ("Failed", "DeferralTimeout")
 
 
-async def test_a_wait_taken_over_after_its_deadline_is_looked_at_once() -> None:
+async def test_a_wait_taken_over_after_its_deadline_is_polled_once() -> None:
     async with world() as made:
         made.taskrun("a", "http", {"url": "http://x/"}, timeout=30)
         made.taskrun("b", timeout=30)
@@ -150,7 +150,7 @@ async def test_a_trigger_that_ignores_its_cancellation_does_not_hold_the_taskrun
 
 
 @pytest.mark.parametrize("does", ["raises when it is cancelled", "fires when it is cancelled"])
-async def test_what_a_trigger_makes_of_its_cancellation_is_no_outcome(does: str) -> None:
+async def test_a_cancelled_triggers_result_is_not_an_outcome(does: str) -> None:
     async with world() as made:
         await begun(made, "late", kwargs={"does": does, "name": "late"}, timeout=5)
         made.taskrun("cancelled", kwargs={"does": does, "name": "cancelled"})
@@ -180,7 +180,7 @@ async def test_another_segment_is_another_wait() -> None:
         assert made.called("a") == ["run", "cleanup", "run"] or made.called("a") == ["run", "run", "cleanup"]
 
 
-async def test_a_taskrun_that_cannot_be_read_is_told_and_disturbs_nobody() -> None:
+async def test_an_unreadable_taskrun_is_reported_and_disturbs_no_other() -> None:
     async with world() as made:
         made.taskrun("healthy", "duration", {"duration": "5s"})
         await begun(made, "a", status={"attempt": "many"})

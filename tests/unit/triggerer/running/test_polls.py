@@ -87,7 +87,7 @@ async def test_a_poll_that_raises_fails_its_wait() -> None:
         assert log == ["poll", "poll", "cleanup"]
 
 
-async def test_a_wait_that_is_cancelled_between_two_polls_is_killed_and_polled_no_more() -> None:
+async def test_a_wait_cancelled_between_two_polls_is_killed_and_polled_no_more() -> None:
     async with world() as made:
         replica, log = await begun(made, None)
         made.edit("a", cancel="2023-11-14T22:13:20Z")
@@ -107,7 +107,7 @@ async def test_a_wait_that_is_cancelled_during_a_poll_is_killed() -> None:
         assert log == ["poll", "on_kill", "cleanup"]
 
 
-async def test_a_deadline_between_two_polls_names_the_last_look() -> None:
+async def test_a_deadline_between_two_polls_names_the_last_poll() -> None:
     async with world() as made:
         _, log = await begun(made, None, timeout=5)
         await made.pass_time(6)
@@ -186,7 +186,7 @@ async def test_waits_of_one_source_have_no_task_each() -> None:
         assert made.web.asked == asked + 1
 
 
-async def test_a_source_between_two_rounds_has_no_task_and_is_forgotten_with_its_last_wait() -> None:
+async def test_an_idle_source_has_no_task_and_ends_with_its_last_wait() -> None:
     async with world() as made:
         made.web.answers = [answer(404)]
         for number in range(5):

@@ -25,7 +25,7 @@ def explained(made: World) -> int:
     return sum(any(op["path"] == "/status/reason" and op["value"] == "Waiting" for op in patch) for patch in patches)
 
 
-async def test_a_wait_says_what_its_last_look_found_how_often_it_looked_and_when_it_does_again() -> None:
+async def test_a_wait_reports_its_last_poll_its_tries_and_its_next_poll() -> None:
     async with world() as made:
         made.web.answers = [answer(404)]
         await begun(made, "a", "http", URL)
@@ -103,7 +103,7 @@ async def test_a_rate_of_nothing_writes_nothing() -> None:
         assert made.events("a", "Normal") == made.events("b") == []
 
 
-async def test_a_sentence_that_cannot_be_written_harms_nobody() -> None:
+async def test_a_progress_message_that_cannot_be_written_harms_no_wait() -> None:
     async with world() as made:
         made.web.answers = [answer(503), answer(404), answer(200)]
         made.fake.inject(Fault(status=403, method="PATCH", path="/a/status", times=2))
@@ -112,7 +112,7 @@ async def test_a_sentence_that_cannot_be_written_harms_nobody() -> None:
         assert made.stands("a") == ("Scheduled", None)
 
 
-async def test_no_secret_stands_in_a_sentence() -> None:
+async def test_a_progress_message_contains_no_secret() -> None:
     async with world() as made:
         made.secret("db", password="hunter2-hunter2")
         made.readers.add((constants.TASK_ACCOUNT, "db"))
@@ -132,7 +132,7 @@ async def test_that_it_waits_and_that_it_fired_are_events() -> None:
         assert min(made.events("a", "Normal")) == ("Fired", f"the wait is over: {moment}")
 
 
-async def test_that_a_task_goes_on_after_a_timeout_is_an_event() -> None:
+async def test_a_task_that_resumes_after_a_timeout_gets_an_event() -> None:
     async with world() as made:
         resume = {"next": {"method": "m:f", "kwargs": "{}", "onTimeout": "m:late"}}
         await begun(made, "a", timeout=5, status=resume)
@@ -144,7 +144,7 @@ async def test_that_a_task_goes_on_after_a_timeout_is_an_event() -> None:
         )
 
 
-async def test_a_wait_that_is_taken_over_is_not_told_again() -> None:
+async def test_a_wait_that_is_taken_over_gets_no_second_event() -> None:
     async with world() as made:
         made.taskrun("a")
         await made.pass_time(6)
@@ -153,7 +153,7 @@ async def test_a_wait_that_is_taken_over_is_not_told_again() -> None:
         assert made.events("a", "Normal") == []
 
 
-async def test_events_without_room_are_dropped_and_counted_and_no_fire_waits_for_them() -> None:
+async def test_events_over_the_limit_are_dropped_and_delay_no_fire() -> None:
     async with world(event_rate=1.0) as made:
         for number in range(100):
             made.taskrun(f"t{number}", "time", {"at": "2001-01-01T00:00:00Z"})
@@ -170,7 +170,7 @@ async def test_events_without_room_are_dropped_and_counted_and_no_fire_waits_for
         assert 190 <= int(second) <= 196
 
 
-async def test_what_went_wrong_is_told_when_there_is_room_again() -> None:
+async def test_failure_events_are_posted_when_the_rate_allows() -> None:
     async with world(event_rate=1.0) as made:
         for number in range(20):
             made.taskrun(f"t{number}", kwargs={"does": "raises", "name": f"t{number}"})

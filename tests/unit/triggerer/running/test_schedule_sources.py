@@ -40,7 +40,7 @@ async def test_a_tick_fires_with_its_cursor() -> None:
 
 
 @pytest.mark.parametrize("archive", [True, False])
-async def test_an_event_that_does_not_fit_fails_it_because_the_operator_reads_the_taskrun(archive: bool) -> None:
+async def test_an_event_too_large_for_the_taskrun_fails_the_source(archive: bool) -> None:
     async with world() as made:
         if archive:
             made.install_archive()

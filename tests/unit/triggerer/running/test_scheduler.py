@@ -70,7 +70,7 @@ def scheduler(lives: FakeLifecycle, waits: dict[str, PackedWait], capacity: int)
     return made
 
 
-def test_a_wait_that_cannot_be_begun_leaves_its_room_to_others() -> None:
+def test_a_wait_that_cannot_start_leaves_its_capacity_to_others() -> None:
     waits = {name: wait(name, at) for at, name in enumerate(("bad", "good"))}
     lives = FakeLifecycle("bad")
     made = scheduler(lives, waits, capacity=1)
@@ -80,7 +80,7 @@ def test_a_wait_that_cannot_be_begun_leaves_its_room_to_others() -> None:
     assert not made.queued
 
 
-def test_the_room_that_frees_passes_those_that_cannot_be_begun() -> None:
+def test_free_capacity_skips_waits_that_cannot_start() -> None:
     names = ("first", *(f"bad-{number}" for number in range(2_000)), "last")
     waits = {name: wait(name, at) for at, name in enumerate(names)}
     lives = FakeLifecycle()
@@ -93,7 +93,7 @@ def test_the_room_that_frees_passes_those_that_cannot_be_begun() -> None:
     assert lives.started == ["last"]
 
 
-def test_a_wait_that_could_not_be_begun_is_begun_when_it_is_settled_again() -> None:
+def test_a_wait_that_could_not_start_starts_at_the_next_reconcile() -> None:
     waits = {"bad": wait("bad", 0)}
     lives = FakeLifecycle("bad")
     made = scheduler(lives, waits, capacity=1)
@@ -103,7 +103,7 @@ def test_a_wait_that_could_not_be_begun_is_begun_when_it_is_settled_again() -> N
     assert lives.started == ["bad"]
 
 
-def test_a_wait_that_cannot_fire_leaves_its_room_to_others_and_is_begun_when_it_is_settled_again() -> None:
+def test_a_wait_that_cannot_fire_frees_its_capacity_and_is_retried_later() -> None:
     waits = {name: wait(name, at) for at, name in enumerate(("timed", "next"))}
     lives = FakeLifecycle()
     made = scheduler(lives, waits, capacity=1)

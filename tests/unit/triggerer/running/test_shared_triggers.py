@@ -93,7 +93,7 @@ async def test_who_comes_after_the_event_gets_a_new_trigger() -> None:
         assert pokes(made) == 2
 
 
-async def test_a_trigger_that_fails_fails_all_its_waits_with_what_it_said_to_each_of_them() -> None:
+async def test_a_failing_trigger_fails_all_its_waits_with_its_message() -> None:
     async with world() as made:
         for name in ("a", "b"):
             made.taskrun(name, kwargs={"does": "says much and raises", "name": "same"})
@@ -150,7 +150,7 @@ async def test_other_kwargs_are_another_trigger() -> None:
         assert pokes(made) == 2
 
 
-async def test_who_wants_it_looked_at_oftener_has_it_so_for_all() -> None:
+async def test_the_shortest_interval_of_shared_waits_applies_to_all() -> None:
     async with world() as made:
         made.web.answers = [answer(404)]
         made.taskrun("seldom", "http", {**PAGE, "interval": 100})
@@ -167,7 +167,7 @@ async def test_who_wants_it_looked_at_oftener_has_it_so_for_all() -> None:
         assert [made.stands(name)[0] for name in ("seldom", "often", "seldom-too")] == ["Scheduled"] * 3
 
 
-async def test_one_that_is_told_to_stop_and_does_not_keeps_no_newcomer() -> None:
+async def test_a_trigger_that_ignores_its_stop_does_not_hold_new_waits() -> None:
     async with world() as made:
         kwargs = {"does": "ignores its cancellation", "name": "same"}
         made.taskrun("a", kwargs=kwargs, timeout=5)
@@ -240,9 +240,7 @@ class SaysSo(Posts):
 
 
 @pytest.mark.parametrize(("class_", "sent"), [(Posts, 2), (SaysSo, 1)])
-async def test_a_class_of_others_runs_once_for_each_taskrun_unless_it_says_that_it_may_be_shared(
-    class_: type[Posts], sent: int
-) -> None:
+async def test_a_user_class_runs_once_for_each_taskrun_unless_it_is_shareable(class_: type[Posts], sent: int) -> None:
     class_.sent = 0
     async with world() as made:
         made.taskrun("a", "posts", {"endpoint": "/order"})
@@ -254,7 +252,7 @@ async def test_a_class_of_others_runs_once_for_each_taskrun_unless_it_says_that_
         assert [made.stands(name)[0] for name in "ab"] == ["Scheduled"] * 2
 
 
-def test_what_a_class_inherits_from_torpors_own_is_not_its_word() -> None:
+def test_a_subclass_of_a_torpor_trigger_does_not_inherit_shareable() -> None:
     assert sharing.is_shareable(Http("http://x"))
     assert not sharing.is_shareable(OwnHttp("http://x"))
     assert not sharing.is_shareable(Posts())

@@ -27,7 +27,7 @@ async def begun(made: World, class_name: str, kwargs: object, **given: object) -
     return await made.start()
 
 
-async def test_a_moment_has_a_timer_and_no_run_until_it_comes() -> None:
+async def test_a_time_wait_has_a_timer_and_no_run_until_it_is_due() -> None:
     async with world() as made:
         replica = await begun(made, "duration", HOUR)
         assert counts(replica) == (0, 1, 1)
@@ -78,7 +78,7 @@ async def begun_postponed(made: World, *seconds: float, **given: object) -> Trig
     return await begun(made, "postponed", {}, **given)
 
 
-async def test_a_trigger_that_is_made_again_with_a_later_moment_fires_then() -> None:
+async def test_a_trigger_recreated_with_a_later_time_fires_then() -> None:
     async with world() as made:
         replica = await begun_postponed(made, 60, 120, 180)
         assert counts(replica) == (0, 1, 1)
@@ -91,7 +91,7 @@ async def test_a_trigger_that_is_made_again_with_a_later_moment_fires_then() -> 
         assert counts(replica) == (0, 0, 0)
 
 
-async def test_a_trigger_that_is_made_again_with_a_later_moment_keeps_its_deadline() -> None:
+async def test_a_trigger_recreated_with_a_later_time_keeps_its_deadline() -> None:
     async with world() as made:
         replica = await begun_postponed(made, 60, 120, timeout=90)
         await made.pass_time(61)
@@ -115,7 +115,7 @@ async def test_a_wait_that_could_not_fire_fires_when_its_taskrun_changes(monkeyp
         assert made.stands("a") == ("Scheduled", None)
 
 
-async def test_a_moment_is_announced_once() -> None:
+async def test_a_time_wait_is_announced_once() -> None:
     async with world(event_rate=100.0) as made:
         await begun(made, "duration", {"duration": "3s"})
         await made.pass_time(5)
@@ -123,7 +123,7 @@ async def test_a_moment_is_announced_once() -> None:
         assert made.said.getvalue().count("waits until") == 1
 
 
-async def test_a_deadline_before_the_moment_ends_the_wait_on_time() -> None:
+async def test_a_deadline_before_the_due_time_ends_the_wait_on_time() -> None:
     async with world() as made:
         replica = await begun(made, "duration", HOUR, timeout=60)
         assert counts(replica) == (0, 1, 1)
@@ -134,7 +134,7 @@ async def test_a_deadline_before_the_moment_ends_the_wait_on_time() -> None:
         assert counts(replica) == (0, 0, 0)
 
 
-async def test_a_moment_that_is_also_the_deadline_fires() -> None:
+async def test_a_time_that_is_also_the_deadline_fires() -> None:
     async with world() as made:
         await begun(made, "duration", {"duration": "60s"}, timeout=60)
         await made.pass_time(61)
@@ -170,7 +170,7 @@ async def test_the_next_segment_has_a_timer_of_its_own() -> None:
         assert (made.stands("a"), made.status("a")["segment"]) == (("Scheduled", None), 2)
 
 
-async def test_a_wait_that_makes_room_for_an_older_one_queues_and_comes_back() -> None:
+async def test_a_wait_displaced_by_an_older_one_queues_and_resumes() -> None:
     async with world(capacity=1) as made:
         replica = await begun(made, "duration", HOUR)
         made.taskrun("older", status={"deferredAt": "2023-11-14T22:00:00Z"})
@@ -214,7 +214,7 @@ async def test_a_third_party_class_without_end_methods_is_made_once_too() -> Non
         assert (made.status("a")["event"], len(moments)) == ('"due"', 1)
 
 
-async def test_a_moment_waits_for_the_permission_of_its_namespace_before_it_is_only_a_timer() -> None:
+async def test_a_time_wait_becomes_a_timer_after_its_namespaces_permission() -> None:
     async with world() as made:
         made.fake.inject(Fault(status=503, path="selfsubjectaccessreviews", times=1))
         replica = await begun(made, "duration", HOUR)
@@ -224,7 +224,7 @@ async def test_a_moment_waits_for_the_permission_of_its_namespace_before_it_is_o
         assert made.stands("a") == ("Scheduled", None)
 
 
-async def test_thousands_of_one_moment_let_other_tasks_run_between_them() -> None:
+async def test_thousands_of_timers_of_one_time_let_other_tasks_run() -> None:
     clock = VirtualClock()
     order: list[str] = []
     timers: Timers[str] = Timers(clock, order.append)

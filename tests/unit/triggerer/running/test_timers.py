@@ -36,7 +36,7 @@ def test_timers_taken_back_do_not_pile_up() -> None:
     assert len(timers._heap) < 200
 
 
-async def test_an_earlier_moment_wakes_the_sleeper() -> None:
+async def test_an_earlier_time_wakes_the_sleeper() -> None:
     clock = VirtualClock()
     expired: list[tuple[str, float]] = []
     timers: Timers[str] = Timers(clock, lambda item: expired.append((item, clock.monotonic())))
@@ -83,7 +83,7 @@ async def test_a_timer_that_fails_keeps_no_other_from_ringing() -> None:
     assert expired == ["same moment", "later"]
 
 
-async def test_timers_of_a_clock_that_nobody_sets_sleep_only_until_the_next_one() -> None:
+async def test_timers_of_a_steady_clock_sleep_until_the_next_one() -> None:
     clock = VirtualClock()
     slept: list[float] = []
     sleep = clock.sleep

@@ -60,7 +60,7 @@ async def test_a_restart_keeps_the_pair() -> None:
         assert private(made) == before
 
 
-async def test_a_public_half_that_somebody_changed_is_put_right_by_the_next_who_starts() -> None:
+async def test_a_changed_public_key_is_restored_by_the_next_replica_that_starts() -> None:
     async with world(sealing=True) as made:
         await made.start("one")
         right = public(made)
@@ -69,7 +69,7 @@ async def test_a_public_half_that_somebody_changed_is_put_right_by_the_next_who_
         assert public(made) == right
 
 
-async def test_a_server_that_does_not_answer_or_forbids_is_asked_again_ever_more_slowly() -> None:
+async def test_an_unanswered_or_forbidden_request_is_retried_with_backoff() -> None:
     async with world(sealing=True) as made:
         made.fake.inject(Fault(status=403, path="/secrets", message="no such right", times=4))
         await made.start()
@@ -104,7 +104,7 @@ async def test_the_class_gets_what_was_sealed_under_the_name_without_the_prefix(
         (lambda made: sealed(made)[:-8] + "AAAAAAA=", "cannot be opened"),
     ],
 )
-async def test_a_box_that_does_not_open_fails_the_wait_and_is_sealed_anew_by_a_retry(box: Any, words: str) -> None:
+async def test_a_sealed_value_that_cannot_be_opened_fails_with_a_retry(box: Any, words: str) -> None:
     async with world(sealing=True) as made:
         await made.start()
         spec = {"python": "m:f", "retries": {"limit": 1}}

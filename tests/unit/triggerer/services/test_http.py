@@ -61,7 +61,7 @@ async def get(client: http.Web, url: str, method: str = "GET") -> Answer:
     return await client.request(Request(method, url, {"X-Own": "1"}, 1), OWNER)
 
 
-async def test_redirects_are_followed_with_the_callers_headers_on_the_same_host_only() -> None:
+async def test_redirects_carry_the_callers_headers_on_the_same_host_only() -> None:
     async with site() as (client, url):
         assert b'"x-own": "1"' in (await get(client, f"{url}/moved")).body
         assert b"x-own" not in (await get(client, f"{url}/elsewhere")).body

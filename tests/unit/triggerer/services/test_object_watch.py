@@ -60,7 +60,7 @@ class Cluster:
         return len(self.fake._watches)
 
 
-async def test_a_hundred_waits_for_pods_of_a_namespace_are_one_watch_that_ends_with_the_last() -> None:
+async def test_a_hundred_waits_for_pods_share_one_watch_that_ends_with_the_last() -> None:
     made = Cluster()
     async with AsyncExitStack() as stack:
         seen = [await stack.enter_async_context(made.looking(f"p{number}")) for number in range(100)]
@@ -91,7 +91,7 @@ async def test_the_other_objects_of_the_namespace_are_not_listed() -> None:
     assert [query for query in lists if query.get("limit") != "1" and "fieldSelector" not in query] == []
 
 
-async def test_each_version_is_seen_once_however_late_the_watch_is() -> None:
+async def test_each_version_is_seen_once_even_if_the_watch_is_late() -> None:
     made = Cluster()
     made.pod("p")
     async with made.looking("p") as first:
@@ -106,7 +106,7 @@ async def test_each_version_is_seen_once_however_late_the_watch_is() -> None:
             assert (first, second) == ([0, 1, 2, 3], [2, 3])
 
 
-async def test_an_object_that_is_made_anew_is_seen_again() -> None:
+async def test_a_recreated_object_is_seen_again() -> None:
     made = Cluster()
     made.pod("p")
     async with made.looking("p") as seen:
@@ -128,7 +128,7 @@ async def test_what_happens_while_a_watch_is_broken_is_seen_when_it_is_whole() -
         assert seen == [0, 1]
 
 
-async def test_who_does_not_look_for_long_sees_the_last_of_very_many() -> None:
+async def test_a_slow_reader_sees_the_last_of_many_versions() -> None:
     made = Cluster()
     made.pod("p")
     async with aclosing(made.versions("p")) as versions:
@@ -142,7 +142,7 @@ async def test_who_does_not_look_for_long_sees_the_last_of_very_many() -> None:
     await made.clients.closed()
 
 
-async def test_an_api_server_that_is_away_for_a_moment_is_asked_again() -> None:
+async def test_an_api_server_that_is_briefly_unavailable_is_asked_again() -> None:
     made = Cluster()
     made.pod("p")
     made.fake.inject(Fault(status=503, times=20))
@@ -231,7 +231,7 @@ async def test_who_wrote_which_field_is_shown_to_who_asks_for_it() -> None:
     await made.clients.closed()
 
 
-async def test_of_large_versions_that_nobody_has_looked_at_the_last_is_kept() -> None:
+async def test_only_the_last_of_large_unread_versions_is_kept() -> None:
     subscription = object_watch.Subscription()
     for number in range(40):
         subscription.show({"small": number}, 100)

@@ -20,12 +20,12 @@ async def test_what_it_returns_and_what_it_raises_come_back() -> None:
         await threads.call(lambda: next(iter([])))
 
 
-async def test_it_runs_in_the_context_of_who_called_so_that_its_log_lines_are_theirs() -> None:
+async def test_a_thread_runs_in_the_context_of_its_caller() -> None:
     WHOSE.set("mine")
     assert await Threads().call(WHOSE.get) == "mine"
 
 
-async def test_one_that_hangs_keeps_its_place_and_nobody_elses() -> None:
+async def test_a_thread_that_hangs_keeps_its_own_place_only() -> None:
     threads, hang = Threads(limit=2), threading.Event()
     hanging = asyncio.create_task(threads.call(hang.wait))
     await asyncio.sleep(0)

@@ -51,7 +51,7 @@ def full(owners: tuple[str | None, ...]) -> bool:
 
 @settings(deadline=None, max_examples=50)
 @given(PODS, st.integers(2, 20))
-def test_a_change_moves_about_one_in_n_and_a_few_more_where_somebody_has_enough(salt: int, count: int) -> None:
+def test_a_membership_change_moves_about_one_in_n_shards(salt: int, count: int) -> None:
     members = pods(salt, count)
     before, after = assignment.owners(members), assignment.owners(members[1:])
     lost = sum(1 for one in before if one == members[0])
@@ -63,7 +63,7 @@ def test_a_change_moves_about_one_in_n_and_a_few_more_where_somebody_has_enough(
 
 
 @pytest.mark.parametrize("salt", [*range(40), 83, 238])
-def test_of_twenty_replicas_the_most_loaded_has_less_than_twice_the_mean_of_waits(salt: int) -> None:
+def test_the_most_loaded_of_twenty_replicas_has_less_than_twice_the_mean(salt: int) -> None:
     """By weight alone, some of these names give one replica more than that: see the next test."""
     assert uneven(assignment.owners(pods(salt, 20))) < 2.0
 
@@ -83,7 +83,7 @@ def test_it_does_not_depend_on_the_order_in_which_members_are_seen() -> None:
     assert assignment.owned("a", ["a", "b", "c"]) == assignment.owned("a", ["c", "b", "a"])
 
 
-def test_nobody_owns_anything_where_there_is_nobody() -> None:
+def test_an_empty_pool_owns_no_shard() -> None:
     assert assignment.owner(7, []) is None
 
 
@@ -98,7 +98,7 @@ ALL = frozenset(range(256))
 WHOLE = "spec.triggerPool=p,status.state=Deferred"
 
 
-def test_a_selector_names_one_shard_or_leaves_out_those_of_others() -> None:
+def test_a_selector_names_one_shard_or_excludes_those_of_others() -> None:
     assert assignment.selector("p", ALL) == WHOLE
     assert assignment.selector("p", {3}) == f"{WHOLE},status.trigger.shard=3"
     assert assignment.selector("p", ALL - {3, 7}) == f"{WHOLE},status.trigger.shard!=3,status.trigger.shard!=7"
@@ -111,7 +111,7 @@ def test_a_selector_matches_the_waits_of_its_shards_and_no_other(watched: set[in
 
 
 @given(st.lists(st.sets(st.integers(0, 255)).map(frozenset), max_size=12))
-def test_after_any_changes_few_disjoint_streams_show_all_that_is_owned_and_not_much_else(
+def test_few_disjoint_streams_show_all_owned_shards_after_any_changes(
     changes: list[frozenset[int]],
 ) -> None:
     streams: frozenset[frozenset[int]] = frozenset()

@@ -8,7 +8,7 @@ def owner(made: World) -> str:
     return next(name for name, (_, _, replica) in made._replicas.items() if len(replica._scheduler))
 
 
-async def test_the_others_begin_before_the_triggers_of_a_replica_that_stops_have_cleaned_up() -> None:
+async def test_others_take_over_before_a_stopping_replica_has_cleaned_up() -> None:
     async with world() as made:
         made.taskrun("a", kwargs={"does": "waits, cleans up slowly", "name": "a"})
         await made.start("one")
@@ -27,7 +27,7 @@ async def test_the_others_begin_before_the_triggers_of_a_replica_that_stops_have
         assert made.stands("a") == ("Cancelled", "Cancelled")
 
 
-async def test_while_its_lease_cannot_be_renewed_a_replica_asks_ever_more_seldom_and_is_back_within_seconds() -> None:
+async def test_failed_lease_renewals_back_off_and_recover_within_seconds() -> None:
     async with world() as made:
         replica = await made.start()
         await made.pass_time(10)

@@ -67,7 +67,7 @@ async def test_a_second_replica_takes_over_only_what_becomes_its_own() -> None:
         assert ("on_kill", "t0") not in made.log
 
 
-async def test_what_stays_goes_on_running_while_its_stream_is_exchanged_for_another() -> None:
+async def test_waits_keep_running_while_their_stream_is_replaced() -> None:
     """With three replicas each has a third, so the stream of the whole pool gives way to one of the owned shards."""
     async with world(latency=0.1) as made:
         await filled(made)
@@ -171,7 +171,7 @@ async def test_a_replica_that_dies_is_replaced_after_its_lease() -> None:
         assert holders(made) == {"torpor-triggerer-default-two": "two"}
 
 
-async def test_two_that_own_the_same_shard_for_a_moment_fire_once() -> None:
+async def test_two_replicas_that_briefly_own_one_shard_fire_once() -> None:
     async with world(latency=0.05) as made:
         for number in range(WAITS):
             made.taskrun(f"t{number}", "duration", {"duration": "20s"})
@@ -201,7 +201,7 @@ async def test_while_the_server_cannot_be_reached_membership_stays_as_it_was() -
         assert cleanups(made) == before - WAITS
 
 
-async def test_a_lease_that_somebody_deleted_is_made_again() -> None:
+async def test_a_deleted_lease_is_created_again() -> None:
     async with world() as made:
         await filled(made)
         await made.start("one")

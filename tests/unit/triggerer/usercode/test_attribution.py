@@ -51,7 +51,7 @@ async def test_so_is_what_it_calls_at_once_and_what_its_tasks_do() -> None:
     assert seen(await attribution.running(MARK, Trigger().looks_in_a_task())) == ("one", {Trigger}, "Trigger.look")
 
 
-async def test_what_bears_no_mark_is_nobodys_also_afterwards() -> None:
+async def test_code_without_a_mark_is_not_attributed_even_afterwards() -> None:
     asyncio.get_running_loop().set_task_factory(attribution.factory)
     assert await Trigger().looks() is None
     await attribution.running(MARK, Trigger().looks_in_a_task())
@@ -66,7 +66,7 @@ async def test_no_two_steps_are_the_same() -> None:
     assert first.step is not second.step
 
 
-async def test_a_task_of_a_strangers_that_exits_fails_and_the_loop_goes_on() -> None:
+async def test_a_library_task_that_exits_fails_and_the_loop_goes_on() -> None:
     asyncio.get_running_loop().set_task_factory(attribution.factory)
     with pytest.raises(attribution.ExitedError, match="SystemExit: 3"):
         await attribution.running(MARK, Trigger().exits_in_a_task())

@@ -52,7 +52,7 @@ def test_a_class_that_blocks_leaves_its_running_to_us() -> None:
     assert "without a run() of its own" in said("Stranger")
 
 
-def test_a_class_whose_package_is_missing_is_registered_and_says_what_to_install() -> None:
+def test_a_class_without_its_package_is_registered_and_says_what_to_install() -> None:
     assert "it needs no_such_package; install acme[much] in the triggerer's image" in said("NeedsMuch")
 
 

@@ -59,7 +59,7 @@ async def test_a_skip_ends_every_wait_that_shares_the_trigger() -> None:
         assert made.stands("a") == made.stands("b") == ("Skipped", "Skipped")
 
 
-async def test_a_skip_is_told_by_an_event_and_counted() -> None:
+async def test_a_skip_is_an_event_and_is_counted() -> None:
     async with world() as made:
         made.taskrun("a", "odd", {"does": "ends skipped"}, spec=WITH_A_FUNCTION)
         triggerer = await made.start()

@@ -34,7 +34,7 @@ async def ended(made: World, **fields: Any) -> dict[str, Any]:
         ("[event.a, event.b == 1 ? 'one' : 'more']", '[1.0,"one"]'),
     ],
 )
-async def test_the_result_is_what_its_expression_makes_of_the_event(result: str, text: str) -> None:
+async def test_the_result_is_the_value_of_its_expression_over_the_event(result: str, text: str) -> None:
     async with world() as made:
         status = await ended(made, result=result)
         assert (status["state"], status["result"]) == ("Succeeded", text)
@@ -46,14 +46,14 @@ async def test_without_a_result_it_is_the_event_itself() -> None:
         assert (status["state"], status["result"]) == ("Succeeded", EVENT)
 
 
-async def test_params_are_those_that_stand_beside_the_expression() -> None:
+async def test_params_are_those_stored_beside_the_expression() -> None:
     async with world() as made:
         arguments = [{"name": "params", "value": '{"day":"2026-11-20"}'}]
         status = await ended(made, result="params.day + '!'", arguments=arguments)
         assert status["result"] == '"2026-11-20!"'
 
 
-async def test_run_has_the_fields_that_stand_beside_the_expression() -> None:
+async def test_run_has_the_fields_stored_beside_the_expression() -> None:
     async with world() as made:
         arguments = [{"name": "run", "value": '{"at":"2026-11-20T02:00:00Z"}'}]
         status = await ended(made, result="run.at", arguments=arguments)
@@ -108,7 +108,7 @@ async def test_the_expressions_of_a_task_with_a_function_are_not_the_triggerers(
         assert (status["state"], status["event"]) == ("Scheduled", EVENT)
 
 
-async def test_an_outcome_that_cannot_be_written_for_an_unknown_reason_is_tried_again() -> None:
+async def test_an_outcome_that_fails_to_be_written_for_unknown_reasons_is_retried() -> None:
     async with world() as made:
         made.taskrun("a", "duration", {"duration": "1s"})
         await made.start()
@@ -141,7 +141,7 @@ async def test_an_outcome_that_cannot_be_written_for_an_unknown_reason_is_tried_
         ("http", {"approved": False, "by": "bob", "note": "forged"}, "failWhen is true: "),
     ],
 )
-async def test_a_rejection_is_told_in_the_words_of_the_person(class_name: str, event: Any, message: str) -> None:
+async def test_a_rejection_is_reported_with_the_persons_note(class_name: str, event: Any, message: str) -> None:
     async def true(*_: object) -> Value:
         return Value(json=True)
 

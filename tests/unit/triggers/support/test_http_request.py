@@ -28,9 +28,7 @@ BEFORE, AT, AFTER = (f"Tue, 14 Nov 2023 22:13:{second} GMT" for second in ("18",
         ({"last-modified": BEFORE.replace("GMT", "-0000"), "date": AT}, {}),
     ],
 )
-def test_a_response_with_a_reliable_validator_makes_the_next_request_conditional(
-    headers: dict[str, str], asks: dict[str, str]
-) -> None:
+def test_a_reliable_validator_makes_the_next_request_conditional(headers: dict[str, str], asks: dict[str, str]) -> None:
     assert http_request.conditional_headers(Answer(200, headers, b"", False)) == asks
 
 

@@ -28,7 +28,7 @@ def test_every_source_has_bytecode_that_does_not_depend_on_times(folder: Path) -
         assert marshal.loads(content[16:]).co_filename == f"/torpor/{source.relative_to(folder)}"
 
 
-def test_any_user_can_read_the_folder_whatever_the_umask_is(tmp_path: Path) -> None:
+def test_any_user_can_read_the_folder_with_any_umask(tmp_path: Path) -> None:
     former = os.umask(0o077)
     try:
         built = assemble(tmp_path / "torpor", bare_python())

@@ -25,7 +25,7 @@ def test_a_large_result_is_read_from_the_taskrun_of_its_task(
     assert json.loads(pod.status["result"]) == ["a" * 2000]
 
 
-def test_the_results_of_a_mapped_task_come_in_the_order_of_their_index_and_without_gaps(
+def test_results_of_a_mapped_task_are_in_index_order_without_gaps(
     referring: Callable[..., Pod], upstream: Callable[..., None]
 ) -> None:
     upstream("last", index=4)

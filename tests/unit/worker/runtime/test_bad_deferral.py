@@ -206,7 +206,7 @@ CASES: list[tuple[str, str, str, str]] = [
 
 
 @pytest.mark.parametrize(("source", "reason", "message"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
-def test_a_deferral_that_cannot_be_fails_before_the_wait_and_is_not_tried_again(
+def test_an_invalid_deferral_fails_before_the_wait_without_a_retry(
     task: Callable[..., Pod], source: str, reason: str, message: str
 ) -> None:
     pod = task(source, spec=None, path="a.csv")
@@ -218,7 +218,7 @@ def test_a_deferral_that_cannot_be_fails_before_the_wait_and_is_not_tried_again(
     assert message in pod.status["message"]
 
 
-def test_what_no_longer_takes_the_event_after_the_wait_is_told_so(task: Callable[..., Pod]) -> None:
+def test_a_method_that_no_longer_takes_the_event_fails_with_a_message(task: Callable[..., Pod]) -> None:
     pod = task(WAIT + "def load(): return defer(Drop(), then=after)\ndef end(): pass")
     pod.run()
     pod.status["next"]["method"] = pod.status["next"]["method"].replace("after", "end")

@@ -158,7 +158,7 @@ def test_a_module_that_raises_when_imported_fails_with_its_error(task: Callable[
     assert pod.status["message"].startswith("ZeroDivisionError: division by zero (at ")
 
 
-def test_what_a_function_raises_is_told_in_a_line_and_in_full_in_the_log(
+def test_an_exception_is_a_line_in_the_status_and_complete_in_the_log(
     task: Callable[..., Pod], capsys: pytest.CaptureFixture[str]
 ) -> None:
     pod = task("def load():\n    parse()\ndef parse():\n    raise ValueError('row 3')", spec=AGAIN)
@@ -198,7 +198,7 @@ def test_a_type_error_inside_the_function_is_not_taken_for_wrong_arguments(task:
         ("def load(): raise ValueError('\\udc80')", "ValueError: \\udc80"),
     ],
 )
-def test_whatever_a_function_raises_is_reported(task: Callable[..., Pod], source: str, message: str) -> None:
+def test_every_exception_of_a_function_is_reported(task: Callable[..., Pod], source: str, message: str) -> None:
     pod = task(source, spec=AGAIN)
 
     assert pod.run() == 1
@@ -226,7 +226,7 @@ def load():
 """
 
 
-def test_a_failure_within_a_library_names_the_line_of_the_task_that_called_it(task: Callable[..., Pod]) -> None:
+def test_a_failure_in_a_library_names_the_line_of_the_task_that_called_it(task: Callable[..., Pod]) -> None:
     pod = task(DEEP)
 
     assert pod.run() == 1

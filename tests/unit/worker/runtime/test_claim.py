@@ -110,7 +110,7 @@ def test_a_claim_is_repeated_while_the_api_server_has_not_read_the_roles(
     assert cluster.begun == 1
 
 
-def test_a_claim_that_no_role_allows_ends_within_seconds_with_an_exit_code_of_its_own(
+def test_a_claim_that_no_role_allows_ends_with_its_own_exit_code(
     task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles], capsys: pytest.CaptureFixture[str]
 ) -> None:
     pod = task(COUNTED)

@@ -51,7 +51,7 @@ def test_a_result_comes_back_as_what_it_was(
 @pytest.mark.parametrize(
     ("given", "kept"), [("brød.csv", "brød.csv"), ("../../etc/passwd", "passwd"), ("..", "file"), (None, "file")]
 )
-def test_a_file_comes_back_in_a_folder_of_its_own_whatever_its_name(
+def test_a_file_is_restored_in_its_own_folder_under_any_name(
     referring: Callable[..., Pod], upstream: Callable[..., None], archive: FakeArchive, given: str | None, kept: str
 ) -> None:
     upstream(None, stored=archive.keep("file", b"a;b", given))
@@ -78,7 +78,7 @@ def test_an_answer_that_breaks_off_is_taken_up_again(
     assert ("?item=" in archive.requests[1]) == (kind == "list")
 
 
-def test_another_body_than_the_taskrun_speaks_of_is_not_passed_on(
+def test_a_body_that_differs_from_its_taskrun_is_not_passed_on(
     referring: Callable[..., Pod], upstream: Callable[..., None], archive: FakeArchive
 ) -> None:
     about = archive.keep("list", ROWS)
@@ -91,7 +91,7 @@ def test_another_body_than_the_taskrun_speaks_of_is_not_passed_on(
     assert "a body with digest" in pod.status["message"]
 
 
-def test_a_body_that_may_not_be_read_fails_the_attempt_in_the_archives_words(
+def test_a_forbidden_body_fails_the_attempt_with_the_archives_message(
     referring: Callable[..., Pod], upstream: Callable[..., None], archive: FakeArchive
 ) -> None:
     upstream(None, stored=archive.keep("list", ROWS))
@@ -105,7 +105,7 @@ def test_a_body_that_may_not_be_read_fails_the_attempt_in_the_archives_words(
     assert len(archive.requests) == 1
 
 
-def test_a_pod_that_was_not_told_of_the_archive_says_so(
+def test_a_pod_without_the_archives_address_says_so(
     referring: Callable[..., Pod], upstream: Callable[..., None], archive: FakeArchive, cluster: Cluster
 ) -> None:
     upstream(None, stored=archive.keep("list", ROWS))

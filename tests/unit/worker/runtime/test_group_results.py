@@ -40,7 +40,7 @@ def test_a_result_that_is_not_there_is_named_by_its_indexes(
 
 
 @pytest.mark.parametrize("told", [{"missing": "1"}, {}], ids=["told what is missing", "not told"])
-def test_results_of_a_mapped_task_are_those_of_one_frame(
+def test_results_of_a_mapped_task_are_those_of_one_group_path(
     referring: Callable[..., Pod], upstream: Callable[..., None], told: dict[str, str]
 ) -> None:
     for index in (0, 2):

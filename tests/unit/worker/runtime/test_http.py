@@ -78,7 +78,7 @@ def test_an_answer_is_read_in_each_form(server: Server, api: Api, answer: bytes)
     assert api("GET", "/apis") == Answer(200, {"a": [1]})
 
 
-def test_a_patch_carries_the_token_and_its_content_type(server: Server, api: Api) -> None:
+def test_a_patch_has_the_token_and_its_content_type(server: Server, api: Api) -> None:
     server.answers = [TEXT]
 
     api("PATCH", "/apis/x/status", [{"op": "test", "path": "/é", "value": None}])
@@ -100,7 +100,7 @@ def test_a_connection_serves_many_requests(server: Server, api: Api) -> None:
     assert server.connections == 1
 
 
-def test_a_connection_that_the_server_closes_is_opened_anew(server: Server, api: Api) -> None:
+def test_a_connection_that_the_server_closes_is_reopened(server: Server, api: Api) -> None:
     server.answers = [JSON + b"Connection: close\r\nContent-Length: 2\r\n\r\n{}"] * 2
 
     assert [api("GET", "/a").status for _ in range(2)] == [200, 200]
@@ -126,7 +126,7 @@ def test_an_answer_that_is_not_json_has_its_status_alone(server: Server, api: Ap
         b"SSH-2.0-OpenSSH\r\n",
     ],
 )
-def test_an_answer_that_is_cut_short_is_unclear_and_the_next_request_starts_over(
+def test_a_truncated_answer_is_indeterminate_and_the_request_is_repeated(
     server: Server, api: Api, answer: bytes
 ) -> None:
     server.answers = [answer]

@@ -72,7 +72,7 @@ def test_a_report_is_not_repeated_blindly_while_the_taskrun_cannot_be_read(
     assert pod.status["state"] == "Succeeded"
 
 
-def test_a_wait_that_was_stored_and_fired_before_we_looked_is_not_written_again(
+def test_a_wait_that_was_stored_and_already_fired_is_not_written_again(
     task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles], capsys: pytest.CaptureFixture[str]
 ) -> None:
     pod = task(WAITING)
@@ -119,7 +119,7 @@ def test_a_report_that_breaks_the_schema_is_stored_as_a_failure_that_says_so(
     assert "status.result: Too long" in pod.status["message"]
 
 
-def test_a_report_that_is_forbidden_while_the_api_server_starts_is_stored_after(
+def test_a_report_forbidden_while_the_api_server_starts_is_stored_later(
     task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles]
 ) -> None:
     pod = task(DONE)

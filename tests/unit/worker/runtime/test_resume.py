@@ -41,7 +41,7 @@ GROUP = """async def execute(self, context):
             group.create_task(later(1, 'end', n=1))"""
 
 
-def test_a_function_that_a_wait_comes_before_gets_the_event_beside_its_arguments(task: Callable[..., Pod]) -> None:
+def test_a_function_with_a_wait_before_it_gets_the_event_and_its_arguments(task: Callable[..., Pod]) -> None:
     pod = task("def load(path, event): return [path, event]", spec={"trigger": {"class": "http"}}, path="a.csv")
     pod.defer_first()
     pod.fire({"status": 200})
@@ -86,7 +86,7 @@ def end(event, first): return [first, event]
     assert json.loads(pod.status["result"]) == ["one", "two"]
 
 
-def test_a_function_that_takes_no_event_is_told_so_where_a_wait_comes_before_it(task: Callable[..., Pod]) -> None:
+def test_a_function_without_an_event_parameter_after_a_wait_is_reported(task: Callable[..., Pod]) -> None:
     pod = task("def load(path): pass", spec={"trigger": {"class": "http"}}, path="a.csv")
     pod.defer_first()
     pod.fire("now")
@@ -121,7 +121,7 @@ def test_an_operator_defers_from_anywhere_below_execute(task: Callable[..., Pod]
     assert pod.status["result"] == '["now",1,1]'
 
 
-def test_an_operator_defers_any_number_of_times_to_the_same_or_another_method(task: Callable[..., Pod]) -> None:
+def test_an_operator_defers_many_times_to_the_same_or_another_method(task: Callable[..., Pod]) -> None:
     pod = task(
         WAIT
         + """
@@ -223,7 +223,7 @@ async def end(event, day):
     assert pod.status["result"] == '["now","mon"]'
 
 
-def test_an_async_function_that_forgets_to_return_its_wait_is_told_so(task: Callable[..., Pod]) -> None:
+def test_an_async_function_that_does_not_return_its_wait_fails(task: Callable[..., Pod]) -> None:
     pod = task(WAIT + "async def load(): defer(Drop(), then=end)\nasync def end(event): pass")
 
     assert pod.run() == 1

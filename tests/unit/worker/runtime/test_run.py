@@ -53,7 +53,7 @@ def test_a_marked_function_stays_callable_as_it_is(task: Callable[..., Pod]) -> 
     assert pod.status["result"] == "0"
 
 
-def test_a_function_that_defers_goes_on_in_another_with_the_event_and_the_state(task: Callable[..., Pod]) -> None:
+def test_a_deferred_function_resumes_in_another_with_event_and_state(task: Callable[..., Pod]) -> None:
     pod = task(
         WAIT
         + """

@@ -42,7 +42,7 @@ def give_up(day): return ["gave up", day]
     assert json.loads(pod.status["result"]) == ["gave up", "mon"]
 
 
-def test_a_method_for_both_ends_of_a_wait_is_told_that_there_is_no_event(task: Callable[..., Pod]) -> None:
+def test_a_method_for_event_and_timeout_gets_none_after_a_timeout(task: Callable[..., Pod]) -> None:
     pod = task(
         WAIT
         + """
@@ -161,7 +161,7 @@ def test_where_waits_do_not_count_a_wait_without_a_timeout_has_no_deadline(task:
 
 
 @pytest.mark.parametrize(("own", "total"), [("1m", "1h"), ("1h", "1m"), ("1h", "1h")])
-def test_the_end_of_the_tasks_time_is_stored_apart_from_where_a_late_wait_goes_on(
+def test_the_deadline_of_the_task_is_stored_apart_from_on_timeout(
     task: Callable[..., Pod], own: str, total: str
 ) -> None:
     """The triggerer reads from the deadline which of the two it is; only the wait's own leads to on_timeout."""

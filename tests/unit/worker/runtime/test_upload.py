@@ -101,7 +101,7 @@ def test_the_last_byte_that_fits_is_the_same_for_all(
         ("__import__('pathlib').Path('/nowhere/a.csv')", "the path '/nowhere/a.csv', which is not a file"),
     ],
 )
-def test_what_is_not_json_is_found_wherever_it_stands_and_the_task_is_not_tried_again(
+def test_a_value_that_is_not_json_fails_without_a_retry_and_names_its_path(
     task: Callable[..., Pod], archive: FakeArchive, source: str, said: str
 ) -> None:
     pod = task(f"def load(): return {source}", spec={"retries": {"limit": 3}})
@@ -121,7 +121,7 @@ def test_an_archive_that_is_away_is_asked_again_for_minutes(task: Callable[..., 
     assert len(archive.requests) == 5
 
 
-def test_a_result_that_cannot_be_stored_fails_the_attempt_with_a_reason_of_its_own(
+def test_a_result_that_cannot_be_stored_fails_with_its_own_reason(
     task: Callable[..., Pod], archive: FakeArchive, cluster: Cluster
 ) -> None:
     archive.troubles, archive.message = [503] * 100, "the database is away"
@@ -134,7 +134,7 @@ def test_a_result_that_cannot_be_stored_fails_the_attempt_with_a_reason_of_its_o
     assert cluster.clock - before >= 300
 
 
-def test_a_namespace_that_is_over_its_quota_fails_the_attempt_at_once_with_the_archives_words(
+def test_a_namespace_over_its_quota_fails_at_once_with_the_archives_message(
     task: Callable[..., Pod], archive: FakeArchive
 ) -> None:
     archive.troubles, archive.message = [507] * 100, "the quota of namespace team is used up"
@@ -146,7 +146,7 @@ def test_a_namespace_that_is_over_its_quota_fails_the_attempt_at_once_with_the_a
     assert len(archive.requests) == 1
 
 
-def test_an_address_that_is_none_is_told(task: Callable[..., Pod], cluster: Cluster) -> None:
+def test_an_invalid_address_is_reported(task: Callable[..., Pod], cluster: Cluster) -> None:
     cluster.archive_url = "http://archive"
     cluster.archive = main.world(http.Api("server", socket.socket, lambda: "token")).archive
     pod = task("def load(): return 'x' * 9000")
@@ -165,7 +165,7 @@ def test_a_pod_that_may_not_write_does_not_insist(task: Callable[..., Pod], arch
     assert len(archive.requests) == 1
 
 
-def test_what_is_too_large_for_the_archive_too_fails_for_good_with_its_numbers(
+def test_a_result_too_large_for_the_archive_fails_finally_with_both_sizes(
     task: Callable[..., Pod], archive: FakeArchive
 ) -> None:
     archive.largest = 1_000_000

@@ -162,7 +162,7 @@ def test_a_hangup_that_the_caller_ignores_is_ignored(folder: Path) -> None:
     assert code == exit_codes.SUCCEEDED, printed
 
 
-def test_a_run_whose_output_nobody_reads_is_cancelled(folder: Path) -> None:
+def test_a_run_whose_output_has_no_reader_is_cancelled(folder: Path) -> None:
     (folder / "ingest.yaml").write_text(_FILE + '  - name: wait\n    python: "ingest_tasks:wait"\n')
     command = (*_COMMAND, "--jobs", "2")
     with started(folder, command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

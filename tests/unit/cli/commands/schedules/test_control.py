@@ -37,7 +37,7 @@ def test_with_an_unknown_name_nothing_is_changed(cluster: FakeCluster, torpor: R
     assert err.endswith("; nothing was changed\n")
 
 
-def test_options_of_the_target_stand_before_and_after_the_group(cluster: FakeCluster, torpor: Run) -> None:
+def test_options_of_the_target_work_before_and_after_the_group(cluster: FakeCluster, torpor: Run) -> None:
     cluster.schedule("a")
     for words in (("-n", "x", "schedule", "list"), ("schedule", "-n", "x", "list"), ("schedule", "list", "-n", "x")):
         assert torpor(*words)[0] == 0

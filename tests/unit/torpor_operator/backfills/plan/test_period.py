@@ -33,7 +33,7 @@ def test_times_with_fractions_of_a_second_bound_the_period() -> None:
     assert hours(found) == [(f"0{hour}:00", "s0") for hour in range(1, 7)]
 
 
-def test_sources_that_tick_at_the_same_time_follow_in_the_order_of_their_names() -> None:
+def test_sources_that_tick_at_the_same_time_follow_in_order_of_name() -> None:
     found = period("0 */2 * * *", "0 */3 * * *").following(None, 100)
 
     assert hours(found) == [("00:00", "s0"), ("00:00", "s1"), ("02:00", "s0"), ("03:00", "s1"), ("04:00", "s0")]

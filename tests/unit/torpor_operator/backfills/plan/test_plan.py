@@ -108,7 +108,7 @@ def test_the_zone_of_the_source_and_its_daylight_saving_time_apply() -> None:
     assert world.ticks() == ["2026-03-28T01:30:00", "2026-03-29T01:00:00", "2026-03-30T00:30:00"]
 
 
-def test_params_of_the_schedule_apply_with_the_tick_and_those_of_the_backfill_replace_them() -> None:
+def test_params_of_the_backfill_replace_those_of_the_schedule() -> None:
     world = BackfillWorld(
         schedule={
             "workflow": {
@@ -160,7 +160,7 @@ def test_an_expression_that_fails_fails_its_tick_and_the_others_go_on(spec: dict
     assert world.condition[:2] == ("False", "RunsFailed")
 
 
-def test_a_run_that_the_api_server_rejects_fails_its_tick_and_the_others_go_on() -> None:
+def test_a_run_that_the_api_server_rejects_fails_only_its_tick() -> None:
     world = BackfillWorld()
     first = names.run("ingest", run_names.tick_key("schedule-uid", "nightly", times.epoch(TICKS[0] + "Z")))
     world.rejects[first] = "spec.params: too many"
@@ -174,7 +174,7 @@ def test_a_run_that_the_api_server_rejects_fails_its_tick_and_the_others_go_on()
     )
 
 
-def test_after_an_edit_of_the_schedule_the_rest_of_the_period_has_the_new_ticks() -> None:
+def test_after_an_edit_of_the_schedule_the_remaining_ticks_are_new() -> None:
     world = BackfillWorld()
     world.settle()
     assert world.schedule is not None

@@ -68,7 +68,7 @@ def test_a_pass_decides_a_limited_number_of_ticks() -> None:
     ]
 
 
-def test_a_period_of_ten_million_ticks_is_neither_counted_nor_searched_as_a_whole() -> None:
+def test_ten_million_ticks_are_neither_counted_nor_searched_as_a_whole() -> None:
     world = BackfillWorld(
         {"name": "second", "cron": "* * * * * *"}, start="2026-01-01T00:00:00Z", to="2026-04-27T00:00:00Z"
     )

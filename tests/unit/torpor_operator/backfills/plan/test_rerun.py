@@ -95,7 +95,7 @@ def test_a_run_in_the_archive_counts_like_one_in_the_cluster(rerun: str, outcome
     assert world.created == [] or world.created != [name]
 
 
-def test_archived_runs_are_looked_up_several_at_a_time_once_a_row_of_them_is_found() -> None:
+def test_archived_runs_are_looked_up_in_batches_once_several_are_found() -> None:
     world = BackfillWorld(to="2026-05-31T00:00:00Z")
     world.complete()
     for name in world.created:

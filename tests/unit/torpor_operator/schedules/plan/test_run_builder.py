@@ -49,7 +49,7 @@ def test_a_run_of_a_template_has_only_the_reference_its_params_and_its_event() -
     }
 
 
-def test_a_run_copies_the_embedded_workflow_and_its_params_replace_those_of_the_workflow() -> None:
+def test_a_run_copies_the_embedded_workflow_and_replaces_its_params() -> None:
     built = build_run(
         schedule(workflow=WORKFLOW),
         name="nightly-0",

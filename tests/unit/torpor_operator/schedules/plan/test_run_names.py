@@ -8,7 +8,7 @@ from torpor_wire import names, times
 TICK = times.epoch("2026-03-29T01:30:00Z")
 
 
-def test_a_tick_has_one_key_whatever_the_form_of_its_time() -> None:
+def test_a_tick_has_one_key_for_every_form_of_its_time() -> None:
     assert run_names.tick_key("u", "nightly", TICK) == "u/nightly/2026-03-29T01:30:00.000Z"
     assert run_names.tick_key("u", "nightly", times.epoch("2026-03-29T03:30:00+02:00")) == run_names.tick_key(
         "u", "nightly", TICK

@@ -70,7 +70,7 @@ def test_without_an_archive_there_is_no_upload_and_no_condition() -> None:
     assert archived(world) is None
 
 
-def test_nothing_is_uploaded_before_the_last_taskrun_has_ended_and_the_finalizer_is_removed() -> None:
+def test_nothing_is_uploaded_before_the_last_taskrun_is_finalized() -> None:
     world = ended()
     world.workflow["status"]["conditions"] = []
     (name,) = world.taskruns
@@ -109,7 +109,7 @@ def test_a_run_beyond_its_ttl_stays_until_it_is_archived() -> None:
     assert world.advance(30).api.deleted
 
 
-def test_a_run_that_the_archive_has_lost_is_archived_again_before_its_deletion() -> None:
+def test_a_run_that_the_archive_lost_is_archived_again_before_its_deletion() -> None:
     world = ended(ttlAfterFinished="1h")
     world.api.archived.clear()
     world.advance(3600)
@@ -117,7 +117,7 @@ def test_a_run_that_the_archive_has_lost_is_archived_again_before_its_deletion()
     assert world.api.deleted
 
 
-def test_an_archived_run_stays_beyond_its_ttl_while_the_archive_cannot_confirm_it() -> None:
+def test_an_archived_run_stays_beyond_its_ttl_until_the_archive_confirms_it() -> None:
     world = ended(ttlAfterFinished="1h")
     world.api.archive_trouble = FAILURE
     world.advance(3600)

@@ -192,7 +192,7 @@ def test_an_invalid_clear_request_is_refused_once_and_changes_nothing(text: str,
     assert [event.message for event in world.events if event.reason == "ClearRefused"] == [message]
 
 
-def test_a_taskrun_deleted_before_the_first_status_is_not_created_by_another_clearing() -> None:
+def test_a_taskrun_lost_before_the_first_status_is_not_made_by_a_clearing() -> None:
     world = World(python("a"), python("b")).settle()
     world.workflow["status"] = {}
     world.api.created = {"a": {(): Indexes.below(1)}, "b": {(): Indexes.below(1)}}

@@ -12,7 +12,7 @@ from tests.support.builders import NOW, container, python
 from tests.support.plan_world import World
 
 
-def test_a_finished_run_has_an_empty_plan_whatever_happens_to_its_taskruns() -> None:
+def test_a_finished_run_has_an_empty_plan_for_any_change_of_its_taskruns() -> None:
     world = World(python("a"), python("b", after=["a"])).settle().succeed("a").succeed("b")
     status = world.status
     world.lose_taskrun("a")
@@ -46,7 +46,7 @@ def test_a_finished_run_that_is_being_deleted_is_not_planned_repeatedly() -> Non
     assert made.again_at is None
 
 
-def test_a_leader_that_takes_over_posts_the_events_of_a_run_that_has_just_ended() -> None:
+def test_a_new_leader_posts_the_events_of_a_run_that_has_just_ended() -> None:
     world = World(python("a")).settle().fail("a").settle()
     assert world.status.completion_time is not None
     assert {(event.regarding is None, event.reason) for event in world.plan().events} == {

@@ -78,7 +78,7 @@ def reported(**spec: Any) -> tuple[World, Pod]:
     return world, present_pod(world)
 
 
-def test_a_pod_that_ends_after_its_report_needs_a_pass_when_it_is_to_be_deleted() -> None:
+def test_a_pod_that_ends_after_its_report_needs_a_pass_if_it_is_deleted() -> None:
     world, pod = reported(podsTTL="10m")
     assert next_pass.after_pod(view(world), pod, pod, world.stored) == pod.ended_at + 600
 

@@ -63,7 +63,7 @@ def test_a_failed_run_names_its_failed_tasks() -> None:
     assert message == f"task a: TaskRun {world.name('a', -1)}: no disk; also failed: b, c, d, e, f and 1 more"
 
 
-def test_a_transition_is_dated_when_the_status_changed_and_not_when_it_was_written() -> None:
+def test_a_transition_is_dated_when_the_status_changed_not_when_written() -> None:
     world = World(python("a"), python("b")).settle()
     world.now += 100
     world.succeed("a")

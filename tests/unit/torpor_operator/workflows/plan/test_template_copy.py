@@ -162,7 +162,7 @@ def test_a_clear_of_a_run_that_has_not_started_is_refused() -> None:
     assert [event.message for event in world.events] == ["nothing to clear: no instance has failed", MISSING]
 
 
-def test_a_finished_run_without_tasks_does_not_start_when_its_template_appears() -> None:
+def test_a_finished_run_without_tasks_ignores_a_template_that_appears() -> None:
     world = run(cancel=True).settle()
     with_template(world)
     world.change(cancel=False)

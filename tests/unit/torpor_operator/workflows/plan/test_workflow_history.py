@@ -35,13 +35,13 @@ def test_a_suspension_has_its_user_and_its_end() -> None:
     assert [(entry.type, entry.by) for entry in world.status.history[2:]][-1] == ("Suspended", "bob")
 
 
-def test_a_change_that_nobody_signed_names_nobody() -> None:
+def test_an_unsigned_change_has_no_author() -> None:
     world = signed(World(python("a")).settle(), "ann", suspend=True)
     world.change(suspend=False)
     assert [(entry.type, entry.by) for entry in world.status.history[1:]] == [("Suspended", "ann"), ("Resumed", None)]
 
 
-def test_a_cancelled_run_is_told_from_a_failed_one() -> None:
+def test_a_cancelled_run_differs_from_a_failed_one() -> None:
     cancelled = signed(World(python("a")).settle(), "ann", cancel=True)
     assert [(entry.type, entry.by, entry.state) for entry in cancelled.status.history[1:]] == [
         ("Cancelled", "ann", None),

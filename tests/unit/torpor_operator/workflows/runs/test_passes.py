@@ -29,7 +29,7 @@ async def harness() -> AsyncIterator[ControllerHarness]:
         yield running
 
 
-async def test_an_event_of_a_run_that_has_ended_is_posted_once_the_api_server_accepts_it(
+async def test_an_event_of_an_ended_run_is_posted_once_the_server_accepts_it(
     harness: ControllerHarness,
 ) -> None:
     harness.script = broken_task

@@ -48,7 +48,7 @@ def test_a_failed_task_is_fixed_and_cleared() -> None:
     assert container(world, "a")["resources"] == MEMORY["resources"]
 
 
-def test_the_next_attempt_of_a_started_task_takes_the_new_resources_and_keeps_its_image() -> None:
+def test_the_next_attempt_takes_the_new_resources_and_keeps_its_image() -> None:
     retried = python("a", image="old", retries={"limit": 1, "delay": "10s"})
     world = World(retried).settle().fail("a")
     mend(world, "a", image="new", pod=MEMORY)

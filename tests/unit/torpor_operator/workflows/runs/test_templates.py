@@ -125,7 +125,7 @@ async def test_a_change_of_the_run_during_the_copy_is_not_lost(harness: Controll
     assert reads(harness) == 2
 
 
-async def test_a_template_that_cannot_be_read_at_the_moment_is_read_again(harness: ControllerHarness) -> None:
+async def test_a_template_that_temporarily_cannot_be_read_is_read_again(harness: ControllerHarness) -> None:
     create_template(harness)
     harness.fake.inject(Fault(status=503, method="GET", path="/workflowtemplates/", times=20))
     create_run(harness)
