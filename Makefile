@@ -64,14 +64,14 @@ prose: ## the language of the documentation
 type: venv ## mypy, strict
 	$(BIN)/mypy
 
-generate: venv ## CRDs from the models, install.yaml from the manifests, docs/reference from the code
+generate: venv ## CRDs from the models, install.yaml from the manifests, tables of the documentation from the code
 	$(BIN)/python -m torpor_crds.crdgen
 	$(BIN)/python -m torpor_reference
 	kubectl=$$($(DEV) kubectl) && (cat manifests/header.txt && $$kubectl kustomize manifests/base) > manifests/install.yaml.new
 	mv manifests/install.yaml.new manifests/install.yaml
 
 verify: generate ## what is generated is what is committed
-	git diff --exit-code -- crds manifests docs/reference
+	git diff --exit-code -- crds manifests CONTRIBUTING.md docs
 
 images: venv ## build all images and push them: make images REGISTRY=registry.example.org/team VERSION=1.0
 	@$(BIN)/python -m torpor_demo.release images $(RELEASE)

@@ -1,4 +1,4 @@
-"""The demo: installs Torpor on a cluster, runs a workflow and prints its TaskRuns as they change state.
+"""The demo and the release: images, manifest, and a first run on a cluster.
 
 `cluster`, `images`, `manifest` and `install` install Torpor, also for the e2e tests. `release` pushes images and
 renders the manifest. `follower`, `observe`, `recording` and `summary` show one run. `torpor_dev` creates the cluster.

@@ -1,1 +1,1 @@
-"""The documentation as a site."""
+"""The documentation as a site: hooks of MkDocs."""

@@ -78,32 +78,18 @@ def expanded(entry: Any, pages: list[str]) -> Any:
 
 
 def _in_order(folder: str, pages: list[str]) -> list[str]:
-    index = _ROOT / _DOCS / folder / "index.md"
-    if not index.exists():
-        return sorted(pages, key=lambda page: (not page.endswith("/index.md"), page))
-    linked = [f"{folder}{match[2]}" for match in _LINK.finditer(index.read_text())]
+    index = (_ROOT / _DOCS / folder / "index.md").read_text()
+    linked = [f"{folder}{match[2]}" for match in _LINK.finditer(index)]
     for page in pages:
         if page not in linked and not page.endswith("/index.md"):
             _LOG.warning("%sindex.md does not link %s", folder, page)
     return sorted(pages, key=lambda page: linked.index(page) if page in linked else -1)
 
 
-def _decisions() -> str:
-    pages = sorted((_ROOT / "docs" / "adr").glob("[0-9]*.md"))
-    rows = [f"| {path.name[:4]} | [{_title(path)}]({path.name}) |" for path in pages]
-    return "\n".join(["# Decisions", "", "| | |", "|---|---|", *rows, ""])
-
-
-def _title(path: Path) -> str:
-    first = path.read_text().splitlines()[0]
-    return re.sub(r"^#\s*(ADR )?(\d+[.:]?\s*)?", "", first)
-
-
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages from outside docs/, then build the navigation from what there is."""
     for path, place in outside().items():
         files.append(File.generated(config, place, abs_src_path=str(_ROOT / path)))
-    files.append(File.generated(config, _DECISIONS, content=_decisions()))
     pages = [file.src_uri for file in files.documentation_pages()]
     config.nav = expanded(config.nav, pages)
     return files

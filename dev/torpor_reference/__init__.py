@@ -1,1 +1,1 @@
-"""Generates the tables of docs/reference from the code, so that a page cannot disagree with a model."""
+"""Generates tables of the documentation from the code, so that no page disagrees with it."""

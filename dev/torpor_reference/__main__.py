@@ -1,4 +1,4 @@
-"""`python -m torpor_reference`: writes the generated parts of docs/reference, and policy torpor-timezone.
+"""`python -m torpor_reference`: writes the generated parts of the documentation, and policy torpor-timezone.
 
 The only module of the generator that writes files.
 """
@@ -9,19 +9,20 @@ from pathlib import Path
 
 import yaml
 
-from torpor_reference import commands, fields, policy_rules, sources, timezones
+from torpor_reference import commands, fields, layout, policy_rules, sources, timezones
 from torpor_reference.tables import PageError, Table, fill
 
 _ROOT = Path(__file__).resolve().parents[2]
 _KINDS = ("workflows", "taskruns", "workflowtemplates", "schedules", "backfills")
-_FOLDER = _ROOT / "docs/reference"
 _POLICY = _ROOT / "manifests/base/policies/workflow.yaml"
+_STATES = ("state", "meaning", "has a pod")
+_RULES = ("rule", "the task runs if, of its upstream tasks,", "otherwise it is")
 _TIMEZONES = _ROOT / "manifests/base/policies/timezone.yaml"
 
 
 def pages() -> dict[Path, str]:
     """The text of each generated file, and of each page that has generated parts."""
-    filled = {_FOLDER / name: fill((_FOLDER / name).read_text(), blocks) for name, blocks in _blocks().items()}
+    filled = {_ROOT / name: fill((_ROOT / name).read_text(), blocks) for name, blocks in _blocks().items()}
     return filled | {_TIMEZONES: timezones.policy()}
 
 
@@ -45,11 +46,17 @@ def _blocks() -> dict[str, Mapping[str, str | Table]]:
     }
     of_columns = {f"{name} columns": fields.columns(crd) for name, crd in crds.items()}
     return {
-        "fields.md": of_fields | of_columns,
-        "settings.md": sources.flags(),
-        "metrics.md": sources.metrics(),
-        "triggers.md": sources.arguments(),
-        "cli.md": {"commands": commands.sections(), "shared options": commands.shared_options()},
+        "CONTRIBUTING.md": {"folders": layout.folders(_ROOT)},
+        "docs/adr/index.md": {"decisions": layout.decisions(_ROOT)},
+        "docs/concepts/taskrun.md": {"states": fields.values(crds["taskruns"], "status.state", _STATES)},
+        "docs/concepts/trigger-rules.md": {"rules": fields.values(crds["workflows"], "spec.tasks[].rule", _RULES)},
+        "docs/design/architecture.md": {"components": layout.components(_ROOT), **layout.layers(_ROOT)},
+        "docs/how-to/check-a-workflow.md": {"rules": sources.lint_rules()},
+        "docs/reference/cli.md": {"commands": commands.sections(), "shared options": commands.shared_options()},
+        "docs/reference/fields.md": of_fields | of_columns,
+        "docs/reference/metrics.md": sources.metrics(),
+        "docs/reference/settings.md": sources.flags(),
+        "docs/reference/triggers.md": sources.arguments(),
     }
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from torpor_reference.tables import escaped, markdown
+from torpor_reference.tables import Row, Table, escaped, markdown
 
 Schema = Mapping[str, Any]
 DURATION = r"^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+(\.[0-9]+)?s)?([0-9]+ms)?$"
@@ -36,6 +36,15 @@ def columns(crd: Schema) -> str:
         for column in sorted(listed, key=lambda column: column.get("priority", 0))
     ]
     return markdown(("Column", "Field", "Only with `-o wide`", "Description"), rows)
+
+
+def values(crd: Schema, path: str, header: Row) -> Table:
+    """The values of a field with an enumeration. The page describes them."""
+    field = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    for name in path.split("."):
+        field = field["properties"][name.removesuffix("[]")]
+        field = field.get("items", field)
+    return Table(header=header, rows=[(f"`{value}`",) for value in field["enum"]])
 
 
 def _sections(path: str, schema: Schema, kind: str, more: Mapping[str, Sequence[str]]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The facts that docs/reference takes from the three programs and from the trigger classes.
+"""The facts that pages take from the programs and from the trigger classes.
 
 The only module of the generator that imports other components.
 """
@@ -13,6 +13,7 @@ from pydantic_settings import BaseSettings
 from torpor.triggers.cursors import Unset
 from torpor_archive import metrics as archive_metrics
 from torpor_archive import settings as archive
+from torpor_cli.linting.finding import Rule
 from torpor_operator import settings as operator
 from torpor_triggerer import settings as triggerer
 from torpor_triggerer.reporting import metrics as triggerer_metrics
@@ -62,6 +63,11 @@ def arguments() -> dict[str, Table]:
     """The arguments of each built-in trigger class with type and default."""
     classes = registry.load({})
     return {name: Table(header=_ARGUMENTS, rows=_arguments(classes.find(name))) for name in registry.BUILT_IN}
+
+
+def lint_rules() -> Table:
+    """The rules of `torpor lint`."""
+    return Table(header=("rule", "what"), rows=[(f"`{rule}`",) for rule in Rule])
 
 
 def _defaults(settings: type[BaseSettings]) -> Mapping[str, object]:

@@ -19,7 +19,7 @@ class PageError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A table whose first cells come from the code; the cells after them stay as the page has them, by first cell."""
+    """A table whose first cells come from the code; the page keeps the cells after them, found by the first cell."""
 
     header: Row
     rows: Sequence[Row]

@@ -1,1 +1,1 @@
-"""Plays a Workflow on this machine with the shipped components; no cluster. See ADR 0039."""
+"""Runs a Workflow on one machine without a cluster, with the shipped components (ADR 0039)."""

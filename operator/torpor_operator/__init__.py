@@ -1,4 +1,5 @@
-"""The controller of Workflows: takes a snapshot, plans, and executes the plan.
+"""The operator: plans runs, creates TaskRuns and pods, and writes the status of every kind.
 
-The plan is a pure function of a Workflow, its TaskRuns and their pods. All I/O is in `controller` and `__main__`.
+A plan is a pure function of an object, its TaskRuns and their pods. I/O is in `controller`, and for each kind in the
+modules beside its `plan`.
 """

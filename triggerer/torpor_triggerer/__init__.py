@@ -1,7 +1,6 @@
-"""The triggerer: runs the triggers that deferred TaskRuns wait for, and fires them.
+"""The triggerer: runs the triggers that deferred TaskRuns wait for, and writes their outcomes.
 
-One asyncio loop, many waits, no pod. What a replica works on follows from the Leases of its pool (`membership`,
-`rendezvous`, `streams`), what it sees comes through reflectors (`watches`), what it runs is the difference between what
-waits and what runs (`runner`), and what comes of it is one fenced write (`report`). Who wins that write is decided by
-the API server alone, so a trigger that runs twice costs a poke and never a resume.
+One asyncio event loop runs all waits of a replica. `sharding` decides from the Leases of the pool which TaskRuns a
+replica serves. `running` starts and stops triggers accordingly, and `reporting` writes each outcome as one conditional
+patch. Of two replicas that run the same trigger, the API server accepts the patch of one.
 """

@@ -1,7 +1,8 @@
-"""The SDK for task authors: `from torpor import task, defer, context, BaseOperator, TaskFailed, ...`.
+"""The SDK for task authors, the runtime of task pods, and the built-in triggers.
 
-The built-in triggers are in `torpor.triggers`, the test runner in `torpor.testing`. A task pod imports this package
-before the user's code, so it imports little: `Results` and the sensors are loaded on first use.
+Authors import names of this module: `from torpor import task, defer, context, BaseOperator, TaskFailed`. The built-in
+triggers are in `torpor.triggers`, the test runner in `torpor.testing`. A task pod imports this package before the
+user's code, so it imports little: `Results` and the sensors are loaded on first use.
 """
 
 from typing import TYPE_CHECKING, Any

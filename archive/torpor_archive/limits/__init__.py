@@ -1,1 +1,1 @@
-"""Shares what is scarce between namespaces and callers: transfers, and questions to the API server."""
+"""How namespaces and callers share transfers and access reviews."""

@@ -1,1 +1,1 @@
-"""Keeps the logs of pods and of waits."""
+"""Reads the logs of pods and waits, and stores and deletes them."""

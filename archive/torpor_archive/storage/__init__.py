@@ -1,1 +1,1 @@
-"""Stores bodies and finished runs in SQL, and deletes them when nothing needs them."""
+"""Stores bodies and finished runs in SQL, and deletes what nothing needs."""

@@ -1,1 +1,1 @@
-"""Workflows that are Python functions: their compilation to objects, and their params."""
+"""Compiles Workflows that are Python functions, and reads their params."""

@@ -1,1 +1,1 @@
-"""The commands. `command_table` names the module of each."""
+"""The commands; `command_table` names the module of each."""

@@ -1,1 +1,1 @@
-"""Checks an installation: reads what the user may read, and decides what is wrong and what to do."""
+"""Checks an installation for `torpor doctor`: reads facts, judges them, and suggests a remedy."""

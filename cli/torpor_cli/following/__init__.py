@@ -1,1 +1,1 @@
-"""Follows runs until they end: the live tree, and waits."""
+"""Follows runs until they end: the live tree, and waiting for an end."""

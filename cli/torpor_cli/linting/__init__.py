@@ -1,1 +1,1 @@
-"""Checks the YAML of Workflows without a cluster: everything that the API server and the operator would report."""
+"""Checks YAML without a cluster, as the API server and the operator would."""

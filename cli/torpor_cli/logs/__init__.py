@@ -1,1 +1,1 @@
-"""Joins the logs of pods, waits and the archive into one stream in the order of time."""
+"""Joins the logs of pods, waits and the archive into one stream, ordered by time."""

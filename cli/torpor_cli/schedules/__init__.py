@@ -1,1 +1,1 @@
-"""Schedules, their runs and Backfills: what the commands `torpor schedule` and `torpor backfill` show."""
+"""What `torpor schedule` and `torpor backfill` show: Schedules, their runs, and Backfills."""

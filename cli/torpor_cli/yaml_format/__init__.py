@@ -1,1 +1,1 @@
-"""YAML as kubectl reads it: scalars, and the one writer of all commands."""
+"""Reads YAML as kubectl does, and writes the YAML of all commands."""

@@ -1,1 +1,1 @@
-"""Workflow and TaskRun as pydantic models."""
+"""The five kinds as pydantic models."""

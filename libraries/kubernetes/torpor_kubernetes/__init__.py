@@ -1,1 +1,1 @@
-"""Access to the API server: client, Lease, cache, and the shares of namespaces."""
+"""The API client, Leases, the cache of objects, and how namespaces share the API."""

@@ -1,4 +1,4 @@
-"""What all parts of Torpor agree on, with the standard library alone.
+"""The contract of all components: states, transitions, names and retries. Standard library only.
 
 The operator, the triggerer and task pods do not call each other: they communicate through the status of a TaskRun. This
 package contains what they share: states, transitions, names, hashes and status patches. It has no I/O, no clock and no

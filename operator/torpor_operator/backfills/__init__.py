@@ -1,1 +1,1 @@
-"""Creates the runs of Backfills: cache, reconcile loop and writes."""
+"""The kind Backfill: its plan, and its reconciler, executor and cache."""

@@ -1,1 +1,1 @@
-"""The shell of the operator: the reconcile loop and all I/O."""
+"""What every kind shares: reconcile loop, work queue, writes, Events, namespaces, pools."""

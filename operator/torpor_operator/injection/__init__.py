@@ -1,1 +1,1 @@
-"""How the runtime gets into pods on this cluster: the decision, and what the cluster says (ADR 0037)."""
+"""How the runtime gets into pods (ADR 0037): the decision, and what the cluster supports."""

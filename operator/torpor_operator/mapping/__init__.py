@@ -1,1 +1,1 @@
-"""Dynamic task mapping: how many instances a task has, and what each is given. Pure."""
+"""Dynamic task mapping: how many instances a task has, and the arguments of each. Pure."""

@@ -1,1 +1,1 @@
-"""The values that plans are made from, and the actions that they result in. Pure."""
+"""The values that a plan reads, and the actions that it returns. Pure."""

@@ -1,6 +1,7 @@
 """Links of the sources are paths of the repository; on the site they are links between its pages."""
 
 import logging
+from pathlib import Path
 
 import pytest
 from torpor_docs import hooks
@@ -41,8 +42,13 @@ def test_a_link_that_works_on_the_site_alone_is_a_warning(caplog: pytest.LogCapt
     assert "docs/install.md links changelog.md, which is not a page of the site" in caplog.text
 
 
-def test_a_folder_of_the_navigation_becomes_its_pages() -> None:
-    pages = ["concepts/index.md", "concepts/workflow.md", "adr/0002-y.md", "adr/index.md", "adr/0001-x.md"]
+def test_a_folder_of_the_navigation_becomes_its_pages_in_the_order_of_its_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hooks, "_ROOT", tmp_path)
+    (tmp_path / "docs/adr").mkdir(parents=True)
+    (tmp_path / "docs/adr/index.md").write_text("[2](0002-y.md), [1](0001-x.md)")
+    pages = ["concepts/index.md", "adr/0001-x.md", "adr/index.md", "adr/0002-y.md"]
     assert hooks.expanded([{"Decisions": "adr/"}], pages) == [
-        {"Decisions": ["adr/index.md", "adr/0001-x.md", "adr/0002-y.md"]}
+        {"Decisions": ["adr/index.md", "adr/0002-y.md", "adr/0001-x.md"]}
     ]

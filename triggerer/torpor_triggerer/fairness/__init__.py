@@ -1,1 +1,1 @@
-"""Shares scarce resources of the process between namespaces."""
+"""How namespaces share the event loop, threads, memory and connections of the process."""

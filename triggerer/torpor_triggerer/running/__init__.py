@@ -1,1 +1,1 @@
-"""Runs triggers: scheduling, execution, timers, progress."""
+"""Runs triggers: scheduler, timers, execution, shared triggers, progress."""

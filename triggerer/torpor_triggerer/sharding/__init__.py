@@ -1,1 +1,1 @@
-"""Which replica of a pool runs which TaskRuns."""
+"""Which replica of a pool runs which TaskRuns: membership, assignment, watches."""

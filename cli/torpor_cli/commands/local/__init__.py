@@ -1,1 +1,1 @@
-"""`torpor run`."""
+"""The command `torpor run`."""

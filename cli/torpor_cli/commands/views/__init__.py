@@ -1,1 +1,1 @@
-"""Commands that show a run or a file as a picture."""
+"""Commands that show a run or a file as a graph, tree or chart."""

@@ -1,1 +1,1 @@
-"""A local cache of objects, kept up to date by list and watch."""
+"""The reflector and the store: a local copy of objects, kept up to date by list and watch."""

@@ -1,1 +1,1 @@
-"""The asynchronous client of the Kubernetes API."""
+"""The asynchronous HTTP client of the Kubernetes API, its errors, Leases and Events."""

@@ -1,1 +1,1 @@
-"""How namespaces share what is scarce: writes, Events, slots. No I/O."""
+"""The order and the limits of writes, Events and slots by namespace. No I/O."""

@@ -1,4 +1,4 @@
-"""The ticks of cron expressions in a time zone: which times an expression names, and when they come. Pure.
+"""Computes the ticks of cron expressions in a time zone. Pure.
 
 Every component computes ticks here: the operator, the triggerer, a task pod and the command `torpor`. zoneinfo reads
 the file of a zone; nothing else is read. ADR 0047 has the reasons.

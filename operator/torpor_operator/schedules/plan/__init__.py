@@ -1,1 +1,1 @@
-"""Starts the runs of Schedules and Backfills: caches, reconcile loops and writes."""
+"""Decides which runs a Schedule starts and when its sources wait, and computes its status. Pure."""

@@ -1,9 +1,10 @@
-"""The generated parts of docs/reference are what the code says, and the generator notices what a page lacks."""
+"""The generated parts of the documentation are what the code says, and the generator notices what a page lacks."""
 
 from pathlib import Path
 
 import pytest
 from torpor_reference import __main__ as reference
+from torpor_reference import layout
 from torpor_reference.tables import PageError, Table, fill
 
 PAGE = "Flags.\n\n<!-- generated: flags -->\n| `--a` | 1 | What a does. |\n<!-- end -->\n"
@@ -34,3 +35,11 @@ def test_an_entry_that_the_code_lacks_goes() -> None:
 def test_a_block_that_nothing_generates_is_named() -> None:
     with pytest.raises(PageError, match="flags"):
         fill(PAGE, {"metrics": "text"})
+
+
+def test_a_new_folder_at_the_top_needs_a_place_in_the_list(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("build/\n")
+    for name in ("build", "operator", "surprise"):
+        (tmp_path / name).mkdir()
+    with pytest.raises(PageError, match="surprise"):
+        layout.folders(tmp_path)

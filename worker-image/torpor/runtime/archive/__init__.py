@@ -1,1 +1,1 @@
-"""Large results and arguments in the archive."""
+"""Reads and writes large results and arguments in the archive."""
