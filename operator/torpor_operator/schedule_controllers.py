@@ -14,7 +14,7 @@ from torpor_operator.backfills.executor import BackfillExecutor
 from torpor_operator.backfills.reconciler import BackfillReconciler
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
 from torpor_operator.controller.workqueue import Key, WorkQueue
-from torpor_operator.model.snapshot import Pool
+from torpor_operator.model.snapshot import TriggerPool
 from torpor_operator.quarantine.cpu_shares import CpuShares
 from torpor_operator.quarantine.work_guard import WorkGuard
 from torpor_operator.schedules.cache import ScheduleCache
@@ -49,7 +49,7 @@ class ScheduleControllers:
         jitter: Callable[[], float],
         is_leader: Callable[[], bool] = lambda: True,
         on_forbidden: Callable[[str], None] = lambda _: None,
-        triggerer_pool: Callable[[str], Pool] = lambda _: Pool(),
+        triggerer_pool: Callable[[str], TriggerPool] = lambda _: TriggerPool(),
         archives: Callable[[], bool] = lambda: False,
         why_not_ready: Callable[[str], str] = lambda _: "",
         find_archived: FindArchived = no_archive,

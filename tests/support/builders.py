@@ -10,7 +10,7 @@ from torpor_crds.models.taskrun import parse as parse_taskrun
 from torpor_crds.models.workflow import parse as parse_workflow
 from torpor_operator.model.actions import Need
 from torpor_operator.model.pod import parse_pod
-from torpor_operator.model.snapshot import Answer, ArchiveOutcome, Pool, Snapshot
+from torpor_operator.model.snapshot import Answer, ArchiveOutcome, Snapshot, TriggerPool
 from torpor_operator.settings import Settings
 from torpor_wire import constants, times
 from torpor_wire.index_ranges import Indexes
@@ -67,9 +67,9 @@ def snapshot(  # noqa: PLR0913 - the fields of a Snapshot
     known: Mapping[Need, Answer],
     settings: Settings,
     now: float,
-    unclear: Mapping[str, str] = MappingProxyType({}),
+    unconfirmed_pods: Mapping[str, str] = MappingProxyType({}),
     created: Mapping[str, Mapping[Path, Indexes]] = MappingProxyType({}),
-    pools: Callable[[str], Pool] = lambda _: Pool(),
+    pools: Callable[[str], TriggerPool] = lambda _: TriggerPool(),
     slots: Callable[[str], int | None] = lambda _: None,
     holds: Callable[[TaskRun], bool] = lambda _: False,
     archive: ArchiveEndpoint | None = None,
@@ -85,7 +85,7 @@ def snapshot(  # noqa: PLR0913 - the fields of a Snapshot
         workflow=parse_workflow(workflow),
         taskruns={run.metadata.name: run for run in runs},
         pods=owned,
-        unclear=unclear,
+        unconfirmed_pods=unconfirmed_pods,
         created=created,
         pools=pools,
         slots=slots,

@@ -24,7 +24,6 @@ from torpor_operator.model.actions import (
     DeleteTaskRun,
     DeleteWorkflow,
     Evaluate,
-    LiftGate,
     Need,
     PatchTaskRun,
     PostEvent,
@@ -33,19 +32,20 @@ from torpor_operator.model.actions import (
     ReadVariables,
     RemoveAnnotation,
     RemovePodFinalizer,
-    Resume,
+    RemoveSchedulingGate,
+    ResumeRun,
     SetFinalizers,
 )
 from torpor_operator.model.snapshot import (
     Answer,
-    Archived,
     ArchiveOutcome,
-    NotArchived,
     PodWarning,
-    Pool,
     Presence,
+    RunArchived,
+    RunNotArchived,
     SettledLogs,
-    Template,
+    TemplateSource,
+    TriggerPool,
     UnreadableTemplate,
 )
 from torpor_operator.taskrun import pod_builder
@@ -70,7 +70,7 @@ class Stored:
         self.graceful = False  # a deleted pod stays, terminating
         self.unseen: set[str] = set()  # what exists and is not in the operator's store yet, by name
         self.unreadable: set[str] = set()
-        self.unclear: dict[str, str] = {}  # by uid of the TaskRun: a pod whose creation was not answered
+        self.unconfirmed_pods: dict[str, str] = {}  # by uid of the TaskRun: a pod whose creation was not answered
         self.created: dict[str, dict[Path, Indexes]] = {}  # instances the operator saw, whatever the status says
         self.templates: dict[str, Body] = {}  # WorkflowTemplates by name
         self.variables: dict[str, dict[str, str]] = {}  # ConfigMaps by name
@@ -84,7 +84,7 @@ class Stored:
         self.confirmed: list[Need] = []
         self.warnings: dict[str, PodWarning] = {}  # by uid of the pod
         self.looks: set[ReadPodWarning] = set()  # whose Events were read, and at which look
-        self.pools: Callable[[str], Pool] = lambda _: Pool()
+        self.pools: Callable[[str], TriggerPool] = lambda _: TriggerPool()
         self._numbers = itertools.count(1)
 
     def visible(self, items: dict[str, Body]) -> list[Body]:
@@ -101,8 +101,8 @@ class Stored:
                 self._create_pod(run, body, now)
             case DeletePod(name=name, uid=uid):
                 self.delete_pod(name, uid, now)
-            case LiftGate(name=name, gates=gates):
-                self._lift_gate(name, gates)
+            case RemoveSchedulingGate(name=name, gates=gates):
+                self._remove_scheduling_gate(name, gates)
             case RemovePodFinalizer(name=name, finalizers=finalizers):
                 self._let_go(name, finalizers)
             case PatchTaskRun(taskrun=run, patch=patch):
@@ -113,7 +113,7 @@ class Stored:
                 annotations = self.workflow["metadata"]["annotations"]
                 if annotations.get(name) == value:
                     del annotations[name]
-            case Resume():
+            case ResumeRun():
                 self.workflow["spec"] |= {"stop": False, "cancel": False}
             case SetFinalizers(finalizers=finalizers):
                 self.workflow["metadata"]["finalizers"] = list(finalizers)
@@ -134,10 +134,10 @@ class Stored:
     def _archive_run(self, now: float) -> None:
         version = self._version()
         if self.archive_trouble:
-            self.uploads[version] = NotArchived(self.archive_trouble, now + 30)
+            self.uploads[version] = RunNotArchived(self.archive_trouble, now + 30)
         else:
             self.archived.append(version[1])
-            self.uploads[version] = Archived()
+            self.uploads[version] = RunArchived()
 
     def archive_outcome(self) -> ArchiveOutcome | None:
         """The outcome of the upload that the status does not have yet."""
@@ -202,7 +202,7 @@ class Stored:
         else:
             del self.pods[name]
 
-    def _lift_gate(self, name: str, seen: tuple[str, ...]) -> None:
+    def _remove_scheduling_gate(self, name: str, seen: tuple[str, ...]) -> None:
         spec = self.pods[name]["spec"]
         assert spec["schedulingGates"] == [{"name": gate} for gate in seen]
         spec["schedulingGates"] = [{"name": gate} for gate in seen if gate != constants.POD_GATE]
@@ -226,7 +226,7 @@ class Stored:
             case ConfirmArchived(completed=completed):
                 self.confirmed.append(need)
                 if self.archive_trouble:
-                    return NotArchived(self.archive_trouble)
+                    return RunNotArchived(self.archive_trouble)
                 return Presence.PRESENT if completed in self.archived else Presence.GONE
             case ConfirmTaskRun(name=name):
                 self.confirmed.append(need)
@@ -241,7 +241,7 @@ class Stored:
                 return Presence.PRESENT if held and held["metadata"]["uid"] == uid else Presence.GONE
             case ConfirmPods(taskrun_uid=uid):
                 self.confirmed.append(need)
-                self.unclear.pop(uid, None)
+                self.unconfirmed_pods.pop(uid, None)
                 owned = [body["metadata"] for body in self.pods.values()]
                 self.unseen -= {meta["name"] for meta in owned if meta["ownerReferences"][0]["uid"] == uid}
                 return Presence.PRESENT
@@ -259,7 +259,7 @@ class Stored:
         if body is None:
             return Presence.GONE
         try:
-            return Template(templates.parse(body), body["spec"]["workflow"])
+            return TemplateSource(templates.parse(body), body["spec"]["workflow"])
         except ValueError as error:
             return UnreadableTemplate(str(error))
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from torpor_crds.models import taskrun, workflow
 from torpor_crds.models.taskrun import TaskRun
 from torpor_crds.models.workflow import TaskStatus, Workflow, WorkflowStatus
-from torpor_operator.model.actions import Action, Need, Plan, PostEvent
+from torpor_operator.model.actions import Action, Need, PostEvent, WorkflowPlan
 from torpor_operator.model.pod import parse_pod, pod_name
 from torpor_operator.model.snapshot import Answer, Snapshot
 from torpor_operator.settings import Settings
@@ -49,7 +49,7 @@ class World:
             known=known or {},
             settings=self.settings,
             now=self.now,
-            unclear=self.api.unclear,
+            unconfirmed_pods=self.api.unconfirmed_pods,
             created=self.api.created,
             pools=self.api.pools,
             slots=self.api.slots.get,
@@ -59,7 +59,7 @@ class World:
             image_volumes=self.image_volumes,
         )
 
-    def plan(self) -> Plan:
+    def plan(self) -> WorkflowPlan:
         """The plan, with all of its needs answered."""
         known: dict[Need, Answer] = {}
         for _ in range(ROUNDS):
@@ -70,7 +70,7 @@ class World:
             known |= {need: self.api.answer(need) for need in missing}
         raise AssertionError("the plan never stops having needs")
 
-    def apply(self, made: Plan) -> None:
+    def apply(self, made: WorkflowPlan) -> None:
         for action in made.actions:
             self.act(action)
         self._record_events(made)
@@ -279,7 +279,7 @@ class World:
         self.workflow["metadata"]["generation"] += 1
         return self.settle()
 
-    def _record_events(self, made: Plan) -> None:
+    def _record_events(self, made: WorkflowPlan) -> None:
         recorded = {event.key for event in self.events}
         self.events += [event for event in made.events if event.key not in recorded]
 

@@ -13,7 +13,7 @@ from torpor_crds.models.workflow import TaskState
 from torpor_operator.expressions import resolve
 from torpor_operator.expressions.context import Scope
 from torpor_operator.mapping import expand
-from torpor_operator.state.task_state import Outcome
+from torpor_operator.state.task_state import TaskOutcome
 from torpor_wire import constants
 
 from torpor_cli.linting.finding import Path, Problem, Rule, Severity, dotted
@@ -83,7 +83,7 @@ def _lists(spec: models.WorkflowSpec) -> Iterator[Problem]:
     parts: tuple[tuple[str, tuple[Task | Group, ...]], ...] = (("tasks", spec.tasks), ("groups", spec.groups))
     for kind, owners in parts:
         for index, owner in enumerate(owners):
-            if _is_constant(owner) and isinstance(found := expand.resolve_product(owner, scope, allowed), Outcome):
+            if _is_constant(owner) and isinstance(found := expand.resolve_product(owner, scope, allowed), TaskOutcome):
                 yield _outcome(found, owner, ("spec", kind, index))
 
 
@@ -93,7 +93,7 @@ def _is_constant(owner: Task | Group) -> bool:
     return bool(lists) and not any(resolve.embedded(one) for one in lists)
 
 
-def _outcome(found: Outcome, owner: Task | Group, path: Path) -> Problem:
+def _outcome(found: TaskOutcome, owner: Task | Group, path: Path) -> Problem:
     severity = Severity.WARNING if found.state is TaskState.SKIPPED else Severity.ERROR
     field = "expand" if owner.expand else "expandKwargs"
     kind = "group" if isinstance(owner, Group) else "task"

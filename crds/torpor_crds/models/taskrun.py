@@ -143,14 +143,14 @@ class TaskRunSpec(Model):
         return owner
 
     @property
-    def frame(self) -> tuple[int, ...]:
-        """Its index in each group, outermost first; empty where its task stands in none."""
+    def group_path(self) -> tuple[int, ...]:
+        """Its index in each group, outermost first; empty if its task is in no group."""
         return self.group_indexes or ()
 
     @property
     def path(self) -> tuple[int, ...]:
-        """Its frame, and its own index where it is mapped itself."""
-        return self.frame if self.map_index == constants.UNMAPPED else (*self.frame, self.map_index)
+        """Its group path, and its own index if it is mapped itself."""
+        return self.group_path if self.map_index == constants.UNMAPPED else (*self.group_path, self.map_index)
 
 
 class TaskRunStatus(Model):

@@ -47,17 +47,17 @@ def parse_paths(said: str, depth: int) -> frozenset[Path]:
     return frozenset(found)
 
 
-def by_frame(paths: Iterable[Path]) -> dict[Path, Indexes]:
+def by_group_path(paths: Iterable[Path]) -> dict[Path, Indexes]:
     """Group the last numbers of paths by the numbers before them."""
     numbers: dict[Path, list[int]] = {}
     for path in paths:
         numbers.setdefault(path[:-1], []).append(path[-1])
-    return {frame: Indexes.of(last) for frame, last in numbers.items()}
+    return {path: Indexes.of(last) for path, last in numbers.items()}
 
 
-def joined(frames: Mapping[Path, Indexes]) -> Iterator[Path]:
-    """Return the paths of the groups that `by_frame` returns."""
-    return ((*frame, last) for frame, lasts in frames.items() for last in lasts)
+def joined(paths: Mapping[Path, Indexes]) -> Iterator[Path]:
+    """Return the paths of the groups that `by_group_path` returns."""
+    return ((*path, last) for path, lasts in paths.items() for last in lasts)
 
 
 def _boxes(paths: list[Path]) -> list[str]:

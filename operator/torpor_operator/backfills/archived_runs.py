@@ -10,10 +10,10 @@ from torpor_crds.models.archive_endpoint import ArchiveEndpoint
 from torpor_kubernetes.client.archive import ArchiveResponse
 from torpor_wire import constants
 
-from torpor_operator.backfills.plan.snapshot import Outcome, Run
+from torpor_operator.backfills.plan.snapshot import KnownRun, RunOutcome
 from torpor_operator.controller.archive import NotArchivedError
 
-FindArchived: TypeAlias = Callable[[str, str], Awaitable[Run | None]]
+FindArchived: TypeAlias = Callable[[str, str], Awaitable[KnownRun | None]]
 """The run in the archive with this namespace and name, or None. Raises NotArchivedError if the archive cannot say."""
 
 _MESSAGE_CHARACTERS = 300
@@ -33,7 +33,7 @@ class ArchivedRuns:
         self._endpoint = endpoint
         self._reader = reader
 
-    async def find(self, namespace: str, name: str) -> Run | None:
+    async def find(self, namespace: str, name: str) -> KnownRun | None:
         """The last archived run of this name. Raises NotArchivedError."""
         endpoint = self._endpoint()
         if endpoint is None:
@@ -53,15 +53,15 @@ class ArchivedRuns:
             raise NotArchivedError(f"the list of runs of the archive cannot be read: {error}") from error
 
 
-async def no_archive(_namespace: str, _name: str) -> Run | None:
+async def no_archive(_namespace: str, _name: str) -> KnownRun | None:
     """The FindArchived of an installation without an archive."""
     return None
 
 
-def _run(item: dict[str, Any]) -> Run:
-    return Run(
+def _run(item: dict[str, Any]) -> KnownRun:
+    return KnownRun(
         name=str(item["name"]),
-        outcome=Outcome.SUCCEEDED if item["state"] == Outcome.SUCCEEDED else Outcome.FAILED,
+        outcome=RunOutcome.SUCCEEDED if item["state"] == RunOutcome.SUCCEEDED else RunOutcome.FAILED,
         backfill=item["labels"].get(constants.LABEL_BACKFILL),
         created=str(item["created"]),
     )

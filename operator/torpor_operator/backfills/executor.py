@@ -14,7 +14,7 @@ from torpor_wire.reason import Reason
 
 from torpor_operator.backfills.archived_runs import FindArchived
 from torpor_operator.backfills.cache import BackfillCache
-from torpor_operator.backfills.plan.snapshot import Run, Waiting
+from torpor_operator.backfills.plan.snapshot import KnownRun, TemporaryObstacle
 from torpor_operator.controller.writes import Writes, post_events
 from torpor_operator.model.actions import Notice
 from torpor_operator.workflows.plan import status
@@ -48,7 +48,7 @@ class BackfillExecutor:
         self._on_forbidden = on_forbidden
         self._writes = Writes()
 
-    async def create_run(self, namespace: str, body: Object) -> str | Waiting | None:
+    async def create_run(self, namespace: str, body: Object) -> str | TemporaryObstacle | None:
         """Create the run of a tick, or find the one that exists.
 
         Returns why this run cannot exist, or why no run can be created at the moment. Raises errors.ApiError if it is
@@ -68,7 +68,7 @@ class BackfillExecutor:
         unreadable = self._cache.absorb_run(stored)
         return None if unreadable is None else f"the run cannot be read: {unreadable}"
 
-    async def find_run(self, namespace: str, name: str) -> Run | None:
+    async def find_run(self, namespace: str, name: str) -> KnownRun | None:
         """The run of this name, in the cluster or in the archive. Raises errors.ApiError and NotArchivedError.
 
         A Workflow without `runOf` is not a run: only the operator can set it.
@@ -81,7 +81,7 @@ class BackfillExecutor:
             return None
         self._cache.absorb_run(stored)
         try:
-            return Run.of(workflows.parse(stored))
+            return KnownRun.of(workflows.parse(stored))
         except ValueError as error:
             raise errors.ApiError(f"Workflow {name} cannot be read: {error}") from error
 
@@ -132,15 +132,15 @@ class BackfillExecutor:
                 raise errors.AlreadyExists(message, status=HTTPStatus.CONFLICT) from None
             return stored
 
-    def _refusal(self, namespace: str, error: errors.ApiError) -> str | Waiting:
+    def _refusal(self, namespace: str, error: errors.ApiError) -> str | TemporaryObstacle:
         """Why this run is rejected, or why every run is."""
         if not isinstance(error, errors.Forbidden):
             return error.message
         if status.exceeds_quota(error.message):
-            return Waiting(Reason.QUOTA_EXCEEDED, error.message)
+            return TemporaryObstacle(Reason.QUOTA_EXCEEDED, error.message)
         if "cannot create resource" in error.message:
             self._on_forbidden(namespace)
-            return Waiting(Reason.NAMESPACE_NOT_READY, error.message)
+            return TemporaryObstacle(Reason.NAMESPACE_NOT_READY, error.message)
         return error.message
 
 

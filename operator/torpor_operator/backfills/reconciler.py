@@ -22,7 +22,7 @@ from torpor_operator.backfills.cache import BackfillCache
 from torpor_operator.backfills.executor import BackfillExecutor
 from torpor_operator.backfills.plan.actions import BackfillPlan
 from torpor_operator.backfills.plan.plan import plan
-from torpor_operator.backfills.plan.snapshot import BackfillSnapshot, Run, Waiting
+from torpor_operator.backfills.plan.snapshot import BackfillSnapshot, KnownRun, TemporaryObstacle
 from torpor_operator.controller.archive import NotArchivedError
 from torpor_operator.controller.reconcile_loop import ReconcileLoop
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
@@ -52,11 +52,11 @@ class Resolver(Protocol):
 class Gathered:
     """What the plans of one pass asked for."""
 
-    found: dict[str, Run | None] = field(default_factory=dict)
+    found: dict[str, KnownRun | None] = field(default_factory=dict)
     rejected: dict[str, str] = field(default_factory=dict)
     known: dict[Need, Answer] = field(default_factory=dict)
     has_template: bool | None = None
-    blocked: Waiting | None = None
+    blocked: TemporaryObstacle | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -126,13 +126,15 @@ class BackfillReconciler:
         memo.failures = 0
         return decided.again_at
 
-    def _obstacle(self, backfill: Backfill) -> Waiting | None:
+    def _obstacle(self, backfill: Backfill) -> TemporaryObstacle | None:
         """Why no run can be created, as far as the caches know."""
         schedule = self._cache.schedule_of(backfill)
         if isinstance(schedule, Unreadable):
-            return Waiting(Reason.SCHEDULE_INVALID, f"Schedule {schedule.name} cannot be read: {schedule.message}")
+            return TemporaryObstacle(
+                Reason.SCHEDULE_INVALID, f"Schedule {schedule.name} cannot be read: {schedule.message}"
+            )
         message = self._why_not_ready(backfill.metadata.namespace)
-        return Waiting(Reason.NAMESPACE_NOT_READY, message) if message else None
+        return TemporaryObstacle(Reason.NAMESPACE_NOT_READY, message) if message else None
 
     async def _decide(self, backfill: Backfill, gathered: Gathered, memo: Memo) -> BackfillPlan:
         """The plan that asks for nothing more."""
@@ -176,7 +178,7 @@ class BackfillReconciler:
     async def _create(self, namespace: str, body: Object, gathered: Gathered) -> None:
         name = body["metadata"]["name"]
         match await self._executor.create_run(namespace, body):
-            case Waiting() as waiting:
+            case TemporaryObstacle() as waiting:
                 gathered.blocked = waiting
             case str(message):
                 gathered.rejected[name] = message
@@ -187,7 +189,7 @@ class BackfillReconciler:
         try:
             gathered.found[name] = await self._executor.find_run(namespace, name)
         except NotArchivedError as error:
-            gathered.blocked = Waiting(Reason.ARCHIVE_UNAVAILABLE, f"the archive cannot be read: {error}")
+            gathered.blocked = TemporaryObstacle(Reason.ARCHIVE_UNAVAILABLE, f"the archive cannot be read: {error}")
 
     async def _find_template(self, namespace: str, name: str, gathered: Gathered) -> None:
         gathered.has_template = await self._executor.has_template(namespace, name)

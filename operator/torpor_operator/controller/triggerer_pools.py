@@ -15,7 +15,7 @@ from torpor_kubernetes.client.lease import Sighting
 from torpor_kubernetes.client.resources import CONFIG_MAPS, LEASES
 from torpor_wire import constants
 
-from torpor_operator.model.snapshot import Pool
+from torpor_operator.model.snapshot import TriggerPool
 
 _LOG = logging.getLogger(__name__)
 _INTERVAL = 5.0
@@ -31,14 +31,14 @@ class TriggererPools:
         self._seal_keys: Mapping[str, str] = {}
         self._read = False
 
-    def get(self, name: str) -> Pool:
+    def get(self, name: str) -> TriggerPool:
         """The present state of a pool."""
         seal_key = self._seal_keys.get(name, "")
         if not self._read:
-            return Pool(seal_key=seal_key)
+            return TriggerPool(seal_key=seal_key)
         alive = lease.live(self._leases, self._api.clock.monotonic())
         served = any(one.labels.get(constants.LABEL_POOL) == name for one in alive)
-        return Pool(served=served, seal_key=seal_key)
+        return TriggerPool(served=served, seal_key=seal_key)
 
     async def run(self) -> Never:
         """Read the pools, forever."""

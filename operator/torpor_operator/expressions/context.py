@@ -22,10 +22,10 @@ from torpor_wire.state import TERMINAL
 
 from torpor_operator.expressions import run_root
 from torpor_operator.model.actions import Evaluate, Need, ReadVariables
-from torpor_operator.model.map_items import Item
+from torpor_operator.model.map_items import MapItem
 from torpor_operator.model.snapshot import Answer
 from torpor_operator.state.group_state import GroupState
-from torpor_operator.state.task_state import Outcome
+from torpor_operator.state.task_state import TaskOutcome
 
 PARAMS, TASKS, VARIABLES, MAPPING, GROUPS, RUN = "params", "tasks", "variables", "mapping", "groups", "run"
 ROOTS = frozenset({PARAMS, TASKS, VARIABLES, RUN})
@@ -46,13 +46,13 @@ class Scope:
     """What the expressions of one task see."""
 
     workflow: Workflow
-    outcomes: Mapping[str, Outcome]
+    outcomes: Mapping[str, TaskOutcome]
     known: Mapping[Need, Answer]
     extra_roots: Mapping[str, JSON] = field(default_factory=dict)
-    items: Mapping[tuple[str, str], Item] = field(default_factory=dict)  # of the groups, by group and entry
+    items: Mapping[tuple[str, str], MapItem] = field(default_factory=dict)  # of the groups, by group and entry
     fields_read: dict[tuple[str, str], JSON | ExpressionError] = field(default_factory=dict)  # by task and field
     versions: dict[str, str] = field(default_factory=dict)
-    results: dict[tuple[int, str], tuple[Outcome, JSON | ExpressionError]] = field(default_factory=dict)
+    results: dict[tuple[int, str], tuple[TaskOutcome, JSON | ExpressionError]] = field(default_factory=dict)
     """Parsed results by the id of their outcome, once for a plan: all indexes of a group may read the same ones."""
     runs: dict[str, tuple[JSON, str] | ExpressionError] = field(default_factory=dict)
     """The value of `run` and its digest, once for a plan: its event may be long."""
@@ -179,7 +179,7 @@ class Scope:
             case _:
                 return str(outcome.state)
 
-    def _results(self, name: str, outcome: Outcome) -> JSON | ExpressionError:
+    def _results(self, name: str, outcome: TaskOutcome) -> JSON | ExpressionError:
         """The results by index, without instances that have none; `indexes` lists those that have one."""
         runs = list(outcome.runs_with_result())
         if any(run.status.stored for run in runs):
@@ -244,7 +244,7 @@ def _lacks_value(item: JSON) -> bool:
     return "value" not in item or (isinstance(key, dict) and isinstance(value, dict) and len(value) < len(key))
 
 
-def _indexes(outcome: Outcome) -> JSON:
+def _indexes(outcome: TaskOutcome) -> JSON:
     """The indexes of the instances with a result; with several levels, lists of indexes."""
     if not isinstance(outcome, GroupState):
         return [run.spec.map_index for run in outcome.runs_with_result()]
@@ -265,7 +265,7 @@ def _size(run: TaskRun) -> int:
     return run.status.stored.size if run.status.stored else len(run.status.result or "")
 
 
-def _result(name: str, outcome: Outcome) -> JSON | ExpressionError:
+def _result(name: str, outcome: TaskOutcome) -> JSON | ExpressionError:
     run = outcome.runs.get(constants.UNMAPPED)
     if run is not None and run.status.stored is not None:
         stored = run.status.stored

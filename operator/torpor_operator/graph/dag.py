@@ -65,7 +65,7 @@ class Graph:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class GraphProblem:
     """Why a Workflow cannot run."""
 
     reason: str
@@ -75,21 +75,21 @@ class Problem:
 class _ProblemError(Exception):
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
-        self.problem = Problem(reason, message)
+        self.problem = GraphProblem(reason, message)
 
 
-def build(spec: WorkflowSpec) -> Graph | Problem:
+def build(spec: WorkflowSpec) -> Graph | GraphProblem:
     """The graph of the spec, or the first problem in the order of the tasks."""
     building = build_in_steps(spec)
     while True:
         try:
             next(building)
         except StopIteration as end:
-            built: Graph | Problem = end.value
+            built: Graph | GraphProblem = end.value
             return built
 
 
-def build_in_steps(spec: WorkflowSpec) -> Generator[Cost, None, Graph | Problem]:
+def build_in_steps(spec: WorkflowSpec) -> Generator[Cost, None, Graph | GraphProblem]:
     """Build the graph as `build` does. Each step yields its cost, so that a caller can pause."""
     try:
         chains = task_groups.chains(spec)
@@ -97,9 +97,9 @@ def build_in_steps(spec: WorkflowSpec) -> Generator[Cost, None, Graph | Problem]
         written = _Spec(spec, {task.name: task for task in spec.tasks}, chains, expressions)
         return (yield from _ordered(written))
     except task_groups.GroupingError as error:
-        return Problem(Reason.WORKFLOW_INVALID, str(error))
+        return GraphProblem(Reason.WORKFLOW_INVALID, str(error))
     except spec_expressions.TooManyExpressionsError as error:
-        return Problem(errors.Reason.TOO_EXPENSIVE, str(error))
+        return GraphProblem(errors.Reason.TOO_EXPENSIVE, str(error))
     except _ProblemError as error:
         return error.problem
 

@@ -18,7 +18,7 @@ from torpor_wire.state import State
 
 from torpor_operator.graph.dag import Graph
 from torpor_operator.state.group_state import GroupState
-from torpor_operator.state.task_state import BROKEN, Outcome, without_runs
+from torpor_operator.state.task_state import BROKEN, TaskOutcome, without_runs
 
 _EARLY = frozenset({Rule.ONE_SUCCESS, Rule.ONE_FAILED, Rule.ONE_DONE})
 
@@ -43,7 +43,7 @@ class OutcomeCounts:
         return self.failed + self.upstream_failed
 
 
-def blocked(task: Task, upstream: Sequence[Outcome]) -> Outcome | None:
+def blocked(task: Task, upstream: Sequence[TaskOutcome]) -> TaskOutcome | None:
     """Why the task does not start, now or ever; None if it starts."""
     if task.rule is Rule.ALWAYS or not upstream:
         return None
@@ -98,7 +98,7 @@ def _skipped(condition: bool) -> TaskState | None:
     return TaskState.SKIPPED if condition else None
 
 
-def _message(state: TaskState, rule: Rule, upstream: Sequence[Outcome]) -> str:
+def _message(state: TaskState, rule: Rule, upstream: Sequence[TaskOutcome]) -> str:
     broken = next((outcome for outcome in upstream if outcome.state in BROKEN), None)
     if state is TaskState.UPSTREAM_FAILED and broken is not None:
         return f"upstream task {broken.task}: {broken.reason or broken.state}"
@@ -111,7 +111,7 @@ def _message(state: TaskState, rule: Rule, upstream: Sequence[Outcome]) -> str:
     return f"rule {rule}: upstream: {ended}"
 
 
-def count_outcomes(upstream: Iterable[Outcome]) -> OutcomeCounts:
+def count_outcomes(upstream: Iterable[TaskOutcome]) -> OutcomeCounts:
     """The counts over all upstream tasks."""
     each = [_count(outcome) for outcome in upstream]
     return OutcomeCounts(
@@ -122,7 +122,7 @@ def count_outcomes(upstream: Iterable[Outcome]) -> OutcomeCounts:
     )
 
 
-def _count(outcome: Outcome) -> OutcomeCounts:
+def _count(outcome: TaskOutcome) -> OutcomeCounts:
     if isinstance(outcome, GroupState):
         return count_outcomes(outcome.parts.values())
     skips, never = len(outcome.indexes.skips), outcome.state is TaskState.UPSTREAM_FAILED
@@ -146,7 +146,7 @@ def _count(outcome: Outcome) -> OutcomeCounts:
     )
 
 
-def branch_outcome(task: Task, outcome: Outcome, graph: Graph) -> Outcome:
+def branch_outcome(task: Task, outcome: TaskOutcome, graph: Graph) -> TaskOutcome:
     """The outcome of a branch task, which fails if its result names a task that is not directly downstream."""
     if not task.branch or outcome.state is not TaskState.SUCCEEDED:
         return outcome
@@ -162,7 +162,7 @@ def branch_outcome(task: Task, outcome: Outcome, graph: Graph) -> Outcome:
     )
 
 
-def skipped_by_branch(task: Task, graph: Graph, outcomes: Mapping[str, Outcome]) -> Outcome | None:
+def skipped_by_branch(task: Task, graph: Graph, outcomes: Mapping[str, TaskOutcome]) -> TaskOutcome | None:
     """The outcome of a task that an upstream branch did not choose; a task after the chosen one runs all the same."""
     for name in sorted(graph.upstream[task.name] & graph.branches):
         if task.name not in _choices(name, graph) or outcomes[name].state is not TaskState.SUCCEEDED:
@@ -180,7 +180,7 @@ def _choices(name: str, graph: Graph) -> frozenset[str]:
     return frozenset(other for other in graph.downstream(name) if graph.chains[other][: len(around)] == around)
 
 
-def _chosen(outcome: Outcome) -> frozenset[str] | None:
+def _chosen(outcome: TaskOutcome) -> frozenset[str] | None:
     """The names in the result; None if it is neither a name nor a list of names. Null chooses none."""
     run = outcome.runs.get(constants.UNMAPPED)
     if run is not None and run.status.stored is not None:

@@ -22,15 +22,15 @@ from torpor_wire.text import printable_line
 from torpor_operator.expressions import resolve
 from torpor_operator.expressions.context import Pending, Scope
 from torpor_operator.mapping import reserved_names, trigger_kwargs
-from torpor_operator.mapping.expand import Entry
-from torpor_operator.model.map_items import Item
+from torpor_operator.mapping.expand import ExpandedList
+from torpor_operator.model.map_items import MapItem
 from torpor_operator.state.group_state import GroupState
-from torpor_operator.state.task_state import Outcome, failed_without_runs
+from torpor_operator.state.task_state import TaskOutcome, failed_without_runs
 
 DISPLAY_MAX = 253
 
 
-def constant_arguments(task: Task, scope: Scope) -> tuple[Argument, ...] | Outcome | Pending:
+def constant_arguments(task: Task, scope: Scope) -> tuple[Argument, ...] | TaskOutcome | Pending:
     """The arguments that are equal for all instances."""
     if task.trigger is not None and task.python is None:
         return trigger_kwargs.event_arguments(task, scope)
@@ -38,13 +38,13 @@ def constant_arguments(task: Task, scope: Scope) -> tuple[Argument, ...] | Outco
 
 
 def instance_arguments(
-    task: Task, items: Sequence[tuple[Entry, Item]], scope: Scope
-) -> tuple[Argument, ...] | Outcome | Pending:
+    task: Task, items: Sequence[tuple[ExpandedList, MapItem]], scope: Scope
+) -> tuple[Argument, ...] | TaskOutcome | Pending:
     """The arguments of one instance that differ between instances; `scope` has its `mapping`."""
     if task.trigger is not None and task.python is None:
         return ()
     own = _from_spec(task, (name for name in task.args if _differs(task, name)), scope)
-    if isinstance(own, Outcome | Pending):
+    if isinstance(own, TaskOutcome | Pending):
         return own
     arguments = list(own)
     for entry, item in items:
@@ -55,7 +55,7 @@ def instance_arguments(
     return tuple(arguments)
 
 
-def display_name(task: Task, scope: Scope) -> str | Outcome | Pending | None:
+def display_name(task: Task, scope: Scope) -> str | TaskOutcome | Pending | None:
     """The display name of the instance."""
     if task.display_name is None:
         return None
@@ -80,7 +80,7 @@ def _differs(task: Task, name: str) -> bool:
     return resolve.differs_per_instance(task.args[name])
 
 
-def _from_spec(task: Task, names: Iterable[str], scope: Scope) -> tuple[Argument, ...] | Outcome | Pending:
+def _from_spec(task: Task, names: Iterable[str], scope: Scope) -> tuple[Argument, ...] | TaskOutcome | Pending:
     arguments: list[Argument] = []
     needs: list[Pending] = []
     for name in names:
@@ -147,7 +147,7 @@ def _item_of_group(scope: Scope, name: str, entry: list[str]) -> ArgumentSource 
     return item.source if item is not None and isinstance(item.key, int) else None
 
 
-def _results(outcome: Outcome) -> ArgumentSource:
+def _results(outcome: TaskOutcome) -> ArgumentSource:
     """All results of a mapped task, with the missing indexes if their text is short."""
     if isinstance(outcome, GroupState):
         return _results_by_path(outcome)
@@ -174,7 +174,7 @@ def _results_by_path(outcome: GroupState) -> ArgumentSource:
     )
 
 
-def _from_item(task: Task, entry: Entry, item: Item) -> Argument | ExpressionError:
+def _from_item(task: Task, entry: ExpandedList, item: MapItem) -> Argument | ExpressionError:
     """The item as an argument: a small value itself, otherwise its source, which only a python task can read."""
     if (problem := reserved_names.argument_problem(task, entry.name)) is not None:
         return errors.failed(f"expand: {problem}")
@@ -195,7 +195,7 @@ def _from_item(task: Task, entry: Entry, item: Item) -> Argument | ExpressionErr
     return Argument(name=entry.name, source=source, map=entry.map)
 
 
-def _from_object(task: Task, item: Item) -> list[Argument | ExpressionError]:
+def _from_object(task: Task, item: MapItem) -> list[Argument | ExpressionError]:
     """The arguments in an item of expandKwargs."""
     field = f"expandKwargs: item {item.key}"
     if item.text is None:

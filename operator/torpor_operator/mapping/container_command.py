@@ -20,21 +20,21 @@ from torpor_operator.expressions import resolve
 from torpor_operator.expressions.context import Pending, Scope
 from torpor_operator.mapping import arguments
 from torpor_operator.model.actions import Need
-from torpor_operator.state.task_state import Outcome, failed_without_runs
+from torpor_operator.state.task_state import TaskOutcome, failed_without_runs
 
 WORD_MAX = 4096
 """Characters of one word of a command, or of one environment variable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
+class ContainerCommand:
     """The command of an instance, and the variables of its pod whose values contain expressions."""
 
     container: Command | None
     env: tuple[EnvValue, ...]
 
 
-def resolve_program(task: Task, scope: Scope) -> Program | Outcome | Pending:
+def resolve_program(task: Task, scope: Scope) -> ContainerCommand | TaskOutcome | Pending:
     """The program of one instance, whose `mapping` is in the scope."""
     container = task.container
     command = _words(task, "container.command", container.command if container else (), scope)
@@ -47,10 +47,10 @@ def resolve_program(task: Task, scope: Scope) -> Program | Outcome | Pending:
         case list(), list(), list():
             env = tuple(EnvValue(name=name, value=value) for (name, _), value in zip(templates, values, strict=True))
             program = container and container.model_copy(update={"command": tuple(command), "args": tuple(args)})
-            return Program(container=program, env=env)
+            return ContainerCommand(container=program, env=env)
         case _:
             parts = (command, args, values)
-            failed = next((part for part in parts if isinstance(part, Outcome)), None)
+            failed = next((part for part in parts if isinstance(part, TaskOutcome)), None)
             needs = tuple(need for part in parts if isinstance(part, Pending) for need in part.needs)
             return failed or Pending(needs)
 
@@ -60,7 +60,7 @@ def _has_expression(text: str) -> bool:
     return template.OPENING in text
 
 
-def _words(task: Task, field: str, words: Sequence[str], scope: Scope) -> list[str] | Outcome | Pending:
+def _words(task: Task, field: str, words: Sequence[str], scope: Scope) -> list[str] | TaskOutcome | Pending:
     resolved: list[str] = []
     needs: list[Need] = []
     for number, word in enumerate(words):

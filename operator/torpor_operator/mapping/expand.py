@@ -21,16 +21,16 @@ from torpor_wire.reason import Reason
 from torpor_operator.expressions import resolve
 from torpor_operator.expressions.context import Pending, Scope
 from torpor_operator.model import map_items
-from torpor_operator.model.map_items import Item, Items
-from torpor_operator.state.task_state import BROKEN, Outcome, failed_without_runs, without_runs
+from torpor_operator.model.map_items import MapItem, MapItems
+from torpor_operator.state.task_state import BROKEN, TaskOutcome, failed_without_runs, without_runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class ExpandedList:
     """One list. `name` is the argument; it is empty for expandKwargs, whose items name their own arguments."""
 
     name: str
-    items: Items
+    items: MapItems
     map: str | None = None
 
 
@@ -38,16 +38,16 @@ class Entry:
 class Product:
     """The instances of a mapped task. A task that is not mapped has one instance and no entry."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[ExpandedList, ...] = ()
 
     @property
     def total(self) -> int:
         """How many instances there are."""
         return math.prod(len(entry.items) for entry in self.entries)
 
-    def items(self, index: int) -> list[tuple[Entry, Item]]:
+    def items(self, index: int) -> list[tuple[ExpandedList, MapItem]]:
         """The items of the instance at this index, in the order of the entries."""
-        items: list[tuple[Entry, Item]] = []
+        items: list[tuple[ExpandedList, MapItem]] = []
         for entry in reversed(self.entries):
             index, position = divmod(index, len(entry.items))
             items.append((entry, entry.items[position]))
@@ -78,7 +78,7 @@ class Allowed(NamedTuple):
     indexes: int = 1
 
 
-Resolved: TypeAlias = "Product | Outcome | Pending"
+Resolved: TypeAlias = "Product | TaskOutcome | Pending"
 
 
 def resolve_product(task: Task | Group, scope: Scope, allowed: Allowed) -> Resolved:
@@ -86,7 +86,7 @@ def resolve_product(task: Task | Group, scope: Scope, allowed: Allowed) -> Resol
     if _awaits_producer(task, scope):
         return Pending(())
     entries = [_entry(task, spec, scope) for spec in _specs(task)]
-    outcomes = {outcome.state: outcome for outcome in reversed(entries) if isinstance(outcome, Outcome)}
+    outcomes = {outcome.state: outcome for outcome in reversed(entries) if isinstance(outcome, TaskOutcome)}
     # A failed producer counts before a skipped one, in any order of the lists.
     if TaskState.UPSTREAM_FAILED in outcomes:
         return outcomes[TaskState.UPSTREAM_FAILED]
@@ -95,7 +95,7 @@ def resolve_product(task: Task | Group, scope: Scope, allowed: Allowed) -> Resol
         return Pending(tuple(need for entry in pending for need in entry.needs))
     if outcomes:
         return outcomes.get(TaskState.FAILED) or outcomes[TaskState.SKIPPED]
-    product = Product(tuple(entry for entry in entries if isinstance(entry, Entry)))
+    product = Product(tuple(entry for entry in entries if isinstance(entry, ExpandedList)))
     return _rejected(task, product, allowed) or product
 
 
@@ -108,7 +108,7 @@ class _EntrySpec(NamedTuple):
     map: str | None = None
 
 
-def _entry(task: Task | Group, spec: _EntrySpec, scope: Scope) -> Entry | Outcome | Pending:
+def _entry(task: Task | Group, spec: _EntrySpec, scope: Scope) -> ExpandedList | TaskOutcome | Pending:
     """One entry with its items, or why it has none."""
     field, name, over, mapper = spec
     items = _items(over, scope)
@@ -124,7 +124,7 @@ def _entry(task: Task | Group, spec: _EntrySpec, scope: Scope) -> Entry | Outcom
     if isinstance(items, str):
         message = f"{field}: the value is {items}; it must be {_REQUIRED[bool(name)]}{_hint(over)}"
         return failed_without_runs(task.name, Reason.EXPAND_INVALID, message)
-    return Entry(name=name, items=items, map=mapper)
+    return ExpandedList(name=name, items=items, map=mapper)
 
 
 _REQUIRED = {True: "a list or an object", False: "a list of objects"}
@@ -143,12 +143,12 @@ def _awaits_producer(task: Task | Group, scope: Scope) -> bool:
     return any(not scope.outcomes[producer.name].ended for spec in _specs(task) for producer in _producers(spec.over))
 
 
-def _outcome_without_list(task: Task | Group, field: str, over: JSON, scope: Scope) -> Outcome | None:
+def _outcome_without_list(task: Task | Group, field: str, over: JSON, scope: Scope) -> TaskOutcome | None:
     """The outcome of a task whose list is missing since its producer did not succeed.
 
     A failed producer counts before a skipped one.
     """
-    skipped: Outcome | None = None
+    skipped: TaskOutcome | None = None
     for name, result_field in _producers(over):
         outcome = scope.outcomes[name]
         if result_field == "results" and (outcome.started or outcome.state not in BROKEN):
@@ -169,14 +169,14 @@ def _producers(over: JSON) -> Iterator[references.TaskField]:
             yield from sorted(refs.fields, key=str)
 
 
-def _items(over: JSON, scope: Scope) -> Items | str | ExpressionError | Pending:
+def _items(over: JSON, scope: Scope) -> MapItems | str | ExpressionError | Pending:
     expression = resolve.sole_expression(over)
     plain = references.is_plain(expression) if expression is not None else None
     outcome = scope.outcomes.get(plain.name) if plain is not None else None
     if plain is None or outcome is None:
         return _computed(over, scope, None)
     if plain.field == "results" and outcome.mapped:
-        return map_items.Results(tuple(outcome.runs_with_result()))
+        return map_items.ResultItems(tuple(outcome.runs_with_result()))
     source = ArgumentSource(task=plain.name, field="result", group_indexes=outcome.group_path or None)
     run = outcome.runs.get(constants.UNMAPPED)
     if plain.field == "result" and run is not None and run.status.stored is not None:
@@ -184,23 +184,23 @@ def _items(over: JSON, scope: Scope) -> Items | str | ExpressionError | Pending:
     return _computed(over, scope, source if plain.field == "result" else None)
 
 
-def _computed(over: JSON, scope: Scope, source: ArgumentSource | None) -> Items | str | ExpressionError | Pending:
+def _computed(over: JSON, scope: Scope, source: ArgumentSource | None) -> MapItems | str | ExpressionError | Pending:
     resolved = resolve.resolve_value(over, scope)
     return map_items.items_of_value(resolved.json, source) if isinstance(resolved, Value) else resolved
 
 
-def _require_objects(items: Items | str) -> Items | str:
+def _require_objects(items: MapItems | str) -> MapItems | str:
     """The items of expandKwargs, each an object of arguments; otherwise what they are instead."""
-    if isinstance(items, map_items.Keyed):
+    if isinstance(items, map_items.ObjectItems):
         return "an object"
-    if isinstance(items, map_items.Listed):
+    if isinstance(items, map_items.ListItems):
         wrong = next((position for position, item in enumerate(items.values) if not isinstance(item, dict)), None)
         if wrong is not None:
             return f"a list whose item {wrong} is {json_types.described(items.values[wrong])}"
     return items
 
 
-def _rejected(task: Task | Group, product: Product, allowed: Allowed) -> Outcome | None:
+def _rejected(task: Task | Group, product: Product, allowed: Allowed) -> TaskOutcome | None:
     """The outcome of a task with an empty list or too many instances."""
     entries, total = product.entries, product.total
     if not total:
@@ -218,7 +218,7 @@ def _rejected(task: Task | Group, product: Product, allowed: Allowed) -> Outcome
     return failed_without_runs(task.name, Reason.EXPAND_INVALID, message)
 
 
-def _field(entry: Entry) -> str:
+def _field(entry: ExpandedList) -> str:
     return f"expand {entry.name}" if entry.name else "expandKwargs"
 
 

@@ -18,10 +18,10 @@ from torpor_operator.graph.dag import Graph
 from torpor_operator.mapping import expand
 from torpor_operator.mapping.expand import Allowed, Product
 from torpor_operator.model.actions import Need
-from torpor_operator.model.map_items import Item
+from torpor_operator.model.map_items import MapItem
 from torpor_operator.model.task_groups import Chain, common
 from torpor_operator.state.group_state import GroupState
-from torpor_operator.state.task_state import Outcome, failed_by_invalid_json, without_runs
+from torpor_operator.state.task_state import TaskOutcome, failed_by_invalid_json, without_runs
 
 
 class GroupScopes:
@@ -31,14 +31,14 @@ class GroupScopes:
         self._graph = graph
         self._base = base  # what every task sees
         self._allowed = allowed
-        self._outcomes: dict[str, dict[Path, Outcome]] = {}
+        self._outcomes: dict[str, dict[Path, TaskOutcome]] = {}
         self._mapped: set[str] = set()  # tasks that are mapped themselves
-        self._products: dict[tuple[str, Path], Product | Outcome] = {}
-        self._combinations: dict[tuple[str, Path], Outcome] = {}
-        self._parts: dict[tuple[str, int], dict[Path, dict[Path, Outcome]]] = {}
+        self._products: dict[tuple[str, Path], Product | TaskOutcome] = {}
+        self._combinations: dict[tuple[str, Path], TaskOutcome] = {}
+        self._parts: dict[tuple[str, int], dict[Path, dict[Path, TaskOutcome]]] = {}
         self.needs: list[Need] = []
 
-    def add(self, task: Task, parts: Mapping[Path, Outcome]) -> Outcome:
+    def add(self, task: Task, parts: Mapping[Path, TaskOutcome]) -> TaskOutcome:
         """Add the outcomes of a task by group path; returns its outcome as seen from outside all groups."""
         if task.mapped:
             self._mapped.add(task.name)
@@ -49,12 +49,12 @@ class GroupScopes:
         )
         return self.outcome_at(task.name, (), ())
 
-    def paths(self, chain: Chain, known: Iterable[Path] = ()) -> Iterator[tuple[Path, Outcome | None]]:
+    def paths(self, chain: Chain, known: Iterable[Path] = ()) -> Iterator[tuple[Path, TaskOutcome | None]]:
         """The group paths of a task in these groups, each with None, or with the outcome that ends the group there.
 
         A `known` path is among them even if its group does not have that index, or no longer has it.
         """
-        group_ends: dict[Path, Outcome] = {}
+        group_ends: dict[Path, TaskOutcome] = {}
         paths: set[Path] = set()
         for path, end in self._expanded(chain):
             yield path, end
@@ -66,13 +66,13 @@ class GroupScopes:
                 around = (group_ends[path[:depth]] for depth in range(len(path)) if path[:depth] in group_ends)
                 yield path, next(around, None) or _no_such_index(chain, path)
 
-    def _expanded(self, chain: Chain) -> Iterator[tuple[Path, Outcome | None]]:
+    def _expanded(self, chain: Chain) -> Iterator[tuple[Path, TaskOutcome | None]]:
         if not chain:
             yield (), None
             return
         for path, end in self._expanded(chain[:-1]):
             product = end or self._product(chain, path)
-            if isinstance(product, Outcome):
+            if isinstance(product, TaskOutcome):
                 yield path, product
             else:
                 yield from (((*path, index), None) for index in range(product.total))
@@ -82,7 +82,7 @@ class GroupScopes:
         if not chain:
             return self._base
         groups: dict[str, JSON] = {}
-        items: dict[tuple[str, str], Item] = {}
+        items: dict[tuple[str, str], MapItem] = {}
         for depth in range(min(len(chain), len(path))):
             product = self._product(chain[: depth + 1], path[:depth])
             if isinstance(product, Product) and path[depth] < product.total:
@@ -97,7 +97,7 @@ class GroupScopes:
             versions={},
         )
 
-    def outcomes(self, chain: Chain, path: Path) -> Mapping[str, Outcome]:
+    def outcomes(self, chain: Chain, path: Path) -> Mapping[str, TaskOutcome]:
         """The outcomes of the tasks so far, as seen at a path of these groups."""
         return _VisibleOutcomes(self, self._outcomes, chain, path) if chain else self._base.outcomes
 
@@ -110,7 +110,7 @@ class GroupScopes:
             here, indexes = here // width, indexes * width
         return Allowed(max(here, 1), self._allowed, indexes)
 
-    def outcome_at(self, task: str, chain: Chain, path: Path) -> Outcome:
+    def outcome_at(self, task: str, chain: Chain, path: Path) -> TaskOutcome:
         """The outcome of a task as seen at a path of these groups."""
         own_chain = self._graph.chains[task]
         depth = common(chain, own_chain)
@@ -122,9 +122,9 @@ class GroupScopes:
             self._combinations[task, prefix] = self._combined(task, prefix, len(own_chain) - depth)
         return self._combinations[task, prefix]
 
-    def _combined(self, task: str, prefix: Path, depth: int) -> Outcome:
+    def _combined(self, task: str, prefix: Path, depth: int) -> TaskOutcome:
         if (task, len(prefix)) not in self._parts:
-            by_prefix: dict[Path, dict[Path, Outcome]] = {}
+            by_prefix: dict[Path, dict[Path, TaskOutcome]] = {}
             for path, part in self._outcomes[task].items():
                 by_prefix.setdefault(path[: len(prefix)], {})[path[len(prefix) :]] = part
             self._parts[task, len(prefix)] = by_prefix
@@ -132,20 +132,20 @@ class GroupScopes:
         parts = next((below[prefix[:length]] for length in range(len(prefix), -1, -1) if prefix[:length] in below), {})
         return GroupState.combined(task, prefix, parts, depth=depth, mapped_in_group=task in self._mapped)
 
-    def _product(self, chain: Chain, path: Path) -> Product | Outcome:
+    def _product(self, chain: Chain, path: Path) -> Product | TaskOutcome:
         """What the innermost of these groups is mapped over at a path of the groups around it."""
         name = chain[-1]
         if (name, path) not in self._products:
             self._products[name, path] = self._resolve(chain, path)
         return self._products[name, path]
 
-    def _resolve(self, chain: Chain, path: Path) -> Product | Outcome:
+    def _resolve(self, chain: Chain, path: Path) -> Product | TaskOutcome:
         name, around = chain[-1], chain[:-1]
         match self._resolve_product(name, around, path):
             case Pending(needs):
                 self.needs += needs
                 return without_runs(name, TaskState.PENDING)
-            case Outcome() as end:
+            case TaskOutcome() as end:
                 return replace(end, message=end.message and f"group {name}: {end.message}")
             case product:
                 return product
@@ -158,20 +158,20 @@ class GroupScopes:
             return failed_by_invalid_json(name, error)
 
 
-def _no_such_index(chain: Chain, path: Path) -> Outcome:
+def _no_such_index(chain: Chain, path: Path) -> TaskOutcome:
     """The outcome of a task at a group path that does not exist."""
     message = f"group {chain[-1]} has no index {written(path)}"
     return without_runs(chain[-1], TaskState.SKIPPED, Reason.SKIPPED, message)
 
 
-class _VisibleOutcomes(Mapping[str, Outcome]):
+class _VisibleOutcomes(Mapping[str, TaskOutcome]):
     def __init__(self, scopes: GroupScopes, tasks: Mapping[str, object], chain: Chain, path: Path) -> None:
         self._scopes = scopes
         self._tasks = tasks
         self._chain = chain
         self._path = path
 
-    def __getitem__(self, task: str) -> Outcome:
+    def __getitem__(self, task: str) -> TaskOutcome:
         return self._scopes.outcome_at(task, self._chain, self._path)
 
     def __iter__(self) -> Iterator[str]:

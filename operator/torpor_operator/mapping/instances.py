@@ -20,19 +20,19 @@ from torpor_wire.reason import Reason
 from torpor_operator.expressions import resolve
 from torpor_operator.expressions.context import MAPPING, Pending, Scope
 from torpor_operator.mapping import arguments, container_command, expand, size_limits, trigger_kwargs
-from torpor_operator.mapping.container_command import Program
+from torpor_operator.mapping.container_command import ContainerCommand
 from torpor_operator.mapping.expand import Allowed, Product
-from torpor_operator.state.task_state import Outcome, failed_by_invalid_json, failed_without_runs, without_runs
+from torpor_operator.state.task_state import TaskOutcome, failed_by_invalid_json, failed_without_runs, without_runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Instance:
+class InstanceInputs:
     """What one TaskRun is created from."""
 
     arguments: tuple[Argument, ...]
     trigger: TriggerCall | None
     display_name: str | None
-    program: Program
+    program: ContainerCommand
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class SkippedInstance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Instances:
+class TaskInstances:
     """The width of a task, and its instances by position."""
 
     task: Task
@@ -56,7 +56,7 @@ class Instances:
         """How many there are."""
         return self.product.total
 
-    def at(self, position: int) -> Instance | SkippedInstance | Outcome | Pending:
+    def at(self, position: int) -> InstanceInputs | SkippedInstance | TaskOutcome | Pending:
         """One instance; or the outcome of the task, which fails if one of its instances cannot be created."""
         if self.marked:
             return _without_values(self.task)
@@ -65,14 +65,16 @@ class Instances:
         except (ValueError, RecursionError) as error:
             return failed_by_invalid_json(self.task.name, error)
 
-    def _at(self, position: int) -> Instance | SkippedInstance | Outcome | Pending:
+    def _at(self, position: int) -> InstanceInputs | SkippedInstance | TaskOutcome | Pending:
         scope = self.scope.with_root(MAPPING, self.product.mapping(position))
         if _when_differs(self.task):
             unmet = _when(self.task, scope)
             if unmet is not None:
-                return SkippedInstance() if isinstance(unmet, Outcome) and unmet.state is TaskState.SKIPPED else unmet
+                return (
+                    SkippedInstance() if isinstance(unmet, TaskOutcome) and unmet.state is TaskState.SKIPPED else unmet
+                )
         own_arguments = arguments.instance_arguments(self.task, self.product.items(position), scope)
-        if isinstance(own_arguments, Outcome | Pending):
+        if isinstance(own_arguments, TaskOutcome | Pending):
             return own_arguments
         all_arguments = (*self.constants, *own_arguments)
         if (problem := size_limits.problem(self.task, all_arguments, self.width)) is not None:
@@ -82,33 +84,33 @@ class Instances:
             if self.task.trigger
             else None
         )
-        if isinstance(trigger, Outcome | Pending):
+        if isinstance(trigger, TaskOutcome | Pending):
             return trigger
         display_name = arguments.display_name(self.task, scope)
-        if isinstance(display_name, Outcome | Pending):
+        if isinstance(display_name, TaskOutcome | Pending):
             return display_name
         program = container_command.resolve_program(self.task, scope)
-        if isinstance(program, Outcome | Pending):
+        if isinstance(program, TaskOutcome | Pending):
             return program
-        return Instance(arguments=all_arguments, trigger=trigger, display_name=display_name, program=program)
+        return InstanceInputs(arguments=all_arguments, trigger=trigger, display_name=display_name, program=program)
 
 
-def marked(task: Task, scope: Scope) -> Instances:
+def marked(task: Task, scope: Scope) -> TaskInstances:
     """The only instance of a task that a user marked before it could start."""
-    return Instances(task=task, product=Product(), scope=scope, constants=(), marked=True)
+    return TaskInstances(task=task, product=Product(), scope=scope, constants=(), marked=True)
 
 
-def _without_values(task: Task) -> Instance:
+def _without_values(task: Task) -> InstanceInputs:
     """An instance that runs nothing: its body has the kind of the task, and no evaluated values."""
     call = TriggerCall(class_name=task.trigger.class_name) if task.trigger and not task.python else None
-    program = Program(container=Command() if task.container is not None else None, env=())
-    return Instance(arguments=(), trigger=call, display_name=None, program=program)
+    program = ContainerCommand(container=Command() if task.container is not None else None, env=())
+    return InstanceInputs(arguments=(), trigger=call, display_name=None, program=program)
 
 
-Resolved: TypeAlias = Instances | Outcome | Pending
+ResolvedInstances: TypeAlias = TaskInstances | TaskOutcome | Pending
 
 
-def resolve_instances(task: Task, scope: Scope, allowed: Allowed) -> Resolved:
+def resolve_instances(task: Task, scope: Scope, allowed: Allowed) -> ResolvedInstances:
     """The instances of the task; its outcome where it has none (skipped, failed); or what must be known first.
 
     Raises ValueError or RecursionError where a stored result is not JSON.
@@ -117,15 +119,15 @@ def resolve_instances(task: Task, scope: Scope, allowed: Allowed) -> Resolved:
     if not _when_differs(task) and (unmet := _when(task, unmapped)) is not None:
         return unmet
     product = expand.resolve_product(task, scope, allowed)
-    if isinstance(product, Outcome | Pending):
+    if isinstance(product, TaskOutcome | Pending):
         return product
     constants = arguments.constant_arguments(task, scope)
-    if isinstance(constants, Outcome | Pending):
+    if isinstance(constants, TaskOutcome | Pending):
         return constants
     width = product.total * allowed.indexes
     if (problem := size_limits.problem(task, constants, width)) is not None:
         return failed_without_runs(task.name, Reason.ARGUMENTS_TOO_LARGE, problem)
-    return Instances(task=task, product=product, scope=scope, constants=constants, width=width)
+    return TaskInstances(task=task, product=product, scope=scope, constants=constants, width=width)
 
 
 def _when_differs(task: Task) -> bool:
@@ -133,7 +135,7 @@ def _when_differs(task: Task) -> bool:
     return task.mapped and task.when is not None and resolve.uses_mapping(resolve.unwrap(task.when))
 
 
-def _when(task: Task, scope: Scope) -> Outcome | Pending | None:
+def _when(task: Task, scope: Scope) -> TaskOutcome | Pending | None:
     """Why `when` keeps the task or the instance from running; None if it runs."""
     if task.when is None:
         return None

@@ -25,16 +25,16 @@ _MATCHES = "value.matches(pattern)"
 
 
 @dataclass(frozen=True, slots=True)
-class Misfit:
+class InvalidParams:
     """Why params do not fit their template: a sentence that names each of these params."""
 
     message: str
 
 
-Resolved: TypeAlias = "dict[str, JSON] | Misfit | Pending"
+ResolvedParams: TypeAlias = "dict[str, JSON] | InvalidParams | Pending"
 
 
-def resolve(template: WorkflowTemplate, given: Mapping[str, JSON], known: Mapping[Need, Answer]) -> Resolved:
+def resolve(template: WorkflowTemplate, given: Mapping[str, JSON], known: Mapping[Need, Answer]) -> ResolvedParams:
     """The params of a run that sets `given`. A param that is optional, without default, and not set is null."""
     parameters = template.spec.params
     values = {each.name: given.get(each.name, each.default) for each in parameters}
@@ -50,7 +50,7 @@ def resolve(template: WorkflowTemplate, given: Mapping[str, JSON], known: Mappin
             case None:
                 pass
     if problems:
-        return Misfit("; ".join(problems))
+        return InvalidParams("; ".join(problems))
     return Pending(tuple(needs)) if needs else dict(template.spec.workflow.params) | values
 
 

@@ -20,14 +20,14 @@ from torpor_wire.reason import Reason
 from torpor_operator.expressions import resolve
 from torpor_operator.expressions.context import PARAMS, RUN, Pending, Scope
 from torpor_operator.mapping import reserved_names, secret_refs
-from torpor_operator.mapping.expand import Entry
-from torpor_operator.model.map_items import Item
-from torpor_operator.state.task_state import Outcome, failed_without_runs
+from torpor_operator.mapping.expand import ExpandedList
+from torpor_operator.model.map_items import MapItem
+from torpor_operator.state.task_state import TaskOutcome, failed_without_runs
 
-Resolved: TypeAlias = "TriggerCall | Outcome | Pending | None"
+Resolved: TypeAlias = "TriggerCall | TaskOutcome | Pending | None"
 
 
-def resolve_trigger(task: Task, items: Sequence[tuple[Entry, Item]], scope: Scope) -> Resolved:
+def resolve_trigger(task: Task, items: Sequence[tuple[ExpandedList, MapItem]], scope: Scope) -> Resolved:
     """The trigger of one instance, whose `mapping` is in the scope; None for a task without a trigger."""
     call = task.trigger
     if call is None:
@@ -62,7 +62,7 @@ def _mark_secret_refs(written: dict[str, JSON], resolved: JSON, added: dict[str,
     return (kwargs if isinstance(kwargs, dict) else {}) | added
 
 
-def event_arguments(task: Task, scope: Scope) -> tuple[Argument, ...] | Outcome:
+def event_arguments(task: Task, scope: Scope) -> tuple[Argument, ...] | TaskOutcome:
     """The arguments of a trigger task: the params and the fields of `run` that its `result` and `failWhen` use."""
     arguments: list[Argument] = []
     for root, described in ((PARAMS, "the params"), (RUN, "the fields of run")):
@@ -102,7 +102,7 @@ def _values(root: str, scope: Scope) -> dict[str, JSON] | ExpressionError:
     return run[0] if isinstance(run[0], dict) else {}
 
 
-def _items_by_name(written: Iterable[str], items: Sequence[tuple[Entry, Item]]) -> dict[str, JSON] | str:
+def _items_by_name(written: Iterable[str], items: Sequence[tuple[ExpandedList, MapItem]]) -> dict[str, JSON] | str:
     """The items as kwargs beside those that the author wrote, or why they cannot be kwargs."""
     added: dict[str, JSON] = {}
     for entry, item in items:

@@ -39,7 +39,7 @@ class RemoveAnnotation:
 
 
 @dataclass(frozen=True, slots=True)
-class Resume:
+class ResumeRun:
     """Reset spec.stop and spec.cancel of a run that has ended, so that it can go on."""
 
 
@@ -61,7 +61,7 @@ class DeletePod:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LiftGate:
+class RemoveSchedulingGate:
     """Remove the scheduling gate of a container task's pod, once it is claimed; `gates` are those in the cache."""
 
     namespace: str
@@ -137,10 +137,10 @@ Action: TypeAlias = (
     CreateTaskRun
     | DeleteTaskRun
     | RemoveAnnotation
-    | Resume
+    | ResumeRun
     | CreatePod
     | DeletePod
-    | LiftGate
+    | RemoveSchedulingGate
     | RemovePodFinalizer
     | PatchTaskRun
     | SetFinalizers
@@ -242,7 +242,7 @@ Need: TypeAlias = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class WorkflowPlan:
     """Actions may complete in any order; they are started in the order given.
 
     While `needs` is not empty, the plan is computed again with the answers, and may have further needs.

@@ -15,7 +15,7 @@ from torpor_wire import canonical, json_types
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class MapItem:
     """One item: its key, its JSON text if the operator has it, and the source from which a worker can read it.
 
     `value` is the text of `mapping.value`; for an entry of an object it is the value alone, and the item `[key,
@@ -28,18 +28,18 @@ class Item:
     source: ArgumentSource | None = None
 
 
-class Items(Protocol):
+class MapItems(Protocol):
     """The items of one entry of `expand`, in a stable order."""
 
     def __len__(self) -> int:
         """The number of items."""
 
-    def __getitem__(self, position: int, /) -> Item:
+    def __getitem__(self, position: int, /) -> MapItem:
         """The item at a position, from 0."""
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListItems:
     """A list whose values the operator has; `source` is the result that the list is, if it is one."""
 
     values: list[JSON]
@@ -49,14 +49,14 @@ class Listed:
         """The number of items."""
         return len(self.values)
 
-    def __getitem__(self, position: int, /) -> Item:
+    def __getitem__(self, position: int, /) -> MapItem:
         """The item is the value."""
         text = canonical.plain(self.values[position])
-        return Item(key=position, text=text, value=text, source=_item(self.source, position))
+        return MapItem(key=position, text=text, value=text, source=_item(self.source, position))
 
 
 @dataclass(frozen=True, slots=True)
-class Keyed:
+class ObjectItems:
     """An object whose values the operator has, as a list of its entries."""
 
     entries: tuple[tuple[str, JSON], ...]
@@ -66,15 +66,15 @@ class Keyed:
         """The number of entries."""
         return len(self.entries)
 
-    def __getitem__(self, position: int, /) -> Item:
+    def __getitem__(self, position: int, /) -> MapItem:
         """The item is `[key, value]`."""
         key, value = self.entries[position]
         source = _item(self.source, position)
-        return Item(key=key, text=canonical.plain([key, value]), value=canonical.plain(value), source=source)
+        return MapItem(key=key, text=canonical.plain([key, value]), value=canonical.plain(value), source=source)
 
 
 @dataclass(frozen=True, slots=True)
-class Archived:
+class ArchivedItems:
     """A list or object in the archive: the operator has only its length and keys (AIP-42's TaskMapping)."""
 
     length: int
@@ -85,13 +85,13 @@ class Archived:
         """The number of items."""
         return self.length
 
-    def __getitem__(self, position: int, /) -> Item:
+    def __getitem__(self, position: int, /) -> MapItem:
         """The item is read by the worker."""
-        return Item(key=position if self.keys is None else self.keys[position], source=_item(self.source, position))
+        return MapItem(key=position if self.keys is None else self.keys[position], source=_item(self.source, position))
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
+class ResultItems:
     """The results of a mapped task by index, without instances that have none."""
 
     runs: tuple[TaskRun, ...]
@@ -100,34 +100,34 @@ class Results:
         """The number of items."""
         return len(self.runs)
 
-    def __getitem__(self, position: int, /) -> Item:
+    def __getitem__(self, position: int, /) -> MapItem:
         """The result of one instance."""
         run = self.runs[position]
         text = run.status.result
         spec = run.spec
         source = ArgumentSource(task=spec.task, field="result", index=spec.map_index, group_indexes=spec.group_indexes)
-        return Item(key=position, text=text, value=text, source=source)
+        return MapItem(key=position, text=text, value=text, source=source)
 
 
-def items_of_value(value: JSON, source: ArgumentSource | None) -> Items | str:
+def items_of_value(value: JSON, source: ArgumentSource | None) -> MapItems | str:
     """The items of a list or object; the type of any other value."""
     match value:
         case list():
-            return Listed(value, source)
+            return ListItems(value, source)
         case dict():
-            return Keyed(tuple(value.items()), source)
+            return ObjectItems(tuple(value.items()), source)
         case _:
             return json_types.described(value)
 
 
-def items_of_archived(stored: StoredResult, source: ArgumentSource) -> Items | str:
+def items_of_archived(stored: StoredResult, source: ArgumentSource) -> MapItems | str:
     """The items of a result in the archive; its type if it has none, or if its keys are unknown."""
     match stored.type:
         case "list":
-            return Archived(stored.length or 0, None, source)
+            return ArchivedItems(stored.length or 0, None, source)
         case "object" if stored.keys is not None:
             names = _keys(stored.keys, stored.length)
-            return "an object whose keys are unreadable" if names is None else Archived(len(names), names, source)
+            return "an object whose keys are unreadable" if names is None else ArchivedItems(len(names), names, source)
         case "object":
             return f"an object with {stored.length} keys, too many to expand"
         case other:

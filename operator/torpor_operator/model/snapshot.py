@@ -23,7 +23,7 @@ from torpor_operator.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class TriggerPool:
     """A pool of triggerers: whether one is running, and its public key (base64), if values can be sealed to it."""
 
     served: bool = True
@@ -58,19 +58,19 @@ class Presence(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Archived:
+class RunArchived:
     """The archive has stored the finished run."""
 
 
 @dataclass(frozen=True, slots=True)
-class NotArchived:
+class RunNotArchived:
     """Why the archive has not stored a finished run, and when the next upload may begin."""
 
     message: str
     retry_at: float = 0.0
 
 
-ArchiveOutcome: TypeAlias = Archived | NotArchived
+ArchiveOutcome: TypeAlias = RunArchived | RunNotArchived
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class SettledLogs:
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class TemplateSource:
     """A WorkflowTemplate, and its `spec.workflow` as the API server stores it: with fields of newer versions."""
 
     template: WorkflowTemplate
@@ -103,8 +103,8 @@ class UnreadableTemplate:
     message: str
 
 
-TemplateRead: TypeAlias = Template | UnreadableTemplate
-Answer: TypeAlias = Value | ExpressionError | Presence | NotArchived | PodWarning | SettledLogs | TemplateRead
+TemplateRead: TypeAlias = TemplateSource | UnreadableTemplate
+Answer: TypeAlias = Value | ExpressionError | Presence | RunNotArchived | PodWarning | SettledLogs | TemplateRead
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: a cached property needs the instance's dictionary
@@ -114,11 +114,11 @@ class Snapshot:
     workflow: Workflow
     taskruns: Mapping[str, TaskRun]  # by name
     pods: Mapping[str, tuple[Pod, ...]]  # by uid of the TaskRun
-    unclear: Mapping[str, str]  # by uid of the TaskRun: the name of a pod whose creation was not confirmed
+    unconfirmed_pods: Mapping[str, str]  # by uid of the TaskRun: the name of a pod whose creation was not confirmed
     created: Mapping[
         str, Mapping[Path, Indexes]
     ]  # by task and group path: seen instances, which the status may not have yet
-    pools: Callable[[str], Pool]  # the pool of triggerers with a name
+    pools: Callable[[str], TriggerPool]  # the pool of triggerers with a name
     slots: Callable[[str], int | None]  # the free slots of a pool; None if there is no such pool
     holds: Callable[[TaskRun], bool]  # whether a TaskRun has a slot of its pool
     archive: ArchiveEndpoint | None  # None if no archive is installed
@@ -141,7 +141,7 @@ class Snapshot:
         """The TaskRuns by task, group path and index."""
         found: dict[str, dict[Path, dict[int, TaskRun]]] = {}
         for run in self.taskruns.values():
-            found.setdefault(run.spec.task, {}).setdefault(run.spec.frame, {})[run.spec.map_index] = run
+            found.setdefault(run.spec.task, {}).setdefault(run.spec.group_path, {})[run.spec.map_index] = run
         return found
 
     def runs(self, task: str, group_path: Path = ()) -> Mapping[int, TaskRun]:

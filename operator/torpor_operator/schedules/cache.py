@@ -13,7 +13,7 @@ from torpor_kubernetes.client.resources import SCHEDULES
 
 from torpor_operator.controller.workqueue import Key
 from torpor_operator.model.actions import Need
-from torpor_operator.model.snapshot import Answer, Pool
+from torpor_operator.model.snapshot import Answer, TriggerPool
 from torpor_operator.quarantine.work_guard import WorkGuard
 from torpor_operator.schedules.plan.snapshot import ScheduleSnapshot
 from torpor_operator.settings import Settings
@@ -36,7 +36,7 @@ class ScheduleCache:
         *,
         enqueue: Callable[[Key], None],
         jitter: Callable[[], float],
-        triggerer_pool: Callable[[str], Pool] = lambda _: Pool(),
+        triggerer_pool: Callable[[str], TriggerPool] = lambda _: TriggerPool(),
         archives: Callable[[], bool] = lambda: False,
         why_not_ready: Callable[[str], str] = lambda _: "",
         guard: WorkGuard | None = None,

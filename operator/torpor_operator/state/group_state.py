@@ -13,26 +13,26 @@ from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
 
 from torpor_operator.state import instance_indexes
-from torpor_operator.state.task_state import ENDED, Outcome, task_status
+from torpor_operator.state.task_state import ENDED, TaskOutcome, task_status
 
 # The first of these that a part has is the state of the whole.
 _BROKEN = (TaskState.FAILED, TaskState.CANCELLED, TaskState.UPSTREAM_FAILED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupState(Outcome):
+class GroupState(TaskOutcome):
     """The outcomes at all paths below `group_path`, by the rest of the path; `runs` are numbered in that order.
 
     A group without indexes yet has one outcome, at a path that is shorter than the others.
     """
 
-    parts: Mapping[Path, Outcome] = field(default_factory=dict)
+    parts: Mapping[Path, TaskOutcome] = field(default_factory=dict)
     depth: int = 1  # groups below `group_path`
     mapped_in_group: bool = False
 
     @classmethod
     def combined(
-        cls, task: str, group_path: Path, parts: Mapping[Path, Outcome], *, depth: int, mapped_in_group: bool
+        cls, task: str, group_path: Path, parts: Mapping[Path, TaskOutcome], *, depth: int, mapped_in_group: bool
     ) -> Self:
         """The combined outcome of parts, by the rest of their paths."""
         ordered = dict(sorted(parts.items()))
@@ -88,7 +88,7 @@ class GroupState(Outcome):
             skips=self._to_text({path: each.skips for path, each in full.items()}) or None,
         )
 
-    def _full(self) -> Iterator[tuple[Path, Outcome]]:
+    def _full(self) -> Iterator[tuple[Path, TaskOutcome]]:
         """The parts at full paths, without groups that have no indexes yet."""
         return ((path, part) for path, part in self.parts.items() if len(path) == self.depth)
 
@@ -96,12 +96,12 @@ class GroupState(Outcome):
         return instance_indexes.to_text(positions, mapped=self.mapped_in_group)
 
 
-def _explains(part: Outcome, whole: TaskState) -> bool:
+def _explains(part: TaskOutcome, whole: TaskState) -> bool:
     """Whether this part has the reason for the state of the whole."""
     return part.reason is not None and (part.state is whole or (whole not in ENDED and not part.ended))
 
 
-def _state(parts: Mapping[Path, Outcome]) -> TaskState:
+def _state(parts: Mapping[Path, TaskOutcome]) -> TaskState:
     states = {part.state for part in parts.values()}
     if not all(part.ended for part in parts.values()):
         return TaskState.PENDING if states == {TaskState.PENDING} else TaskState.RUNNING

@@ -148,5 +148,5 @@ def _from_groups(
 
 def _read(text: str, depth: int, *, mapped: bool) -> dict[Path, Indexes]:
     if mapped:
-        return instance_paths.by_frame(instance_paths.parse_paths(text, depth + 1))
+        return instance_paths.by_group_path(instance_paths.parse_paths(text, depth + 1))
     return dict.fromkeys(instance_paths.parse_paths(text, depth), Indexes.below(1))

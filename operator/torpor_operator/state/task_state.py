@@ -26,7 +26,7 @@ _NULL = (None, "null")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class TaskOutcome:
     """A task's state at one group path, with its instances by index (-1 for a task that is not mapped)."""
 
     task: str
@@ -72,7 +72,7 @@ class Outcome:
         )
 
 
-def task_status(outcome: Outcome, created: int, **fields: Any) -> TaskStatus:
+def task_status(outcome: TaskOutcome, created: int, **fields: Any) -> TaskStatus:
     """The state of a task and its instances by state, for the status, with further fields of it."""
     states = Counter(run.status.state for run in outcome.runs.values())
     waiting, succeeded = states[State.DEFERRED], states[State.SUCCEEDED]
@@ -99,24 +99,26 @@ def cancelled_status(former: TaskStatus) -> TaskStatus:
     return former.model_copy(update=counts | {"state": TaskState.CANCELLED, "reason": Reason.CANCELLED})
 
 
-def without_runs(task: str, state: TaskState, reason: str | None = None, message: str | None = None) -> Outcome:
+def without_runs(task: str, state: TaskState, reason: str | None = None, message: str | None = None) -> TaskOutcome:
     """The outcome of a task without instances: it waits, was skipped, or failed before the first."""
-    return Outcome(
+    return TaskOutcome(
         task=task, state=state, runs={}, reason=reason, message=message and printable(message)[: constants.MESSAGE_MAX]
     )
 
 
-def failed_without_runs(task: str, reason: str, message: str) -> Outcome:
+def failed_without_runs(task: str, reason: str, message: str) -> TaskOutcome:
     """The outcome of a task that failed before its first instance."""
     return without_runs(task, TaskState.FAILED, reason, message)
 
 
-def failed_by_invalid_json(task: str, error: Exception) -> Outcome:
+def failed_by_invalid_json(task: str, error: Exception) -> TaskOutcome:
     """The outcome of a task that reads a result which is not JSON. Workers never store one; other clients can."""
     return failed_without_runs(task, Reason.EXPRESSION_FAILED, f"an input of the task is not valid JSON: {error}")
 
 
-def of_instances(task: Task, indexes: InstanceIndexes, runs: Mapping[int, TaskRun], *, final: bool = False) -> Outcome:
+def of_instances(
+    task: Task, indexes: InstanceIndexes, runs: Mapping[int, TaskRun], *, final: bool = False
+) -> TaskOutcome:
     """The outcome of a task whose width is known. An instance that was created and has no TaskRun was deleted.
 
     `final`: no more instances are created, even if some are undecided.
@@ -124,7 +126,7 @@ def of_instances(task: Task, indexes: InstanceIndexes, runs: Mapping[int, TaskRu
     state, reason, message = TaskState.RUNNING, None, None
     if (final or indexes.complete) and all(run.status.state in TERMINAL for run in runs.values()):
         state, reason, message = _final_state(indexes, runs)
-    return Outcome(
+    return TaskOutcome(
         task=task.name, state=state, mapped=task.mapped, indexes=indexes, runs=runs, reason=reason, message=message
     )
 

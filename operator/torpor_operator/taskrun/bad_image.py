@@ -22,26 +22,26 @@ _NO_PLATFORM = "no match for platform"
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ImageProblem:
     """The problem and what to do. `final`: whether another attempt would fail in the same way."""
 
     message: str
     final: bool
 
 
-def find(taskrun: TaskRun, pod: Pod) -> Problem | None:
+def find(taskrun: TaskRun, pod: Pod) -> ImageProblem | None:
     """The problem of a pod that cannot start or ended before its task began; None if the image is not the cause."""
     image, text = taskrun.spec.image, pod.waiting_message or pod.end_message
     if pod.of_runtime:
         return None
     if "runAsNonRoot" in pod.waiting_message:
-        return Problem(
+        return ImageProblem(
             f"image {image} runs as root, or as a user without a number; a task pod must not: set "
             f"pod.securityContext.runAsUser to a number other than 0 ({pod.waiting_message})",
             final=True,
         )
     if _WRONG_FORMAT.search(text) and _has_not_begun(taskrun, pod):
-        return Problem(f"image {image} {_architecture(pod)} (exec format error)", final=False)
+        return ImageProblem(f"image {image} {_architecture(pod)} (exec format error)", final=False)
     if taskrun.spec.container is not None:
         return _of_container(pod, text)
     return _of_python(taskrun, pod, text) if taskrun.status.state is State.SCHEDULED else None
@@ -69,25 +69,25 @@ def _architecture(pod: Pod) -> str:
     )
 
 
-def _of_container(pod: Pod, text: str) -> Problem | None:
+def _of_container(pod: Pod, text: str) -> ImageProblem | None:
     if (pod.failed_to_start or pod.exit_code is None) and _NOT_FOUND.search(text):
-        return Problem(f"the container cannot start: {text}", final=True)
+        return ImageProblem(f"the container cannot start: {text}", final=True)
     return None
 
 
-def _of_python(taskrun: TaskRun, pod: Pod, text: str) -> Problem | None:
+def _of_python(taskrun: TaskRun, pod: Pod, text: str) -> ImageProblem | None:
     image, injected = taskrun.spec.image, runtime_volume.is_injected(taskrun)
     if pod.exit_code == constants.EXIT_UNSUPPORTED:
         sentence = pod.termination_message.strip().removeprefix("torpor: ") or "its Python cannot run the runtime"
-        return Problem(f"image {image} cannot run python tasks: {sentence}", final=True)
+        return ImageProblem(f"image {image} cannot run python tasks: {sentence}", final=True)
     if (pod.failed_to_start or pod.exit_code is None) and _NOT_FOUND.search(text):
-        return Problem(_no_python(image, taskrun.spec.runtime), final=True)
+        return ImageProblem(_no_python(image, taskrun.spec.runtime), final=True)
     if not injected and _NO_MODULE in text:
-        return Problem(
+        return ImageProblem(
             f"image {image} has no runtime: remove runtime: Image, or build it FROM torpor-worker", final=True
         )
     if injected and _NO_START.search(text):
-        return Problem(
+        return ImageProblem(
             f"node {pod.node} mounted no runtime in the pod; its image volumes may not work: run the operator with "
             "--runtime-injection=init-container",
             final=False,

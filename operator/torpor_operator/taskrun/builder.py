@@ -9,7 +9,7 @@ from torpor_crds.models.workflow import Workflow
 from torpor_wire import constants, names
 from torpor_wire.instance_paths import Path
 
-from torpor_operator.mapping.instances import Instance
+from torpor_operator.mapping.instances import InstanceInputs
 from torpor_operator.state import marks
 
 
@@ -33,11 +33,11 @@ def taskrun_name(workflow: Workflow, task: str, index: int, group_path: Path = (
 def is_named_for_its_spec(run: TaskRun) -> bool:
     """Whether the name follows from the spec. A second TaskRun of the same instance needs another name."""
     owner, spec = run.spec.owner, run.spec
-    return run.metadata.name == names.taskrun(owner.name, owner.uid, spec.task, spec.map_index, spec.frame)
+    return run.metadata.name == names.taskrun(owner.name, owner.uid, spec.task, spec.map_index, spec.group_path)
 
 
 def build(  # noqa: PLR0913 - what a TaskRun is made from
-    workflow: Workflow, task: Task, index: int, *, instance: Instance, account: str, group_path: Path = ()
+    workflow: Workflow, task: Task, index: int, *, instance: InstanceInputs, account: str, group_path: Path = ()
 ) -> dict[str, Any]:
     """The TaskRun of one instance, as JSON. Its status is the default of the schema: Scheduled, attempt 1.
 

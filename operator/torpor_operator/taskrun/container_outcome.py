@@ -3,7 +3,7 @@
 The message may be the response of a server, which the program printed. So a document counts only where the author
 permits documents, and only with the nonce of the pod, which no data contains (ADR 0049).
 
-Pure and total: each text is an outcome or `Invalid`. docs/reference/container-protocol.md specifies the document.
+Pure and total: each text is an outcome or `InvalidOutcome`. docs/reference/container-protocol.md specifies documents.
 """
 
 import json
@@ -35,14 +35,14 @@ _SECRETS_HINT = '; a container writes "defer.trigger.secrets": {"/headers/Author
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class ContainerResult:
     """The result as JSON text; None for an empty message."""
 
     text: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deferral:
+class ContainerDeferral:
     """A wait and what follows it. `kwargs` are as they are stored, `state` is JSON text, `timeout` is in seconds."""
 
     class_name: str
@@ -53,7 +53,7 @@ class Deferral:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class ContainerFailure:
     """The program reports a failure."""
 
     message: str
@@ -61,21 +61,21 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Skip:
+class ContainerSkip:
     """The program skips its task."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Archived:
+class ArchivedResult:
     """The result is in the archive."""
 
     stored: StoredResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Invalid:
+class InvalidOutcome:
     """Why a termination message is not an outcome, and what to write instead."""
 
     reason: Reason
@@ -90,14 +90,16 @@ class DocumentRules:
     secrets: frozenset[SecretRef] = frozenset()
 
 
-Outcome: TypeAlias = Result | Deferral | Failure | Skip | Archived | Invalid
+ContainerOutcome: TypeAlias = (
+    ContainerResult | ContainerDeferral | ContainerFailure | ContainerSkip | ArchivedResult | InvalidOutcome
+)
 
 
 class _RejectedError(ValueError):
     """A part of the document that is invalid."""
 
 
-def parse(termination_message: str, rules: DocumentRules | None) -> Outcome:
+def parse(termination_message: str, rules: DocumentRules | None) -> ContainerOutcome:
     """The outcome of a container that exited with code 0. Without rules it is never a document.
 
     A JSON object with the key `torpor` is an outcome document. Any other message is the result: JSON if it begins with
@@ -112,7 +114,7 @@ def parse(termination_message: str, rules: DocumentRules | None) -> Outcome:
         )
     text = content.decode().strip()
     if not text:
-        return Result(text=None)
+        return ContainerResult(text=None)
     try:
         found = json.loads(text)
         value = canonical.plain(found)
@@ -128,7 +130,7 @@ def parse(termination_message: str, rules: DocumentRules | None) -> Outcome:
     return _result(value)
 
 
-def _document(document: dict[str, Any], rules: DocumentRules) -> Outcome:
+def _document(document: dict[str, Any], rules: DocumentRules) -> ContainerOutcome:
     version, nonce = document.pop(MARK), document.pop(NONCE, None)
     if not rules.nonce or nonce != rules.nonce:
         return _no_result(
@@ -154,20 +156,20 @@ def _document(document: dict[str, Any], rules: DocumentRules) -> Outcome:
                 return _archived(body)
     except _RejectedError as error:
         reason = Reason.DEFERRAL_INVALID if "defer" in document else Reason.RESULT_INVALID
-        return Invalid(reason=reason, message=f"the outcome document is invalid: {error}")
+        return InvalidOutcome(reason=reason, message=f"the outcome document is invalid: {error}")
     keys = ", ".join(map(_shown, document)) or "no other key"
     return _no_result(
         f'the outcome document has {keys} beside "{MARK}": write exactly one of "result", "defer", "fail" and "skip"'
     )
 
 
-def _result(text: str) -> Result | Invalid:
+def _result(text: str) -> ContainerResult | InvalidOutcome:
     if (size := len(text.encode())) > constants.RESULT_MAX:
         return _no_result(f"the result has {size} bytes as JSON; the limit is {constants.RESULT_MAX}")
-    return Result(text=text)
+    return ContainerResult(text=text)
 
 
-def _deferral(body: object, secrets: frozenset[SecretRef]) -> Deferral:
+def _deferral(body: object, secrets: frozenset[SecretRef]) -> ContainerDeferral:
     fields = _object(body, '"defer"', {"trigger", "state", "timeout", "onTimeout"})
     call = _object(fields.get("trigger"), '"defer.trigger"', {"class", "kwargs", "secrets"})
     timeout, on_timeout = fields.get("timeout"), fields.get("onTimeout")
@@ -177,7 +179,7 @@ def _deferral(body: object, secrets: frozenset[SecretRef]) -> Deferral:
         )
     if on_timeout is not None and timeout is None:
         raise _RejectedError('"defer.onTimeout" requires "defer.timeout"')
-    return Deferral(
+    return ContainerDeferral(
         class_name=_class_name(call.get("class")),
         kwargs=_kwargs(call, secrets),
         state=_state(fields.get("state")),
@@ -236,30 +238,30 @@ def _seconds(timeout: object) -> float | None:
         raise _RejectedError(f'"defer.timeout": {error}') from error
 
 
-def _failure(body: object) -> Failure:
+def _failure(body: object) -> ContainerFailure:
     fields = _object(body, '"fail"', {"message", "retryable"})
     message, retryable = fields.get("message"), fields.get("retryable", True)
     if not isinstance(message, str) or not message.strip():
         raise _RejectedError(f'"fail.message" is {_shown(message)}: write the cause as text')
     if not isinstance(retryable, bool):
         raise _RejectedError(f'"fail.retryable" is {_shown(retryable)}: write true or false')
-    return Failure(message=message, retryable=retryable)
+    return ContainerFailure(message=message, retryable=retryable)
 
 
-def _skip(body: object) -> Skip:
+def _skip(body: object) -> ContainerSkip:
     message = _object(body, '"skip"', {"message"}).get("message", "the task skipped itself")
     if not isinstance(message, str):
         raise _RejectedError(f'"skip.message" is {_shown(message)}: write text')
-    return Skip(message=message)
+    return ContainerSkip(message=message)
 
 
-def _archived(body: object) -> Archived:
+def _archived(body: object) -> ArchivedResult:
     fields = _object(body, '"archived"', set(StoredResult.model_fields))
     digest = fields.get("digest")
     if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):  # readers build a URL from it
         raise _RejectedError(f'"archived.digest" is {_shown(digest)}: torpor-tool writes the SHA-256 in hexadecimal')
     try:
-        return Archived(stored=StoredResult.model_validate(fields, strict=True))
+        return ArchivedResult(stored=StoredResult.model_validate(fields, strict=True))
     except ValidationError as error:
         place = ".".join(str(part) for part in error.errors()[0]["loc"])
         raise _RejectedError(f'"archived.{place}": {error.errors()[0]["msg"]}; torpor-tool writes this key') from error
@@ -280,5 +282,5 @@ def _shown(value: object) -> str:
     return text if len(text) <= _SHOWN_MAX else text[:_SHOWN_MAX] + "..."
 
 
-def _no_result(message: str) -> Invalid:
-    return Invalid(reason=Reason.RESULT_INVALID, message=message)
+def _no_result(message: str) -> InvalidOutcome:
+    return InvalidOutcome(reason=Reason.RESULT_INVALID, message=message)

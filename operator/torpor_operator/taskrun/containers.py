@@ -12,11 +12,19 @@ from torpor_wire.secret_ref import SecretRef
 from torpor_wire.state import TERMINAL, State
 from torpor_wire.transitions import Claim
 
-from torpor_operator.model.actions import LiftGate, PatchTaskRun, RemovePodFinalizer
+from torpor_operator.model.actions import PatchTaskRun, RemovePodFinalizer, RemoveSchedulingGate
 from torpor_operator.model.pod import Pod, pod_name
 from torpor_operator.taskrun import container_outcome, step
 from torpor_operator.taskrun.attempt_timeout import deadline_of_attempt
-from torpor_operator.taskrun.container_outcome import Archived, Deferral, DocumentRules, Failure, Invalid, Result, Skip
+from torpor_operator.taskrun.container_outcome import (
+    ArchivedResult,
+    ContainerDeferral,
+    ContainerFailure,
+    ContainerResult,
+    ContainerSkip,
+    DocumentRules,
+    InvalidOutcome,
+)
 from torpor_operator.taskrun.step import NOTHING, Step, TaskRunView
 
 CLAIMANT = "operator"
@@ -33,7 +41,7 @@ def claim(view: TaskRunView, pod: Pod) -> Step:
 
 def remove_gate(pod: Pod) -> Step:
     """Let the pod be scheduled, since its claim is stored."""
-    return Step(actions=(LiftGate(namespace=pod.namespace, name=pod.name, uid=pod.uid, gates=pod.gates),))
+    return Step(actions=(RemoveSchedulingGate(namespace=pod.namespace, name=pod.name, uid=pod.uid, gates=pod.gates),))
 
 
 def end(view: TaskRunView, pod: Pod) -> Step:
@@ -43,17 +51,17 @@ def end(view: TaskRunView, pod: Pod) -> Step:
     """
     pin = view.taskrun.pin(launch=True)
     match container_outcome.parse(pod.termination_message, _document_rules(view, pod)):
-        case Result(text=text):
+        case ContainerResult(text=text):
             return _patch(view, transitions.succeed(pin, text, now=view.now))
-        case Archived(stored=stored):
+        case ArchivedResult(stored=stored):
             return _patch(view, transitions.succeed(pin, None, stored=stored.to_json(), now=view.now))
-        case Deferral() as deferral:
+        case ContainerDeferral() as deferral:
             return _defer(view, deferral)
-        case Skip(message=message):
+        case ContainerSkip(message=message):
             return _patch(view, transitions.skip(pin, message=message, now=view.now))
-        case Failure(message=message, retryable=retryable):
+        case ContainerFailure(message=message, retryable=retryable):
             return step.fail(view, Reason.ERROR, message, policy=None if retryable else retry.Policy())
-        case Invalid(reason=reason, message=message):
+        case InvalidOutcome(reason=reason, message=message):
             return step.fail(view, reason, message, policy=retry.Policy())
         case other:
             assert_never(other)
@@ -68,7 +76,7 @@ def _document_rules(view: TaskRunView, pod: Pod) -> DocumentRules | None:
     return DocumentRules(nonce=pod.outcome_nonce, secrets=secrets)
 
 
-def _defer(view: TaskRunView, deferral: Deferral) -> Step:
+def _defer(view: TaskRunView, deferral: ContainerDeferral) -> Step:
     """Store the trigger of a container, as the pod of a python task does by itself."""
     metadata, spec = view.taskrun.metadata, view.taskrun.spec
     try:

@@ -19,7 +19,7 @@ from torpor_operator.model.pod import pod_name
 from torpor_operator.model.snapshot import PodContext
 from torpor_operator.taskrun import container_environment, runtime_volume
 from torpor_operator.taskrun.builder import reference
-from torpor_operator.taskrun.runtime_volume import Parts
+from torpor_operator.taskrun.runtime_volume import PodParts
 
 MAIN = "main"
 _TOKEN_SECONDS = 3600
@@ -151,10 +151,10 @@ def _container(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> dict
     }
 
 
-def _runtime(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> Parts:
+def _runtime(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> PodParts:
     if (program := taskrun.spec.container) is not None:
-        return runtime_volume.runtime(context, chosen, executable=True) if program.tools else Parts()
-    return runtime_volume.runtime(context, chosen) if runtime_volume.is_injected(taskrun) else Parts()
+        return runtime_volume.runtime(context, chosen, executable=True) if program.tools else PodParts()
+    return runtime_volume.runtime(context, chosen) if runtime_volume.is_injected(taskrun) else PodParts()
 
 
 def _volumes(chosen: PodFields) -> list[dict[str, Any]]:

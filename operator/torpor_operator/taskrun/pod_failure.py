@@ -73,7 +73,7 @@ def _image(view: TaskRunView, pod: Pod) -> str:
     return f"{runtime} (--runtime-image of the operator)" if pod.of_runtime or is_volume else own
 
 
-def _fail(view: TaskRunView, problem: bad_image.Problem) -> Step:
+def _fail(view: TaskRunView, problem: bad_image.ImageProblem) -> Step:
     policy = retry.Policy() if problem.final else None
     return step.fail(view, Reason.LAUNCH_FAILED, problem.message, policy=policy)
 

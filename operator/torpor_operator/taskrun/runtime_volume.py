@@ -26,7 +26,7 @@ _COMPUTE = frozenset({"cpu", "memory", "ephemeral-storage"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class PodParts:
     """Fields of the pod, and fields of its container."""
 
     volumes: list[dict[str, Any]] = field(default_factory=list)
@@ -40,12 +40,12 @@ def is_injected(taskrun: TaskRun) -> bool:
     return taskrun.spec.container is None and taskrun.spec.runtime is not Runtime.IMAGE
 
 
-def runtime(context: PodContext, chosen: PodFields, *, executable: bool = False) -> Parts:
+def runtime(context: PodContext, chosen: PodFields, *, executable: bool = False) -> PodParts:
     """The runtime folder at /torpor. `executable`: whether the pod runs a program of it."""
     mount = {"name": VOLUME, "mountPath": constants.RUNTIME_FOLDER}
     read_only = mount | {"readOnly": True}
     if context.image_volumes and not executable:
-        return Parts(
+        return PodParts(
             volumes=[{"name": VOLUME, "image": {"reference": context.runtime_image}}],
             mounts=[read_only],
         )
@@ -58,19 +58,19 @@ def runtime(context: PodContext, chosen: PodFields, *, executable: bool = False)
         "securityContext": pod_security.of_own_container(context.defaults),
         "volumeMounts": [mount],
     }
-    return Parts(
+    return PodParts(
         volumes=[{"name": VOLUME, "emptyDir": {"sizeLimit": _SIZE}}],
         mounts=[read_only],
         init_containers=[copy],
     )
 
 
-def source(taskrun: TaskRun) -> Parts:
+def source(taskrun: TaskRun) -> PodParts:
     """The files of `source`, and the variable by which the runtime finds them."""
     files = taskrun.spec.source
     if files is None:
-        return Parts()
-    return Parts(
+        return PodParts()
+    return PodParts(
         volumes=[{"name": SOURCE, "configMap": {"name": files.config_map}}],
         mounts=[{"name": SOURCE, "mountPath": constants.SOURCE_FOLDER, "readOnly": True}],
         env=[{"name": constants.ENV_SOURCE, "value": constants.SOURCE_FOLDER}],

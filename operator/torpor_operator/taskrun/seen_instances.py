@@ -21,7 +21,7 @@ class SeenInstances:
 
     def add(self, run: TaskRun) -> None:
         """Add the instance of a TaskRun, unless the TaskRun does not have the name that the operator gives."""
-        position, task, path = max(run.spec.map_index, 0), (run.spec.task, run.spec.clears), run.spec.frame
+        position, task, path = max(run.spec.map_index, 0), (run.spec.task, run.spec.clears), run.spec.group_path
         seen = self._seen[run.spec.owner.uid]
         indexes = seen.get(task, {}).get(path, Indexes())
         if position not in indexes and builder.is_named_for_its_spec(run):

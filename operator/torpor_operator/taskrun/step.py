@@ -11,7 +11,7 @@ from torpor_wire.state import TERMINAL
 
 from torpor_operator.model.actions import Action, DeletePod, Need, PatchTaskRun, PostEvent
 from torpor_operator.model.pod import Pod, node_lost_message, pod_name
-from torpor_operator.model.snapshot import Answer, Pool
+from torpor_operator.model.snapshot import Answer, TriggerPool
 from torpor_operator.settings import Settings
 
 
@@ -21,8 +21,8 @@ class TaskRunView:
 
     taskrun: TaskRun
     pods: tuple[Pod, ...]
-    unclear: str | None  # the name of a pod whose creation was not confirmed
-    pool: Pool
+    unconfirmed_pod: str | None  # the name of a pod whose creation was not confirmed
+    pool: TriggerPool
     known: Mapping[Need, Answer]
     settings: Settings
     now: float

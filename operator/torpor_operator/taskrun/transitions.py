@@ -100,7 +100,7 @@ def _up_for_retry(view: TaskRunView) -> Step:
 def _want_pod(view: TaskRunView) -> Step:
     """Ask for a slot, unless the process of an earlier pod may still run."""
     confirm = ConfirmPods(view.taskrun.metadata.namespace, view.taskrun.metadata.uid)
-    if view.unclear not in {None, pod_name(view.taskrun)} and confirm not in view.known:
+    if view.unconfirmed_pod not in {None, pod_name(view.taskrun)} and confirm not in view.known:
         return Step(needs=(confirm,))
     if not view.former_pods:
         return Step(wants_pod=True, again_at=deadline_of_attempt(view))

@@ -18,7 +18,7 @@ from torpor_wire.backoff import Backoff
 
 from torpor_operator.controller.archive import NotArchivedError, SupersededError
 from torpor_operator.controller.workqueue import Key, WorkQueue
-from torpor_operator.model.snapshot import Archived, ArchiveOutcome, NotArchived
+from torpor_operator.model.snapshot import ArchiveOutcome, RunArchived, RunNotArchived
 from torpor_operator.workflows.plan.retention import archival
 
 _UPLOADS = 4
@@ -146,13 +146,13 @@ class ArchiveUploads:
             _LOG.exception("%s/%s: unexpected error; archiving this run later", *key)
             self._fail(key, upload, "internal error; see the operator's log")
         else:
-            self._end(key, upload, _Upload(version=version, outcome=Archived()))
+            self._end(key, upload, _Upload(version=version, outcome=RunArchived()))
 
     def _fail(self, key: Key, upload: _Upload, message: str) -> None:
         failures = upload.failures + 1
         retry_at = self._clock.now() + self._backoff.delay(failures, self._jitter())
         _LOG.warning("%s/%s: not archived: %s", *key, message)
-        ended = _Upload(version=upload.version, failures=failures, outcome=NotArchived(message, retry_at))
+        ended = _Upload(version=upload.version, failures=failures, outcome=RunNotArchived(message, retry_at))
         self._end(key, upload, ended)
 
     def _end(self, key: Key, upload: _Upload, ended: _Upload | None) -> None:

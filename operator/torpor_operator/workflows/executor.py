@@ -30,12 +30,12 @@ from torpor_operator.model.actions import (
     DeletePod,
     DeleteTaskRun,
     DeleteWorkflow,
-    LiftGate,
     PatchTaskRun,
     PostEvent,
     RemoveAnnotation,
     RemovePodFinalizer,
-    Resume,
+    RemoveSchedulingGate,
+    ResumeRun,
     SetFinalizers,
     is_urgent,
 )
@@ -196,13 +196,13 @@ class Executor:
                 await self._pods.create(action)
             case DeletePod():
                 await self._api.delete(PODS, action.namespace, action.name, uid=action.uid)
-            case LiftGate():
-                await self._pods.lift_gate(action)
+            case RemoveSchedulingGate():
+                await self._pods.remove_scheduling_gate(action)
             case RemovePodFinalizer():
                 await self.remove_finalizer(action)
             case PatchTaskRun():
                 await self._patch_taskrun(action)
-            case Resume():
+            case ResumeRun():
                 await self._workflows.resume(workflow)
             case SetFinalizers():
                 await self._workflows.set_finalizers(workflow, action)

@@ -11,13 +11,13 @@ from weakref import WeakValueDictionary
 from torpor_crds.models.workflow import Workflow
 
 from torpor_operator.graph import dag
-from torpor_operator.graph.dag import Graph, Problem
+from torpor_operator.graph.dag import Graph, GraphProblem
 from torpor_operator.graph.spec_expressions import Cost
 
 _SLICE = 500
 """The cost of a slice. It is not measured in time, so that a run with virtual time repeats exactly."""
 
-Steps = Generator[Cost, None, Graph | Problem]
+Steps = Generator[Cost, None, Graph | GraphProblem]
 
 
 class GraphNotBuiltError(Exception):
@@ -31,7 +31,7 @@ class GraphBuilder:
         self._turn = asyncio.Lock()  # fair: first come, first served
         self._namespaces: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def build(self, workflow: Workflow) -> Graph | Problem:
+    async def build(self, workflow: Workflow) -> Graph | GraphProblem:
         """The graph of the Workflow, or why it has none."""
         steps = dag.build_in_steps(workflow.spec)
         built = _advance(steps)
@@ -45,13 +45,13 @@ class GraphBuilder:
         return built
 
 
-def _advance(steps: Steps) -> Graph | Problem | None:
+def _advance(steps: Steps) -> Graph | GraphProblem | None:
     """Run one slice. Returns the graph at the end."""
     cost = 0
     while cost < _SLICE:
         try:
             cost += next(steps)
         except StopIteration as end:
-            built: Graph | Problem = end.value
+            built: Graph | GraphProblem = end.value
             return built
     return None

@@ -102,7 +102,7 @@ class OrphanReporter:
         for workflow in self._cache.workflows.values():
             depths = _depths(workflow)
             own = self._cache.taskruns.store.indexed(workflow.metadata.uid)
-            covered.update(run.metadata.uid for run in own if depths.get(run.spec.task) == len(run.spec.frame))
+            covered.update(run.metadata.uid for run in own if depths.get(run.spec.task) == len(run.spec.group_path))
         for run in self._cache.taskruns.store.values():
             if run.metadata.uid not in covered and run.spec.schedule is None and _is_open(run):
                 yield run
@@ -116,10 +116,10 @@ class OrphanReporter:
             problem = f"Workflow {owner.name} has another uid: {workflow.metadata.uid}"
         elif all(one.name != task for one in workflow.spec.tasks):
             problem = f"Workflow {owner.name} has no task {task}"
-        elif (depth := _depths(workflow)[task]) != len(run.spec.frame):
+        elif (depth := _depths(workflow)[task]) != len(run.spec.group_path):
             problem = (
                 f"task {task} of Workflow {owner.name} requires {depth} group indexes; "
-                f"this TaskRun has {len(run.spec.frame)}"
+                f"this TaskRun has {len(run.spec.group_path)}"
             )
         else:
             instance = instance_paths.written(run.spec.path) or str(constants.UNMAPPED)

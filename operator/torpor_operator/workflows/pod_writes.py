@@ -18,7 +18,7 @@ from torpor_wire import constants, retry, transitions
 from torpor_wire.reason import Reason
 
 from torpor_operator.model import pod
-from torpor_operator.model.actions import CreatePod, LiftGate, PatchTaskRun, RemovePodFinalizer
+from torpor_operator.model.actions import CreatePod, PatchTaskRun, RemovePodFinalizer, RemoveSchedulingGate
 from torpor_operator.model.pod import Pod
 from torpor_operator.taskrun import pod_builder
 from torpor_operator.workflows.cache import ClusterCache
@@ -123,7 +123,7 @@ class PodExecutor:
         patch = transitions.fail(pin, retry.Policy(), reason=Reason.LAUNCH_FAILED, message=message, now=now)
         await self._write(PatchTaskRun(taskrun=action.taskrun, patch=patch))
 
-    async def lift_gate(self, action: LiftGate) -> None:
+    async def remove_scheduling_gate(self, action: RemoveSchedulingGate) -> None:
         """Remove our scheduling gate. A `test` operation keeps the gates of others."""
         seen = [{"name": gate} for gate in action.gates]
         kept = [{"name": gate} for gate in action.gates if gate != constants.POD_GATE]
@@ -134,7 +134,9 @@ class PodExecutor:
         kept = [name for name in action.finalizers if name != constants.POD_FINALIZER]
         await self._patch_pod(action, "/metadata/finalizers", list(action.finalizers), kept)
 
-    async def _patch_pod(self, action: LiftGate | RemovePodFinalizer, path: str, seen: object, kept: object) -> None:
+    async def _patch_pod(
+        self, action: RemoveSchedulingGate | RemovePodFinalizer, path: str, seen: object, kept: object
+    ) -> None:
         ops: list[Object] = [
             {"op": "test", "path": "/metadata/uid", "value": action.uid},
             {"op": "test", "path": path, "value": seen},

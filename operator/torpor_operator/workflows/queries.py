@@ -36,11 +36,11 @@ from torpor_operator.model.actions import (
 )
 from torpor_operator.model.snapshot import (
     Answer,
-    NotArchived,
     PodWarning,
     Presence,
+    RunNotArchived,
     SettledLogs,
-    Template,
+    TemplateSource,
     UnreadableTemplate,
 )
 from torpor_operator.taskrun.builder import is_named_for_its_spec
@@ -173,7 +173,7 @@ class QueryResolver:
         if UNREADABLE in stored:
             return UnreadableTemplate(str(stored[UNREADABLE]))
         try:
-            return Template(templates.parse(stored), dict(stored["spec"]["workflow"]))
+            return TemplateSource(templates.parse(stored), dict(stored["spec"]["workflow"]))
         except ValidationError as error:
             return UnreadableTemplate("; ".join(_problems(error)))
 
@@ -181,7 +181,7 @@ class QueryResolver:
         try:
             has_run = await self._has_run(query.namespace, query.uid, query.completed)
         except NotArchivedError as error:
-            return NotArchived(str(error))
+            return RunNotArchived(str(error))
         return Presence.PRESENT if has_run else Presence.GONE
 
     async def _confirm_taskrun(self, query: ConfirmTaskRun) -> Presence:

@@ -21,9 +21,9 @@ from torpor_kubernetes.timing import Clock
 from torpor_wire.backoff import Backoff
 
 from torpor_operator.controller.workqueue import Key, WorkQueue
-from torpor_operator.graph.dag import Graph, Problem
-from torpor_operator.model.actions import CreateTaskRun, Evaluate, Need, Plan, PostEvent
-from torpor_operator.model.snapshot import Answer, NotArchived, Presence, SettledLogs, Snapshot, TemplateRead
+from torpor_operator.graph.dag import Graph, GraphProblem
+from torpor_operator.model.actions import CreateTaskRun, Evaluate, Need, PostEvent, WorkflowPlan
+from torpor_operator.model.snapshot import Answer, Presence, RunNotArchived, SettledLogs, Snapshot, TemplateRead
 from torpor_operator.quarantine.object_ref import ObjectRef
 from torpor_operator.quarantine.work_guard import WorkGuard
 from torpor_operator.settings import Settings
@@ -57,7 +57,7 @@ class Memo:
 
     uid: str = ""
     generation: int = 0
-    graph: Graph | Problem | None = None
+    graph: Graph | GraphProblem | None = None
     answers: dict[Need, Answer] = field(default_factory=dict)
     posted: set[str] = field(default_factory=set)
     unposted: dict[str, PostEvent] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Memo:
     cooldown_until: float = 0.0
     failures: int = 0
 
-    def graph_of(self, workflow: Workflow) -> Graph | Problem:
+    def graph_of(self, workflow: Workflow) -> Graph | GraphProblem:
         """The graph of this generation of the Workflow's spec. Raises GraphNotBuiltError."""
         if self.graph is None or self.generation != workflow.metadata.generation:
             raise GraphNotBuiltError
@@ -78,7 +78,7 @@ class Memo:
         self.answers = {
             need: answer
             for need, answer in self.answers.items()
-            if not isinstance(answer, Presence | NotArchived | SettledLogs | TemplateRead)
+            if not isinstance(answer, Presence | RunNotArchived | SettledLogs | TemplateRead)
         }
 
 
@@ -271,7 +271,7 @@ class Reconciler:
         memo.posted.update(due.keys() - memo.unposted.keys())
         return not failed
 
-    def _next_pass(self, decided: Plan, status: StatusWrite, memo: Memo, *, applied: bool) -> float | None:
+    def _next_pass(self, decided: WorkflowPlan, status: StatusWrite, memo: Memo, *, applied: bool) -> float | None:
         """When to reconcile again. The watch reports what this pass wrote, and that starts a pass by itself."""
         due = [] if decided.again_at is None else [decided.again_at]
         if status in {StatusWrite.POSTPONED, StatusWrite.CONFLICT}:

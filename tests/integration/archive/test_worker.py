@@ -126,8 +126,8 @@ def test_mapped_results_are_reduced_one_by_one(run: Run) -> None:
 
 
 def test_results_within_groups_are_reduced_by_path(run: Run) -> None:
-    for frame, index in (((4, 0), 0), ((4, 0), 1), ((4, 1), 0)):
-        assert run.task("inner", groups=frame, index=index)["stored"]["size"] > constants.RESULT_MAX
+    for group_path, index in (((4, 0), 0), ((4, 0), 1), ((4, 1), 0)):
+        assert run.task("inner", groups=group_path, index=index)["stored"]["size"] > constants.RESULT_MAX
     source = {"task": "inner", "field": "results", "groupIndexes": [4], "paths": "0-1.0-1", "mapped": True}
     reduced = run.task("gather", groups=(4,), name="inner", source=source)
 

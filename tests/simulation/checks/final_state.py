@@ -35,7 +35,7 @@ def check_progress(world: "World") -> None:
         if status.get("completionTime"):
             world.checker.expect("I5", not open_runs, f"{name} has ended: {status.get('state')}, but not {open_runs}")
         if status.get("state") == "Succeeded":
-            _judge_frames(world, flow)
+            _judge_group_paths(world, flow)
         if status.get("completionTime"):
             _judge_hook(world, flow)
 
@@ -50,7 +50,7 @@ def _judge_hook(world: "World", flow: Object) -> None:
         world.checker.expect("I5", not idle, f"{flow['metadata']['name']} was stopped, and {idle} did not run")
 
 
-def _judge_frames(world: "World", flow: Object) -> None:
+def _judge_group_paths(world: "World", flow: Object) -> None:
     """Where all before a task succeeded, at its own indexes and at those around, it ran too."""
     shape = world.checker.order.shape(flow)
     ran: defaultdict[str, set[Path]] = defaultdict(set)
@@ -61,9 +61,9 @@ def _judge_frames(world: "World", flow: Object) -> None:
         if run["status"]["state"] == State.SKIPPED:
             skipped[run["spec"]["task"]].add(path_of(run))
     for task, before in shape.unhindered():
-        for frame in _due(shape, task, before, ran):
-            description = f"{task} did not run at {frame}, where all before it succeeded"
-            world.checker.expect("I5", frame in ran[task] | skipped[task], description)
+        for group_path in _due(shape, task, before, ran):
+            description = f"{task} did not run at {group_path}, where all before it succeeded"
+            world.checker.expect("I5", group_path in ran[task] | skipped[task], description)
     for task in flow["status"]["tasks"]:
         _judge_skips(world, task, ran[task["name"]], skipped[task["name"]])
 

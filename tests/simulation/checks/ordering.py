@@ -94,8 +94,8 @@ class Order:
                 yield other
 
     def _stands_where_its_task_does(self, run: Object, one: _Standing, shape: Shape) -> None:
-        frame = len(run["spec"].get("groupIndexes") or ())
-        right = frame == len(shape.chains[one.task]) and len(one.path) == shape.depth(one.task)
+        depth = len(run["spec"].get("groupIndexes") or ())
+        right = depth == len(shape.chains[one.task]) and len(one.path) == shape.depth(one.task)
         self._expect("I11", right, f"{one.name} stands at {one.path}, where its task has no instances")
 
 

@@ -33,7 +33,7 @@ class Shape:
         }
 
     def mapped(self, task: str) -> bool:
-        """Whether it has instances of its own within each frame."""
+        """Whether it has instances of its own at each group path."""
         return "expand" in self._tasks[task]
 
     def depth(self, task: str) -> int:

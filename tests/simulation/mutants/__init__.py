@@ -4,7 +4,7 @@ A guard that no seed needs is unnecessary, or the simulation is too weak. A muta
 interpreter; the tested code does not know of mutants.
 """
 
-from tests.simulation.mutants import frames, knowledge, leases, marks, pods, schedules, skips, waits, writes
+from tests.simulation.mutants import group_paths, knowledge, leases, marks, pods, schedules, skips, waits, writes
 from tests.simulation.mutants.mutant import Mutant
 
 __all__ = ["MUTANTS", "Mutant", "switch"]
@@ -15,7 +15,7 @@ MUTANTS = (
     *knowledge.MUTANTS,
     *leases.MUTANTS,
     *waits.MUTANTS,
-    *frames.MUTANTS,
+    *group_paths.MUTANTS,
     *skips.MUTANTS,
     *schedules.MUTANTS,
     *marks.MUTANTS,

@@ -21,7 +21,7 @@ def _high_water() -> None:
         instance_indexes,
         "known",
         lambda *known: {
-            frame: InstanceIndexes(made=instance_indexes.positions(runs)) for frame, runs in known[-1].items()
+            group_path: InstanceIndexes(made=instance_indexes.positions(runs)) for group_path, runs in known[-1].items()
         },
     )
 

@@ -8,7 +8,7 @@ from torpor_kubernetes.client.api import Api
 from torpor_operator.schedules import executor
 from torpor_operator.schedules.executor import ScheduleExecutor
 from torpor_operator.schedules.plan import cron_source, join, planner, run_names, source, source_step
-from torpor_operator.schedules.plan.concurrency import Room
+from torpor_operator.schedules.plan.concurrency import ConcurrencyLimit
 from torpor_operator.schedules.plan.draft import Draft
 from torpor_operator.schedules.plan.missed import CatchUp
 
@@ -33,7 +33,7 @@ def _failed_creation() -> None:
 def _arm_at_once() -> None:
     handle = source_step._handle
 
-    def handled(draft: Draft, room: Room, source: Any, taskrun: Any) -> None:
+    def handled(draft: Draft, room: ConcurrencyLimit, source: Any, taskrun: Any) -> None:
         before = draft.sources[source.name].handled
         handle(draft, room, source, taskrun)
         if draft.sources[source.name].handled != before:
@@ -70,13 +70,17 @@ def _any_version() -> None:
 
 
 def _cached_runs() -> None:
-    put(Room, "is_full", property(lambda room: room.max_active is not None and len(room.active) >= room.max_active))
+    put(
+        ConcurrencyLimit,
+        "is_full",
+        property(lambda room: room.max_active is not None and len(room.active) >= room.max_active),
+    )
 
 
 def _kept_events() -> None:
     apply = join.apply
 
-    def kept(draft: Draft, room: Room) -> None:
+    def kept(draft: Draft, room: ConcurrencyLimit) -> None:
         pending = {name: one.pending for name, one in draft.sources.items()}
         apply(draft, room)
         for name, event in pending.items():
@@ -125,13 +129,13 @@ def _while_suspended() -> None:
 
 
 def _newest_first() -> None:
-    start_queued = Room.start_queued
+    start_queued = ConcurrencyLimit.start_queued
 
-    def started(self: Room) -> Any:
+    def started(self: ConcurrencyLimit) -> Any:
         self.queued.reverse()
         return start_queued(self)
 
-    put(Room, "start_queued", started)
+    put(ConcurrencyLimit, "start_queued", started)
 
 
 def _old_status() -> None:

@@ -48,7 +48,7 @@ def _no_success() -> None:
 
 
 def _all_of_it() -> None:
-    put(task_state.Outcome, "skipped", 0)
+    put(task_state.TaskOutcome, "skipped", 0)
 
 
 MUTANTS = (

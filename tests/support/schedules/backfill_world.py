@@ -10,7 +10,7 @@ from torpor_crds.models.backfill import BackfillStatus
 from torpor_crds.models.workflow import Workflow
 from torpor_expressions.evaluator import evaluate_here
 from torpor_operator.backfills.plan.plan import plan
-from torpor_operator.backfills.plan.snapshot import BackfillSnapshot, Run, Waiting
+from torpor_operator.backfills.plan.snapshot import BackfillSnapshot, KnownRun, TemporaryObstacle
 from torpor_operator.model.actions import Evaluate, Need, Notice
 from torpor_operator.model.snapshot import Answer
 from torpor_wire import times
@@ -44,10 +44,10 @@ class BackfillWorld:
             "spec": {"schedule": "ingest", "from": start, "to": to, **spec},
         }
         self.runs: dict[str, Body] = {}
-        self.archived: dict[str, Run] = {}
+        self.archived: dict[str, KnownRun] = {}
         self.templates: set[str] = set()
         self.rejects: dict[str, str] = {}  # by name of a run, or for all runs with the name *
-        self.blocked: Waiting | None = None
+        self.blocked: TemporaryObstacle | None = None
         self.created: list[str] = []  # names of runs, in the order of their creation
         self.looked_up: list[str] = []
         self.notices: list[Notice] = []
@@ -85,7 +85,7 @@ class BackfillWorld:
     def step(self) -> bool:
         """One pass. Returns whether the next one follows at once."""
         self.passes += 1
-        found: dict[str, Run | None] = {}
+        found: dict[str, KnownRun | None] = {}
         rejected: dict[str, str] = {}
         known: dict[Need, Answer] = {}
         has_template: bool | None = None
@@ -139,7 +139,7 @@ class BackfillWorld:
 
     def archive(self, name: str) -> None:
         """Move an ended run from the cluster to the archive."""
-        self.archived[name] = Run.of(workflows.parse(self.runs.pop(name)))
+        self.archived[name] = KnownRun.of(workflows.parse(self.runs.pop(name)))
 
     def add(self, at: str, name: str, *, state: str | None = None, source: str = "nightly", **origin: str) -> None:
         """A run that another writer has created for a tick."""
@@ -167,9 +167,9 @@ class BackfillWorld:
             self.created.append(name)
             self.runs[name] = {**body, "metadata": {**body["metadata"], **self._metadata(name, f"{name}-uid")}}
 
-    def _find(self, name: str) -> Run | None:
+    def _find(self, name: str) -> KnownRun | None:
         found: Workflow | None = workflows.parse(self.runs[name]) if name in self.runs else None
-        return Run.of(found) if found is not None else self.archived.get(name)
+        return KnownRun.of(found) if found is not None else self.archived.get(name)
 
     def _metadata(self, name: str, uid: str) -> Body:
         stamp = times.rfc3339(self.now).replace(".000Z", "Z")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from torpor_operator.taskrun import container_outcome
-from torpor_operator.taskrun.container_outcome import DocumentRules, Invalid
+from torpor_operator.taskrun.container_outcome import DocumentRules, InvalidOutcome
 
 ROOT = Path(__file__).resolve().parents[3]
 LANGUAGES = ROOT / "examples/languages"
@@ -53,7 +53,7 @@ def test_the_operator_accepts_the_outcomes_that_a_case_expects(name: str) -> Non
         if "outcome" in segment:
             document = {**segment["outcome"], "nonce": "n"}
             found = container_outcome.parse(json.dumps(document), DocumentRules(nonce="n"))
-            assert not isinstance(found, Invalid), found
+            assert not isinstance(found, InvalidOutcome), found
 
 
 def test_each_case_has_a_description() -> None:

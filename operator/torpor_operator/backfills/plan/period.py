@@ -14,14 +14,14 @@ COUNT_SPAN = 13 * 366 * 86_400.0
 """Ticks are counted in so many seconds: each expression ticks in them, and a count costs microseconds for each year."""
 
 
-class Tick(NamedTuple):
+class SourceTick(NamedTuple):
     """A tick in seconds since the epoch, and its source."""
 
     at: float
     source: str
 
 
-class Counted(NamedTuple):
+class TickCount(NamedTuple):
     """A number of ticks, and whether there may be more."""
 
     number: int
@@ -42,7 +42,7 @@ class TickSequence(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Period:
+class BackfillPeriod:
     """The ticks of the sources at `start` and later, before `end` (seconds since the epoch)."""
 
     sources: Mapping[str, TickSequence]  # by name
@@ -50,12 +50,12 @@ class Period:
     end: float
     reverse: bool = False
 
-    def following(self, cursor: Tick | None, limit: int) -> list[Tick]:
+    def following(self, cursor: SourceTick | None, limit: int) -> list[SourceTick]:
         """The first `limit` ticks behind the cursor, or of the whole period without one."""
         each = [self._reversed(name, cursor) if self.reverse else self._ordered(name, cursor) for name in self.sources]
         return list(itertools.islice(heapq.merge(*each, reverse=self.reverse), limit))
 
-    def count(self, cursor: Tick | None, limit: int) -> Counted:
+    def count(self, cursor: SourceTick | None, limit: int) -> TickCount:
         """The number of ticks behind the cursor: at most `limit`, and those within `COUNT_SPAN`.
 
         A pass counts no further. The next ones are counted when these have been run.
@@ -68,21 +68,21 @@ class Period:
                 after, until = (until - COUNT_SPAN, until) if self.reverse else (after, after + COUNT_SPAN)
             if after < until and total < limit:
                 total += ticks.count(after, until, limit - total)
-        return Counted(total, more or total == limit)
+        return TickCount(total, more or total == limit)
 
-    def _ordered(self, name: str, cursor: Tick | None) -> Iterator[Tick]:
+    def _ordered(self, name: str, cursor: SourceTick | None) -> Iterator[SourceTick]:
         after, until = self._bounds(name, cursor)
         while (at := self.sources[name].next(after)) is not None and at <= until:
-            yield Tick(at, name)
+            yield SourceTick(at, name)
             after = at
 
-    def _reversed(self, name: str, cursor: Tick | None) -> Iterator[Tick]:
+    def _reversed(self, name: str, cursor: SourceTick | None) -> Iterator[SourceTick]:
         after, until = self._bounds(name, cursor)
         while (at := self.sources[name].previous(until)) is not None and at > after:
-            yield Tick(at, name)
+            yield SourceTick(at, name)
             until = at - 1
 
-    def _bounds(self, name: str, cursor: Tick | None) -> tuple[float, float]:
+    def _bounds(self, name: str, cursor: SourceTick | None) -> tuple[float, float]:
         """The part of the period behind the cursor for one source: after the first, up to and including the second.
 
         Ticks are whole seconds, so `start` is after the second before it.

@@ -9,10 +9,10 @@ from typing import Any, assert_never
 
 from torpor_operator.backfills.plan import sources, status
 from torpor_operator.backfills.plan.actions import BackfillPlan
-from torpor_operator.backfills.plan.period import Period
-from torpor_operator.backfills.plan.progress import Progress
-from torpor_operator.backfills.plan.snapshot import BackfillSnapshot, Run, Waiting
-from torpor_operator.backfills.plan.sources import Impossible
+from torpor_operator.backfills.plan.period import BackfillPeriod
+from torpor_operator.backfills.plan.progress import BackfillProgress
+from torpor_operator.backfills.plan.snapshot import BackfillSnapshot, KnownRun, TemporaryObstacle
+from torpor_operator.backfills.plan.sources import PermanentObstacle
 from torpor_operator.backfills.plan.tick_decision import Create, Exists, Fail, LookUp, PassOver, TickRuns
 from torpor_operator.model.actions import Need
 from torpor_operator.schedules.plan.event_expressions import Unanswered
@@ -23,7 +23,7 @@ TEMPLATE_INTERVAL = 10.0
 
 
 @dataclass(slots=True, kw_only=True)
-class Walk:
+class PassRequests:
     """What the ticks of a pass ask for, whether they are the last ones, and whether further ones can follow at once.
 
     `starting` counts the ticks that get a run, and `pending` those that are not decided yet.
@@ -37,7 +37,7 @@ class Walk:
     exhausted: bool = False
     again: bool = False
 
-    def is_full(self, progress: Progress) -> bool:
+    def is_full(self, progress: BackfillProgress) -> bool:
         """Whether to ask for nothing more. The longer the row of ticks with runs, the more are looked up at once."""
         if self.starting >= progress.room:
             return True
@@ -49,7 +49,7 @@ def plan(snapshot: BackfillSnapshot) -> BackfillPlan:
     backfill = snapshot.backfill
     if backfill.status.completion_time is not None:
         return BackfillPlan(status=status.finished(backfill))
-    progress = Progress.of(backfill)
+    progress = BackfillProgress.of(backfill)
     lookups = _settle(snapshot, progress)
     if lookups and snapshot.blocked is None:
         return BackfillPlan(lookups=tuple(lookups), status=backfill.status)
@@ -58,7 +58,7 @@ def plan(snapshot: BackfillSnapshot) -> BackfillPlan:
     walk = _next_ticks(snapshot, period, hold, progress)
     if walk.pending:
         return _request(snapshot, walk)
-    known, obstacle = (period, hold) if isinstance(period, Period) else (None, period)
+    known, obstacle = (period, hold) if isinstance(period, BackfillPeriod) else (None, period)
     verdict = status.verdict(backfill, progress, obstacle, exhausted=walk.exhausted)
     return BackfillPlan(
         status=status.build(snapshot, progress, known, verdict, exhausted=walk.exhausted),
@@ -68,18 +68,21 @@ def plan(snapshot: BackfillSnapshot) -> BackfillPlan:
 
 
 def _next_ticks(
-    snapshot: BackfillSnapshot, period: Period | Waiting | Impossible, hold: Waiting | None, progress: Progress
-) -> Walk:
+    snapshot: BackfillSnapshot,
+    period: BackfillPeriod | TemporaryObstacle | PermanentObstacle,
+    hold: TemporaryObstacle | None,
+    progress: BackfillProgress,
+) -> PassRequests:
     spec = snapshot.backfill.spec
-    if not isinstance(period, Period) or snapshot.schedule is None:
-        return Walk()
+    if not isinstance(period, BackfillPeriod) or snapshot.schedule is None:
+        return PassRequests()
     runs = TickRuns.of(snapshot, snapshot.schedule)
     if spec.cancel or spec.suspend or hold is not None:
         return _adopt(period, runs, progress)
     return _walk(period, runs, progress)
 
 
-def _request(snapshot: BackfillSnapshot, walk: Walk) -> BackfillPlan:
+def _request(snapshot: BackfillSnapshot, walk: PassRequests) -> BackfillPlan:
     """A plan that asks for what the ticks need. No run is created before its WorkflowTemplate was found."""
     reference = snapshot.schedule.spec.template_ref if snapshot.schedule else None
     unknown = reference is not None and snapshot.has_template is None and bool(walk.creates)
@@ -92,20 +95,20 @@ def _request(snapshot: BackfillSnapshot, walk: Walk) -> BackfillPlan:
     )
 
 
-def _again_at(snapshot: BackfillSnapshot, walk: Walk) -> float | None:
+def _again_at(snapshot: BackfillSnapshot, walk: PassRequests) -> float | None:
     if walk.again:
         return snapshot.now
     return snapshot.now + TEMPLATE_INTERVAL if snapshot.has_template is False else None
 
 
-def _settle(snapshot: BackfillSnapshot, progress: Progress) -> list[str]:
+def _settle(snapshot: BackfillSnapshot, progress: BackfillProgress) -> list[str]:
     """Count the active runs that have ended. Returns those to look up: the cache may lag behind."""
     active = frozenset(progress.active)
     live = {run.metadata.name: run for run in snapshot.runs if run.metadata.name in active}
     unknown: list[str] = []
     for name in tuple(progress.active):
         if name in live:
-            progress.settle(name, Run.of(live[name]))
+            progress.settle(name, KnownRun.of(live[name]))
         elif name in snapshot.found:
             progress.settle(name, snapshot.found[name])
         else:
@@ -113,22 +116,22 @@ def _settle(snapshot: BackfillSnapshot, progress: Progress) -> list[str]:
     return unknown
 
 
-def _adopt(period: Period, runs: TickRuns, progress: Progress) -> Walk:
+def _adopt(period: BackfillPeriod, runs: TickRuns, progress: BackfillProgress) -> PassRequests:
     """Count the runs that were created just before the Backfill was held, without creating others."""
     for tick in period.following(progress.cursor, PASS_TICKS):
         run = runs.own(tick)
         if run is None:
-            return Walk()
+            return PassRequests()
         progress.start(tick, run)
-    return Walk(exhausted=not period.following(progress.cursor, 1))
+    return PassRequests(exhausted=not period.following(progress.cursor, 1))
 
 
-def _walk(period: Period, runs: TickRuns, progress: Progress) -> Walk:
+def _walk(period: BackfillPeriod, runs: TickRuns, progress: BackfillProgress) -> PassRequests:
     """Decide ticks until `concurrency` is reached.
 
     While a tick is pending, the progress behind it is not stored. It still counts: a run that exists there is active.
     """
-    walk = Walk()
+    walk = PassRequests()
     ticks = period.following(progress.cursor, PASS_TICKS)
     for tick in ticks:
         if walk.is_full(progress):

@@ -8,17 +8,17 @@ from torpor_crds.models.backfill import Backfill
 from torpor_wire import constants, times, transitions
 from torpor_wire.reason import Reason
 
-from torpor_operator.backfills.plan.period import Tick
-from torpor_operator.backfills.plan.snapshot import Outcome, Run
+from torpor_operator.backfills.plan.period import SourceTick
+from torpor_operator.backfills.plan.snapshot import KnownRun, RunOutcome
 from torpor_operator.model.actions import Notice
 
 
 @dataclass(slots=True, kw_only=True)
-class Progress:
+class BackfillProgress:
     """The counters, the active runs, the position, and the Events about what this pass adds to them."""
 
     backfill: Backfill
-    cursor: Tick | None
+    cursor: SourceTick | None
     passed: int
     started: int
     succeeded: int
@@ -26,7 +26,7 @@ class Progress:
     last_failure: str | None
     active: list[str]
     notices: list[Notice] = field(default_factory=list)
-    passed_now: list[Tick] = field(default_factory=list)
+    passed_now: list[SourceTick] = field(default_factory=list)
 
     @classmethod
     def of(cls, backfill: Backfill) -> Self:
@@ -35,7 +35,7 @@ class Progress:
         has_cursor = status.cursor is not None and status.cursor_source is not None
         return cls(
             backfill=backfill,
-            cursor=Tick(times.epoch(status.cursor or ""), status.cursor_source or "") if has_cursor else None,
+            cursor=SourceTick(times.epoch(status.cursor or ""), status.cursor_source or "") if has_cursor else None,
             passed=status.passed,
             started=status.started,
             succeeded=status.succeeded,
@@ -59,13 +59,13 @@ class Progress:
         """How many further runs may be active."""
         return max(self.backfill.spec.concurrency - len(self.active), 0)
 
-    def pass_over(self, tick: Tick) -> None:
+    def pass_over(self, tick: SourceTick) -> None:
         """Move behind a tick that needs no run."""
         self.cursor = tick
         self.passed += 1
         self.passed_now.append(tick)
 
-    def start(self, tick: Tick, run: Run) -> None:
+    def start(self, tick: SourceTick, run: KnownRun) -> None:
         """Move behind a tick whose run this Backfill has created."""
         self.cursor = tick
         self.started += 1
@@ -73,20 +73,20 @@ class Progress:
         self._notify(Reason.RUN_STARTED, f"started {run.name} for {title(tick)}")
         self.settle(run.name, run)
 
-    def fail(self, tick: Tick, reason: str, message: str) -> None:
+    def fail(self, tick: SourceTick, reason: str, message: str) -> None:
         """Move behind a tick that has no run because of an error."""
         self.cursor = tick
         self._fail(f"{title(tick)} has no run: {message}")
         self._notify(reason, self.last_failure or "", warning=True)
 
-    def settle(self, name: str, run: Run | None) -> None:
+    def settle(self, name: str, run: KnownRun | None) -> None:
         """Count an active run that has ended, or that is gone."""
         match run.outcome if run is not None else None:
-            case Outcome.ACTIVE:
+            case RunOutcome.ACTIVE:
                 return
-            case Outcome.SUCCEEDED:
+            case RunOutcome.SUCCEEDED:
                 self.succeeded += 1
-            case Outcome.FAILED:
+            case RunOutcome.FAILED:
                 self._fail(f"run {name} failed")
             case None:
                 self._fail(f"run {name} was deleted")
@@ -109,6 +109,6 @@ class Progress:
         self.notices.append(Notice(reason=reason, message=message, warning=warning))
 
 
-def title(tick: Tick) -> str:
+def title(tick: SourceTick) -> str:
     """The tick as the subject of a sentence."""
     return f"tick {times.rfc3339(tick.at)} of source {tick.source}"

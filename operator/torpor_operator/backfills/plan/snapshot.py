@@ -14,7 +14,7 @@ from torpor_operator.model.actions import Need
 from torpor_operator.model.snapshot import Answer
 
 
-class Outcome(StrEnum):
+class RunOutcome(StrEnum):
     """How far a run is."""
 
     ACTIVE = "Active"
@@ -23,11 +23,11 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class KnownRun:
     """A run in the cluster or in the archive. `backfill` is its label, and `created` its creation time."""
 
     name: str
-    outcome: Outcome
+    outcome: RunOutcome
     backfill: str | None = None
     created: str = ""
 
@@ -35,10 +35,10 @@ class Run:
     def of(cls, workflow: Workflow) -> Self:
         """The run that is this Workflow."""
         metadata, status = workflow.metadata, workflow.status
-        ended = Outcome.SUCCEEDED if status.state == Outcome.SUCCEEDED else Outcome.FAILED
+        ended = RunOutcome.SUCCEEDED if status.state == RunOutcome.SUCCEEDED else RunOutcome.FAILED
         return cls(
             name=metadata.name,
-            outcome=Outcome.ACTIVE if status.completion_time is None else ended,
+            outcome=RunOutcome.ACTIVE if status.completion_time is None else ended,
             backfill=metadata.labels.get(constants.LABEL_BACKFILL),
             created=metadata.creation_timestamp,
         )
@@ -59,7 +59,7 @@ def _epoch(text: str) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class TemporaryObstacle:
     """Why no run can be created at the moment: a reason and a sentence."""
 
     reason: str
@@ -79,8 +79,8 @@ class BackfillSnapshot:
     schedule: Schedule | None
     has_template: bool | None = None
     runs: tuple[Workflow, ...] = ()
-    found: Mapping[str, Run | None] = field(default_factory=dict)
+    found: Mapping[str, KnownRun | None] = field(default_factory=dict)
     rejected: Mapping[str, str] = field(default_factory=dict)
     known: Mapping[Need, Answer] = field(default_factory=dict)
-    blocked: Waiting | None = None
+    blocked: TemporaryObstacle | None = None
     now: float

@@ -9,20 +9,20 @@ from torpor_crds.models.schedule import Schedule, ScheduleSpec, Source
 from torpor_wire import times
 from torpor_wire.reason import Reason
 
-from torpor_operator.backfills.plan.period import Period
-from torpor_operator.backfills.plan.snapshot import BackfillSnapshot, Waiting
+from torpor_operator.backfills.plan.period import BackfillPeriod
+from torpor_operator.backfills.plan.snapshot import BackfillSnapshot, TemporaryObstacle
 from torpor_operator.schedules.plan.cron_source import ticks_of
 
 
 @dataclass(frozen=True, slots=True)
-class Impossible:
+class PermanentObstacle:
     """Why the Backfill fails: a reason and a sentence."""
 
     reason: str
     message: str
 
 
-def period_of(snapshot: BackfillSnapshot) -> Period | Waiting | Impossible:
+def period_of(snapshot: BackfillSnapshot) -> BackfillPeriod | TemporaryObstacle | PermanentObstacle:
     """The period, or why there is none.
 
     It ends before the Backfill started: the Schedule runs later ticks itself.
@@ -30,28 +30,30 @@ def period_of(snapshot: BackfillSnapshot) -> Period | Waiting | Impossible:
     backfill, schedule = snapshot.backfill, snapshot.schedule
     if schedule is None or schedule.metadata.deletion_timestamp is not None:
         message = f"Schedule {backfill.spec.schedule} does not exist: create it, or cancel the Backfill"
-        return snapshot.blocked or Waiting(Reason.SCHEDULE_NOT_FOUND, message)
+        return snapshot.blocked or TemporaryObstacle(Reason.SCHEDULE_NOT_FOUND, message)
     sources = _cron_sources(schedule.spec, backfill.spec.source)
     if not sources:
-        return Impossible(Reason.SOURCE_NOT_FOUND, _without_source(schedule, backfill.spec.source))
+        return PermanentObstacle(Reason.SOURCE_NOT_FOUND, _without_source(schedule, backfill.spec.source))
     started = backfill.status.start_time
     try:
-        return Period(
+        return BackfillPeriod(
             sources={source.name: ticks_of(source) for source in sources},
             start=times.epoch(backfill.spec.start),
             end=min(times.epoch(backfill.spec.end), times.epoch(started) if started else snapshot.now),
             reverse=backfill.spec.reverse,
         )
     except (ValueError, OverflowError) as error:
-        return Waiting(Reason.SCHEDULE_INVALID, f"the ticks of Schedule {schedule.metadata.name} are unknown: {error}")
+        return TemporaryObstacle(
+            Reason.SCHEDULE_INVALID, f"the ticks of Schedule {schedule.metadata.name} are unknown: {error}"
+        )
 
 
-def template_missing(snapshot: BackfillSnapshot) -> Waiting | None:
+def template_missing(snapshot: BackfillSnapshot) -> TemporaryObstacle | None:
     """Why runs cannot start because the WorkflowTemplate of the Schedule is missing."""
     reference = snapshot.schedule.spec.template_ref if snapshot.schedule else None
     if reference is None or snapshot.has_template is not False:
         return None
-    return Waiting("TemplateNotFound", f"WorkflowTemplate {reference.name} does not exist: create it")
+    return TemporaryObstacle("TemplateNotFound", f"WorkflowTemplate {reference.name} does not exist: create it")
 
 
 def _cron_sources(spec: ScheduleSpec, name: str | None) -> list[Source]:

@@ -8,10 +8,10 @@ from torpor_crds.models.base import Condition
 from torpor_wire import text, times
 from torpor_wire.reason import Reason
 
-from torpor_operator.backfills.plan.period import Period
-from torpor_operator.backfills.plan.progress import Progress
-from torpor_operator.backfills.plan.snapshot import BackfillSnapshot, Waiting
-from torpor_operator.backfills.plan.sources import Impossible
+from torpor_operator.backfills.plan.period import BackfillPeriod
+from torpor_operator.backfills.plan.progress import BackfillProgress
+from torpor_operator.backfills.plan.snapshot import BackfillSnapshot, TemporaryObstacle
+from torpor_operator.backfills.plan.sources import PermanentObstacle
 from torpor_operator.model.actions import Notice
 
 COUNT_MAX = 10_000
@@ -20,7 +20,7 @@ _IN_PROGRESS = frozenset({"Running", "Suspended", "Cancelling"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class BackfillVerdict:
     """State and condition `Succeeded` of the Backfill."""
 
     state: str
@@ -35,50 +35,61 @@ class Verdict:
 
 
 def verdict(
-    backfill: Backfill, progress: Progress, obstacle: Waiting | Impossible | None, *, exhausted: bool
-) -> Verdict:
+    backfill: Backfill,
+    progress: BackfillProgress,
+    obstacle: TemporaryObstacle | PermanentObstacle | None,
+    *,
+    exhausted: bool,
+) -> BackfillVerdict:
     """The verdict. The Backfill ends when no run of it is active any more."""
     spec, active = backfill.spec, bool(progress.active)
     if spec.cancel:
         message = f"cancelled after {_number(progress.decided, 'tick')}"
         state = "Cancelling" if active else "Cancelled"
-        return Verdict(
+        return BackfillVerdict(
             state=state, succeeded="Unknown" if active else "False", reason=Reason.CANCELLED, message=message
         )
-    if isinstance(obstacle, Impossible):
+    if isinstance(obstacle, PermanentObstacle):
         state = "Running" if active else "Failed"
-        return Verdict(
+        return BackfillVerdict(
             state=state, succeeded="Unknown" if active else "False", reason=obstacle.reason, message=obstacle.message
         )
     if exhausted and not active:
         return _end(progress)
     if spec.suspend:
-        return Verdict(state="Suspended", succeeded="Unknown", reason="Suspended", message=_failures(progress))
+        return BackfillVerdict(state="Suspended", succeeded="Unknown", reason="Suspended", message=_failures(progress))
     if obstacle is not None:
-        return Verdict(state="Waiting", succeeded="Unknown", reason=obstacle.reason, message=obstacle.message)
-    return Verdict(state="Running", succeeded="Unknown", reason="Running", message=_failures(progress))
+        return BackfillVerdict(state="Waiting", succeeded="Unknown", reason=obstacle.reason, message=obstacle.message)
+    return BackfillVerdict(state="Running", succeeded="Unknown", reason="Running", message=_failures(progress))
 
 
-def _end(progress: Progress) -> Verdict:
+def _end(progress: BackfillProgress) -> BackfillVerdict:
     if progress.failed:
-        return Verdict(state="Failed", succeeded="False", reason=Reason.RUNS_FAILED, message=_failures(progress))
+        return BackfillVerdict(
+            state="Failed", succeeded="False", reason=Reason.RUNS_FAILED, message=_failures(progress)
+        )
     counts = f"{_number(progress.succeeded, 'run')} succeeded, {_number(progress.passed, 'tick')} passed over"
     message = counts if progress.decided else "the period has no ticks before the start of the Backfill"
-    return Verdict(state="Succeeded", succeeded="True", reason=Reason.SUCCEEDED, message=message)
+    return BackfillVerdict(state="Succeeded", succeeded="True", reason=Reason.SUCCEEDED, message=message)
 
 
 def _number(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _failures(progress: Progress) -> str:
+def _failures(progress: BackfillProgress) -> str:
     if not progress.failed:
         return ""
     return f"{progress.failed} of {progress.decided} ticks failed; the last: {progress.last_failure or ''}"
 
 
 def build(
-    snapshot: BackfillSnapshot, progress: Progress, period: Period | None, verdict: Verdict, *, exhausted: bool
+    snapshot: BackfillSnapshot,
+    progress: BackfillProgress,
+    period: BackfillPeriod | None,
+    verdict: BackfillVerdict,
+    *,
+    exhausted: bool,
 ) -> BackfillStatus:
     """The status to store; equal to the present one if nothing has changed. `period` is None if it is unknown."""
     backfill, former = snapshot.backfill, snapshot.backfill.status
@@ -113,7 +124,7 @@ def finished(backfill: Backfill) -> BackfillStatus:
     return backfill.status.model_copy(update={"observed_generation": backfill.metadata.generation})
 
 
-def events(verdict: Verdict) -> Sequence[Notice]:
+def events(verdict: BackfillVerdict) -> Sequence[Notice]:
     """An Event when the Backfill ends, and when it begins to wait."""
     if not verdict.final and verdict.state in _IN_PROGRESS:
         return ()
@@ -122,7 +133,12 @@ def events(verdict: Verdict) -> Sequence[Notice]:
 
 
 def _ticks(
-    former: BackfillStatus, progress: Progress, period: Period | None, generation: int, *, exhausted: bool
+    former: BackfillStatus,
+    progress: BackfillProgress,
+    period: BackfillPeriod | None,
+    generation: int,
+    *,
+    exhausted: bool,
 ) -> tuple[int, bool]:
     """The number of ticks, and whether there are more. Counted again when it is used up or the Schedule changes."""
     if exhausted:
@@ -136,7 +152,7 @@ def _ticks(
     return progress.decided + rest.number, rest.more
 
 
-def _conditions(former: BackfillStatus, verdict: Verdict, now: float) -> tuple[Condition, ...]:
+def _conditions(former: BackfillStatus, verdict: BackfillVerdict, now: float) -> tuple[Condition, ...]:
     stalled = verdict.state in {"Failed", "Waiting"}
     progressing = verdict.state if verdict.state in _IN_PROGRESS else verdict.reason
     wanted = (

@@ -16,10 +16,10 @@ from torpor_expressions.value import JSON, Value
 from torpor_wire import canonical, constants, names, times
 from torpor_wire.reason import Reason
 
-from torpor_operator.backfills.plan.period import Tick
-from torpor_operator.backfills.plan.snapshot import BackfillSnapshot, Outcome, Run
+from torpor_operator.backfills.plan.period import SourceTick
+from torpor_operator.backfills.plan.snapshot import BackfillSnapshot, KnownRun, RunOutcome
 from torpor_operator.schedules.plan import run_names, start
-from torpor_operator.schedules.plan.event import Event
+from torpor_operator.schedules.plan.event import ScheduleEvent
 from torpor_operator.schedules.plan.event_expressions import EventScope, Unanswered
 from torpor_operator.schedules.plan.run_builder import build_run
 
@@ -33,7 +33,7 @@ class PassOver:
 class Exists:
     """This Backfill has created the run of the tick."""
 
-    run: Run
+    run: KnownRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class TickRuns:
                 workflows.setdefault((origin.source, origin.at), []).append(workflow)
         return cls(snapshot=snapshot, schedule=schedule, workflows=workflows)
 
-    def decide(self, tick: Tick) -> TickDecision:
+    def decide(self, tick: SourceTick) -> TickDecision:
         """Decide whether the tick gets a run."""
         first, further = self._names(tick)
         for name in (first, further):
@@ -97,36 +97,36 @@ class TickRuns:
             return self._create(tick, first)
         return PassOver() if self._suffices(runs) else self._create(tick, further)
 
-    def own(self, tick: Tick) -> Run | None:
+    def own(self, tick: SourceTick) -> KnownRun | None:
         """The run that this Backfill has created for the tick, if it is in the cache."""
         return next((run for run in self._existing(tick) if run.belongs_to(self.snapshot.backfill)), None)
 
-    def _existing(self, tick: Tick) -> list[Run]:
+    def _existing(self, tick: SourceTick) -> list[KnownRun]:
         """The runs of the tick, in the order of their creation."""
         workflows = self.workflows.get((tick.source, times.rfc3339(tick.at)), ())
-        return [Run.of(one) for one in sorted(workflows, key=lambda one: one.metadata.creation_timestamp)]
+        return [KnownRun.of(one) for one in sorted(workflows, key=lambda one: one.metadata.creation_timestamp)]
 
-    def _names(self, tick: Tick) -> tuple[str, str]:
+    def _names(self, tick: SourceTick) -> tuple[str, str]:
         """The name of the first run of the tick, and of the further one of this Backfill."""
         name, uid = self.schedule.metadata.name, self.schedule.metadata.uid
         rerun = run_names.rerun_key(uid, tick.source, tick.at, self.snapshot.backfill.metadata.uid)
         return names.run(name, run_names.tick_key(uid, tick.source, tick.at)), names.run(name, rerun)
 
-    def _suffices(self, runs: Sequence[Run]) -> bool:
+    def _suffices(self, runs: Sequence[KnownRun]) -> bool:
         """Whether a tick with these runs needs no further one. An active run always suffices."""
-        if any(run.outcome is Outcome.ACTIVE for run in runs):
+        if any(run.outcome is RunOutcome.ACTIVE for run in runs):
             return True
         match self.snapshot.backfill.spec.rerun:
             case Rerun.MISSING:
                 return True
             case Rerun.FAILED:
-                return runs[-1].outcome is Outcome.SUCCEEDED
+                return runs[-1].outcome is RunOutcome.SUCCEEDED
             case Rerun.ALL:
                 return False
             case unexpected:
                 assert_never(unexpected)
 
-    def _create(self, tick: Tick, name: str) -> TickDecision:
+    def _create(self, tick: SourceTick, name: str) -> TickDecision:
         """The run, unless `when` is false. Params of the Backfill replace those of the Schedule."""
         backfill, spec = self.snapshot.backfill, self.schedule.spec
         event = self._event(tick)
@@ -152,9 +152,9 @@ class TickRuns:
                 values = resolved if isinstance(resolved, dict) else {}
                 return Create(build_run(self.schedule, name=name, run_of=run_of, params=values, labels=labels))
 
-    def _event(self, tick: Tick) -> Event:
+    def _event(self, tick: SourceTick) -> ScheduleEvent:
         """The event of the tick, as its cron source would have it."""
         at = times.rfc3339(tick.at)
         value: dict[str, JSON] = {"at": at, "cursor": at}
         key = run_names.tick_key(self.schedule.metadata.uid, tick.source, tick.at)
-        return Event(source=tick.source, at=at, key=key, text=canonical.plain(value), value=value, is_tick=True)
+        return ScheduleEvent(source=tick.source, at=at, key=key, text=canonical.plain(value), value=value, is_tick=True)

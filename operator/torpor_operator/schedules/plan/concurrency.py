@@ -10,32 +10,32 @@ from torpor_wire import constants
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StartRun:
     """Start the run now, or create it queued."""
 
     queued: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Skip:
+class SkipEvent:
     """Take the event without a run."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class HoldEvent:
     """Leave the event at its source. `replaced` is cancelled to make room."""
 
     message: str
     replaced: Workflow | None = None
 
 
-Admission = Start | Skip | Wait
+Admission = StartRun | SkipEvent | HoldEvent
 
 
 @dataclass(slots=True, kw_only=True)
-class Room:
+class ConcurrencyLimit:
     """The active and the queued runs, with those that this pass creates."""
 
     policy: ConcurrencyPolicy
@@ -77,22 +77,22 @@ class Room:
         """Decide whether the next event starts a run now. The caller creates the run at once."""
         if not self.is_full and not self.queued and not self.created_queued:
             self.created += 1
-            return Start()
+            return StartRun()
         names = ", ".join(run.metadata.name for run in self.active[:3]) or "a run of the same moment"
         match self.policy:
             case ConcurrencyPolicy.FORBID:
-                return Skip(f"Forbid, {names} still {'runs' if len(self.active) <= 1 else 'run'}")
+                return SkipEvent(f"Forbid, {names} still {'runs' if len(self.active) <= 1 else 'run'}")
             case ConcurrencyPolicy.REPLACE:
                 oldest = next((run for run in self.active if not run.spec.cancel), None)
                 waits = sum(run.spec.cancel for run in self.active)
-                return Wait(f"Replace, {names} must end first", None if waits else oldest)
+                return HoldEvent(f"Replace, {names} must end first", None if waits else oldest)
             case ConcurrencyPolicy.QUEUE if len(self.queued) + self.created_queued < self.max_queued:
                 self.created_queued += 1
-                return Start(queued=True)
+                return StartRun(queued=True)
             case ConcurrencyPolicy.QUEUE:
-                return Wait(f"the queue has {self.max_queued} runs, as many as maxQueued")
+                return HoldEvent(f"the queue has {self.max_queued} runs, as many as maxQueued")
             case _:
-                return Wait(f"{len(self.active)} runs are active, as many as maxActive")
+                return HoldEvent(f"{len(self.active)} runs are active, as many as maxActive")
 
 
 def has_ended(run: Workflow) -> bool:

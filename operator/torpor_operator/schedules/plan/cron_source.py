@@ -6,7 +6,7 @@ from torpor_wire.cron.ticks import Ticks
 
 from torpor_operator.schedules.plan import source as sources
 from torpor_operator.schedules.plan.draft import Draft
-from torpor_operator.schedules.plan.event import Event
+from torpor_operator.schedules.plan.event import ScheduleEvent
 from torpor_operator.schedules.plan.missed import CatchUp, catch_up
 
 
@@ -47,7 +47,7 @@ def missed(draft: Draft, source: Source, now: float) -> CatchUp:
     )
 
 
-def passed_over(draft: Draft, source: Source, event: Event, fired_at: float) -> CatchUp | None:
+def passed_over(draft: Draft, source: Source, event: ScheduleEvent, fired_at: float) -> CatchUp | None:
     """The ticks to pass over instead of running the tick of an event; None if the tick is run.
 
     A tick that fired in time is run, however long it has waited since for a leader or for another run to end.

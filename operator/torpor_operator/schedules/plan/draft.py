@@ -20,7 +20,7 @@ from torpor_wire.reason import Reason
 
 from torpor_operator.model.actions import Need, Notice
 from torpor_operator.schedules.plan.actions import Action, SchedulePlan
-from torpor_operator.schedules.plan.event import REQUEST, Event
+from torpor_operator.schedules.plan.event import REQUEST, ScheduleEvent
 from torpor_operator.schedules.plan.missed import CatchUp
 from torpor_operator.schedules.plan.snapshot import ScheduleSnapshot
 
@@ -77,7 +77,7 @@ class Draft:
             uid=taskrun.metadata.uid, attempt=status.attempt, segment=status.segment
         )
 
-    def handle(self, event: Event, taskrun: TaskRun) -> None:
+    def handle(self, event: ScheduleEvent, taskrun: TaskRun) -> None:
         """Note that the event of a source has its outcome, which is stored with this status."""
         name, status = taskrun.spec.task, taskrun.status
         handled = HandledEvent(uid=taskrun.metadata.uid, attempt=status.attempt, segment=status.segment)
@@ -98,12 +98,12 @@ class Draft:
         message = f"source {source}: {caught_up.missed} missed {word} not run, the last at {last}: spec.missed"
         self.notify(Reason.TICKS_MISSED, message, warning=True)
 
-    def skip(self, event: Event, message: str) -> None:
+    def skip(self, event: ScheduleEvent, message: str) -> None:
         """Count an event without a run."""
         self.update(skipped=self.status.skipped + 1)
         self.notify(Reason.EVENT_SKIPPED, f"{event.title} skipped: {message}")
 
-    def fail(self, event: Event, reason: str, message: str) -> None:
+    def fail(self, event: ScheduleEvent, reason: str, message: str) -> None:
         """Count and keep an event that started no run because of an error.
 
         A user's request fails alone: it says nothing about the events of the sources.
@@ -126,7 +126,7 @@ class Draft:
         verb = "queued" if queued else "started"
         self.notify(reason, f"{verb} {name} for {origin} at {run_of.at}")
 
-    def set_pending(self, name: str, event: Event) -> None:
+    def set_pending(self, name: str, event: ScheduleEvent) -> None:
         """Keep the event until the other sources of `allOf` have one."""
         pending = PendingEvent(at=event.at, event=event.text, key=canonical.digest(event.key)[:32])
         self.update_source(name, pending=pending)

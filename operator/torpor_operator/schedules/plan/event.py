@@ -17,7 +17,7 @@ REQUEST = "request"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class ScheduleEvent:
     """An event: its source, time, JSON text, value, next cursor, and the key of its run.
 
     `attempt` and `segment` are those of the TaskRun that fired; a tick has none. `params` replace those of the
@@ -56,7 +56,7 @@ class Event:
         )
 
 
-def of_source(schedule: Schedule, source: Source, taskrun: TaskRun) -> Event:
+def of_source(schedule: Schedule, source: Source, taskrun: TaskRun) -> ScheduleEvent:
     """The event of a TaskRun that has fired."""
     status, uid = taskrun.status, schedule.metadata.uid
     value = parsed(status.event)
@@ -65,7 +65,7 @@ def of_source(schedule: Schedule, source: Source, taskrun: TaskRun) -> Event:
     cursor = cursor if isinstance(cursor, str) and len(cursor) <= constants.CURSOR_MAX else None
     tick = _epoch(fields.get("at")) if source.cron is not None else None
     if tick is not None:
-        return Event(
+        return ScheduleEvent(
             source=source.name,
             at=times.rfc3339(tick),
             key=run_names.tick_key(uid, source.name, tick),
@@ -74,7 +74,7 @@ def of_source(schedule: Schedule, source: Source, taskrun: TaskRun) -> Event:
             cursor=cursor,
             is_tick=True,
         )
-    return Event(
+    return ScheduleEvent(
         source=source.name,
         at=status.fired_at or taskrun.metadata.creation_timestamp,
         key=run_names.event_key(uid, source.name, taskrun.metadata.uid, status.attempt, status.segment),

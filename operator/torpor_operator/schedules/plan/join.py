@@ -13,9 +13,9 @@ from torpor_wire.reason import Reason
 
 from torpor_operator.schedules.plan import event as events
 from torpor_operator.schedules.plan import run_names, start
-from torpor_operator.schedules.plan.concurrency import Room
+from torpor_operator.schedules.plan.concurrency import ConcurrencyLimit
 from torpor_operator.schedules.plan.draft import Draft
-from torpor_operator.schedules.plan.event import Event
+from torpor_operator.schedules.plan.event import ScheduleEvent
 
 
 def is_complete(draft: Draft) -> bool:
@@ -24,7 +24,7 @@ def is_complete(draft: Draft) -> bool:
     return bool(names) and all(draft.sources[name].pending for name in names)
 
 
-def apply(draft: Draft, room: Room) -> None:
+def apply(draft: Draft, room: ConcurrencyLimit) -> None:
     """Start the run of a complete set of events, without those that are too old."""
     _drop_removed(draft)
     _drop_old(draft)
@@ -35,12 +35,12 @@ def apply(draft: Draft, room: Room) -> None:
             draft.update_source(name, pending=None)
 
 
-def event(draft: Draft) -> Event:
+def event(draft: Draft) -> ScheduleEvent:
     """The event of a complete set: its value has the event of each source under the name of the source."""
     pending = _pending(draft)
     value: dict[str, JSON] = {name: events.parsed(kept.event) for name, kept in pending.items()}
     uid = draft.snapshot.schedule.metadata.uid
-    return Event(
+    return ScheduleEvent(
         source=None,
         at=max(kept.at for kept in pending.values()),
         key=run_names.join_key(uid, (kept.key for kept in pending.values())),

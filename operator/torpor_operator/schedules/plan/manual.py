@@ -14,7 +14,7 @@ from torpor_wire.reason import Reason
 from torpor_operator.model.actions import RemoveAnnotation
 from torpor_operator.schedules.plan import start
 from torpor_operator.schedules.plan.draft import Draft
-from torpor_operator.schedules.plan.event import REQUEST, Event
+from torpor_operator.schedules.plan.event import REQUEST, ScheduleEvent
 from torpor_operator.schedules.plan.event_expressions import EventScope, Unanswered
 
 _INVALID = (
@@ -36,7 +36,7 @@ def apply(draft: Draft) -> None:
     if value is None or name is None:
         return
     params = _params(value)
-    event = Event(
+    event = ScheduleEvent(
         source=None,
         at=times.rfc3339(draft.snapshot.now),
         key=_key(schedule, value),
@@ -65,7 +65,7 @@ def _count(draft: Draft, run: Workflow) -> None:
         draft.start(run.metadata.name, run_of, origin="a request")
 
 
-def _create(draft: Draft, event: Event, previous: PreviousRun | None, removal: RemoveAnnotation) -> None:
+def _create(draft: Draft, event: ScheduleEvent, previous: PreviousRun | None, removal: RemoveAnnotation) -> None:
     scope = EventScope(values=start.values(event, previous), version=event.key, known=draft.snapshot.known)
     match start.resolve_params(draft, scope, event):
         case Unanswered(needs):

@@ -11,7 +11,7 @@ from torpor_wire import constants, times
 from torpor_operator.model.actions import SetFinalizers
 from torpor_operator.schedules.plan import conditions, cron_source, deletion, join, kept_runs, manual, source_step
 from torpor_operator.schedules.plan.actions import DeleteSource, SchedulePlan, StartQueued
-from torpor_operator.schedules.plan.concurrency import Room
+from torpor_operator.schedules.plan.concurrency import ConcurrencyLimit
 from torpor_operator.schedules.plan.draft import Draft
 from torpor_operator.schedules.plan.snapshot import ScheduleSnapshot
 
@@ -49,14 +49,14 @@ def _hold(snapshot: ScheduleSnapshot) -> SchedulePlan | None:
     if not snapshot.not_ready:
         return None
     draft = Draft.of(snapshot)
-    _finish(draft, Room.of(snapshot.schedule.spec, snapshot.runs))
+    _finish(draft, ConcurrencyLimit.of(snapshot.schedule.spec, snapshot.runs))
     return draft.plan()
 
 
 def _run(snapshot: ScheduleSnapshot) -> SchedulePlan:
     """Handle the events of the sources, start queued runs, and delete old ones."""
     schedule = snapshot.schedule
-    draft, room = Draft.of(snapshot), Room.of(schedule.spec, snapshot.runs)
+    draft, room = Draft.of(snapshot), ConcurrencyLimit.of(schedule.spec, snapshot.runs)
     if schedule.metadata.generation != schedule.status.observed_generation:
         draft.update(consecutive_failures=0)  # the edit may be the remedy
     pauses = kept_runs.pause_after_failures(draft)
@@ -77,7 +77,7 @@ def _run(snapshot: ScheduleSnapshot) -> SchedulePlan:
     return draft.plan()
 
 
-def _finish(draft: Draft, room: Room) -> None:
+def _finish(draft: Draft, room: ConcurrencyLimit) -> None:
     schedule = draft.snapshot.schedule
     ticks = [one.next for one in draft.sources.values() if one.next is not None]
     draft.update(

@@ -8,7 +8,7 @@ from torpor_crds.models.taskrun import TaskRun
 from torpor_crds.models.workflow import Workflow
 
 from torpor_operator.model.actions import Need
-from torpor_operator.model.snapshot import Answer, Pool
+from torpor_operator.model.snapshot import Answer, TriggerPool
 from torpor_operator.settings import Settings
 
 
@@ -22,7 +22,7 @@ class ScheduleSnapshot:
     known: Mapping[Need, Answer]
     settings: Settings
     now: float
-    pools: Callable[[str], Pool] = lambda _: Pool()  # the pool of triggerers with a name
+    pools: Callable[[str], TriggerPool] = lambda _: TriggerPool()  # the pool of triggerers with a name
     archives: bool = False  # whether an archive is installed
     not_ready: str = ""  # what the namespace lacks to run workflows; empty if nothing
     refused: Mapping[str, str] = field(default_factory=dict)  # by name of the run: why the API server rejected it

@@ -15,7 +15,7 @@ from torpor_operator.schedules.plan import cron_source, start
 from torpor_operator.schedules.plan import event as events
 from torpor_operator.schedules.plan import source as sources
 from torpor_operator.schedules.plan.actions import CreateSource, DeleteSource
-from torpor_operator.schedules.plan.concurrency import Room
+from torpor_operator.schedules.plan.concurrency import ConcurrencyLimit
 from torpor_operator.schedules.plan.draft import Draft
 from torpor_operator.taskrun import transitions
 from torpor_operator.taskrun.step import TaskRunView
@@ -31,7 +31,7 @@ QUICK_PAUSE = 5.0
 """Seconds between the events of a source that has fired so often, each time within a second on average."""
 
 
-def advance(draft: Draft, room: Room, source: Source) -> None:
+def advance(draft: Draft, room: ConcurrencyLimit, source: Source) -> None:
     """Advance one source. An invalid one is reported in the status, and does not affect the others."""
     draft.update_source(source.name, reason=None, message=None)
     try:
@@ -67,7 +67,7 @@ def is_over(schedule: Schedule, now: float) -> bool:
     return schedule.spec.not_after is not None and now > times.epoch(schedule.spec.not_after)
 
 
-def _advance(draft: Draft, room: Room, source: Source) -> None:
+def _advance(draft: Draft, room: ConcurrencyLimit, source: Source) -> None:
     snapshot = draft.snapshot
     schedule, taskrun = snapshot.schedule, snapshot.taskruns.get(source.name)
     if taskrun is None:
@@ -96,7 +96,7 @@ def has_event(taskrun: TaskRun) -> bool:
     return taskrun.status.state is State.SCHEDULED and taskrun.status.event is not None
 
 
-def _handle(draft: Draft, room: Room, source: Source, taskrun: TaskRun) -> None:
+def _handle(draft: Draft, room: ConcurrencyLimit, source: Source, taskrun: TaskRun) -> None:
     """Find an outcome for the event of a source."""
     schedule, event = draft.snapshot.schedule, events.of_source(draft.snapshot.schedule, source, taskrun)
     if schedule.spec.suspend:
@@ -186,7 +186,7 @@ def _follow(draft: Draft, source: Source, taskrun: TaskRun) -> None:
     view = TaskRunView(
         taskrun=taskrun,
         pods=(),
-        unclear=None,
+        unconfirmed_pod=None,
         pool=snapshot.pools(taskrun.spec.trigger_pool),
         known=snapshot.known,
         settings=snapshot.settings,

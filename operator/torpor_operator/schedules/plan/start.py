@@ -11,16 +11,16 @@ from torpor_wire.reason import Reason
 
 from torpor_operator.schedules.plan import run_builder
 from torpor_operator.schedules.plan.actions import CancelRun, CreateRun
-from torpor_operator.schedules.plan.concurrency import Room, Skip, Start, Wait
+from torpor_operator.schedules.plan.concurrency import ConcurrencyLimit, HoldEvent, SkipEvent, StartRun
 from torpor_operator.schedules.plan.draft import Draft
-from torpor_operator.schedules.plan.event import Event
+from torpor_operator.schedules.plan.event import ScheduleEvent
 from torpor_operator.schedules.plan.event_expressions import EventScope, Unanswered
 
 _NOT_STARTED = frozenset({Reason.PARAMS_INVALID, Reason.WORKFLOW_INVALID})
 """Reasons of a run that ended before its first task."""
 
 
-def decide(draft: Draft, room: Room, event: Event) -> bool:
+def decide(draft: Draft, room: ConcurrencyLimit, event: ScheduleEvent) -> bool:
     """Add to the draft what follows from the event. Returns False if the event has no outcome yet."""
     schedule = draft.snapshot.schedule
     previous = previous_run(draft)
@@ -48,7 +48,9 @@ def decide(draft: Draft, room: Room, event: Event) -> bool:
             return _admit(draft, room, event, params, previous)
 
 
-def resolve_params(draft: Draft, scope: EventScope, event: Event) -> dict[str, JSON] | ExpressionError | Unanswered:
+def resolve_params(
+    draft: Draft, scope: EventScope, event: ScheduleEvent
+) -> dict[str, JSON] | ExpressionError | Unanswered:
     """The params of the run: those of the event, and the others of the Schedule evaluated."""
     given = event.params
     params = scope.resolve(
@@ -60,7 +62,7 @@ def resolve_params(draft: Draft, scope: EventScope, event: Event) -> dict[str, J
 
 
 def creation(
-    draft: Draft, event: Event, params: dict[str, JSON], previous: PreviousRun | None, *, queued: bool = False
+    draft: Draft, event: ScheduleEvent, params: dict[str, JSON], previous: PreviousRun | None, *, queued: bool = False
 ) -> CreateRun:
     """The action that creates the run of an event."""
     schedule = draft.snapshot.schedule
@@ -77,7 +79,7 @@ def creation(
 
 
 def _create(
-    draft: Draft, event: Event, params: dict[str, JSON], previous: PreviousRun | None, *, queued: bool = False
+    draft: Draft, event: ScheduleEvent, params: dict[str, JSON], previous: PreviousRun | None, *, queued: bool = False
 ) -> None:
     action = creation(draft, event, params, previous, queued=queued)
     _judge_last_run(draft)
@@ -94,7 +96,7 @@ def _judge_last_run(draft: Draft) -> None:
     if any(isinstance(action, CreateRun) for action in draft.actions):
         return
     if last is not None and (refusal := refusal_of_last_run(draft)) is not None:
-        draft.fail(Event(source=last.source, at=last.at, key=last.name), *refusal)
+        draft.fail(ScheduleEvent(source=last.source, at=last.at, key=last.name), *refusal)
     else:
         draft.update(consecutive_failures=0)
 
@@ -118,7 +120,9 @@ def previous_run(draft: Draft) -> PreviousRun | None:
     return PreviousRun(name=last.name, at=last.at, state=run.status.state if run else None)
 
 
-def _admit(draft: Draft, room: Room, event: Event, params: dict[str, JSON], previous: PreviousRun | None) -> bool:
+def _admit(
+    draft: Draft, room: ConcurrencyLimit, event: ScheduleEvent, params: dict[str, JSON], previous: PreviousRun | None
+) -> bool:
     name = names.run(draft.snapshot.schedule.metadata.name, event.key)
     if (refusal := draft.snapshot.refused.get(name)) is not None:
         draft.fail(event, Reason.RUN_REJECTED, refusal)
@@ -127,20 +131,20 @@ def _admit(draft: Draft, room: Room, event: Event, params: dict[str, JSON], prev
         _create(draft, event, params, previous)  # the former leader created it, and did not store the outcome
         return True
     match room.admit():
-        case Start(queued=queued):
+        case StartRun(queued=queued):
             _create(draft, event, params, previous, queued=queued)
             return True
-        case Skip(message=message):
+        case SkipEvent(message=message):
             draft.skip(event, message)
             return True
-        case Wait(message=message, replaced=replaced):
+        case HoldEvent(message=message, replaced=replaced):
             _wait(draft, event, message, replaced)
             return False
         case unexpected:
             assert_never(unexpected)
 
 
-def _wait(draft: Draft, event: Event, message: str, replaced: Workflow | None) -> None:
+def _wait(draft: Draft, event: ScheduleEvent, message: str, replaced: Workflow | None) -> None:
     draft.held[event.source or ""] = f"{event.title} waits: {message}"
     if replaced is not None:
         draft.actions.append(CancelRun(run=replaced))
@@ -152,12 +156,12 @@ def _applies(when: str | None, scope: EventScope) -> bool | ExpressionError | Un
     return True if when is None else scope.is_true(when)
 
 
-def _version(event: Event, previous: PreviousRun | None) -> str:
+def _version(event: ScheduleEvent, previous: PreviousRun | None) -> str:
     """Identifies what the expressions see: while an event waits, the previous run may end."""
     return event.key if previous is None else f"{event.key}/{previous.name}/{previous.state}"
 
 
-def values(event: Event, previous: PreviousRun | None) -> dict[str, JSON]:
+def values(event: ScheduleEvent, previous: PreviousRun | None) -> dict[str, JSON]:
     """What `when` and `params` see."""
     return {
         "event": event.value,

@@ -8,10 +8,10 @@ from torpor_crds.models.workflow import Workflow
 from torpor_wire import constants
 
 from torpor_operator.model import task_groups
-from torpor_operator.model.actions import Plan, SetFinalizers
+from torpor_operator.model.actions import SetFinalizers, WorkflowPlan
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.state import marks
-from torpor_operator.state.task_state import Outcome
+from torpor_operator.state.task_state import TaskOutcome
 from torpor_operator.taskrun import termination
 from torpor_operator.taskrun.step import Step, TaskRunView, earliest
 from torpor_operator.workflows.plan import (
@@ -26,27 +26,27 @@ from torpor_operator.workflows.plan import (
 )
 from torpor_operator.workflows.plan.retention import pods
 from torpor_operator.workflows.plan.run_context import RunContext
-from torpor_operator.workflows.plan.status import Verdict
+from torpor_operator.workflows.plan.status import RunVerdict
 
 
-def add_finalizer(run: RunContext) -> Plan | None:
+def add_finalizer(run: RunContext) -> WorkflowPlan | None:
     """Add the finalizer before anything is created, since it keeps the Workflow until its pods have ended."""
     metadata = run.workflow.metadata
     if constants.FINALIZER in metadata.finalizers or metadata.deletion_timestamp is not None:
         return None
-    return Plan(actions=(SetFinalizers(finalizers=(*metadata.finalizers, constants.FINALIZER)),))
+    return WorkflowPlan(actions=(SetFinalizers(finalizers=(*metadata.finalizers, constants.FINALIZER)),))
 
 
-def hold_queued(run: RunContext) -> Plan | None:
+def hold_queued(run: RunContext) -> WorkflowPlan | None:
     """Do nothing for a queued run of a Schedule, which starts it when a former run has ended."""
     workflow = run.workflow
     is_queued = workflow.spec.suspend and constants.LABEL_QUEUED in workflow.metadata.labels
     begun = workflow.status.start_time is not None
     ends = workflow.spec.cancel or workflow.spec.stop or workflow.metadata.deletion_timestamp is not None
-    return None if begun or ends or not is_queued else Plan()
+    return None if begun or ends or not is_queued else WorkflowPlan()
 
 
-def end_at_once(run: RunContext) -> Plan | None:
+def end_at_once(run: RunContext) -> WorkflowPlan | None:
     """End all TaskRuns of a run that is deleted or cancelled. Its graph is not built: it may be invalid or large."""
     ending = early_end.end_at_once(run.workflow)
     if ending is None:
@@ -60,10 +60,10 @@ def end_at_once(run: RunContext) -> Plan | None:
         for task in _in_order_of_status(run.workflow)
     ]
     verdict = status.verdict(run.workflow, outcomes, ending)
-    return _with_status(run, outcomes, [], verdict, _cancel(run, outcomes, ending, Plan()))
+    return _with_status(run, outcomes, [], verdict, _cancel(run, outcomes, ending, WorkflowPlan()))
 
 
-def end_with_hooks(run: RunContext) -> Plan | None:
+def end_with_hooks(run: RunContext) -> WorkflowPlan | None:
     """End all TaskRuns of a run that is stopped or has timed out; its hooks follow."""
     ending = early_end.end_with_hooks(run)
     if ending is None:
@@ -78,7 +78,7 @@ def end_with_hooks(run: RunContext) -> Plan | None:
     return _with_status(run, outcomes, [hook.outcome for hook in hooks], verdict, made)
 
 
-def _cancel(run: RunContext, outcomes: Sequence[Outcome], ending: Verdict, made: Plan) -> Plan:
+def _cancel(run: RunContext, outcomes: Sequence[TaskOutcome], ending: RunVerdict, made: WorkflowPlan) -> WorkflowPlan:
     """The plan that first cancels the TaskRuns of these outcomes."""
     names = [taskrun.metadata.name for outcome in outcomes for taskrun in outcome.runs.values()]
     steps = _replacements(run.snapshot)
@@ -92,7 +92,7 @@ def _in_order_of_status(workflow: Workflow) -> list[Task]:
     return sorted(workflow.spec.tasks, key=lambda task: places.get(task.name, len(places)))
 
 
-def run_tasks(run: RunContext) -> Plan:
+def run_tasks(run: RunContext) -> WorkflowPlan:
     """Start the tasks that are ready and advance the TaskRuns that exist."""
     snapshot = run.snapshot
     tasks = task_order.plan_tasks(snapshot, run.graph)
@@ -122,8 +122,12 @@ def _replaced(snapshot: Snapshot) -> list[TaskRunView]:
 
 
 def _with_status(
-    run: RunContext, outcomes: Sequence[Outcome], hooks: Sequence[Outcome], verdict: Verdict, made: Plan
-) -> Plan:
+    run: RunContext,
+    outcomes: Sequence[TaskOutcome],
+    hooks: Sequence[TaskOutcome],
+    verdict: RunVerdict,
+    made: WorkflowPlan,
+) -> WorkflowPlan:
     """The plan with the status of the run and its Events."""
     workflow, snapshot, all_outcomes = run.workflow, run.snapshot, (*outcomes, *hooks)
     waiting = slot_waits.slot_waits(workflow.spec, made.waiting)

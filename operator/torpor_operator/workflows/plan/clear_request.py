@@ -18,7 +18,7 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
 from torpor_operator.graph.dag import Graph
-from torpor_operator.model.actions import Plan, RemoveAnnotation, Resume
+from torpor_operator.model.actions import RemoveAnnotation, ResumeRun, WorkflowPlan
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.model.task_groups import common
 from torpor_operator.state import instance_indexes
@@ -35,13 +35,13 @@ Selection: TypeAlias = frozenset[Path] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ClearRefusal:
     """Why the request is refused."""
 
     message: str
 
 
-def accept_or_refuse(run: RunContext) -> Plan | None:
+def accept_or_refuse(run: RunContext) -> WorkflowPlan | None:
     """Accept or refuse the annotation; None without one, and while an earlier request is in progress."""
     workflow = run.workflow
     text = clear.requested(workflow)
@@ -49,20 +49,20 @@ def accept_or_refuse(run: RunContext) -> Plan | None:
         return None
     if workflow.status.clearing is not None:
         accepted = workflow.status.clearing.asked == text
-        return Plan(actions=_remove(workflow, text)) if accepted else None
+        return WorkflowPlan(actions=_remove(workflow, text)) if accepted else None
     if run.graph_problem is not None:
         return _refuse(workflow, text, run.graph_problem.message)
     selected = select(run.snapshot, run.graph, text)
-    if isinstance(selected, Refusal):
+    if isinstance(selected, ClearRefusal):
         return _refuse(workflow, text, selected.message)
     if workflow.spec.cancel or workflow.spec.stop:
-        return Plan(actions=(Resume(),))  # the annotation stays: the next plan accepts it
+        return WorkflowPlan(actions=(ResumeRun(),))  # the annotation stays: the next plan accepts it
     return _reopen(run, text, selected)
 
 
-def _reopen(run: RunContext, text: str, selected: tuple[ClearedTask, ...]) -> Plan:
+def _reopen(run: RunContext, text: str, selected: tuple[ClearedTask, ...]) -> WorkflowPlan:
     message = f"running again: {clear.describe(selected)}"
-    return Plan(
+    return WorkflowPlan(
         status=status.reopened(
             run.workflow,
             Clearing(asked=text, tasks=selected),
@@ -90,8 +90,10 @@ def reopened_tasks(run: RunContext, selected: tuple[ClearedTask, ...]) -> list[T
     ]
 
 
-def _refuse(workflow: Workflow, text: str, message: str) -> Plan:
-    return Plan(actions=_remove(workflow, text), events=(events.cleared(workflow, Reason.CLEAR_REFUSED, message),))
+def _refuse(workflow: Workflow, text: str, message: str) -> WorkflowPlan:
+    return WorkflowPlan(
+        actions=_remove(workflow, text), events=(events.cleared(workflow, Reason.CLEAR_REFUSED, message),)
+    )
 
 
 def _remove(workflow: Workflow, text: str) -> tuple[RemoveAnnotation, ...]:
@@ -101,13 +103,13 @@ def _remove(workflow: Workflow, text: str) -> tuple[RemoveAnnotation, ...]:
     return (RemoveAnnotation(name=constants.CLEAR, value=text), *named)
 
 
-def select(snapshot: Snapshot, graph: Graph, text: str) -> tuple[ClearedTask, ...] | Refusal:
+def select(snapshot: Snapshot, graph: Graph, text: str) -> tuple[ClearedTask, ...] | ClearRefusal:
     """The instances that the text names, and every task that depends on one of them."""
     spec, status = snapshot.workflow.spec, snapshot.workflow.status
     if (spec.cancel or spec.stop) and status.completion_time is None:
-        return Refusal("the run is being cancelled: clear it after it has ended")
+        return ClearRefusal("the run is being cancelled: clear it after it has ended")
     if len(text) > constants.CLEAR_MAX:
-        return Refusal(
+        return ClearRefusal(
             f"the list has {len(text)} characters; the limit is {constants.CLEAR_MAX}: "
             f"clear whole tasks, or use `{FAILED}`"
         )
@@ -117,31 +119,31 @@ def select(snapshot: Snapshot, graph: Graph, text: str) -> tuple[ClearedTask, ..
         selected = (
             _failed(snapshot, graph) if entry == FAILED and FAILED not in tasks else _entry(snapshot, graph, entry)
         )
-        if isinstance(selected, Refusal):
+        if isinstance(selected, ClearRefusal):
             return selected
         for name, paths in selected.items():
             named[name] = _union(named.get(name, frozenset()), paths)
     if not named:
-        return Refusal("nothing to clear: no instance has failed")
+        return ClearRefusal("nothing to clear: no instance has failed")
     try:
         return tuple(with_dependents(graph, named))
     except ValidationError:
-        return Refusal("too many instances to clear: clear whole tasks or fewer instances")
+        return ClearRefusal("too many instances to clear: clear whole tasks or fewer instances")
 
 
-def _entry(snapshot: Snapshot, graph: Graph, text: str) -> dict[str, Selection] | Refusal:
+def _entry(snapshot: Snapshot, graph: Graph, text: str) -> dict[str, Selection] | ClearRefusal:
     tasks = {task.name: task for task in graph.order}
     match = _ENTRY.fullmatch(text)
     if match is None:
-        return Refusal(f"invalid entry {text!r}: use `task`, `task/index` or `{FAILED}`")
+        return ClearRefusal(f"invalid entry {text!r}: use `task`, `task/index` or `{FAILED}`")
     name, index = match.groups()
     if name not in tasks:
-        return Refusal(f"unknown task {name}; tasks: {', '.join(sorted(tasks)[:20])}")
+        return ClearRefusal(f"unknown task {name}; tasks: {', '.join(sorted(tasks)[:20])}")
     if index is None:
         return {name: None}
     depth = len(graph.chains[name])
     if not tasks[name].mapped and not depth:
-        return Refusal(f"task {name} is not mapped: clear {name} without an index")
+        return ClearRefusal(f"task {name} is not mapped: clear {name} without an index")
     path = tuple(map(int, index.split(".")))
     created = created_paths(snapshot, tasks[name], depth)
     if not any(one[: len(path)] == path for one in created):
@@ -150,7 +152,7 @@ def _entry(snapshot: Snapshot, graph: Graph, text: str) -> dict[str, Selection] 
             if created
             else f"task {name} has no instances"
         )
-        return Refusal(f"no instance {text}: {instances}; clear {name} to expand it again")
+        return ClearRefusal(f"no instance {text}: {instances}; clear {name} to expand it again")
     return {name: frozenset({path})}
 
 

@@ -13,7 +13,7 @@ from torpor_crds.models.workflow import WorkflowSpec
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
-from torpor_operator.model.actions import Action, CreatePod, CreateTaskRun, Need, Plan, PostEvent
+from torpor_operator.model.actions import Action, CreatePod, CreateTaskRun, Need, PostEvent, WorkflowPlan
 from torpor_operator.model.snapshot import PodContext, Snapshot
 from torpor_operator.taskrun import pod_builder, pod_startup, transitions
 from torpor_operator.taskrun.step import Step, TaskRunView, earliest
@@ -78,7 +78,7 @@ class SlotBudget:
         return True
 
 
-def build_plan(snapshot: Snapshot, tasks: Sequence[TaskPlan]) -> Plan:
+def build_plan(snapshot: Snapshot, tasks: Sequence[TaskPlan]) -> WorkflowPlan:
     """The plan of these tasks."""
     workflow, batch = snapshot.workflow, snapshot.settings.batch
     views = [view_of(snapshot, run.metadata.name) for task in tasks for run in task.runs]
@@ -92,7 +92,7 @@ def build_plan(snapshot: Snapshot, tasks: Sequence[TaskPlan]) -> Plan:
     # A stopped run creates only hooks, even while it is suspended. A suspended run creates only marked TaskRuns.
     suspended = workflow.spec.suspend and not workflow.spec.stop
     starts = [*_marked(tasks), *([] if suspended else _starts(tasks, budget))]
-    return Plan(
+    return WorkflowPlan(
         actions=(*_actions(steps), *_launches(snapshot, launched[:batch]), *starts[:batch]),
         needs=_needs(tasks, steps),
         events=_events(steps),
@@ -102,7 +102,7 @@ def build_plan(snapshot: Snapshot, tasks: Sequence[TaskPlan]) -> Plan:
     )
 
 
-def prepend_steps(made: Plan, steps: Sequence[Step]) -> Plan:
+def prepend_steps(made: WorkflowPlan, steps: Sequence[Step]) -> WorkflowPlan:
     """The plan with these steps first."""
     return replace(
         made,
@@ -119,7 +119,7 @@ def view_of(snapshot: Snapshot, name: str) -> TaskRunView:
     return TaskRunView(
         taskrun=taskrun,
         pods=snapshot.pods.get(taskrun.metadata.uid, ()),
-        unclear=snapshot.unclear.get(taskrun.metadata.uid),
+        unconfirmed_pod=snapshot.unconfirmed_pods.get(taskrun.metadata.uid),
         pool=snapshot.pools(taskrun.spec.trigger_pool),
         known=snapshot.known,
         settings=snapshot.settings,

@@ -10,34 +10,34 @@ from torpor_wire.state import State
 
 from torpor_operator.workflows.plan import task_order
 from torpor_operator.workflows.plan.run_context import RunContext
-from torpor_operator.workflows.plan.status import Verdict
+from torpor_operator.workflows.plan.status import RunVerdict
 
 
-def end_at_once(workflow: Workflow) -> Verdict | None:
+def end_at_once(workflow: Workflow) -> RunVerdict | None:
     """The verdict of a run that is deleted or cancelled, so that no hooks follow; None for any other run."""
     if workflow.metadata.deletion_timestamp is not None:
-        return Verdict.failed(Reason.CANCELLED, "the Workflow was deleted")
+        return RunVerdict.failed(Reason.CANCELLED, "the Workflow was deleted")
     if workflow.spec.cancel:
-        return Verdict.failed(Reason.CANCELLED, "spec.cancel was set")
+        return RunVerdict.failed(Reason.CANCELLED, "spec.cancel was set")
     return None
 
 
-def end_with_hooks(run: RunContext) -> Verdict | None:
+def end_with_hooks(run: RunContext) -> RunVerdict | None:
     """The verdict of a run that is stopped or has timed out, unless only hooks are left to run."""
     return _stopped(run) or _timed_out(run)
 
 
-def _stopped(run: RunContext) -> Verdict | None:
+def _stopped(run: RunContext) -> RunVerdict | None:
     if not run.workflow.spec.stop or _tasks_ended(run, before=None):
         return None
-    return Verdict.failed(Reason.CANCELLED, "spec.stop was set")
+    return RunVerdict.failed(Reason.CANCELLED, "spec.stop was set")
 
 
-def _timed_out(run: RunContext) -> Verdict | None:
+def _timed_out(run: RunContext) -> RunVerdict | None:
     due = run.timeout_at
     if due is None or run.snapshot.now < due or _tasks_ended(run, before=due):
         return None
-    return Verdict.failed(Reason.TIMEOUT, f"the run exceeded its timeout of {run.workflow.spec.timeout}")
+    return RunVerdict.failed(Reason.TIMEOUT, f"the run exceeded its timeout of {run.workflow.spec.timeout}")
 
 
 def _tasks_ended(run: RunContext, *, before: float | None) -> bool:

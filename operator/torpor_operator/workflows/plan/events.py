@@ -9,9 +9,9 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
 from torpor_operator.model.actions import PostEvent
-from torpor_operator.state.task_state import Outcome
+from torpor_operator.state.task_state import TaskOutcome
 from torpor_operator.workflows.plan import task_problems
-from torpor_operator.workflows.plan.status import Verdict
+from torpor_operator.workflows.plan.status import RunVerdict
 
 
 def failures(runs: Iterable[TaskRun]) -> tuple[PostEvent, ...]:
@@ -19,7 +19,7 @@ def failures(runs: Iterable[TaskRun]) -> tuple[PostEvent, ...]:
     return tuple(_failure(run) for run in runs if run.status.state in {State.FAILED, State.UP_FOR_RETRY})
 
 
-def problems(workflow: Workflow, outcomes: Iterable[Outcome], verdict: Verdict) -> tuple[PostEvent, ...]:
+def problems(workflow: Workflow, outcomes: Iterable[TaskOutcome], verdict: RunVerdict) -> tuple[PostEvent, ...]:
     """An Event on the Workflow for each task with a failed instance, or one that needs help."""
     listed = task_problems.task_problems(outcomes)
     if verdict.final and len(listed) == 1:
@@ -36,7 +36,7 @@ def problems(workflow: Workflow, outcomes: Iterable[Outcome], verdict: Verdict) 
     )
 
 
-def hooks(workflow: Workflow, outcomes: Iterable[Outcome]) -> tuple[PostEvent, ...]:
+def hooks(workflow: Workflow, outcomes: Iterable[TaskOutcome]) -> tuple[PostEvent, ...]:
     """An Event on the Workflow for each hook that failed, since the verdict does not include it."""
     return tuple(
         _problem(workflow, outcome, f"hook {outcome.task} failed: {outcome.message}", f"hook/{outcome.task}")
@@ -45,7 +45,7 @@ def hooks(workflow: Workflow, outcomes: Iterable[Outcome]) -> tuple[PostEvent, .
     )
 
 
-def verdict(workflow: Workflow, final: Verdict) -> tuple[PostEvent, ...]:
+def verdict(workflow: Workflow, final: RunVerdict) -> tuple[PostEvent, ...]:
     """An Event on the Workflow when its run has ended."""
     if not final.final:
         return ()
@@ -66,7 +66,7 @@ def ended(workflow: Workflow) -> tuple[PostEvent, ...]:
     if stored is None:
         return ()
     state, succeeded = workflow.status.state or "", stored.status
-    return verdict(workflow, Verdict(state=state, succeeded=succeeded, reason=stored.reason, message=stored.message))
+    return verdict(workflow, RunVerdict(state=state, succeeded=succeeded, reason=stored.reason, message=stored.message))
 
 
 def cleared(workflow: Workflow, reason: Reason, message: str) -> PostEvent:
@@ -96,7 +96,7 @@ def _failure(run: TaskRun) -> PostEvent:
     )
 
 
-def _problem(workflow: Workflow, outcome: Outcome, message: str, key: str) -> PostEvent:
+def _problem(workflow: Workflow, outcome: TaskOutcome, message: str, key: str) -> PostEvent:
     return PostEvent(
         regarding=None,
         reason=outcome.reason or Reason.TASK_FAILED,

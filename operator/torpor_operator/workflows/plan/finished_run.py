@@ -2,7 +2,7 @@
 
 from torpor_wire import constants, times
 
-from torpor_operator.model.actions import Action, Plan, PostEvent, SetFinalizers
+from torpor_operator.model.actions import Action, PostEvent, SetFinalizers, WorkflowPlan
 from torpor_operator.taskrun import termination
 from torpor_operator.taskrun.step import earliest
 from torpor_operator.workflows.plan import dispatch, events
@@ -15,7 +15,7 @@ within this time. On a busy machine, it leads minutes later.
 """
 
 
-def clean_up(run: RunContext) -> Plan | None:
+def clean_up(run: RunContext) -> WorkflowPlan | None:
     """Clean up after a run whose status has a completionTime."""
     workflow, snapshot = run.workflow, run.snapshot
     if workflow.status.completion_time is None:
@@ -26,7 +26,7 @@ def clean_up(run: RunContext) -> Plan | None:
     if constants.FINALIZER in workflow.metadata.finalizers:
         others = tuple(name for name in workflow.metadata.finalizers if name != constants.FINALIZER)
         actions.append(SetFinalizers(finalizers=others))
-    made = Plan(actions=tuple(actions), events=_events(run), again_at=earliest(step.again_at for step in steps))
+    made = WorkflowPlan(actions=tuple(actions), events=_events(run), again_at=earliest(step.again_at for step in steps))
     made = pods.delete_expired(snapshot, made)
     if workflow.metadata.deletion_timestamp is not None:
         return made

@@ -18,38 +18,38 @@ from torpor_wire.state import TERMINAL
 from torpor_wire.text import printable_line
 
 from torpor_operator.graph.dag import Graph
-from torpor_operator.model.actions import Plan, RemoveAnnotation, Resume
+from torpor_operator.model.actions import RemoveAnnotation, ResumeRun, WorkflowPlan
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.state import marks
 from torpor_operator.state.marks import MarkRequest
 from torpor_operator.state.task_state import ENDED
 from torpor_operator.workflows.plan import clear_request, events, status
-from torpor_operator.workflows.plan.clear_request import Refusal, Selection
+from torpor_operator.workflows.plan.clear_request import ClearRefusal, Selection
 from torpor_operator.workflows.plan.run_context import RunContext
 
 _FORM = "write `succeeded|skipped|failed INSTANCES because TEXT`, with at most 512 bytes of text"
 
 
-def accept_or_refuse(run: RunContext) -> Plan | None:
+def accept_or_refuse(run: RunContext) -> WorkflowPlan | None:
     """Accept or refuse the annotation; None without one, and while an earlier request is in progress."""
     workflow = run.workflow
     text = marks.requested(workflow)
     if workflow.metadata.deletion_timestamp is not None or text is None:
         return None
     if workflow.status.clearing is not None:
-        return Plan(actions=_remove(workflow)) if workflow.status.clearing.asked == text else None
+        return WorkflowPlan(actions=_remove(workflow)) if workflow.status.clearing.asked == text else None
     if run.graph_problem is not None:
         return _refuse(workflow, run.graph_problem.message)
     request = _read(workflow, text)
-    selected = request if isinstance(request, Refusal) else _select(run.snapshot, run.graph, request)
-    if isinstance(request, Refusal) or isinstance(selected, Refusal):
-        return _refuse(workflow, selected.message if isinstance(selected, Refusal) else "")
+    selected = request if isinstance(request, ClearRefusal) else _select(run.snapshot, run.graph, request)
+    if isinstance(request, ClearRefusal) or isinstance(selected, ClearRefusal):
+        return _refuse(workflow, selected.message if isinstance(selected, ClearRefusal) else "")
     if workflow.spec.cancel or workflow.spec.stop:
-        return Plan(actions=(Resume(),))  # the annotation stays: the next plan accepts it
+        return WorkflowPlan(actions=(ResumeRun(),))  # the annotation stays: the next plan accepts it
     return _accept(run, text, request, selected)
 
 
-def _accept(run: RunContext, text: str, request: MarkRequest, selected: tuple[ClearedTask, ...]) -> Plan:
+def _accept(run: RunContext, text: str, request: MarkRequest, selected: tuple[ClearedTask, ...]) -> WorkflowPlan:
     named = ", ".join(f"{task}/{instance_paths.written(path)}" if path else task for task, path in request.entries)
     message = printable_line(f"{named} as {request.state.lower()} because {request.because}")
     stored = status.reopened(
@@ -60,11 +60,11 @@ def _accept(run: RunContext, text: str, request: MarkRequest, selected: tuple[Cl
         message=message,
         event=WorkflowEvent.MARKED,
     )
-    return Plan(status=stored, events=(events.cleared(run.workflow, Reason.MARKED, f"marked {message}"),))
+    return WorkflowPlan(status=stored, events=(events.cleared(run.workflow, Reason.MARKED, f"marked {message}"),))
 
 
-def _refuse(workflow: Workflow, message: str) -> Plan:
-    return Plan(actions=_remove(workflow), events=(events.cleared(workflow, Reason.MARK_REFUSED, message),))
+def _refuse(workflow: Workflow, message: str) -> WorkflowPlan:
+    return WorkflowPlan(actions=_remove(workflow), events=(events.cleared(workflow, Reason.MARK_REFUSED, message),))
 
 
 def _remove(workflow: Workflow) -> tuple[RemoveAnnotation, ...]:
@@ -76,33 +76,33 @@ def _remove(workflow: Workflow) -> tuple[RemoveAnnotation, ...]:
     return tuple(RemoveAnnotation(name=name, value=found[name]) for name in names)
 
 
-def _read(workflow: Workflow, text: str) -> MarkRequest | Refusal:
+def _read(workflow: Workflow, text: str) -> MarkRequest | ClearRefusal:
     if (workflow.spec.cancel or workflow.spec.stop) and workflow.status.completion_time is None:
-        return Refusal("the run is being cancelled: mark after it has ended")
+        return ClearRefusal("the run is being cancelled: mark after it has ended")
     if len(text) > constants.CLEAR_MAX:
-        return Refusal(f"the mark has {len(text)} characters with its result; the limit is {constants.CLEAR_MAX}")
+        return ClearRefusal(f"the mark has {len(text)} characters with its result; the limit is {constants.CLEAR_MAX}")
     request = marks.parse(text)
     if request is None:
-        return Refusal(f"invalid mark: {_FORM}; the result, if any, must be JSON")
+        return ClearRefusal(f"invalid mark: {_FORM}; the result, if any, must be JSON")
     if request.result is not None and request.state is not MarkState.SUCCEEDED:
-        return Refusal(f"an instance that is marked as {request.state.lower()} has no result")
+        return ClearRefusal(f"an instance that is marked as {request.state.lower()} has no result")
     return request
 
 
-def _select(snapshot: Snapshot, graph: Graph, request: MarkRequest) -> tuple[ClearedTask, ...] | Refusal:
+def _select(snapshot: Snapshot, graph: Graph, request: MarkRequest) -> tuple[ClearedTask, ...] | ClearRefusal:
     """The instances that the request names, and what depends on those that have ended."""
     tasks = {task.name: task for task in graph.order}
     named: dict[str, Selection] = {}
     for name, path in request.entries:
         if (message := _problem(snapshot, graph, tasks.get(name), name, path)) is not None:
-            return Refusal(message)
+            return ClearRefusal(message)
         named[name] = frozenset({*(named.get(name) or ()), path}) if path else None
     try:
         if any(_has_ended(snapshot, name, path) for name, path in request.entries):
             return tuple(clear_request.with_dependents(graph, named))
         return tuple(clear_request.cleared_task(task, named[task.name]) for task in _in_order(graph, named))
     except ValidationError:
-        return Refusal("too many instances: mark fewer at once")
+        return ClearRefusal("too many instances: mark fewer at once")
 
 
 def _in_order(graph: Graph, named: Iterable[str]) -> list[Task]:

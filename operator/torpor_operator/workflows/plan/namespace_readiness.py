@@ -10,14 +10,14 @@ from torpor_crds.models.workflow import Workflow, WorkflowStatus
 from torpor_wire import times
 from torpor_wire.reason import Reason
 
-from torpor_operator.model.actions import Action, ArchiveRun, Plan, ReadVariables, SetFinalizers
+from torpor_operator.model.actions import Action, ArchiveRun, ReadVariables, SetFinalizers, WorkflowPlan
 from torpor_operator.model.snapshot import Snapshot
 
 _ALWAYS_ALLOWED = SetFinalizers | ArchiveRun
 """Actions that every namespace allows (ADR 0051)."""
 
 
-def hold(snapshot: Snapshot, made: Plan) -> Plan:
+def hold(snapshot: Snapshot, made: WorkflowPlan) -> WorkflowPlan:
     """The plan without actions and Events that would be forbidden; the status reports what is missing."""
     kept = tuple(action for action in made.actions if isinstance(action, _ALWAYS_ALLOWED))
     made = replace(made, needs=tuple(need for need in made.needs if not isinstance(need, ReadVariables)))

@@ -6,7 +6,7 @@ Level-based: a plan is computed from the spec, the TaskRuns and their pods, neve
 from collections.abc import Callable
 from typing import TypeAlias
 
-from torpor_operator.model.actions import Plan
+from torpor_operator.model.actions import WorkflowPlan
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.workflows.plan import (
     active_run,
@@ -19,7 +19,7 @@ from torpor_operator.workflows.plan import (
 )
 from torpor_operator.workflows.plan.run_context import BuildGraph, RunContext, build_graph
 
-Decision: TypeAlias = Callable[[RunContext], Plan | None]
+Decision: TypeAlias = Callable[[RunContext], WorkflowPlan | None]
 
 DECISIONS: tuple[Decision, ...] = (
     invalid_run.fail_invalid_status,  # the status holds values that Torpor never writes
@@ -37,7 +37,7 @@ DECISIONS: tuple[Decision, ...] = (
 """The first that returns a plan decides; the last always does."""
 
 
-def plan(snapshot: Snapshot, build_graph: BuildGraph = build_graph) -> Plan:
+def plan(snapshot: Snapshot, build_graph: BuildGraph = build_graph) -> WorkflowPlan:
     """The plan of one Workflow; in a namespace that is not set up it creates nothing.
 
     `build_graph` may return the graph of an earlier plan if the spec has not changed since.

@@ -12,10 +12,10 @@ from torpor_operator.graph import dag
 from torpor_operator.graph.dag import Graph
 from torpor_operator.model.snapshot import Snapshot
 
-BuildGraph: TypeAlias = Callable[[Workflow], Graph | dag.Problem]
+BuildGraph: TypeAlias = Callable[[Workflow], Graph | dag.GraphProblem]
 
 
-def build_graph(workflow: Workflow) -> Graph | dag.Problem:
+def build_graph(workflow: Workflow) -> Graph | dag.GraphProblem:
     """The graph of a Workflow, or why it has none."""
     return dag.build(workflow.spec)
 
@@ -33,13 +33,13 @@ class RunContext:
         return self.snapshot.workflow
 
     @cached_property
-    def _built(self) -> Graph | dag.Problem:
+    def _built(self) -> Graph | dag.GraphProblem:
         return self.build_graph(self.workflow)
 
     @property
-    def graph_problem(self) -> dag.Problem | None:
+    def graph_problem(self) -> dag.GraphProblem | None:
         """Why the spec has no graph; None where it has one."""
-        return self._built if isinstance(self._built, dag.Problem) else None
+        return self._built if isinstance(self._built, dag.GraphProblem) else None
 
     @property
     def graph(self) -> Graph:

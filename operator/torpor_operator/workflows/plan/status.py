@@ -14,7 +14,7 @@ from torpor_wire.state import TERMINAL
 from torpor_wire.text import printable
 
 from torpor_operator.state import workflow_history
-from torpor_operator.state.task_state import BROKEN, Outcome
+from torpor_operator.state.task_state import BROKEN, TaskOutcome
 from torpor_operator.workflows.plan import task_problems
 from torpor_operator.workflows.plan.slot_waits import SlotWait
 
@@ -25,7 +25,7 @@ _IN_PROGRESS = frozenset({"Running", "Suspended"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class RunVerdict:
     """The verdict of the run: its `Succeeded` condition and its state."""
 
     state: str
@@ -44,7 +44,7 @@ class Verdict:
         return self.succeeded != "Unknown"
 
 
-def verdict(workflow: Workflow, outcomes: Sequence[Outcome], ending: Verdict | None) -> Verdict:
+def verdict(workflow: Workflow, outcomes: Sequence[TaskOutcome], ending: RunVerdict | None) -> RunVerdict:
     """The verdict of the run. `ending` is why it ends early, and is the verdict once no task runs.
 
     A run fails if any task failed, even if a later task with rule all_done succeeded: a clean-up must not hide a
@@ -52,22 +52,22 @@ def verdict(workflow: Workflow, outcomes: Sequence[Outcome], ending: Verdict | N
     """
     open_tasks = [outcome.task for outcome in outcomes if not outcome.ended]
     if ending is not None:
-        return Verdict(state="Cancelling", succeeded="Unknown", reason=ending.reason) if open_tasks else ending
+        return RunVerdict(state="Cancelling", succeeded="Unknown", reason=ending.reason) if open_tasks else ending
     if open_tasks:
         state = "Suspended" if workflow.spec.suspend else "Running"
         problems = task_problems.task_problems(outcomes)
         reason = problems[0].reason if problems else state
         message = task_problems.summary(problems)
-        return Verdict(state=state, succeeded="Unknown", reason=reason, message=message)
+        return RunVerdict(state=state, succeeded="Unknown", reason=reason, message=message)
     broken = next((outcome for outcome in outcomes if outcome.state is TaskState.FAILED), None)
     broken = broken or next((outcome for outcome in outcomes if outcome.state in BROKEN), None)
     if broken is None:
-        return Verdict(state="Succeeded", succeeded="True", reason=Reason.SUCCEEDED)
+        return RunVerdict(state="Succeeded", succeeded="True", reason=Reason.SUCCEEDED)
     message = f"task {broken.task}: {broken.message or broken.reason or broken.state}{_also_failed(broken, outcomes)}"
-    return Verdict(state="Failed", succeeded="False", reason=broken.reason or Reason.TASK_FAILED, message=message)
+    return RunVerdict(state="Failed", succeeded="False", reason=broken.reason or Reason.TASK_FAILED, message=message)
 
 
-def _also_failed(first: Outcome, outcomes: Sequence[Outcome]) -> str:
+def _also_failed(first: TaskOutcome, outcomes: Sequence[TaskOutcome]) -> str:
     """The names of the other failed tasks, so that a user can fix all of them at once."""
     others = [outcome.task for outcome in outcomes if outcome.state is TaskState.FAILED and outcome is not first]
     if not others:
@@ -76,16 +76,16 @@ def _also_failed(first: Outcome, outcomes: Sequence[Outcome]) -> str:
     return f"; also failed: {', '.join(others[:_NAMED])}{more}"
 
 
-def with_hooks(result: Verdict, hooks: Sequence[Outcome]) -> Verdict:
+def with_hooks(result: RunVerdict, hooks: Sequence[TaskOutcome]) -> RunVerdict:
     """The verdict, which is not final before the hooks have ended; their outcomes do not change it."""
     running = [hook.task for hook in hooks if not hook.ended]
     if not result.final or not running:
         return result
     message = f"running hooks: {', '.join(running)}" + (f"; {result.message}" if result.message else "")
-    return Verdict(state="Finishing", succeeded="Unknown", reason=result.reason, message=message)
+    return RunVerdict(state="Finishing", succeeded="Unknown", reason=result.reason, message=message)
 
 
-def with_slot_waits(result: Verdict, waits: Mapping[str, SlotWait]) -> Verdict:
+def with_slot_waits(result: RunVerdict, waits: Mapping[str, SlotWait]) -> RunVerdict:
     """The verdict with the message of a full pool, unless it has another message."""
     if result.final or result.message:
         return result
@@ -93,7 +93,7 @@ def with_slot_waits(result: Verdict, waits: Mapping[str, SlotWait]) -> Verdict:
     return replace(result, message=next(messages, ""))
 
 
-def with_create_error(result: Verdict, error: str) -> Verdict:
+def with_create_error(result: RunVerdict, error: str) -> RunVerdict:
     """The verdict of a run in progress with the error of a TaskRun that could not be created."""
     if result.final or not error:
         return result
@@ -112,8 +112,8 @@ def exceeds_quota(message: str) -> bool:
 
 def build(  # noqa: PLR0913 - all parts of a status
     workflow: Workflow,
-    outcomes: Sequence[Outcome],
-    result: Verdict,
+    outcomes: Sequence[TaskOutcome],
+    result: RunVerdict,
     now: float,
     *,
     cleared: bool = True,
@@ -145,14 +145,14 @@ def build(  # noqa: PLR0913 - all parts of a status
     )
 
 
-def _end(result: Verdict) -> str | None:
+def _end(result: RunVerdict) -> str | None:
     """The state of a run that has ended. A cancelled run is told from a failed one."""
     if not result.final:
         return None
     return "Cancelled" if result.reason == Reason.CANCELLED else result.state
 
 
-def _entry(outcome: Outcome, wait: SlotWait | None) -> TaskStatus:
+def _entry(outcome: TaskOutcome, wait: SlotWait | None) -> TaskStatus:
     entry = outcome.status()
     if wait is None or outcome.ended or entry.reason is not None:
         return entry
@@ -175,7 +175,7 @@ def reopened(  # noqa: PLR0913 - all parts of a status
 ) -> WorkflowStatus:
     """The status that begins a clearing or a mark: the run is open; if it had ended, its timeout starts again."""
     former = workflow.status
-    opened = Verdict(state="Running", succeeded="Unknown", reason="Running")
+    opened = RunVerdict(state="Running", succeeded="Unknown", reason="Running")
     return former.model_copy(
         update={
             "state": opened.state,
@@ -191,7 +191,7 @@ def reopened(  # noqa: PLR0913 - all parts of a status
     )
 
 
-def _conditions(workflow: Workflow, result: Verdict, lost: str, now: float) -> tuple[Condition, ...]:
+def _conditions(workflow: Workflow, result: RunVerdict, lost: str, now: float) -> tuple[Condition, ...]:
     stalled = result.succeeded == "False" or result.reason == Reason.TEMPLATE_NOT_FOUND or bool(lost)
     in_progress = result.state if result.state in _IN_PROGRESS else result.reason
     reason, message = (Reason.NODE_LOST, lost) if lost else (in_progress, result.message)
@@ -203,7 +203,7 @@ def _conditions(workflow: Workflow, result: Verdict, lost: str, now: float) -> t
     return tuple(_condition(workflow, now, *entry) for entry in wanted)
 
 
-def _lost(outcomes: Sequence[Outcome], kept: str) -> str:
+def _lost(outcomes: Sequence[TaskOutcome], kept: str) -> str:
     """The message of a TaskRun whose pod is on a lost node; it continues only after the node is repaired or deleted."""
     runs = (run for outcome in outcomes for run in outcome.runs.values() if run.status.state not in TERMINAL)
     lost = next((run for run in runs if run.status.reason == Reason.NODE_LOST), None)

@@ -16,11 +16,11 @@ from torpor_operator.graph import trigger_rules
 from torpor_operator.graph.dag import Graph
 from torpor_operator.mapping import instances
 from torpor_operator.mapping.group_scopes import GroupScopes
-from torpor_operator.mapping.instances import Resolved
+from torpor_operator.mapping.instances import ResolvedInstances
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.state import marks
 from torpor_operator.state.instance_indexes import InstanceIndexes
-from torpor_operator.state.task_state import Outcome, failed_by_invalid_json, of_instances, without_runs
+from torpor_operator.state.task_state import TaskOutcome, failed_by_invalid_json, of_instances, without_runs
 from torpor_operator.workflows.plan import clear
 
 
@@ -35,10 +35,10 @@ class TaskContext:
     runs: Mapping[int, TaskRun]  # without those that a clearing replaces
     existing: Mapping[int, TaskRun]  # all of them
     limit: int  # TaskRuns that this plan may create here
-    group_end: Outcome | None  # why its group has no such index; None where it has
+    group_end: TaskOutcome | None  # why its group has no such index; None where it has
     cleared: tuple[int, ...] = ()  # cleared instances that are missing
-    blocked: Outcome | None = None  # why the task does not start, now or ever
-    instances: Resolved | None = None  # what its instances are made from; None where this plan creates none
+    blocked: TaskOutcome | None = None  # why the task does not start, now or ever
+    instances: ResolvedInstances | None = None  # what its instances are made from; None where this plan creates none
 
     @property
     def awaits_deletion(self) -> bool:
@@ -53,13 +53,13 @@ class TaskContext:
         undecided = not (self.awaits_deletion or self.indexes.complete)
         return bool(self.cleared) or (undecided and self.blocked is None and self.limit > 0)
 
-    def outcome(self, indexes: InstanceIndexes) -> Outcome:
+    def outcome(self, indexes: InstanceIndexes) -> TaskOutcome:
         """The outcome of the instances."""
         return of_instances(self.task, indexes, self.runs)
 
-    def running(self, indexes: InstanceIndexes) -> Outcome:
+    def running(self, indexes: InstanceIndexes) -> TaskOutcome:
         """The outcome while more instances follow, or some still run."""
-        return Outcome(
+        return TaskOutcome(
             task=self.task.name, state=TaskState.RUNNING, mapped=self.task.mapped, indexes=indexes, runs=self.runs
         )
 
@@ -89,7 +89,7 @@ class ContextResolver:
             return False
         return site.creates_instances and marks.of_instance(workflow, task.name, ()) is not None
 
-    def _blocked(self, site: TaskContext) -> Outcome | None:
+    def _blocked(self, site: TaskContext) -> TaskOutcome | None:
         """Why the task does not start: its stored outcome counts, a branch skips it, or its trigger rule blocks it."""
         task, chain = site.task, self.graph.chains[site.task.name]
         if not chain and (final := _final_outcome(site.snapshot, self.graph, task)) is not None:
@@ -98,7 +98,7 @@ class ContextResolver:
         upstream = [outcomes[name] for name in sorted(self.graph.upstream[task.name])]
         return trigger_rules.skipped_by_branch(task, self.graph, outcomes) or trigger_rules.blocked(task, upstream)
 
-    def _instances(self, context: TaskContext) -> Resolved:
+    def _instances(self, context: TaskContext) -> ResolvedInstances:
         task, chain, path = context.task, self.graph.chains[context.task.name], context.group_path
         try:
             return instances.resolve_instances(task, self.scopes.scope(chain, path), self.scopes.allowed(chain, path))
@@ -106,7 +106,7 @@ class ContextResolver:
             return failed_by_invalid_json(task.name, error)
 
 
-def _final_outcome(snapshot: Snapshot, graph: Graph, task: Task) -> Outcome | None:
+def _final_outcome(snapshot: Snapshot, graph: Graph, task: Task) -> TaskOutcome | None:
     """The stored outcome of a task that ended without instances, once tasks after it have started.
 
     Later params could decide otherwise; then a task would start after those that depend on it.

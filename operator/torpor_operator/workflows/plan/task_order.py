@@ -19,9 +19,9 @@ from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.state import instance_indexes
 from torpor_operator.state.group_state import GroupState
 from torpor_operator.state.instance_indexes import UNKNOWN, InstanceIndexes
-from torpor_operator.state.task_state import BROKEN, Outcome, of_instances, without_runs
+from torpor_operator.state.task_state import BROKEN, TaskOutcome, of_instances, without_runs
 from torpor_operator.workflows.plan import clear, task_plan
-from torpor_operator.workflows.plan.status import Verdict
+from torpor_operator.workflows.plan.status import RunVerdict
 from torpor_operator.workflows.plan.task_context import ContextResolver, TaskContext
 from torpor_operator.workflows.plan.task_plan import TaskPlan
 
@@ -35,7 +35,7 @@ def plan_tasks(snapshot: Snapshot, graph: Graph) -> list[TaskPlan]:
     return [planner.plan(task) for task in graph.tasks]
 
 
-def plan_hooks(snapshot: Snapshot, graph: Graph, ended: Sequence[Outcome], run: Verdict) -> list[TaskPlan]:
+def plan_hooks(snapshot: Snapshot, graph: Graph, ended: Sequence[TaskOutcome], run: RunVerdict) -> list[TaskPlan]:
     """The plans of the hooks, which start when the verdict of the run is final; some verdicts skip some hooks."""
     seen: dict[str, JSON] = {
         "state": run.state,
@@ -50,7 +50,7 @@ class _TaskPlanner:
     """Plans tasks one after the other and keeps the outcomes for those that follow."""
 
     def __init__(
-        self, snapshot: Snapshot, graph: Graph, extra_roots: Mapping[str, JSON], ended: Mapping[str, Outcome]
+        self, snapshot: Snapshot, graph: Graph, extra_roots: Mapping[str, JSON], ended: Mapping[str, TaskOutcome]
     ) -> None:
         self._snapshot = snapshot
         self._graph = graph
@@ -88,7 +88,7 @@ class _TaskPlanner:
             needs_left -= len(planned.needs)
         return self._combine(task, plans)
 
-    def plan_hook(self, task: Task, run: Verdict) -> TaskPlan:
+    def plan_hook(self, task: Task, run: RunVerdict) -> TaskPlan:
         """The plan of the hook: Pending until the run has ended, Skipped where the verdict does not call it."""
         if not run.final:
             return self._combine(task, {(): TaskPlan(outcome=without_runs(task.name, TaskState.PENDING))})
@@ -106,7 +106,7 @@ class _TaskPlanner:
         return TaskPlan(outcome=outcome, starts=starts, needs=needs, needs_slot=_needs_slot(self._snapshot, task))
 
 
-def outcome_of_stopped(snapshot: Snapshot, task: Task, *, depth: int) -> Outcome:
+def outcome_of_stopped(snapshot: Snapshot, task: Task, *, depth: int) -> TaskOutcome:
     """The outcome of the task, in `depth` groups, if nothing more is created: what has not started is cancelled."""
     runs = _runs(snapshot, task)
     parts = {
@@ -119,7 +119,7 @@ def outcome_of_stopped(snapshot: Snapshot, task: Task, *, depth: int) -> Outcome
     return GroupState.combined(task.name, (), parts, depth=depth, mapped_in_group=task.mapped) if depth else parts[()]
 
 
-def _stopped(task: Task, indexes: InstanceIndexes, runs: Mapping[int, TaskRun]) -> Outcome:
+def _stopped(task: Task, indexes: InstanceIndexes, runs: Mapping[int, TaskRun]) -> TaskOutcome:
     # The width stays known or unknown: a run that resumes creates the instances that are missing.
     known = indexes if task.mapped else indexes.with_total(1)
     outcome = of_instances(task, known, runs, final=True)
@@ -134,7 +134,7 @@ def known_indexes(snapshot: Snapshot, graph: Graph, task: Task) -> Mapping[Path,
     return instance_indexes.known(snapshot, task, len(graph.chains[task.name]), _runs(snapshot, task))
 
 
-def _is_called(task: Task, run: Verdict) -> bool:
+def _is_called(task: Task, run: RunVerdict) -> bool:
     return task.hook is Hook.END or (task.hook is Hook.SUCCESS) == (run.succeeded == "True")
 
 

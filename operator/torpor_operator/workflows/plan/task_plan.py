@@ -12,12 +12,12 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL
 
 from torpor_operator.expressions.context import Pending
-from torpor_operator.mapping.instances import Instances, SkippedInstance
+from torpor_operator.mapping.instances import SkippedInstance, TaskInstances
 from torpor_operator.model.actions import ConfirmTaskRun, Need
 from torpor_operator.model.snapshot import Presence
 from torpor_operator.state import instance_indexes
 from torpor_operator.state.instance_indexes import InstanceIndexes
-from torpor_operator.state.task_state import Outcome, without_runs
+from torpor_operator.state.task_state import TaskOutcome, without_runs
 from torpor_operator.taskrun import builder
 from torpor_operator.workflows.plan.task_context import TaskContext
 
@@ -26,7 +26,7 @@ from torpor_operator.workflows.plan.task_context import TaskContext
 class TaskPlan:
     """One task in one plan. `starts` are bodies of TaskRuns in the order of their index."""
 
-    outcome: Outcome
+    outcome: TaskOutcome
     starts: tuple[dict[str, Any], ...] = ()
     needs: tuple[Need, ...] = ()
     needs_slot: bool = True
@@ -51,15 +51,15 @@ def decide(context: TaskContext) -> TaskPlan:
     match context.instances:
         case None:  # the plan has reached its limit
             return _wait(context, ())
-        case Outcome() as outcome:
+        case TaskOutcome() as outcome:
             return TaskPlan(outcome=_once_ended(context, outcome, indexes))
         case Pending(needs):
             return _wait(context, needs)
-        case Instances() as wanted:
+        case TaskInstances() as wanted:
             return _create_again(context, wanted) if context.cleared else _create(context, wanted)
 
 
-def _without_group_index(context: TaskContext, group_end: Outcome) -> TaskPlan:
+def _without_group_index(context: TaskContext, group_end: TaskOutcome) -> TaskPlan:
     """The group no longer has this index: TaskRuns that exist run to their end, nothing new is created."""
     if context.indexes.complete:
         return _all_decided(context, context.indexes)
@@ -67,7 +67,7 @@ def _without_group_index(context: TaskContext, group_end: Outcome) -> TaskPlan:
     return TaskPlan(outcome=ended if group_end.ended else context.running(context.indexes))
 
 
-def _without_instances(context: TaskContext, outcome: Outcome) -> TaskPlan:
+def _without_instances(context: TaskContext, outcome: TaskOutcome) -> TaskPlan:
     return TaskPlan(outcome=replace(outcome, indexes=InstanceIndexes(removed=context.indexes.removed)))
 
 
@@ -103,7 +103,7 @@ def _all_decided(context: TaskContext, indexes: InstanceIndexes) -> TaskPlan:
     return TaskPlan(outcome=context.outcome(indexes))
 
 
-def _create(context: TaskContext, wanted: Instances) -> TaskPlan:
+def _create(context: TaskContext, wanted: TaskInstances) -> TaskPlan:
     """The width is known: create the instances that have not been decided, in order."""
     task, indexes = context.task, context.indexes.with_total(wanted.total)
     if indexes.complete:
@@ -117,14 +117,14 @@ def _create(context: TaskContext, wanted: Instances) -> TaskPlan:
     return TaskPlan(outcome=outcome, starts=bodies.taskruns, needs=bodies.needs)
 
 
-def _unknown_pool(context: TaskContext, pool: str, indexes: InstanceIndexes) -> Outcome:
+def _unknown_pool(context: TaskContext, pool: str, indexes: InstanceIndexes) -> TaskOutcome:
     message = f"pool {pool}: the ConfigMap {constants.POOLS_CONFIG} of this namespace has no number of slots for it"
     state = TaskState.RUNNING if indexes.made else TaskState.PENDING
     waiting = without_runs(context.task.name, state, Reason.POOL_UNKNOWN, message)
     return replace(waiting, mapped=context.task.mapped, indexes=indexes, runs=context.runs)
 
 
-def _create_again(context: TaskContext, wanted: Instances) -> TaskPlan:
+def _create_again(context: TaskContext, wanted: TaskInstances) -> TaskPlan:
     """Create the cleared instances whose former TaskRun is gone, unless the list or `when` no longer includes them."""
     indexes = context.indexes
     beyond = [index for index in context.cleared if index >= wanted.total]
@@ -149,10 +149,10 @@ class _Bodies:
     taskruns: tuple[dict[str, Any], ...] = ()
     skipped: tuple[int, ...] = ()
     needs: tuple[Need, ...] = ()
-    failed: Outcome | None = None
+    failed: TaskOutcome | None = None
 
 
-def _bodies(context: TaskContext, wanted: Instances, positions: Iterable[int]) -> _Bodies:
+def _bodies(context: TaskContext, wanted: TaskInstances, positions: Iterable[int]) -> _Bodies:
     """The next instances, up to the limit of this plan."""
     workflow, account = context.snapshot.workflow, context.snapshot.settings.task_service_account
     taskruns: list[dict[str, Any]] = []
@@ -160,7 +160,7 @@ def _bodies(context: TaskContext, wanted: Instances, positions: Iterable[int]) -
     needs: list[Need] = []
     for position in positions:
         match wanted.at(position):
-            case Outcome() as outcome:
+            case TaskOutcome() as outcome:
                 return _Bodies(failed=outcome)
             case Pending(more):
                 needs += more
@@ -178,7 +178,7 @@ def _bodies(context: TaskContext, wanted: Instances, positions: Iterable[int]) -
     return _Bodies(taskruns=tuple(taskruns), skipped=tuple(skipped), needs=tuple(dict.fromkeys(needs)))
 
 
-def _once_ended(context: TaskContext, outcome: Outcome, indexes: InstanceIndexes) -> Outcome:
+def _once_ended(context: TaskContext, outcome: TaskOutcome, indexes: InstanceIndexes) -> TaskOutcome:
     """The outcome of a task that creates no more instances, once all that exist have ended."""
     if all(run.status.state in TERMINAL for run in context.runs.values()):
         return replace(outcome, task=context.task.name, mapped=context.task.mapped, indexes=indexes, runs=context.runs)

@@ -12,7 +12,7 @@ from torpor_wire import transitions
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
-from torpor_operator.state.task_state import Outcome
+from torpor_operator.state.task_state import TaskOutcome
 
 TASKS_MAX = 20
 """Tasks of a run that get an Event; the message counts the others."""
@@ -44,7 +44,7 @@ class TaskProblem:
     message: str
 
 
-def task_problems(outcomes: Iterable[Outcome]) -> tuple[TaskProblem, ...]:
+def task_problems(outcomes: Iterable[TaskOutcome]) -> tuple[TaskProblem, ...]:
     """The problems of a run: failed tasks first, each part in the order of the tasks."""
     problems = [
         problem for outcome in outcomes for problem in (_failure(outcome), _help_needed(outcome)) if problem is not None
@@ -64,7 +64,7 @@ def sentence(problem: TaskProblem) -> str:
     return f"task {problem.task} {'failed' if problem.failed else 'waits'}: {problem.message}"
 
 
-def _failure(outcome: Outcome) -> TaskProblem | None:
+def _failure(outcome: TaskOutcome) -> TaskProblem | None:
     failed = next((run for _, run in sorted(outcome.runs.items()) if run.status.state is State.FAILED), None)
     if failed is not None:
         return _of_run(outcome, failed, failed=True)
@@ -74,7 +74,7 @@ def _failure(outcome: Outcome) -> TaskProblem | None:
     return TaskProblem(task=outcome.task, failed=True, reason=reason, message=outcome.message or str(reason))
 
 
-def _help_needed(outcome: Outcome) -> TaskProblem | None:
+def _help_needed(outcome: TaskOutcome) -> TaskProblem | None:
     if outcome.reason == Reason.POOL_UNKNOWN:
         return TaskProblem(task=outcome.task, failed=False, reason=outcome.reason, message=outcome.message or "")
     stuck = next((run for _, run in sorted(outcome.runs.items()) if _is_stuck(run)), None)
@@ -88,7 +88,7 @@ def _is_stuck(run: TaskRun) -> bool:
     return status.state in {State.DEFERRED, State.UP_FOR_RETRY} and status.reason in _NEEDS_HELP
 
 
-def _of_run(outcome: Outcome, run: TaskRun, *, failed: bool) -> TaskProblem:
+def _of_run(outcome: TaskOutcome, run: TaskRun, *, failed: bool) -> TaskProblem:
     reason = run.status.reason or Reason.TASK_FAILED
     message = f"{reason}: TaskRun {run.metadata.name}: {run.status.message or run.status.state}"
     return TaskProblem(task=outcome.task, failed=failed, reason=reason, message=transitions.shorten(message))

@@ -68,7 +68,7 @@ PLACED: dict[str, tuple[dict[str, Any], str]] = {
 def test_a_problem_of_the_operator_is_found_at_its_field(case: str) -> None:
     body, path = PLACED[case]
     problem = dag.build(WorkflowSpec.model_validate(body["spec"]))
-    assert isinstance(problem, dag.Problem)
+    assert isinstance(problem, dag.GraphProblem)
     assert (path, problem.message) in {(one.path, one.message) for one in lint(body)}
 
 

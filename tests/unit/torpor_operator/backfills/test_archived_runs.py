@@ -7,7 +7,7 @@ import pytest
 from torpor_crds.models.archive_endpoint import ArchiveEndpoint
 from torpor_kubernetes.client.archive import ArchiveResponse
 from torpor_operator.backfills.archived_runs import ArchivedRuns
-from torpor_operator.backfills.plan.snapshot import Outcome, Run
+from torpor_operator.backfills.plan.snapshot import KnownRun, RunOutcome
 from torpor_operator.controller.archive import NotArchivedError
 
 ENDPOINT = ArchiveEndpoint(url="https://archive", certificate="PEM")
@@ -45,7 +45,9 @@ async def test_the_run_is_read_by_its_name() -> None:
 
     found = await archived(answers).find("ns", "ingest-0")
 
-    assert found == Run(name="ingest-0", outcome=Outcome.SUCCEEDED, backfill="may", created="2026-05-01T02:00:00Z")
+    assert found == KnownRun(
+        name="ingest-0", outcome=RunOutcome.SUCCEEDED, backfill="may", created="2026-05-01T02:00:00Z"
+    )
     assert answers.paths == ["/v1/namespaces/ns/runs?name=ingest-0&limit=1"]
 
 
@@ -54,7 +56,7 @@ async def test_a_run_that_did_not_succeed_has_failed(state: str) -> None:
     found = await archived(Answers(200, {"items": [ITEM | {"state": state, "labels": {}}]})).find("ns", "ingest-0")
 
     assert found is not None
-    assert (found.outcome, found.backfill) == (Outcome.FAILED, None)
+    assert (found.outcome, found.backfill) == (RunOutcome.FAILED, None)
 
 
 async def test_there_is_no_run_of_an_unknown_name() -> None:

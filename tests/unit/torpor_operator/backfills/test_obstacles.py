@@ -2,7 +2,7 @@
 
 import pytest
 from torpor_kubernetes.client.resources import BACKFILLS, SCHEDULES, TEMPLATES, WORKFLOWS
-from torpor_operator.backfills.plan.snapshot import Outcome, Run
+from torpor_operator.backfills.plan.snapshot import KnownRun, RunOutcome
 from torpor_operator.controller.archive import NotArchivedError
 
 from tests.support.builders import NAMESPACE
@@ -68,10 +68,10 @@ async def test_a_backfill_waits_while_it_may_not_create_runs(
 
 
 async def test_a_backfill_waits_while_the_archive_is_unavailable(harness: BackfillHarness) -> None:
-    async def unavailable(_namespace: str, _name: str) -> Run | None:
+    async def unavailable(_namespace: str, _name: str) -> KnownRun | None:
         raise NotArchivedError("no route")
 
-    async def empty(_namespace: str, _name: str) -> Run | None:
+    async def empty(_namespace: str, _name: str) -> KnownRun | None:
         return None
 
     harness.find_archived = unavailable
@@ -89,8 +89,8 @@ async def test_a_backfill_waits_while_the_archive_is_unavailable(harness: Backfi
 async def test_a_tick_whose_run_is_in_the_archive_is_passed_over(harness: BackfillHarness) -> None:
     archived = harness.run_name(TICKS[0])
 
-    async def find(_namespace: str, name: str) -> Run | None:
-        return Run(name=name, outcome=Outcome.SUCCEEDED) if name == archived else None
+    async def find(_namespace: str, name: str) -> KnownRun | None:
+        return KnownRun(name=name, outcome=RunOutcome.SUCCEEDED) if name == archived else None
 
     harness.find_archived = find
     async with harness.running():

@@ -9,7 +9,7 @@ import pytest
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import CONFIG_MAPS, LEASES
 from torpor_operator.controller.triggerer_pools import TriggererPools
-from torpor_operator.model.snapshot import Pool
+from torpor_operator.model.snapshot import TriggerPool
 from torpor_operator.settings import Settings
 from torpor_wire import constants, runtime_variable
 from torpor_wire.state import State
@@ -43,8 +43,8 @@ async def test_a_pool_is_served_while_one_of_its_triggerers_renews_its_lease() -
     fake = FakeApi(clock)
     fake.put(LEASES, lease("default"))
     async with running(fake, clock) as pools:
-        assert pools.get("default") == Pool(served=True)
-        assert pools.get("gpu") == Pool(served=False)
+        assert pools.get("default") == TriggerPool(served=True)
+        assert pools.get("gpu") == TriggerPool(served=False)
         await clock.advance(10)
         fake.edit(LEASES, SYSTEM, "torpor-triggerer-default", {"spec": {"renewTime": "2"}})
         await clock.advance(15)
@@ -68,9 +68,9 @@ async def test_every_pool_counts_as_served_before_the_first_read() -> None:
     fake = FakeApi(clock)
     fake.inject(Fault(method="GET", status=403, times=1))
     async with running(fake, clock) as pools:
-        assert pools.get("default") == Pool(served=True)
+        assert pools.get("default") == TriggerPool(served=True)
         await clock.advance(6)
-        assert pools.get("default") == Pool(served=False)
+        assert pools.get("default") == TriggerPool(served=False)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_pod_knows_whether_its_sensors_defer(
 ) -> None:
     spec = {} if chosen is None else {"deferrable": chosen}
     world = World(python("a"), settings=Settings(deferrable=installation), **spec)
-    world.api.pools = lambda _: Pool(served=served, seal_key="a2V5")
+    world.api.pools = lambda _: TriggerPool(served=served, seal_key="a2V5")
     (pod,) = world.settle().pods.values()
     environment = {entry["name"]: entry.get("value") for entry in pod["spec"]["containers"][0]["env"]}
     assert environment.get(constants.ENV_DEFERRABLE) == expected
@@ -98,7 +98,7 @@ def test_a_pod_knows_whether_its_sensors_defer(
 
 def test_a_deferral_without_a_triggerer_shows_the_cause() -> None:
     world = World(wait("drop"), triggerPool="tides")
-    world.api.pools = lambda name: Pool(served=name != "tides")
+    world.api.pools = lambda name: TriggerPool(served=name != "tides")
     grace = world.settings.unserved_grace
     assert world.settle().advance(grace - 1).run("drop").status.message is None
     status = world.advance(1).run("drop").status

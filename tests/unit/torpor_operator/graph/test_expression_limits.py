@@ -6,7 +6,7 @@ import pytest
 from torpor_crds.models import workflow as models
 from torpor_expressions import library, syntax
 from torpor_operator.graph import dag
-from torpor_operator.graph.dag import Graph, Problem
+from torpor_operator.graph.dag import Graph, GraphProblem
 
 from tests.support.builders import Body, python
 
@@ -59,7 +59,7 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     ids=["many tasks", "a long list", "a long text", "long expressions"],
 )
 def test_a_workflow_with_too_many_expressions_fails_before_any_is_parsed(tasks: list[Body], parsed: list[str]) -> None:
-    assert dag.build(spec(*tasks)) == Problem("ExpressionTooExpensive", TOO_MANY)
+    assert dag.build(spec(*tasks)) == GraphProblem("ExpressionTooExpensive", TOO_MANY)
     assert parsed == []
 
 
@@ -77,7 +77,7 @@ def test_expressions_of_groups_commands_and_variables_count_as_well() -> None:
         return spec(task, groups=[group])
 
     assert isinstance(dag.build(written(500)), Graph)
-    assert dag.build(written(501)) == Problem("ExpressionTooExpensive", TOO_MANY)
+    assert dag.build(written(501)) == GraphProblem("ExpressionTooExpensive", TOO_MANY)
 
 
 def test_a_step_parses_one_expression() -> None:

@@ -207,7 +207,7 @@ def test_an_item_that_is_not_json_fails_the_tasks_that_use_it() -> None:
 def test_expressions_of_many_indexes_are_evaluated_at_once_with_few_slots() -> None:
     many: Body = {"name": "city", "expand": [{"name": "city", "over": list(range(2 * ROUNDS))}]}
     world = run(FETCH | {"when": f"groups.city.index >= {2 * ROUNDS - 1}"}, groups=[many], parallelism=1)
-    assert [world.by_name(name).spec.frame for name in world.taskruns] == [(2 * ROUNDS - 1,)]
+    assert [world.by_name(name).spec.group_path for name in world.taskruns] == [(2 * ROUNDS - 1,)]
 
 
 PAIR: Body = {"name": "side", "expand": [{"name": "side", "over": ["left", "right"]}]}

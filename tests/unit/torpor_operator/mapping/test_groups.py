@@ -21,7 +21,7 @@ def test_each_task_of_a_group_runs_for_each_item() -> None:
         {"city": '"Kiel"'},
     ]
     spec = world.run("fetch", (2,)).spec
-    assert (spec.frame, spec.map_index) == ((2,), -1)
+    assert (spec.group_path, spec.map_index) == ((2,), -1)
 
 
 def test_one_index_advances_while_another_has_not_started() -> None:
@@ -38,7 +38,7 @@ def test_with_few_slots_an_index_ends_before_the_next_starts() -> None:
     while world.status.completion_time is None:
         (name,) = [run for run, body in world.taskruns.items() if world.by_name(run).status.state is State.SCHEDULED]
         spec = world.by_name(name).spec
-        order.append((spec.task, *spec.frame))
+        order.append((spec.task, *spec.group_path))
         world.succeed(spec.task, index=spec.path)
     assert order == [(task, index) for index in range(3) for task in ("fetch", "load")]
 
@@ -224,10 +224,10 @@ def test_an_index_without_items_is_skipped_and_the_run_goes_on() -> None:
     assert world.status.state == "Succeeded"
 
 
-def put(world: World, task: str, frame: Path, index: int = constants.UNMAPPED) -> None:
+def put(world: World, task: str, group_path: Path, index: int = constants.UNMAPPED) -> None:
     """A user creates a TaskRun with the name that the operator would give it."""
-    name = names.taskrun(NAME, UID, task, index, frame)
-    spec = {"workflow": {"name": NAME, "uid": UID}, "task": task, "mapIndex": index, "groupIndexes": list(frame)}
+    name = names.taskrun(NAME, UID, task, index, group_path)
+    spec = {"workflow": {"name": NAME, "uid": UID}, "task": task, "mapIndex": index, "groupIndexes": list(group_path)}
     body = {"metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec | {"image": "i", "python": "m:f"}}
     world.taskruns[name] = builders.created(body, f"by-hand-{name}", world.now, builders.FRESH)
 
@@ -264,7 +264,7 @@ def test_a_taskrun_at_the_wrong_depth_is_ignored() -> None:
 
 def test_a_taskrun_far_beyond_the_width_does_not_corrupt_the_status() -> None:
     world = nested()
-    for frame in ((0, 0), (0, 1)):
-        put(world, "visit", frame, constants.MAP_MAX - 1)
+    for group_path in ((0, 0), (0, 1)):
+        put(world, "visit", group_path, constants.MAP_MAX - 1)
     assert world.settle().status.state == "Running"
     assert world.task("visit").created == 8

@@ -11,10 +11,10 @@ from torpor_kubernetes.client.resources import EVENTS, PODS, TASKRUNS
 from torpor_operator.expressions import context
 from torpor_operator.mapping import size_limits
 from torpor_operator.model import cached_taskrun
-from torpor_operator.model.actions import Plan
+from torpor_operator.model.actions import WorkflowPlan
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.settings import Settings
-from torpor_operator.state.task_state import Outcome
+from torpor_operator.state.task_state import TaskOutcome
 from torpor_operator.workflows import reconciler
 from torpor_operator.workflows.plan import planner
 from torpor_operator.workflows.plan.run_context import BuildGraph
@@ -108,7 +108,7 @@ async def test_a_result_is_parsed_once_for_all_indexes_of_a_group(
     parsed: list[str] = []
     original = context._result
 
-    def counted(name: str, outcome: Outcome) -> Any:
+    def counted(name: str, outcome: TaskOutcome) -> Any:
         parsed.append(name)
         return original(name, outcome)
 
@@ -116,7 +116,7 @@ async def test_a_result_is_parsed_once_for_all_indexes_of_a_group(
     plans: list[int] = []
     planned = planner.plan
 
-    def plan(snapshot: Snapshot, build_graph: BuildGraph) -> Plan:
+    def plan(snapshot: Snapshot, build_graph: BuildGraph) -> WorkflowPlan:
         plans.append(len(parsed))
         return planned(snapshot, build_graph)
 

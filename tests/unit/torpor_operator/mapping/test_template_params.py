@@ -7,7 +7,7 @@ from torpor_crds.models import template as templates
 from torpor_expressions.evaluator import evaluate_here
 from torpor_operator.expressions.context import Pending
 from torpor_operator.mapping import template_params
-from torpor_operator.mapping.template_params import Misfit
+from torpor_operator.mapping.template_params import InvalidParams
 from torpor_operator.model.actions import Evaluate, Need
 from torpor_operator.model.snapshot import Answer
 
@@ -26,7 +26,7 @@ def resolved(given: Body, params: list[Body] | None = None) -> dict[str, Any] | 
                 known |= {
                     need: evaluate_here(need.expression, need.variables) for need in needs if isinstance(need, Evaluate)
                 }
-            case Misfit(message):
+            case InvalidParams(message):
                 return message
             case found:
                 return found

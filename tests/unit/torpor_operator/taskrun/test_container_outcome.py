@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from torpor_operator.taskrun import container_outcome
-from torpor_operator.taskrun.container_outcome import Archived, Deferral, DocumentRules, Failure, Invalid, Result, Skip
+from torpor_operator.taskrun.container_outcome import (
+    ArchivedResult,
+    ContainerDeferral,
+    ContainerFailure,
+    ContainerResult,
+    ContainerSkip,
+    DocumentRules,
+    InvalidOutcome,
+)
 from torpor_wire import canonical
 
 from tests.support.builders import Body
@@ -16,29 +24,29 @@ _HTTP = {"class": "http", "kwargs": {"url": "https://example.org"}}
 _RULES = DocumentRules(nonce="n")
 
 
-def parse(message: str) -> container_outcome.Outcome:
+def parse(message: str) -> container_outcome.ContainerOutcome:
     """The outcome of a program that may write documents with the nonce n."""
     return container_outcome.parse(message, _RULES)
 
 
-def written(**body: Any) -> container_outcome.Outcome:
+def written(**body: Any) -> container_outcome.ContainerOutcome:
     """The outcome of a document of version 1."""
     return parse(json.dumps({"torpor": 1, "nonce": "n", **body}))
 
 
-def deferral(**fields: Any) -> container_outcome.Outcome:
+def deferral(**fields: Any) -> container_outcome.ContainerOutcome:
     return written(defer={"trigger": _HTTP, **fields})
 
 
 def test_a_result_may_be_any_json_value() -> None:
-    assert written(result={"rows": [1, 2.0, None]}) == Result(text='{"rows":[1,2.0,null]}')
-    assert written(result=None) == Result(text="null")
-    assert written(result={"torpor": 2}) == Result(text='{"torpor":2}')
+    assert written(result={"rows": [1, 2.0, None]}) == ContainerResult(text='{"rows":[1,2.0,null]}')
+    assert written(result=None) == ContainerResult(text="null")
+    assert written(result={"torpor": 2}) == ContainerResult(text='{"torpor":2}')
 
 
 def test_an_object_without_the_mark_is_a_result() -> None:
-    assert parse('{"defer": {}}') == Result(text='{"defer":{}}')
-    assert parse('["torpor", 1]') == Result(text='["torpor",1]')
+    assert parse('{"defer": {}}') == ContainerResult(text='{"defer":{}}')
+    assert parse('["torpor", 1]') == ContainerResult(text='["torpor",1]')
 
 
 @pytest.mark.attack
@@ -48,7 +56,7 @@ def test_an_object_without_the_mark_is_a_result() -> None:
 )
 def test_what_a_server_answers_is_a_result_unless_the_author_opts_in(body: Body) -> None:
     answer = {"torpor": 1, "nonce": "", **body}
-    assert container_outcome.parse(json.dumps(answer), None) == Result(text=canonical.plain(answer))
+    assert container_outcome.parse(json.dumps(answer), None) == ContainerResult(text=canonical.plain(answer))
 
 
 @pytest.mark.attack
@@ -56,13 +64,13 @@ def test_what_a_server_answers_is_a_result_unless_the_author_opts_in(body: Body)
 @pytest.mark.parametrize("rules", [_RULES, DocumentRules(nonce="")])
 def test_a_document_without_the_nonce_of_the_pod_does_not_count(nonce: Body, rules: DocumentRules) -> None:
     found = container_outcome.parse(json.dumps({"torpor": 1, **nonce, "defer": {"trigger": _HTTP}}), rules)
-    assert isinstance(found, Invalid)
+    assert isinstance(found, InvalidOutcome)
     assert found.reason == "ResultInvalid"
     assert "of TORPOR_OUTCOME_NONCE" in found.message
 
 
 def test_a_deferral_has_a_trigger_a_state_and_a_timeout() -> None:
-    assert deferral(state={"job": [7, 1.0]}, timeout="1h30m") == Deferral(
+    assert deferral(state={"job": [7, 1.0]}, timeout="1h30m") == ContainerDeferral(
         class_name="http",
         kwargs={"url": "https://example.org"},
         state='{"job":[7,1.0]}',
@@ -73,28 +81,30 @@ def test_a_deferral_has_a_trigger_a_state_and_a_timeout() -> None:
 
 def test_state_timeout_and_kwargs_may_be_absent() -> None:
     found = written(defer={"trigger": {"class": "webhook"}})
-    assert found == Deferral(class_name="webhook", kwargs={}, state="null", timeout=None, resumes_on_timeout=False)
+    assert found == ContainerDeferral(
+        class_name="webhook", kwargs={}, state="null", timeout=None, resumes_on_timeout=False
+    )
 
 
 def test_a_timeout_may_resume_the_program() -> None:
     found = deferral(timeout="5m", onTimeout="resume")
-    assert isinstance(found, Deferral)
+    assert isinstance(found, ContainerDeferral)
     assert found.resumes_on_timeout
 
 
 def test_a_failure_is_retryable_unless_the_program_denies_it() -> None:
-    assert written(fail={"message": "no such table"}) == Failure(message="no such table", retryable=True)
-    assert written(fail={"message": "no", "retryable": False}) == Failure(message="no", retryable=False)
+    assert written(fail={"message": "no such table"}) == ContainerFailure(message="no such table", retryable=True)
+    assert written(fail={"message": "no", "retryable": False}) == ContainerFailure(message="no", retryable=False)
 
 
 def test_a_skip_may_have_a_message() -> None:
-    assert written(skip={"message": "no new files"}) == Skip(message="no new files")
-    assert written(skip={}) == Skip(message="the task skipped itself")
+    assert written(skip={"message": "no new files"}) == ContainerSkip(message="no new files")
+    assert written(skip={}) == ContainerSkip(message="the task skipped itself")
 
 
 def test_a_result_in_the_archive_is_described() -> None:
     found = written(archived={"size": 9000, "digest": "a" * 64, "type": "list", "length": 3})
-    assert isinstance(found, Archived)
+    assert isinstance(found, ArchivedResult)
     assert found.stored.to_json() == {"size": 9000, "digest": "a" * 64, "type": "list", "length": 3}
 
 
@@ -193,7 +203,7 @@ INVALID: dict[str, tuple[Body, str, str]] = {
 def test_an_invalid_document_says_what_to_write(case: str) -> None:
     document, reason, said = INVALID[case]
     found = parse(json.dumps({"nonce": "n", **document}))
-    assert isinstance(found, Invalid)
+    assert isinstance(found, InvalidOutcome)
     assert found.reason == reason
     assert said in found.message
 
@@ -201,13 +211,13 @@ def test_an_invalid_document_says_what_to_write(case: str) -> None:
 @pytest.mark.parametrize("message", ['{"torpor": 1, "result": NaN}', '{"torpor": 1, "res', '{"torpor": 1} {}'])
 def test_a_document_that_is_no_json_is_invalid(message: str) -> None:
     found = parse(message)
-    assert isinstance(found, Invalid)
+    assert isinstance(found, InvalidOutcome)
     assert "is not valid JSON" in found.message
 
 
 def test_a_state_that_grows_beyond_its_limit_as_json_is_invalid() -> None:
     found = parse('{"torpor":1,"nonce":"n","defer":{"trigger":{"class":"http"},"state":[' + "9e15," * 700 + "1]}}")
-    assert isinstance(found, Invalid)
+    assert isinstance(found, InvalidOutcome)
     assert '"defer.state" has' in found.message
     assert "the limit is 4096" in found.message
 
@@ -222,7 +232,7 @@ def test_deep_nesting_is_bounded(field: str) -> None:
 def test_deep_kwargs_are_invalid() -> None:
     deep = "[" * 300 + "]" * 300
     found = parse(f'{{"torpor":1,"nonce":"n","defer":{{"trigger":{{"class":"http","kwargs":{{"a":{deep}}}}}}}}}')
-    assert isinstance(found, Invalid)
+    assert isinstance(found, InvalidOutcome)
     assert "nested" in found.message
 
 

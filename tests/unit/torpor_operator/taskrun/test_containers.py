@@ -1,5 +1,5 @@
 import pytest
-from torpor_operator.model.actions import CreatePod, LiftGate, RemovePodFinalizer
+from torpor_operator.model.actions import CreatePod, RemovePodFinalizer, RemoveSchedulingGate
 from torpor_operator.model.pod import parse_pod, pod_name
 from torpor_wire import constants, names
 from torpor_wire.state import State
@@ -32,7 +32,7 @@ def test_a_container_is_claimed_before_its_gate_is_removed() -> None:
     claimed = world.run("load").status.pod
     assert claimed is not None
     assert claimed.uid == pod_of(world, "load")["metadata"]["uid"]
-    assert [type(action) for action in world.plan().actions] == [LiftGate]
+    assert [type(action) for action in world.plan().actions] == [RemoveSchedulingGate]
 
 
 def test_the_arguments_of_a_container_are_environment_variables() -> None:

@@ -5,19 +5,19 @@ from typing import Any
 
 import pytest
 from torpor_operator.taskrun import container_outcome
-from torpor_operator.taskrun.container_outcome import Deferral, DocumentRules, Invalid
+from torpor_operator.taskrun.container_outcome import ContainerDeferral, DocumentRules, InvalidOutcome
 from torpor_wire import secret_ref
 
 from tests.support.builders import Body
 
 
-def written(**body: Any) -> container_outcome.Outcome:
+def written(**body: Any) -> container_outcome.ContainerOutcome:
     """The outcome of a document of version 1, of a task that permits the key token of the Secret jobs."""
     rules = DocumentRules(nonce="n", secrets=frozenset({secret_ref.SecretRef("jobs", "token")}))
     return container_outcome.parse(json.dumps({"torpor": 1, "nonce": "n", **body}), rules)
 
 
-def called(kwargs: Any, secrets: Any = None) -> container_outcome.Outcome:
+def called(kwargs: Any, secrets: Any = None) -> container_outcome.ContainerOutcome:
     call = {"class": "http", "kwargs": kwargs} | ({} if secrets is None else {"secrets": secrets})
     return written(defer={"trigger": call})
 
@@ -28,7 +28,7 @@ MARKED = {"__type": "secretRef", "__var": TOKEN}
 
 def test_a_reference_to_a_secret_is_put_at_its_place() -> None:
     found = called({"url": "u", "headers": {"A": "b"}}, {"/headers/Authorization": TOKEN, "/auth/a~1b": TOKEN})
-    assert isinstance(found, Deferral)
+    assert isinstance(found, ContainerDeferral)
     assert found.kwargs == {"url": "u", "headers": {"A": "b", "Authorization": MARKED}, "auth": {"a/b": MARKED}}
 
 
@@ -39,7 +39,7 @@ def test_a_reference_may_be_in_a_nested_trigger() -> None:
             "trigger": {"class": "any_of", "kwargs": {"triggers": parts}, "secrets": {"/triggers/1/kwargs/a": TOKEN}}
         }
     )
-    assert isinstance(found, Deferral)
+    assert isinstance(found, ContainerDeferral)
     assert secret_ref.found(found.kwargs) == {secret_ref.SecretRef("jobs", "token")}
 
 
@@ -47,7 +47,7 @@ def test_a_reference_may_be_in_a_nested_trigger() -> None:
 @pytest.mark.parametrize("reference", [{"name": "jobs", "key": "other"}, {"name": "other", "key": "token"}])
 def test_a_secret_that_the_author_did_not_list_is_refused(reference: Body) -> None:
     found = called({"url": "https://evil.example"}, {"/headers/Authorization": reference})
-    assert isinstance(found, Invalid)
+    assert isinstance(found, InvalidOutcome)
     name, key = reference["name"], reference["key"]
     assert f"add {{name: {name}, key: {key}}} to container.triggerSecrets of the task" in found.message
 
@@ -56,14 +56,14 @@ def test_a_secret_that_the_author_did_not_list_is_refused(reference: Body) -> No
 def test_a_reference_in_the_kwargs_came_as_data_and_is_rejected(nested: bool) -> None:
     data: Body = {"secretRef": TOKEN}
     found = called({"headers": {"A": data}} if nested else data)
-    assert isinstance(found, Invalid)
+    assert isinstance(found, InvalidOutcome)
     assert "contains a secretRef that came as data" in found.message
     assert '"defer.trigger.secrets"' in found.message
 
 
 def test_data_with_the_mark_of_a_reference_stays_data() -> None:
     found = called({"body": MARKED})
-    assert isinstance(found, Deferral)
+    assert isinstance(found, ContainerDeferral)
     assert secret_ref.found(found.kwargs) == frozenset()
 
 
@@ -85,7 +85,7 @@ def test_data_with_the_mark_of_a_reference_stays_data() -> None:
 )
 def test_invalid_places_of_secrets_are_rejected(secrets: Any, said: str) -> None:
     found = called({"url": "u", "list": [{}]}, secrets)
-    assert isinstance(found, Invalid)
+    assert isinstance(found, InvalidOutcome)
     assert found.reason == "DeferralInvalid"
     assert said in found.message
 
@@ -93,9 +93,9 @@ def test_invalid_places_of_secrets_are_rejected(secrets: Any, said: str) -> None
 @pytest.mark.parametrize("kwargs", [{"encrypted__token": "t"}, {"triggers": [{"kwargs": {"encrypted__token": "t"}}]}])
 def test_a_plain_value_that_should_be_sealed_is_never_stored(kwargs: Body) -> None:
     found = called(kwargs)
-    assert isinstance(found, Invalid)
+    assert isinstance(found, InvalidOutcome)
     assert 'the argument "encrypted__token" of the trigger is not sealed' in found.message
 
 
 def test_a_value_that_is_sealed_already_is_kept() -> None:
-    assert isinstance(called({"encrypted__token": "sealed:0123:abc"}), Deferral)
+    assert isinstance(called({"encrypted__token": "sealed:0123:abc"}), ContainerDeferral)

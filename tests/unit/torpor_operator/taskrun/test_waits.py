@@ -33,7 +33,7 @@ def test_an_unconfirmed_pod_is_confirmed_before_another_is_created() -> None:
     world.report_deferral("a", exits=False)
     world.report_event("a")
     world.api.unseen.add(first)
-    world.api.unclear[uid] = first
+    world.api.unconfirmed_pods[uid] = first
     world.settle()
     assert world.api.confirmed == [ConfirmPods("ns", uid)]
     assert list(world.pods) == [first]
@@ -44,7 +44,7 @@ def test_an_unconfirmed_pod_is_confirmed_before_another_is_created() -> None:
 def test_an_unconfirmed_creation_is_retried() -> None:
     world = World(python("a"))
     world.apply(world.plan())
-    world.api.unclear[world.run("a").metadata.uid] = pod_name(world.run("a"))
+    world.api.unconfirmed_pods[world.run("a").metadata.uid] = pod_name(world.run("a"))
     assert world.settle().live_pods("a") == [pod_name(world.run("a"))]
     assert world.api.confirmed == []
 

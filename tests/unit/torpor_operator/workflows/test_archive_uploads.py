@@ -9,7 +9,7 @@ from torpor_kubernetes.client.resources import WORKFLOWS
 from torpor_operator.controller import run_events
 from torpor_operator.controller.archive import NotArchivedError, SupersededError
 from torpor_operator.controller.workqueue import Key
-from torpor_operator.model.snapshot import Archived, NotArchived
+from torpor_operator.model.snapshot import RunArchived, RunNotArchived
 from torpor_operator.workflows.archive_uploads import ArchiveUploads
 
 from tests.support.fake_api import settle
@@ -62,7 +62,7 @@ async def test_an_upload_runs_once_and_its_workflow_is_reconciled_after_it() -> 
         await settle()
         assert world.calls == ["run"]
         assert world.enqueued == [Key(NAMESPACE, "run")]
-        assert world.uploads.outcome(run) == Archived()
+        assert world.uploads.outcome(run) == RunArchived()
 
 
 async def test_the_outcome_is_dropped_when_the_status_has_it() -> None:
@@ -93,7 +93,7 @@ async def test_a_failed_upload_waits_twice_as_long_each_time() -> None:
             world.uploads.request(run)
             await settle()
             outcome = world.uploads.outcome(run)
-            assert isinstance(outcome, NotArchived)
+            assert isinstance(outcome, RunNotArchived)
             assert outcome.message == "503"
             pauses.append(outcome.retry_at - world.harness.clock.now())
         assert pauses == [30, 60, 120, 240, 480, 480]
@@ -117,7 +117,7 @@ async def test_a_bug_of_one_upload_does_not_stop_the_others() -> None:
         other = world.harness.run("other")
         world.uploads.request(other)
         await settle()
-        assert world.uploads.outcome(other) == Archived()
+        assert world.uploads.outcome(other) == RunArchived()
 
 
 async def test_five_thousand_runs_are_uploaded_few_at_a_time_by_namespace_turns() -> None:

@@ -9,8 +9,8 @@ from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import PODS, TASKRUNS
 from torpor_operator.app import write_limits
-from torpor_operator.mapping.container_command import Program
-from torpor_operator.mapping.instances import Instance
+from torpor_operator.mapping.container_command import ContainerCommand
+from torpor_operator.mapping.instances import InstanceInputs
 from torpor_operator.model.actions import CreateTaskRun, DeletePod, RemovePodFinalizer, SetFinalizers
 from torpor_operator.settings import Settings
 from torpor_operator.taskrun import builder
@@ -59,7 +59,9 @@ def workflow(name: str = "run", namespace: str = "ns") -> Workflow:
 
 
 def creations(of: Workflow, task: int, count: int) -> list[CreateTaskRun]:
-    given = Instance(arguments=(), trigger=None, display_name=None, program=Program(container=None, env=()))
+    given = InstanceInputs(
+        arguments=(), trigger=None, display_name=None, program=ContainerCommand(container=None, env=())
+    )
     bodies = (builder.build(of, of.spec.tasks[task], index, instance=given, account="sa") for index in range(count))
     return [CreateTaskRun(body=body) for body in bodies]
 

@@ -20,9 +20,9 @@ async def harness() -> AsyncIterator[ControllerHarness]:
 
 
 def taskrun(  # noqa: PLR0913 - fields of a TaskRun
-    harness: ControllerHarness, name: str, workflow: str, uid: str, task: str = "a", *, frame: Path = ()
+    harness: ControllerHarness, name: str, workflow: str, uid: str, task: str = "a", *, group_path: Path = ()
 ) -> None:
-    spec = {"workflow": {"name": workflow, "uid": uid}, "task": task, "mapIndex": -1, "groupIndexes": list(frame)}
+    spec = {"workflow": {"name": workflow, "uid": uid}, "task": task, "mapIndex": -1, "groupIndexes": list(group_path)}
     harness.fake.put(
         TASKRUNS, {"metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec, "status": dict(FRESH)}
     )
@@ -65,7 +65,7 @@ async def test_a_taskrun_with_a_wrong_number_of_group_indexes_is_reported() -> N
         await harness.advance(1)
         uid = harness.workflow("run")["metadata"]["uid"]
         deeper = names.taskrun("run", uid, "a", groups=(0, 1))
-        taskrun(harness, deeper, "run", uid, frame=(0, 1))
+        taskrun(harness, deeper, "run", uid, group_path=(0, 1))
         await harness.advance(12)
         assert report_of(harness, deeper) == "task a of Workflow run requires 1 group indexes; this TaskRun has 2"
 

@@ -1,4 +1,4 @@
-"""Archives a finished run: one upload after each end, and the condition `Archived` with its outcome. Pure.
+"""Archives a finished run: one upload after each end, and the condition `RunArchived` with its outcome. Pure.
 
 A run that is cleared loses the condition, because a status in progress does not have it. So the condition holds for the
 present completion only, and a run that ends again is archived again.
@@ -14,23 +14,23 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL
 from torpor_wire.text import printable
 
-from torpor_operator.model.actions import ArchiveRun, Plan
-from torpor_operator.model.snapshot import Archived, NotArchived, Snapshot
+from torpor_operator.model.actions import ArchiveRun, WorkflowPlan
+from torpor_operator.model.snapshot import RunArchived, RunNotArchived, Snapshot
 from torpor_operator.taskrun.step import earliest
 
 ARCHIVED = "Archived"
 
 
-def apply(snapshot: Snapshot, made: Plan) -> Plan:
+def apply(snapshot: Snapshot, made: WorkflowPlan) -> WorkflowPlan:
     """The plan of a finished run with its upload, or with the outcome of the upload."""
     if snapshot.archive is None or is_archived(snapshot.workflow) or not _is_settled(snapshot):
         return made
     match snapshot.archival:
         case None:
             return _upload(made)
-        case Archived():
+        case RunArchived():
             return replace(made, status=_with_condition(snapshot, "True", Reason.ARCHIVED, ""))
-        case NotArchived(message, retry_at):
+        case RunNotArchived(message, retry_at):
             failed = not_archived(snapshot, made, message)
             if snapshot.now >= retry_at:
                 return _upload(failed)
@@ -44,12 +44,12 @@ def is_archived(workflow: Workflow) -> bool:
     return any(one.type == ARCHIVED and one.status == "True" for one in workflow.status.conditions)
 
 
-def not_archived(snapshot: Snapshot, made: Plan, message: str) -> Plan:
+def not_archived(snapshot: Snapshot, made: WorkflowPlan, message: str) -> WorkflowPlan:
     """The plan with the condition that the archive does not have the run."""
     return replace(made, status=_with_condition(snapshot, "False", Reason.ARCHIVE_UNAVAILABLE, message))
 
 
-def _upload(made: Plan) -> Plan:
+def _upload(made: WorkflowPlan) -> WorkflowPlan:
     return replace(made, actions=(*made.actions, ArchiveRun()))
 
 

@@ -6,7 +6,7 @@ The log of a pod is deleted with it. Only the deletion waits: a retry or a resum
 from collections.abc import Iterable
 from dataclasses import replace
 
-from torpor_operator.model.actions import ConfirmLogs, DeleteWorkflow, Plan
+from torpor_operator.model.actions import ConfirmLogs, DeleteWorkflow, WorkflowPlan
 from torpor_operator.model.pod import Pod
 from torpor_operator.model.snapshot import SettledLogs, Snapshot
 from torpor_operator.taskrun.step import earliest
@@ -17,7 +17,7 @@ _INTERVAL = 1.0
 """Seconds until the archive is asked again."""
 
 
-def unsettled(snapshot: Snapshot, pods: Iterable[Pod], made: Plan) -> tuple[frozenset[str], Plan]:
+def unsettled(snapshot: Snapshot, pods: Iterable[Pod], made: WorkflowPlan) -> tuple[frozenset[str], WorkflowPlan]:
     """Which of these pods, by uid, wait for the archive, and the plan with the question and the next moment."""
     waiting = tuple(sorted(pod.uid for pod in pods if _waits(snapshot, pod)))
     if not waiting:
@@ -32,7 +32,7 @@ def unsettled(snapshot: Snapshot, pods: Iterable[Pod], made: Plan) -> tuple[froz
             return frozenset(waiting), replace(made, needs=(*made.needs, question))
 
 
-def hold_workflow(snapshot: Snapshot, made: Plan) -> Plan:
+def hold_workflow(snapshot: Snapshot, made: WorkflowPlan) -> WorkflowPlan:
     """The plan without the deletion of the Workflow, which would delete its pods, while a log is not settled."""
     if not any(isinstance(action, DeleteWorkflow) for action in made.actions):
         return made

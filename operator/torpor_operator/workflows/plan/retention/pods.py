@@ -12,7 +12,7 @@ from torpor_crds.models.workflow import Workflow
 from torpor_wire import times
 from torpor_wire.state import State
 
-from torpor_operator.model.actions import Plan
+from torpor_operator.model.actions import WorkflowPlan
 from torpor_operator.model.pod import Pod, pod_name
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.settings import Settings
@@ -30,7 +30,7 @@ def seconds_kept(workflow: Workflow, settings: Settings) -> float:
     return settings.pods_ttl if workflow.spec.pods_ttl is None else times.seconds(workflow.spec.pods_ttl)
 
 
-def delete_expired(snapshot: Snapshot, made: Plan) -> Plan:
+def delete_expired(snapshot: Snapshot, made: WorkflowPlan) -> WorkflowPlan:
     """The plan with the deletion of pods whose TTL has expired, one batch at a time."""
     if snapshot.workflow.metadata.deletion_timestamp is not None:
         return made  # the garbage collector deletes them

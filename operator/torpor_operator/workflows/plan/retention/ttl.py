@@ -4,13 +4,13 @@ from dataclasses import replace
 
 from torpor_wire import times
 
-from torpor_operator.model.actions import ConfirmArchived, DeleteWorkflow, Plan
-from torpor_operator.model.snapshot import NotArchived, Presence, Snapshot
+from torpor_operator.model.actions import ConfirmArchived, DeleteWorkflow, WorkflowPlan
+from torpor_operator.model.snapshot import Presence, RunNotArchived, Snapshot
 from torpor_operator.taskrun.step import earliest
 from torpor_operator.workflows.plan.retention import archival
 
 
-def apply(snapshot: Snapshot, made: Plan) -> Plan:
+def apply(snapshot: Snapshot, made: WorkflowPlan) -> WorkflowPlan:
     """The plan of a finished run with its deletion, once the TTL has expired."""
     workflow = snapshot.workflow
     completed, ttl = workflow.status.completion_time, workflow.spec.ttl_after_finished
@@ -24,7 +24,7 @@ def apply(snapshot: Snapshot, made: Plan) -> Plan:
     return _confirm_first(snapshot, made, completed) if archival.is_archived(workflow) else made
 
 
-def _confirm_first(snapshot: Snapshot, made: Plan, completed: str) -> Plan:
+def _confirm_first(snapshot: Snapshot, made: WorkflowPlan, completed: str) -> WorkflowPlan:
     """Delete a run that the archive still has; otherwise withdraw its condition, so that it is archived again."""
     metadata = snapshot.workflow.metadata
     need = ConfirmArchived(metadata.namespace, metadata.uid, completed)
@@ -33,12 +33,12 @@ def _confirm_first(snapshot: Snapshot, made: Plan, completed: str) -> Plan:
             return replace(made, needs=(*made.needs, need))
         case Presence.PRESENT:
             return _delete(made)
-        case NotArchived(message):
+        case RunNotArchived(message):
             again_at = earliest([made.again_at, snapshot.now + snapshot.settings.archive_grace])
             return replace(archival.not_archived(snapshot, made, message), again_at=again_at)
         case _:
             return archival.not_archived(snapshot, made, "the archive no longer has the run")
 
 
-def _delete(made: Plan) -> Plan:
+def _delete(made: WorkflowPlan) -> WorkflowPlan:
     return replace(made, actions=(*made.actions, DeleteWorkflow()))

@@ -1,7 +1,7 @@
 """When a Backfill creates no runs: suspended, cancelled, or waiting for something."""
 
 import pytest
-from torpor_operator.backfills.plan.snapshot import Waiting
+from torpor_operator.backfills.plan.snapshot import TemporaryObstacle
 
 from tests.support.schedules.backfill_world import CRON, BackfillWorld
 
@@ -11,7 +11,7 @@ HOURLY = {"name": "hourly", "cron": "0 * * * *"}
 
 def test_runs_wait_while_none_can_be_created() -> None:
     world = BackfillWorld()
-    world.blocked = Waiting("NamespaceNotReady", "the namespace is not set up")
+    world.blocked = TemporaryObstacle("NamespaceNotReady", "the namespace is not set up")
     world.settle()
     waiting = world.status.state, world.condition
     world.blocked = None

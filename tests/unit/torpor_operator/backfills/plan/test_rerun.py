@@ -1,7 +1,7 @@
 """Which ticks a Backfill runs again: `rerun`."""
 
 import pytest
-from torpor_operator.backfills.plan.snapshot import Outcome, Run
+from torpor_operator.backfills.plan.snapshot import KnownRun, RunOutcome
 
 from tests.support.schedules.backfill_world import BackfillWorld
 
@@ -88,7 +88,7 @@ def test_a_run_in_the_archive_counts_like_one_in_the_cluster(rerun: str, outcome
     world.runs.clear()
     world.created.clear()
     del world.backfill["status"]
-    world.archived[name] = Run(name=name, outcome=Outcome(outcome), created="2026-05-01T02:00:00Z")
+    world.archived[name] = KnownRun(name=name, outcome=RunOutcome(outcome), created="2026-05-01T02:00:00Z")
     world.settle()
 
     assert len(world.created) == created

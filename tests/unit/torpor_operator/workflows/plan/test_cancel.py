@@ -2,7 +2,7 @@
 
 import pytest
 from torpor_crds.models.workflow import Workflow
-from torpor_operator.graph.dag import Graph, Problem
+from torpor_operator.graph.dag import Graph, GraphProblem
 from torpor_operator.settings import Settings
 from torpor_operator.workflows.plan.planner import plan
 from torpor_wire import constants, transitions
@@ -60,7 +60,7 @@ def test_a_trigger_that_fires_during_cancellation_starts_no_pod() -> None:
     assert world.live_pods("a") == []
 
 
-def refuse_to_build(_: Workflow) -> Graph | Problem:
+def refuse_to_build(_: Workflow) -> Graph | GraphProblem:
     raise AssertionError("the plan needs a graph")
 
 

@@ -11,7 +11,7 @@ from torpor_expressions.evaluator import InProcess
 from torpor_expressions.value import JSON, Value
 from torpor_kubernetes.client.resources import PODS, WORKFLOWS
 from torpor_operator.controller.workqueue import Key, WorkQueue
-from torpor_operator.model.actions import Plan
+from torpor_operator.model.actions import WorkflowPlan
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.settings import Settings
 from torpor_operator.workflows.plan.planner import plan
@@ -104,7 +104,7 @@ async def test_a_large_workflow_is_planned_at_intervals_that_grow_with_its_size(
 ) -> None:
     moments: list[float] = []
 
-    def counted(snapshot: Snapshot, build_graph: BuildGraph) -> Plan:
+    def counted(snapshot: Snapshot, build_graph: BuildGraph) -> WorkflowPlan:
         if len(snapshot.taskruns) == SIZE:
             moments.append(snapshot.now)
         return plan(snapshot, build_graph)

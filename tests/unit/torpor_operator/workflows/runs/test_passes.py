@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Sequence
 import pytest
 from torpor_crds.models.workflow import Workflow
 from torpor_kubernetes.client.resources import EVENTS, WORKFLOWS
-from torpor_operator.graph.dag import Graph, Problem
-from torpor_operator.model.actions import Action, Plan, PostEvent
+from torpor_operator.graph.dag import Graph, GraphProblem
+from torpor_operator.model.actions import Action, PostEvent, WorkflowPlan
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.settings import Settings
 from torpor_operator.workflows.graph_builder import GraphBuilder
@@ -85,7 +85,7 @@ async def test_the_graph_is_built_once_for_each_generation_of_the_spec(
 ) -> None:
     generations: list[int] = []
 
-    async def counted(builder: GraphBuilder, workflow: Workflow) -> Graph | Problem:
+    async def counted(builder: GraphBuilder, workflow: Workflow) -> Graph | GraphProblem:
         generations.append(workflow.metadata.generation)
         return await build(builder, workflow)
 
@@ -102,7 +102,7 @@ async def test_the_graph_is_built_once_for_each_generation_of_the_spec(
 async def test_a_step_of_a_chain_takes_few_plans(harness: ControllerHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     plans = 0
 
-    def counted(snapshot: Snapshot, build_graph: BuildGraph) -> Plan:
+    def counted(snapshot: Snapshot, build_graph: BuildGraph) -> WorkflowPlan:
         nonlocal plans
         plans += 1
         return plan(snapshot, build_graph)
@@ -136,7 +136,7 @@ async def test_an_unexpected_error_of_one_workflow_does_not_stop_another(
 ) -> None:
     tries = 0
 
-    def broken(snapshot: Snapshot, build_graph: BuildGraph) -> Plan:
+    def broken(snapshot: Snapshot, build_graph: BuildGraph) -> WorkflowPlan:
         nonlocal tries
         if snapshot.workflow.metadata.name == "bad":
             tries += 1

@@ -7,7 +7,7 @@ from torpor_crds.models import taskrun as taskruns
 from torpor_kubernetes.client.resources import CONFIG_MAPS, PODS, TASKRUNS, WORKFLOWS
 from torpor_operator.controller.slot_pools import Capacity, PoolKey, capacities, index_key
 from torpor_operator.controller.workqueue import Key
-from torpor_operator.model.actions import CreatePod, CreateTaskRun, Plan
+from torpor_operator.model.actions import CreatePod, CreateTaskRun, WorkflowPlan
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.settings import Settings
 from torpor_operator.workflows.plan.planner import plan
@@ -163,7 +163,7 @@ async def test_terminal_taskruns_are_not_in_the_index_of_a_pool() -> None:
 async def test_a_workflow_whose_plan_fails_keeps_no_slot(monkeypatch: pytest.MonkeyPatch) -> None:
     harness, broken = SlowPods(), set[str]()
 
-    def planned(snapshot: Snapshot, build_graph: BuildGraph) -> Plan:
+    def planned(snapshot: Snapshot, build_graph: BuildGraph) -> WorkflowPlan:
         if snapshot.workflow.metadata.name in broken:
             raise ValueError("a bug")
         return plan(snapshot, build_graph)
