@@ -19,7 +19,7 @@ from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.errors import ApiError, Unconfigured
 from torpor_kubernetes.client.http import connect
 from torpor_kubernetes.timing import SystemClock
-from torpor_wire.backoff import Backoff
+from torpor_wire.retry import Backoff
 
 from torpor_archive.auth.reviews import AccessReviews
 from torpor_archive.errors import RefusedError

@@ -2,12 +2,11 @@
 
 import asyncio
 
-from torpor_crds.models.workflow import TaskState
 from torpor_demo.kubectl import Kubectl
 from torpor_kubernetes.client.api import Page
 from torpor_kubernetes.client.errors import NotFound
 from torpor_kubernetes.client.resources import TASKRUNS, WORKFLOWS
-from torpor_wire.state import TERMINAL, State
+from torpor_wire.state import TERMINAL, State, TaskState
 
 from tests.e2e.support.concurrent_runs import Spec, container, python, spec, wait
 from tests.e2e.support.stage import PATIENCE, Sightings, Stage, condition

@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from torpor_crds.models.workflow import TaskState, Workflow
+from torpor_crds.models.workflow import Workflow
 from torpor_kubernetes.client.errors import NotFound
 from torpor_wire import times
-from torpor_wire.state import State
+from torpor_wire.state import State, TaskState
 
 from tests.e2e.support import site
 from tests.e2e.support.concurrent_runs import GOOD, trigger

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from torpor_crds.models.log_mode import LogMode
 from torpor_wire import constants, names
+from torpor_wire.enums import LogMode
 
 from torpor_archive.storage.log_entry import Kind, LogState, Outcome, Source
 

@@ -5,10 +5,10 @@ the Workflow, once for each run.
 """
 
 from cachetools import TTLCache
-from torpor_crds.models.log_mode import LogMode
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import WORKFLOWS
+from torpor_wire.enums import LogMode
 
 _ENTRIES = 4096
 _SECONDS = 3600.0

@@ -17,7 +17,7 @@ from cachetools import TTLCache
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.resources import PODS
 from torpor_kubernetes.timing import Clock
-from torpor_wire.backoff import Backoff
+from torpor_wire.retry import Backoff
 
 from torpor_archive.logs.logged_pod import CONTAINER, LoggedPod, Stage
 from torpor_archive.logs.objects import Objects, ObjectsError, ObjectWriter

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from torpor_wire.backoff import Backoff
+from torpor_wire.retry import Backoff
 
 BACKOFF = Backoff(first=10.0, cap=900.0, jitter=0.0)
 """The operator keeps an ended pod for 30 seconds, so the first retry comes in time."""

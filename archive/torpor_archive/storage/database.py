@@ -21,7 +21,7 @@ from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError,
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from torpor_kubernetes.timing import Clock
-from torpor_wire.backoff import Backoff
+from torpor_wire.retry import Backoff
 
 from torpor_archive import errors
 from torpor_archive.errors import RefusedError

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from torpor_views.model import Instance, Run, Task
-from torpor_views.states import BROKEN
 from torpor_wire import constants, instance_paths
 from torpor_wire.instance_paths import Path
-from torpor_wire.state import State
+from torpor_wire.state import TASK_BROKEN, State
 
 from torpor_cli import errors, references
 
@@ -90,7 +89,7 @@ def _failed(run: Run) -> dict[str, Selection]:
     """What failed, was cancelled or was deleted; a task is selected as a whole if none of its instances is left."""
     found: dict[str, Selection] = {}
     for task in run.tasks:
-        if task.state not in BROKEN:
+        if task.state not in TASK_BROKEN:
             continue
         instances = run.of(task.name)
         failed = frozenset(one.path for one in instances if one.state in _FAILED_STATES)

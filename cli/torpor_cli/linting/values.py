@@ -9,12 +9,12 @@ from typing import Any
 from pydantic import ValidationError
 from torpor_crds.models import workflow as models
 from torpor_crds.models.task import Group, Task
-from torpor_crds.models.workflow import TaskState
 from torpor_operator.expressions import resolve
 from torpor_operator.expressions.context import Scope
 from torpor_operator.mapping import expand
 from torpor_operator.state.task_state import TaskOutcome
 from torpor_wire import constants
+from torpor_wire.state import TaskState
 
 from torpor_cli.linting.finding import Path, Problem, Rule, Severity, dotted
 from torpor_cli.linting.schema import nearest

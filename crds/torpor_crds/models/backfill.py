@@ -1,9 +1,9 @@
 """Backfill: creates the runs of a Schedule for the ticks of a period in the past."""
 
-from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import Field
+from torpor_wire.enums import Rerun
 
 from torpor_crds.models.base import (
     Condition,
@@ -17,14 +17,6 @@ from torpor_crds.models.base import (
     Time,
 )
 from torpor_crds.models.task import Value
-
-
-class Rerun(StrEnum):
-    """Which ticks are run."""
-
-    MISSING = "missing"
-    FAILED = "failed"
-    ALL = "all"
 
 
 class BackfillSpec(Model):

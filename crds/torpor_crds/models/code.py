@@ -1,18 +1,10 @@
 """The code of a python task: how the runtime gets into its pod, and files that are not in its image."""
 
-from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field
 
 from torpor_crds.models.base import Model, ObjectName
-
-
-class Runtime(StrEnum):
-    """Where the runtime of a python task comes from (ADR 0037)."""
-
-    INJECT = "Inject"
-    IMAGE = "Image"
 
 
 class Source(Model):

@@ -1,11 +1,11 @@
 """The history of a TaskRun and of a Workflow: what happened when (ADR 0027)."""
 
-from enum import StrEnum
 from functools import lru_cache
 from typing import Annotated, Any
 
 from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema
 from torpor_wire import constants, transitions
+from torpor_wire.enums import WorkflowEvent
 from torpor_wire.state import State
 from torpor_wire.transitions import HistorySize
 
@@ -60,20 +60,6 @@ TaskRunHistory = Annotated[
     WithJsonSchema(_schema()),
 ]
 """`status.history` of a TaskRun. The controllers keep only its size: there may be 100,000 TaskRuns."""
-
-
-class WorkflowEvent(StrEnum):
-    """What happened to a run."""
-
-    STARTED = "Started"
-    SUSPENDED = "Suspended"
-    RESUMED = "Resumed"
-    CLEARED = "Cleared"
-    MARKED = "Marked"
-    STOPPED = "Stopped"
-    CANCELLED = "Cancelled"
-    FINISHING = "Finishing"
-    ENDED = "Ended"
 
 
 class WorkflowHistoryEntry(Model):

@@ -1,20 +1,12 @@
 """The outcome that a user chose for a TaskRun."""
 
-from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field
+from torpor_wire.enums import MarkState
 
 from torpor_crds.models.argument import JsonText
 from torpor_crds.models.base import Message, Model
-
-
-class MarkState(StrEnum):
-    """The state in which a marked instance ends."""
-
-    SUCCEEDED = "Succeeded"
-    SKIPPED = "Skipped"
-    FAILED = "Failed"
 
 
 class Mark(Model):

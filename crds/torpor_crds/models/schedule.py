@@ -4,41 +4,17 @@ Each source is a TaskRun of the Schedule that waits for its trigger. A Schedule 
 it has started, except to start queued ones and to cancel replaced ones.
 """
 
-from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import Field
 from torpor_wire import constants
+from torpor_wire.enums import ConcurrencyPolicy, DeletionPolicy, MissedRun
 
 from torpor_crds.models.base import Duration, Expression, Identifier, Metadata, Model, Moment, Name, ObjectName
 from torpor_crds.models.run_of import TemplateRef
 from torpor_crds.models.schedule_status import ScheduleStatus
 from torpor_crds.models.task import TriggerTask, Value
 from torpor_crds.models.workflow import WorkflowSpec
-
-
-class ConcurrencyPolicy(StrEnum):
-    """What happens to an event while `maxActive` runs of the Schedule are active."""
-
-    ALLOW = "Allow"
-    FORBID = "Forbid"
-    REPLACE = "Replace"
-    QUEUE = "Queue"
-
-
-class MissedRun(StrEnum):
-    """Which missed ticks are run."""
-
-    NONE = "None"
-    LAST = "Last"
-    ALL = "All"
-
-
-class DeletionPolicy(StrEnum):
-    """What happens to the runs of a Schedule that is deleted."""
-
-    ORPHAN = "Orphan"
-    DELETE = "Delete"
 
 
 class Source(Model):

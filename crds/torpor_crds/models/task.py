@@ -1,41 +1,16 @@
 """A task of a Workflow as its author writes it: its body, what it is mapped over, and what it waits for."""
 
-from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import Field
+from torpor_wire.enums import Hook, Runtime, TriggerRule
 
 from torpor_crds.models.base import CLASS, FUNCTION, Duration, Expression, Identifier, Model, Name, Retries
-from torpor_crds.models.code import Runtime, Source
+from torpor_crds.models.code import Source
 from torpor_crds.models.command import Command
 from torpor_crds.models.pod_fields import PodFields
 
 Value = Annotated[Any, Field(json_schema_extra={"x-any": True})]
-
-
-class Rule(StrEnum):
-    """Which outcomes of the tasks before it let a task run (Airflow's trigger rules)."""
-
-    ALL_SUCCESS = "all_success"
-    ALL_FAILED = "all_failed"
-    ALL_DONE = "all_done"
-    ALL_SKIPPED = "all_skipped"
-    ONE_SUCCESS = "one_success"
-    ONE_FAILED = "one_failed"
-    ONE_DONE = "one_done"
-    NONE_FAILED = "none_failed"
-    NONE_FAILED_MIN_ONE_SUCCESS = "none_failed_min_one_success"
-    NONE_SKIPPED = "none_skipped"
-    ALL_DONE_MIN_ONE_SUCCESS = "all_done_min_one_success"
-    ALWAYS = "always"
-
-
-class Hook(StrEnum):
-    """Which ends of a run a hook follows."""
-
-    SUCCESS = "success"
-    FAILURE = "failure"
-    END = "end"
 
 
 class TriggerTask(Model):
@@ -259,12 +234,12 @@ class Task(Model):
         ),
     ] = None
     rule: Annotated[
-        Rule,
+        TriggerRule,
         Field(
             description="Trigger rule: which outcomes of the upstream tasks let the task run. one_success, one_failed "
             "and one_done do not wait for all upstream tasks. always does not wait at all."
         ),
-    ] = Rule.ALL_SUCCESS
+    ] = TriggerRule.ALL_SUCCESS
     retries: Annotated[Retries, Field(description="How a failed attempt is retried.")] = Retries()
     timeout: Annotated[
         Duration | None,

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 from torpor_wire import constants
+from torpor_wire.enums import Runtime
 from torpor_wire.state import State
 from torpor_wire.transitions import NO_HISTORY, Pin
 
@@ -30,7 +31,7 @@ from torpor_crds.models.base import (
     ReasonWord,
     Retries,
 )
-from torpor_crds.models.code import Runtime, Source
+from torpor_crds.models.code import Source
 from torpor_crds.models.command import Command
 from torpor_crds.models.deferral import Waiting
 from torpor_crds.models.history import TaskRunHistory

@@ -1,24 +1,13 @@
 """WorkflowTemplate: a Workflow with typed parameters, from which runs are created."""
 
-from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import Field
+from torpor_wire.enums import ParameterType
 
 from torpor_crds.models.base import Identifier, Metadata, Model
 from torpor_crds.models.task import Value
 from torpor_crds.models.workflow import WorkflowSpec
-
-
-class ParameterType(StrEnum):
-    """The JSON type of a parameter. Every integer is also a number."""
-
-    STRING = "string"
-    INTEGER = "integer"
-    NUMBER = "number"
-    BOOLEAN = "boolean"
-    ARRAY = "array"
-    OBJECT = "object"
 
 
 class Parameter(Model):

@@ -3,11 +3,12 @@
 The field descriptions are what `kubectl explain workflow.spec.tasks` prints: they teach the language.
 """
 
-from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import Field
 from torpor_wire import constants
+from torpor_wire.enums import LogMode, Runtime
+from torpor_wire.state import TaskState
 
 from torpor_crds.models.base import (
     Condition,
@@ -21,9 +22,8 @@ from torpor_crds.models.base import (
     ObjectName,
     ReasonWord,
 )
-from torpor_crds.models.code import Runtime, Source
+from torpor_crds.models.code import Source
 from torpor_crds.models.history import WorkflowHistoryEntry
-from torpor_crds.models.log_mode import LogMode
 from torpor_crds.models.run_of import RunOf, TemplateRef
 from torpor_crds.models.task import Group, Task, Value
 
@@ -126,18 +126,6 @@ class WorkflowSpec(Model):
             json_schema_extra={"x-key": "name", "minItems": 1},
         ),
     ] = ()
-
-
-class TaskState(StrEnum):
-    """State of a task over all its instances."""
-
-    PENDING = "Pending"
-    RUNNING = "Running"
-    SUCCEEDED = "Succeeded"
-    FAILED = "Failed"
-    SKIPPED = "Skipped"
-    UPSTREAM_FAILED = "UpstreamFailed"
-    CANCELLED = "Cancelled"
 
 
 Ranges = Annotated[str, Field(max_length=constants.RANGES_MAX, pattern=r"^[0-9.,-]*$")]

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterable
 
+from torpor_wire.state import RunState, TaskState
+
 from torpor_views.model import Run, Task
-from torpor_views.states import RunState, TaskState
 
 NAMED = 3
 """Objects that a sentence names; it counts the others."""

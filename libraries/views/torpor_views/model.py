@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Self
 
+from torpor_wire.state import RUN_ENDED, RunState
+
 from torpor_views import json_fields
 from torpor_views import task as task_module
 from torpor_views.instance import HistoryEntry, Instance, Trigger
 from torpor_views.json_fields import Fields
-from torpor_views.states import RUN_ENDED, RunState
 from torpor_views.task import Group, Task, TaskCounts
 
 __all__ = ["Condition", "Group", "HistoryEntry", "Instance", "Run", "RunEvent", "Task", "TaskCounts", "Trigger"]

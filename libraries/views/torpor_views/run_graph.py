@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from torpor_wire.enums import TriggerRule
+from torpor_wire.state import TaskState
+
 from torpor_views import counts
 from torpor_views.model import Run, Task
-from torpor_views.states import Rule, TaskState
 
 _WHEN_MAX = 60
 
@@ -90,7 +92,7 @@ def _details(task: Task) -> Iterator[str]:
         yield "mapped"
     if task.branch:
         yield "branch"
-    if task.rule is not Rule.ALL_SUCCESS:
+    if task.rule is not TriggerRule.ALL_SUCCESS:
         yield f"rule {task.rule}"
     if task.when:
         line = " ".join(task.when.split())

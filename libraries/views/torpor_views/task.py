@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Self
 
 from torpor_wire import constants
+from torpor_wire.enums import TriggerRule
+from torpor_wire.state import TASK_BROKEN, TASK_ENDED, TaskState
 
 from torpor_views import json_fields, task_graph
 from torpor_views.json_fields import Fields
-from torpor_views.states import BROKEN, ENDED, Rule, TaskState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,7 @@ class Task:
     groups: tuple[str, ...] = ()
     upstream: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
-    rule: Rule = Rule.ALL_SUCCESS
+    rule: TriggerRule = TriggerRule.ALL_SUCCESS
     hook: str = ""
     branch: bool = False
     when: str = ""
@@ -75,12 +76,12 @@ class Task:
     @property
     def ended(self) -> bool:
         """Whether the task has ended."""
-        return self.state in ENDED
+        return self.state in TASK_ENDED
 
     @property
     def broken(self) -> bool:
         """Whether the task ended without success."""
-        return self.state in BROKEN
+        return self.state in TASK_BROKEN
 
     @property
     def several(self) -> bool:
@@ -118,7 +119,7 @@ def _task(name: str, spec: Fields, body: Fields, entry: Fields, graph: task_grap
         groups=graph.chains.get(name, ()),
         upstream=graph.upstream.get(name, ()),
         before=graph.before.get(name, ()),
-        rule=json_fields.word(Rule, body.get("rule")) or Rule.ALL_SUCCESS,
+        rule=json_fields.word(TriggerRule, body.get("rule")) or TriggerRule.ALL_SUCCESS,
         hook=text(body.get("hook")),
         branch=json_fields.truth(body.get("branch")),
         when=text(body.get("when")),

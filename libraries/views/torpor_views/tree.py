@@ -7,12 +7,11 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from torpor_wire.state import State
+from torpor_wire.state import TASK_ENDED, State, TaskState
 
 from torpor_views import counts, messages
 from torpor_views.counts import Counts
 from torpor_views.model import Instance, Run, Task
-from torpor_views.states import ENDED, TaskState
 
 ALL = frozenset({"*"})
 """`unfold` for the instances of all tasks."""
@@ -128,7 +127,7 @@ def _group(run: Run, name: str, members: Sequence[Task], children: tuple[Node, .
 def _group_state(members: Iterable[Task]) -> str:
     """The state of a group, as the operator combines the states of parts."""
     states = {task.state for task in members}
-    if not states <= ENDED:
+    if not states <= TASK_ENDED:
         return TaskState.PENDING if states == {TaskState.PENDING} else TaskState.RUNNING
     worst = next(
         (one for one in (TaskState.FAILED, TaskState.CANCELLED, TaskState.UPSTREAM_FAILED) if one in states), None

@@ -9,10 +9,10 @@ Each transition also appends an entry to `status.history` (ADR 0027), in the sam
 
 from typing import NamedTuple, TypeAlias
 
-from torpor_wire import conditions, constants, retry, text, times
+from torpor_wire import constants, retry, text, times
 from torpor_wire.canonical import Json
 from torpor_wire.reason import Reason
-from torpor_wire.state import EDGES, TERMINAL, State
+from torpor_wire.state import EDGES, TERMINAL, State, succeeded_condition
 from torpor_wire.trigger import Trigger
 
 Patch: TypeAlias = list[dict[str, Json]]
@@ -270,7 +270,7 @@ def _values(to: State, fields: dict[str, Json]) -> Patch:
     stands: Json = None
     if to in TERMINAL:
         completed, reason, message = (_text(fields.get(name)) for name in ("completionTime", "reason", "message"))
-        stands = [conditions.succeeded(to, completed=completed or "", reason=reason, message=message)]
+        stands = [succeeded_condition(to, completed=completed or "", reason=reason, message=message)]
     fields = fields | {"conditions": stands}
     return [{"op": "add", "path": f"/status/{name}", "value": value} for name, value in fields.items()]
 

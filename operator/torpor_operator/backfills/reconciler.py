@@ -15,8 +15,8 @@ from torpor_kubernetes.cache.store import Unreadable
 from torpor_kubernetes.client.api import Object
 from torpor_kubernetes.client.resources import BACKFILLS
 from torpor_kubernetes.timing import Clock
-from torpor_wire.backoff import Backoff
 from torpor_wire.reason import Reason
+from torpor_wire.retry import Backoff
 
 from torpor_operator.backfills.cache import BackfillCache
 from torpor_operator.backfills.executor import BackfillExecutor

@@ -13,7 +13,7 @@ from torpor_kubernetes.cache.reflector import Reflector
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.resources import Resource
 from torpor_kubernetes.timing import Clock
-from torpor_wire.backoff import Backoff
+from torpor_wire.retry import Backoff
 
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
 from torpor_operator.controller.workqueue import Key, WorkQueue

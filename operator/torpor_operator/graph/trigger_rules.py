@@ -9,18 +9,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from torpor_crds.models.task import Rule, Task
-from torpor_crds.models.workflow import TaskState
+from torpor_crds.models.task import Task
 from torpor_expressions.value import JSON
 from torpor_wire import constants
+from torpor_wire.enums import TriggerRule
 from torpor_wire.reason import Reason
-from torpor_wire.state import State
+from torpor_wire.state import TASK_BROKEN, State, TaskState
 
 from torpor_operator.graph.dag import Graph
 from torpor_operator.state.group_state import GroupState
-from torpor_operator.state.task_state import BROKEN, TaskOutcome, without_runs
+from torpor_operator.state.task_state import TaskOutcome, without_runs
 
-_EARLY = frozenset({Rule.ONE_SUCCESS, Rule.ONE_FAILED, Rule.ONE_DONE})
+_EARLY = frozenset({TriggerRule.ONE_SUCCESS, TriggerRule.ONE_FAILED, TriggerRule.ONE_DONE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class OutcomeCounts:
 
 def blocked(task: Task, upstream: Sequence[TaskOutcome]) -> TaskOutcome | None:
     """Why the task does not start, now or ever; None if it starts."""
-    if task.rule is Rule.ALWAYS or not upstream:
+    if task.rule is TriggerRule.ALWAYS or not upstream:
         return None
     counts = count_outcomes(upstream)
     if task.rule in _EARLY and _starts_early(task.rule, counts):
@@ -58,39 +58,39 @@ def blocked(task: Task, upstream: Sequence[TaskOutcome]) -> TaskOutcome | None:
     )
 
 
-def _starts_early(rule: Rule, counts: OutcomeCounts) -> bool:
+def _starts_early(rule: TriggerRule, counts: OutcomeCounts) -> bool:
     match rule:
-        case Rule.ONE_SUCCESS:
+        case TriggerRule.ONE_SUCCESS:
             return counts.succeeded > 0
-        case Rule.ONE_FAILED:
+        case TriggerRule.ONE_FAILED:
             return counts.broken > 0
         case _:  # one_done: as in Airflow a task that never ran is not done
             return counts.succeeded + counts.failed > 0
 
 
-def _state(rule: Rule, counts: OutcomeCounts) -> TaskState | None:  # noqa: C901 - a case for each rule
+def _state(rule: TriggerRule, counts: OutcomeCounts) -> TaskState | None:  # noqa: C901 - a case for each rule
     """The state of a task once all upstream tasks have ended; None: it runs."""
     upstream_failed = TaskState.UPSTREAM_FAILED if counts.broken else None
     match rule:
-        case Rule.ALL_SUCCESS:
+        case TriggerRule.ALL_SUCCESS:
             return upstream_failed or _skipped(counts.skipped > 0)
-        case Rule.ALL_FAILED:
+        case TriggerRule.ALL_FAILED:
             return _skipped(counts.broken < counts.total)
-        case Rule.ALL_SKIPPED:
+        case TriggerRule.ALL_SKIPPED:
             return _skipped(counts.skipped < counts.total)
-        case Rule.ONE_SUCCESS:
+        case TriggerRule.ONE_SUCCESS:
             return _skipped(counts.skipped == counts.total) or TaskState.UPSTREAM_FAILED
-        case Rule.ONE_FAILED | Rule.ONE_DONE:
+        case TriggerRule.ONE_FAILED | TriggerRule.ONE_DONE:
             return TaskState.SKIPPED
-        case Rule.NONE_FAILED:
+        case TriggerRule.NONE_FAILED:
             return upstream_failed
-        case Rule.NONE_FAILED_MIN_ONE_SUCCESS:
+        case TriggerRule.NONE_FAILED_MIN_ONE_SUCCESS:
             return upstream_failed or _skipped(not counts.succeeded)
-        case Rule.NONE_SKIPPED:
+        case TriggerRule.NONE_SKIPPED:
             return _skipped(counts.skipped > 0)
-        case Rule.ALL_DONE_MIN_ONE_SUCCESS:  # as in Airflow's code, a skipped task is not done
+        case TriggerRule.ALL_DONE_MIN_ONE_SUCCESS:  # as in Airflow's code, a skipped task is not done
             return _skipped(counts.skipped > 0) or (None if counts.succeeded else TaskState.UPSTREAM_FAILED)
-        case Rule.ALL_DONE | Rule.ALWAYS:
+        case TriggerRule.ALL_DONE | TriggerRule.ALWAYS:
             return None
 
 
@@ -98,12 +98,12 @@ def _skipped(condition: bool) -> TaskState | None:
     return TaskState.SKIPPED if condition else None
 
 
-def _message(state: TaskState, rule: Rule, upstream: Sequence[TaskOutcome]) -> str:
-    broken = next((outcome for outcome in upstream if outcome.state in BROKEN), None)
+def _message(state: TaskState, rule: TriggerRule, upstream: Sequence[TaskOutcome]) -> str:
+    broken = next((outcome for outcome in upstream if outcome.state in TASK_BROKEN), None)
     if state is TaskState.UPSTREAM_FAILED and broken is not None:
         return f"upstream task {broken.task}: {broken.reason or broken.state}"
     skipped = next((outcome for outcome in upstream if outcome.state is TaskState.SKIPPED), None)
-    if rule is Rule.ALL_SUCCESS and skipped is not None:
+    if rule is TriggerRule.ALL_SUCCESS and skipped is not None:
         return f"upstream task {skipped.task} was skipped"
     counts = count_outcomes(upstream)
     never = f", {counts.upstream_failed} never ran" if counts.upstream_failed else ""
@@ -126,7 +126,7 @@ def _count(outcome: TaskOutcome) -> OutcomeCounts:
     if isinstance(outcome, GroupState):
         return count_outcomes(outcome.parts.values())
     skips, never = len(outcome.indexes.skips), outcome.state is TaskState.UPSTREAM_FAILED
-    broken = outcome.state in BROKEN and not never
+    broken = outcome.state in TASK_BROKEN and not never
     if not outcome.mapped or not (outcome.indexes.made or skips):
         return OutcomeCounts(
             succeeded=int(outcome.state is TaskState.SUCCEEDED),

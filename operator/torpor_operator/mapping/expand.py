@@ -11,18 +11,18 @@ from typing import NamedTuple, TypeAlias
 
 from torpor_crds.models.argument import ArgumentSource
 from torpor_crds.models.task import Group, Task
-from torpor_crds.models.workflow import TaskState
 from torpor_expressions import references
 from torpor_expressions.errors import ExpressionError
 from torpor_expressions.value import JSON, Value
 from torpor_wire import constants, json_types
 from torpor_wire.reason import Reason
+from torpor_wire.state import TASK_BROKEN, TaskState
 
 from torpor_operator.expressions import resolve
 from torpor_operator.expressions.context import Pending, Scope
 from torpor_operator.model import map_items
 from torpor_operator.model.map_items import MapItem, MapItems
-from torpor_operator.state.task_state import BROKEN, TaskOutcome, failed_without_runs, without_runs
+from torpor_operator.state.task_state import TaskOutcome, failed_without_runs, without_runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,9 +151,9 @@ def _outcome_without_list(task: Task | Group, field: str, over: JSON, scope: Sco
     skipped: TaskOutcome | None = None
     for name, result_field in _producers(over):
         outcome = scope.outcomes[name]
-        if result_field == "results" and (outcome.started or outcome.state not in BROKEN):
+        if result_field == "results" and (outcome.started or outcome.state not in TASK_BROKEN):
             continue
-        if result_field in {"result", "results"} and outcome.state in BROKEN:
+        if result_field in {"result", "results"} and outcome.state in TASK_BROKEN:
             message = f"{field}: task {name}, which produces the list: {outcome.reason or outcome.state}"
             return without_runs(task.name, TaskState.UPSTREAM_FAILED, Reason.UPSTREAM_FAILED, message)
         if result_field == "result" and outcome.state is TaskState.SKIPPED:

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from torpor_crds.models.task import Task
-from torpor_crds.models.workflow import TaskState
 from torpor_expressions.value import JSON
 from torpor_wire.instance_paths import Path, written
 from torpor_wire.reason import Reason
+from torpor_wire.state import TaskState
 
 from torpor_operator.expressions.context import GROUPS, Pending, Scope
 from torpor_operator.graph.dag import Graph

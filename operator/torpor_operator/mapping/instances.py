@@ -12,10 +12,10 @@ from torpor_crds.models.argument import Argument
 from torpor_crds.models.command import Command
 from torpor_crds.models.task import Task
 from torpor_crds.models.taskrun import TriggerCall
-from torpor_crds.models.workflow import TaskState
 from torpor_expressions.errors import ExpressionError
 from torpor_wire import json_types
 from torpor_wire.reason import Reason
+from torpor_wire.state import TaskState
 
 from torpor_operator.expressions import resolve
 from torpor_operator.expressions.context import MAPPING, Pending, Scope

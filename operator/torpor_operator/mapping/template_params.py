@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from torpor_crds.models.template import Parameter, ParameterType, WorkflowTemplate
+from torpor_crds.models.template import Parameter, WorkflowTemplate
 from torpor_expressions.errors import ExpressionError
 from torpor_expressions.value import JSON, Value
+from torpor_wire.enums import ParameterType
 
 from torpor_operator.expressions.context import Pending
 from torpor_operator.model.actions import Evaluate, Need

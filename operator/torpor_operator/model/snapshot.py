@@ -7,12 +7,12 @@ from functools import cached_property
 from typing import TypeAlias
 
 from torpor_crds.models.archive_endpoint import ArchiveEndpoint
-from torpor_crds.models.log_mode import LogMode
 from torpor_crds.models.taskrun import TaskRun
 from torpor_crds.models.template import WorkflowTemplate
 from torpor_crds.models.workflow import TaskStatus, Workflow
 from torpor_expressions.errors import ExpressionError
 from torpor_expressions.value import JSON, Value
+from torpor_wire.enums import LogMode
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
 

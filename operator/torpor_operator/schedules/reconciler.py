@@ -13,8 +13,8 @@ from torpor_crds.models.schedule import Schedule
 from torpor_crds.models.schedule_status import ScheduleStatus
 from torpor_kubernetes.client.resources import SCHEDULES
 from torpor_kubernetes.timing import Clock
-from torpor_wire.backoff import Backoff
 from torpor_wire.reason import Reason
+from torpor_wire.retry import Backoff
 
 from torpor_operator.controller.reconcile_loop import ReconcileLoop
 from torpor_operator.controller.unreadable_objects import UnreadableReporter

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from torpor_crds.models.workflow import TaskState, TaskStatus
+from torpor_crds.models.workflow import TaskStatus
 from torpor_wire import constants, instance_paths
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
+from torpor_wire.state import TASK_ENDED, TaskState
 
 from torpor_operator.state import instance_indexes
-from torpor_operator.state.task_state import ENDED, TaskOutcome, task_status
+from torpor_operator.state.task_state import TaskOutcome, task_status
 
 # The first of these that a part has is the state of the whole.
 _BROKEN = (TaskState.FAILED, TaskState.CANCELLED, TaskState.UPSTREAM_FAILED)
@@ -98,7 +99,7 @@ class GroupState(TaskOutcome):
 
 def _explains(part: TaskOutcome, whole: TaskState) -> bool:
     """Whether this part has the reason for the state of the whole."""
-    return part.reason is not None and (part.state is whole or (whole not in ENDED and not part.ended))
+    return part.reason is not None and (part.state is whole or (whole not in TASK_ENDED and not part.ended))
 
 
 def _state(parts: Mapping[Path, TaskOutcome]) -> TaskState:

@@ -9,10 +9,11 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from torpor_crds.models.mark import Mark, MarkState
+from torpor_crds.models.mark import Mark
 from torpor_crds.models.taskrun import TaskRun
 from torpor_crds.models.workflow import Workflow
 from torpor_wire import constants
+from torpor_wire.enums import MarkState
 from torpor_wire.instance_paths import Path
 
 _REQUEST = re.compile(r"(succeeded|skipped|failed) ([a-z][a-z0-9_./,]*) because (\S[^\n]*)")

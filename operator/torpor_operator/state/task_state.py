@@ -7,20 +7,15 @@ from typing import Any
 
 from torpor_crds.models.task import Task
 from torpor_crds.models.taskrun import TaskRun
-from torpor_crds.models.workflow import TaskState, TaskStatus
+from torpor_crds.models.workflow import TaskStatus
 from torpor_wire import constants
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
 from torpor_wire.reason import Reason
-from torpor_wire.state import TERMINAL, State
+from torpor_wire.state import TASK_ENDED, TERMINAL, State, TaskState
 from torpor_wire.text import printable
 
 from torpor_operator.state.instance_indexes import InstanceIndexes
-
-ENDED = frozenset(
-    {TaskState.SUCCEEDED, TaskState.FAILED, TaskState.SKIPPED, TaskState.UPSTREAM_FAILED, TaskState.CANCELLED}
-)
-BROKEN = frozenset({TaskState.FAILED, TaskState.UPSTREAM_FAILED, TaskState.CANCELLED})
 
 _NULL = (None, "null")
 
@@ -46,7 +41,7 @@ class TaskOutcome:
     @property
     def ended(self) -> bool:
         """Whether the task has ended."""
-        return self.state in ENDED
+        return self.state in TASK_ENDED
 
     @property
     def skipped(self) -> int:
@@ -93,7 +88,7 @@ def task_status(outcome: TaskOutcome, created: int, **fields: Any) -> TaskStatus
 
 def cancelled_status(former: TaskStatus) -> TaskStatus:
     """A task's entry in the status of a run that ended without a plan: tasks that had not ended are cancelled."""
-    if former.state in ENDED:
+    if former.state in TASK_ENDED:
         return former
     counts = {"active": 0, "deferred": 0, "failed": former.failed + former.active + former.deferred}
     return former.model_copy(update=counts | {"state": TaskState.CANCELLED, "reason": Reason.CANCELLED})

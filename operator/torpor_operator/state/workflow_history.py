@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 
-from torpor_crds.models.history import WorkflowEvent, WorkflowHistoryEntry
+from torpor_crds.models.history import WorkflowHistoryEntry
 from torpor_crds.models.workflow import Workflow
 from torpor_wire import constants, times, transitions
+from torpor_wire.enums import WorkflowEvent
+from torpor_wire.state import RunState
 
 History = tuple[WorkflowHistoryEntry, ...]
 
@@ -49,7 +51,7 @@ def _observed(workflow: Workflow, state: str, ended: str | None, at: str) -> Ite
         yield WorkflowHistoryEntry(type=WorkflowEvent.STOPPED, at=at, by=by)
     if spec.cancel and WorkflowEvent.CANCELLED not in present:
         yield WorkflowHistoryEntry(type=WorkflowEvent.CANCELLED, at=at, by=by)
-    if state == "Finishing" and WorkflowEvent.FINISHING not in present:
+    if state == RunState.FINISHING and WorkflowEvent.FINISHING not in present:
         yield WorkflowHistoryEntry(type=WorkflowEvent.FINISHING, at=at)
     if ended is not None and WorkflowEvent.ENDED not in present:
         yield WorkflowHistoryEntry(type=WorkflowEvent.ENDED, at=at, state=ended)

@@ -6,9 +6,9 @@ The messages are those of containerd and CRI-O with runc and crun.
 import re
 from dataclasses import dataclass
 
-from torpor_crds.models.code import Runtime
 from torpor_crds.models.taskrun import TaskRun
 from torpor_wire import constants
+from torpor_wire.enums import Runtime
 from torpor_wire.state import State
 
 from torpor_operator.model.pod import Pod

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from torpor_crds.models.code import Runtime
 from torpor_crds.models.task import Task
 from torpor_crds.models.taskrun import OwnerRef, TaskRun, TaskRunSpec
 from torpor_crds.models.workflow import Workflow
 from torpor_wire import constants, names
+from torpor_wire.enums import Runtime
 from torpor_wire.instance_paths import Path
 
 from torpor_operator.mapping.instances import InstanceInputs

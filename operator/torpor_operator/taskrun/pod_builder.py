@@ -8,10 +8,10 @@ the pod, which a finalizer keeps until the outcome is stored. With `container.to
 from collections.abc import Mapping
 from typing import Any
 
-from torpor_crds.models.log_mode import LogMode
 from torpor_crds.models.pod_fields import PodFields
 from torpor_crds.models.taskrun import TaskRun
 from torpor_wire import constants, instance_paths, names
+from torpor_wire.enums import LogMode
 from torpor_wire.runtime_variable import RuntimeVariable
 
 from torpor_operator import pod_security

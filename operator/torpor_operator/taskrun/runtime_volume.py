@@ -8,10 +8,10 @@ init container.
 from dataclasses import dataclass, field
 from typing import Any
 
-from torpor_crds.models.code import Runtime
 from torpor_crds.models.pod_fields import PodFields
 from torpor_crds.models.taskrun import TaskRun
 from torpor_wire import constants
+from torpor_wire.enums import Runtime
 
 from torpor_operator import pod_security
 from torpor_operator.model.pod import RUNTIME_CONTAINER

@@ -14,7 +14,7 @@ from typing import Never, TypeAlias
 from torpor_crds.models.workflow import Workflow
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.timing import Clock
-from torpor_wire.backoff import Backoff
+from torpor_wire.retry import Backoff
 
 from torpor_operator.controller.archive import NotArchivedError, SupersededError
 from torpor_operator.controller.workqueue import Key, WorkQueue

@@ -18,7 +18,7 @@ from torpor_crds.models.workflow import Workflow, WorkflowStatus
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.resources import WORKFLOWS
 from torpor_kubernetes.timing import Clock
-from torpor_wire.backoff import Backoff
+from torpor_wire.retry import Backoff
 
 from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.graph.dag import Graph, GraphProblem

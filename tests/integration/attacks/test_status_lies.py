@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from torpor_wire import conditions, retry, times, transitions, trigger
+from torpor_wire import retry, times, transitions, trigger
 from torpor_wire.reason import Reason
-from torpor_wire.state import State
+from torpor_wire.state import CONDITION_STATUS, State, succeeded_condition
 
 from tests.integration.conftest import Answer, Server, collection
 from tests.integration.policies.transitions.conftest import Stage, set_up
@@ -110,10 +110,10 @@ def test_nobody_reports_a_failure_that_kubectl_wait_takes_for_a_success(liar: St
     assert "the condition Succeeded of a TaskRun in state Failed must be False" in answer.message
 
 
-@pytest.mark.parametrize("state", [state for state in State if state not in conditions.STATUS])
+@pytest.mark.parametrize("state", [state for state in State if state not in CONDITION_STATUS])
 def test_what_has_not_ended_is_not_called_a_success(liar: Stage, state: State) -> None:
     """Also by who may write everything: the rule is the kind's own."""
-    said = conditions.succeeded(State.SUCCEEDED, completed="2026-01-01T00:00:00Z", reason=None, message="")
+    said = succeeded_condition(State.SUCCEEDED, completed="2026-01-01T00:00:00Z", reason=None, message="")
     patch: transitions.Patch = [{"op": "add", "path": "/status/conditions", "value": [said]}]
     answer = liar.server.patch_status(liar.namespace, state.lower(), patch, dryRun="All")
     assert answer.status == 422

@@ -4,12 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from torpor_crds.models.workflow import TaskState
 from torpor_kubernetes.client.resources import LEASES, PODS, SCHEDULES, TASKRUNS, WORKFLOWS
 from torpor_wire import constants
 from torpor_wire.instance_paths import Path
 from torpor_wire.reason import Reason
-from torpor_wire.state import TERMINAL, State
+from torpor_wire.state import TERMINAL, State, TaskState
 
 from tests.simulation.checks.invariants import held
 from tests.simulation.checks.workflow_shape import Shape, path_of

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from torpor_crds.models.task import Rule
+from torpor_wire.enums import TriggerRule
 
 from tests.support.fake_api.history import Object
 
@@ -15,7 +15,7 @@ OUTER, INNER = "outer", "inner"
 Draw = Callable[[random.Random, list[str]], Object]
 """A kind of task."""
 
-RULES = tuple(rule.value for rule in Rule if rule is not Rule.ALL_DONE_MIN_ONE_SUCCESS)
+RULES = tuple(rule.value for rule in TriggerRule if rule is not TriggerRule.ALL_DONE_MIN_ONE_SUCCESS)
 """Without that which `workflows` draws apart."""
 _PYTHON = "tests.simulation.actors.tasks:perform"
 _WIDE: Object = {"python": _PYTHON, "args": {"script": [["wide"]]}}

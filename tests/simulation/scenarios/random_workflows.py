@@ -5,9 +5,9 @@ import json
 import random
 from typing import Any
 
-from torpor_crds.models.task import Rule
 from torpor_kubernetes.client.resources import CONFIG_MAPS
 from torpor_wire import constants
+from torpor_wire.enums import TriggerRule
 
 from tests.simulation.scenarios import random_groups
 from tests.support.fake_api import FakeApi
@@ -124,7 +124,9 @@ def _skip(rng: random.Random, tasks: list[Object]) -> None:
             kwargs = {**task["trigger"]["kwargs"], "word": rng.choice(("skips", "ends", "fails"))}
             task["trigger"] = {**task["trigger"], "kwargs": kwargs}
         if "after" in task and rng.random() < 0.6:
-            task["rule"] = rng.choice((Rule.ALL_SUCCESS, Rule.ALL_SUCCESS, Rule.ALL_DONE_MIN_ONE_SUCCESS)).value
+            task["rule"] = rng.choice(
+                (TriggerRule.ALL_SUCCESS, TriggerRule.ALL_SUCCESS, TriggerRule.ALL_DONE_MIN_ONE_SUCCESS)
+            ).value
 
 
 def _defer_containers(rng: random.Random, tasks: list[Object]) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 import yaml
-from torpor_wire import conditions, constants, retry, transitions, trigger
+from torpor_wire import constants, retry, transitions, trigger
 from torpor_wire.reason import Reason
-from torpor_wire.state import EDGES, POD_EDGES, TERMINAL, TRIGGERER_EDGES, State
+from torpor_wire.state import CONDITION_STATUS, EDGES, POD_EDGES, TERMINAL, TRIGGERER_EDGES, State
 
 _POLICY = Path(__file__).resolve().parents[3] / "manifests/base/policies/status.yaml"
 _WAIT = trigger.Trigger("time", "{}", "k", 0, "time")
@@ -100,7 +100,7 @@ def test_no_message_needs_the_authorizer_which_messages_do_not_have() -> None:
 
 
 def test_the_policy_has_conditions_of_terminal_states_and_all_time_fields() -> None:
-    assert table("ends") == {state: conditions.STATUS[state] for state in TERMINAL}
+    assert table("ends") == {state: CONDITION_STATUS[state] for state in TERMINAL}
     entered = {path.split(">")[1] for path in (*POD, *TRIGGERER)}
     due = table("timeFields")
     assert set(due) == entered

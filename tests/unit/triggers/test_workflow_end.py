@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from torpor.triggers import TaskRunEnd, WorkflowEnd
 from torpor_kubernetes.client.resources import TASKRUNS, WORKFLOWS, Resource
-from torpor_wire import conditions
-from torpor_wire.state import TERMINAL, State
+from torpor_wire.state import TERMINAL, State, succeeded_condition
 
 from tests.support.triggerer_world import World, world
 
@@ -110,7 +109,7 @@ async def test_a_taskrun_that_waits_for_itself_fails() -> None:
 @pytest.mark.parametrize("state", State)
 def test_the_condition_that_says_the_end_is_the_one_that_is_written(state: State) -> None:
     ends = state in TERMINAL
-    written = [conditions.succeeded(state, completed="2026-01-01T00:00:00Z", reason=None, message=None)] if ends else []
+    written = [succeeded_condition(state, completed="2026-01-01T00:00:00Z", reason=None, message=None)] if ends else []
     waiting = TaskRunEnd("other")
     ended = waiting._event({"metadata": {}, "status": {"state": state.value, "conditions": written}}) is not None
     assert ended is (state in TERMINAL)

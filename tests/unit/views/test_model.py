@@ -2,16 +2,12 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torpor_crds.models.task import Rule as ApiRule
-from torpor_crds.models.workflow import TaskState as ApiTaskState
-from torpor_views import compare, states, timeline, tree, waits, why
+from torpor_views import compare, timeline, tree, waits, why
 from torpor_views.facts import Facts
 from torpor_views.model import Run
-from torpor_views.states import RunState, TaskState
-from torpor_wire.state import State
+from torpor_wire.state import RunState, State, TaskState
 
 from tests.unit.views.objects import NOW, at, deferred, python, run, taskrun, workflow
 
@@ -127,8 +123,3 @@ def test_a_deferred_instance_has_its_trigger() -> None:
     (one,) = run(workflow(python("load")), deferred("load", trigger={"approvers": {"users": ["ann"]}})).of("load")
     assert one.trigger is not None
     assert (one.trigger.class_name, one.trigger.users) == ("http", ("ann",))
-
-
-@pytest.mark.parametrize(("ours", "theirs"), [(states.TaskState, ApiTaskState), (states.Rule, ApiRule)])
-def test_the_values_are_those_of_the_api(ours: Any, theirs: Any) -> None:
-    assert {one.value for one in ours} == {one.value for one in theirs}

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from torpor_wire import retry
-from torpor_wire.backoff import Backoff
-from torpor_wire.retry import Policy
+from torpor_wire.retry import Backoff, Policy
 
 NOW = 1_000.0
 

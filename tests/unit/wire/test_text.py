@@ -5,9 +5,9 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_wire import conditions, retry, text, transitions, trigger
+from torpor_wire import retry, text, transitions, trigger
 from torpor_wire.reason import Reason
-from torpor_wire.state import State
+from torpor_wire.state import State, succeeded_condition
 from torpor_wire.transitions import Pin
 
 CLEAR = "\x1b[2J\x1b]0;owned\x07"
@@ -61,5 +61,5 @@ def test_what_is_waited_for_is_printable() -> None:
 
 
 def test_a_condition_is_printable() -> None:
-    made = conditions.succeeded(State.FAILED, completed="t", reason=None, message=CLEAR)
+    made = succeeded_condition(State.FAILED, completed="t", reason=None, message=CLEAR)
     assert made["message"] == "\\x1b[2J\\x1b]0;owned\\x07"

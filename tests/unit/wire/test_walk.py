@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from torpor_crds.models.taskrun import TaskRunStatus
-from torpor_wire import conditions, retry, times, transitions
+from torpor_wire import retry, times, transitions
 from torpor_wire.reason import Reason
-from torpor_wire.state import TERMINAL, State
+from torpor_wire.state import TERMINAL, State, succeeded_condition
 from torpor_wire.transitions import Patch, Pin
 
 from tests.support.fake_api import json_patch
@@ -104,7 +104,7 @@ def test_any_sequence_of_transitions_leaves_a_consistent_status(walk: list[str])
         assert ("conditions" in status) == (after.state in TERMINAL)
         if after.state in TERMINAL:
             completed, reason, message = (status.get(name) for name in ("completionTime", "reason", "message"))
-            stands = conditions.succeeded(after.state, completed=str(completed), reason=reason, message=message)
+            stands = succeeded_condition(after.state, completed=str(completed), reason=reason, message=message)
             assert status["conditions"] == [stands]
         if step not in {"explain", "ask to cancel"}:
             with pytest.raises(json_patch.PatchError):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from torpor.triggers.support import polling
-from torpor_wire.backoff import Backoff
+from torpor_wire.retry import Backoff
 
 _GROWTH_MAX = 12.0
 _PAUSE_MAX = 60.0

@@ -14,7 +14,7 @@ from cachetools import LRUCache
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import SELF_ACCESS_REVIEWS
-from torpor_wire.backoff import Backoff
+from torpor_wire.retry import Backoff
 
 ALLOWED_SECONDS = 300.0
 """A revoked permission counts for as long; the admission policy still rejects what a trigger finds then."""

@@ -17,7 +17,7 @@ from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.archive import ArchiveResponse, find_endpoint
 from torpor_wire import times
-from torpor_wire.backoff import Backoff
+from torpor_wire.retry import Backoff
 
 from torpor_triggerer.logs.trigger_log import WaitLog
 from torpor_triggerer.model.deferred_taskrun import Wait

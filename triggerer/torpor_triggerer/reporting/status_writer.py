@@ -13,8 +13,8 @@ from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import TASKRUNS
 from torpor_kubernetes.fairness.write_queue import WriteQueue
 from torpor_wire import transitions
-from torpor_wire.backoff import Backoff
 from torpor_wire.reason import Reason
+from torpor_wire.retry import Backoff
 
 from torpor_triggerer.model import outcome as outcomes
 from torpor_triggerer.model.deferred_taskrun import Wait

@@ -11,7 +11,7 @@ import logging
 from dataclasses import dataclass
 
 from torpor_kubernetes.timing import Clock
-from torpor_wire.backoff import Backoff
+from torpor_wire.retry import Backoff
 
 from torpor_triggerer.model import outcome as outcomes
 from torpor_triggerer.model.outcome import Done, Fired, Outcome

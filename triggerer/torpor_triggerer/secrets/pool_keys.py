@@ -17,8 +17,8 @@ from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import CONFIG_MAPS, SECRETS
 from torpor_wire import constants
-from torpor_wire.backoff import Backoff
 from torpor_wire.reason import Reason
+from torpor_wire.retry import Backoff
 
 from torpor_triggerer.model.outcome import Failed
 from torpor_triggerer.secrets.reader import Missing

@@ -11,8 +11,8 @@ from typing import Any
 from torpor.triggers.support.secret_refs import Revealed
 from torpor_kubernetes.timing import Clock
 from torpor_wire import secret_ref, trigger
-from torpor_wire.backoff import Backoff
 from torpor_wire.reason import Reason
+from torpor_wire.retry import Backoff
 
 from torpor_triggerer.model.deferred_taskrun import Wait
 from torpor_triggerer.model.outcome import Failed

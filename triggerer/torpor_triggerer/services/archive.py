@@ -18,8 +18,8 @@ from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.archive import ArchiveResponse, find_endpoint
 from torpor_wire import constants, typed_json
-from torpor_wire.backoff import Backoff
 from torpor_wire.reason import Reason
+from torpor_wire.retry import Backoff
 
 from torpor_triggerer.model.deferred_taskrun import Wait
 from torpor_triggerer.model.outcome import Done, Failed, Fired, Outcome

@@ -18,7 +18,7 @@ from torpor_kubernetes.cache.store import version_of
 from torpor_kubernetes.client import discovery, errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import Resource
-from torpor_wire.backoff import Backoff
+from torpor_wire.retry import Backoff
 
 from torpor_triggerer.services.client_pool import ClientPool
 

@@ -17,7 +17,7 @@ from torpor_kubernetes.client.lease import Lease, Sighting, Terms
 from torpor_kubernetes.client.resources import LEASES
 from torpor_kubernetes.timing import within
 from torpor_wire import constants
-from torpor_wire.backoff import Backoff
+from torpor_wire.retry import Backoff
 
 from torpor_triggerer.settings import Settings
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from enum import Enum, auto
 from typing import Any, NamedTuple, TypeAlias
 
-from torpor_wire.backoff import Backoff
+from torpor_wire.retry import Backoff
 from torpor_wire.transitions import Patch
 
 from torpor.runtime.http import Answer, Exchange, UnclearError

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 from torpor_wire import constants
+from torpor_wire.enums import Rerun
 
 from torpor_cli import output
 from torpor_cli.changes import run_params, submission
@@ -33,8 +34,8 @@ _PREFIX_MAX = 57
 @click.option("--concurrency", type=click.IntRange(1, 100), default=1, show_default=True, help="Most active runs.")
 @click.option(
     "--rerun",
-    type=click.Choice(["missing", "failed", "all"]),
-    default="missing",
+    type=click.Choice([rerun.value for rerun in Rerun]),
+    default=Rerun.MISSING.value,
     show_default=True,
     help="Ticks to run: those without a run, also those whose run failed, or all.",
 )

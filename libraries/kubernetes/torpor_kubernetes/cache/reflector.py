@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import aclosing
 from typing import Any, Generic, Never, TypeVar
 
-from torpor_wire.backoff import Backoff
+from torpor_wire.retry import Backoff
 
 from torpor_kubernetes.cache.store import Change, Key, Notice, Store, Unreadable, key_of, no_index, version_of
 from torpor_kubernetes.client import errors

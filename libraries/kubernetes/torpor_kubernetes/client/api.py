@@ -11,7 +11,7 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 
 from torpor_wire import constants
-from torpor_wire.backoff import Backoff
+from torpor_wire.retry import Backoff
 
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.resources import Resource

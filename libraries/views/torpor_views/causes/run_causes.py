@@ -4,13 +4,13 @@ from typing import assert_never
 
 from torpor_wire import times
 from torpor_wire.reason import Reason
+from torpor_wire.state import RunState
 
 from torpor_views import json_fields, messages
 from torpor_views.causes import commands, remedies
 from torpor_views.causes.cause import Cause, CauseKind, Urgency, ago, quoted, sentence
 from torpor_views.messages import listed
 from torpor_views.model import Condition, Run
-from torpor_views.states import RunState
 
 _UNSEEN = 10.0
 """Seconds within which the operator writes the status of a new run, unless it is down."""

@@ -3,13 +3,13 @@
 from typing import assert_never
 
 from torpor_wire.reason import Reason
+from torpor_wire.state import RunState, TaskState
 
 from torpor_views import counts, json_fields, messages
 from torpor_views.causes import commands, remedies, slots, upstream
 from torpor_views.causes.cause import Cause, CauseKind, Urgency, quoted, sentence
 from torpor_views.facts import Facts
 from torpor_views.model import Run, Task
-from torpor_views.states import RunState, TaskState
 
 _AFTER_TASKS = frozenset({RunState.FINISHING, RunState.SUCCEEDED, RunState.FAILED})
 

@@ -2,12 +2,14 @@
 
 from typing import assert_never
 
+from torpor_wire.enums import TriggerRule
+from torpor_wire.state import TASK_BROKEN, TaskState
+
 from torpor_views import counts, messages
 from torpor_views.causes import commands, remedies
 from torpor_views.causes.cause import Cause, CauseKind, Urgency, quoted
 from torpor_views.messages import listed
 from torpor_views.model import Run, Task
-from torpor_views.states import BROKEN, Rule, TaskState
 
 
 def open_upstream(run: Run, task: Task) -> Cause | None:
@@ -18,7 +20,7 @@ def open_upstream(run: Run, task: Task) -> Cause | None:
         sentence = f"Task {task.name} waits for the list of its group from {_states(waiting, run)}."
         return _cause(run, task, waiting, sentence)
     waiting = _open(run, list(task.upstream))
-    if not waiting or task.rule is Rule.ALWAYS:
+    if not waiting or task.rule is TriggerRule.ALWAYS:
         return None
     return _cause(run, task, waiting, f"Task {task.name} waits until {_awaited(task.rule, waiting, run)}.")
 
@@ -62,25 +64,25 @@ def _open(run: Run, names: list[str]) -> list[Task]:
     return [task for task in tasks if task is not None and not task.ended]
 
 
-def _awaited(rule: Rule, waiting: list[Task], run: Run) -> str:
+def _awaited(rule: TriggerRule, waiting: list[Task], run: Run) -> str:
     states = _states(waiting, run)
     match rule:
-        case Rule.ONE_SUCCESS:
+        case TriggerRule.ONE_SUCCESS:
             return f"one upstream task succeeds (rule one_success): {states}"
-        case Rule.ONE_FAILED:
+        case TriggerRule.ONE_FAILED:
             return f"one upstream task fails (rule one_failed): {states}"
-        case Rule.ONE_DONE:
+        case TriggerRule.ONE_DONE:
             return f"one upstream task has run (rule one_done): {states}"
         case (
-            Rule.ALL_SUCCESS
-            | Rule.ALL_FAILED
-            | Rule.ALL_DONE
-            | Rule.ALL_SKIPPED
-            | Rule.NONE_FAILED
-            | Rule.NONE_FAILED_MIN_ONE_SUCCESS
-            | Rule.NONE_SKIPPED
-            | Rule.ALL_DONE_MIN_ONE_SUCCESS
-            | Rule.ALWAYS
+            TriggerRule.ALL_SUCCESS
+            | TriggerRule.ALL_FAILED
+            | TriggerRule.ALL_DONE
+            | TriggerRule.ALL_SKIPPED
+            | TriggerRule.NONE_FAILED
+            | TriggerRule.NONE_FAILED_MIN_ONE_SUCCESS
+            | TriggerRule.NONE_SKIPPED
+            | TriggerRule.ALL_DONE_MIN_ONE_SUCCESS
+            | TriggerRule.ALWAYS
         ):
             return f"{states} {'ends' if len(waiting) == 1 else 'end'} (rule {rule})"
         case _:
@@ -100,7 +102,7 @@ def _root(run: Run, task: Task) -> Task | None:
     queue, seen = list(task.before), set(task.before)
     while queue:
         found = run.task(queue.pop(0))
-        if found is None or found.state not in BROKEN:
+        if found is None or found.state not in TASK_BROKEN:
             continue
         if found.state is not TaskState.UPSTREAM_FAILED:
             return found

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias, assert_never
 
-from torpor_crds.models.backfill import Rerun
 from torpor_crds.models.schedule import Schedule
 from torpor_crds.models.workflow import Workflow
 from torpor_expressions.errors import ExpressionError
 from torpor_expressions.value import JSON, Value
 from torpor_wire import canonical, constants, names, times
+from torpor_wire.enums import Rerun
 from torpor_wire.reason import Reason
 
 from torpor_operator.backfills.plan.period import SourceTick

@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
-from torpor_crds.models.schedule import ConcurrencyPolicy, ScheduleSpec
+from torpor_crds.models.schedule import ScheduleSpec
 from torpor_crds.models.workflow import Workflow
 from torpor_wire import constants
+from torpor_wire.enums import ConcurrencyPolicy
 
 
 @dataclass(frozen=True, slots=True)

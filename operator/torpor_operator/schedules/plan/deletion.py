@@ -1,7 +1,7 @@
 """The plan of a Schedule that is being deleted: delete its queued runs, or by `deletionPolicy: Delete` all of them."""
 
-from torpor_crds.models.schedule import DeletionPolicy
 from torpor_wire import constants
+from torpor_wire.enums import DeletionPolicy
 
 from torpor_operator.model.actions import SetFinalizers
 from torpor_operator.schedules.plan import concurrency

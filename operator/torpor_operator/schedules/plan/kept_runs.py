@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from torpor_crds.models.workflow import Workflow
 from torpor_wire import names
 from torpor_wire.reason import Reason
+from torpor_wire.state import RunState
 
 from torpor_operator.schedules.plan import concurrency, join, manual, source_step
 from torpor_operator.schedules.plan import event as events
@@ -72,7 +73,7 @@ def _ended(runs: Sequence[Workflow]) -> list[Workflow]:
 
 
 def _succeeded(run: Workflow) -> bool:
-    return run.status.state == "Succeeded"
+    return run.status.state == RunState.SUCCEEDED
 
 
 def _cancelled(run: Workflow) -> bool:

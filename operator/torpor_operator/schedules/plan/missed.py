@@ -8,9 +8,10 @@ import math
 from dataclasses import dataclass
 from typing import assert_never
 
-from torpor_crds.models.schedule import Missed, MissedRun
+from torpor_crds.models.schedule import Missed
 from torpor_wire import times
 from torpor_wire.cron.ticks import Ticks
+from torpor_wire.enums import MissedRun
 
 # Longer than a restart of the operator or of a triggerer, so that it misses no tick.
 GRACE = 60.0

@@ -10,15 +10,15 @@ from typing import Any
 
 from torpor_crds.models.task import Task
 from torpor_crds.models.taskrun import TaskRun, TaskRunSpec
-from torpor_crds.models.workflow import ClearedTask, TaskState, TaskStatus, Workflow
+from torpor_crds.models.workflow import ClearedTask, TaskStatus, Workflow
 from torpor_wire import constants, instance_paths
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
+from torpor_wire.state import TASK_ENDED, TaskState
 
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.state import instance_indexes, marks
 from torpor_operator.state.instance_indexes import InstanceIndexes
-from torpor_operator.state.task_state import ENDED
 
 _SHOWN = 20
 
@@ -126,7 +126,7 @@ def _is_marked(snapshot: Snapshot, asked: str) -> bool:
 
 def _is_carried_out(snapshot: Snapshot, task: str, path: Path) -> bool:
     entry = snapshot.task_statuses.get(task)
-    if entry is not None and entry.state in ENDED:
+    if entry is not None and entry.state in TASK_ENDED:
         return True
     runs = (run for by_index in snapshot.by_task.get(task, {}).values() for run in by_index.values())
     return any(run.spec.path == path and marks.is_carried_out(snapshot.workflow, run) for run in runs)

@@ -15,14 +15,13 @@ from torpor_crds.models.workflow import ClearedTask, Clearing, TaskStatus, Workf
 from torpor_wire import constants, instance_paths
 from torpor_wire.instance_paths import Path
 from torpor_wire.reason import Reason
-from torpor_wire.state import State
+from torpor_wire.state import TASK_BROKEN, State
 
 from torpor_operator.graph.dag import Graph
 from torpor_operator.model.actions import RemoveAnnotation, ResumeRun, WorkflowPlan
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.model.task_groups import common
 from torpor_operator.state import instance_indexes
-from torpor_operator.state.task_state import BROKEN
 from torpor_operator.workflows.plan import clear, events, status, task_order
 from torpor_operator.workflows.plan.run_context import RunContext
 
@@ -159,7 +158,7 @@ def _entry(snapshot: Snapshot, graph: Graph, text: str) -> dict[str, Selection] 
 def _failed(snapshot: Snapshot, graph: Graph) -> dict[str, Selection]:
     """The failed instances of each task; a task whose instances all failed is selected as a whole."""
     named: dict[str, Selection] = {}
-    broken = {status.name: status for status in snapshot.workflow.status.tasks if status.state in BROKEN}
+    broken = {status.name: status for status in snapshot.workflow.status.tasks if status.state in TASK_BROKEN}
     for task in graph.order:
         if task.name not in broken:
             continue

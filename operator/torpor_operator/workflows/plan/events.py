@@ -3,10 +3,9 @@
 from collections.abc import Iterable
 
 from torpor_crds.models.taskrun import TaskRun
-from torpor_crds.models.workflow import TaskState, Workflow
-from torpor_wire import conditions
+from torpor_crds.models.workflow import Workflow
 from torpor_wire.reason import Reason
-from torpor_wire.state import State
+from torpor_wire.state import CONDITION, State, TaskState
 
 from torpor_operator.model.actions import PostEvent
 from torpor_operator.state.task_state import TaskOutcome
@@ -62,7 +61,7 @@ def verdict(workflow: Workflow, final: RunVerdict) -> tuple[PostEvent, ...]:
 
 def ended(workflow: Workflow) -> tuple[PostEvent, ...]:
     """The Event on the Workflow of a run that has ended, from its stored condition."""
-    stored = next((one for one in workflow.status.conditions if one.type == conditions.TYPE), None)
+    stored = next((one for one in workflow.status.conditions if one.type == CONDITION), None)
     if stored is None:
         return ()
     state, succeeded = workflow.status.state or "", stored.status

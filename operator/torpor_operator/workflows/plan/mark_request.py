@@ -7,14 +7,13 @@ that had ended runs again, so that nothing is based on a replaced outcome.
 from collections.abc import Iterable
 
 from pydantic import ValidationError
-from torpor_crds.models.history import WorkflowEvent
-from torpor_crds.models.mark import MarkState
 from torpor_crds.models.task import Task
 from torpor_crds.models.workflow import ClearedTask, Clearing, Workflow
 from torpor_wire import constants, instance_paths
+from torpor_wire.enums import MarkState, WorkflowEvent
 from torpor_wire.instance_paths import Path
 from torpor_wire.reason import Reason
-from torpor_wire.state import TERMINAL
+from torpor_wire.state import TASK_ENDED, TERMINAL
 from torpor_wire.text import printable_line
 
 from torpor_operator.graph.dag import Graph
@@ -22,7 +21,6 @@ from torpor_operator.model.actions import RemoveAnnotation, ResumeRun, WorkflowP
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.state import marks
 from torpor_operator.state.marks import MarkRequest
-from torpor_operator.state.task_state import ENDED
 from torpor_operator.workflows.plan import clear_request, events, status
 from torpor_operator.workflows.plan.clear_request import ClearRefusal, Selection
 from torpor_operator.workflows.plan.run_context import RunContext
@@ -139,4 +137,4 @@ def _has_ended(snapshot: Snapshot, task: str, path: Path) -> bool:
     if run is not None:
         return run.status.state in TERMINAL
     entry = snapshot.task_statuses.get(task)
-    return bool(path) or (entry is not None and entry.state in ENDED)
+    return bool(path) or (entry is not None and entry.state in TASK_ENDED)

@@ -6,22 +6,22 @@ from types import MappingProxyType
 from typing import Self
 
 from torpor_crds.models.base import Condition
-from torpor_crds.models.history import WorkflowEvent
-from torpor_crds.models.workflow import Clearing, TaskState, TaskStatus, Workflow, WorkflowStatus
+from torpor_crds.models.workflow import Clearing, TaskStatus, Workflow, WorkflowStatus
 from torpor_wire import times
+from torpor_wire.enums import WorkflowEvent
 from torpor_wire.reason import Reason
-from torpor_wire.state import TERMINAL
+from torpor_wire.state import TASK_BROKEN, TERMINAL, RunState, TaskState
 from torpor_wire.text import printable
 
 from torpor_operator.state import workflow_history
-from torpor_operator.state.task_state import BROKEN, TaskOutcome
+from torpor_operator.state.task_state import TaskOutcome
 from torpor_operator.workflows.plan import task_problems
 from torpor_operator.workflows.plan.slot_waits import SlotWait
 
 _QUOTA = "exceeded quota"
 _NAMED = 5
 """Further failed tasks that the message of a failed run names; `status.tasks` has all of them."""
-_IN_PROGRESS = frozenset({"Running", "Suspended"})
+_IN_PROGRESS = frozenset({RunState.RUNNING, RunState.SUSPENDED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class RunVerdict:
     @classmethod
     def failed(cls, reason: str, message: str) -> Self:
         """The verdict of a run that failed."""
-        return cls(state="Failed", succeeded="False", reason=reason, message=message)
+        return cls(state=RunState.FAILED, succeeded="False", reason=reason, message=message)
 
     @property
     def final(self) -> bool:
@@ -52,19 +52,21 @@ def verdict(workflow: Workflow, outcomes: Sequence[TaskOutcome], ending: RunVerd
     """
     open_tasks = [outcome.task for outcome in outcomes if not outcome.ended]
     if ending is not None:
-        return RunVerdict(state="Cancelling", succeeded="Unknown", reason=ending.reason) if open_tasks else ending
+        return (
+            RunVerdict(state=RunState.CANCELLING, succeeded="Unknown", reason=ending.reason) if open_tasks else ending
+        )
     if open_tasks:
-        state = "Suspended" if workflow.spec.suspend else "Running"
+        state = RunState.SUSPENDED if workflow.spec.suspend else RunState.RUNNING
         problems = task_problems.task_problems(outcomes)
         reason = problems[0].reason if problems else state
         message = task_problems.summary(problems)
         return RunVerdict(state=state, succeeded="Unknown", reason=reason, message=message)
     broken = next((outcome for outcome in outcomes if outcome.state is TaskState.FAILED), None)
-    broken = broken or next((outcome for outcome in outcomes if outcome.state in BROKEN), None)
+    broken = broken or next((outcome for outcome in outcomes if outcome.state in TASK_BROKEN), None)
     if broken is None:
-        return RunVerdict(state="Succeeded", succeeded="True", reason=Reason.SUCCEEDED)
+        return RunVerdict(state=RunState.SUCCEEDED, succeeded="True", reason=Reason.SUCCEEDED)
     message = f"task {broken.task}: {broken.message or broken.reason or broken.state}{_also_failed(broken, outcomes)}"
-    return RunVerdict(state="Failed", succeeded="False", reason=broken.reason or Reason.TASK_FAILED, message=message)
+    return RunVerdict.failed(broken.reason or Reason.TASK_FAILED, message)
 
 
 def _also_failed(first: TaskOutcome, outcomes: Sequence[TaskOutcome]) -> str:
@@ -82,7 +84,7 @@ def with_hooks(result: RunVerdict, hooks: Sequence[TaskOutcome]) -> RunVerdict:
     if not result.final or not running:
         return result
     message = f"running hooks: {', '.join(running)}" + (f"; {result.message}" if result.message else "")
-    return RunVerdict(state="Finishing", succeeded="Unknown", reason=result.reason, message=message)
+    return RunVerdict(state=RunState.FINISHING, succeeded="Unknown", reason=result.reason, message=message)
 
 
 def with_slot_waits(result: RunVerdict, waits: Mapping[str, SlotWait]) -> RunVerdict:
@@ -175,7 +177,7 @@ def reopened(  # noqa: PLR0913 - all parts of a status
 ) -> WorkflowStatus:
     """The status that begins a clearing or a mark: the run is open; if it had ended, its timeout starts again."""
     former = workflow.status
-    opened = RunVerdict(state="Running", succeeded="Unknown", reason="Running")
+    opened = RunVerdict(state=RunState.RUNNING, succeeded="Unknown", reason=RunState.RUNNING)
     return former.model_copy(
         update={
             "state": opened.state,

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from torpor_crds.models.task import Task
 from torpor_crds.models.taskrun import TaskRun
-from torpor_crds.models.workflow import TaskState
 from torpor_wire.instance_paths import Path
+from torpor_wire.state import TaskState
 
 from torpor_operator.graph import trigger_rules
 from torpor_operator.graph.dag import Graph

@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from torpor_crds.models.task import Hook, Task
+from torpor_crds.models.task import Task
 from torpor_crds.models.taskrun import TaskRun
-from torpor_crds.models.workflow import TaskState
 from torpor_expressions.value import JSON
 from torpor_wire import constants
+from torpor_wire.enums import Hook
 from torpor_wire.instance_paths import Path
 from torpor_wire.reason import Reason
+from torpor_wire.state import TASK_BROKEN, TaskState
 
 from torpor_operator.expressions.context import RUN, Scope
 from torpor_operator.graph import trigger_rules
@@ -19,7 +20,7 @@ from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.state import instance_indexes
 from torpor_operator.state.group_state import GroupState
 from torpor_operator.state.instance_indexes import UNKNOWN, InstanceIndexes
-from torpor_operator.state.task_state import BROKEN, TaskOutcome, of_instances, without_runs
+from torpor_operator.state.task_state import TaskOutcome, of_instances, without_runs
 from torpor_operator.workflows.plan import clear, task_plan
 from torpor_operator.workflows.plan.status import RunVerdict
 from torpor_operator.workflows.plan.task_context import ContextResolver, TaskContext
@@ -123,7 +124,7 @@ def _stopped(task: Task, indexes: InstanceIndexes, runs: Mapping[int, TaskRun]) 
     # The width stays known or unknown: a run that resumes creates the instances that are missing.
     known = indexes if task.mapped else indexes.with_total(1)
     outcome = of_instances(task, known, runs, final=True)
-    if outcome.ended and outcome.state not in BROKEN and not known.complete:
+    if outcome.ended and outcome.state not in TASK_BROKEN and not known.complete:
         message = "the run ended before all instances of the task were created"
         return replace(outcome, state=TaskState.CANCELLED, reason=Reason.CANCELLED, message=message)
     return outcome

@@ -5,11 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from torpor_crds.models.taskrun import TaskRun
-from torpor_crds.models.workflow import TaskState
 from torpor_wire import constants
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.reason import Reason
-from torpor_wire.state import TERMINAL
+from torpor_wire.state import TERMINAL, TaskState
 
 from torpor_operator.expressions.context import Pending
 from torpor_operator.mapping.instances import SkippedInstance, TaskInstances

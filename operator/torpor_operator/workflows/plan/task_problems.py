@@ -7,10 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from torpor_crds.models.taskrun import TaskRun
-from torpor_crds.models.workflow import TaskState
 from torpor_wire import transitions
 from torpor_wire.reason import Reason
-from torpor_wire.state import State
+from torpor_wire.state import State, TaskState
 
 from torpor_operator.state.task_state import TaskOutcome
 

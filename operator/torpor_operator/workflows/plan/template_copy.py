@@ -8,6 +8,7 @@ from torpor_crds.models.workflow import Workflow
 from torpor_expressions.value import JSON
 from torpor_wire import constants, times
 from torpor_wire.reason import Reason
+from torpor_wire.state import RunState
 
 from torpor_operator.expressions.context import Pending
 from torpor_operator.mapping import template_params
@@ -35,7 +36,7 @@ def copy_or_wait(run: RunContext) -> WorkflowPlan | None:
         field = "spec.cancel" if spec.cancel else "spec.stop"
         return invalid_run.fail(run, RunVerdict.failed(Reason.CANCELLED, f"{field} was set"))
     if spec.suspend:
-        return _wait(run, RunVerdict(state="Suspended", succeeded="Unknown", reason="Suspended"))
+        return _wait(run, RunVerdict(state=RunState.SUSPENDED, succeeded="Unknown", reason=Reason.SUSPENDED))
     name = spec.template_ref.name
     if run.snapshot.uncopied:
         return _fail(run, f"the API server rejects the spec of template {name}: {run.snapshot.uncopied}")
@@ -75,7 +76,7 @@ def _fail(run: RunContext, message: str) -> WorkflowPlan:
 def _wait_for_template(run: RunContext, name: str) -> WorkflowPlan:
     metadata, now = run.workflow.metadata, run.snapshot.now
     message = f"template {name} does not exist in namespace {metadata.namespace}; the run starts when it is created"
-    verdict = RunVerdict(state="Pending", succeeded="Unknown", reason=Reason.TEMPLATE_NOT_FOUND, message=message)
+    verdict = RunVerdict(state=RunState.PENDING, succeeded="Unknown", reason=Reason.TEMPLATE_NOT_FOUND, message=message)
     event = PostEvent(
         regarding=None,
         reason=Reason.TEMPLATE_NOT_FOUND,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from torpor_archive.logs.logged_pod import LoggedPod, Stage, parse
 from torpor_archive.storage.log_entry import LogState
-from torpor_crds.models.log_mode import LogMode
+from torpor_wire.enums import LogMode
 
 
 def pod(

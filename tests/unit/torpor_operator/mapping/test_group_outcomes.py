@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 from torpor_crds.models.argument import ArgumentSource
-from torpor_crds.models.workflow import TaskState, TaskStatus
+from torpor_crds.models.workflow import TaskStatus
 from torpor_operator.model.actions import Need
 from torpor_operator.model.snapshot import Answer, Snapshot
 from torpor_operator.state import instance_indexes
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
-from torpor_wire.state import State
+from torpor_wire.state import State, TaskState
 
 from tests.support.builders import Body, python
 from tests.support.group_builders import CITIES, COUNTRY, FETCH, LOAD, PLACES, run

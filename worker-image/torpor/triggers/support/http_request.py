@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from torpor_wire.backoff import Backoff
+from torpor_wire.retry import Backoff
 
 from torpor.triggers.services import Answer
 from torpor.triggers.support import header_rules, polling, secret_refs

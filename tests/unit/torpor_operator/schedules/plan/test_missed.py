@@ -3,10 +3,11 @@
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from torpor_crds.models.schedule import Missed, MissedRun
+from torpor_crds.models.schedule import Missed
 from torpor_operator.schedules.plan.missed import COUNT_MAX, GRACE, CatchUp, catch_up
 from torpor_wire import times
 from torpor_wire.cron.ticks import Ticks
+from torpor_wire.enums import MissedRun
 
 NOON = times.epoch("2026-11-20T12:00:00Z")
 HOUR = 3_600.0

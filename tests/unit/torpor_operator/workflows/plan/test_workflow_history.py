@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from torpor_crds.models.history import WorkflowEvent, WorkflowHistoryEntry
+from torpor_crds.models.history import WorkflowHistoryEntry
 from torpor_operator.state import workflow_history
 from torpor_wire import constants, times
+from torpor_wire.enums import WorkflowEvent
 
 from tests.support.builders import NOW, python, wait
 from tests.support.plan_world import World

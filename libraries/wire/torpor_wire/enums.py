@@ -1,0 +1,117 @@
+"""The enumerated values of API fields. `state` has the states, and `reason` the reasons."""
+
+from enum import StrEnum
+
+
+class Rerun(StrEnum):
+    """The ticks that a Backfill runs."""
+
+    MISSING = "missing"
+    FAILED = "failed"
+    ALL = "all"
+
+
+class Runtime(StrEnum):
+    """Where the runtime of a python task comes from (ADR 0037)."""
+
+    INJECT = "Inject"
+    IMAGE = "Image"
+
+
+class WorkflowEvent(StrEnum):
+    """What happened to a run."""
+
+    STARTED = "Started"
+    SUSPENDED = "Suspended"
+    RESUMED = "Resumed"
+    CLEARED = "Cleared"
+    MARKED = "Marked"
+    STOPPED = "Stopped"
+    CANCELLED = "Cancelled"
+    FINISHING = "Finishing"
+    ENDED = "Ended"
+
+
+class LogMode(StrEnum):
+    """The logs of a run that the archive keeps."""
+
+    ALL = "all"
+    FAILED = "failed"
+    NONE = "none"
+
+    @classmethod
+    def parse(cls, value: object) -> "LogMode":
+        """Return the mode of a value from an object of any version; `all` for an unknown one."""
+        return next((mode for mode in cls if mode == value), cls.ALL)
+
+    def keeps(self, *, failed: bool) -> bool:
+        """Return whether the log of a pod or wait that failed, or did not fail, is kept."""
+        return self is LogMode.ALL or (self is LogMode.FAILED and failed)
+
+
+class MarkState(StrEnum):
+    """The state in which a marked instance ends."""
+
+    SUCCEEDED = "Succeeded"
+    SKIPPED = "Skipped"
+    FAILED = "Failed"
+
+
+class ConcurrencyPolicy(StrEnum):
+    """What happens to an event while `maxActive` runs of the Schedule are active."""
+
+    ALLOW = "Allow"
+    FORBID = "Forbid"
+    REPLACE = "Replace"
+    QUEUE = "Queue"
+
+
+class MissedRun(StrEnum):
+    """Which missed ticks are run."""
+
+    NONE = "None"
+    LAST = "Last"
+    ALL = "All"
+
+
+class DeletionPolicy(StrEnum):
+    """What happens to the runs of a Schedule that is deleted."""
+
+    ORPHAN = "Orphan"
+    DELETE = "Delete"
+
+
+class TriggerRule(StrEnum):
+    """The outcomes of upstream tasks that let a task run (Airflow's trigger rules)."""
+
+    ALL_SUCCESS = "all_success"
+    ALL_FAILED = "all_failed"
+    ALL_DONE = "all_done"
+    ALL_SKIPPED = "all_skipped"
+    ONE_SUCCESS = "one_success"
+    ONE_FAILED = "one_failed"
+    ONE_DONE = "one_done"
+    NONE_FAILED = "none_failed"
+    NONE_FAILED_MIN_ONE_SUCCESS = "none_failed_min_one_success"
+    NONE_SKIPPED = "none_skipped"
+    ALL_DONE_MIN_ONE_SUCCESS = "all_done_min_one_success"
+    ALWAYS = "always"
+
+
+class Hook(StrEnum):
+    """Which ends of a run a hook follows."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    END = "end"
+
+
+class ParameterType(StrEnum):
+    """The JSON type of a parameter. Every integer is also a number."""
+
+    STRING = "string"
+    INTEGER = "integer"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    ARRAY = "array"
+    OBJECT = "object"
