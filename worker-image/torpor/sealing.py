@@ -24,7 +24,7 @@ class SealError(ValueError):
     """A value cannot be sealed or opened. The message gives the reason, without the value."""
 
 
-class For(NamedTuple):
+class SealScope(NamedTuple):
     """What a box is sealed for. `argument` is the path in the kwargs of the class, such as `auth/encrypted__token`."""
 
     namespace: str
@@ -32,17 +32,17 @@ class For(NamedTuple):
     argument: str
 
 
-class Pair(NamedTuple):
+class SealKeyPair(NamedTuple):
     """The keys of a pool in base64. Publish `public`; keep `private` for its triggerers."""
 
     public: str
     private: str
 
 
-def new_pair() -> Pair:
+def new_pair() -> SealKeyPair:
     """Generate a pair of keys. Raises SealError if `torpor[seal]` is not installed."""
     private = _library().PrivateKey.generate()
-    return Pair(_text(bytes(private.public_key)), _text(bytes(private)))
+    return SealKeyPair(_text(bytes(private.public_key)), _text(bytes(private)))
 
 
 def key_id(public: str) -> str:
@@ -50,7 +50,7 @@ def key_id(public: str) -> str:
     return hashlib.sha256(_key(public, "public")).hexdigest()[:_ID_DIGITS]
 
 
-def seal(value: Any, key: str, use: For) -> str:
+def seal(value: Any, key: str, use: SealScope) -> str:
     """Return `sealed:<key id>:<base64>`: a JSON value that opens with the private key and for this use alone.
 
     The text is about 4/3 as long as the JSON of the value, plus 200 bytes. Raises SealError if the value is not JSON,
@@ -66,7 +66,7 @@ def seal(value: Any, key: str, use: For) -> str:
     return f"{_PREFIX}:{named}:{_text(box)}"
 
 
-def unseal(text: object, private_key: str, use: For) -> Any:
+def unseal(text: object, private_key: str, use: SealScope) -> Any:
     """Return the sealed value. Raises SealError for a box of another key or use, and for text that is not a box."""
     box = _box_of(text)
     library = _library()
@@ -87,12 +87,12 @@ def seal_kwargs(class_name: str, kwargs: Mapping[str, Any], key: str | None, nam
     `key` is the public key of the pool, if it has one. Raises SealError naming the argument.
     """
 
-    def sealed(name: str, value: Any, use: For) -> tuple[str, Any]:
+    def sealed(name: str, value: Any, use: SealScope) -> tuple[str, Any]:
         if not key:
             raise SealError("the triggerer pool has not published a key yet")
         return name, seal(value, key, use)
 
-    return _kwargs(kwargs, For(namespace, class_name, ""), sealed)
+    return _kwargs(kwargs, SealScope(namespace, class_name, ""), sealed)
 
 
 def unseal_kwargs(class_name: str, kwargs: Mapping[str, Any], private_key: str, namespace: str) -> dict[str, Any]:
@@ -101,16 +101,16 @@ def unseal_kwargs(class_name: str, kwargs: Mapping[str, Any], private_key: str, 
     Raises SealError naming the argument.
     """
 
-    def opened(name: str, value: Any, use: For) -> tuple[str, Any]:
+    def opened(name: str, value: Any, use: SealScope) -> tuple[str, Any]:
         return name.removeprefix(trigger.SEALED), unseal(value, private_key, use)
 
-    return _kwargs(kwargs, For(namespace, class_name, ""), opened)
+    return _kwargs(kwargs, SealScope(namespace, class_name, ""), opened)
 
 
-_Change: TypeAlias = Callable[[str, Any, For], tuple[str, Any]]
+_Change: TypeAlias = Callable[[str, Any, SealScope], tuple[str, Any]]
 
 
-def _kwargs(kwargs: Mapping[str, Any], use: For, change: _Change) -> dict[str, Any]:
+def _kwargs(kwargs: Mapping[str, Any], use: SealScope, change: _Change) -> dict[str, Any]:
     """Apply `change` to each sealed argument of a class."""
     parts = kwargs.get("triggers")
     if use.class_name not in trigger.SEVERAL or not isinstance(parts, list | tuple):
@@ -119,7 +119,7 @@ def _kwargs(kwargs: Mapping[str, Any], use: For, change: _Change) -> dict[str, A
     return {**_changed(rest, use, change), "triggers": [_part(one, use, change) for one in parts]}
 
 
-def _part(part: Any, use: For, change: _Change) -> Any:
+def _part(part: Any, use: SealScope, change: _Change) -> Any:
     """Apply `change` to one trigger within `any_of` or `all_of`, by its own class."""
     match part:
         case {"class": str() as class_name, "kwargs": Mapping() as kwargs}:
@@ -128,7 +128,7 @@ def _part(part: Any, use: For, change: _Change) -> Any:
             return _changed(part, use._replace(argument="triggers"), change)
 
 
-def _changed(value: Any, at: For, change: _Change) -> Any:
+def _changed(value: Any, at: SealScope, change: _Change) -> Any:
     if isinstance(value, list | tuple):
         return [_changed(item, _within(at, str(index)), change) for index, item in enumerate(value)]
     if not isinstance(value, Mapping):
@@ -142,7 +142,7 @@ def _changed(value: Any, at: For, change: _Change) -> Any:
     return found
 
 
-def _entry(name: Any, value: Any, at: For, change: _Change) -> tuple[Any, Any]:
+def _entry(name: Any, value: Any, at: SealScope, change: _Change) -> tuple[Any, Any]:
     if not isinstance(name, str) or not name.startswith(trigger.SEALED):
         return name, _changed(value, at, change)
     try:
@@ -151,7 +151,7 @@ def _entry(name: Any, value: Any, at: For, change: _Change) -> tuple[Any, Any]:
         raise SealError(f"{name}: {error}") from None
 
 
-def _within(at: For, name: str) -> For:
+def _within(at: SealScope, name: str) -> SealScope:
     name = name.replace("~", "~0").replace("/", "~1")
     return at._replace(argument=f"{at.argument}/{name}" if at.argument else name)
 
@@ -172,11 +172,11 @@ def _box_of(text: object) -> _Box:
             raise SealError(f"it is not a sealed value, which begins with `{_PREFIX}:`")
 
 
-def _named(use: For) -> dict[str, str]:
+def _named(use: SealScope) -> dict[str, str]:
     return {"namespace": use.namespace, "class": use.class_name, "argument": use.argument}
 
 
-def _content(use: For, content: bytes) -> Any:
+def _content(use: SealScope, content: bytes) -> Any:
     try:
         found = json.loads(content)
         value = found.pop("value")

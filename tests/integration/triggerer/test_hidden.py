@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from torpor import sealing
-from torpor.sealing import For
+from torpor.sealing import SealScope
 from torpor_wire import constants
 from torpor_wire.secret_ref import SecretRef
 
@@ -121,7 +121,7 @@ def test_what_is_sealed_to_a_pool_is_opened_by_it_in_the_same_namespace_and_not_
     pool.until(lambda: "Created the key pair" in first.text() + second.text(), "it is said")
     assert (first.text() + second.text()).count("Created the key pair") == 1
     kwargs = {"then": "fires", "path": str(tmp_path)}
-    use = For(pool.namespace, "shows", "encrypted__given")
+    use = SealScope(pool.namespace, "shows", "encrypted__given")
     name = pool.deferred("shows", {**kwargs, "encrypted__given": sealing.seal(SECRET, key, use)})
     assert pool.ends(name).event == '{"echo":"***"}'
     assert "hunter2" not in seen(pool, name)

@@ -13,7 +13,7 @@ from greenlet import greenlet  # type: ignore[import-untyped]
 from torpor import deferral
 from torpor.runtime import environment as launch
 from torpor.runtime import main, tracebacks
-from torpor.runtime.http import Answer, UnclearError
+from torpor.runtime.http import ApiResponse, UnclearError
 from torpor.runtime.runner import Terminated
 from torpor_kubernetes.client.errors import Unreachable
 
@@ -121,8 +121,8 @@ class PythonPod:
     # what the runtime is given
 
     def _run(self) -> int:
-        world = main.World(
-            exchange=self._ask,
+        world = main.RuntimeEnvironment(
+            transport=self._ask,
             now=self._clock.now,
             monotonic=self._monotonic,
             sleep=self.sleep,
@@ -135,13 +135,13 @@ class PythonPod:
         except Terminated:
             return SIGNALLED
 
-    def _ask(self, method: str, path: str, body: Any = None) -> Answer:
+    def _ask(self, method: str, path: str, body: Any = None) -> ApiResponse:
         if self._gone:
             raise UnclearError("the process is gone")
         said = self._hub(_Request(method, path, body))
         if isinstance(said, str):
             raise UnclearError(said)
-        return Answer(said.status, said.body)
+        return ApiResponse(said.status, said.body)
 
     def _end(self) -> bool:
         self._finishing = True

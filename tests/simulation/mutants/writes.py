@@ -51,9 +51,9 @@ def _report_test() -> None:
 
 
 def _unclear_answer() -> None:
-    def write(exchange: Any, path: str, patch: Any, look: Any, retry_policy: Any) -> status_patch.WriteResult:
-        said = status_patch._send(exchange, path, patch, retry_policy)
-        return status_patch.Lost() if isinstance(said, status_patch.Unsettled) else said
+    def write(transport: Any, path: str, patch: Any, look: Any, retry_policy: Any) -> status_patch.WriteResult:
+        said = status_patch._send(transport, path, patch, retry_policy)
+        return status_patch.WriteLost() if isinstance(said, status_patch.Indeterminate) else said
 
     put(status_patch, "write", write)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from torpor.triggers import cursors
-from torpor.triggers.cursors import UNSET, Position, Progress, Settling
+from torpor.triggers.cursors import UNSET, CursorPosition, CursorProgress, SettlingWindow
 from torpor_wire import canonical, constants, times
 
 SECOND = 1_000_000
@@ -15,8 +15,8 @@ PLACES = st.builds(cursors.position, SECONDS, st.text(max_size=2000))
 
 
 @given(PLACES, PLACES)
-def test_a_cursor_reads_back_what_it_wrote_and_fits(last: Position, complete: Position) -> None:
-    written = Progress(last, complete.at)
+def test_a_cursor_reads_back_what_it_wrote_and_fits(last: CursorPosition, complete: CursorPosition) -> None:
+    written = CursorProgress(last, complete.at)
     assert cursors.progress(str(written)) == written
     assert len(str(written)) <= constants.CURSOR_MAX
 
@@ -51,16 +51,16 @@ def test_another_text_is_no_cursor(given: str) -> None:
 
 
 def test_the_newest_time_is_complete_once_it_was_seen_for_so_long() -> None:
-    settling = Settling(2.0, 0)
-    assert settling.complete(100 * SECOND, 5.0) == 98 * SECOND
-    assert settling.complete(101 * SECOND, 6.9) == 99 * SECOND
-    assert settling.complete(101 * SECOND, 7.0) == 100 * SECOND
-    assert settling.complete(101 * SECOND, 8.9) == 100 * SECOND
-    assert settling.complete(101 * SECOND, 9.0) == 101 * SECOND
+    window = SettlingWindow(2.0, 0)
+    assert window.complete(100 * SECOND, 5.0) == 98 * SECOND
+    assert window.complete(101 * SECOND, 6.9) == 99 * SECOND
+    assert window.complete(101 * SECOND, 7.0) == 100 * SECOND
+    assert window.complete(101 * SECOND, 8.9) == 100 * SECOND
+    assert window.complete(101 * SECOND, 9.0) == 101 * SECOND
 
 
 def test_what_was_complete_remains_so_for_the_next_wait() -> None:
-    assert Settling(2.0, 100 * SECOND).complete(100 * SECOND, 5.0) == 100 * SECOND
+    assert SettlingWindow(2.0, 100 * SECOND).complete(100 * SECOND, 5.0) == 100 * SECOND
 
 
 @given(st.data())
@@ -75,15 +75,15 @@ def test_no_item_is_lost_or_doubled_if_it_appears_in_time(data: st.DataObject) -
     looks = sorted(data.draw(st.lists(st.floats(0, 20), max_size=40))) + [100.0 + 3 * number for number in range(60)]
     found: list[tuple[int, str]] = []
     cursor: str | None = None
-    settling = Settling(2.0, cursors.progress(cursor).complete)
+    window = SettlingWindow(2.0, cursors.progress(cursor).complete)
     for now in looks:
         visible = [(cursors.position(at, name), (at, name)) for at, name, late in things if at + late <= now]
-        new = cursors.settled(visible, cursors.progress(cursor), settling, now)
+        new = cursors.settled(visible, cursors.progress(cursor), window, now)
         if new.items:
             some = new.items[: data.draw(st.integers(1, 3))]
             found += [one for _, one in some]
-            cursor = str(Progress(some[-1][0], new.complete))
-            settling = Settling(2.0, cursors.progress(cursor).complete)
+            cursor = str(CursorProgress(some[-1][0], new.complete))
+            window = SettlingWindow(2.0, cursors.progress(cursor).complete)
     assert found == sorted((at, name) for at, name, _ in things)
 
 
@@ -105,4 +105,9 @@ def test_items_that_do_not_fit_are_left_for_the_next_event() -> None:
     assert first["count"] == len(first["objects"]) == 6
     assert cursors.progress(first["cursor"]).last == placed[5][0]
     large = cursors.batch("objects", [(placed[0][0], {"path": "x" * 5000}), placed[1]], 900 * SECOND)
-    assert large == {"count": 1, "objects": [], "truncated": True, "cursor": str(Progress(placed[0][0], 900 * SECOND))}
+    assert large == {
+        "count": 1,
+        "objects": [],
+        "truncated": True,
+        "cursor": str(CursorProgress(placed[0][0], 900 * SECOND)),
+    }

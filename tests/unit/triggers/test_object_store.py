@@ -51,7 +51,7 @@ def test_it_reads_back_what_it_wrote_secrets_as_references() -> None:
 
 
 @pytest.mark.parametrize(
-    "cursor", [None, "2026-11-20T08:00:00Z", str(cursors.Progress(cursors.Position(1, "in/a b"), 2))]
+    "cursor", [None, "2026-11-20T08:00:00Z", str(cursors.CursorProgress(cursors.CursorPosition(1, "in/a b"), 2))]
 )
 def test_a_cursor_is_stored(cursor: str | None) -> None:
     name, kwargs = Object("s3://drops/in/", cursor=cursor, settle="10m").serialize()

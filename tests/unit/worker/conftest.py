@@ -18,7 +18,7 @@ from torpor import Context
 from torpor.runtime import main
 from torpor.runtime.archive.client import Archive
 from torpor.runtime.environment import Launch
-from torpor.runtime.http import Answer, UnclearError
+from torpor.runtime.http import ApiResponse, UnclearError
 from torpor_wire import names, times
 
 from tests.support.fake_api import json_patch
@@ -26,20 +26,20 @@ from tests.support.fake_archive import FakeArchive
 
 NOW = 1_700_000_000.0
 CREATED = "2023-11-14T22:13:00Z"
-Trouble = Callable[[Callable[[], Answer]], Answer]
+Trouble = Callable[[Callable[[], ApiResponse]], ApiResponse]
 
 
-def lost_before(_write: Callable[[], Answer]) -> Answer:
+def lost_before(_write: Callable[[], ApiResponse]) -> ApiResponse:
     raise UnclearError("connection reset")
 
 
-def lost_after(write: Callable[[], Answer]) -> Answer:
+def lost_after(write: Callable[[], ApiResponse]) -> ApiResponse:
     write()
     raise UnclearError("timed out")
 
 
 def answered(status: int, **body: Any) -> Trouble:
-    return lambda _write: Answer(status, {"kind": "Status", **body})
+    return lambda _write: ApiResponse(status, {"kind": "Status", **body})
 
 
 class Cluster:
@@ -57,7 +57,7 @@ class Cluster:
         self.nonces = map("nonce-{}".format, itertools.count(1))
         self.clock = NOW
 
-    def __call__(self, method: str, path: str, body: Any = None) -> Answer:
+    def __call__(self, method: str, path: str, body: Any = None) -> ApiResponse:
         self.requests.append((method, path))
         name = path.removesuffix("/status").rpartition("/")[2]
         if method == "GET":
@@ -65,34 +65,34 @@ class Cluster:
         self.patches.append(body)
         return self._troubled(self.troubles, partial(self._patch, name, body))
 
-    def _troubled(self, troubles: list[Trouble], act: Callable[[], Answer]) -> Answer:
+    def _troubled(self, troubles: list[Trouble], act: Callable[[], ApiResponse]) -> ApiResponse:
         return troubles.pop(0)(act) if troubles else act()
 
-    def _get(self, name: str) -> Answer:
+    def _get(self, name: str) -> ApiResponse:
         found = self.taskruns.get(name)
-        return Answer(404, {"kind": "Status"}) if found is None else Answer(200, copy.deepcopy(found))
+        return ApiResponse(404, {"kind": "Status"}) if found is None else ApiResponse(200, copy.deepcopy(found))
 
-    def _patch(self, name: str, patch: list[dict[str, Any]]) -> Answer:
+    def _patch(self, name: str, patch: list[dict[str, Any]]) -> ApiResponse:
         found = copy.deepcopy(self.taskruns.get(name))
         if found is None:
-            return Answer(404, {"kind": "Status"})
+            return ApiResponse(404, {"kind": "Status"})
         try:
             found = json_patch.apply(found, patch)
         except json_patch.PatchError:
-            return Answer(422, {"kind": "Status", "message": "the server rejected our request"})
+            return ApiResponse(422, {"kind": "Status", "message": "the server rejected our request"})
         found["status"] = {key: value for key, value in found["status"].items() if value is not None}
         self.taskruns[name] = found
-        return Answer(200, copy.deepcopy(found))
+        return ApiResponse(200, copy.deepcopy(found))
 
-    def world(self) -> main.World:
+    def world(self) -> main.RuntimeEnvironment:
         def sleep(seconds: float) -> None:
             self.clock += seconds
 
         def begin() -> None:
             self.begun += 1
 
-        return main.World(
-            exchange=self,
+        return main.RuntimeEnvironment(
+            transport=self,
             now=lambda: self.clock,
             monotonic=lambda: self.clock,
             sleep=sleep,

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from torpor import sealing
-from torpor.sealing import For, SealError
+from torpor.sealing import SealError, SealScope
 
 PAIR = sealing.new_pair()
 OTHER = sealing.new_pair()
 SECRET = "hunter2"
-USE = For("team-a", "http", "encrypted__token")
+USE = SealScope("team-a", "http", "encrypted__token")
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
@@ -55,7 +55,7 @@ def test_a_sealed_value_copied_to_another_namespace_does_not_open() -> None:
         (USE._replace(argument="headers/encrypted__token"), "as another argument"),
     ],
 )
-def test_a_sealed_value_does_not_open_in_another_class_or_argument(other: For, words: str) -> None:
+def test_a_sealed_value_does_not_open_in_another_class_or_argument(other: SealScope, words: str) -> None:
     with pytest.raises(SealError, match=f"it was sealed {words}"):
         sealing.unseal(sealing.seal(SECRET, PAIR.public, USE), PAIR.private, other)
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from torpor import sealing
-from torpor.sealing import Pair, SealError
+from torpor.sealing import SealError, SealKeyPair
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import CONFIG_MAPS, SECRETS
@@ -42,7 +42,7 @@ class PoolKeys:
         self._clock = api.clock
         self._namespace = settings.namespace
         self._pool = settings.pool
-        self._pair: Pair | None = None
+        self._pair: SealKeyPair | None = None
         self._read_at = float("-inf")
 
     async def run(self) -> None:
@@ -82,12 +82,12 @@ class PoolKeys:
     def _name(self) -> str:
         return f"torpor-seal-{self._pool}"
 
-    async def _fetch(self) -> Pair:
+    async def _fetch(self) -> SealKeyPair:
         """Read the pool's pair, or create it. Another replica may create it at the same time."""
         found: Mapping[str, Any] = await self._api.get(SECRETS, self._namespace, self._name)
         if not found.get("data"):
             found = await self._make(found["metadata"]["resourceVersion"])
-        self._pair = Pair(public=_decoded(found, PUBLIC), private=_decoded(found, PRIVATE))
+        self._pair = SealKeyPair(public=_decoded(found, PUBLIC), private=_decoded(found, PRIVATE))
         self._read_at = self._clock.monotonic()
         return self._pair
 
@@ -106,7 +106,7 @@ class PoolKeys:
         log.info("Created the key pair of %s, id %s", self._name, sealing.key_id(pair.public))
         return made
 
-    async def _publish(self, pair: Pair) -> None:
+    async def _publish(self, pair: SealKeyPair) -> None:
         config_map = await self._api.get(CONFIG_MAPS, self._namespace, self._name)
         if (config_map.get("data") or {}).get(PUBLIC) != pair.public:
             ops = [{"op": "add", "path": "/data", "value": {PUBLIC: pair.public}}]

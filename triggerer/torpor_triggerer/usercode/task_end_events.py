@@ -5,7 +5,7 @@ Such an end is final: `failWhen` and `result` do not apply, and no retry follows
 
 from torpor.runtime import foreign_exceptions
 from torpor.triggers.support import end_events
-from torpor.triggers.support.end_events import How, TaskEnd
+from torpor.triggers.support.end_events import EndKind, TaskEnd
 from torpor_wire.reason import Reason
 
 from torpor_triggerer.model import outcome
@@ -34,16 +34,16 @@ def _ended(end: TaskEnd) -> Ended:
     found = outcome.from_payload(end.value)
     if isinstance(found, Failed):
         return found
-    match end.how:
-        case How.SUCCEEDED:
+    match end.kind:
+        case EndKind.SUCCEEDED:
             return Done(result=found.event)
-        case How.FAILED:
+        case EndKind.FAILED:
             return Failed(reason=Reason.FAILED_BY_EVENT, message=_why(end, found.event))
-        case How.SKIPPED:
+        case EndKind.SKIPPED:
             return Skipped(message=_why(end, found.event))
 
 
 def _why(end: TaskEnd, text: str) -> str:
     if isinstance(end.value, str) and end.value:
         return end.value
-    return f"the trigger yielded {end.how.value}" + ("" if end.value is None else f": {text}")
+    return f"the trigger yielded {end.kind.value}" + ("" if end.value is None else f": {text}")

@@ -15,7 +15,7 @@ from torpor_wire.state import State
 
 from torpor.errors import RejectedError, UnreadableError
 from torpor.runtime import environment, status_patch
-from torpor.runtime.http import Exchange
+from torpor.runtime.http import WorkerTransport
 from torpor.runtime.taskrun import ArchivedEvent, Source, TaskRun
 
 if TYPE_CHECKING:
@@ -60,13 +60,13 @@ class Reader:
 
     def __init__(
         self,
-        exchange: Exchange,
+        transport: WorkerTransport,
         namespace: str,
         run: TaskRun,
         retry_policy: status_patch.RetryPolicy,
         archive: "Callable[[], Archive | None]",
     ) -> None:
-        self._exchange = exchange
+        self._transport = transport
         self._namespace = namespace
         self._run = run
         self._patience = retry_policy
@@ -156,14 +156,14 @@ class Reader:
     def _found(self, task: str, index: int, groups: tuple[int, ...]) -> Found | None:
         """Return the result of an instance; None if it is gone or did not succeed."""
         name = names.taskrun(self._run.workflow, self._run.workflow_uid, task, index, groups)
-        match status_patch.read(self._exchange, environment.path(self._namespace, name), self._patience):
-            case status_patch.Stored(body):
+        match status_patch.read(self._transport, environment.path(self._namespace, name), self._patience):
+            case status_patch.WriteStored(body):
                 return self._succeeded(name, body)
-            case status_patch.Refused(status=status_patch.NOT_FOUND):
+            case status_patch.WriteRefused(status=status_patch.NOT_FOUND):
                 return None
-            case status_patch.Refused(message) | status_patch.Unsettled(message):
+            case status_patch.WriteRefused(message) | status_patch.Indeterminate(message):
                 raise UnreadableError(f"the result of {name} cannot be read: {message}")
-            case status_patch.Lost():
+            case status_patch.WriteLost():
                 raise UnreadableError(f"the result of {name} cannot be read: HTTP 422")
 
     def _succeeded(self, name: str, body: Any) -> Found | None:

@@ -12,7 +12,7 @@ from torpor_wire.state import State
 
 from torpor.runtime import status_patch, taskrun
 from torpor.runtime.environment import Launch
-from torpor.runtime.http import Exchange
+from torpor.runtime.http import WorkerTransport
 
 LIMIT_S = 60.0
 FORBIDDEN_S = 5.0
@@ -21,13 +21,13 @@ REPEATS = frozenset({status_patch.CONFLICT, status_patch.TOO_MANY})
 
 
 def claim(
-    exchange: Exchange, launch: Launch, retry_policy: status_patch.RetryPolicy, *, now: float
+    transport: WorkerTransport, launch: Launch, retry_policy: status_patch.RetryPolicy, *, now: float
 ) -> status_patch.WriteResult:
     """Claim the segment for this process."""
     who = transitions.Claim(launch.pod, launch.pod_uid, launch.nonce, launch.source)
     patch = transitions.claim(launch.pin(State.SCHEDULED), who, started=launch.started, now=now)
     retry_policy = retry_policy._replace(forbidden=FORBIDDEN_S)
-    return status_patch.write(exchange, launch.path(), patch, write_state_of(launch), retry_policy)
+    return status_patch.write(transport, launch.path(), patch, write_state_of(launch), retry_policy)
 
 
 def write_state_of(launch: Launch) -> Callable[[Any], status_patch.WriteState]:

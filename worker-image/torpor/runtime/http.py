@@ -26,21 +26,21 @@ class UnclearError(Exception):
     """There was no response; the server may or may not have processed the request."""
 
 
-class Answer(NamedTuple):
+class ApiResponse(NamedTuple):
     """An HTTP status and the JSON of the body, None if there is none."""
 
     status: int
     body: Any
 
 
-class Exchange(Protocol):
+class WorkerTransport(Protocol):
     """Sends one request. Raises UnclearError without a response."""
 
-    def __call__(self, method: str, path: str, body: canonical.Json = None) -> Answer:
+    def __call__(self, method: str, path: str, body: canonical.Json = None) -> ApiResponse:
         """Send a request and return the response."""
 
 
-class Api:
+class ConnectionTransport:
     """Sends requests over one connection, which stays open until it fails or is closed."""
 
     def __init__(self, host: str, connect: Callable[[], socket.socket], token: Callable[[], str]) -> None:
@@ -52,7 +52,7 @@ class Api:
         self._process = os.getpid()
         self._turn = _thread.allocate_lock()
 
-    def __call__(self, method: str, path: str, body: canonical.Json = None) -> Answer:
+    def __call__(self, method: str, path: str, body: canonical.Json = None) -> ApiResponse:
         """Send a request and return the response. Any error closes the connection."""
         if self._process != os.getpid():
             # A process that user code forked must not use the connection and the lock of its parent.
@@ -61,7 +61,7 @@ class Api:
         with self._turn:  # threads of the user may read results, even during the report
             return self._exchanged(method, path, body)
 
-    def _exchanged(self, method: str, path: str, body: canonical.Json) -> Answer:
+    def _exchanged(self, method: str, path: str, body: canonical.Json) -> ApiResponse:
         try:
             request = self._request(method, path, body)
             if self._socket is None or self._reader is None:
@@ -156,11 +156,11 @@ def read_head(reader: BinaryIO) -> tuple[int, dict[bytes, bytes]]:
     return int(rest[:3]), headers
 
 
-def read_rest(reader: BinaryIO, status: int, headers: dict[bytes, bytes]) -> tuple[Answer, bool]:
+def read_rest(reader: BinaryIO, status: int, headers: dict[bytes, bytes]) -> tuple[ApiResponse, bool]:
     """Return the response, and whether the connection can be reused. Raises ValueError if it is truncated."""
     content, keep = _content(reader, headers)
     is_json = b"json" in headers.get(b"content-type", b"")
-    answer = Answer(status, json.loads(content) if is_json and content else None)
+    answer = ApiResponse(status, json.loads(content) if is_json and content else None)
     return answer, keep and headers.get(b"connection") != b"close"
 
 

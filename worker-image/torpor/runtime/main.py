@@ -35,10 +35,10 @@ def _no_archive(_: Launch) -> "Archive | None":
     return None
 
 
-class World(NamedTuple):
+class RuntimeEnvironment(NamedTuple):
     """What a run needs from its environment."""
 
-    exchange: http.Exchange
+    transport: http.WorkerTransport
     now: Callable[[], float]
     monotonic: Callable[[], float]
     sleep: Callable[[float], None]
@@ -74,31 +74,31 @@ def main(start: Callable[[], int]) -> NoReturn:
     _leave(code)
 
 
-def run(world: World, launched: Launch) -> int:
+def run(world: RuntimeEnvironment, launched: Launch) -> int:
     """Claim, run and report; return the exit code."""
-    claimed = claim.claim(world.exchange, launched, world.retry_policy(claim.LIMIT_S, claim.REPEATS), now=world.now())
+    claimed = claim.claim(world.transport, launched, world.retry_policy(claim.LIMIT_S, claim.REPEATS), now=world.now())
     match claimed:
-        case status_patch.Stored(body):
+        case status_patch.WriteStored(body):
             return _run(world, launched, body)
-        case status_patch.Lost():
+        case status_patch.WriteLost():
             return DONE
-        case status_patch.Refused(message) | status_patch.Unsettled(message):
+        case status_patch.WriteRefused(message) | status_patch.Indeterminate(message):
             code = _unable(f"{launched.taskrun} could not be claimed, so no code of the task ran: {message}")
             return (
                 constants.EXIT_FORBIDDEN
-                if isinstance(claimed, status_patch.Refused) and status_patch.has_no_role(message)
+                if isinstance(claimed, status_patch.WriteRefused) and status_patch.has_no_role(message)
                 else code
             )
         case _:
             assert_never(claimed)
 
 
-def _run(world: World, launched: Launch, body: Any) -> int:
+def _run(world: RuntimeEnvironment, launched: Launch, body: Any) -> int:
     found = taskrun.parse_taskrun(body)
     found = found if world.code is None else found._replace(image=world.code)
     launched = launched._replace(history=taskrun.parse_history(body))
     retry_policy = world.retry_policy(LIMIT_S, claim.REPEATS)
-    reader = Reader(world.exchange, launched.namespace, found, retry_policy, lambda: world.archive(launched))
+    reader = Reader(world.transport, launched.namespace, found, retry_policy, lambda: world.archive(launched))
     process = os.getpid()
     ended = runner.perform(launched, found, reader, begin=world.begin, now=world.now, is_stopped=world.is_stopped)
     if os.getpid() != process:
@@ -110,10 +110,10 @@ def _run(world: World, launched: Launch, body: Any) -> int:
     now = world.now()
     patch = report.patch_of(outcome, launched, found, now=now)
     retry_policy = world.retry_policy(report.LIMIT_S, report.REPEATS)
-    return _reported(launched, outcome, report.report(world.exchange, launched, patch, retry_policy, now=now))
+    return _reported(launched, outcome, report.report(world.transport, launched, patch, retry_policy, now=now))
 
 
-def _kept(world: World, launched: Launch, body: "Body") -> Outcome:
+def _kept(world: RuntimeEnvironment, launched: Launch, body: "Body") -> Outcome:
     from torpor.runtime.archive import upload  # noqa: PLC0415 - only for large values
 
     try:
@@ -127,15 +127,15 @@ def _kept(world: World, launched: Launch, body: "Body") -> Outcome:
 
 def _reported(launched: Launch, outcome: Outcome, settled: status_patch.WriteResult) -> int:
     match settled:
-        case status_patch.Stored():
+        case status_patch.WriteStored():
             return FAILED if isinstance(outcome, Failure) else DONE
-        case status_patch.Lost():
+        case status_patch.WriteLost():
             _say(f"{launched.taskrun} was changed by another writer while the task ran; its outcome is discarded")
             return DONE
-        case status_patch.Refused(message, invalid=True):
+        case status_patch.WriteRefused(message, invalid=True):
             _say(f"the outcome of {launched.taskrun} was refused: {message}")
             return FAILED
-        case status_patch.Refused(message) | status_patch.Unsettled(message):
+        case status_patch.WriteRefused(message) | status_patch.Indeterminate(message):
             return _unable(f"the outcome of {launched.taskrun} could not be stored: {message}")
         case _:
             assert_never(settled)
@@ -159,7 +159,7 @@ def in_pod() -> int:
     except LaunchError as error:
         return _unable(str(error))
     connect = http.over_tls(host, int(port), f"{constants.CREDENTIALS}/ca.crt")
-    return run(world(http.Api(host, connect, token)), launched)
+    return run(world(http.ConnectionTransport(host, connect, token)), launched)
 
 
 def _launched(pod_uid: str) -> Launch:
@@ -176,22 +176,22 @@ def _in_local_run(address: str) -> int:
         launched = _launched(os.environ.get(constants.ENV_POD_UID, ""))
     except LaunchError as error:
         return _unable(str(error))
-    exchange = http.Api("localhost", http.over_unix(address.removeprefix("unix:")), lambda: "local")
-    return run(world(exchange, now=clock.now)._replace(code=f"this interpreter ({sys.executable})"), launched)
+    transport = http.ConnectionTransport("localhost", http.over_unix(address.removeprefix("unix:")), lambda: "local")
+    return run(world(transport, now=clock.now)._replace(code=f"this interpreter ({sys.executable})"), launched)
 
 
-def world(exchange: http.Api, *, now: Callable[[], float] = time.time) -> World:
+def world(transport: http.ConnectionTransport, *, now: Callable[[], float] = time.time) -> RuntimeEnvironment:
     """Return the real clock and process around a connection to the API server."""
 
     def begin() -> None:
-        exchange.close()
+        transport.close()
         if os.environ.get("TORPOR_STARTUP_REPORT") == "1":
             from torpor.runtime import startup_report  # noqa: PLC0415 - only for the benchmark
 
             print(startup_report.line(), flush=True)  # noqa: T201 - the benchmark reads it from the pod's log
 
-    made = World(
-        exchange=exchange,
+    made = RuntimeEnvironment(
+        transport=transport,
         now=now,
         monotonic=time.monotonic,
         sleep=time.sleep,
@@ -203,13 +203,13 @@ def world(exchange: http.Api, *, now: Callable[[], float] = time.time) -> World:
     return made._replace(archive=lambda launched: _archive(made, launched))
 
 
-def _archive(world: World, launched: Launch) -> "Archive | None":
+def _archive(world: RuntimeEnvironment, launched: Launch) -> "Archive | None":
     """Return the archive of the installation, None if there is none. Raises ValueError and UnreadableError."""
     if launched.archive_url is None:
         return None
     from torpor.runtime.archive import client  # noqa: PLC0415 - only for large values
 
-    return client.archive_at(world.exchange, launched, world.retry_policy(report.LIMIT_S, report.REPEATS))
+    return client.archive_at(world.transport, launched, world.retry_policy(report.LIMIT_S, report.REPEATS))
 
 
 class _Process:

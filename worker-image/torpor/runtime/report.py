@@ -14,7 +14,7 @@ from torpor_wire.state import State
 from torpor.runtime import status_patch, taskrun
 from torpor.runtime.deferral import Suspension
 from torpor.runtime.environment import Launch
-from torpor.runtime.http import Exchange
+from torpor.runtime.http import WorkerTransport
 from torpor.runtime.outcome import Failure, Outcome, Skipped, Success
 from torpor.runtime.taskrun import TaskRun
 
@@ -23,17 +23,22 @@ REPEATS = frozenset({status_patch.UNAUTHORIZED, status_patch.CONFLICT, status_pa
 
 
 def report(
-    exchange: Exchange, launch: Launch, patch: transitions.Patch, retry_policy: status_patch.RetryPolicy, *, now: float
+    transport: WorkerTransport,
+    launch: Launch,
+    patch: transitions.Patch,
+    retry_policy: status_patch.RetryPolicy,
+    *,
+    now: float,
 ) -> status_patch.WriteResult:
     """Store the outcome. If the API server rejects its values, fail the TaskRun and return `Refused`."""
     look = write_state_of(launch)
-    settled = status_patch.write(exchange, launch.path(), patch, look, retry_policy)
-    if isinstance(settled, status_patch.Refused) and settled.invalid:
+    settled = status_patch.write(transport, launch.path(), patch, look, retry_policy)
+    if isinstance(settled, status_patch.WriteRefused) and settled.invalid:
         message = f"the API server refused the report: {settled.message}"
         failed = transitions.fail(
             launch.pin(State.RUNNING), retry.Policy(), reason=Reason.REPORT_REFUSED, message=message, now=now
         )
-        status_patch.write(exchange, launch.path(), failed, look, retry_policy)
+        status_patch.write(transport, launch.path(), failed, look, retry_policy)
     return settled
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from torpor_wire.retry import Backoff
 from torpor_wire.transitions import Patch
 
-from torpor.runtime.http import Answer, Exchange, UnclearError
+from torpor.runtime.http import ApiResponse, UnclearError, WorkerTransport
 
 _OK, _FORBIDDEN, _UNPROCESSABLE, _BROKEN = 200, 403, 422, 500
 UNAUTHORIZED, NOT_FOUND, CONFLICT, TOO_MANY = 401, 404, 409, 429
@@ -29,17 +29,17 @@ class WriteState(Enum):
     OTHERS = auto()
 
 
-class Stored(NamedTuple):
+class WriteStored(NamedTuple):
     """The write is stored. `body` is the TaskRun after it."""
 
     body: Any
 
 
-class Lost(NamedTuple):
+class WriteLost(NamedTuple):
     """Another writer was first; the preconditions no longer hold."""
 
 
-class Refused(NamedTuple):
+class WriteRefused(NamedTuple):
     """The API server rejects the write. `invalid` means that its values violate the schema, which is a bug."""
 
     message: str
@@ -47,13 +47,13 @@ class Refused(NamedTuple):
     invalid: bool
 
 
-class Unsettled(NamedTuple):
+class Indeterminate(NamedTuple):
     """The retries ended without a clear response."""
 
     message: str
 
 
-WriteResult: TypeAlias = Stored | Lost | Refused | Unsettled
+WriteResult: TypeAlias = WriteStored | WriteLost | WriteRefused | Indeterminate
 
 
 class RetryPolicy(NamedTuple):
@@ -71,24 +71,24 @@ class RetryPolicy(NamedTuple):
 
 
 def write(
-    exchange: Exchange, path: str, patch: Patch, look: Callable[[Any], WriteState], retry_policy: RetryPolicy
+    transport: WorkerTransport, path: str, patch: Patch, look: Callable[[Any], WriteState], retry_policy: RetryPolicy
 ) -> WriteResult:
     """Send the patch to the status of the TaskRun until its fate is known."""
     unclear, began = "", retry_policy.monotonic()
     for _ in attempts(retry_policy):
-        said = _send(exchange, path, patch, retry_policy)
-        if isinstance(said, Lost) and unclear:
-            said = Unsettled(unclear)
-        if not isinstance(said, Unsettled):
+        said = _send(transport, path, patch, retry_policy)
+        if isinstance(said, WriteLost) and unclear:
+            said = Indeterminate(unclear)
+        if not isinstance(said, Indeterminate):
             return said
         unclear = said.message
-        found = _find(exchange, path, look, retry_policy)
-        if not isinstance(found, Unsettled):
+        found = _find(transport, path, look, retry_policy)
+        if not isinstance(found, Indeterminate):
             return found
         late = retry_policy.forbidden is not None and retry_policy.monotonic() - began >= retry_policy.forbidden
         if late and has_no_role(unclear) and has_no_role(found.message):
-            return Refused(unclear, _FORBIDDEN, invalid=False)
-    return Unsettled(unclear)
+            return WriteRefused(unclear, _FORBIDDEN, invalid=False)
+    return Indeterminate(unclear)
 
 
 def has_no_role(message: str) -> bool:
@@ -96,62 +96,64 @@ def has_no_role(message: str) -> bool:
     return any(words in message for words in _NO_ROLE)
 
 
-def read(exchange: Exchange, path: str, retry_policy: RetryPolicy) -> WriteResult:
+def read(transport: WorkerTransport, path: str, retry_policy: RetryPolicy) -> WriteResult:
     """Return the object at a path, with retries until there is a clear response."""
-    said: WriteResult = Unsettled("")
+    said: WriteResult = Indeterminate("")
     for _ in attempts(retry_policy):
-        said = _get(exchange, path, retry_policy)
-        if not isinstance(said, Unsettled):
+        said = _get(transport, path, retry_policy)
+        if not isinstance(said, Indeterminate):
             break
     return said
 
 
-def _send(exchange: Exchange, path: str, patch: Patch, retry_policy: RetryPolicy) -> WriteResult:
+def _send(transport: WorkerTransport, path: str, patch: Patch, retry_policy: RetryPolicy) -> WriteResult:
     try:
-        answer = exchange("PATCH", f"{path}/status", list(patch))
+        answer = transport("PATCH", f"{path}/status", list(patch))
     except UnclearError as error:
-        return Unsettled(str(error))
+        return Indeterminate(str(error))
     return interpret(answer, retry_policy.repeats)
 
 
-def _find(exchange: Exchange, path: str, look: Callable[[Any], WriteState], retry_policy: RetryPolicy) -> WriteResult:
+def _find(
+    transport: WorkerTransport, path: str, look: Callable[[Any], WriteState], retry_policy: RetryPolicy
+) -> WriteResult:
     """Return the fate of the patch from the TaskRun; Unsettled if it is still to be written or cannot be read."""
-    said = _get(exchange, path, retry_policy)
-    if not isinstance(said, Stored):
+    said = _get(transport, path, retry_policy)
+    if not isinstance(said, WriteStored):
         return said
     match look(said.body):
         case WriteState.OPEN:
-            return Unsettled("there was no response, and the write is not stored")
+            return Indeterminate("there was no response, and the write is not stored")
         case WriteState.MINE:
             return said
         case WriteState.OTHERS:
-            return Lost()
+            return WriteLost()
 
 
-def _get(exchange: Exchange, path: str, retry_policy: RetryPolicy) -> WriteResult:
+def _get(transport: WorkerTransport, path: str, retry_policy: RetryPolicy) -> WriteResult:
     try:
-        answer = exchange("GET", path)
+        answer = transport("GET", path)
     except UnclearError as error:
-        return Unsettled(str(error))
+        return Indeterminate(str(error))
     return interpret(answer, retry_policy.repeats)
 
 
-def interpret(answer: Answer, repeats: frozenset[int]) -> WriteResult:
+def interpret(answer: ApiResponse, repeats: frozenset[int]) -> WriteResult:
     """Return what a response settles."""
     body = answer.body if isinstance(answer.body, dict) else {}
     message = f"HTTP {answer.status}: {body.get('message', '')}"
     match answer.status:
         case status if _OK <= status < _OK + 100 and body:
-            return Stored(body)
+            return WriteStored(body)
         case status if _OK <= status < _OK + 100 or status in repeats or status >= _BROKEN:
-            return Unsettled(message)
+            return Indeterminate(message)
         case status if status == _FORBIDDEN and has_no_role(message):
-            return Unsettled(message)
+            return Indeterminate(message)
         case status if status == _UNPROCESSABLE:
             causes = (body.get("details") or {}).get("causes")
-            return Refused(message, answer.status, invalid=True) if causes else Lost()
+            return WriteRefused(message, answer.status, invalid=True) if causes else WriteLost()
         case _:
-            return Refused(message, answer.status, invalid=False)
+            return WriteRefused(message, answer.status, invalid=False)
 
 
 def attempts(retry_policy: RetryPolicy) -> Iterator[int]:

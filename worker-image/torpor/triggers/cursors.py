@@ -65,29 +65,29 @@ def with_cursor(event: Mapping[str, Any], given: Cursor, after: str) -> dict[str
     return dict(event) if isinstance(given, Unset) else {**event, trigger.CURSOR: after}
 
 
-class Position(NamedTuple):
+class CursorPosition(NamedTuple):
     """A place in the order. `at` is in microseconds since the epoch."""
 
     at: int
     name: str
 
 
-class Progress(NamedTuple):
+class CursorProgress(NamedTuple):
     """What a cursor contains: the last thing that fired, and the time up to which nothing earlier can appear."""
 
-    last: Position
+    last: CursorPosition
     complete: int
 
     def __str__(self) -> str:
         return f"{_text(self.last.at)} {_text(self.complete)} {self.last.name}"
 
 
-def position(seconds: float, name: str) -> Position:
+def position(seconds: float, name: str) -> CursorPosition:
     """Return the place of a thing with this time, in seconds since the epoch. The end of a long name is hashed."""
     at = min(max(round(seconds * 1e6), _FIRST), _LAST - 1)
     if len(name) > _NAME_MAX:
         name = name[:_KEPT] + hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()
-    return Position(at, name)
+    return CursorPosition(at, name)
 
 
 def timestamp(seconds: float) -> str:
@@ -95,21 +95,21 @@ def timestamp(seconds: float) -> str:
     return _text(position(seconds, "").at)
 
 
-def progress(value: Cursor) -> Progress:
+def progress(value: Cursor) -> CursorProgress:
     """Return what a cursor contains; of a time alone, everything after it is still to come. Raises ValueError."""
     if not isinstance(value, str):
-        return Progress(Position(_FIRST, ""), _FIRST)
+        return CursorProgress(CursorPosition(_FIRST, ""), _FIRST)
     at, _, rest = value.partition(" ")
     complete, _, name = rest.partition(" ")
     try:
         if not rest:
-            return Progress(Position(_microseconds(at) + 1, ""), _FIRST)
-        return Progress(Position(_microseconds(at), name), _microseconds(complete))
+            return CursorProgress(CursorPosition(_microseconds(at) + 1, ""), _FIRST)
+        return CursorProgress(CursorPosition(_microseconds(at), name), _microseconds(complete))
     except (ValueError, OverflowError) as error:
         raise ValueError(f"cursor {value[:100]!r} is neither a time nor the cursor of an event: {error}") from error
 
 
-class Settling:
+class SettlingWindow:
     """Decides up to which time nothing earlier can appear any more.
 
     That is the newest time that was seen `seconds` ago, or `seconds` before the newest one, whatever is later. Both are
@@ -131,35 +131,39 @@ class Settling:
         return self._complete
 
 
-class New(NamedTuple):
+class SettledItems(NamedTuple):
     """The things after a cursor that have settled, and how many others there are, as the end of a sentence."""
 
-    items: Sequence[tuple[Position, Any]]
+    items: Sequence[tuple[CursorPosition, Any]]
     complete: int
     remark: str
 
 
-def settled(items: Sequence[tuple[Position, Any]], after: Progress, settling: Settling, now: float) -> New:
+def settled(
+    items: Sequence[tuple[CursorPosition, Any]], after: CursorProgress, window: SettlingWindow, now: float
+) -> SettledItems:
     """Return the things to fire for, in their order."""
     new = sorted((one for one in items if one[0] > after.last), key=lambda one: one[0])
     if not new:
-        return New((), after.complete, "")
-    complete = settling.complete(new[-1][0].at, now)
+        return SettledItems((), after.complete, "")
+    complete = window.complete(new[-1][0].at, now)
     ready = [one for one in new if one[0].at <= complete]
     left = len(new) - len(ready)
-    return New(ready, complete, f"; {left} newer ones wait for {settling.seconds:g} s" if left else "")
+    return SettledItems(ready, complete, f"; {left} newer ones wait for {window.seconds:g} s" if left else "")
 
 
-def batch(name: str, items: Sequence[tuple[Position, Any]], complete: int) -> dict[str, Any]:
+def batch(name: str, items: Sequence[tuple[CursorPosition, Any]], complete: int) -> dict[str, Any]:
     """Return an event `{count, name, cursor}` with the first items that fit, and the cursor after the last of them.
 
     The first item always counts. If it does not fit, it is missing and `truncated` is true.
     """
     items = items[:_BATCH_MAX]
-    longest = max((str(Progress(place, complete)) for place, _ in items), key=lambda text: len(canonical.plain(text)))
+    longest = max(
+        (str(CursorProgress(place, complete)) for place, _ in items), key=lambda text: len(canonical.plain(text))
+    )
     fitting = event_size.listed({"count": len(items), trigger.CURSOR: longest}, name, [item for _, item in items])[name]
     count = max(1, len(fitting))
-    after = str(Progress(items[count - 1][0], complete))
+    after = str(CursorProgress(items[count - 1][0], complete))
     lacks = {} if fitting else {"truncated": True}
     return {"count": count, name: fitting, **lacks, trigger.CURSOR: after}
 

@@ -12,7 +12,7 @@ from torpor_wire import constants, times
 
 from torpor.triggers import cursors
 from torpor.triggers.base import BaseTrigger
-from torpor.triggers.cursors import UNSET, Cursor, Settling
+from torpor.triggers.cursors import UNSET, Cursor, SettlingWindow
 from torpor.triggers.services import Services
 from torpor.triggers.support import arguments, event_size, file_access, polling
 from torpor.triggers.support.file_access import FileInfo
@@ -54,7 +54,7 @@ class File(BaseTrigger):
         self.settle = arguments.seconds(settle, "settle")
         self.cursor = cursors.cursor(cursor)
         self._after = cursors.progress(self.cursor)
-        self._settling = Settling(self.settle, self._after.complete)
+        self._settling_window = SettlingWindow(self.settle, self._after.complete)
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """Return the arguments that differ from their defaults."""
@@ -89,7 +89,7 @@ class File(BaseTrigger):
         now = self.services.now()
         latest = now + constants.CLOCK_SLACK_S
         places = [(cursors.position(one.mtime, one.path), _shown(one)) for one in found if one.mtime <= latest]
-        new = cursors.settled(places, self._after, self._settling, now)
+        new = cursors.settled(places, self._after, self._settling_window, now)
         self.last_look = f"{len(new.items)} of {self.count} new files match {self.path}{new.remark}"
         return cursors.batch("files", new.items, new.complete) if len(new.items) >= self.count else None
 

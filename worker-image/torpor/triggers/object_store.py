@@ -13,7 +13,7 @@ from torpor_wire import constants, times
 
 from torpor.triggers import cursors
 from torpor.triggers.base import BaseTrigger, TriggerEvent
-from torpor.triggers.cursors import UNSET, Cursor, Settling
+from torpor.triggers.cursors import UNSET, Cursor, SettlingWindow
 from torpor.triggers.services import Services
 from torpor.triggers.support import (
     arguments,
@@ -91,7 +91,7 @@ class Object(BaseTrigger):
         self.settle = arguments.seconds(settle, "settle")
         self.cursor = cursors.cursor(cursor)
         self._after = cursors.progress(self.cursor) if self.place.is_folder else cursors.progress(None)
-        self._settling = Settling(self.settle, self._after.complete)
+        self._settling_window = SettlingWindow(self.settle, self._after.complete)
         if self.count is not None and not self.place.is_folder:
             raise ValueError("count needs a prefix: end url with a slash")
 
@@ -190,7 +190,7 @@ class Object(BaseTrigger):
     def _of_new(self, found: Sequence[ObjectInfo], wanted: int) -> TriggerEvent | None:
         """Return the event of the objects after the cursor, without the newest ones."""
         places = [(cursors.position(one.modified, one.path), one) for one in found]
-        new = cursors.settled(places, self._after, self._settling, self.services.now())
+        new = cursors.settled(places, self._after, self._settling_window, self.services.now())
         self.last_look = f"{len(new.items)} of {wanted} new objects are under {self.url}{new.remark}"
         if len(new.items) < wanted:
             return None

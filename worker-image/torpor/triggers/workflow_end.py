@@ -9,7 +9,7 @@ from torpor_wire import canonical, constants, times
 
 from torpor.triggers import cursors
 from torpor.triggers.base import BaseTrigger, TriggerEvent
-from torpor.triggers.cursors import UNSET, Cursor, Position, Progress
+from torpor.triggers.cursors import UNSET, Cursor, CursorPosition, CursorProgress
 from torpor.triggers.services import Services
 from torpor.triggers.support import arguments
 
@@ -127,7 +127,7 @@ class WorkflowEnd(_End):
         from contextlib import aclosing  # noqa: PLC0415 - not needed in a task pod
 
         shown = ",".join(f"{name}={value}" for name, value in labels.items())
-        before: Mapping[Position, Any] = {}
+        before: Mapping[CursorPosition, Any] = {}
         async with aclosing(self.services.ends(labels, again=cursors.SETTLE)) as ends:
             async for ended in ends:
                 new = {_place(one): one for one in ended.found if self._counts(one)}
@@ -135,11 +135,11 @@ class WorkflowEnd(_End):
                 self.last_look = f"{len(new)} Workflows with {shown} have ended"
                 if new and (first := min(new)).at <= complete:
                     event = _ended(new[first]) | {"completed": new[first]["status"]["completionTime"]}
-                    yield TriggerEvent(cursors.with_cursor(event, self.cursor, str(Progress(first, complete))))
+                    yield TriggerEvent(cursors.with_cursor(event, self.cursor, str(CursorProgress(first, complete))))
                     return
                 before = new
 
-    def _complete(self, new: Mapping[Position, Any], before: Mapping[Position, Any]) -> int:
+    def _complete(self, new: Mapping[CursorPosition, Any], before: Mapping[CursorPosition, Any]) -> int:
         """Return the time up to which no earlier end can appear: that of what an earlier list had, too."""
         newest = max((place.at for place in new), default=self._after.complete) - round(cursors.SETTLE * 1e6)
         return max(newest, self._after.complete, *(place.at for place in new if place in before))
@@ -155,7 +155,7 @@ class WorkflowEnd(_End):
             self.last_look = f"{self.kind} {self.name} has not ended since the last event"
             return None
         event = super()._event(version)
-        after = str(Progress(_place(version), self._after.complete))
+        after = str(CursorProgress(_place(version), self._after.complete))
         return None if event is None else cursors.with_cursor(event, self.cursor, after)
 
 
@@ -192,7 +192,7 @@ def _said(stands: Mapping[str, Any]) -> dict[str, Any]:
     return {name: stands[name] for name in ("reason", "message") if stands.get(name)}
 
 
-def _place(version: Mapping[str, Any]) -> Position:
+def _place(version: Mapping[str, Any]) -> CursorPosition:
     return cursors.position(times.epoch(version["status"]["completionTime"]), str(version["metadata"].get("uid")))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from torpor import sealing
-from torpor.sealing import For
+from torpor.sealing import SealScope
 from torpor.triggers.support.secret_refs import Revealed
 from torpor_kubernetes.client.resources import CONFIG_MAPS, EVENTS, SECRETS, TASKRUNS
 from torpor_wire import constants
@@ -32,7 +32,7 @@ def private(made: World) -> str:
     return base64.b64decode(found["data"]["privateKey"]).decode()
 
 
-USE = For(NAMESPACE, "odd", "encrypted__x")
+USE = SealScope(NAMESPACE, "odd", "encrypted__x")
 
 
 def sealed(made: World, value: Any = SECRET, **use: str) -> str:

@@ -7,13 +7,13 @@ import pytest
 from torpor.errors import UnreadableError
 from torpor.runtime import environment, main
 from torpor.runtime.archive import certificate
-from torpor.runtime.http import Answer, UnclearError
+from torpor.runtime.http import ApiResponse, UnclearError
 from torpor.runtime.status_patch import RetryPolicy
 from torpor_wire import constants
 from torpor_wire.runtime_variable import RuntimeVariable
 
 if TYPE_CHECKING:
-    from torpor.runtime.http import Api
+    from torpor.runtime.http import ConnectionTransport
 
 AUTHORITY = "PEM"
 VARIABLE = RuntimeVariable(
@@ -29,11 +29,11 @@ PATH = "/api/v1/namespaces/system/configmaps/torpor-archive"
 
 
 class Server:
-    def __init__(self, *answers: Answer | None) -> None:
+    def __init__(self, *answers: ApiResponse | None) -> None:
         self._answers = list(answers)
         self.requests: list[tuple[str, str]] = []
 
-    def __call__(self, method: str, path: str, body: Any = None) -> Answer:
+    def __call__(self, method: str, path: str, body: Any = None) -> ApiResponse:
         self.requests.append((method, path))
         found = self._answers.pop(0)
         if found is None:
@@ -47,8 +47,8 @@ def read(server: Server) -> str:
     return certificate.read(server, "system", policy)
 
 
-def stored(**data: str) -> Answer:
-    return Answer(200, {"data": data})
+def stored(**data: str) -> ApiResponse:
+    return ApiResponse(200, {"data": data})
 
 
 def test_it_is_in_the_config_map_beside_the_operator() -> None:
@@ -58,24 +58,24 @@ def test_it_is_in_the_config_map_beside_the_operator() -> None:
 
 
 def test_a_read_without_an_answer_is_repeated() -> None:
-    assert read(Server(None, Answer(503, {}), stored(**{constants.ARCHIVE_CERTIFICATE: "PEM"}))) == "PEM"
+    assert read(Server(None, ApiResponse(503, {}), stored(**{constants.ARCHIVE_CERTIFICATE: "PEM"}))) == "PEM"
 
 
 @pytest.mark.parametrize(
-    "answer", [Answer(404, {"message": "not found"}), Answer(403, {"message": "forbidden"}), stored()]
+    "answer", [ApiResponse(404, {"message": "not found"}), ApiResponse(403, {"message": "forbidden"}), stored()]
 )
-def test_what_is_missing_is_named(answer: Answer) -> None:
+def test_what_is_missing_is_named(answer: ApiResponse) -> None:
     with pytest.raises(UnreadableError, match="cannot be read from ConfigMap system/torpor-archive: "):
         read(Server(answer))
 
 
 def test_a_pod_reads_it_for_as_long_as_it_reports(monkeypatch: pytest.MonkeyPatch) -> None:
-    outage = [Answer(401, {"message": "Unauthorized"}), None, Answer(503, {})]
+    outage = [ApiResponse(401, {"message": "Unauthorized"}), None, ApiResponse(503, {})]
     server = Server(*outage, stored(**{constants.ARCHIVE_CERTIFICATE: AUTHORITY}))
     slept: list[float] = []
     # Not the module `time` itself: other threads of this process sleep, too.
     clock = SimpleNamespace(time=lambda: 0.0, monotonic=lambda: 60.0 * len(slept), sleep=slept.append)
     monkeypatch.setattr(main, "time", clock)
     launched = environment.read({constants.ENV_RUNTIME: VARIABLE.text()}, "nonce", "uid")
-    assert main.world(cast("Api", server)).archive(launched) is not None
+    assert main.world(cast("ConnectionTransport", server)).archive(launched) is not None
     assert len(slept) == len(outage)

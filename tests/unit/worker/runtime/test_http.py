@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
-from torpor.runtime.http import Answer, Api, UnclearError, token_in
+from torpor.runtime.http import ApiResponse, ConnectionTransport, UnclearError, token_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,8 +57,8 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def api(server: Server) -> Iterator[Api]:
-    made = Api("fd00::1", server.connect, lambda: "t0ken")
+def api(server: Server) -> Iterator[ConnectionTransport]:
+    made = ConnectionTransport("fd00::1", server.connect, lambda: "t0ken")
     yield made
     made.close()
 
@@ -72,13 +72,13 @@ def api(server: Server) -> Iterator[Api]:
     ],
     ids=["by length", "in chunks", "to the end"],
 )
-def test_an_answer_is_read_in_each_form(server: Server, api: Api, answer: bytes) -> None:
+def test_an_answer_is_read_in_each_form(server: Server, api: ConnectionTransport, answer: bytes) -> None:
     server.answers = [answer]
 
-    assert api("GET", "/apis") == Answer(200, {"a": [1]})
+    assert api("GET", "/apis") == ApiResponse(200, {"a": [1]})
 
 
-def test_a_patch_has_the_token_and_its_content_type(server: Server, api: Api) -> None:
+def test_a_patch_has_the_token_and_its_content_type(server: Server, api: ConnectionTransport) -> None:
     server.answers = [TEXT]
 
     api("PATCH", "/apis/x/status", [{"op": "test", "path": "/é", "value": None}])
@@ -93,24 +93,24 @@ def test_a_patch_has_the_token_and_its_content_type(server: Server, api: Api) ->
     assert body == '[{"op":"test","path":"/é","value":null}]'.encode()
 
 
-def test_a_connection_serves_many_requests(server: Server, api: Api) -> None:
+def test_a_connection_serves_many_requests(server: Server, api: ConnectionTransport) -> None:
     server.answers = [JSON + b"Content-Length: 2\r\n\r\n{}"] * 3
 
     assert [api("GET", "/a").status for _ in range(3)] == [200, 200, 200]
     assert server.connections == 1
 
 
-def test_a_connection_that_the_server_closes_is_reopened(server: Server, api: Api) -> None:
+def test_a_connection_that_the_server_closes_is_reopened(server: Server, api: ConnectionTransport) -> None:
     server.answers = [JSON + b"Connection: close\r\nContent-Length: 2\r\n\r\n{}"] * 2
 
     assert [api("GET", "/a").status for _ in range(2)] == [200, 200]
     assert server.connections == 2
 
 
-def test_an_answer_that_is_not_json_has_its_status_alone(server: Server, api: Api) -> None:
+def test_an_answer_that_is_not_json_has_its_status_alone(server: Server, api: ConnectionTransport) -> None:
     server.answers = [TEXT]
 
-    assert api("GET", "/a") == Answer(503, None)
+    assert api("GET", "/a") == ApiResponse(503, None)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_an_answer_that_is_not_json_has_its_status_alone(server: Server, api: Ap
     ],
 )
 def test_a_truncated_answer_is_indeterminate_and_the_request_is_repeated(
-    server: Server, api: Api, answer: bytes
+    server: Server, api: ConnectionTransport, answer: bytes
 ) -> None:
     server.answers = [answer]
     with pytest.raises(UnclearError):
@@ -135,7 +135,7 @@ def test_a_truncated_answer_is_indeterminate_and_the_request_is_repeated(
 
     server.join()
     server.answers = [JSON + b"Content-Length: 2\r\n\r\n{}"]
-    assert api("GET", "/a") == Answer(200, {})
+    assert api("GET", "/a") == ApiResponse(200, {})
 
 
 def test_a_server_that_is_not_there_is_unclear() -> None:
@@ -143,7 +143,7 @@ def test_a_server_that_is_not_there_is_unclear() -> None:
         raise ConnectionRefusedError("refused")
 
     with pytest.raises(UnclearError, match="refused"):
-        Api("10.0.0.1", refused, lambda: "t")("GET", "/a")
+        ConnectionTransport("10.0.0.1", refused, lambda: "t")("GET", "/a")
 
 
 def test_the_token_is_read_at_each_request_since_it_is_renewed_in_place(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_the_token_is_read_at_each_request_since_it_is_renewed_in_place(tmp_path
 
 
 def test_a_child_of_the_process_has_a_connection_of_its_own(
-    server: Server, api: Api, monkeypatch: pytest.MonkeyPatch
+    server: Server, api: ConnectionTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.answers = [TEXT, TEXT]
     api("GET", "/a")
@@ -166,7 +166,7 @@ def test_a_child_of_the_process_has_a_connection_of_its_own(
 
 
 def test_an_answer_that_a_signal_cut_short_is_not_read_by_the_next_request(
-    server: Server, api: Api, monkeypatch: pytest.MonkeyPatch
+    server: Server, api: ConnectionTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.answers = [TEXT, TEXT]
     with monkeypatch.context() as interrupted:
@@ -174,7 +174,7 @@ def test_an_answer_that_a_signal_cut_short_is_not_read_by_the_next_request(
         with pytest.raises(KeyboardInterrupt):
             api("GET", "/a")
 
-    assert api("GET", "/b") == Answer(503, None)
+    assert api("GET", "/b") == ApiResponse(503, None)
     assert server.connections == 2
 
 

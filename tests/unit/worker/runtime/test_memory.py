@@ -19,7 +19,7 @@ MB = 1_000_000
 PROCESS = """
 import json, resource, socket, sys, time
 from torpor.runtime import main
-from torpor.runtime.http import Answer
+from torpor.runtime.http import ApiResponse
 from torpor.runtime.archive.client import Archive, ArchiveAddress
 from torpor.runtime.environment import Launch
 
@@ -35,11 +35,12 @@ exec(source, vars(module))
 sys.modules["authored"] = module
 spec = {"workflow": {"name": "w", "uid": "u"}, "task": "load", "python": "authored:load", "arguments": arguments}
 
-def exchange(method, path, body=None):
+def transport(method, path, body=None):
     if method == "PATCH":
         reports.append({op["path"]: op["value"] for op in body if op["op"] == "add"})
-        return Answer(200, {"metadata": {"uid": "u"}, "spec": spec, "status": {"state": "Running"}})
-    return Answer(200, {"metadata": {"uid": "up"}, "spec": spec, "status": {"state": "Succeeded", "stored": about}})
+        return ApiResponse(200, {"metadata": {"uid": "u"}, "spec": spec, "status": {"state": "Running"}})
+    status = {"state": "Succeeded", "stored": about}
+    return ApiResponse(200, {"metadata": {"uid": "up"}, "spec": spec, "status": status})
 
 def client(launch):
     connect = lambda: socket.create_connection(("127.0.0.1", port), timeout=30)
@@ -47,7 +48,7 @@ def client(launch):
 
 launch = Launch("default", "w-load", "u", "2026-01-01T00:00:00Z", 1, 0, 0, None, "p", "pu", "n", archive_url="https://archive")
 clocks = time.time, time.monotonic, time.sleep, lambda: 0.5
-main.run(main.World(exchange, *clocks, begin=lambda: None, end=lambda: False, archive=client), launch)
+main.run(main.RuntimeEnvironment(transport, *clocks, begin=lambda: None, end=lambda: False, archive=client), launch)
 print(json.dumps([reports[-1], *module.before, peak()]))
 """
 

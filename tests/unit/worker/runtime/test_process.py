@@ -28,7 +28,7 @@ LAUNCH = {
 PROCESS = """
 import json, os, sys
 from torpor.runtime import environment, main
-from torpor.runtime.http import Answer
+from torpor.runtime.http import ApiResponse
 
 class Server:
     def __call__(self, method, path, body=None):
@@ -37,7 +37,7 @@ class Server:
         print(" ".join(["patched to", *states, *filter(None, claims)]), flush=True)
         spec = {"workflow": {"name": "w", "uid": "u"}, "task": "load", "python": "authored:load"}
         spec["arguments"] = json.loads(os.environ.get("ARGUMENTS", "[]"))
-        return Answer(200, {"metadata": {"uid": "taskrun-uid"}, "spec": spec, "status": {"state": "Running"}})
+        return ApiResponse(200, {"metadata": {"uid": "taskrun-uid"}, "spec": spec, "status": {"state": "Running"}})
     def close(self):
         pass
 

@@ -9,7 +9,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from torpor.runtime.http import Answer
+    from torpor.runtime.http import ApiResponse
 
     from tests.unit.worker.conftest import Cluster, Pod, Troubles
 
@@ -23,7 +23,7 @@ def after(event): return event
 """
 
 
-def claimed(write: Callable[[], Answer]) -> Answer:
+def claimed(write: Callable[[], ApiResponse]) -> ApiResponse:
     return write()
 
 
@@ -77,7 +77,7 @@ def test_a_wait_that_was_stored_and_already_fired_is_not_written_again(
 ) -> None:
     pod = task(WAITING)
 
-    def fired(write: Callable[[], Answer]) -> Answer:
+    def fired(write: Callable[[], ApiResponse]) -> ApiResponse:
         write()
         pod.fire("early")
         return trouble.before(write)
@@ -95,7 +95,7 @@ def test_what_was_cancelled_while_it_ran_stays_cancelled(
 ) -> None:
     pod = task(DONE)
 
-    def cancelled(write: Callable[[], Answer]) -> Answer:
+    def cancelled(write: Callable[[], ApiResponse]) -> ApiResponse:
         pod.status["state"] = "Cancelled"
         return write()
 

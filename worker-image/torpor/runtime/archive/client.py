@@ -16,7 +16,7 @@ from torpor_wire import constants
 from torpor.runtime import http
 from torpor.runtime.archive import certificate
 from torpor.runtime.environment import Launch
-from torpor.runtime.http import Answer, UnclearError
+from torpor.runtime.http import ApiResponse, UnclearError
 from torpor.runtime.status_patch import RetryPolicy
 
 _PIECE = 64 * 1024
@@ -46,7 +46,7 @@ class Archive:
         self._process = os.getpid()
         self._turn = _thread.allocate_lock()
 
-    def put(self, headers: Mapping[str, str], body: Iterable[bytes]) -> Answer:
+    def put(self, headers: Mapping[str, str], body: Iterable[bytes]) -> ApiResponse:
         """Upload the result of the TaskRun. Raises UnclearError without a response, and whatever `body` raises."""
         path = f"/v1/namespaces/{self._where.namespace}/taskruns/{self._where.taskrun}/result"
         with self._exchange(f"PUT {path}") as (link, reader):
@@ -59,7 +59,7 @@ class Archive:
             return self._answer(reader)
 
     @contextmanager
-    def get(self, uid: str, digest: str, query: str = "") -> Iterator[Answer | Iterator[bytes]]:
+    def get(self, uid: str, digest: str, query: str = "") -> Iterator[ApiResponse | Iterator[bytes]]:
         """Yield the body of a result in pieces, or return the error response.
 
         Raises UnclearError, also between pieces.
@@ -102,13 +102,13 @@ class Archive:
                 self.close()
                 raise
 
-    def _answer(self, reader: BinaryIO) -> Answer:
+    def _answer(self, reader: BinaryIO) -> ApiResponse:
         status, headers = http.read_head(reader)
         while status < _OK:
             status, headers = http.read_head(reader)
         return self._ended(http.read_rest(reader, status, headers))
 
-    def _ended(self, read: tuple[Answer, bool]) -> Answer:
+    def _ended(self, read: tuple[ApiResponse, bool]) -> ApiResponse:
         answer, keep = read
         if not keep or answer.status >= _OK + 100:
             self.close()  # a rejection may arrive before everything is sent
@@ -125,7 +125,7 @@ class Archive:
         return f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode()
 
 
-def archive_at(exchange: http.Exchange, launched: Launch, retry_policy: RetryPolicy) -> Archive:
+def archive_at(transport: http.WorkerTransport, launched: Launch, retry_policy: RetryPolicy) -> Archive:
     """Return the archive, trusting its own certificate. A local run has neither TLS nor tokens.
 
     Raises ValueError for an invalid URL, UnreadableError if the certificate cannot be read.
@@ -138,7 +138,7 @@ def archive_at(exchange: http.Exchange, launched: Launch, retry_policy: RetryPol
     parts = urlsplit(url)
     if parts.scheme != "https" or parts.hostname is None:
         raise ValueError(f"the URL of the archive is {url!r}, not https://host:port")
-    ca = certificate.read(exchange, launched.archive_namespace, retry_policy)
+    ca = certificate.read(transport, launched.archive_namespace, retry_policy)
     connect = http.over_tls(parts.hostname, parts.port or 443, None, ca_text=ca, limit=_LIMIT_S)
     token = http.token_in(constants.CREDENTIALS, constants.ARCHIVE_TOKEN)
     return Archive(ArchiveAddress(parts.netloc, connect, token, namespace, taskrun))

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol, TypeVar
 from torpor.errors import UnreadableError
 from torpor.runtime import status_patch
 from torpor.runtime.archive.client import Archive
-from torpor.runtime.http import Answer, UnclearError
+from torpor.runtime.http import ApiResponse, UnclearError
 
 LIMIT_S = 300.0
 REPEATS = frozenset({status_patch.UNAUTHORIZED, status_patch.CONFLICT, status_patch.TOO_MANY})
@@ -168,7 +168,7 @@ def _received(archive: Archive, stored: Stored, body: BodyT, retry_policy: statu
     for _ in status_patch.attempts(retry_policy):
         try:
             with archive.get(stored.uid, stored.about["digest"], body.query()) as got:
-                if not isinstance(got, Answer):
+                if not isinstance(got, ApiResponse):
                     body.take(got)
                     return body
                 said = _refused(got, retry_policy.repeats)
@@ -177,14 +177,14 @@ def _received(archive: Archive, stored: Stored, body: BodyT, retry_policy: statu
     raise UnreadableError(f"the archive does not return a result of {stored.about['size']} bytes: {said}")
 
 
-def _refused(answer: Answer, repeats: frozenset[int]) -> str:
+def _refused(answer: ApiResponse, repeats: frozenset[int]) -> str:
     """Return the message of a response to retry. Raises OutsideError and UnreadableError for others."""
     match status_patch.interpret(answer, repeats):
-        case status_patch.Unsettled(message):
+        case status_patch.Indeterminate(message):
             return message
-        case status_patch.Refused(status=status) if status == _OUTSIDE:
+        case status_patch.WriteRefused(status=status) if status == _OUTSIDE:
             raise OutsideError
-        case status_patch.Refused(message):
+        case status_patch.WriteRefused(message):
             raise UnreadableError(f"the archive does not return the result: {message}")
         case _:
             raise UnreadableError(f"the archive does not return the result: HTTP {answer.status}")

@@ -15,7 +15,7 @@ from torpor_wire.reason import Reason
 from torpor.errors import RejectedError, UnreadableError
 from torpor.runtime import outcome, status_patch
 from torpor.runtime.archive.client import Archive
-from torpor.runtime.http import Answer, UnclearError
+from torpor.runtime.http import ApiResponse, UnclearError
 from torpor.runtime.outcome import Failure, Outcome, Success
 from torpor.runtime.result_encoding import Body
 
@@ -50,7 +50,7 @@ def kept(to: Archive, body: Body, retry_policy: status_patch.RetryPolicy) -> Out
     try:
         for _ in status_patch.attempts(retry_policy):
             found = _put(to, body, retry_policy)
-            if not isinstance(found, status_patch.Unsettled):
+            if not isinstance(found, status_patch.Indeterminate):
                 return found
             said = found.message
     except (RejectedError, UnreadableError) as error:  # from the value itself, while it was encoded
@@ -60,32 +60,32 @@ def kept(to: Archive, body: Body, retry_policy: status_patch.RetryPolicy) -> Out
     return not_stored(said)
 
 
-def _put(to: Archive, body: Body, retry_policy: status_patch.RetryPolicy) -> Outcome | status_patch.Unsettled:
+def _put(to: Archive, body: Body, retry_policy: status_patch.RetryPolicy) -> Outcome | status_patch.Indeterminate:
     passing = _Passing()
     name = {} if body.name is None else {"Torpor-Name": quote(body.name)}
     headers = {"Content-Type": body.content_type, "Torpor-Type": body.kind, **name}
     try:
         answer = to.put(headers, passing.of(body.pieces()))
     except UnclearError as error:
-        return status_patch.Unsettled(str(error))
+        return status_patch.Indeterminate(str(error))
     if answer.status == _NO_ROOM:  # the quota of the namespace does not change within minutes
         return not_stored(_said(answer))
     match status_patch.interpret(answer, retry_policy.repeats):
-        case status_patch.Stored(said) if passing.agrees(said):
+        case status_patch.WriteStored(said) if passing.agrees(said):
             return Success(None, {name: said[name] for name in _FIELDS if said.get(name) is not None})
-        case status_patch.Stored():
-            return status_patch.Unsettled(f"the archive stored another body than the {passing.size} bytes sent")
-        case status_patch.Unsettled() as unclear:
+        case status_patch.WriteStored():
+            return status_patch.Indeterminate(f"the archive stored another body than the {passing.size} bytes sent")
+        case status_patch.Indeterminate() as unclear:
             return unclear
-        case status_patch.Refused(message, status) if status in {_BAD, _TOO_LARGE}:
+        case status_patch.WriteRefused(message, status) if status in {_BAD, _TOO_LARGE}:
             return Failure(Reason.RESULT_INVALID, f"the archive rejects the result: {message}", retryable=False)
-        case status_patch.Refused(message):
+        case status_patch.WriteRefused(message):
             return not_stored(message)
-        case status_patch.Lost():
+        case status_patch.WriteLost():
             return not_stored(f"HTTP {_UNPROCESSABLE}")
 
 
-def _said(answer: Answer) -> str:
+def _said(answer: ApiResponse) -> str:
     body = answer.body if isinstance(answer.body, dict) else {}
     return f"HTTP {answer.status}: {body.get('message', '')}"
 

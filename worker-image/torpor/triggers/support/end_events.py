@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 
-class How(Enum):
+class EndKind(Enum):
     """How the task ends; the value is the class name of the event."""
 
     SUCCEEDED = "TaskSuccessEvent"
@@ -20,15 +20,15 @@ class How(Enum):
 class TaskEnd(NamedTuple):
     """How an event ends its task: `value` is the result or the message."""
 
-    how: How
+    kind: EndKind
     value: Any
 
 
 def task_end(event: object) -> TaskEnd | None:
     """Return how an event ends the task, None if the task resumes. Raises whatever the event's own code raises."""
     names = {parent.__name__ for parent in type(event).__mro__}
-    how = next((how for how in How if how.value in names), None)
-    return None if how is None else TaskEnd(how, _value(event))
+    kind = next((kind for kind in EndKind if kind.value in names), None)
+    return None if kind is None else TaskEnd(kind, _value(event))
 
 
 def payload_of(event: Any) -> Any:
@@ -39,9 +39,9 @@ def payload_of(event: Any) -> Any:
     end = task_end(event)
     if end is None:
         return event.payload
-    if end.how is How.SUCCEEDED:
+    if end.kind is EndKind.SUCCEEDED:
         return end.value
-    raise RuntimeError(f"it yielded {end.how.value}" + (f": {end.value}" if end.value else ""))
+    raise RuntimeError(f"it yielded {end.kind.value}" + (f": {end.value}" if end.value else ""))
 
 
 def _value(event: Any) -> Any:
