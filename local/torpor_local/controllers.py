@@ -20,7 +20,7 @@ from torpor_triggerer.model.outcome import Outcome
 from torpor_triggerer.network.addresses import Addresses
 from torpor_triggerer.network.connections import Network
 from torpor_triggerer.services import http
-from torpor_triggerer.services.services import Backends
+from torpor_triggerer.services.trigger_services import Backends
 from torpor_triggerer.settings import Settings as TriggererSettings
 from torpor_triggerer.usercode import registry
 

@@ -6,7 +6,7 @@ from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.timing import Clock
 from torpor_triggerer.model.deferred_taskrun import SegmentId
 from torpor_triggerer.network.sessions import Owner
-from torpor_triggerer.services.services import Backends, TriggerServices, Web
+from torpor_triggerer.services.trigger_services import Backends, TriggerServices, Web
 from torpor_triggerer.usercode.registry import load
 
 from tests.support import trigger_services

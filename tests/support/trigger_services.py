@@ -12,7 +12,7 @@ from torpor_kubernetes.timing import SystemClock
 from torpor_triggerer.model.deferred_taskrun import SegmentId
 from torpor_triggerer.network.addresses import Addresses
 from torpor_triggerer.network.connections import Network
-from torpor_triggerer.services.services import Backends, TriggerServices
+from torpor_triggerer.services.trigger_services import Backends, TriggerServices
 from torpor_triggerer.usercode.registry import Registry, load
 
 from tests.support.fake_api import FakeApi, VirtualClock

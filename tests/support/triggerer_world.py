@@ -23,7 +23,7 @@ from torpor_triggerer.app import Triggerer
 from torpor_triggerer.logs.trigger_log import TriggerLog
 from torpor_triggerer.network.sessions import Owner
 from torpor_triggerer.secrets.pool_keys import PoolKeys
-from torpor_triggerer.services.services import Backends
+from torpor_triggerer.services.trigger_services import Backends
 from torpor_triggerer.settings import Settings
 from torpor_triggerer.usercode.registry import BUILT_IN, Registry, TriggerClass, load
 from torpor_wire import constants, times, trigger

@@ -23,7 +23,7 @@ from torpor_triggerer.reporting import health
 from torpor_triggerer.reporting.metrics import CONTENT_TYPE
 from torpor_triggerer.secrets.pool_keys import PoolKeys
 from torpor_triggerer.services import http
-from torpor_triggerer.services.services import Backends
+from torpor_triggerer.services.trigger_services import Backends
 from torpor_triggerer.settings import Settings
 from torpor_triggerer.usercode import registry
 

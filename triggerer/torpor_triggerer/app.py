@@ -29,7 +29,7 @@ from torpor_triggerer.reporting.status_writer import StatusWriter
 from torpor_triggerer.running.admission import Admission
 from torpor_triggerer.running.completion import Completion
 from torpor_triggerer.running.dependencies import Dependencies, unanswered
-from torpor_triggerer.running.execution import Lifecycle
+from torpor_triggerer.running.lifecycle import Lifecycle
 from torpor_triggerer.running.progress import Progress
 from torpor_triggerer.running.queue_progress import QueueProgress
 from torpor_triggerer.running.scheduler import Scheduler
@@ -38,7 +38,7 @@ from torpor_triggerer.secrets.pool_keys import PoolKeys
 from torpor_triggerer.secrets.reader import SecretReader
 from torpor_triggerer.secrets.resolver import SecretResolver
 from torpor_triggerer.services.archive import Archive
-from torpor_triggerer.services.services import Backends
+from torpor_triggerer.services.trigger_services import Backends
 from torpor_triggerer.settings import Settings
 from torpor_triggerer.sharding import assignment
 from torpor_triggerer.sharding.membership import Membership

@@ -17,7 +17,7 @@ from torpor_triggerer.network.addresses import Addresses
 from torpor_triggerer.network.connections import Network
 from torpor_triggerer.network.resolver import ResolvedAddress, Resolver
 from torpor_triggerer.services import http
-from torpor_triggerer.services.services import Backends
+from torpor_triggerer.services.trigger_services import Backends
 
 from tests.integration.triggers.site import says, site
 from tests.support import trigger_services

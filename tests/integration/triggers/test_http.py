@@ -11,7 +11,7 @@ from aiohttp import web
 from torpor.triggers import Http
 from torpor.triggers.support.secret_refs import Revealed
 from torpor_kubernetes.timing import SystemClock
-from torpor_triggerer.services.services import TriggerServices
+from torpor_triggerer.services.trigger_services import TriggerServices
 
 from tests.integration.triggers.passing import PassingClock
 from tests.integration.triggers.site import ReceivedRequest, Reply, Site, says, site

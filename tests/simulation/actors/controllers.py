@@ -21,7 +21,7 @@ from torpor_operator.schedules.plan import missed, source_step
 from torpor_operator.settings import Settings
 from torpor_triggerer.app import Triggerer
 from torpor_triggerer.network.sessions import Owner
-from torpor_triggerer.services.services import Backends
+from torpor_triggerer.services.trigger_services import Backends
 from torpor_triggerer.settings import Settings as TriggererSettings
 from torpor_triggerer.sharding import assignment
 from torpor_triggerer.usercode import registry

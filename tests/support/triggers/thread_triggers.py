@@ -7,7 +7,7 @@ from typing import Any
 
 from torpor_triggerer.isolation.thread_loop import ThreadLoop
 from torpor_triggerer.isolation.trigger_proxy import TriggerProxy
-from torpor_triggerer.services.services import TriggerServices
+from torpor_triggerer.services.trigger_services import TriggerServices
 
 from tests.support.trigger_services import services
 

@@ -21,7 +21,7 @@ from torpor_triggerer.isolation.thread_loop import ThreadLoop
 from torpor_triggerer.network.metered_socket import MeteredSocket
 from torpor_triggerer.network.proxy import Session
 from torpor_triggerer.services.client_pool import PinnedClients
-from torpor_triggerer.services.services import TriggerServices
+from torpor_triggerer.services.trigger_services import TriggerServices
 
 T = TypeVar("T")
 

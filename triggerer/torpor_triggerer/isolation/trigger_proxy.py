@@ -17,7 +17,7 @@ from torpor_wire import typed_json
 from torpor_triggerer.isolation.services_proxy import ServicesProxy
 from torpor_triggerer.isolation.thread_loop import ThreadLoop
 from torpor_triggerer.model.outcome import Done, Ended, Failed, Fired, Skipped
-from torpor_triggerer.services.services import TriggerServices
+from torpor_triggerer.services.trigger_services import TriggerServices
 from torpor_triggerer.usercode import attribution, invoke, validation
 from torpor_triggerer.usercode.attribution import Attribution
 from torpor_triggerer.usercode.registry import TriggerClass

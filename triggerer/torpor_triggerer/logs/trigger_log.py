@@ -22,7 +22,7 @@ LINE_MAX = 300
 _NOT_KEPT = frozenset(
     {
         "torpor_triggerer.usercode.invoke",
-        "torpor_triggerer.running.execution",
+        "torpor_triggerer.running.lifecycle",
         "torpor_triggerer.running.completion",
         "torpor_triggerer.running.shared_triggers",
         "torpor_triggerer.reporting.status_writer",

@@ -12,7 +12,7 @@ from torpor_triggerer.reporting.events import EventRecorder
 from torpor_triggerer.running.admission import Admission
 from torpor_triggerer.running.completion import Completion
 from torpor_triggerer.running.state import Spawn
-from torpor_triggerer.services.services import TriggerServices
+from torpor_triggerer.services.trigger_services import TriggerServices
 from torpor_triggerer.usercode.invoke import TriggerHost
 from torpor_triggerer.usercode.registry import Registry
 

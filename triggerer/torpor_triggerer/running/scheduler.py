@@ -14,7 +14,7 @@ from torpor_kubernetes.cache.store import Key
 from torpor_triggerer.model.packed_wait import PackedWait
 from torpor_triggerer.running import arrivals
 from torpor_triggerer.running.capacity import Capacity
-from torpor_triggerer.running.execution import Lifecycle
+from torpor_triggerer.running.lifecycle import Lifecycle
 from torpor_triggerer.running.state import Run, Timed
 from torpor_triggerer.timers import Timer
 

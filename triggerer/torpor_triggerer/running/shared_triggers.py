@@ -23,7 +23,7 @@ from torpor_triggerer.model.deferred_taskrun import StoredTrigger
 from torpor_triggerer.model.outcome import Ended, Failed
 from torpor_triggerer.running.state import Run, SharedTrigger, Spawn
 from torpor_triggerer.secrets import resolver
-from torpor_triggerer.services.services import TriggerServices
+from torpor_triggerer.services.trigger_services import TriggerServices
 from torpor_triggerer.timers import Timers
 from torpor_triggerer.usercode import invoke, task_end_events
 from torpor_triggerer.usercode.invoke import NotYet, Step, TriggerHost

@@ -11,7 +11,7 @@ from torpor_triggerer.logs.trigger_log import TriggerLog, WaitLog
 from torpor_triggerer.model.deferred_taskrun import Wait
 from torpor_triggerer.model.outcome import Outcome
 from torpor_triggerer.model.packed_wait import PackedWait
-from torpor_triggerer.services.services import TriggerServices
+from torpor_triggerer.services.trigger_services import TriggerServices
 from torpor_triggerer.timers import Timer
 from torpor_triggerer.usercode import invoke
 

@@ -14,7 +14,7 @@ from torpor.triggers.services import EndedWorkflows
 from torpor.triggers.support.metering import Meter
 from torpor_triggerer.isolation.services_proxy import ServicesProxy
 from torpor_triggerer.model.outcome import Fired
-from torpor_triggerer.services.services import TriggerServices
+from torpor_triggerer.services.trigger_services import TriggerServices
 
 from tests.support.trigger_services import services
 from tests.support.triggers.thread_triggers import replace_class, thread, until

@@ -5,7 +5,7 @@ from typing import cast
 from torpor_kubernetes.cache.store import Key
 from torpor_triggerer.model.deferred_taskrun import SegmentId, Wait
 from torpor_triggerer.model.packed_wait import PackedWait
-from torpor_triggerer.running.execution import Lifecycle
+from torpor_triggerer.running.lifecycle import Lifecycle
 from torpor_triggerer.running.scheduler import Scheduler
 from torpor_triggerer.running.state import Run
 from torpor_triggerer.timers import Timer
