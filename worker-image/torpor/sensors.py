@@ -131,16 +131,16 @@ class BaseSensor(BaseOperator):
         """Poke in the triggerer until the condition holds."""
         from torpor.triggers.support import polling  # noqa: PLC0415 - not for task pods
 
-        context, looks = RemoteContext(self._services.namespace), 0
+        context, pokes = RemoteContext(self._services.namespace), 0
 
-        async def look() -> PokeResult | None:
-            nonlocal looks
-            found, looks = _result(await self.poke(context)), looks + 1
-            self.last_look = f"not done after {looks} pokes"
-            return found if found.done else None
+        async def poke_once() -> PokeResult | None:
+            nonlocal pokes
+            poked, pokes = _result(await self.poke(context)), pokes + 1
+            self.last_look = f"not done after {pokes} pokes"
+            return poked if poked.done else None
 
         interval = max(self.poke_interval, polling.INTERVAL_MIN)
-        yield TriggerEvent((await polling.poll(self._services, look, interval)).value)
+        yield TriggerEvent((await polling.poll(self._services, poke_once, interval)).value)
 
     def _wait(self, context: Context, until: float | None) -> Any:
         returned = self.poke(context)

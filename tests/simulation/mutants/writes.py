@@ -37,11 +37,11 @@ def _claim_test() -> None:
 
 def _claim_nonce() -> None:
     def looking(launched: Any) -> Callable[[Any], status_patch.WriteState]:
-        def look(body: Any) -> status_patch.WriteState:
+        def state_of(body: Any) -> status_patch.WriteState:
             found = taskrun.parse_state(body)
             return status_patch.WriteState.OTHERS if found.claim is None else status_patch.WriteState.MINE
 
-        return look
+        return state_of
 
     put(worker_claim, "write_state_of", looking)
 
@@ -51,7 +51,7 @@ def _report_test() -> None:
 
 
 def _unclear_answer() -> None:
-    def write(transport: Any, path: str, patch: Any, look: Any, retry_policy: Any) -> status_patch.WriteResult:
+    def write(transport: Any, path: str, patch: Any, state_of: Any, retry_policy: Any) -> status_patch.WriteResult:
         said = status_patch._send(transport, path, patch, retry_policy)
         return status_patch.WriteLost() if isinstance(said, status_patch.Indeterminate) else said
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from torpor.triggers import TriggerEvent
-from torpor_triggerer.batching.batches import LookStats
+from torpor_triggerer.batching.batches import PollStats
 from torpor_triggerer.batching.pollers import Pollers
 from torpor_triggerer.batching.source import PollContext
 
@@ -89,7 +89,7 @@ class Crowd:
         return self
 
     async def _event(self, row: Row, context: PollContext) -> Any:
-        return await self.pollers.event(row, LookStats(), context)
+        return await self.pollers.event(row, PollStats(), context)
 
     async def pass_time(self, seconds: float) -> None:
         await self.clock.advance(seconds)

@@ -18,8 +18,8 @@ _RETRY_AFTER_MAX = 3600.0
 
 
 @dataclass(slots=True)
-class LookStats:
-    """How often a trigger has looked, and the times of its last and next look, in seconds since the epoch."""
+class PollStats:
+    """How often a trigger was polled, and the times of its last and next poll, in seconds since the epoch."""
 
     tries: int = 0
     last_at: float = 0.0
@@ -48,17 +48,17 @@ class Member:
 
     trigger: Any
     answer: Answered
-    looks: LookStats
+    poll_stats: PollStats
     interval: float
     limit: int = sys.maxsize
     next_at: float = float("-inf")
     source: Any = None
 
-    def record_look(self, now: float, factor: float) -> None:
+    def record_poll(self, now: float, factor: float) -> None:
         """Record a poll; the next one is due after the interval times the factor."""
         self.next_at = now + self.interval * factor
-        self.looks.tries += 1
-        self.looks.last_at, self.looks.next_at = now, self.next_at
+        self.poll_stats.tries += 1
+        self.poll_stats.last_at, self.poll_stats.next_at = now, self.next_at
 
 
 def due(members: Collection[Member], now: float) -> list[Member]:

@@ -13,7 +13,7 @@ from typing import Any, Never, TypeVar
 from torpor.triggers.support import polling
 from torpor_kubernetes.timing import Clock
 
-from torpor_triggerer.batching.batches import Answered, LookStats, Member
+from torpor_triggerer.batching.batches import Answered, Member, PollStats
 from torpor_triggerer.batching.source import PollContext, Source
 from torpor_triggerer.timers import Timers
 
@@ -41,16 +41,16 @@ class Pollers:
     def __len__(self) -> int:
         return len(self._keys)
 
-    def event(self, trigger: Any, looks: LookStats, context: PollContext) -> Coroutine[Any, Any, Any]:
+    def event(self, trigger: Any, poll_stats: PollStats, context: PollContext) -> Coroutine[Any, Any, Any]:
         """Return the event that `poll_many` yields for a trigger; await it at once. Raises what the poll raises.
 
         Not a coroutine: its frame would keep the context for as long as the trigger waits.
         """
-        return self._answer(self.join(trigger, looks, context, asyncio.get_running_loop().create_future()))
+        return self._answer(self.join(trigger, poll_stats, context, asyncio.get_running_loop().create_future()))
 
-    def join(self, trigger: Any, looks: LookStats, context: PollContext, answer: Answered) -> Member:
+    def join(self, trigger: Any, poll_stats: PollStats, context: PollContext, answer: Answered) -> Member:
         """Poll a trigger with the others of its source until `answer` gets its event. Raises what the class raises."""
-        member = _member(trigger, looks, answer)
+        member = _member(trigger, poll_stats, answer)
         self._open(_key(trigger, context), type(trigger), context).join(member)
         return member
 
@@ -151,5 +151,5 @@ def _key(trigger: Any, context: PollContext) -> Hashable:
     return key
 
 
-def _member(trigger: Any, looks: LookStats, answer: Answered) -> Member:
-    return Member(trigger=trigger, answer=answer, looks=looks, interval=polling.interval_of(trigger))
+def _member(trigger: Any, poll_stats: PollStats, answer: Answered) -> Member:
+    return Member(trigger=trigger, answer=answer, poll_stats=poll_stats, interval=polling.interval_of(trigger))

@@ -207,14 +207,14 @@ class Source:
 
     def _isolate(self, member: Member) -> None:
         del self.members[member]
-        member.record_look(self._clock.now(), self._factor())
+        member.record_poll(self._clock.now(), self._factor())
         self._schedule.expel(self, member)
 
     def _record(self, polled: Iterable[Member]) -> None:
         now, factor = self._clock.now(), self._factor()
         for one in polled:
             if one in self.members:
-                one.record_look(now, factor)
+                one.record_poll(now, factor)
 
     async def _deliver(self, batch: Sequence[Member], answers: Sequence[Any]) -> None:
         delivered, traces = 0, {id(one): one.__traceback__ for one in answers if isinstance(one, Exception)}
@@ -244,7 +244,7 @@ class Source:
         interval = batches.fastest(self.members)
         pause = batches.backoff(interval, self._failures, results.retry_after(error), self.context.jitter())
         for one in self.members:
-            one.next_at = one.looks.next_at = self._clock.now() + pause
+            one.next_at = one.poll_stats.next_at = self._clock.now() + pause
         return pause
 
     def _factor(self) -> float:

@@ -15,7 +15,7 @@ from torpor.triggers.services import Answer, EndedWorkflows, Request, TaskRunRef
 from torpor.triggers.support.metering import Meter
 from torpor_wire.canonical import Json
 
-from torpor_triggerer.batching.batches import LookStats
+from torpor_triggerer.batching.batches import PollStats
 from torpor_triggerer.batching.source import PollContext
 from torpor_triggerer.isolation.thread_loop import ThreadLoop
 from torpor_triggerer.network.metered_socket import MeteredSocket
@@ -155,11 +155,11 @@ class ServicesProxy:
         """Return the event of a trigger whose class has `poll_many`, polled in this thread."""
         clock, jitter = self.services.backends.api.clock, self.services.backends.api.jitter
         context = PollContext((self.services.namespace, self.services.account), clock, jitter, self._poll_services)
-        return await self._thread_loop.pollers.event(trigger, self.services.looks, context)
+        return await self._thread_loop.pollers.event(trigger, self.services.poll_stats, context)
 
     def _poll_services(self, until: AsyncExitStack) -> "ServicesProxy":
         return ServicesProxy(
-            replace(self.services, looks=LookStats()),
+            replace(self.services, poll_stats=PollStats()),
             self._thread_loop,
             PinnedClients(self._thread_loop.clients, until),
         )

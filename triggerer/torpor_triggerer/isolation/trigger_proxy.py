@@ -82,7 +82,7 @@ class TriggerProxy:
 
     @property
     def interval(self) -> float | None:
-        """The seconds between two looks, if the kwargs or the class declare them."""
+        """The seconds between two polls, if the kwargs or the class declare them."""
         for name in ("interval", "poke_interval"):
             if name in self._kwargs:
                 return _seconds(self._kwargs[name])

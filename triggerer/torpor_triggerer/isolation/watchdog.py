@@ -98,17 +98,17 @@ class LoopMonitor:
         self._thread_class = thread_class
         self._cpu_clock = time.pthread_getcpuclockid(thread)
         self._cpu = time.clock_gettime(self._cpu_clock)
-        self.looked_at = self._asked_at = time.monotonic()
+        self.checked_at = self._asked_at = time.monotonic()
         self._answered_at: float | None = self._asked_at
         self._step: FrameType | None = None
         self._began: float | None = None
 
-    def look(self, now: float, *, paused: bool = False) -> None:
+    def check(self, now: float, *, paused: bool = False) -> None:
         """Check the loop. Raises RuntimeError if the loop is closed, OSError if its thread has ended.
 
         `paused`: a garbage collection held it up since the last check, so the check says nothing.
         """
-        before = self.looked_at
+        before = self.checked_at
         slept, burnt = self._since(now)
         if paused:
             self._asked_at, self._began = now, None
@@ -169,7 +169,7 @@ class LoopMonitor:
 
         Python code releases the interpreter each 5 ms, so code that did not has held it.
         """
-        slept, self.looked_at = now - self.looked_at, now
+        slept, self.checked_at = now - self.checked_at, now
         cpu = time.clock_gettime(self._cpu_clock)
         burnt, self._cpu = cpu - self._cpu >= BURNT, cpu
         return slept, burnt
@@ -213,9 +213,9 @@ class Watchdog:
     def _look(self, pulse: LoopMonitor) -> None:
         try:
             began = time.monotonic()
-            pulse.look(began, paused=self._pauses.since(pulse.looked_at))
+            pulse.check(began, paused=self._pauses.since(pulse.checked_at))
             if time.monotonic() - began >= LATE:  # it was kept from its work in the midst of it
-                pulse.look(time.monotonic(), paused=self._pauses.since(began))
+                pulse.check(time.monotonic(), paused=self._pauses.since(began))
         except (RuntimeError, OSError):
             self._pulses.remove(pulse)
             log.debug("An event loop is closed, or its thread has ended")

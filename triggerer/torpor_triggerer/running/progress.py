@@ -1,4 +1,4 @@
-"""Writes progress messages of waits to their TaskRuns and to the log: the last look's result, and the next look's time.
+"""Writes progress messages of waits to their TaskRuns and to the log: the last poll's result, the next poll's time.
 
 Each write is a change that clients watch. So all waits together have a few a second, and each wait has one a minute at
 most: if the result changed, or after ten minutes if only the number of tries did. Namespaces take turns.
@@ -79,12 +79,12 @@ class Progress:
         if last is None:
             return True
         changed = hash(look) != last.look
-        counted = run.looks.tries != last.tries
+        counted = run.poll_stats.tries != last.tries
         return (changed and now >= last.at + CHANGED_AFTER) or (counted and now >= last.at + COUNTED_AFTER)
 
     async def _report(self, run: Run, look: str) -> None:
         now = self._clock.now()
-        run.last_progress = LastProgress(now, hash(look), run.looks.tries)
+        run.last_progress = LastProgress(now, hash(look), run.poll_stats.tries)
         text = run.wait_log.redact(message(run, look, now))
         with run.wait_log.active():
             log.info("%s", text)
@@ -95,17 +95,17 @@ class Progress:
 
 
 def message(run: Run, look: str, now: float) -> str:
-    """Return the progress message: what the wait is for, the last result, the number of tries, and the times of looks.
+    """Return the progress message: what the wait is for, the last result, the number of tries, and the times of stats.
 
     The message is read minutes later, so its times are absolute.
     """
-    looks = run.looks
+    stats = run.poll_stats
     parts = ["; ".join(words for words in (f"Waiting {run.wait.awaited}: {look}", run.asks) if words)]
-    if looks.tries:
-        parts.append(f"{looks.tries} {'try' if looks.tries == 1 else 'tries'}")
-    parts.append(f"{'last' if looks.tries else 'seen'} at {_clock(looks.last_at or now)}")
-    if looks.next_at > now:
-        parts.append(f"next at {_clock(looks.next_at)}")
+    if stats.tries:
+        parts.append(f"{stats.tries} {'try' if stats.tries == 1 else 'tries'}")
+    parts.append(f"{'last' if stats.tries else 'seen'} at {_clock(stats.last_at or now)}")
+    if stats.next_at > now:
+        parts.append(f"next at {_clock(stats.next_at)}")
     return ", ".join(parts)
 
 

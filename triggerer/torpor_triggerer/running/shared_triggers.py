@@ -74,7 +74,7 @@ class SharedTriggers:
             log.info("shares %s with %d other waits", shared.name, len(shared.members) - 1)
 
     def serve(self, run: Run, made: Any, services: TriggerServices, key: Hashable) -> None:
-        """Join a running trigger that looks at least as often, or run this one."""
+        """Join a running trigger that polls at least as often, or run this one."""
         key = key if invoke.shareable(made) else None
         former = None if key is None else self._open.get(key)
         if former is not None and invoke.interval(former.trigger) <= invoke.interval(made):
@@ -155,7 +155,7 @@ class SharedTriggers:
         """Let the task end until the next poll, or until the source answers."""
         shared.task, shared.started = None, False
         if seconds is not None:
-            shared.services.record_look(seconds)
+            shared.services.record_poll(seconds)
             shared.timer = self.polls.add(self._clock.monotonic() + seconds, shared)
 
     def _poll(self, shared: SharedTrigger) -> None:

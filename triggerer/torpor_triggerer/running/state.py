@@ -6,7 +6,7 @@ from dataclasses import InitVar, dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple, TypeAlias
 
-from torpor_triggerer.batching.batches import LookStats, Member
+from torpor_triggerer.batching.batches import Member, PollStats
 from torpor_triggerer.logs.trigger_log import TriggerLog, WaitLog
 from torpor_triggerer.model.deferred_taskrun import Wait
 from torpor_triggerer.model.outcome import Outcome
@@ -74,7 +74,7 @@ class Due(Enum):
 
 
 class LastProgress(NamedTuple):
-    """The last progress message: its time, the hash of the trigger's `last_look`, and the number of looks."""
+    """The last progress message: its time, the hash of the trigger's `last_look`, and the number of polls."""
 
     at: float
     look: int
@@ -121,9 +121,9 @@ class Run:
         return self.shared is not None and self not in self.shared.members[:1]
 
     @property
-    def looks(self) -> LookStats:
-        """How often its trigger has looked, and when it looks next."""
-        return LookStats() if self.shared is None else self.shared.services.looks
+    def poll_stats(self) -> PollStats:
+        """How often its trigger was polled, and when it is polled next."""
+        return PollStats() if self.shared is None else self.shared.services.poll_stats
 
     @property
     def last_look(self) -> str:

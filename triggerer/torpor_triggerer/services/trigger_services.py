@@ -18,7 +18,7 @@ from torpor_expressions.value import JSON, Value
 from torpor_kubernetes.client.api import Api
 from torpor_wire.canonical import Json
 
-from torpor_triggerer.batching.batches import Answered, LookStats, Member
+from torpor_triggerer.batching.batches import Answered, Member, PollStats
 from torpor_triggerer.batching.pollers import Pollers
 from torpor_triggerer.batching.source import PollContext
 from torpor_triggerer.fairness.threads import Threads
@@ -95,7 +95,7 @@ class TriggerServices:
     segment_id: SegmentId
     backends: Backends
     registry: Registry
-    looks: LookStats = field(default_factory=LookStats)
+    poll_stats: PollStats = field(default_factory=PollStats)
     pinned: PinnedClients | None = None
 
     @property
@@ -117,15 +117,15 @@ class TriggerServices:
         return self.backends.api.clock.now()
 
     async def sleep(self, seconds: float) -> None:
-        """Sleep. A trigger that sleeps has looked, and looks again afterwards."""
-        self.record_look(seconds)
+        """Sleep. A trigger that sleeps has polled, and polls again afterwards."""
+        self.record_poll(seconds)
         await self.backends.api.clock.sleep(seconds)
 
-    def record_look(self, seconds: float) -> None:
-        """Record that a trigger has looked, and looks again after so many seconds."""
+    def record_poll(self, seconds: float) -> None:
+        """Record that a trigger has polled, and polls again after so many seconds."""
         now = self.now()
-        self.looks.tries += 1
-        self.looks.last_at, self.looks.next_at = now, now + seconds
+        self.poll_stats.tries += 1
+        self.poll_stats.last_at, self.poll_stats.next_at = now, now + seconds
 
     def jitter(self) -> float:
         """Return a random number from 0 to 1."""
@@ -189,11 +189,11 @@ class TriggerServices:
 
     def polled(self, trigger: Any) -> Coroutine[Any, Any, Any]:
         """Return the event of a trigger whose class has `poll_many`."""
-        return self.backends.pollers.event(trigger, self.looks, self._poll_context())
+        return self.backends.pollers.event(trigger, self.poll_stats, self._poll_context())
 
     def join_source(self, trigger: Any, answer: Answered) -> Member:
         """Poll a trigger with the others of its source; `answer` gets its event, or an error."""
-        return self.backends.pollers.join(trigger, self.looks, self._poll_context(), answer)
+        return self.backends.pollers.join(trigger, self.poll_stats, self._poll_context(), answer)
 
     def leave_source(self, member: Member) -> None:
         """Poll a trigger no more."""
@@ -208,7 +208,7 @@ class TriggerServices:
         )
 
     def _poll_services(self, until: AsyncExitStack) -> "TriggerServices":
-        return replace(self, looks=LookStats(), pinned=PinnedClients(self.backends.clients, until))
+        return replace(self, poll_stats=PollStats(), pinned=PinnedClients(self.backends.clients, until))
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Return what `work` returns or raises in a worker thread."""

@@ -77,7 +77,7 @@ async def poll(trigger: Any, jitter: Callable[[], float]) -> Ended | NotYet:
     """Poll a trigger once. `jitter` is as for `polling.poll`, which does the same in a task."""
     try:
         interval = polling.interval_of(trigger)
-        payload = await trigger.poll()
+        payload = await polling.poll_once(trigger)
         if payload is not None:
             return task_end_events.of_event(TriggerEvent(payload))
         return NotYet(polling.vary(interval, jitter()))
@@ -153,7 +153,7 @@ def shareable(trigger: Any) -> bool:
 
 
 def interval(trigger: Any) -> float:
-    """Return the seconds between two looks, as far as the trigger declares them."""
+    """Return the seconds between two polls, as far as the trigger declares them."""
     for name in ("interval", "poke_interval"):
         match _read(trigger, name, None):
             case bool():

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import iscoroutinefunction
 from typing import Any, Protocol
 
 from torpor.triggers import BaseTrigger
@@ -143,13 +144,19 @@ def _load(target: str) -> TriggerClass:
         found = getattr(found, part)
     if not callable(getattr(found, "run", None)):
         raise TypeError("it has no run(), so it is not a trigger")
-    if getattr(found, "blocking", False) and found.run is not BaseTrigger.run:
+    if getattr(found, "blocking", False) and not _polls_in_thread(found):
         raise TypeError(
-            "blocking = True is for a torpor.triggers.BaseTrigger with a look() and without a run() of its own"
+            "blocking = True is for a torpor.triggers.BaseTrigger with a plain `def poll(self)` and without a run() of "
+            "its own"
         )
     _require(found)
     loaded: TriggerClass = found
     return loaded
+
+
+def _polls_in_thread(found: Any) -> bool:
+    has_poll = found.run is BaseTrigger.run and found.poll is not BaseTrigger.poll
+    return has_poll and not iscoroutinefunction(found.poll)
 
 
 def _require(found: Any) -> None:

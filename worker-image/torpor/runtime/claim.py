@@ -33,7 +33,7 @@ def claim(
 def write_state_of(launch: Launch) -> Callable[[Any], status_patch.WriteState]:
     """Return a function that tells from a TaskRun whether the claim is open, ours or lost."""
 
-    def look(body: Any) -> status_patch.WriteState:
+    def state_of(body: Any) -> status_patch.WriteState:
         found = taskrun.parse_state(body)
         if found.claim == launch.nonce:
             return status_patch.WriteState.MINE
@@ -41,4 +41,4 @@ def write_state_of(launch: Launch) -> Callable[[Any], status_patch.WriteState]:
         still = (found.uid, found.state, found.attempt, found.segment, found.launch) == pinned
         return status_patch.WriteState.OPEN if still else status_patch.WriteState.OTHERS
 
-    return look
+    return state_of

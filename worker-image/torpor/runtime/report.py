@@ -31,14 +31,14 @@ def report(
     now: float,
 ) -> status_patch.WriteResult:
     """Store the outcome. If the API server rejects its values, fail the TaskRun and return `Refused`."""
-    look = write_state_of(launch)
-    settled = status_patch.write(transport, launch.path(), patch, look, retry_policy)
+    state_of = write_state_of(launch)
+    settled = status_patch.write(transport, launch.path(), patch, state_of, retry_policy)
     if isinstance(settled, status_patch.WriteRefused) and settled.invalid:
         message = f"the API server refused the report: {settled.message}"
         failed = transitions.fail(
             launch.pin(State.RUNNING), retry.Policy(), reason=Reason.REPORT_REFUSED, message=message, now=now
         )
-        status_patch.write(transport, launch.path(), failed, look, retry_policy)
+        status_patch.write(transport, launch.path(), failed, state_of, retry_policy)
     return settled
 
 
@@ -63,7 +63,7 @@ def patch_of(outcome: Outcome, launch: Launch, run: TaskRun, *, now: float) -> t
 def write_state_of(launch: Launch) -> Callable[[Any], status_patch.WriteState]:
     """Return a function that tells from a TaskRun whether the report is open, stored or lost."""
 
-    def look(body: Any) -> status_patch.WriteState:
+    def state_of(body: Any) -> status_patch.WriteState:
         found = taskrun.parse_state(body)
         ours = found.uid == launch.uid and found.claim == launch.nonce
         if ours and found.state == State.RUNNING:
@@ -73,4 +73,4 @@ def write_state_of(launch: Launch) -> Callable[[Any], status_patch.WriteState]:
         followed = (found.attempt, found.segment) > (launch.attempt, launch.segment)
         return status_patch.WriteState.MINE if followed and found.uid == launch.uid else status_patch.WriteState.OTHERS
 
-    return look
+    return state_of

@@ -71,7 +71,11 @@ class RetryPolicy(NamedTuple):
 
 
 def write(
-    transport: WorkerTransport, path: str, patch: Patch, look: Callable[[Any], WriteState], retry_policy: RetryPolicy
+    transport: WorkerTransport,
+    path: str,
+    patch: Patch,
+    state_of: Callable[[Any], WriteState],
+    retry_policy: RetryPolicy,
 ) -> WriteResult:
     """Send the patch to the status of the TaskRun until its fate is known."""
     unclear, began = "", retry_policy.monotonic()
@@ -82,7 +86,7 @@ def write(
         if not isinstance(said, Indeterminate):
             return said
         unclear = said.message
-        found = _find(transport, path, look, retry_policy)
+        found = _find(transport, path, state_of, retry_policy)
         if not isinstance(found, Indeterminate):
             return found
         late = retry_policy.forbidden is not None and retry_policy.monotonic() - began >= retry_policy.forbidden
@@ -115,13 +119,13 @@ def _send(transport: WorkerTransport, path: str, patch: Patch, retry_policy: Ret
 
 
 def _find(
-    transport: WorkerTransport, path: str, look: Callable[[Any], WriteState], retry_policy: RetryPolicy
+    transport: WorkerTransport, path: str, state_of: Callable[[Any], WriteState], retry_policy: RetryPolicy
 ) -> WriteResult:
     """Return the fate of the patch from the TaskRun; Unsettled if it is still to be written or cannot be read."""
     said = _get(transport, path, retry_policy)
     if not isinstance(said, WriteStored):
         return said
-    match look(said.body):
+    match state_of(said.body):
         case WriteState.OPEN:
             return Indeterminate("there was no response, and the write is not stored")
         case WriteState.MINE:

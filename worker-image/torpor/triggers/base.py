@@ -5,6 +5,7 @@ optional parts. A trigger may run more than once and on more than one machine, s
 """
 
 from collections.abc import AsyncIterator, Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from torpor.triggers.services import Services
@@ -68,7 +69,7 @@ class BaseTrigger:
     * `last_look`: what the last check found, for people. `asks`: what people can do about it.
     * `poll()` instead of `run()`: a coroutine that checks once, every `interval` seconds (0.1 or more). It returns the
       payload, or None for not yet. Between two polls the triggerer holds no task for such a trigger.
-    * `blocking = True` with `look()` instead of `run()`: the same in a worker thread.
+    * `blocking = True` with a plain `def poll(self)`: the same in a worker thread.
     * `requires`: packages outside the standard library that the class imports. `extra`: what pip installs for them. If
       one is missing, a TaskRun with this trigger fails and names it.
     * `shareable = True`: TaskRuns that wait for the same share one running trigger. Only for a class without side
@@ -116,15 +117,12 @@ class BaseTrigger:
         """Return the registered name of the class, and the keyword arguments that create an equal trigger."""
         raise NotImplementedError(f"{type(self).__name__} has no serialize()")
 
-    def look(self) -> Any:
-        """Check once: return the payload of the event, or None for not yet. For classes with `blocking = True`."""
-        raise NotImplementedError(f"{type(self).__name__} has no look()")
+    def poll(self) -> Any:
+        """Check once: return the payload of the event, or None for not yet. For classes without `run()`.
 
-    async def poll(self) -> Any:
-        """Check once: return the payload of the event, or None for not yet. For classes without `run()`."""
-        if not self.blocking:
-            raise NotImplementedError(f"{type(self).__name__} has no run()")
-        return await self.services.in_thread(self.look)
+        A coroutine, or a plain method of a class with `blocking = True`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no run()")
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Yield an event when the condition holds; an async generator. Only the first event counts."""
@@ -132,7 +130,9 @@ class BaseTrigger:
             services = getattr(self, "services", None)
             yield await (polling.poll_alone(self) if services is None else services.polled(self))
         else:
-            yield TriggerEvent(await polling.poll(self.services, self.poll, polling.interval_of(self)))
+            yield TriggerEvent(
+                await polling.poll(self.services, partial(polling.poll_once, self), polling.interval_of(self))
+            )
 
     async def cleanup(self) -> None:
         """Called after `run` has ended for any reason."""

@@ -67,7 +67,7 @@ class File(BaseTrigger):
         super().bind(services)
         self._folder = file_access.folder_of(self.path, services.folders)
 
-    def look(self) -> dict[str, Any] | None:
+    def poll(self) -> dict[str, Any] | None:
         """Return the event if there are enough files."""
         try:
             found = file_access.matching(self.path, self._folder)

@@ -151,7 +151,7 @@ class Object(BaseTrigger):
             key, lambda: object_clients.connect(place, options, services), object_clients.close
         ) as clients:
             try:
-                async with clients.look() as store:
+                async with clients.borrow() as store:
                     return await (first.look_into(store, waits) if place.is_folder else first.look_for(store, waits))
             except (AnswerTooLargeError, AddressDeniedError) as error:
                 raise type(error)(f"{first.url} must not be read: {error}") from error

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from hypothesis import given
 from hypothesis import strategies as st
 from torpor_triggerer.batching import batches
-from torpor_triggerer.batching.batches import LookStats, Member
+from torpor_triggerer.batching.batches import Member, PollStats
 
 limits = st.lists(st.integers(1, 50), max_size=60)
 jitters = st.floats(0, 1)
@@ -15,7 +15,7 @@ jitters = st.floats(0, 1)
 
 def members(limits: list[int]) -> list[Member]:
     return [
-        Member(trigger=SimpleNamespace(), answer=Future(), looks=LookStats(), interval=10.0, limit=most)
+        Member(trigger=SimpleNamespace(), answer=Future(), poll_stats=PollStats(), interval=10.0, limit=most)
         for most in limits
     ]
 

@@ -146,8 +146,8 @@ async def test_tries_are_counted_for_each_wait() -> None:
         await them.pass_time(12)
         them.wait(2)
         await them.pass_time(1)
-        assert {one.trigger.number: one.looks.tries for one in _members(them)} == {1: 2, 2: 1}
-        assert {one.trigger.number: one.looks.next_at - them.clock.now() for one in _members(them)} == {1: 7, 2: 9}
+        assert {one.trigger.number: one.poll_stats.tries for one in _members(them)} == {1: 2, 2: 1}
+        assert {one.trigger.number: one.poll_stats.next_at - them.clock.now() for one in _members(them)} == {1: 7, 2: 9}
 
 
 class Seen(Row):

@@ -129,7 +129,7 @@ def kept(pulse: LoopMonitor, times: list[float]) -> Iterator[None]:
 
     def looks() -> None:
         for now in times:
-            pulse.look(now)
+            pulse.check(now)
 
     attribution.call(mark(1), looks)
     yield

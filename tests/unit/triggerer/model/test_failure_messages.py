@@ -27,7 +27,7 @@ class Polls(BaseTrigger):
 class Looks(BaseTrigger):
     blocking = True
 
-    def look(self) -> object:
+    def poll(self) -> object:
         return json.loads("{")
 
 
@@ -46,7 +46,7 @@ async def message_of(trigger: Any) -> str:
 
 @pytest.mark.parametrize(
     ("trigger", "place"),
-    [(Parses(), "run"), (Polls(), "poll"), (Looks(), "look")],
+    [(Parses(), "run"), (Polls(), "poll"), (Looks(), "poll")],
 )
 async def test_a_failure_names_the_line_of_the_authors_trigger(trigger: Any, place: str) -> None:
     message = await message_of(trigger)

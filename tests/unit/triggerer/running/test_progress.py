@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from torpor_triggerer.batching.batches import LookStats
+from torpor_triggerer.batching.batches import PollStats
 from torpor_triggerer.reporting.events import TokenBucket
 from torpor_triggerer.running.progress import Progress
 from torpor_wire import constants, times
@@ -225,7 +225,7 @@ async def test_a_namespace_with_very_many_waits_does_not_keep_another_silent() -
         facts = {"last_look": "not yet", "is_ending": False, "last_progress": None, "asks": ""}
         of_wait = SimpleNamespace(namespace=namespace, name="t", awaited="for x", deferred_at=clock.now() - 60)
         wait_log = SimpleNamespace(redact=str, active=nullcontext)
-        return SimpleNamespace(**facts, wait=of_wait, packed=of_wait, wait_log=wait_log, looks=LookStats())
+        return SimpleNamespace(**facts, wait=of_wait, packed=of_wait, wait_log=wait_log, poll_stats=PollStats())
 
     runs = [wait("greedy") for _ in range(2000)]
     budget = TokenBucket.for_messages(clock, 2.0)

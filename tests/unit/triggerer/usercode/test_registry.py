@@ -9,14 +9,14 @@ from torpor_triggerer.usercode import registry
 from torpor_triggerer.usercode.registry import BUILT_IN, Unknown, load
 
 
-class Looks(BaseTrigger):
+class BlocksInPoll(BaseTrigger):
     blocking = True
 
-    def look(self) -> Any:
+    def poll(self) -> Any:
         return "seen"
 
 
-class RunsItself(Looks):
+class RunsItself(BlocksInPoll):
     async def run(self) -> AsyncIterator[TriggerEvent]:
         yield TriggerEvent("seen")
 
@@ -26,6 +26,20 @@ class Stranger:
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         yield TriggerEvent("seen")
+
+
+class BlocksAsync(BaseTrigger):
+    blocking = True
+
+    async def poll(self) -> Any:
+        return None
+
+
+class BlocksWithoutPoll(BaseTrigger):
+    blocking = True
+
+    def look(self) -> Any:
+        return "seen"
 
 
 class NeedsMuch(BaseTrigger):
@@ -47,9 +61,9 @@ def test_every_class_of_torpors_own_can_be_loaded() -> None:
 
 
 def test_a_class_that_blocks_leaves_its_running_to_us() -> None:
-    assert said("Looks") == ""
-    assert "without a run() of its own" in said("RunsItself")
-    assert "without a run() of its own" in said("Stranger")
+    assert said("BlocksInPoll") == ""
+    for name in ("RunsItself", "Stranger", "BlocksAsync", "BlocksWithoutPoll"):
+        assert "a plain `def poll(self)` and without a run() of its own" in said(name)
 
 
 def test_a_class_without_its_package_is_registered_and_says_what_to_install() -> None:

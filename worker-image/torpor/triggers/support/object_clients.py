@@ -44,7 +44,7 @@ class ObjectClients:
         self._all: list[_Client] = []
 
     @asynccontextmanager
-    async def look(self) -> "AsyncIterator[ObjectStore]":
+    async def borrow(self) -> "AsyncIterator[ObjectStore]":
         """Borrow a client for one poll.
 
         Raises AnswerTooLargeError or AddressDeniedError if that was the cause of a failure.

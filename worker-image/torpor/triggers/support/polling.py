@@ -53,11 +53,16 @@ async def poll_alone(trigger: Any) -> Any:
         await asyncio.sleep(interval)
 
 
-async def poll(services: Services, look: Callable[[], Awaitable[Any]], interval: float) -> Any:
-    """Call `look` until it returns a value that is not None. `interval` is in seconds, and varies."""
-    while (what := await look()) is None:
+async def poll(services: Services, check: Callable[[], Awaitable[Any]], interval: float) -> Any:
+    """Call `check` until it returns a value that is not None. `interval` is in seconds, and varies."""
+    while (payload := await check()) is None:
         await services.sleep(vary(interval, services.jitter()))
-    return what
+    return payload
+
+
+async def poll_once(trigger: Any) -> Any:
+    """Call `poll` of a trigger: in a worker thread if its class blocks."""
+    return await (trigger.services.in_thread(trigger.poll) if trigger.blocking else trigger.poll())
 
 
 class ConditionResult(NamedTuple):
