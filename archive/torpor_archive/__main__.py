@@ -31,9 +31,9 @@ from torpor_archive.http.listener import serve_on
 from torpor_archive.http.log_routes import LogRoutes
 from torpor_archive.http.routes import Routes
 from torpor_archive.logs.service import LogService
-from torpor_archive.metrics import Metrics
-from torpor_archive.namespaces import Namespaces
-from torpor_archive.settings import Settings
+from torpor_archive.metrics import ArchiveMetrics
+from torpor_archive.namespaces import ClusterNamespaces
+from torpor_archive.settings import ArchiveSettings
 from torpor_archive.storage import retention
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.retention import Sweep
@@ -49,13 +49,13 @@ PROBES = ConnectionLimits(total=128, per_address=32)
 log = logging.getLogger("torpor_archive")
 
 
-async def serve(settings: Settings) -> None:
+async def serve(settings: ArchiveSettings) -> None:
     """Run one replica until a signal arrives."""
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(signal_number, stopping.set)
-    clock, metrics = SystemClock(), Metrics()
+    clock, metrics = SystemClock(), ArchiveMetrics()
     metrics.watch_process()
     database = Database(
         settings.database, clock, retry_seconds=settings.database_patience, on_transaction=metrics.record_transaction
@@ -67,7 +67,7 @@ async def serve(settings: Settings) -> None:
     ):
         api = Api(transport, clock)
         uploads = Uploads(database, metrics, clock, rate=settings.min_upload_rate, quota=settings.namespace_quota)
-        reviews, namespaces = AccessReviews(api, _count_reviews(metrics)), Namespaces(api)
+        reviews, namespaces = AccessReviews(api, _count_reviews(metrics)), ClusterNamespaces(api)
         downloads = Downloads(metrics, settings.min_download_rate)
         logs = LogService.build(
             api,
@@ -110,13 +110,13 @@ async def serve(settings: Settings) -> None:
             task.result()
 
 
-def _count_reviews(metrics: Metrics) -> Callable[[str], None]:
+def _count_reviews(metrics: ArchiveMetrics) -> Callable[[str], None]:
     return lambda result: metrics.token_reviews.labels(result).inc()
 
 
 def main() -> int:
     """Run the process and return its exit code."""
-    settings = Settings.parse(sys.argv[1:], os.environ)
+    settings = ArchiveSettings.parse(sys.argv[1:], os.environ)
     disable_created_metrics()  # type: ignore[no-untyped-call]  # one unused series per counter
     log_setup.configure("%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
@@ -139,11 +139,11 @@ async def _maintain_database(sweep: Sweep) -> Never:
 
 
 async def _serve_api(
-    settings: Settings,
+    settings: ArchiveSettings,
     publisher: CertificatePublisher,
     routes: tuple[Routes, LogRoutes],
     health: Health,
-    metrics: Metrics,
+    metrics: ArchiveMetrics,
 ) -> Never:
     """Serve HTTPS, and keep the address and the certificate published."""
     key_pairs: list[KeyPair] = []

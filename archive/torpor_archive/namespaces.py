@@ -47,7 +47,7 @@ class Namespace:
 
 
 class NamespaceFinder(Protocol):
-    """Says which namespace a name means. `Namespaces` asks the API server."""
+    """Says which namespace a name means. `ClusterNamespaces` asks the API server."""
 
     async def current(self, name: str) -> NamespaceId:
         """Return the identity that rows must have to be read. Raises RefusedError (503)."""
@@ -56,7 +56,7 @@ class NamespaceFinder(Protocol):
         """Return the identity for rows about an object with this creationTimestamp. Raises RefusedError (503)."""
 
 
-class Namespaces:
+class ClusterNamespaces:
     """The namespaces of the cluster, as the API server has them."""
 
     def __init__(self, api: Api) -> None:

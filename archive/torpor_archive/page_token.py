@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from torpor_archive import errors
-from torpor_archive.errors import Refusal
+from torpor_archive.errors import ErrorResponse
 
 
 def encode(*position: float | str) -> str:
@@ -14,8 +14,8 @@ def encode(*position: float | str) -> str:
     return base64.urlsafe_b64encode(json.dumps(position).encode()).decode()
 
 
-def decode(text: str, *kinds: type) -> tuple[Any, ...] | Refusal:
-    """Return the position, whose parts must be of these types, or a Refusal (400)."""
+def decode(text: str, *kinds: type) -> tuple[Any, ...] | ErrorResponse:
+    """Return the position, whose parts must be of these types, or an ErrorResponse (400)."""
     try:
         position = json.loads(base64.urlsafe_b64decode(text.encode()))
     except (ValueError, RecursionError, binascii.Error):

@@ -48,7 +48,7 @@ Url = Annotated[str, AfterValidator(_check_url)]
 Quantity = Annotated[int, BeforeValidator(_parse_quantity), Field(ge=0)]
 
 
-class Settings(ProcessSettings):
+class ArchiveSettings(ProcessSettings):
     """Keeps large results and finished runs in the database that $DATABASE_URL names. Times are in seconds."""
 
     model_config = SettingsConfigDict(cli_prog_name="torpor-archive")

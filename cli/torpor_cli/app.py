@@ -7,14 +7,14 @@ from typing import Any, assert_never
 import click
 
 from torpor_cli import errors
-from torpor_cli.command_table import COMMANDS, Entry, Group
-from torpor_cli.target import TARGET_OPTIONS, Target, target_of
+from torpor_cli.command_table import COMMANDS, CommandEntry, CommandGroup
+from torpor_cli.target import TARGET_OPTIONS, TargetOptions, target_of
 
 
 class LazyGroup(click.Group):
     """Commands from a table. `--help` imports none of them."""
 
-    def __init__(self, *args: Any, table: Mapping[str, Entry | Group], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, table: Mapping[str, CommandEntry | CommandGroup], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.table = table
 
@@ -27,9 +27,9 @@ class LazyGroup(click.Group):
         match self.table.get(cmd_name):
             case None:
                 return None
-            case Group() as group:
+            case CommandGroup() as group:
                 return _group(cmd_name, group)
-            case Entry(module=name):
+            case CommandEntry(module=name):
                 module = import_module(f"torpor_cli.commands.{name}")
                 command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
                 return command
@@ -51,7 +51,7 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, entry.help) for name, entry in self.table.items()])
 
 
-def _group(name: str, group: Group) -> click.Group:
+def _group(name: str, group: CommandGroup) -> click.Group:
     """Return the commands of a group. The options of the target may stand before and after its name."""
 
     def callback(**target: Any) -> None:  # noqa: ARG001 - target_of reads the options of the context
@@ -82,6 +82,6 @@ def _group(name: str, group: Group) -> click.Group:
 @click.pass_context
 def app(ctx: click.Context, /, **target: Any) -> None:
     """Submit, watch, explain and repair Workflows of Torpor."""
-    ctx.obj = Target(**target)
+    ctx.obj = TargetOptions(**target)
     if ctx.invoked_subcommand is None:  # as kubectl does
         click.echo(ctx.get_help())

@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 from torpor_wire import constants
 
-from torpor_cli.cluster.api import Api, Object, parse_object
-from torpor_cli.cluster.errors import ApiError, ForbiddenError, NotFoundError, UnavailableError
+from torpor_cli.cluster.api import ApiClient, Object, parse_object
+from torpor_cli.cluster.errors import ClusterError, ForbiddenError, NotFoundError, UnavailableError
 from torpor_cli.cluster.resources import SERVICE_ACCOUNTS
 from torpor_cli.errors import CliError
 
@@ -36,10 +36,10 @@ class ArchivedNotFoundError(CliError):
     """The archive has no such object."""
 
 
-class Archive:
+class ArchiveProxy:
     """The archive as the user may read it. Every method raises ArchiveAwayError or ArchivedNotFoundError."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: ApiClient) -> None:
         self._api = api
         self._tokens = _ReaderTokens(api)
 
@@ -106,7 +106,7 @@ class Archive:
             body: Object = self._api.http.json(
                 "GET", _PROXY + path, query=query, headers=self._headers(namespace), read_timeout=_LIMIT_S
             )
-        except ApiError as error:
+        except ClusterError as error:
             raise _translated(error) from error
         return body
 
@@ -117,7 +117,7 @@ class Archive:
     def _guarded(content: Iterator[bytes]) -> Iterator[bytes]:
         try:
             yield from content
-        except ApiError as error:
+        except ClusterError as error:
             raise _translated(error) from error
 
     def _headers(self, namespace: str | None) -> Mapping[str, str]:
@@ -131,7 +131,7 @@ class _ReaderTokens:
     reader of all namespaces.
     """
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: ApiClient) -> None:
         self._api = api
         self._tokens: dict[str | None, tuple[float, str]] = {}
 
@@ -149,7 +149,7 @@ class _ReaderTokens:
                 return self._create(namespace, constants.ARCHIVE_READER)
             except (NotFoundError, ForbiddenError):
                 pass  # an older set-up of the namespace; an administrator still reads
-            except ApiError as error:
+            except ClusterError as error:
                 raise ArchiveAwayError(f"the archive cannot be read: {error}") from error
         try:
             return self._create(SYSTEM, READER)
@@ -158,7 +158,7 @@ class _ReaderTokens:
             raise ArchiveAwayError(message) from error
         except ForbiddenError as error:
             raise ArchiveAwayError(_not_allowed(namespace)) from error
-        except ApiError as error:
+        except ClusterError as error:
             raise ArchiveAwayError(f"the archive cannot be read: {error}") from error
 
     def _create(self, namespace: str, account: str) -> str:
@@ -182,7 +182,7 @@ def _not_allowed(namespace: str | None) -> str:
     )
 
 
-def _translated(error: ApiError) -> CliError:
+def _translated(error: ClusterError) -> CliError:
     match error:
         case NotFoundError() if str(error).startswith("services "):  # else it is the archive that has no such object
             return ArchiveAwayError("the archive is not installed; only live runs are shown")
@@ -192,7 +192,7 @@ def _translated(error: ApiError) -> CliError:
             return ArchiveAwayError("the archive does not accept the token of its reader; see `torpor doctor`")
         case UnavailableError() | ForbiddenError():
             return ArchiveAwayError(f"the archive cannot be read: {error}")
-        case ApiError(status=HTTPStatus.BAD_REQUEST):
+        case ClusterError(status=HTTPStatus.BAD_REQUEST):
             return CliError(f"the archive rejects the request: {error}")
         case _:
             return CliError(f"the archive answered: {error}")

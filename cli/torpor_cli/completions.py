@@ -10,8 +10,8 @@ from torpor_wire import constants, names
 
 from torpor_cli import runs as run_lookup
 from torpor_cli.cluster import kubeconfig
-from torpor_cli.cluster.api import Selection
-from torpor_cli.cluster.connect import Cluster, connect
+from torpor_cli.cluster.api import ObjectSelection
+from torpor_cli.cluster.connect import ClusterConnection, connect
 from torpor_cli.cluster.resources import BACKFILLS, NAMESPACES, SCHEDULES, TASKRUNS, TEMPLATES
 from torpor_cli.errors import CliError
 from torpor_cli.references import LATEST, path_of, written
@@ -95,35 +95,35 @@ def contexts(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -
     return _starting(incomplete, merged["contexts"] if merged else ())
 
 
-def _names(cluster: Cluster) -> list[str]:
+def _names(cluster: ClusterConnection) -> list[str]:
     return [item["metadata"]["name"] for item in run_lookup.workflows(cluster)]
 
 
-def _open_names(cluster: Cluster) -> list[str]:
+def _open_names(cluster: ClusterConnection) -> list[str]:
     return [item["metadata"]["name"] for item in run_lookup.workflows(cluster) if not has_ended(item)]
 
 
-def _open_backfill_names(cluster: Cluster) -> list[str]:
+def _open_backfill_names(cluster: ClusterConnection) -> list[str]:
     found = lookup.every(cluster, BACKFILLS)
     return [item["metadata"]["name"] for item in found if not (item.get("status") or {}).get("completionTime")]
 
 
-def _namespace_names(cluster: Cluster) -> list[str]:
-    return [item["metadata"]["name"] for item in cluster.api.list(Selection(resource=NAMESPACES, namespace=None))]
+def _namespace_names(cluster: ClusterConnection) -> list[str]:
+    return [item["metadata"]["name"] for item in cluster.api.list(ObjectSelection(resource=NAMESPACES, namespace=None))]
 
 
-def _instance_names(cluster: Cluster, name: str, task: str) -> list[str]:
+def _instance_names(cluster: ClusterConnection, name: str, task: str) -> list[str]:
     labels = f"{constants.LABEL_WORKFLOW}={names.label(name)},{constants.LABEL_TASK}={names.label(task)}"
-    found = cluster.api.list(Selection(resource=TASKRUNS, namespace=cluster.namespace, labels=labels))
+    found = cluster.api.list(ObjectSelection(resource=TASKRUNS, namespace=cluster.namespace, labels=labels))
     paths = sorted(path for item in found if (path := path_of(item)))
     return [f"{name}/{task}/{written(path)}" for path in paths]
 
 
-def _task_names(cluster: Cluster, name: str) -> list[str]:
+def _task_names(cluster: ClusterConnection, name: str) -> list[str]:
     return [task["name"] for task in run_lookup.find_workflow(cluster, name)["spec"].get("tasks") or ()]
 
 
-def _bounded(ctx: click.Context, query: Callable[[Cluster], list[str]]) -> list[str]:
+def _bounded(ctx: click.Context, query: Callable[[ClusterConnection], list[str]]) -> list[str]:
     """Return what the query finds within the limit; nothing if it fails."""
     found: list[str] = []
     target = target_of(ctx)

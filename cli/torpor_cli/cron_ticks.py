@@ -14,7 +14,7 @@ _CHUNK = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cron:
+class ZonedCron:
     """A cron expression in a zone. `name` is that of the zone."""
 
     ticks: Ticks
@@ -39,6 +39,6 @@ class Cron:
         return datetime.fromtimestamp(moment, self.ticks.zone).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def parse(expression: str, timezone: str | None = None) -> Cron:
+def parse(expression: str, timezone: str | None = None) -> ZonedCron:
     """Return the ticks of an expression. Raises ValueError with a sentence."""
-    return Cron(ticks=Ticks.parse(expression, timezone), name=timezone or "UTC")
+    return ZonedCron(ticks=Ticks.parse(expression, timezone), name=timezone or "UTC")

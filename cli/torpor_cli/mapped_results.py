@@ -22,7 +22,7 @@ Read = Callable[[Object, Mapping[str, Any]], Iterator[bytes]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Line:
+class _LineOffset:
     """Where the beginning of a line is in the file, and what the archive has of it."""
 
     path: tuple[int, ...]
@@ -36,7 +36,7 @@ class MappedResults:
 
     file: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
     missing: Counter[str] = field(default_factory=Counter)
-    _lines: list[_Line] = field(default_factory=list)
+    _lines: list[_LineOffset] = field(default_factory=list)
     _uids: set[str] = field(default_factory=set)
 
     @property
@@ -76,12 +76,12 @@ class MappedResults:
         head = json.dumps(named)[:-1]
         if stored and not stored_body.is_binary(stored):
             self.file.write(f'{head}, "result": \n'.encode())
-            self._lines.append(_Line(path=one.path, offset=offset, taskrun=_described(taskrun, stored)))
+            self._lines.append(_LineOffset(path=one.path, offset=offset, taskrun=_described(taskrun, stored)))
             return
         value = _file(stored) if stored else json_fields.decoded(status.get("result"))
         text = json.dumps(value)
         self.file.write(f'{head}, "{"file" if stored else "result"}": {text}}}\n'.encode())
-        self._lines.append(_Line(path=one.path, offset=offset))
+        self._lines.append(_LineOffset(path=one.path, offset=offset))
 
 
 def _described(taskrun: Object, stored: Mapping[str, Any]) -> Object:

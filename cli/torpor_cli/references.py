@@ -17,7 +17,7 @@ _BRACKETS = re.compile(r"([^\[\]]+)\[([0-9.]+)\]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reference:
+class RunReference:
     """A run, one of its tasks, or instances of the task. `path` has the group indexes, then the index of the task."""
 
     run: str
@@ -30,7 +30,7 @@ def run_name(text: str) -> str:
     return _KIND.sub("", text)
 
 
-def parse(text: str) -> Reference:
+def parse(text: str) -> RunReference:
     """Return the reference of a text, also of `NAME/task[3]`, as `torpor logs` prints it. Raises UsageError."""
     run, _, rest = run_name(text).partition("/")
     task, _, path = rest.partition("/")
@@ -44,7 +44,7 @@ def parse(text: str) -> Reference:
         raise UsageError(
             f"{path!r} is no index of an instance; write NAME/task/3, or NAME/task/0.1 in a group"
         ) from None
-    return Reference(run=run, task=task or None, path=indexes)
+    return RunReference(run=run, task=task or None, path=indexes)
 
 
 def path_of(taskrun: Mapping[str, Any]) -> tuple[int, ...]:

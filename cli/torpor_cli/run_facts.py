@@ -10,35 +10,37 @@ from torpor_views.facts import Facts
 from torpor_views.model import Run
 from torpor_wire import constants, names
 
-from torpor_cli.cluster.api import Object, Selection
-from torpor_cli.cluster.connect import Cluster
+from torpor_cli.cluster.api import Object, ObjectSelection
+from torpor_cli.cluster.connect import ClusterConnection
 from torpor_cli.cluster.errors import ForbiddenError, NotFoundError
 from torpor_cli.cluster.resources import CONFIG_MAPS, EVENTS, PODS, TASKRUNS
 
 T = TypeVar("T")
 
 
-def read(cluster: Cluster, run: Run) -> Facts:
+def read(cluster: ClusterConnection, run: Run) -> Facts:
     """Return the facts of a live run. An ended run needs none."""
     if run.ended:
         return Facts()
     uses_pools = any(task.pool for task in run.tasks)
     label = f"{constants.LABEL_WORKFLOW}={names.label(run.name)}"
     return Facts.parse(
-        pods=_allowed(lambda: _list(cluster, Selection(resource=PODS, namespace=cluster.namespace, labels=label))),
-        events=_allowed(lambda: _list(cluster, Selection(resource=EVENTS, namespace=cluster.namespace))) or (),
+        pods=_allowed(
+            lambda: _list(cluster, ObjectSelection(resource=PODS, namespace=cluster.namespace, labels=label))
+        ),
+        events=_allowed(lambda: _list(cluster, ObjectSelection(resource=EVENTS, namespace=cluster.namespace))) or (),
         pools=_allowed(lambda: _pools(cluster)) if uses_pools else None,
-        taskruns=_allowed(lambda: _list(cluster, Selection(resource=TASKRUNS, namespace=cluster.namespace)))
+        taskruns=_allowed(lambda: _list(cluster, ObjectSelection(resource=TASKRUNS, namespace=cluster.namespace)))
         if uses_pools
         else None,
     )
 
 
-def _list(cluster: Cluster, selection: Selection) -> list[Object]:
+def _list(cluster: ClusterConnection, selection: ObjectSelection) -> list[Object]:
     return cluster.api.list(selection)
 
 
-def _pools(cluster: Cluster) -> Object:
+def _pools(cluster: ClusterConnection) -> Object:
     try:
         return cluster.api.get(CONFIG_MAPS, cluster.namespace, constants.POOLS_CONFIG)
     except NotFoundError:

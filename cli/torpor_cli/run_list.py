@@ -39,7 +39,7 @@ class ListedRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filters:
+class RunFilters:
     """What to list. `since`: runs that go on or ended after this time."""
 
     states: frozenset[str] = frozenset()
@@ -84,14 +84,16 @@ def archived(item: Mapping[str, Any]) -> ListedRun:
     )
 
 
-def merged(live_runs: Iterable[ListedRun], archived_runs: Iterable[ListedRun], filters: Filters) -> Sequence[ListedRun]:
+def merged(
+    live_runs: Iterable[ListedRun], archived_runs: Iterable[ListedRun], filters: RunFilters
+) -> Sequence[ListedRun]:
     """Return the runs that the filters accept, the newest first. A run that both have is live."""
     by_uid = {run.uid: run for run in archived_runs} | {run.uid: run for run in live_runs}
     chosen = [run for run in by_uid.values() if filters.accepts(run)]
     return sorted(chosen, key=lambda run: (-run.created, run.namespace, run.name))
 
 
-def archive_filters(filters: Filters, labels: str) -> dict[str, Any] | None:
+def archive_filters(filters: RunFilters, labels: str) -> dict[str, Any] | None:
     """Return the parameters for the archive; None for a label selector with sets, which it does not take."""
     if "(" in labels:
         return None
@@ -103,7 +105,7 @@ def archive_filters(filters: Filters, labels: str) -> dict[str, Any] | None:
     return parameters
 
 
-def concerns_archive(filters: Filters) -> bool:
+def concerns_archive(filters: RunFilters) -> bool:
     """Whether an archived run may be among those that the filters accept: all of them have ended."""
     return not filters.states or bool(filters.states & run_state.ENDED)
 

@@ -8,8 +8,8 @@ from typing import Any
 from torpor_wire import constants, names
 
 from torpor_cli import errors, output, references
-from torpor_cli.cluster.api import Object, Selection
-from torpor_cli.cluster.connect import Cluster
+from torpor_cli.cluster.api import Object, ObjectSelection
+from torpor_cli.cluster.connect import ClusterConnection
 from torpor_cli.cluster.errors import NotFoundError
 from torpor_cli.cluster.resources import TASKRUNS, WORKFLOWS
 
@@ -26,13 +26,13 @@ class FoundRun:
     archived: bool = False
 
 
-def find_run(cluster: Cluster, name: str) -> FoundRun:
+def find_run(cluster: ClusterConnection, name: str) -> FoundRun:
     """Return a run with its TaskRuns. Raises UnknownNameError with the nearest name."""
     found = find_run_without_taskruns(cluster, name)
     return found if found.archived else replace(found, taskruns=taskruns_of(cluster, found.workflow))
 
 
-def find_run_without_taskruns(cluster: Cluster, name: str) -> FoundRun:
+def find_run_without_taskruns(cluster: ClusterConnection, name: str) -> FoundRun:
     """Return a run. A live one has no TaskRuns yet; an archived one is complete. Raises UnknownNameError."""
     name = references.run_name(name)
     try:
@@ -44,7 +44,7 @@ def find_run_without_taskruns(cluster: Cluster, name: str) -> FoundRun:
         return found
 
 
-def find_workflow(cluster: Cluster, name: str) -> Object:
+def find_workflow(cluster: ClusterConnection, name: str) -> Object:
     """Return a live Workflow. `@latest` is the one created last. Raises UnknownNameError."""
     name = references.run_name(name)
     if name == references.LATEST:
@@ -59,7 +59,7 @@ def find_workflow(cluster: Cluster, name: str) -> Object:
         raise _unknown(cluster, name) from error
 
 
-def find_workflow_to_change(cluster: Cluster, name: str) -> Object:
+def find_workflow_to_change(cluster: ClusterConnection, name: str) -> Object:
     """Return a live Workflow. Raises UnknownNameError, and CliError for a run that only the archive has."""
     try:
         return find_workflow(cluster, name)
@@ -72,21 +72,21 @@ def find_workflow_to_change(cluster: Cluster, name: str) -> Object:
         ) from None
 
 
-def _unknown(cluster: Cluster, name: str) -> errors.UnknownNameError:
+def _unknown(cluster: ClusterConnection, name: str) -> errors.UnknownNameError:
     known = [item["metadata"]["name"] for item in workflows(cluster)]
     hint = f"`torpor list -n {cluster.namespace}` shows those of the namespace"
     return errors.unknown("run", name, known, hint, where=f"in namespace {cluster.namespace}")
 
 
-def taskruns_of(cluster: Cluster, workflow: Object) -> list[Object]:
+def taskruns_of(cluster: ClusterConnection, workflow: Object) -> list[Object]:
     """Return the TaskRuns of a Workflow."""
     return owned(cluster.api.list(taskruns_selection(cluster, workflow)), workflow)
 
 
-def taskruns_selection(cluster: Cluster, workflow: Object) -> Selection:
+def taskruns_selection(cluster: ClusterConnection, workflow: Object) -> ObjectSelection:
     """Return the selection of a Workflow's TaskRuns, for a list or a watch."""
     label = names.label(workflow["metadata"]["name"])
-    return Selection(resource=TASKRUNS, namespace=cluster.namespace, labels=f"{constants.LABEL_WORKFLOW}={label}")
+    return ObjectSelection(resource=TASKRUNS, namespace=cluster.namespace, labels=f"{constants.LABEL_WORKFLOW}={label}")
 
 
 def owned(taskruns: Iterable[Object], workflow: Object) -> list[Object]:
@@ -95,16 +95,16 @@ def owned(taskruns: Iterable[Object], workflow: Object) -> list[Object]:
     return [item for item in taskruns if any(owner.get("uid") == uid for owner in _owners(item))]
 
 
-def archived_run(cluster: Cluster, name: str) -> FoundRun | None:
+def archived_run(cluster: ClusterConnection, name: str) -> FoundRun | None:
     """Return the archived run of this uid, or the last one of this name; None without one.
 
     A note says if the archive is away.
     """
     if not names.is_object_name(name):
         return None
-    from torpor_cli.archive import Archive, ArchiveAwayError, ArchivedNotFoundError  # noqa: PLC0415 - most runs live
+    from torpor_cli.archive import ArchiveAwayError, ArchivedNotFoundError, ArchiveProxy  # noqa: PLC0415 - most runs live
 
-    archive = Archive(cluster.api)
+    archive = ArchiveProxy(cluster.api)
     try:
         uid = name if _UID.fullmatch(name) else (archive.latest(cluster.namespace, name) or {}).get("uid")
         if uid is None:
@@ -133,13 +133,13 @@ def from_objects(objects: list[Object]) -> FoundRun | None:
     )
 
 
-def workflows(cluster: Cluster, *, labels: str = "", everywhere: bool = False) -> list[Object]:
+def workflows(cluster: ClusterConnection, *, labels: str = "", everywhere: bool = False) -> list[Object]:
     """Return the live Workflows of the namespace, or of all."""
     namespace = None if everywhere else cluster.namespace
-    return cluster.api.list(Selection(resource=WORKFLOWS, namespace=namespace, labels=labels))
+    return cluster.api.list(ObjectSelection(resource=WORKFLOWS, namespace=namespace, labels=labels))
 
 
-def _latest(cluster: Cluster) -> Object:
+def _latest(cluster: ClusterConnection) -> Object:
     found = max(workflows(cluster), key=lambda item: item["metadata"]["creationTimestamp"], default=None)
     if found is None:
         raise errors.UnknownNameError(f"namespace {cluster.namespace} has no run; create one with `torpor submit`")

@@ -9,7 +9,7 @@ import click
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class TargetOptions:
     """What the options of the command line say. None where they say nothing."""
 
     namespace: str | None = None
@@ -18,10 +18,10 @@ class Target:
     as_user: str | None = None
     as_groups: tuple[str, ...] = ()
 
-    def overridden(self, by: Mapping[str, Any]) -> "Target":
+    def overridden(self, by: Mapping[str, Any]) -> "TargetOptions":
         """Return the target with the options that are set after the command."""
         values = {field.name: by.get(field.name) or getattr(self, field.name) for field in fields(self)}
-        return Target(**values)
+        return TargetOptions(**values)
 
 
 TARGET_OPTIONS: tuple[Callable[[], click.Option], ...] = (
@@ -40,7 +40,7 @@ TARGET_OPTIONS: tuple[Callable[[], click.Option], ...] = (
 
 
 class ClusterCommand(click.Command):
-    """A command with these options. Its function receives the Target by `@click.pass_obj`."""
+    """A command with these options. Its function receives the TargetOptions by `@click.pass_obj`."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -49,14 +49,14 @@ class ClusterCommand(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command with the options before and after its name."""
         ctx.obj = target_of(ctx)
-        for field in fields(Target):
+        for field in fields(TargetOptions):
             ctx.params.pop(field.name, None)
         return super().invoke(ctx)
 
 
-def target_of(ctx: click.Context) -> Target:
+def target_of(ctx: click.Context) -> TargetOptions:
     """Return what the options of a context and of its parents say."""
-    outer = ctx.obj if isinstance(ctx.obj, Target) else Target()
+    outer = ctx.obj if isinstance(ctx.obj, TargetOptions) else TargetOptions()
     if ctx.parent is not None and ctx.resilient_parsing:
         outer = target_of(ctx.parent)
     return outer.overridden(ctx.params)

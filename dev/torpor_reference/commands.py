@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import click
 from torpor_cli.app import app
-from torpor_cli.target import ClusterCommand, Target
+from torpor_cli.target import ClusterCommand, TargetOptions
 
 from torpor_reference.tables import escaped, markdown
 
-_SHARED = frozenset(Target.__dataclass_fields__)
+_SHARED = frozenset(TargetOptions.__dataclass_fields__)
 
 
 def sections() -> str:

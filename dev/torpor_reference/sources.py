@@ -13,7 +13,7 @@ from pydantic_settings import BaseSettings
 from torpor.triggers.cursors import Unset
 from torpor_archive import metrics as archive_metrics
 from torpor_archive import settings as archive
-from torpor_cli.linting.finding import Rule
+from torpor_cli.linting.finding import LintRule
 from torpor_operator import settings as operator
 from torpor_triggerer import settings as triggerer
 from torpor_triggerer.reporting import metrics as triggerer_metrics
@@ -44,14 +44,14 @@ def flags() -> dict[str, Table]:
     defaults: dict[str, Mapping[str, object]] = {
         "operator": _defaults(operator.Settings),
         "triggerer": _defaults(triggerer.Settings),
-        "archive": _defaults(archive.Settings),
+        "archive": _defaults(archive.ArchiveSettings),
     }
     return {name: Table(header=_FLAGS, rows=[_flag(*one) for one in flags.items()]) for name, flags in defaults.items()}
 
 
 def metrics() -> dict[str, Table]:
     """The metrics of each program with their kinds."""
-    of_triggerer, of_archive = triggerer_metrics.Metrics("default", ()), archive_metrics.Metrics()
+    of_triggerer, of_archive = triggerer_metrics.Metrics("default", ()), archive_metrics.ArchiveMetrics()
     of_triggerer.add_gauges(triggerer_metrics.ReplicaState)
     of_triggerer.add_process_metrics()
     of_archive.watch_process()
@@ -67,7 +67,7 @@ def arguments() -> dict[str, Table]:
 
 def lint_rules() -> Table:
     """The rules of `torpor lint`."""
-    return Table(header=("rule", "what"), rows=[(f"`{rule}`",) for rule in Rule])
+    return Table(header=("rule", "what"), rows=[(f"`{rule}`",) for rule in LintRule])
 
 
 def _defaults(settings: type[BaseSettings]) -> Mapping[str, object]:

@@ -17,8 +17,8 @@ from torpor_archive.auth.reviews import AccessReviews
 from torpor_archive.http import middleware
 from torpor_archive.http.downloads import Downloads
 from torpor_archive.http.routes import Routes
-from torpor_archive.limits.review_rates import Client
-from torpor_archive.metrics import Metrics
+from torpor_archive.limits.review_rates import RequestOrigin
+from torpor_archive.metrics import ArchiveMetrics
 from torpor_archive.namespaces import UNKNOWN, NamespaceId
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.upload import Uploads
@@ -32,7 +32,7 @@ _SHUTDOWN_SECONDS = 1.0
 class LocalReviews(AccessReviews):
     """Believes callers. A token is the namespace and the uid of a pod."""
 
-    async def authenticate(self, token: str, client: Client) -> Caller:
+    async def authenticate(self, token: str, client: RequestOrigin) -> Caller:
         """Return the pod that the token names."""
         del client
         namespace, _, uid = token.partition("/")
@@ -55,7 +55,7 @@ class LocalNamespaces:
 
 async def serve(api: Api, listening: socket.socket, file: Path) -> Never:
     """Serve the archive's requests for results on a socket, until cancelled."""
-    metrics = Metrics()
+    metrics = ArchiveMetrics()
     database = Database(
         f"sqlite:///{file}", api.clock, retry_seconds=_RETRY_SECONDS, on_transaction=metrics.record_transaction
     )

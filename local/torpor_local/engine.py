@@ -16,16 +16,16 @@ from torpor_triggerer.model.outcome import Outcome as TriggerOutcome
 from torpor_wire import constants
 
 from torpor_local import answers, archive_socket, controllers, journal, outcome, skipping
-from torpor_local.apiserver.history import Entry, cloned, collection
+from torpor_local.apiserver.history import ObjectChange, cloned, collection
 from torpor_local.apiserver.objects import DeniedError
 from torpor_local.apiserver.server import ApiServer
 from torpor_local.clock import SkippableClock
 from torpor_local.controllers import Controllers
 from torpor_local.folder import RunFolder, archive_file, has_run, logging_to
 from torpor_local.journal import Journal, SavedRun
-from torpor_local.options import LocalRunError, Object, Observer, Options, Outcome
+from torpor_local.options import LocalRunError, Object, Options, RunObserver, RunOutcome
 from torpor_local.pods import program, worker_socket
-from torpor_local.pods.kubelet import Host, Kubelet
+from torpor_local.pods.kubelet import HostMachine, ProcessKubelet
 
 NAMESPACE = "default"
 _QUIET_SECONDS = 0.03
@@ -35,7 +35,7 @@ _OBSERVED = {collection(resource): resource.kind for resource in (WORKFLOWS, TAS
 _KEPT = (WORKFLOWS, TASKRUNS, PODS, EVENTS)
 
 
-async def play(documents: Sequence[Mapping[str, Any]], options: Options, observer: Observer) -> Outcome:
+async def play(documents: Sequence[Mapping[str, Any]], options: Options, observer: RunObserver) -> RunOutcome:
     """Create the documents and return when their Workflow has ended.
 
     A cancellation, as by Ctrl-C, cancels the run as `torpor cancel` does, and returns its outcome; a second one ends
@@ -48,7 +48,7 @@ async def play(documents: Sequence[Mapping[str, Any]], options: Options, observe
 class Engine:
     """One local run."""
 
-    def __init__(self, documents: Sequence[Mapping[str, Any]], options: Options, observer: Observer) -> None:
+    def __init__(self, documents: Sequence[Mapping[str, Any]], options: Options, observer: RunObserver) -> None:
         self._documents = documents
         self._options = options
         self._observer = observer
@@ -61,13 +61,13 @@ class Engine:
         self._workflow: tuple[str, str] | None = None
         self._last_seen: Object = {}
 
-    async def run(self) -> Outcome:
+    async def run(self) -> RunOutcome:
         """Play the run to its end. Raises LocalRunError."""
         with RunFolder.open(self._options.folder) as folder, logging_to(folder.path / "engine.log"):
             saved = self._read(folder)
             async with AsyncExitStack() as stack:
                 recorded = stack.enter_context(Journal.open(folder.journal))
-                kubelet = Kubelet(self._server, self._clock, self._host(folder))
+                kubelet = ProcessKubelet(self._server, self._clock, self._host(folder))
                 stack.push_async_callback(kubelet.stop)
                 self._server.history.on_change = partial(self._changed, recorded, kubelet)
                 api = Api(self._server, self._clock)
@@ -118,7 +118,7 @@ class Engine:
         taskrun = self._server.get(TASKRUNS, wait.namespace, wait.name)
         return None if taskrun is None else answers.answer(self._options.events, taskrun)
 
-    async def _skip_time(self, recorded: Journal, kubelet: Kubelet, running: Controllers) -> None:
+    async def _skip_time(self, recorded: Journal, kubelet: ProcessKubelet, running: Controllers) -> None:
         """Skip to the next moment whenever nothing but time can change the run, and nothing has changed for a while."""
         seen = -1
         while True:
@@ -151,7 +151,7 @@ class Engine:
                 )
         return saved
 
-    async def _restore(self, saved: SavedRun, kubelet: Kubelet) -> None:
+    async def _restore(self, saved: SavedRun, kubelet: ProcessKubelet) -> None:
         """Go on with the objects of a killed run."""
         self._workflow = saved.workflow
         self._clock.offset = saved.offset
@@ -176,7 +176,7 @@ class Engine:
             raise LocalRunError("the documents have no Workflow")
         return self._workflow
 
-    def _changed(self, recorded: Journal, kubelet: Kubelet, entry: Entry) -> None:
+    def _changed(self, recorded: Journal, kubelet: ProcessKubelet, entry: ObjectChange) -> None:
         recorded.change(entry)
         kubelet.observe(entry)
         if entry.after is not None:
@@ -196,14 +196,14 @@ class Engine:
         """Return all Workflows, TaskRuns, Pods or Events at present."""
         return next(self._server.all(resource) for resource in _KEPT if resource.kind == kind)
 
-    def _outcome(self) -> Outcome:
+    def _outcome(self) -> RunOutcome:
         objects = {resource.kind: self._server.all(resource) for resource in _KEPT}
         # The Workflow may be gone: spec.ttlAfterFinished can be 0.
         return outcome.build(self._last_seen, objects)
 
-    def _host(self, folder: RunFolder) -> Host:
+    def _host(self, folder: RunFolder) -> HostMachine:
         options = self._options
-        return Host(
+        return HostMachine(
             python=options.python,
             jobs=options.jobs,
             working_directory=options.working_directory or Path.cwd(),

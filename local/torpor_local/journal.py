@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from torpor_kubernetes.client.resources import LEASES
 
-from torpor_local.apiserver.history import Address, Entry, Object, collection
+from torpor_local.apiserver.history import Object, ObjectAddress, ObjectChange, collection
 from torpor_local.options import LocalRunError
 
 _TRANSIENT = frozenset({collection(LEASES)})
@@ -24,7 +24,7 @@ _TRANSIENT = frozenset({collection(LEASES)})
 class SavedRun:
     """What a journal contains: objects, the last version, the Workflow, and the skipped time in seconds."""
 
-    objects: dict[Address, Object] = field(default_factory=dict)
+    objects: dict[ObjectAddress, Object] = field(default_factory=dict)
     version: int = 0
     workflow: tuple[str, str] | None = None
     offset: float = 0.0
@@ -51,7 +51,7 @@ class Journal:
         finally:
             os.close(descriptor)
 
-    def change(self, entry: Entry) -> None:
+    def change(self, entry: ObjectChange) -> None:
         """Write a change of an object."""
         if entry.address.kind not in _TRANSIENT:
             self._write({"version": entry.version, "address": entry.address, "object": entry.after})
@@ -103,8 +103,8 @@ def _apply(saved: SavedRun, line: Mapping[str, Any]) -> None:
         case {"version": version, "address": address, "object": body}:
             saved.version = version
             if body is None:
-                saved.objects.pop(Address(*address), None)
+                saved.objects.pop(ObjectAddress(*address), None)
             else:
-                saved.objects[Address(*address)] = body
+                saved.objects[ObjectAddress(*address)] = body
         case _:
             raise ValueError(f"the journal has a line that this version cannot read: {sorted(line)}")

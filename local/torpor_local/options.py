@@ -28,7 +28,7 @@ class Options:
     triggers: Mapping[str, str] = field(default_factory=dict)
 
 
-class Observer(Protocol):
+class RunObserver(Protocol):
     """Sees the changes of a run."""
 
     def changed(self, kind: str, body: Mapping[str, Any]) -> None:
@@ -36,7 +36,7 @@ class Observer(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class RunOutcome:
     """How a run ended.
 
     `state` is `Succeeded` or `Failed`; `reason` is that of the condition. `results` has the result of each task: the

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from torpor_kubernetes.client.resources import CONFIG_MAPS, TASKRUNS, WORKFLOWS
 from torpor_local import engine, outcome
+from torpor_local.apiserver.history import Object, ObjectChange, collection
 from torpor_local.options import Options
 
 from tests.simulation.actors import controllers
@@ -21,7 +22,6 @@ from tests.simulation.actors.worker import silence_logs
 from tests.simulation.process import Process
 from tests.simulation.scenarios import random_workflows
 from tests.simulation.world import BOUND, World
-from tests.support.fake_api.history import Entry, Object, collection
 
 ROOT = Path(__file__).resolve().parents[2]
 TRIGGERS = {
@@ -82,7 +82,7 @@ class Calm(World):
             self._until(self.loop.time() + 1.0)
         return self.ended
 
-    def _note_end(self, _: Process, entry: Entry) -> None:
+    def _note_end(self, _: Process, entry: ObjectChange) -> None:
         if entry.address.kind == collection(WORKFLOWS) and entry.after and outcome.has_ended(entry.after):
             self.ended = self.ended or ending(entry.after, self.fake.all(TASKRUNS))
 

@@ -4,6 +4,7 @@ import random
 
 import pytest
 from torpor_crds.models.workflow import WorkflowSpec
+from torpor_local.apiserver.history import Object
 from torpor_operator.graph import dag
 from torpor_operator.graph.dag import Graph
 from torpor_wire.instance_paths import Path
@@ -11,7 +12,6 @@ from torpor_wire.instance_paths import Path
 from tests.simulation.checks.creations import made
 from tests.simulation.checks.workflow_shape import Shape, below
 from tests.simulation.scenarios import random_workflows
-from tests.support.fake_api.history import Object
 
 SPEC: Object = {
     "groups": [

@@ -1,11 +1,11 @@
 """A committed change as one line of a trace."""
 
-from tests.support.fake_api.history import Entry
+from torpor_local.apiserver.history import ObjectChange
 
 _SHOWN = ("state", "attempt", "segment", "launch", "phase", "reason", "message", "event", "cancel", "pod", "progress")
 
 
-def change(entry: Entry) -> str:
+def change(entry: ObjectChange) -> str:
     """The kind and the name of the object, and the fields that explain its state."""
     kind, name = entry.address.kind.rpartition("/")[2], entry.address.name
     if entry.after is None:

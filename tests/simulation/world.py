@@ -21,6 +21,8 @@ from typing import Any
 from torpor_kubernetes.client.lease import LeaseLost
 from torpor_kubernetes.client.resources import WORKFLOWS
 from torpor_kubernetes.client.transport import Response
+from torpor_local.apiserver.history import ObjectChange, collection
+from torpor_local.apiserver.server import ApiRequest
 
 from tests.simulation import trace
 from tests.simulation.actors import controllers
@@ -38,8 +40,6 @@ from tests.simulation.loop import HotLoopError, VirtualLoop
 from tests.simulation.process import Process
 from tests.simulation.scenarios import disruptions, fault_moments, marks, population, random_schedules
 from tests.simulation.scenarios.faults import FaultProfile, RandomFaults
-from tests.support.fake_api import Request
-from tests.support.fake_api.history import Entry, collection
 
 BOUND = 200.0
 """Seconds after the last fault within which every run must end."""
@@ -220,7 +220,7 @@ class World:
         while self.loop.time() < end and self.checker.violation is None:
             self.loop.run_until(min(end, self.loop.time() + 1.0))
 
-    def _on_request(self, process: Process, request: Request, said: Response | str) -> None:
+    def _on_request(self, process: Process, request: ApiRequest, said: Response | str) -> None:
         self.requests += 1
         self.checker.asked(process, request, said)
         if self.say is not None and ("leases" not in request.path):
@@ -231,11 +231,11 @@ class World:
         if error is not None and not isinstance(error, asyncio.CancelledError | LeaseLost):
             raise error
 
-    def _note_removal(self, _: Process, entry: Entry) -> None:
+    def _note_removal(self, _: Process, entry: ObjectChange) -> None:
         if entry.after is None and entry.address.kind == collection(WORKFLOWS):
             self.removed = self.loop.time()
 
-    def _on_change(self, writer: Process, entry: Entry) -> None:
+    def _on_change(self, writer: Process, entry: ObjectChange) -> None:
         if "leases" in entry.address.kind or "events" in entry.address.kind:
             return
         self.note(f"{entry.version} {trace.change(entry)} by {writer.name}")

@@ -14,6 +14,7 @@ from torpor_kubernetes.cache.reflector import Notice, Reflector
 from torpor_kubernetes.cache.store import Unreadable
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS
+from torpor_local.apiserver.server import ApiRequest
 from torpor_operator.app import write_limits
 from torpor_operator.controller.workqueue import WorkQueue
 from torpor_operator.model.pod import parse_pod, pod_name
@@ -30,7 +31,7 @@ from torpor_wire.transitions import Claim
 
 from tests.support import run_invariants
 from tests.support.builders import NAMESPACE, Body
-from tests.support.fake_api import FakeApi, Request, VirtualClock, settle
+from tests.support.fake_api import FakeApi, VirtualClock, settle
 
 Script = Callable[[str, int], str | None]
 """The function of a task, by task and attempt: returns the result as JSON text, or raises RuntimeError."""
@@ -93,7 +94,7 @@ class ControllerHarness:
         assert found is not None
         return found
 
-    def writes(self, kind: str, method: str) -> list[Request]:
+    def writes(self, kind: str, method: str) -> list[ApiRequest]:
         return [it for it in self.fake.writes() if it.method == method and f"/{kind}" in it.path]
 
     def _work(self) -> None:

@@ -9,6 +9,7 @@ from torpor_crds.models.archive_endpoint import ArchiveEndpoint
 from torpor_crds.models.taskrun import TaskRun, parse
 from torpor_expressions.evaluator import evaluate_here
 from torpor_expressions.value import Value
+from torpor_local.apiserver import json_patch
 from torpor_operator.model.actions import (
     Action,
     ArchiveRun,
@@ -56,7 +57,6 @@ from torpor_wire.transitions import Patch
 
 from tests.support import builders
 from tests.support.builders import Body
-from tests.support.fake_api import json_patch
 
 
 class Stored:

@@ -12,7 +12,7 @@ from torpor_wire import constants
 from torpor_wire.state import State
 
 from torpor_archive import errors
-from torpor_archive.errors import Refusal
+from torpor_archive.errors import ErrorResponse
 
 POD_UID = "authentication.kubernetes.io/pod-uid"
 POD_NAME = "authentication.kubernetes.io/pod-name"
@@ -55,7 +55,7 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaskRunView:
+class TaskRunAccess:
     """The fields of a TaskRun that decide access."""
 
     uid: str
@@ -85,10 +85,10 @@ def parse_caller(review: Mapping[str, Any]) -> Caller | None:
     )
 
 
-def parse_taskrun(taskrun: Mapping[str, Any]) -> TaskRunView:
+def parse_taskrun(taskrun: Mapping[str, Any]) -> TaskRunAccess:
     """Parse a TaskRun of this or a newer version."""
     status = taskrun.get("status") or {}
-    return TaskRunView(
+    return TaskRunAccess(
         uid=taskrun["metadata"]["uid"],
         workflow=(taskrun["spec"].get("workflow") or {}).get("uid", ""),
         state=status.get("state", ""),
@@ -99,7 +99,7 @@ def parse_taskrun(taskrun: Mapping[str, Any]) -> TaskRunView:
     )
 
 
-def check_pod(caller: Caller, namespace: str) -> Refusal | None:
+def check_pod(caller: Caller, namespace: str) -> ErrorResponse | None:
     """Refuse a caller that is not a pod in the namespace. Needs no TaskRun."""
     if not caller.pod_uid:
         return errors.forbidden(f"the token of {caller.user} is not bound to a pod; use the pod's projected token")
@@ -108,7 +108,7 @@ def check_pod(caller: Caller, namespace: str) -> Refusal | None:
     return None
 
 
-def check_put_result(caller: Caller, name: str, taskrun: TaskRunView) -> Refusal | None:
+def check_put_result(caller: Caller, name: str, taskrun: TaskRunAccess) -> ErrorResponse | None:
     """Refuse an upload of the TaskRun's result unless the pod claimed it and it is Running."""
     refusal = _check_claim(caller, name, taskrun)
     if refusal is None and taskrun.state != State.RUNNING:
@@ -116,7 +116,7 @@ def check_put_result(caller: Caller, name: str, taskrun: TaskRunView) -> Refusal
     return refusal
 
 
-def check_put_event(name: str, taskrun: TaskRunView) -> Refusal | None:
+def check_put_event(name: str, taskrun: TaskRunAccess) -> ErrorResponse | None:
     """Refuse an upload of the TaskRun's event unless it is Deferred, and belongs to a Workflow."""
     if not taskrun.workflow:
         return errors.forbidden(f"TaskRun {name} belongs to no Workflow; the archive keeps values by Workflow")
@@ -125,7 +125,7 @@ def check_put_event(name: str, taskrun: TaskRunView) -> Refusal | None:
     return None
 
 
-def check_get_result(caller: Caller, name: str, taskrun: TaskRunView, workflow: str) -> Refusal | None:
+def check_get_result(caller: Caller, name: str, taskrun: TaskRunAccess, workflow: str) -> ErrorResponse | None:
     """Refuse to send a result of a Workflow (by uid) to a pod of another one."""
     refusal = _check_claim(caller, name, taskrun)
     if refusal is None and taskrun.workflow != workflow:
@@ -133,7 +133,7 @@ def check_get_result(caller: Caller, name: str, taskrun: TaskRunView, workflow: 
     return refusal
 
 
-def _check_claim(caller: Caller, name: str, taskrun: TaskRunView) -> Refusal | None:
+def _check_claim(caller: Caller, name: str, taskrun: TaskRunAccess) -> ErrorResponse | None:
     if not taskrun.pod_uid or taskrun.pod_uid != caller.pod_uid:
         return errors.forbidden(f"pod {caller.pod_name} has not claimed TaskRun {name}")
     return None

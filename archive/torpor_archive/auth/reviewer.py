@@ -30,6 +30,6 @@ async def review(api: Api, resource: Resource, spec: Mapping[str, Any]) -> Mappi
         raise RefusedError(unavailable(error)) from error
 
 
-def unavailable(error: errors.ApiError) -> refusal.Refusal:
+def unavailable(error: errors.ApiError) -> refusal.ErrorResponse:
     """Build the refusal of a request that needs the API server."""
     return refusal.unavailable("ApiUnavailable", f"cannot reach the API server to check access: {error.message[:200]}")

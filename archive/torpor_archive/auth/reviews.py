@@ -13,10 +13,10 @@ from torpor_wire import constants
 
 from torpor_archive import errors as refusal
 from torpor_archive.auth import policy, reviewer
-from torpor_archive.auth.policy import Caller, TaskRunView
+from torpor_archive.auth.policy import Caller, TaskRunAccess
 from torpor_archive.auth.token_reviews import TokenReviews
 from torpor_archive.errors import RefusedError
-from torpor_archive.limits.review_rates import Client
+from torpor_archive.limits.review_rates import RequestOrigin
 from torpor_archive.limits.transfer_slots import SlotLimits, TransferSlots
 
 CACHE_SECONDS = 10.0
@@ -34,18 +34,18 @@ class AccessReviews:
         self._places = TransferSlots(ACCESS_REVIEWS_LIMITS, "requests to the API server")
         timer = api.clock.monotonic
         self._allowed: TTLCache[Hashable, bool] = TTLCache(CACHE_ENTRIES, CACHE_SECONDS, timer)
-        self._taskruns: TTLCache[tuple[str, str], TaskRunView] = TTLCache(CACHE_ENTRIES, CACHE_SECONDS, timer)
+        self._taskruns: TTLCache[tuple[str, str], TaskRunAccess] = TTLCache(CACHE_ENTRIES, CACHE_SECONDS, timer)
 
-    async def authenticate(self, token: str, client: Client) -> Caller:
+    async def authenticate(self, token: str, client: RequestOrigin) -> Caller:
         """Identify the caller by a token for the archive's audience only. Raises RefusedError (401, 503)."""
         return await self._tokens.authenticate(token, client)
 
-    async def get_taskrun(self, namespace: str, name: str) -> TaskRunView:
+    async def get_taskrun(self, namespace: str, name: str) -> TaskRunAccess:
         """Read a TaskRun. Raises RefusedError (403) if it does not exist."""
         taskrun = self._taskruns[namespace, name] = await self._read_taskrun(namespace, name)
         return taskrun
 
-    async def get_recent_taskrun(self, namespace: str, name: str, caller: Caller) -> TaskRunView:
+    async def get_recent_taskrun(self, namespace: str, name: str, caller: Caller) -> TaskRunAccess:
         """Return the cached TaskRun if the caller's pod claimed it; otherwise read it, as the claim may be new."""
         cached = self._taskruns.get((namespace, name))
         return cached if cached and cached.pod_uid == caller.pod_uid else await self.get_taskrun(namespace, name)
@@ -81,7 +81,7 @@ class AccessReviews:
         self._allowed[key] = True
         return True
 
-    async def _read_taskrun(self, namespace: str, name: str) -> TaskRunView:
+    async def _read_taskrun(self, namespace: str, name: str) -> TaskRunAccess:
         try:
             async with self._places.acquire(f"{namespace}/taskruns"):
                 return policy.parse_taskrun(await self._api.get(TASKRUNS, namespace, name))

@@ -20,7 +20,7 @@ from torpor_archive.auth import policy, reviewer, token_claims
 from torpor_archive.auth.policy import Caller
 from torpor_archive.errors import RefusedError
 from torpor_archive.limits.known_tokens import KnownTokens
-from torpor_archive.limits.review_rates import Client, ReviewRates
+from torpor_archive.limits.review_rates import RequestOrigin, ReviewRates
 
 CACHE_SECONDS = 10.0
 CACHE_ENTRIES = 4096
@@ -47,7 +47,7 @@ class TokenReviews:
         self._unknown = asyncio.Semaphore(UNKNOWN_AT_A_TIME)
         self._waiting = 0
 
-    async def authenticate(self, token: str, client: Client) -> Caller:
+    async def authenticate(self, token: str, client: RequestOrigin) -> Caller:
         """Identify the caller by a token for the archive's audience. Raises RefusedError (401, 503)."""
         key = hashlib.sha256(token.encode(errors="surrogatepass")).digest()
         if (caller := self._callers.get(key)) is not None:
@@ -59,7 +59,7 @@ class TokenReviews:
             raise RefusedError(_rejected(problem))
         return await asyncio.shield(self._pending.get(key) or self._start(key, token, client))
 
-    def _start(self, key: bytes, token: str, client: Client) -> asyncio.Task[Caller]:
+    def _start(self, key: bytes, token: str, client: RequestOrigin) -> asyncio.Task[Caller]:
         now = self._api.clock.monotonic()
         is_known = self._known.contains(key, now)
         if not is_known and (self._waiting >= UNKNOWN_WAITING or not self._rates.take(client, now)):
@@ -97,6 +97,6 @@ class TokenReviews:
         return caller
 
 
-def _rejected(cause: str) -> refusal.Refusal:
+def _rejected(cause: str) -> refusal.ErrorResponse:
     message = f"the token is not valid for audience {constants.ARCHIVE_AUDIENCE}: {cause}"
     return refusal.unauthenticated(message)

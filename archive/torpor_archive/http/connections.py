@@ -21,7 +21,7 @@ class ConnectionLimits:
 
 
 @dataclass(slots=True, eq=False)
-class Connection:
+class HttpConnection:
     """One connection. `close` closes it immediately."""
 
     address: str
@@ -38,7 +38,7 @@ class Connections:
     def __init__(self, limits: ConnectionLimits, on_refused: Callable[[], object] = lambda: None) -> None:
         self.limits = limits
         self._on_refused = on_refused
-        self._open: dict[Connection, None] = {}
+        self._open: dict[HttpConnection, None] = {}
         self._count: Counter[str] = Counter()
         self._shares: Counter[str] = Counter()
 
@@ -46,7 +46,7 @@ class Connections:
         """Return the number of open connections."""
         return len(self._open)
 
-    def admit(self, address: str, close: Callable[[], object]) -> Connection | None:
+    def admit(self, address: str, close: Callable[[], object]) -> HttpConnection | None:
         """Add a connection, closing an idle one if necessary. Returns None if the limit is reached."""
         if self._count[address] >= self.limits.per_address:
             victim = self._oldest_idle(address)
@@ -61,7 +61,7 @@ class Connections:
         victim.close()
         return self._add(address, close)
 
-    def remove(self, connection: Connection) -> None:
+    def remove(self, connection: HttpConnection) -> None:
         """Remove a closed connection. Idempotent."""
         if connection in self._open:
             self.release(connection)
@@ -70,7 +70,7 @@ class Connections:
             if not self._count[connection.address]:
                 del self._count[connection.address]
 
-    def assign(self, connection: Connection, share: str) -> bool:
+    def assign(self, connection: HttpConnection, share: str) -> bool:
         """Count the request for a share instead of the address. Returns False if the share has reached its limit."""
         if connection not in self._open or connection.share == share:
             return True
@@ -82,7 +82,7 @@ class Connections:
         self._count[connection.address] -= 1
         return True
 
-    def release(self, connection: Connection) -> None:
+    def release(self, connection: HttpConnection) -> None:
         """Count a connection for its address again, after its request."""
         if connection.share:
             self._shares[connection.share] -= 1
@@ -91,13 +91,13 @@ class Connections:
             self._count[connection.address] += 1
             connection.share = ""
 
-    def _add(self, address: str, close: Callable[[], object]) -> Connection:
-        connection = Connection(address, close)
+    def _add(self, address: str, close: Callable[[], object]) -> HttpConnection:
+        connection = HttpConnection(address, close)
         self._open[connection] = None
         self._count[address] += 1
         return connection
 
-    def _oldest_idle_of_largest(self, newcomer: str) -> Connection | None:
+    def _oldest_idle_of_largest(self, newcomer: str) -> HttpConnection | None:
         """Return the oldest idle connection of the address with most, if it has more than the new one's address."""
         for address, count in self._count.most_common():
             if count <= self._count[newcomer]:
@@ -106,5 +106,5 @@ class Connections:
                 return victim
         return None
 
-    def _oldest_idle(self, address: str) -> Connection | None:
+    def _oldest_idle(self, address: str) -> HttpConnection | None:
         return next((each for each in self._open if each.address == address and not each.busy), None)

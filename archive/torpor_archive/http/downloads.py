@@ -12,7 +12,7 @@ from aiohttp import web
 from torpor_archive.errors import RefusedError
 from torpor_archive.limits.transfer_rate import RATE, TransferRate
 from torpor_archive.limits.transfer_slots import DOWNLOADS, TransferSlots
-from torpor_archive.metrics import Metrics
+from torpor_archive.metrics import ArchiveMetrics
 
 DOWNLOAD_SECONDS = 900.0
 PIECE = 64 * 1024
@@ -22,7 +22,7 @@ PIECE = 64 * 1024
 class Downloads:
     """All downloads of a process. `rate` is the minimum in bytes per second."""
 
-    def __init__(self, metrics: Metrics, rate: int = RATE) -> None:
+    def __init__(self, metrics: ArchiveMetrics, rate: int = RATE) -> None:
         self._metrics = metrics
         self._rate = rate
         self._slots = TransferSlots(DOWNLOADS, "downloads")

@@ -9,14 +9,14 @@ from http import HTTPStatus
 from aiohttp import web
 
 from torpor_archive.errors import RefusedError
-from torpor_archive.metrics import CONTENT_TYPE, Metrics
+from torpor_archive.metrics import CONTENT_TYPE, ArchiveMetrics
 from torpor_archive.storage.database import Database
 
 
 class Health:
     """The three endpoints. `is_serving` becomes true when the API port is open."""
 
-    def __init__(self, database: Database, metrics: Metrics) -> None:
+    def __init__(self, database: Database, metrics: ArchiveMetrics) -> None:
         self._database = database
         self._metrics = metrics
         self.is_serving = False

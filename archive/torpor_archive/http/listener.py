@@ -16,7 +16,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 from aiohttp.web_protocol import RequestHandler
 
-from torpor_archive.http.connections import Connection, Connections
+from torpor_archive.http.connections import Connections, HttpConnection
 
 STOP_SECONDS = 20.0
 LINGER_SECONDS = 5.0
@@ -31,7 +31,7 @@ class RequestConnection:
     """The connection of a request."""
 
     _connections: Connections
-    _connection: Connection
+    _connection: HttpConnection
 
     def assign(self, share: str) -> bool:
         """Count the request for a share. Returns False if the share has reached its limit."""
@@ -76,7 +76,7 @@ class _Listener:
     def __init__(self, connections: Connections, context: ssl.SSLContext | None) -> None:
         self._connections = connections
         self._context = context
-        self._by_handler: dict[RequestHandler, Connection] = {}
+        self._by_handler: dict[RequestHandler, HttpConnection] = {}
         self.handshakes: set[asyncio.Task[None]] = set()
 
     async def accept(self, server_socket: socket.socket, server: web.Server) -> None:
@@ -107,7 +107,7 @@ class _Listener:
         self.handshakes.add(task)
         task.add_done_callback(ended)
 
-    async def _open(self, accepted: socket.socket, connection: Connection, server: web.Server) -> None:
+    async def _open(self, accepted: socket.socket, connection: HttpConnection, server: web.Server) -> None:
         handler = server()
         protocol = _TrackedHandler(handler, lambda: self._remove(handler, connection))
         self._by_handler[handler] = connection
@@ -127,7 +127,7 @@ class _Listener:
             return
         connection.close = transport.abort
 
-    def _remove(self, handler: RequestHandler, connection: Connection) -> None:
+    def _remove(self, handler: RequestHandler, connection: HttpConnection) -> None:
         self._by_handler.pop(handler, None)
         self._connections.remove(connection)
 

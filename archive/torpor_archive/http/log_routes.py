@@ -17,13 +17,13 @@ from torpor_archive.auth.reviews import AccessReviews
 from torpor_archive.errors import RefusedError, forbidden, invalid, not_found, too_large, unavailable
 from torpor_archive.http import middleware
 from torpor_archive.http.downloads import Downloads
-from torpor_archive.logs.objects import Objects, ObjectsError
+from torpor_archive.logs.objects import LogBucket, ObjectsError
 from torpor_archive.logs.waits import MAX_BODY, WaitLogs
 from torpor_archive.namespaces import NamespaceFinder
 from torpor_archive.storage import log_entry, log_store
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.log_entry import LogState
-from torpor_archive.storage.log_store import Filters
+from torpor_archive.storage.log_store import LogFilters
 
 PAGE = 1000
 PAGE_MAX = 5000
@@ -45,7 +45,7 @@ class LogRoutes:
         downloads: Downloads,
         *,
         waits: WaitLogs,
-        objects: Objects | None,
+        objects: LogBucket | None,
     ) -> None:
         self._namespaces = namespaces
         self._database = database
@@ -137,7 +137,7 @@ class LogRoutes:
             raise RefusedError(forbidden(message))
 
 
-def _filters(query: Mapping[str, str], limit: int) -> Filters:
+def _filters(query: Mapping[str, str], limit: int) -> LogFilters:
     middleware.check_parameters(query, _LIST_PARAMETERS)
     failed = query.get("failed", "false")
     if failed not in {"true", "false"}:
@@ -150,7 +150,7 @@ def _filters(query: Mapping[str, str], limit: int) -> Filters:
         raise RefusedError(invalid(f"task is {task[:40]!r}; use the name of a task"))
     token = query.get("continue")
     after = middleware.unwrap(page_token.decode(token, str, str)) if token else None
-    return Filters(task=task, failed=failed == "true", limit=limit, after=after, **numbers)
+    return LogFilters(task=task, failed=failed == "true", limit=limit, after=after, **numbers)
 
 
 async def _read_json(request: web.Request, limit: int) -> Any:

@@ -17,10 +17,10 @@ from aiohttp.typedefs import Handler, Middleware
 from torpor_archive import errors
 from torpor_archive.auth.policy import Caller
 from torpor_archive.auth.reviews import AccessReviews
-from torpor_archive.errors import Refusal, RefusedError
+from torpor_archive.errors import ErrorResponse, RefusedError
 from torpor_archive.http.listener import CONNECTION
-from torpor_archive.limits.review_rates import Client
-from torpor_archive.metrics import Metrics
+from torpor_archive.limits.review_rates import RequestOrigin
+from torpor_archive.metrics import ArchiveMetrics
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z0-9.-]{1,253}")
 log = logging.getLogger(__name__)
 
 
-def middleware(metrics: Metrics) -> Middleware:
+def middleware(metrics: ArchiveMetrics) -> Middleware:
     """Return the middleware that counts requests and turns errors into responses."""
 
     @web.middleware
@@ -69,10 +69,10 @@ async def authenticate(request: web.Request, reviews: AccessReviews) -> Caller:
     return caller
 
 
-def client(request: web.Request) -> Client:
+def client(request: web.Request) -> RequestOrigin:
     """Return where a request comes from; the API server's proxy appends the address of its client."""
     forwarded = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()
-    return Client(request.remote or "", forwarded[:64])
+    return RequestOrigin(request.remote or "", forwarded[:64])
 
 
 def check_parameters(query: Iterable[str], known: Iterable[str]) -> None:
@@ -91,9 +91,9 @@ def identifier(request: web.Request, name: str) -> str:
     return text
 
 
-def unwrap(outcome: T | Refusal) -> T:
-    """Return the outcome of a decision. Raises RefusedError if it is a Refusal."""
-    if isinstance(outcome, Refusal):
+def unwrap(outcome: T | ErrorResponse) -> T:
+    """Return the outcome of a decision. Raises RefusedError if it is an ErrorResponse."""
+    if isinstance(outcome, ErrorResponse):
         raise RefusedError(outcome)
     return outcome
 
@@ -115,7 +115,7 @@ async def _respond(request: web.Request, handler: Handler) -> tuple[str, web.Str
         return error.refusal.reason, _to_response(error.refusal)
     except web.HTTPException as error:
         return _reason(error.status), _to_response(
-            Refusal(
+            ErrorResponse(
                 status=error.status,
                 reason=_reason(error.status),
                 message=f"{request.method} {request.path}: {error.reason}",
@@ -127,11 +127,11 @@ async def _respond(request: web.Request, handler: Handler) -> tuple[str, web.Str
         log.exception("%s %s", request.method, request.path)
         fault = "internal error; see the archive's log"
         return "Internal", _to_response(
-            Refusal(status=HTTPStatus.INTERNAL_SERVER_ERROR, reason="Internal", message=fault)
+            ErrorResponse(status=HTTPStatus.INTERNAL_SERVER_ERROR, reason="Internal", message=fault)
         )
 
 
-def _to_response(refusal: Refusal) -> web.Response:
+def _to_response(refusal: ErrorResponse) -> web.Response:
     headers = {"Retry-After": RETRY_AFTER} if refusal.status == HTTPStatus.SERVICE_UNAVAILABLE else {}
     return web.json_response(
         {"reason": refusal.reason, "message": refusal.message}, status=refusal.status, headers=headers

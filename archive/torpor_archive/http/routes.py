@@ -12,9 +12,9 @@ from torpor_kubernetes.timing import Clock
 from torpor_wire import names
 
 from torpor_archive.auth import policy
-from torpor_archive.auth.policy import Caller, TaskRunView
+from torpor_archive.auth.policy import Caller, TaskRunAccess
 from torpor_archive.auth.reviews import AccessReviews
-from torpor_archive.errors import Refusal, RefusedError, forbidden, invalid, not_found
+from torpor_archive.errors import ErrorResponse, RefusedError, forbidden, invalid, not_found
 from torpor_archive.http import middleware
 from torpor_archive.http.downloads import Downloads
 from torpor_archive.namespaces import NamespaceFinder, NamespaceId
@@ -92,9 +92,9 @@ class Routes:
     async def _store(
         self,
         request: web.Request,
-        taskrun: TaskRunView,
-        limits: chunks.Limits,
-        check: Callable[[TaskRunView], Refusal | None],
+        taskrun: TaskRunAccess,
+        limits: chunks.BodyLimits,
+        check: Callable[[TaskRunAccess], ErrorResponse | None],
     ) -> web.StreamResponse:
         """Store a body for a TaskRun. `check` repeats the access check after the upload."""
         namespace, name = middleware.identifier(request, "namespace"), middleware.identifier(request, "name")
@@ -248,11 +248,11 @@ class Routes:
         return await self._downloads.send(request, response, chunk, body_chunks)
 
 
-def _no_run(namespace: str, uid: str) -> Refusal:
+def _no_run(namespace: str, uid: str) -> ErrorResponse:
     return not_found(f"the archive has no run with uid {uid} in namespace {namespace}")
 
 
-def _check_length(request: web.Request, limits: chunks.Limits) -> None:
+def _check_length(request: web.Request, limits: chunks.BodyLimits) -> None:
     """Refuse a long body before the client sends it."""
     if request.content_length is not None and request.content_length > limits.size:
         raise RefusedError(chunks.body_too_large(limits, request.content_length))

@@ -28,7 +28,7 @@ PEER = Rate(per_second=20.0, burst=100.0, reserved=25.0)
 TOTAL = Rate(per_second=100.0, burst=300.0, reserved=75.0)
 
 
-class Client(NamedTuple):
+class RequestOrigin(NamedTuple):
     """Where a request comes from. `forwarded` is the last address of X-Forwarded-For; a peer may invent it."""
 
     peer: str
@@ -61,11 +61,11 @@ class ReviewRates:
 
     def __init__(self, *, client: Rate = CLIENT, peer: Rate = PEER, total: Rate = TOTAL) -> None:
         self._rates = (client, peer)
-        self._clients: LRUCache[Client, _Bucket] = LRUCache(ENTRIES)
+        self._clients: LRUCache[RequestOrigin, _Bucket] = LRUCache(ENTRIES)
         self._peers: LRUCache[str, _Bucket] = LRUCache(ENTRIES)
         self._total = _Bucket(total, 0.0)
 
-    def take(self, client: Client, now: float) -> bool:
+    def take(self, client: RequestOrigin, now: float) -> bool:
         """Return whether the client may have a review now, at a time of a monotonic clock, and count it."""
         by_client = self._clients.setdefault(client, _Bucket(self._rates[0], now))
         by_peer = self._peers.setdefault(client.peer, _Bucket(self._rates[1], now))

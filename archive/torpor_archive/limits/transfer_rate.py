@@ -35,7 +35,7 @@ class TransferRate:
             raise RefusedError(self.too_slow())
         self._waited, self._size = 0.0, 0
 
-    def too_slow(self) -> errors.Refusal:
+    def too_slow(self) -> errors.ErrorResponse:
         """Build the refusal of a slow upload."""
         return errors.too_slow(
             f"received {self._size} bytes of the body in {self._window:g} s; the minimum is "

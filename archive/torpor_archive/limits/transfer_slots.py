@@ -90,7 +90,7 @@ class TransferSlots:
             if not queue:
                 del self._waiting[chosen]
 
-    def _busy(self, namespace: str) -> errors.Refusal:
+    def _busy(self, namespace: str) -> errors.ErrorResponse:
         held, total = self._held[namespace], self._limits.total
         return errors.unavailable(
             "Busy",

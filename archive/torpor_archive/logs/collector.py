@@ -20,19 +20,19 @@ from torpor_wire import constants
 
 from torpor_archive.errors import RefusedError
 from torpor_archive.logs import outcomes
-from torpor_archive.logs.logged_pod import LoggedPod, Stage, parse
+from torpor_archive.logs.logged_pod import LoggedPod, LogStage, parse
 from torpor_archive.logs.queue import LogQueue
 from torpor_archive.logs.quota import LogQuota
-from torpor_archive.logs.reader import LogReader
-from torpor_archive.logs.retries import Retries
+from torpor_archive.logs.reader import PodLogReader
+from torpor_archive.logs.retries import LogRetries
 from torpor_archive.logs.taskrun_owner import parse_owner
 from torpor_archive.logs.writer import LogWriter
-from torpor_archive.metrics import Metrics
+from torpor_archive.metrics import ArchiveMetrics
 from torpor_archive.namespaces import NamespaceFinder
 from torpor_archive.storage import log_store
 from torpor_archive.storage.database import Database
-from torpor_archive.storage.log_entry import LogState, Source
-from torpor_archive.storage.log_store import NODE_LOST, Claimant, Finished
+from torpor_archive.storage.log_entry import LogOrigin, LogState
+from torpor_archive.storage.log_store import NODE_LOST, Claimant, FinishedLog
 
 BATCH = 32
 """Logs that are claimed in one transaction."""
@@ -51,10 +51,10 @@ class LogCollector:
         api: Api,
         namespaces: NamespaceFinder,
         database: Database,
-        reader: LogReader,
+        reader: PodLogReader,
         quota: LogQuota,
         *,
-        metrics: Metrics,
+        metrics: ArchiveMetrics,
         name: str,
         jitter: Callable[[], float],
         served: Sequence[str] = (),
@@ -77,7 +77,7 @@ class LogCollector:
         self._reading: set[str] = set()
         self._gone: dict[str, LoggedPod] = {}
         self._ended: dict[str, LoggedPod] = {}
-        self._retries = Retries()
+        self._retries = LogRetries()
         self._wake = asyncio.Event()
         metrics.logs_queued.set_function(lambda: len(self._queue) + len(self._unchecked))
 
@@ -108,13 +108,13 @@ class LogCollector:
             return
         if change.item is None:
             self._deleted(pod)
-        elif pod.stage is not Stage.WAIT and pod.is_wanted and not self._is_done(pod):
+        elif pod.stage is not LogStage.WAIT and pod.is_wanted and not self._is_done(pod):
             self._unchecked[pod.uid] = pod
             self._wake.set()
 
     def _is_done(self, pod: LoggedPod) -> bool:
         """Whether its log is settled, or is read again only later."""
-        return pod.uid in self._settled or (pod.uid in self._retries and pod.stage is Stage.READ)
+        return pod.uid in self._settled or (pod.uid in self._retries and pod.stage is LogStage.READ)
 
     def _deleted(self, pod: LoggedPod) -> None:
         """A pod that vanishes unread is Lost; one that is being read is left to its reader."""
@@ -122,7 +122,7 @@ class LogCollector:
             self._ended[pod.uid] = replace(pod, ended=True)
         elif pod.uid in self._settled:
             self._settled.discard(pod.uid)
-        elif pod.is_wanted and pod.stage is not Stage.EMPTY:
+        elif pod.is_wanted and pod.stage is not LogStage.EMPTY:
             self._gone[pod.uid] = pod
             self._wake.set()
 
@@ -178,7 +178,7 @@ class LogCollector:
             claimant = Claimant(name=self._name, now=self._api.clock.now())
             claimed = await log_store.claim(self._database, sources, claimant)
             finished = [
-                Finished(source=source, outcome=outcomes.gone(batch[source.id]))
+                FinishedLog(source=source, outcome=outcomes.gone(batch[source.id]))
                 for source in sources
                 if source.id in claimed
             ]
@@ -186,7 +186,7 @@ class LogCollector:
             for uid in batch:
                 self._gone.pop(uid, None)
 
-    async def _keep(self, pod: LoggedPod, source: Source) -> None:
+    async def _keep(self, pod: LoggedPod, source: LogOrigin) -> None:
         """Read a claimed log and store it."""
         try:
             await self._read_and_store(pod, source)
@@ -197,7 +197,7 @@ class LogCollector:
         except Exception:
             log.exception("cannot keep the log of pod %s/%s", pod.namespace, pod.name)
             failure = pod.outcome(LogState.LOST, reason="Internal", message="internal error; see the archive's log")
-            await self._give_up(Finished(source=source, outcome=failure))
+            await self._give_up(FinishedLog(source=source, outcome=failure))
         finally:
             self._reading.discard(pod.uid)
             if self._ended.pop(pod.uid, None) is not None:  # it was deleted meanwhile, so no change of it follows
@@ -206,17 +206,17 @@ class LogCollector:
             self._queue.release(pod)
             self._wake.set()
 
-    async def _give_up(self, finished: Finished) -> None:
+    async def _give_up(self, finished: FinishedLog) -> None:
         try:
             await self._store([finished])
         except RefusedError as error:
             log.warning("cannot record a lost log: %s", error)
 
-    async def _read_and_store(self, pod: LoggedPod, source: Source) -> None:
+    async def _read_and_store(self, pod: LoggedPod, source: LogOrigin) -> None:
         if await self._quota.is_exceeded(source.namespace_id):
             message = self._quota.message(pod.namespace)
             lost = pod.outcome(LogState.LOST, reason="QuotaExceeded", message=message)
-            await self._settle(Finished(source=source, outcome=lost))
+            await self._settle(FinishedLog(source=source, outcome=lost))
             return
         charge = partial(self._quota.charge, source.namespace_id)
         finished = await self._reader.read(pod, source, lambda: self._last(pod), charge)
@@ -227,7 +227,7 @@ class LogCollector:
             return
         await self._settle(outcomes.completed(finished, pod, last))
 
-    async def _settle(self, finished: Finished) -> None:
+    async def _settle(self, finished: FinishedLog) -> None:
         await self._store([finished])
         log_id = finished.source.id
         if finished.outcome.reason != NODE_LOST:
@@ -241,14 +241,14 @@ class LogCollector:
         current = self._ended.get(pod.uid) or self._pods.store.get(pod.namespace, pod.name)
         return current if current is not None and current.uid == pod.uid else pod
 
-    async def _store(self, finished: list[Finished]) -> None:
+    async def _store(self, finished: list[FinishedLog]) -> None:
         await self._writer.write(finished)
         for each in finished:
             self._metrics.logs.labels(each.outcome.state.value).inc()
             self._metrics.log_bytes.inc(each.outcome.size)
             self._quota.add(each.source.namespace_id, each.stored)
 
-    async def _source(self, pod: LoggedPod) -> Source:
+    async def _source(self, pod: LoggedPod) -> LogOrigin:
         """The entry of a pod. A pod of an older operator, or of a long name, is looked up by its TaskRun.
 
         Raises RefusedError (503).

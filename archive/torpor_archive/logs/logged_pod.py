@@ -7,9 +7,9 @@ from enum import Enum
 from typing import Any
 
 from torpor_wire import constants, names
-from torpor_wire.enums import LogMode
+from torpor_wire.enums import LogKind, LogMode
 
-from torpor_archive.storage.log_entry import Kind, LogState, Outcome, Source
+from torpor_archive.storage.log_entry import LogOrigin, LogOutcome, LogState
 
 CONTAINER = "main"
 _INDEX = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,5}")
@@ -18,7 +18,7 @@ _NOT_STARTED = frozenset({"StartError", "ContainerCannotRun"})
 _UNKNOWN = "ContainerStatusUnknown"
 
 
-class Stage(Enum):
+class LogStage(Enum):
     """What the archive does with the log of a pod."""
 
     WAIT = "wait"
@@ -55,14 +55,14 @@ class LoggedPod:
     created_at: str = ""
 
     @property
-    def stage(self) -> Stage:
+    def stage(self) -> LogStage:
         """What to do with its log now."""
         if not (self.ended or self.deleting):
-            return Stage.WAIT
+            return LogStage.WAIT
         if not self.node or (self.ended and not self.has_started):
-            return Stage.EMPTY
+            return LogStage.EMPTY
         # A container may have started of which the status does not say so yet.
-        return Stage.READ if self.ended else Stage.FOLLOW
+        return LogStage.READ if self.ended else LogStage.FOLLOW
 
     @property
     def is_unknown(self) -> bool:
@@ -80,10 +80,10 @@ class LoggedPod:
         is_open = self.exit_code is None and self.mode is not LogMode.NONE
         return is_open or self.mode.keeps(failed=self.failed)
 
-    def source(self) -> Source:
+    def source(self) -> LogOrigin:
         """The entry that it belongs to."""
         attempt, segment, launch = names.pod_numbers(self.name) or (0, 0, 0)
-        return Source(
+        return LogOrigin(
             id=self.uid,
             namespace=self.namespace,
             workflow=self.workflow,
@@ -93,15 +93,15 @@ class LoggedPod:
             attempt=attempt,
             segment=segment,
             launch=launch,
-            kind=Kind.POD,
+            kind=LogKind.POD,
             pod=self.name,
             node=self.node,
             started=self.started_at,
         )
 
-    def outcome(self, state: LogState = LogState.KEPT, *, reason: str = "", message: str = "") -> Outcome:
+    def outcome(self, state: LogState = LogState.KEPT, *, reason: str = "", message: str = "") -> LogOutcome:
         """What became of its log; a kept one has the reason and message of its container."""
-        return Outcome(
+        return LogOutcome(
             state=state,
             reason=reason or self.reason,
             message=message or self.message,

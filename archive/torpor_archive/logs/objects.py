@@ -12,7 +12,7 @@ import zstandard
 from obstore.exceptions import BaseError
 from obstore.store import ObjectStore, from_url
 
-from torpor_archive.storage.log_entry import Source
+from torpor_archive.storage.log_entry import LogOrigin
 from torpor_archive.storage.log_text import compress
 
 PART = 5 * 1024**2
@@ -28,21 +28,21 @@ class ObjectsError(Exception):
     """The object store failed."""
 
 
-class Objects:
+class LogBucket:
     """One bucket, with a prefix."""
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
 
     @classmethod
-    def open(cls, url: str) -> "Objects":
+    def open(cls, url: str) -> "LogBucket":
         """Use `s3://bucket/prefix` or the URL of another store. Raises ValueError for an invalid one."""
         try:
             return cls(from_url(url))
         except BaseError as error:
             raise ValueError(f"cannot use the object store {url!r}: {error}") from error
 
-    def write(self, source: Source) -> "ObjectWriter":
+    def write(self, source: LogOrigin) -> "ObjectWriter":
         """Begin an object for a log."""
         return ObjectWriter(self._store, f"{source.namespace}/{source.workflow}/{source.id}.zst")
 

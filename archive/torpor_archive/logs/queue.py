@@ -7,11 +7,11 @@ until the pod ends.
 from collections import Counter, deque
 from dataclasses import dataclass
 
-from torpor_archive.logs.logged_pod import LoggedPod, Stage
+from torpor_archive.logs.logged_pod import LoggedPod, LogStage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ReadLimits:
     """Logs that are read at the same time, in all and of one namespace.
 
     The last `reserved` free slots are for namespaces that hold none.
@@ -22,12 +22,12 @@ class Limits:
     reserved: int = 0
 
 
-READS = Limits(total=24, per_namespace=8, reserved=8)
-FOLLOWS = Limits(total=96, per_namespace=24, reserved=24)
+READS = ReadLimits(total=24, per_namespace=8, reserved=8)
+FOLLOWS = ReadLimits(total=96, per_namespace=24, reserved=24)
 
 
 class _Lane:
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ReadLimits) -> None:
         self._limits = limits
         self._queues: dict[str, deque[str]] = {}
         self._held: Counter[str] = Counter()
@@ -60,7 +60,7 @@ class _Lane:
 class LogQueue:
     """The pods whose logs are to be read, by uid."""
 
-    def __init__(self, reads: Limits = READS, follows: Limits = FOLLOWS) -> None:
+    def __init__(self, reads: ReadLimits = READS, follows: ReadLimits = FOLLOWS) -> None:
         self._lanes = {True: _Lane(follows), False: _Lane(reads)}
         self._pods: dict[str, LoggedPod] = {}
 
@@ -93,4 +93,4 @@ class LogQueue:
 
 
 def _is_followed(pod: LoggedPod) -> bool:
-    return pod.stage is Stage.FOLLOW
+    return pod.stage is LogStage.FOLLOW

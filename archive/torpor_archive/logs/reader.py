@@ -19,10 +19,10 @@ from torpor_kubernetes.client.resources import PODS
 from torpor_kubernetes.timing import Clock
 from torpor_wire.retry import Backoff
 
-from torpor_archive.logs.logged_pod import CONTAINER, LoggedPod, Stage
-from torpor_archive.logs.objects import Objects, ObjectsError, ObjectWriter
-from torpor_archive.storage.log_entry import LogState, Outcome, Source
-from torpor_archive.storage.log_store import NODE_LOST, Finished
+from torpor_archive.logs.logged_pod import CONTAINER, LoggedPod, LogStage
+from torpor_archive.logs.objects import LogBucket, ObjectsError, ObjectWriter
+from torpor_archive.storage.log_entry import LogOrigin, LogOutcome, LogState
+from torpor_archive.storage.log_store import NODE_LOST, FinishedLog
 from torpor_archive.storage.log_text import HeadAndTail, StoredText
 
 LIMIT = 256 * 1024**2
@@ -53,7 +53,7 @@ def _unlimited(_size: int) -> bool:
     return True
 
 
-class Transport(Protocol):
+class LogTransport(Protocol):
     """Streams a response of the API server."""
 
     def chunks(self, path: str, *, query: Mapping[str, str], seconds: float) -> AsyncGenerator[bytes, None]:
@@ -61,7 +61,7 @@ class Transport(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lost:
+class LostLog:
     """Why a log cannot be read.
 
     `is_final`: another try is useless. `is_of_node`: the node sends no other log either.
@@ -73,38 +73,38 @@ class Lost:
     is_of_node: bool = False
 
 
-class LogReader:
+class PodLogReader:
     """Reads logs; without `objects`, the middle of a long one is omitted."""
 
-    def __init__(self, transport: Transport, clock: Clock, objects: Objects | None) -> None:
+    def __init__(self, transport: LogTransport, clock: Clock, objects: LogBucket | None) -> None:
         self._transport = transport
         self._clock = clock
         self._objects = objects
-        self._lost_nodes: TTLCache[str, Lost] = TTLCache(1000, LOST_NODE_SECONDS, clock.monotonic)
+        self._lost_nodes: TTLCache[str, LostLog] = TTLCache(1000, LOST_NODE_SECONDS, clock.monotonic)
 
     async def read(
-        self, pod: LoggedPod, source: Source, latest: Callable[[], LoggedPod], charge: Charge = _unlimited
-    ) -> Finished:
+        self, pod: LoggedPod, source: LogOrigin, latest: Callable[[], LoggedPod], charge: Charge = _unlimited
+    ) -> FinishedLog:
         """Read the log of a pod, to its end if the pod still runs. `latest` returns the pod's last known version.
 
         `charge` gets the bytes that go to the object store while they are written.
         """
-        if pod.stage is Stage.EMPTY:
-            return Finished(source=source, outcome=pod.outcome())
+        if pod.stage is LogStage.EMPTY:
+            return FinishedLog(source=source, outcome=pod.outcome())
         lost = self._lost_nodes.get(pod.node)
         if lost is not None:
             return _lost(pod, source, lost)
         async with AsyncExitStack() as uploads:
             return await self._read(pod, source, latest, lambda: self._text(source, charge, uploads))
 
-    def _text(self, source: Source, charge: Charge, uploads: AsyncExitStack) -> "_Text":
+    def _text(self, source: LogOrigin, charge: Charge, uploads: AsyncExitStack) -> "_Text":
         text = _Text(self._objects, source, charge)
         uploads.push_async_callback(text.abort)
         return text
 
     async def _read(
-        self, pod: LoggedPod, source: Source, latest: Callable[[], LoggedPod], new_text: Callable[[], "_Text"]
-    ) -> Finished:
+        self, pod: LoggedPod, source: LogOrigin, latest: Callable[[], LoggedPod], new_text: Callable[[], "_Text"]
+    ) -> FinishedLog:
         failures = 0
         while True:
             text = new_text()
@@ -115,7 +115,7 @@ class LogReader:
             if lost.reason == "LogUnavailable" and not pod.has_started:
                 started = await self._wait_for_start(latest)
                 if started is None:
-                    return Finished(source=source, outcome=pod.outcome())
+                    return FinishedLog(source=source, outcome=pod.outcome())
                 pod = started
                 continue
             failures += 1
@@ -149,9 +149,9 @@ class LogReader:
                 return
             await self._clock.sleep(STATUS_SECONDS)
 
-    async def _receive(self, pod: LoggedPod, text: "_Text") -> Lost | None:
+    async def _receive(self, pod: LoggedPod, text: "_Text") -> LostLog | None:
         """Read the log once. Returns why it failed."""
-        follow = pod.stage is Stage.FOLLOW
+        follow = pod.stage is LogStage.FOLLOW
         query = {"container": CONTAINER, "timestamps": "true", "limitBytes": str(LIMIT)}
         query |= {"follow": "true"} if follow else {}
         seconds = FOLLOW_SECONDS if follow else READ_SECONDS
@@ -165,34 +165,34 @@ class LogReader:
         return text.problem()
 
 
-def explain(error: errors.ApiError, pod: LoggedPod) -> Lost:
+def explain(error: errors.ApiError, pod: LoggedPod) -> LostLog:
     """Say why the request for a log failed."""
     message = error.message[:_MESSAGE]
     match error:
         case errors.NotFound():
-            return Lost(reason="PodGone", message=f"pod {pod.name} was deleted before its log was read")
+            return LostLog(reason="PodGone", message=f"pod {pod.name} was deleted before its log was read")
         case errors.Forbidden():
             remedy = "apply manifests/namespace there"
             text = f"the archive may not read logs in namespace {pod.namespace}: {remedy}: {message}"
-            return Lost(reason="Forbidden", message=text, is_final=False)
+            return LostLog(reason="Forbidden", message=text, is_final=False)
         case errors.ApiError(status=HTTPStatus.BAD_REQUEST):
-            return Lost(reason="LogUnavailable", message=message)
+            return LostLog(reason="LogUnavailable", message=message)
         case errors.ApiError(status=0 | HTTPStatus.TOO_MANY_REQUESTS | HTTPStatus.SERVICE_UNAVAILABLE):
             text = f"the API server did not send the log from node {pod.node}: {message}"
-            return Lost(reason=NODE_LOST, message=text, is_final=False)
+            return LostLog(reason=NODE_LOST, message=text, is_final=False)
         case _:
             text = f"node {pod.node} did not send the log: {message}"
-            return Lost(reason=NODE_LOST, message=text, is_final=False, is_of_node=True)
+            return LostLog(reason=NODE_LOST, message=text, is_final=False, is_of_node=True)
 
 
-def _lost(pod: LoggedPod, source: Source, lost: Lost) -> Finished:
-    return Finished(source=source, outcome=pod.outcome(LogState.LOST, reason=lost.reason, message=lost.message))
+def _lost(pod: LoggedPod, source: LogOrigin, lost: LostLog) -> FinishedLog:
+    return FinishedLog(source=source, outcome=pod.outcome(LogState.LOST, reason=lost.reason, message=lost.message))
 
 
 class _Text:
     """The text as it arrives. The object begins once the database would have to omit a part."""
 
-    def __init__(self, objects: Objects | None, source: Source, charge: Charge) -> None:
+    def __init__(self, objects: LogBucket | None, source: LogOrigin, charge: Charge) -> None:
         self._objects = objects
         self._charge = charge
         self._charged = 0
@@ -205,10 +205,10 @@ class _Text:
     def size(self) -> int:
         return self._kept.size
 
-    def problem(self) -> Lost | None:
+    def problem(self) -> LostLog | None:
         """Why this is not a log: a node that cannot find it answers 200, with a sentence that has no time."""
         if self._start and not _TIMED.match(self._start):
-            return Lost(reason="LogUnavailable", message=self._start[:_MESSAGE].decode(errors="replace").strip())
+            return LostLog(reason="LogUnavailable", message=self._start[:_MESSAGE].decode(errors="replace").strip())
         return None
 
     async def feed(self, chunk: bytes) -> None:
@@ -223,7 +223,7 @@ class _Text:
         self._kept.feed(chunk)
         await asyncio.sleep(0)
 
-    async def finished(self, outcome: Outcome) -> Finished:
+    async def finished(self, outcome: LogOutcome) -> FinishedLog:
         """Return what to store: the object's name if it is complete, else the kept text."""
         text = self._kept.finish()
         if self._kept.size >= LIMIT:
@@ -232,7 +232,7 @@ class _Text:
         if writer is not None and await self._complete(writer):
             self._refund()
             whole = replace(outcome, size=text.size)
-            return Finished(
+            return FinishedLog(
                 source=self._source,
                 outcome=whole,
                 text=StoredText(),
@@ -241,7 +241,7 @@ class _Text:
             )
         self._refund()
         sized = replace(outcome, size=text.size, omitted=text.omitted)
-        return Finished(source=self._source, outcome=sized, text=text)
+        return FinishedLog(source=self._source, outcome=sized, text=text)
 
     async def abort(self) -> None:
         """Abort the upload, unless it has ended."""

@@ -13,7 +13,7 @@ from typing import Never
 from torpor_kubernetes.client.api import Api
 
 from torpor_archive.errors import RefusedError
-from torpor_archive.logs.objects import Objects, ObjectsError
+from torpor_archive.logs.objects import LogBucket, ObjectsError
 from torpor_archive.storage import log_store
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.retention import delete_of_absent
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 async def run(
-    database: Database, api: Api, objects: Objects | None, interval: float, jitter: Callable[[], float]
+    database: Database, api: Api, objects: LogBucket | None, interval: float, jitter: Callable[[], float]
 ) -> Never:
     """Sweep every `interval` seconds. Logs younger than `interval` are kept. `jitter` returns 0 to 1."""
     while True:
@@ -46,7 +46,7 @@ async def delete_orphans(database: Database, api: Api, before: float) -> int:
     return await delete_of_absent(api, listed, partial(log_store.delete_unarchived, database))
 
 
-async def delete_garbage(database: Database, objects: Objects | None) -> None:
+async def delete_garbage(database: Database, objects: LogBucket | None) -> None:
     """Delete the objects of deleted logs."""
     while objects is not None and (names := await log_store.list_garbage(database, _BATCH)):
         try:

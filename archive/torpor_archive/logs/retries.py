@@ -14,7 +14,7 @@ class _Retry:
     due: float
 
 
-class Retries:
+class LogRetries:
     """The logs to read again, by uid of the pod."""
 
     def __init__(self) -> None:

@@ -14,11 +14,11 @@ from torpor_archive.auth.reviews import AccessReviews
 from torpor_archive.logs import retention
 from torpor_archive.logs.collector import LogCollector
 from torpor_archive.logs.mode import LogModes
-from torpor_archive.logs.objects import Objects
+from torpor_archive.logs.objects import LogBucket
 from torpor_archive.logs.quota import LogQuota
-from torpor_archive.logs.reader import LogReader, Transport
+from torpor_archive.logs.reader import LogTransport, PodLogReader
 from torpor_archive.logs.waits import WaitLogs
-from torpor_archive.metrics import Metrics
+from torpor_archive.metrics import ArchiveMetrics
 from torpor_archive.namespaces import NamespaceFinder
 from torpor_archive.storage.database import Database
 
@@ -31,7 +31,7 @@ class LogService:
 
     collector: LogCollector
     waits: WaitLogs
-    objects: Objects | None
+    objects: LogBucket | None
     database: Database
     api: Api
 
@@ -39,20 +39,20 @@ class LogService:
     def build(  # noqa: PLR0913 - the parts that main() builds
         cls,
         api: Api,
-        transport: Transport,
+        transport: LogTransport,
         database: Database,
         reviews: AccessReviews,
         namespaces: NamespaceFinder,
         *,
-        metrics: Metrics,
+        metrics: ArchiveMetrics,
         objects_url: str,
         quota_bytes: int,
         served: Sequence[str] = (),
     ) -> "LogService":
         """Build them, for all namespaces or those `served`. Raises ValueError for an invalid URL."""
-        objects = Objects.open(objects_url) if objects_url else None
+        objects = LogBucket.open(objects_url) if objects_url else None
         quota = LogQuota(database, api.clock, quota_bytes)
-        reader = LogReader(transport, api.clock, objects)
+        reader = PodLogReader(transport, api.clock, objects)
         name = f"{socket.gethostname()}-{uuid.uuid4().hex[:8]}"
         return cls(
             collector=LogCollector(

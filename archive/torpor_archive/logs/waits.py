@@ -14,6 +14,7 @@ from torpor_kubernetes.client import errors as api_errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import TASKRUNS
 from torpor_wire import names
+from torpor_wire.enums import LogKind
 from torpor_wire.text import printable_line
 
 from torpor_archive.auth.policy import Caller
@@ -25,8 +26,8 @@ from torpor_archive.logs.taskrun_owner import TaskRunOwner, parse_owner
 from torpor_archive.namespaces import NamespaceFinder, NamespaceId
 from torpor_archive.storage import log_store
 from torpor_archive.storage.database import Database
-from torpor_archive.storage.log_entry import Kind, LogState, Outcome, Source
-from torpor_archive.storage.log_store import Finished
+from torpor_archive.storage.log_entry import LogOrigin, LogOutcome, LogState
+from torpor_archive.storage.log_store import FinishedLog
 from torpor_archive.storage.log_text import HeadAndTail
 
 MAX_BODY = 2 * 1024**2
@@ -40,7 +41,7 @@ class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel, populate_by_name=True)
 
 
-class Line(_Model):
+class WaitLogLine(_Model):
     """One line and its time."""
 
     at: _Time
@@ -58,11 +59,11 @@ class WaitLines(_Model):
     ended: _Time
     failed: bool = False
     reason: Annotated[str, Field(max_length=63)] = ""
-    lines: Annotated[tuple[Line, ...], Field(max_length=1000)]
+    lines: Annotated[tuple[WaitLogLine, ...], Field(max_length=1000)]
     omitted: _Count = 0
 
 
-class _Batch(_Model):
+class _WaitBatch(_Model):
     waits: Annotated[tuple[WaitLines, ...], Field(max_length=MAX_WAITS)]
 
 
@@ -92,7 +93,7 @@ class WaitLogs:
         A wait whose TaskRun is gone, or whose run keeps no such logs, is left out.
         """
         try:
-            batch = _Batch.model_validate(body)
+            batch = _WaitBatch.model_validate(body)
         except ValidationError as error:
             raise RefusedError(invalid(f"invalid waits: {error.errors()[0]['msg']}")) from error
         if await self._quota.is_exceeded(await self._namespaces.current(namespace)):
@@ -106,7 +107,7 @@ class WaitLogs:
 
     async def _prepare(
         self, caller: Caller, namespace: str, wait: WaitLines, limit: asyncio.Semaphore
-    ) -> Finished | None:
+    ) -> FinishedLog | None:
         async with limit:
             owner = await self._owner(namespace, wait)
             if owner is None:
@@ -132,8 +133,8 @@ class WaitLogs:
         return owner if owner is not None and owner.uid == wait.uid else None
 
 
-def _finished(namespace: NamespaceId, wait: WaitLines, owner: TaskRunOwner) -> Finished:
-    source = Source(
+def _finished(namespace: NamespaceId, wait: WaitLines, owner: TaskRunOwner) -> FinishedLog:
+    source = LogOrigin(
         id=f"{wait.uid}.a{wait.attempt}.s{wait.segment}",
         namespace=namespace.name,
         namespace_uid=namespace.uid,
@@ -144,13 +145,13 @@ def _finished(namespace: NamespaceId, wait: WaitLines, owner: TaskRunOwner) -> F
         attempt=wait.attempt,
         segment=wait.segment,
         launch=0,
-        kind=Kind.WAIT,
+        kind=LogKind.WAIT,
         started=wait.started or wait.ended,
     )
     text = HeadAndTail()
     text.feed(_text(wait.lines))
     stored = text.finish()
-    outcome = Outcome(
+    outcome = LogOutcome(
         state=LogState.KEPT,
         reason=wait.reason,
         failed=wait.failed,
@@ -158,8 +159,8 @@ def _finished(namespace: NamespaceId, wait: WaitLines, owner: TaskRunOwner) -> F
         size=stored.size + wait.omitted,
         omitted=stored.omitted + wait.omitted,
     )
-    return Finished(source=source, outcome=outcome, text=stored)
+    return FinishedLog(source=source, outcome=outcome, text=stored)
 
 
-def _text(lines: Sequence[Line]) -> bytes:
+def _text(lines: Sequence[WaitLogLine]) -> bytes:
     return b"".join(f"{line.at} {printable_line(line.text)}\n".encode() for line in lines)

@@ -12,7 +12,7 @@ from torpor_kubernetes.timing import Clock
 from torpor_archive.errors import RefusedError
 from torpor_archive.storage import log_store
 from torpor_archive.storage.database import Database
-from torpor_archive.storage.log_store import Finished
+from torpor_archive.storage.log_store import FinishedLog
 
 BATCH = 32
 """Logs of one transaction. Each has 1 MB at most, and a tenth of it compressed."""
@@ -24,10 +24,10 @@ class LogWriter:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
-        self._pending: list[tuple[Finished, asyncio.Future[None]]] = []
+        self._pending: list[tuple[FinishedLog, asyncio.Future[None]]] = []
         self._wake = asyncio.Event()
 
-    async def write(self, finished: Sequence[Finished]) -> None:
+    async def write(self, finished: Sequence[FinishedLog]) -> None:
         """Return when the logs are stored. Raises RefusedError (503) if the database is unavailable."""
         loop = asyncio.get_running_loop()
         added = [(each, loop.create_future()) for each in finished]
@@ -44,7 +44,7 @@ class LogWriter:
                 batch, self._pending = self._pending[:BATCH], self._pending[BATCH:]
                 await self._write(batch)
 
-    async def _write(self, batch: Sequence[tuple[Finished, asyncio.Future[None]]]) -> None:
+    async def _write(self, batch: Sequence[tuple[FinishedLog, asyncio.Future[None]]]) -> None:
         try:
             await log_store.finish(self._database, [each for each, _ in batch], self._clock.now())
         except RefusedError as error:  # the database is unavailable to the others as well

@@ -19,16 +19,16 @@ CHUNK = 512 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class BodyLimits:
     """The maximum size of a body, in bytes and lines."""
 
     size: int
     lines: int
 
 
-RESULT = Limits(size=100_000_000, lines=1_000_000)
-EVENT = Limits(size=constants.EVENT_STORED_MAX, lines=1_000_000)
-RUN = Limits(size=1_000_000_000, lines=1_000_000)
+RESULT = BodyLimits(size=100_000_000, lines=1_000_000)
+EVENT = BodyLimits(size=constants.EVENT_STORED_MAX, lines=1_000_000)
+RUN = BodyLimits(size=1_000_000_000, lines=1_000_000)
 """Enough for 100,000 TaskRuns of the maximum size."""
 
 
@@ -46,7 +46,7 @@ class Chunk:
 class Chunker:
     """Cuts one body into chunks. `has_lines` says whether to index its lines."""
 
-    def __init__(self, limits: Limits, *, has_lines: bool) -> None:
+    def __init__(self, limits: BodyLimits, *, has_lines: bool) -> None:
         self._limits = limits
         self.has_lines = has_lines
         self._digest = hashlib.sha256()
@@ -104,7 +104,7 @@ class Chunker:
         return made
 
 
-def body_too_large(limits: Limits, size: int | None = None) -> errors.Refusal:
+def body_too_large(limits: BodyLimits, size: int | None = None) -> errors.ErrorResponse:
     """Build the refusal of a body whose size is known (`size`) or not."""
     excess = "more than the limit of" if size is None else f"{size} bytes; the limit is"
     return errors.too_large(f"the body has {excess} {limits.size} bytes; store it elsewhere and return its path")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from torpor_archive import errors
-from torpor_archive.errors import Refusal
+from torpor_archive.errors import ErrorResponse
 
 LINES, JSON, OCTETS = "application/x-ndjson", "application/json", "application/octet-stream"
 CONTENT_TYPES: Mapping[str, str] = {
@@ -49,7 +49,7 @@ class BodyFormat:
         return {TYPE_HEADER: self.type, "Content-Type": self.content_type, **named}
 
 
-def parse_headers(headers: Mapping[str, str]) -> BodyFormat | Refusal:
+def parse_headers(headers: Mapping[str, str]) -> BodyFormat | ErrorResponse:
     """Parse the headers of a result. The name is percent-encoded UTF-8."""
     type_name = headers.get(TYPE_HEADER, "")
     expected = CONTENT_TYPES.get(type_name)
@@ -61,7 +61,7 @@ def parse_headers(headers: Mapping[str, str]) -> BodyFormat | Refusal:
     return _parse_name(type_name, headers.get(NAME_HEADER))
 
 
-def _parse_name(type_name: str, written: str | None) -> BodyFormat | Refusal:
+def _parse_name(type_name: str, written: str | None) -> BodyFormat | ErrorResponse:
     if written is None:
         return BodyFormat(type=type_name)
     if type_name != "file":

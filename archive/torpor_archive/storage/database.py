@@ -201,5 +201,5 @@ def _driver_message(error: BaseException) -> str:
     return str(getattr(error, "orig", None) or error).partition("\n")[0][:300]
 
 
-def _unavailable() -> errors.Refusal:
+def _unavailable() -> errors.ErrorResponse:
     return errors.unavailable("DatabaseUnavailable", "the archive's database is unavailable; try again later")

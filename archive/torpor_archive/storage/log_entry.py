@@ -6,19 +6,13 @@ from enum import StrEnum
 from typing import Any
 
 from torpor_wire import constants
+from torpor_wire.enums import LogKind
 from torpor_wire.instance_paths import Path, written
 
 from torpor_archive.namespaces import UNKNOWN, NamespaceId
 
 REASON_MAX = 63
 MESSAGE_MAX = 1024
-
-
-class Kind(StrEnum):
-    """What wrote the log."""
-
-    POD = "pod"
-    WAIT = "wait"
 
 
 class LogState(StrEnum):
@@ -30,7 +24,7 @@ class LogState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class LogOrigin:
     """The pod or wait that a log belongs to. `workflow` is a uid, `taskrun` a name.
 
     `path` has the indexes of a mapped task, its own last. `id` is the uid of the pod, or names the wait.
@@ -45,7 +39,7 @@ class Source:
     attempt: int
     segment: int
     launch: int
-    kind: Kind
+    kind: LogKind
     pod: str = ""
     node: str = ""
     started: str = ""
@@ -62,7 +56,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class LogOutcome:
     """What became of a log. `reason` says how a kept one's container ended, or why the text was lost.
 
     `size` and `omitted` are bytes of text: in the container's log, and not stored of it.

@@ -9,12 +9,13 @@ from typing import Any, TypeAlias
 
 from sqlalchemy import ColumnElement, Select, and_, delete, exists, func, or_, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
+from torpor_wire.enums import LogKind
 from torpor_wire.names import label
 
 from torpor_archive.namespaces import NamespaceId
 from torpor_archive.storage import bodies
 from torpor_archive.storage.database import Database
-from torpor_archive.storage.log_entry import Kind, LogState, Outcome, Source
+from torpor_archive.storage.log_entry import LogOrigin, LogOutcome, LogState
 from torpor_archive.storage.log_tables import LOG_CHUNKS, LOG_GARBAGE, LOGS
 from torpor_archive.storage.log_text import StoredText, decompress
 from torpor_archive.storage.tables import RUNS
@@ -40,7 +41,7 @@ class Claimant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filters:
+class LogFilters:
     """Which logs of a run to list; None means all. `after`: the last entry of the previous page, by start and id."""
 
     task: str | None = None
@@ -52,14 +53,14 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
+class FinishedLog:
     """A log that was read, or could not be.
 
     `object_name` is set if its text is in the object store, with `object_size` compressed bytes.
     """
 
-    source: Source
-    outcome: Outcome
+    source: LogOrigin
+    outcome: LogOutcome
     text: StoredText = field(default_factory=StoredText)
     object_name: str = ""
     object_size: int = 0
@@ -70,7 +71,7 @@ class Finished:
         return self.object_size + self.text.stored
 
 
-async def claim(database: Database, sources: Sequence[Source], by: Claimant) -> frozenset[str]:
+async def claim(database: Database, sources: Sequence[LogOrigin], by: Claimant) -> frozenset[str]:
     """Claim logs for a replica, and return the ids of those that it may read now.
 
     It may not read a log that another replica is reading, or that is settled; one that was lost with its node is read
@@ -79,7 +80,7 @@ async def claim(database: Database, sources: Sequence[Source], by: Claimant) -> 
     return await database.write(lambda connection: _claim(connection, sources, by))
 
 
-async def finish(database: Database, finished: Sequence[Finished], now: float) -> None:
+async def finish(database: Database, finished: Sequence[FinishedLog], now: float) -> None:
     """Store outcomes and texts of logs, whether they were claimed or not. A kept log is not replaced."""
 
     async def work(connection: AsyncConnection) -> None:
@@ -123,7 +124,7 @@ async def expired(database: Database, now: float, limit: int) -> list[Row]:
     return await _rows(database, query)
 
 
-async def list_run(database: Database, namespace: NamespaceId, workflow: str, filters: Filters) -> list[Row]:
+async def list_run(database: Database, namespace: NamespaceId, workflow: str, filters: LogFilters) -> list[Row]:
     """Return the entries of a run, by the time at which they started."""
     query = select(LOGS).where(_in(namespace), LOGS.c.workflow == workflow)
     if filters.task is not None:
@@ -139,11 +140,11 @@ async def list_run(database: Database, namespace: NamespaceId, workflow: str, fi
     return await _rows(database, query.order_by(LOGS.c.started, LOGS.c.id).limit(filters.limit))
 
 
-def to_source(row: Row) -> Source:
+def to_source(row: Row) -> LogOrigin:
     """Return the source that a row was stored with."""
     path = tuple(map(int, row["path"].split("."))) if row["path"] else ()
-    names = (each.name for each in fields(Source))
-    return Source(**{name: row[name] for name in names} | {"path": path, "kind": Kind(row["kind"])})
+    names = (each.name for each in fields(LogOrigin))
+    return LogOrigin(**{name: row[name] for name in names} | {"path": path, "kind": LogKind(row["kind"])})
 
 
 async def find(database: Database, namespace: NamespaceId, log: str) -> Row | None:
@@ -224,8 +225,8 @@ async def _delete_some(connection: AsyncConnection, namespace: str, workflow: st
     return len(ids)
 
 
-async def _claim(connection: AsyncConnection, sources: Sequence[Source], by: Claimant) -> frozenset[str]:
-    blank = Outcome(state=LogState.PENDING).row()
+async def _claim(connection: AsyncConnection, sources: Sequence[LogOrigin], by: Claimant) -> frozenset[str]:
+    blank = LogOutcome(state=LogState.PENDING).row()
     claimed = {"owner": by.name, "expires": by.now + CLAIM_SECONDS}
     rest = {"stored": 0, "object": "", "created": by.now}
     rows = [source.row() | blank | rest | claimed for source in sources]
@@ -241,7 +242,7 @@ async def _claim(connection: AsyncConnection, sources: Sequence[Source], by: Cla
     return frozenset(found.scalars())
 
 
-async def _finish(connection: AsyncConnection, each: Finished, now: float) -> None:
+async def _finish(connection: AsyncConnection, each: FinishedLog, now: float) -> None:
     log = each.source.id
     placed = {"stored": each.stored, "object": each.object_name, "owner": "", "expires": 0.0}
     values = each.source.row() | each.outcome.row() | placed

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from torpor_kubernetes.timing import Clock
 
 from torpor_archive import errors
-from torpor_archive.errors import Refusal, RefusedError
+from torpor_archive.errors import ErrorResponse, RefusedError
 from torpor_archive.namespaces import NamespaceId
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.tables import BODIES, RUNS
@@ -48,7 +48,7 @@ class Quota:
             until, used = self._sums[key]
             self._sums[key] = (until, used + size)
 
-    def exceeded(self, table: Table, namespace: NamespaceId) -> Refusal:
+    def exceeded(self, table: Table, namespace: NamespaceId) -> ErrorResponse:
         """Build the refusal of a body that exceeds the quota."""
         is_history = table is RUNS
         remedy = (

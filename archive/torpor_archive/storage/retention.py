@@ -20,8 +20,8 @@ from torpor_kubernetes.client.errors import ApiError
 from torpor_kubernetes.client.resources import WORKFLOWS
 
 from torpor_archive.errors import RefusedError
-from torpor_archive.metrics import Metrics
-from torpor_archive.namespaces import Namespaces
+from torpor_archive.metrics import ArchiveMetrics
+from torpor_archive.namespaces import ClusterNamespaces
 from torpor_archive.storage import bodies, label_index, namespace_claims, results, run_retention
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.run_retention import RunRetention
@@ -38,8 +38,8 @@ class Sweep:
 
     database: Database
     api: Api
-    namespaces: Namespaces
-    metrics: Metrics
+    namespaces: ClusterNamespaces
+    metrics: ArchiveMetrics
     runs: RunRetention
     interval: float
     quota: int

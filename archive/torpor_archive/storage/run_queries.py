@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from torpor_wire import times
 
 from torpor_archive import errors, page_token
-from torpor_archive.errors import Refusal
+from torpor_archive.errors import ErrorResponse
 from torpor_archive.namespaces import NamespaceId
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.history import CANCELLED
@@ -70,16 +70,16 @@ class PageToken:
         return page_token.encode(self.completed_at, self.uid)
 
 
-def parse_page_token(text: str) -> PageToken | Refusal:
+def parse_page_token(text: str) -> PageToken | ErrorResponse:
     """Decode a token."""
     position = page_token.decode(text, float, str)
-    if isinstance(position, Refusal):
+    if isinstance(position, ErrorResponse):
         return position
     completed_at, uid = position
     return PageToken(completed_at=completed_at, uid=uid)
 
 
-def parse_filter(query: Query, now: float) -> RunFilter | Refusal:
+def parse_filter(query: Query, now: float) -> RunFilter | ErrorResponse:
     """Parse the filters of a request. A duration such as 24h as `since` or `until` counts back from now."""
     try:
         return RunFilter(

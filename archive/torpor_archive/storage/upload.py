@@ -16,11 +16,11 @@ from torpor_archive import errors
 from torpor_archive.errors import RefusedError
 from torpor_archive.limits.transfer_rate import RATE, TransferRate
 from torpor_archive.limits.transfer_slots import UPLOADS, TransferSlots
-from torpor_archive.metrics import Metrics
+from torpor_archive.metrics import ArchiveMetrics
 from torpor_archive.namespaces import NamespaceId
 from torpor_archive.storage import chunks
 from torpor_archive.storage.bodies import BodySummary, BodyWriter, Refer
-from torpor_archive.storage.chunks import Chunker, Limits
+from torpor_archive.storage.chunks import BodyLimits, Chunker
 from torpor_archive.storage.content import BodyFormat
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.quota import QUOTA, Quota
@@ -31,7 +31,7 @@ UPLOAD_SECONDS = 900.0
 log = logging.getLogger(__name__)
 
 
-class Source(Protocol):
+class BodyStream(Protocol):
     """The source of a body."""
 
     async def readany(self) -> bytes:
@@ -42,7 +42,7 @@ class Uploads:
     """All uploads of a process. `rate` is the minimum in bytes per second, `quota` the bytes per namespace."""
 
     def __init__(
-        self, database: Database, metrics: Metrics, clock: Clock, *, rate: int = RATE, quota: int = QUOTA
+        self, database: Database, metrics: ArchiveMetrics, clock: Clock, *, rate: int = RATE, quota: int = QUOTA
     ) -> None:
         self._database = database
         self._metrics = metrics
@@ -53,7 +53,7 @@ class Uploads:
 
     @asynccontextmanager
     async def upload(
-        self, table: Table, namespace: NamespaceId, body_format: BodyFormat, limits: Limits
+        self, table: Table, namespace: NamespaceId, body_format: BodyFormat, limits: BodyLimits
     ) -> AsyncIterator["UploadSession"]:
         """Start an upload. Raises RefusedError: 503 if no slot becomes free in time, 507 over the quota."""
         async with self._slots.acquire(namespace.name):
@@ -87,10 +87,10 @@ class UploadSession:
         writer: BodyWriter,
         *,
         chunker: Chunker,
-        metrics: Metrics,
+        metrics: ArchiveMetrics,
         transfer_rate: TransferRate,
         clock: Clock,
-        full: tuple[int, errors.Refusal] | None = None,
+        full: tuple[int, errors.ErrorResponse] | None = None,
     ) -> None:
         self._writer = writer
         self._chunker = chunker
@@ -101,7 +101,7 @@ class UploadSession:
         self._started = False
         self._done = False
 
-    async def receive(self, source: Source, shape: Validator) -> chunks.Chunk:
+    async def receive(self, source: BodyStream, shape: Validator) -> chunks.Chunk:
         """Store all chunks but the last, which is returned. Raises RefusedError for an invalid body."""
         while data := await self._read(source):
             self._metrics.bytes.labels("in").inc(len(data))
@@ -136,7 +136,7 @@ class UploadSession:
         except RefusedError:
             log.info("cannot delete an unfinished upload now; the sweep will delete it")
 
-    async def _read(self, source: Source) -> bytes:
+    async def _read(self, source: BodyStream) -> bytes:
         started = self._clock.monotonic()
         try:
             async with asyncio.timeout(self._transfer_rate.remaining_seconds):

@@ -15,12 +15,12 @@ FAILED = "failed"
 _FAILED_STATES = frozenset({State.FAILED, State.CANCELLED})
 _SHOWN = 120
 
-Selection: TypeAlias = frozenset[Path] | None
+InstanceSelection: TypeAlias = frozenset[Path] | None
 """All instances below these paths; None: the whole task."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClearedTask:
+class PreviewedTask:
     """A task that runs again. `indexes`: which instances, empty for all. `instances`: how many exist now."""
 
     name: str
@@ -53,9 +53,9 @@ def request(run: Run, entries: Sequence[str]) -> str:
     return text
 
 
-def preview(run: Run, text: str) -> tuple[ClearedTask, ...]:
+def preview(run: Run, text: str) -> tuple[PreviewedTask, ...]:
     """Return what the value of the annotation runs again: what it names, and what depends on it."""
-    named: dict[str, Selection] = {}
+    named: dict[str, InstanceSelection] = {}
     names = {task.name for task in run.tasks}
     for entry in text.split(","):
         chosen = _failed(run) if entry == FAILED and FAILED not in names else _entry(entry)
@@ -80,14 +80,14 @@ def _check(run: Run, entry: str) -> None:
         raise errors.UnknownNameError(f"there is no instance {entry!r}; {task.name} has {', '.join(known) or 'none'}")
 
 
-def _entry(entry: str) -> dict[str, Selection]:
+def _entry(entry: str) -> dict[str, InstanceSelection]:
     name, _, path = entry.partition("/")
     return {name: frozenset({tuple(map(int, path.split(".")))}) if path else None}
 
 
-def _failed(run: Run) -> dict[str, Selection]:
+def _failed(run: Run) -> dict[str, InstanceSelection]:
     """What failed, was cancelled or was deleted; a task is selected as a whole if none of its instances is left."""
-    found: dict[str, Selection] = {}
+    found: dict[str, InstanceSelection] = {}
     for task in run.tasks:
         if task.state not in TASK_BROKEN:
             continue
@@ -98,8 +98,8 @@ def _failed(run: Run) -> dict[str, Selection]:
     return found
 
 
-def _with_dependents(run: Run, named: Mapping[str, Selection]) -> dict[str, Selection]:
-    selected: dict[str, Selection] = {}
+def _with_dependents(run: Run, named: Mapping[str, InstanceSelection]) -> dict[str, InstanceSelection]:
+    selected: dict[str, InstanceSelection] = {}
     for task in run.tasks:
         above = [name for name in selected if task.hook or name in task.before]
         if not above and task.name not in named:
@@ -124,17 +124,17 @@ def _common(one: Task | None, other: Task) -> int:
     return depth
 
 
-def _union(one: Selection, other: Selection) -> Selection:
+def _union(one: InstanceSelection, other: InstanceSelection) -> InstanceSelection:
     return None if one is None or other is None else one | other
 
 
-def _cleared(run: Run, name: str, paths: Selection, *, named: bool) -> ClearedTask:
+def _cleared(run: Run, name: str, paths: InstanceSelection, *, named: bool) -> PreviewedTask:
     instances = run.of(name)
     chosen = instances if paths is None else _below(instances, paths)
     whole = paths is None or len(chosen) == len(instances)
     indexes = "" if whole else instance_paths.text(one.path for one in chosen)
     shown = indexes if len(indexes) <= _SHOWN else f"{indexes[:_SHOWN]}…"
-    return ClearedTask(name=name, instances=len(chosen), indexes=shown, named=named)
+    return PreviewedTask(name=name, instances=len(chosen), indexes=shown, named=named)
 
 
 def _below(instances: Iterable[Instance], paths: frozenset[Path]) -> list[Instance]:

@@ -9,14 +9,14 @@ from torpor_wire import constants
 from torpor_wire.reason import Reason
 
 from torpor_cli.cluster import edit
-from torpor_cli.cluster.api import Object, Selection
-from torpor_cli.cluster.connect import Cluster
-from torpor_cli.cluster.errors import ApiError
+from torpor_cli.cluster.api import Object, ObjectSelection
+from torpor_cli.cluster.connect import ClusterConnection
+from torpor_cli.cluster.errors import ClusterError
 from torpor_cli.cluster.resources import EVENTS, WORKFLOWS
-from torpor_cli.cluster.watch import Changed, Listed, Tick, Update, merged, watch
+from torpor_cli.cluster.watch import Changed, ListSnapshot, NothingChanged, Update, merged, watch
 
 
-class _Kind(NamedTuple):
+class _RequestKind(NamedTuple):
     """A kind of request: its word in `torpor.dev/changed-by`, its annotation, and the reason of a refusal."""
 
     word: str
@@ -24,8 +24,8 @@ class _Kind(NamedTuple):
     refused: Reason
 
 
-_CLEAR = _Kind("clear", constants.CLEAR, Reason.CLEAR_REFUSED)
-_MARK = _Kind("mark", constants.MARK, Reason.MARK_REFUSED)
+_CLEAR = _RequestKind("clear", constants.CLEAR, Reason.CLEAR_REFUSED)
+_MARK = _RequestKind("mark", constants.MARK, Reason.MARK_REFUSED)
 _LIMIT_S = 15.0
 _EVENT_S = 3.0
 """How long the Event of a refusal may arrive after the annotation is gone."""
@@ -33,38 +33,38 @@ _PAUSE_S = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Accepted:
+class RequestAccepted:
     """The operator carries the request out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class RequestRefused:
     """The operator changes nothing."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unanswered:
+class RequestUnanswered:
     """The operator has not read the annotation within the limit."""
 
 
-Answer: TypeAlias = Accepted | Refused | Unanswered
+Answer: TypeAlias = RequestAccepted | RequestRefused | RequestUnanswered
 
 
-def clear(cluster: Cluster, workflow: Object, text: str) -> Answer:
+def clear(cluster: ClusterConnection, workflow: Object, text: str) -> Answer:
     """Ask for a clear and return the operator's answer."""
     return _request(cluster, workflow, {constants.CLEAR: text}, _CLEAR)
 
 
-def mark(cluster: Cluster, workflow: Object, text: str, result: str | None) -> Answer:
+def mark(cluster: ClusterConnection, workflow: Object, text: str, result: str | None) -> Answer:
     """Ask for a mark and return the operator's answer. `result` is JSON text."""
     return _request(
         cluster, workflow, {constants.MARK: text} | ({constants.MARK_RESULT: result} if result else {}), _MARK
     )
 
 
-def _request(cluster: Cluster, workflow: Object, request: dict[str, str], kind: _Kind) -> Answer:
+def _request(cluster: ClusterConnection, workflow: Object, request: dict[str, str], kind: _RequestKind) -> Answer:
     user = edit.user_name(cluster.api)
     annotations = request | ({constants.CHANGED_BY: f"{kind.word} {user}"} if user else {})
     asked = edit.change(cluster.api, WORKFLOWS, workflow, lambda current: edit.annotate(current, annotations))
@@ -74,23 +74,23 @@ def _request(cluster: Cluster, workflow: Object, request: dict[str, str], kind: 
         current = _current(update, asked["metadata"]["uid"])
         if current is not None:
             if _clears(current) > before:
-                return Accepted()
+                return RequestAccepted()
             if not _requested(current, kind) and _version(current) >= _version(asked):
                 return _refusal(cluster, asked, kind)
         if time.monotonic() > ends:
             break
-    return Unanswered()
+    return RequestUnanswered()
 
 
-def _updates(cluster: Cluster, workflow: Object) -> Iterator[Update | Tick]:
+def _updates(cluster: ClusterConnection, workflow: Object) -> Iterator[Update | NothingChanged]:
     name = workflow["metadata"]["name"]
-    selection = Selection(resource=WORKFLOWS, namespace=cluster.namespace, fields=f"metadata.name={name}")
+    selection = ObjectSelection(resource=WORKFLOWS, namespace=cluster.namespace, fields=f"metadata.name={name}")
     return merged([watch(cluster.api, selection)], tick=0.5)
 
 
-def _current(update: Update | Tick, uid: str) -> Object | None:
+def _current(update: Update | NothingChanged, uid: str) -> Object | None:
     match update:
-        case Listed(items=items):
+        case ListSnapshot(items=items):
             return next((item for item in items if item["metadata"]["uid"] == uid), None)
         case Changed(item=item) if item["metadata"]["uid"] == uid:
             return item
@@ -98,23 +98,23 @@ def _current(update: Update | Tick, uid: str) -> Object | None:
             return None
 
 
-def _refusal(cluster: Cluster, workflow: Object, kind: _Kind) -> Answer:
+def _refusal(cluster: ClusterConnection, workflow: Object, kind: _RequestKind) -> Answer:
     """Return the refusal with the message of its Event, which may arrive after the change of the Workflow."""
     ends = time.monotonic() + _EVENT_S
     while time.monotonic() < ends:
         message = _refused(cluster, workflow, kind)
         if message:
-            return Refused(message=message)
+            return RequestRefused(message=message)
         time.sleep(_PAUSE_S)
     name = workflow["metadata"]["name"]
-    return Refused(message=f"see the Events: `kubectl describe workflow {name} -n {cluster.namespace}`")
+    return RequestRefused(message=f"see the Events: `kubectl describe workflow {name} -n {cluster.namespace}`")
 
 
-def _refused(cluster: Cluster, workflow: Object, kind: _Kind) -> str:
+def _refused(cluster: ClusterConnection, workflow: Object, kind: _RequestKind) -> str:
     fields = f"reason={kind.refused},regarding.name={workflow['metadata']['name']}"
     try:
-        events = cluster.api.list(Selection(resource=EVENTS, namespace=cluster.namespace, fields=fields))
-    except ApiError:
+        events = cluster.api.list(ObjectSelection(resource=EVENTS, namespace=cluster.namespace, fields=fields))
+    except ClusterError:
         return ""
     latest = max(events, key=_time, default=None)
     return str(latest.get("note") or "") if latest and _is_recent(latest, workflow) else ""
@@ -137,7 +137,7 @@ def _clears(workflow: Object) -> int:
     return int((workflow.get("status") or {}).get("clears") or 0)
 
 
-def _requested(workflow: Object, kind: _Kind) -> bool:
+def _requested(workflow: Object, kind: _RequestKind) -> bool:
     return kind.annotation in (workflow["metadata"].get("annotations") or {})
 
 

@@ -10,7 +10,7 @@ from torpor_wire import constants
 from torpor_cli import errors
 
 if TYPE_CHECKING:
-    from torpor_cli.linting.finding import Position
+    from torpor_cli.linting.finding import FilePosition
 
 _SIZE_MAX = 32 * 1024**2
 """Characters of a file. What its anchors expand to has the same limit."""
@@ -61,7 +61,7 @@ def documents(source: str, text: str) -> list[Any]:
 
     found = []
     for document in yaml_documents.read(text):
-        if isinstance(document, yaml_documents.Broken):
+        if isinstance(document, yaml_documents.InvalidYaml):
             raise _invalid(source, document.at, document.message)
         for problem in document.problems:
             raise _invalid(source, document.position(problem.path), problem.message)
@@ -69,7 +69,7 @@ def documents(source: str, text: str) -> list[Any]:
     return found
 
 
-def _invalid(source: str, at: "Position", message: str) -> errors.CliError:
+def _invalid(source: str, at: "FilePosition", message: str) -> errors.CliError:
     return errors.CliError(f"{source}:{at.line}:{at.column}: invalid YAML: {message}")
 
 

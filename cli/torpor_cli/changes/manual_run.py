@@ -10,11 +10,11 @@ from torpor_wire import constants, names
 
 from torpor_cli import output
 from torpor_cli.cluster import edit
-from torpor_cli.cluster.api import Object, Selection
-from torpor_cli.cluster.connect import Cluster
+from torpor_cli.cluster.api import Object, ObjectSelection
+from torpor_cli.cluster.connect import ClusterConnection
 from torpor_cli.cluster.errors import NotFoundError
 from torpor_cli.cluster.resources import SCHEDULES, WORKFLOWS
-from torpor_cli.cluster.watch import Changed, Deleted, Listed, Tick, Update, merged, watch
+from torpor_cli.cluster.watch import Changed, Deleted, ListSnapshot, NothingChanged, Update, merged, watch
 from torpor_cli.errors import CliError
 
 LIMIT_S = 30.0
@@ -24,7 +24,7 @@ _LATE = "the operator has not created the run within {:g} seconds; it does so wh
 _SILENT = "schedule {0} started no run; `kubectl describe schedule {0}` says why"
 
 
-class Progress(Enum):
+class RequestProgress(Enum):
     """What became of a request."""
 
     PENDING = auto()
@@ -36,7 +36,7 @@ def value(identifier: str, params: Mapping[str, Any]) -> str:
     return json.dumps({"id": identifier, **({"params": dict(params)} if params else {})}, separators=(",", ":"))
 
 
-def request(cluster: Cluster, schedule: Object, text: str) -> Object:
+def request(cluster: ClusterConnection, schedule: Object, text: str) -> Object:
     """Set the annotation. Raises CliError while an earlier request is pending."""
 
     def operations(current: Object) -> edit.Operations:
@@ -52,7 +52,7 @@ def request(cluster: Cluster, schedule: Object, text: str) -> Object:
     return edit.change(cluster.api, SCHEDULES, schedule, operations)
 
 
-def created_run(cluster: Cluster, schedule: Object, text: str, limit: float = LIMIT_S) -> Object:
+def created_run(cluster: ClusterConnection, schedule: Object, text: str, limit: float = LIMIT_S) -> Object:
     """Wait for the run that a request starts. Raises CliError if the operator creates none within `limit` seconds."""
     metadata = schedule["metadata"]
     name = names.run(metadata["name"], names.manual_run_key(metadata["uid"], text))
@@ -62,9 +62,11 @@ def created_run(cluster: Cluster, schedule: Object, text: str, limit: float = LI
             if item["kind"] == WORKFLOWS.kind:
                 return item
             match _progress(item, schedule, text, deleted=isinstance(update, Deleted)):
-                case Progress.PENDING:
+                case RequestProgress.PENDING:
                     continue
-                case Progress.HANDLED:  # the operator removes the annotation before it stores why it started no run
+                case (
+                    RequestProgress.HANDLED
+                ):  # the operator removes the annotation before it stores why it started no run
                     if (made := _read(cluster, name)) is not None:
                         return made
                     ends, why_late = min(ends, time.monotonic() + _GRACE_S), _SILENT.format(metadata["name"])
@@ -75,36 +77,40 @@ def created_run(cluster: Cluster, schedule: Object, text: str, limit: float = LI
     raise AssertionError("a watch does not end")
 
 
-def _updates(cluster: Cluster, schedule: str, run: str) -> Iterator[Update | Tick]:
+def _updates(cluster: ClusterConnection, schedule: str, run: str) -> Iterator[Update | NothingChanged]:
     selections = [
-        Selection(resource=resource, namespace=cluster.namespace, fields=f"metadata.name={name}")
+        ObjectSelection(resource=resource, namespace=cluster.namespace, fields=f"metadata.name={name}")
         for resource, name in ((WORKFLOWS, run), (SCHEDULES, schedule))
     ]
     return merged([watch(cluster.api, each, noted=output.note) for each in selections], tick=0.5)
 
 
-def _items(update: Update | Tick) -> list[Object]:
+def _items(update: Update | NothingChanged) -> list[Object]:
     match update:
-        case Listed(items=items):
+        case ListSnapshot(items=items):
             return items
         case Changed(item=item) | Deleted(item=item):
             return [item]
-        case Tick():
+        case NothingChanged():
             return []
 
 
-def _progress(current: Object, before: Object, text: str, *, deleted: bool) -> Progress | str:
+def _progress(current: Object, before: Object, text: str, *, deleted: bool) -> RequestProgress | str:
     """Return whether the operator has handled a request, or why it has started no run. Pure."""
     if deleted or current["metadata"]["uid"] != before["metadata"]["uid"]:
         return "was deleted"
     if (current["metadata"].get("annotations") or {}).get(constants.RUN_NOW) == text:
-        return Progress.PENDING
+        return RequestProgress.PENDING
     known = (before.get("status") or {}).get("failedEvents") or ()
     failed = [one for one in (current.get("status") or {}).get("failedEvents") or () if one not in known]
-    return f"started no run: {failed[-1].get('message') or failed[-1].get('reason')}" if failed else Progress.HANDLED
+    return (
+        f"started no run: {failed[-1].get('message') or failed[-1].get('reason')}"
+        if failed
+        else RequestProgress.HANDLED
+    )
 
 
-def _read(cluster: Cluster, name: str) -> Object | None:
+def _read(cluster: ClusterConnection, name: str) -> Object | None:
     """Return the run, which the watch may not have seen yet."""
     try:
         return cluster.api.get(WORKFLOWS, cluster.namespace, name)

@@ -6,12 +6,14 @@ from typing import Any
 from torpor_cli import errors
 from torpor_cli.changes import manifest, params, template_params
 from torpor_cli.cluster.api import Object
-from torpor_cli.cluster.connect import Cluster
+from torpor_cli.cluster.connect import ClusterConnection
 from torpor_cli.cluster.resources import TEMPLATES
 from torpor_cli.schedules import lookup
 
 
-def given(cluster: Cluster, spec: Mapping[str, Any], pairs: Iterable[str], params_file: str | None) -> dict[str, Any]:
+def given(
+    cluster: ClusterConnection, spec: Mapping[str, Any], pairs: Iterable[str], params_file: str | None
+) -> dict[str, Any]:
     """Return the values of the command line for a Workflow's spec. Raises UsageError and UnknownNameError."""
     pairs, values = list(pairs), manifest.mapping(params_file) if params_file else {}
     if not pairs and not values:
@@ -24,7 +26,7 @@ def given(cluster: Cluster, spec: Mapping[str, Any], pairs: Iterable[str], param
 
 
 def given_for_schedule(
-    cluster: Cluster, schedule: Mapping[str, Any], pairs: Iterable[str], params_file: str | None
+    cluster: ClusterConnection, schedule: Mapping[str, Any], pairs: Iterable[str], params_file: str | None
 ) -> dict[str, Any]:
     """Return the values of the command line for the runs of a Schedule. Raises UsageError and UnknownNameError.
 
@@ -40,12 +42,12 @@ def _is_expression(value: Any) -> bool:
     return isinstance(value, str) and "${" in value
 
 
-def find_template(cluster: Cluster, name: str) -> Object:
+def find_template(cluster: ClusterConnection, name: str) -> Object:
     """Return a WorkflowTemplate. Raises UnknownNameError with the nearest name."""
     return lookup.find(cluster, TEMPLATES, name)
 
 
-def of_earlier(cluster: Cluster, workflow: Mapping[str, Any]) -> dict[str, Any]:
+def of_earlier(cluster: ClusterConnection, workflow: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values with which an earlier run can run again.
 
     The operator has added the constants of the template, which a run cannot set, and the defaults, which stay as they

@@ -7,19 +7,19 @@ from typing import Any, TypeAlias
 
 from torpor_cli import errors, exit_codes, output
 from torpor_cli.cluster.api import Object
-from torpor_cli.cluster.connect import Cluster
+from torpor_cli.cluster.connect import ClusterConnection
 from torpor_cli.cluster.errors import ConflictError
 from torpor_cli.cluster.resources import WORKFLOWS
 from torpor_cli.following import live, waiting
 from torpor_cli.following.waiting import Goal
 from torpor_cli.output import Format
 
-FollowLogs: TypeAlias = Callable[[Cluster, str, float | None], None]
+FollowLogs: TypeAlias = Callable[[ClusterConnection, str, float | None], None]
 """Prints the logs of the run of this name until it ends, for at most so many seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Afterwards:
+class FollowUp:
     """What to do after the creation. `limit` is in seconds."""
 
     wait: bool = False
@@ -37,7 +37,7 @@ class Afterwards:
             raise errors.UsageError(f"--watch and --logs show one run, not {number}; use --wait")
 
 
-def create(cluster: Cluster, body: dict[str, Any], *, dry_run: bool = False) -> Object:
+def create(cluster: ClusterConnection, body: dict[str, Any], *, dry_run: bool = False) -> Object:
     """Create a Workflow in the namespace of the command. Raises CliError."""
     metadata = dict(body["metadata"])
     named = metadata.setdefault("namespace", cluster.namespace)
@@ -63,7 +63,7 @@ def announce(made: Object, output_format: str, *, dry_run: bool = False) -> None
     output.flush()
 
 
-def follow_up(cluster: Cluster, made: list[Object], afterwards: Afterwards, follow_logs: FollowLogs) -> int:
+def follow_up(cluster: ClusterConnection, made: list[Object], afterwards: FollowUp, follow_logs: FollowLogs) -> int:
     """Wait for the runs as the options say. Return the exit code."""
     limit = afterwards.limit
     if afterwards.logs:

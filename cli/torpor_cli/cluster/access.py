@@ -19,7 +19,7 @@ class Pem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class ServerEndpoint:
     """An API server, and what its certificate must show."""
 
     url: str
@@ -84,7 +84,7 @@ Login: TypeAlias = Anonymous | Certificate | Token | TokenFile | Basic | ExecPlu
 class Access:
     """A server, a login and the namespace to use."""
 
-    server: Server
+    server: ServerEndpoint
     login: Login
     namespace: str = "default"
     context: str = ""

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 from urllib3.exceptions import HTTPError
 
 from torpor_cli.cluster import errors
-from torpor_cli.cluster.http import Http
-from torpor_cli.cluster.resources import Resource
+from torpor_cli.cluster.http import HttpClient
+from torpor_cli.cluster.resources import ApiResource
 
 Object: TypeAlias = dict[str, Any]
 PAGE = 500
@@ -17,10 +17,10 @@ PAGE = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class ObjectSelection:
     """Some objects of a resource. `namespace` None means all namespaces."""
 
-    resource: Resource
+    resource: ApiResource
     namespace: str | None = None
     labels: str = ""
     fields: str = ""
@@ -35,7 +35,7 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class ListPage:
     """One response of a list. `version` is the resourceVersion to watch from."""
 
     items: list[Object]
@@ -43,18 +43,18 @@ class Page:
     last: bool
 
 
-class Api:
-    """The API server. Every method raises `cluster.errors.ApiError`, whose message is for the user."""
+class ApiClient:
+    """The API server. Every method raises `cluster.errors.ClusterError`, whose message is for the user."""
 
-    def __init__(self, http: Http) -> None:
+    def __init__(self, http: HttpClient) -> None:
         self.http = http
 
-    def get(self, resource: Resource, namespace: str | None, name: str) -> Object:
+    def get(self, resource: ApiResource, namespace: str | None, name: str) -> Object:
         """Return an object. Raises NotFoundError."""
         found: Object = self.http.json("GET", resource.path(namespace, name))
         return found
 
-    def pages(self, selection: Selection, *, size: int = PAGE) -> Iterator[Page]:
+    def pages(self, selection: ObjectSelection, *, size: int = PAGE) -> Iterator[ListPage]:
         """List objects page by page. A list that takes too long (410) starts again, so an object may appear twice."""
         token = ""
         while True:
@@ -71,11 +71,11 @@ class Api:
             for item in items:
                 item.setdefault("apiVersion", selection.resource.api_version)
                 item.setdefault("kind", selection.resource.kind)
-            yield Page(items=items, version=metadata.get("resourceVersion") or "", last=not token)
+            yield ListPage(items=items, version=metadata.get("resourceVersion") or "", last=not token)
             if not token:
                 return
 
-    def list(self, selection: Selection) -> list[Object]:
+    def list(self, selection: ObjectSelection) -> list[Object]:
         """Return all objects of a selection, each once."""
         found: dict[str, Object] = {}
         for page in self.pages(selection):
@@ -83,7 +83,7 @@ class Api:
         return list(found.values())
 
     def create(
-        self, resource: Resource, namespace: str | None, body: Mapping[str, Any], *, dry_run: bool = False
+        self, resource: ApiResource, namespace: str | None, body: Mapping[str, Any], *, dry_run: bool = False
     ) -> Object:
         """Create an object and return it as stored."""
         query = {"fieldValidation": "Strict"} | ({"dryRun": "All"} if dry_run else {})
@@ -91,14 +91,14 @@ class Api:
         return made
 
     def patch(
-        self, resource: Resource, namespace: str | None, name: str, operations: Sequence[Mapping[str, Any]]
+        self, resource: ApiResource, namespace: str | None, name: str, operations: Sequence[Mapping[str, Any]]
     ) -> Object:
         """Apply a JSON Patch and return the object. Raises ConflictError if a `test` fails."""
         headers = {"Content-Type": "application/json-patch+json"}
         made: Object = self.http.json("PATCH", resource.path(namespace, name), body=list(operations), headers=headers)
         return made
 
-    def delete(self, resource: Resource, namespace: str | None, name: str, *, uid: str | None = None) -> None:
+    def delete(self, resource: ApiResource, namespace: str | None, name: str, *, uid: str | None = None) -> None:
         """Delete an object, only the one with this uid if it is given."""
         body = {"preconditions": {"uid": uid}} if uid else None
         self.http.json("DELETE", resource.path(namespace, name), body=body)
@@ -137,7 +137,7 @@ class Api:
         if rest:
             yield rest
 
-    def _page(self, selection: Selection, token: str, size: int) -> Object:
+    def _page(self, selection: ObjectSelection, token: str, size: int) -> Object:
         query = selection.query(limit=str(size), **{"continue": token})
         body: Object = self.http.json("GET", selection.resource.path(selection.namespace), query=query)
         return body

@@ -5,26 +5,26 @@ from typing import Any, TypeAlias
 
 from torpor_wire import constants
 
-from torpor_cli.cluster.api import Api, Object
-from torpor_cli.cluster.errors import ApiError, ConflictError
-from torpor_cli.cluster.resources import SELF_REVIEWS, WORKFLOWS, Resource
+from torpor_cli.cluster.api import ApiClient, Object
+from torpor_cli.cluster.errors import ClusterError, ConflictError
+from torpor_cli.cluster.resources import SELF_REVIEWS, WORKFLOWS, ApiResource
 
 _TRIES = 5
 
 Operations: TypeAlias = list[dict[str, Any]]
 
 
-def user_name(api: Api) -> str:
+def user_name(api: ApiClient) -> str:
     """Return the name by which the API server knows the user; empty if it does not say."""
     body = {"apiVersion": SELF_REVIEWS.api_version, "kind": SELF_REVIEWS.kind}
     try:
         review = api.create(SELF_REVIEWS, None, body)
-    except ApiError:  # before Kubernetes 1.28
+    except ClusterError:  # before Kubernetes 1.28
         return ""
     return str(((review.get("status") or {}).get("userInfo") or {}).get("username") or "")
 
 
-def set_spec(api: Api, workflow: Object, values: Mapping[str, Any]) -> Object:
+def set_spec(api: ApiClient, workflow: Object, values: Mapping[str, Any]) -> Object:
     """Set fields of a Workflow's spec, and the annotation that says who did. Return the object."""
     user = user_name(api)
 
@@ -38,8 +38,8 @@ def set_spec(api: Api, workflow: Object, values: Mapping[str, Any]) -> Object:
     return change(api, WORKFLOWS, workflow, operations)
 
 
-def change(api: Api, resource: Resource, item: Object, operations: Callable[[Object], Operations]) -> Object:
-    """Patch an object; after a lost race, patch its new version. Raises ApiError, ConflictError after five races."""
+def change(api: ApiClient, resource: ApiResource, item: Object, operations: Callable[[Object], Operations]) -> Object:
+    """Patch an object, or after a lost race its new version. Raises ClusterError; ConflictError after five races."""
     metadata = item["metadata"]
     for left in reversed(range(_TRIES)):
         same = {"op": "test", "path": "/metadata/uid", "value": metadata["uid"]}

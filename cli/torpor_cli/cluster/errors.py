@@ -11,7 +11,7 @@ _NO_RESOURCE = ("the server could not find the requested resource", "404 page no
 """What the API server says of a kind, and of an API group, that it does not serve."""
 
 
-class ApiError(CliError):
+class ClusterError(CliError):
     """A request failed. `status` is the HTTP status, 0 without a response."""
 
     def __init__(self, message: str, *, status: int = 0, reason: str = "", retry_after: float | None = None) -> None:
@@ -21,31 +21,31 @@ class ApiError(CliError):
         self.retry_after = retry_after
 
 
-class NotFoundError(ApiError):
+class NotFoundError(ClusterError):
     """404 for an object."""
 
 
-class ConflictError(ApiError):
+class ConflictError(ClusterError):
     """409, or 422 for a failed `test` of a JSON Patch: the object exists, or has changed."""
 
 
-class ForbiddenError(ApiError):
+class ForbiddenError(ClusterError):
     """401 or 403."""
 
 
-class RejectedError(ApiError):
+class InvalidObjectError(ClusterError):
     """400 or 422 for the content of an object, or 403 from an admission policy: the object has to change."""
 
 
-class GoneError(ApiError):
+class GoneError(ClusterError):
     """410: list again."""
 
 
-class UnavailableError(ApiError):
+class UnavailableError(ClusterError):
     """429, 5xx or no response."""
 
 
-def from_response(code: int, body: Any, *, place: str, retry_after: float | None = None) -> ApiError:
+def from_response(code: int, body: Any, *, place: str, retry_after: float | None = None) -> ClusterError:
     """Build the error for an HTTP status of 400 or more. `body` is the Status object, `place` the context."""
     status = body if isinstance(body, Mapping) else {}
     reason = str(status.get("reason") or "")
@@ -65,18 +65,18 @@ def unreachable(place: str, url: str, cause: str) -> UnavailableError:
     return UnavailableError(f"no response from {url} ({place}): {cause}; check the network, or choose --context")
 
 
-def _kind(code: int, reason: str, details: Mapping[str, Any], text: str) -> type[ApiError]:
+def _kind(code: int, reason: str, details: Mapping[str, Any], text: str) -> type[ClusterError]:
     if code == HTTPStatus.UNPROCESSABLE_ENTITY:
-        return RejectedError if details.get("causes") or reason == "AlreadyExists" else ConflictError
+        return InvalidObjectError if details.get("causes") or reason == "AlreadyExists" else ConflictError
     if code == HTTPStatus.FORBIDDEN and _by_admission(text):
-        return RejectedError
+        return InvalidObjectError
     if code >= HTTPStatus.INTERNAL_SERVER_ERROR or code == HTTPStatus.TOO_MANY_REQUESTS:
         return UnavailableError
-    return _KINDS.get(code, ApiError)
+    return _KINDS.get(code, ClusterError)
 
 
-_KINDS: dict[int, type[ApiError]] = {
-    HTTPStatus.BAD_REQUEST: RejectedError,
+_KINDS: dict[int, type[ClusterError]] = {
+    HTTPStatus.BAD_REQUEST: InvalidObjectError,
     HTTPStatus.NOT_FOUND: NotFoundError,
     HTTPStatus.CONFLICT: ConflictError,
     HTTPStatus.UNAUTHORIZED: ForbiddenError,

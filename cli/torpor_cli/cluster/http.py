@@ -16,7 +16,7 @@ import urllib3
 from urllib3.exceptions import HTTPError, InsecureRequestWarning
 
 from torpor_cli.cluster import credentials, errors
-from torpor_cli.cluster.access import Access, Certificate, Server
+from torpor_cli.cluster.access import Access, Certificate, ServerEndpoint
 from torpor_cli.errors import CliError
 
 CONNECT_S = 10.0
@@ -26,7 +26,7 @@ _PAUSE_MAX_S = 5.0
 _CONNECTIONS = 8
 
 
-class Http:
+class HttpClient:
     """Sends requests to one API server as one user. Threads may share it."""
 
     def __init__(self, access: Access) -> None:
@@ -44,7 +44,7 @@ class Http:
         headers: Mapping[str, str] | None = None,
         read_timeout: float = READ_S,
     ) -> urllib3.BaseHTTPResponse:
-        """Send a request and return the response, whose body is not read yet. Raises ApiError.
+        """Send a request and return the response, whose body is not read yet. Raises ClusterError.
 
         `read_timeout` is in seconds between two pieces of the body.
         """
@@ -60,7 +60,7 @@ class Http:
         raise AssertionError("the last attempt returns or raises")
 
     def json(self, method: str, path: str, **parts: Any) -> Any:
-        """Send a request and return the JSON of the response. Raises ApiError."""
+        """Send a request and return the JSON of the response. Raises ClusterError."""
         response = self.request(method, path, **parts)
         try:
             return json.loads(response.data)
@@ -113,7 +113,7 @@ class Http:
             headers.add("Impersonate-Group", group)
         return headers
 
-    def _error(self, response: urllib3.BaseHTTPResponse) -> errors.ApiError:
+    def _error(self, response: urllib3.BaseHTTPResponse) -> errors.ClusterError:
         try:
             content = response.data
         except HTTPError as error:
@@ -126,7 +126,7 @@ class Http:
         after = float(wait) if wait.isdigit() else None
         return errors.from_response(response.status, body, place=self.access.place, retry_after=after)
 
-    def _may_repeat(self, error: errors.ApiError, attempt: int) -> bool:
+    def _may_repeat(self, error: errors.ClusterError, attempt: int) -> bool:
         """Prepare a repetition: wait after 429, obtain credentials anew after 401. False if it would not help."""
         if error.status == HTTPStatus.TOO_MANY_REQUESTS:
             time.sleep(min(error.retry_after or 1.0, _PAUSE_MAX_S))
@@ -137,7 +137,7 @@ class Http:
         return False
 
 
-def _pool(server: Server, certificate: Certificate | None) -> urllib3.PoolManager:
+def _pool(server: ServerEndpoint, certificate: Certificate | None) -> urllib3.PoolManager:
     options: dict[str, Any] = {"num_pools": 2, "maxsize": _CONNECTIONS, "block": False}
     if server.url.startswith("https:"):
         options["ssl_context"] = _tls(server, certificate)
@@ -165,7 +165,7 @@ def _environment_proxy(url: str) -> str | None:
     return None if proxy_bypass(parts.netloc) else getproxies().get(parts.scheme)
 
 
-def _tls(server: Server, certificate: Certificate | None) -> ssl.SSLContext:
+def _tls(server: ServerEndpoint, certificate: Certificate | None) -> ssl.SSLContext:
     """Return the TLS context. Raises CliError for unreadable certificates."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:

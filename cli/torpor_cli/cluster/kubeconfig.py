@@ -20,11 +20,11 @@ from torpor_cli.cluster.access import (
     ExecPlugin,
     Login,
     Pem,
-    Server,
+    ServerEndpoint,
     Token,
     TokenFile,
 )
-from torpor_cli.target import Target
+from torpor_cli.target import TargetOptions
 
 _POD = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _LISTS = ("clusters", "contexts", "users")
@@ -33,7 +33,7 @@ _FOLDER = "torpor/folder"
 """Key that remembers the folder of the file an entry comes from, because its paths are relative to it."""
 
 
-def load(target: Target, environment: Mapping[str, str]) -> Access:
+def load(target: TargetOptions, environment: Mapping[str, str]) -> Access:
     """Return the access that the options, the files and the environment describe. Raises CliError."""
     merged = merged_files(paths(target, environment))
     if merged is None and not target.context and "KUBERNETES_SERVICE_HOST" in environment:
@@ -43,7 +43,7 @@ def load(target: Target, environment: Mapping[str, str]) -> Access:
     return _overridden(_access(merged, target.context or merged["current-context"]), target)
 
 
-def paths(target: Target, environment: Mapping[str, str]) -> list[Path]:
+def paths(target: TargetOptions, environment: Mapping[str, str]) -> list[Path]:
     """Return the files to read. Raises CliError if the file of `--kubeconfig` does not exist."""
     if target.kubeconfig:
         path = Path(target.kubeconfig).expanduser()
@@ -107,8 +107,8 @@ def _access(merged: Mapping[str, Any], name: str) -> Access:
         raise errors.CliError(f"context {name} has certificate data that is not base64: {error}") from error
 
 
-def _server(cluster: Mapping[str, Any]) -> Server:
-    return Server(
+def _server(cluster: Mapping[str, Any]) -> ServerEndpoint:
+    return ServerEndpoint(
         url=cluster["server"].rstrip("/"),
         ca=_pem(cluster, "certificate-authority"),
         insecure=bool(cluster.get("insecure-skip-tls-verify")),
@@ -167,13 +167,15 @@ def _in_pod(environment: Mapping[str, str]) -> Access:
     host, port = environment["KUBERNETES_SERVICE_HOST"], environment.get("KUBERNETES_SERVICE_PORT", "443")
     namespace = _POD / "namespace"
     return Access(
-        server=Server(url=f"https://{f'[{host}]' if ':' in host else host}:{port}", ca=Pem(path=_POD / "ca.crt")),
+        server=ServerEndpoint(
+            url=f"https://{f'[{host}]' if ':' in host else host}:{port}", ca=Pem(path=_POD / "ca.crt")
+        ),
         login=TokenFile(path=_POD / "token"),
         namespace=namespace.read_text().strip() if namespace.is_file() else "default",
     )
 
 
-def _overridden(access: Access, target: Target) -> Access:
+def _overridden(access: Access, target: TargetOptions) -> Access:
     return replace(
         access,
         namespace=target.namespace or access.namespace,

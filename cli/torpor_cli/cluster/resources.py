@@ -7,7 +7,7 @@ from torpor_wire import constants
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Resource:
+class ApiResource:
     """A resource of the API server. `group` is empty for the core group."""
 
     group: str
@@ -29,22 +29,22 @@ class Resource:
         return "/".join((prefix, *(quote(part, safe=":") for part in parts)))
 
 
-WORKFLOWS = Resource(group=constants.GROUP, version=constants.VERSION, plural="workflows", kind="Workflow")
-TASKRUNS = Resource(group=constants.GROUP, version=constants.VERSION, plural="taskruns", kind="TaskRun")
-TEMPLATES = Resource(
+WORKFLOWS = ApiResource(group=constants.GROUP, version=constants.VERSION, plural="workflows", kind="Workflow")
+TASKRUNS = ApiResource(group=constants.GROUP, version=constants.VERSION, plural="taskruns", kind="TaskRun")
+TEMPLATES = ApiResource(
     group=constants.GROUP, version=constants.VERSION, plural="workflowtemplates", kind="WorkflowTemplate"
 )
-SCHEDULES = Resource(group=constants.GROUP, version=constants.VERSION, plural="schedules", kind="Schedule")
-BACKFILLS = Resource(group=constants.GROUP, version=constants.VERSION, plural="backfills", kind="Backfill")
-PODS = Resource(group="", version="v1", plural="pods", kind="Pod")
-EVENTS = Resource(group="events.k8s.io", version="v1", plural="events", kind="Event")
-CONFIG_MAPS = Resource(group="", version="v1", plural="configmaps", kind="ConfigMap")
-NAMESPACES = Resource(group="", version="v1", plural="namespaces", kind="Namespace", namespaced=False)
-SERVICE_ACCOUNTS = Resource(group="", version="v1", plural="serviceaccounts", kind="ServiceAccount")
-SELF_REVIEWS = Resource(
+SCHEDULES = ApiResource(group=constants.GROUP, version=constants.VERSION, plural="schedules", kind="Schedule")
+BACKFILLS = ApiResource(group=constants.GROUP, version=constants.VERSION, plural="backfills", kind="Backfill")
+PODS = ApiResource(group="", version="v1", plural="pods", kind="Pod")
+EVENTS = ApiResource(group="events.k8s.io", version="v1", plural="events", kind="Event")
+CONFIG_MAPS = ApiResource(group="", version="v1", plural="configmaps", kind="ConfigMap")
+NAMESPACES = ApiResource(group="", version="v1", plural="namespaces", kind="Namespace", namespaced=False)
+SERVICE_ACCOUNTS = ApiResource(group="", version="v1", plural="serviceaccounts", kind="ServiceAccount")
+SELF_REVIEWS = ApiResource(
     group="authentication.k8s.io", version="v1", plural="selfsubjectreviews", kind="SelfSubjectReview", namespaced=False
 )
-SELF_ACCESS_REVIEWS = Resource(
+SELF_ACCESS_REVIEWS = ApiResource(
     group="authorization.k8s.io",
     version="v1",
     plural="selfsubjectaccessreviews",

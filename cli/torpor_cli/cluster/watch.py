@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import TypeAlias, TypeVar
 
 from torpor_cli.cluster import errors
-from torpor_cli.cluster.api import Api, Object, Selection, parse_object
+from torpor_cli.cluster.api import ApiClient, Object, ObjectSelection, parse_object
 
 _WATCH_S = 300
 """Seconds after which the API server ends a watch. Bookmarks arrive every minute, so a longer silence is a dead one."""
@@ -22,10 +22,10 @@ _SHORT_S = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class ListSnapshot:
     """All objects of the selection as of now. What an earlier list had and this has not was deleted."""
 
-    selection: Selection
+    selection: ObjectSelection
     items: list[Object]
 
 
@@ -33,7 +33,7 @@ class Listed:
 class Changed:
     """An object was added or modified."""
 
-    selection: Selection
+    selection: ObjectSelection
     item: Object
 
 
@@ -41,28 +41,28 @@ class Changed:
 class Deleted:
     """An object was deleted; `item` is its last state."""
 
-    selection: Selection
+    selection: ObjectSelection
     item: Object
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tick:
+class NothingChanged:
     """Nothing changed for the time that the consumer gave."""
 
 
-Update: TypeAlias = Listed | Changed | Deleted
+Update: TypeAlias = ListSnapshot | Changed | Deleted
 Seconds: TypeAlias = float
 Source = TypeVar("Source")
 
 
 def watch(
-    api: Api,
-    selection: Selection,
+    api: ApiClient,
+    selection: ObjectSelection,
     *,
     pause: Callable[[Seconds], None] = time.sleep,
     noted: Callable[[str], object] = str,
 ) -> Iterator[Update]:
-    """Yield a Listed, then changes, without end. Raises ApiError if the user may not watch.
+    """Yield a Listed, then changes, without end. Raises ClusterError if the user may not watch.
 
     `noted` receives a sentence when the connection is lost, once for each interruption.
     """
@@ -71,7 +71,7 @@ def watch(
         try:
             if not version:
                 items, version = _listed(api, selection)
-                yield Listed(selection=selection, items=items)
+                yield ListSnapshot(selection=selection, items=items)
             began = time.monotonic()
             for update in _changes(api, selection, version):
                 failures = 0
@@ -91,7 +91,7 @@ def watch(
             pause(error.retry_after or min(2.0**failures / 2, _PAUSE_MAX_S) * _RANDOM.uniform(0.5, 1.0))
 
 
-def _listed(api: Api, selection: Selection) -> tuple[list[Object], str]:
+def _listed(api: ApiClient, selection: ObjectSelection) -> tuple[list[Object], str]:
     found: dict[str, Object] = {}
     version = ""
     for page in api.pages(selection):
@@ -100,7 +100,7 @@ def _listed(api: Api, selection: Selection) -> tuple[list[Object], str]:
     return list(found.values()), version
 
 
-def _changes(api: Api, selection: Selection, version: str) -> Iterator[Changed | Deleted | str]:
+def _changes(api: ApiClient, selection: ObjectSelection, version: str) -> Iterator[Changed | Deleted | str]:
     """Yield the changes of one watch request, and the versions of bookmarks, until the server ends it."""
     query = selection.query(
         watch="true", resourceVersion=version, allowWatchBookmarks="true", timeoutSeconds=str(_WATCH_S)
@@ -126,7 +126,7 @@ def _changes(api: Api, selection: Selection, version: str) -> Iterator[Changed |
                 pass
 
 
-def merged(sources: Sequence[Iterator[Source]], *, tick: Seconds | None = None) -> Iterator[Source | Tick]:
+def merged(sources: Sequence[Iterator[Source]], *, tick: Seconds | None = None) -> Iterator[Source | NothingChanged]:
     """Yield what several blocking iterators yield, each read by a thread. An error of one is raised.
 
     `tick` is the time without an item after which a Tick is yielded; None means never. Ends when all have ended.
@@ -140,7 +140,7 @@ def merged(sources: Sequence[Iterator[Source]], *, tick: Seconds | None = None) 
             kind, item = items.get(timeout=tick if tick is not None else 1.0)
         except queue.Empty:
             if tick is not None:
-                yield Tick()
+                yield NothingChanged()
             continue
         match kind, item:
             case "end", _:

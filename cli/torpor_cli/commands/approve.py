@@ -7,12 +7,12 @@ from torpor_wire import constants, names
 
 from torpor_cli import errors, output, references, runs
 from torpor_cli.cluster import edit
-from torpor_cli.cluster.api import Object, Selection
-from torpor_cli.cluster.connect import Cluster, connect
+from torpor_cli.cluster.api import Object, ObjectSelection
+from torpor_cli.cluster.connect import ClusterConnection, connect
 from torpor_cli.cluster.errors import NotFoundError
 from torpor_cli.cluster.resources import TASKRUNS
-from torpor_cli.references import Reference
-from torpor_cli.target import ClusterCommand, Target, complete_open_reference
+from torpor_cli.references import RunReference
+from torpor_cli.target import ClusterCommand, TargetOptions, complete_open_reference
 
 _NAME = click.argument("name", metavar="NAME[/TASK[/INDEX]]", shell_complete=complete_open_reference)
 _NOTE = click.option("--note", metavar="TEXT", help="A sentence that the run receives, up to 1,024 characters.")
@@ -23,7 +23,7 @@ _NOTE_MAX = 1024
 @_NAME
 @_NOTE
 @click.pass_obj
-def approve_command(target: Target, name: str, note: str | None) -> None:
+def approve_command(target: TargetOptions, name: str, note: str | None) -> None:
     """Approve a task that waits for an approval. The task may be omitted if only one of the run waits."""
     _answer(target, name, "approved", note)
 
@@ -32,12 +32,12 @@ def approve_command(target: Target, name: str, note: str | None) -> None:
 @_NAME
 @_NOTE
 @click.pass_obj
-def reject_command(target: Target, name: str, note: str | None) -> None:
+def reject_command(target: TargetOptions, name: str, note: str | None) -> None:
     """Reject a task that waits for an approval. Its Workflow decides what follows."""
     _answer(target, name, "rejected", note)
 
 
-def _answer(target: Target, name: str, word: str, note: str | None) -> None:
+def _answer(target: TargetOptions, name: str, word: str, note: str | None) -> None:
     if note is not None and len(note) > _NOTE_MAX:
         raise errors.UsageError(f"--note has {len(note)} characters; the limit is {_NOTE_MAX}")
     cluster = connect(target)
@@ -57,7 +57,7 @@ def _answer(target: Target, name: str, word: str, note: str | None) -> None:
     output.line(f"{word}: {output.object_name(taskrun)}, which waits for {asked}")
 
 
-def _waiting(cluster: Cluster, reference: Reference) -> Object:
+def _waiting(cluster: ClusterConnection, reference: RunReference) -> Object:
     """Return the TaskRun that a reference names. Needs no right to read Workflows."""
     found = _taskruns(cluster, reference)
     if reference.task is not None:
@@ -76,15 +76,15 @@ def _waiting(cluster: Cluster, reference: Reference) -> Object:
     raise errors.CliError(f"no task of {reference.run} waits for an approval; `torpor get {reference.run}` shows it")
 
 
-def _taskruns(cluster: Cluster, reference: Reference) -> list[Object]:
+def _taskruns(cluster: ClusterConnection, reference: RunReference) -> list[Object]:
     labels = f"{constants.LABEL_WORKFLOW}={names.label(reference.run)}"
-    found = cluster.api.list(Selection(resource=TASKRUNS, namespace=cluster.namespace, labels=labels))
+    found = cluster.api.list(ObjectSelection(resource=TASKRUNS, namespace=cluster.namespace, labels=labels))
     if found or reference.task is not None:
         return found
     try:  # kubectl prints names of TaskRuns, so a user may name one
         return [cluster.api.get(TASKRUNS, cluster.namespace, reference.run)]
     except NotFoundError:
-        everything = cluster.api.list(Selection(resource=TASKRUNS, namespace=cluster.namespace))
+        everything = cluster.api.list(ObjectSelection(resource=TASKRUNS, namespace=cluster.namespace))
         known = {str((item["spec"].get("workflow") or {}).get("name")) for item in everything}
         hint = f"`torpor waits -n {cluster.namespace}` shows what tasks wait for"
         raise errors.unknown("run", reference.run, known, hint, where=f"in namespace {cluster.namespace}") from None

@@ -12,12 +12,12 @@ from torpor_views.compare import MISSING, Comparison, Difference, Side, TaskRow
 from torpor_views.model import Run
 
 from torpor_cli import output, references
-from torpor_cli.cluster.connect import Cluster, connect
+from torpor_cli.cluster.connect import ClusterConnection, connect
 from torpor_cli.errors import UsageError
 from torpor_cli.output import Format, output_option
 from torpor_cli.render import as_json, time_axis
 from torpor_cli.runs import find_run
-from torpor_cli.target import ClusterCommand, Target, complete_run
+from torpor_cli.target import ClusterCommand, TargetOptions, complete_run
 
 _VALUE_MAX = 60
 _BEFORE = 20
@@ -29,7 +29,7 @@ _CHANGE_MIN = 0.05
 @click.argument("right", metavar="B", shell_complete=complete_run)
 @output_option(Format.WIDE, Format.JSON, Format.YAML)
 @click.pass_obj
-def compare_command(target: Target, left: str, right: str, output_format: str) -> None:
+def compare_command(target: TargetOptions, left: str, right: str, output_format: str) -> None:
     """Compare two runs: params, images, code, and the outcome and duration of each task.
 
     Equal values are left out; `-o wide` shows them, too.
@@ -45,7 +45,7 @@ def compare_command(target: Target, left: str, right: str, output_format: str) -
     _conclude(found)
 
 
-def _run(cluster: Cluster, name: str) -> Run:
+def _run(cluster: ClusterConnection, name: str) -> Run:
     if references.parse(name).task is not None:
         raise UsageError(f"{name} names a task; compare takes two runs: torpor compare A B")
     found = find_run(cluster, name)

@@ -5,10 +5,10 @@ import click
 from torpor_cli import errors, output, run_state, runs
 from torpor_cli.cluster import edit
 from torpor_cli.cluster.api import Object
-from torpor_cli.cluster.connect import Cluster, connect
+from torpor_cli.cluster.connect import ClusterConnection, connect
 from torpor_cli.cluster.resources import WORKFLOWS
 from torpor_cli.output import Format, output_option
-from torpor_cli.target import ClusterCommand, Target, complete_open_run, complete_run
+from torpor_cli.target import ClusterCommand, TargetOptions, complete_open_run, complete_run
 
 _NAMES = click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=complete_run)
 _OPEN_NAMES = click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=complete_open_run)
@@ -19,7 +19,7 @@ _OUTPUT = output_option(Format.JSON, Format.YAML, Format.NAME)
 @_OPEN_NAMES
 @_OUTPUT
 @click.pass_obj
-def suspend_command(target: Target, names: tuple[str, ...], output_format: str) -> None:
+def suspend_command(target: TargetOptions, names: tuple[str, ...], output_format: str) -> None:
     """Start no further tasks of a run. Running tasks and waits go on."""
     _each(target, names, output_format, "suspend", "suspended", field="suspend", value=True)
 
@@ -28,7 +28,7 @@ def suspend_command(target: Target, names: tuple[str, ...], output_format: str) 
 @_OPEN_NAMES
 @_OUTPUT
 @click.pass_obj
-def resume_command(target: Target, names: tuple[str, ...], output_format: str) -> None:
+def resume_command(target: TargetOptions, names: tuple[str, ...], output_format: str) -> None:
     """Continue a suspended run. `torpor retry` continues a run that was stopped or cancelled."""
     _each(target, names, output_format, "resume", "resumed", field="suspend", value=False)
 
@@ -37,7 +37,7 @@ def resume_command(target: Target, names: tuple[str, ...], output_format: str) -
 @_OPEN_NAMES
 @_OUTPUT
 @click.pass_obj
-def stop_command(target: Target, names: tuple[str, ...], output_format: str) -> None:
+def stop_command(target: TargetOptions, names: tuple[str, ...], output_format: str) -> None:
     """End a run: cancel its tasks and waits, then run its hooks. It ends as Cancelled."""
     _each(target, names, output_format, "stop", "stops", field="stop", value=True)
 
@@ -46,7 +46,7 @@ def stop_command(target: Target, names: tuple[str, ...], output_format: str) -> 
 @_OPEN_NAMES
 @_OUTPUT
 @click.pass_obj
-def cancel_command(target: Target, names: tuple[str, ...], output_format: str) -> None:
+def cancel_command(target: TargetOptions, names: tuple[str, ...], output_format: str) -> None:
     """End a run: cancel its tasks and waits, without hooks. It ends as Cancelled."""
     _each(target, names, output_format, "cancel", "is cancelled", field="cancel", value=True)
 
@@ -54,7 +54,7 @@ def cancel_command(target: Target, names: tuple[str, ...], output_format: str) -
 @click.command("delete", cls=ClusterCommand)
 @_NAMES
 @click.pass_obj
-def delete_command(target: Target, names: tuple[str, ...]) -> None:
+def delete_command(target: TargetOptions, names: tuple[str, ...]) -> None:
     """Delete runs with their TaskRuns and pods. A run that goes on is cancelled first.
 
     The archive keeps its copy of a run that had ended. It has none of a run that goes on.
@@ -69,7 +69,7 @@ def delete_command(target: Target, names: tuple[str, ...]) -> None:
 
 
 def _each(
-    target: Target, names: tuple[str, ...], output_format: str, verb: str, done: str, *, field: str, value: bool
+    target: TargetOptions, names: tuple[str, ...], output_format: str, verb: str, done: str, *, field: str, value: bool
 ) -> None:
     cluster = connect(target)
     found = _found(cluster, names, verb)
@@ -81,7 +81,7 @@ def _each(
         output.objects(changed, output_format, single=len(changed) == 1)
 
 
-def _found(cluster: Cluster, names: tuple[str, ...], verb: str) -> list[Object]:
+def _found(cluster: ClusterConnection, names: tuple[str, ...], verb: str) -> list[Object]:
     """Return the runs. All are checked before the first is changed. Raises CliError."""
     try:
         found = [runs.find_workflow_to_change(cluster, name) for name in dict.fromkeys(names)]
@@ -104,7 +104,7 @@ def _check(workflow: Object, verb: str) -> None:
         raise errors.CliError(f"cannot resume {name}: it is being cancelled; after its end use `torpor retry {name}`")
 
 
-def _set(cluster: Cluster, workflow: Object, field: str, *, value: bool) -> Object:
+def _set(cluster: ClusterConnection, workflow: Object, field: str, *, value: bool) -> Object:
     if bool(workflow["spec"].get(field)) == value:
         return workflow
     return edit.set_spec(cluster.api, workflow, {field: value})

@@ -9,16 +9,16 @@ import click
 from torpor_cli import exit_codes, output
 from torpor_cli.cluster.connect import connect
 from torpor_cli.diagnosis import cluster_checks, diagnose, observe
-from torpor_cli.diagnosis.result import Result, Status
+from torpor_cli.diagnosis.result import CheckResult, Status
 from torpor_cli.linting import bundled
 from torpor_cli.output import Format, output_option
-from torpor_cli.target import ClusterCommand, Target
+from torpor_cli.target import ClusterCommand, TargetOptions
 
 
 @click.command("doctor", cls=ClusterCommand)
 @output_option(Format.JSON, Format.YAML)
 @click.pass_obj
-def doctor_command(target: Target, output_format: str) -> int:
+def doctor_command(target: TargetOptions, output_format: str) -> int:
     """Check the installation of Torpor.
 
     Each check is ok, a warning, failed, or unknown if you may not read what it needs. -n also checks the set-up of a
@@ -39,12 +39,12 @@ def doctor_command(target: Target, output_format: str) -> int:
     return exit_codes.FAILED if counts[Status.FAILED] else exit_codes.SUCCEEDED
 
 
-def _text(results: Sequence[Result]) -> None:
+def _text(results: Sequence[CheckResult]) -> None:
     for result in results:
         output.line(f"{result.status:<8} {result.check:<11} {result.message}")
         if result.action:
             output.line(f"{'':<20} > {result.action}")
 
 
-def _plain(result: Result) -> dict[str, str]:
+def _plain(result: CheckResult) -> dict[str, str]:
     return {key: str(value) for key, value in asdict(result).items() if value}

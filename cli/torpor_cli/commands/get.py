@@ -10,14 +10,14 @@ from torpor_views.model import Run
 from torpor_views.tree import Node, Tree
 
 from torpor_cli import errors, output, references, run_state, runs
-from torpor_cli.cluster.connect import Cluster, connect
+from torpor_cli.cluster.connect import ClusterConnection, connect
 from torpor_cli.output import Format, output_option
-from torpor_cli.references import Reference
+from torpor_cli.references import RunReference
 from torpor_cli.render import terminal
 from torpor_cli.render import tree as render
 from torpor_cli.runs import FoundRun
 from torpor_cli.schedules import run_origin
-from torpor_cli.target import ClusterCommand, Target, complete_reference, complete_task
+from torpor_cli.target import ClusterCommand, TargetOptions, complete_reference, complete_task
 
 _EARLY = 500
 """TaskRuns from which the line of the run is printed before they are read."""
@@ -36,7 +36,7 @@ _SHOWN = 50
 )
 @output_option()
 @click.pass_obj
-def get_command(target: Target, name: str, follow: bool, unfold: tuple[str, ...], output_format: str) -> int:
+def get_command(target: TargetOptions, name: str, follow: bool, unfold: tuple[str, ...], output_format: str) -> int:
     """Show a run as a tree.
 
     A mapped task is one line with counts; NAME/TASK or --unfold shows its instances.
@@ -53,7 +53,7 @@ def get_command(target: Target, name: str, follow: bool, unfold: tuple[str, ...]
     return 0
 
 
-def _follow(cluster: Cluster, reference: Reference, unfold: tuple[str, ...], *, wide: bool) -> int:
+def _follow(cluster: ClusterConnection, reference: RunReference, unfold: tuple[str, ...], *, wide: bool) -> int:
     from torpor_cli.following import live  # noqa: PLC0415 - threads and watches are for -w only
 
     found = runs.find_run_without_taskruns(cluster, reference.run)
@@ -63,7 +63,7 @@ def _follow(cluster: Cluster, reference: Reference, unfold: tuple[str, ...], *, 
     return run_state.exit_code([run_state.word_of(found.workflow)])
 
 
-def _show_tree(cluster: Cluster, reference: Reference, unfold: tuple[str, ...], *, wide: bool) -> None:
+def _show_tree(cluster: ClusterConnection, reference: RunReference, unfold: tuple[str, ...], *, wide: bool) -> None:
     found = runs.find_run_without_taskruns(cluster, reference.run)
     workflow, width, now = found.workflow, 0, time.time()
     look = terminal.look_of(workflow, wide=wide)
@@ -104,7 +104,7 @@ def _check_tasks(workflow: Mapping[str, Any], names: list[str]) -> None:
             raise errors.unknown("task", name, known, f"the run has {', '.join(known[:20])}")
 
 
-def _only(built: Tree, reference: Reference) -> Tree:
+def _only(built: Tree, reference: RunReference) -> Tree:
     """Return the tree with one task, or one instance of it."""
     found = _find(built.nodes, reference.task or "")
     nodes: tuple[Node, ...] = (found,) if found else ()
@@ -128,7 +128,7 @@ def _find(nodes: tuple[Node, ...], name: str) -> Node | None:
     return None
 
 
-def _show_objects(cluster: Cluster, reference: Reference, output_format: str) -> None:
+def _show_objects(cluster: ClusterConnection, reference: RunReference, output_format: str) -> None:
     if reference.task is None:
         found = runs.find_run_without_taskruns(cluster, reference.run)
         output.objects([found.workflow], output_format, single=True)
@@ -137,7 +137,7 @@ def _show_objects(cluster: Cluster, reference: Reference, output_format: str) ->
     output.objects(chosen, output_format, single=reference.path is not None and len(chosen) == 1)
 
 
-def _taskruns(found: FoundRun, reference: Reference) -> list[dict[str, Any]]:
+def _taskruns(found: FoundRun, reference: RunReference) -> list[dict[str, Any]]:
     _check_tasks(found.workflow, [reference.task or ""])
     chosen = [item for item in found.taskruns if item["spec"].get("task") == reference.task]
     if reference.path is None:

@@ -46,7 +46,7 @@ def lint_command(files: tuple[str, ...], recursive: bool, triggers: tuple[str, .
     try:
         classes = trigger_checks.classes(trigger_checks.entries(triggers))
         checked = list(check.check(sources.read(files, recursive=recursive), classes))
-    except (trigger_checks.UnusableTriggerError, sources.UnreadableError) as error:
+    except (trigger_checks.UnusableTriggerError, sources.UnreadableFileError) as error:
         raise UsageError(str(error)) from error
     match output_format:
         case "json":

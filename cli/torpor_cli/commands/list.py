@@ -10,20 +10,20 @@ import click
 from torpor_wire import constants, names, times
 
 from torpor_cli import errors, output, run_list, run_state, runs
-from torpor_cli.archive import Archive
-from torpor_cli.cluster.connect import Cluster, connect
-from torpor_cli.cluster.errors import RejectedError
+from torpor_cli.archive import ArchiveProxy
+from torpor_cli.cluster.connect import ClusterConnection, connect
+from torpor_cli.cluster.errors import InvalidObjectError
 from torpor_cli.output import Format, output_option
 from torpor_cli.render import style
-from torpor_cli.run_list import Filters, ListedRun
-from torpor_cli.target import ClusterCommand, Target, complete_schedule, complete_state
+from torpor_cli.run_list import ListedRun, RunFilters
+from torpor_cli.target import ClusterCommand, TargetOptions, complete_schedule, complete_state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Query:
     """What the user wants to see."""
 
-    filters: Filters
+    filters: RunFilters
     labels: str
     everywhere: bool
     limit: int
@@ -36,7 +36,7 @@ class _Query:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Archived:
+class _ArchivedRuns:
     """The archived runs. `note` says why some are missing."""
 
     runs: tuple[ListedRun, ...] = ()
@@ -61,7 +61,7 @@ class _Archived:
 @output_option()
 @click.pass_obj
 def list_command(
-    target: Target,
+    target: TargetOptions,
     /,
     everywhere: bool,
     states: tuple[str, ...],
@@ -76,12 +76,12 @@ def list_command(
 
     The column IN says where a run is. A run that both have is listed once, as one of the cluster.
     """
-    filters = Filters(states=frozenset(map(run_state.parse_word, states)), since=_moment(since))
+    filters = RunFilters(states=frozenset(map(run_state.parse_word, states)), since=_moment(since))
     if schedule is not None:
         labels = ",".join(filter(None, (labels, f"{constants.LABEL_SCHEDULE}={names.label(schedule)}")))
     query = _Query(filters=filters, labels=labels, everywhere=everywhere, limit=limit)
     cluster = connect(target)
-    archived: list[_Archived] = []
+    archived: list[_ArchivedRuns] = []
     reading = threading.Thread(target=lambda: archived.append(_archived(cluster, query)), daemon=True)
     read_archive = not only_live and run_list.concerns_archive(filters)
     if read_archive:
@@ -89,7 +89,7 @@ def list_command(
     live = _live(cluster, query)
     if read_archive:
         reading.join()
-    kept = archived[0] if archived else _Archived()
+    kept = archived[0] if archived else _ArchivedRuns()
     if kept.note:
         output.note(kept.note)
     _print(run_list.merged(live, kept.runs, filters), output_format, cluster, query)
@@ -102,31 +102,31 @@ def _moment(since: str | None) -> float | None:
         raise errors.UsageError(f"--since: {error}") from error
 
 
-def _live(cluster: Cluster, query: _Query) -> list[ListedRun]:
+def _live(cluster: ClusterConnection, query: _Query) -> list[ListedRun]:
     """Return the runs of the cluster. Raises CliError, UsageError for a selector that the API server rejects."""
     try:
         found = runs.workflows(cluster, labels=query.labels, everywhere=query.everywhere)
-    except RejectedError as error:
+    except InvalidObjectError as error:
         if not query.labels:
             raise
         raise errors.UsageError(f"-l {query.labels!r} is no label selector: {error}") from error
     return [run_list.live(item) for item in found]
 
 
-def _archived(cluster: Cluster, query: _Query) -> _Archived:
+def _archived(cluster: ClusterConnection, query: _Query) -> _ArchivedRuns:
     parameters = run_list.archive_filters(query.filters, query.labels)
     if parameters is None:
-        return _Archived(note="the archive takes no sets in -l, such as `in (a, b)`: only live runs are shown")
-    found = Archive(cluster.api).runs(None if query.everywhere else cluster.namespace, parameters)
+        return _ArchivedRuns(note="the archive takes no sets in -l, such as `in (a, b)`: only live runs are shown")
+    found = ArchiveProxy(cluster.api).runs(None if query.everywhere else cluster.namespace, parameters)
     try:
         listed = list(map(run_list.archived, islice(found, query.limit + 1)))
     except errors.CliError as error:
-        return _Archived(note=f"only live runs are shown: {error}")
+        return _ArchivedRuns(note=f"only live runs are shown: {error}")
     more = f"only the latest {query.limit} archived runs are shown; use --limit or --since"
-    return _Archived(runs=tuple(listed[: query.limit]), note=more if len(listed) > query.limit else "")
+    return _ArchivedRuns(runs=tuple(listed[: query.limit]), note=more if len(listed) > query.limit else "")
 
 
-def _print(found: Sequence[ListedRun], output_format: str, cluster: Cluster, query: _Query) -> None:
+def _print(found: Sequence[ListedRun], output_format: str, cluster: ClusterConnection, query: _Query) -> None:
     everywhere = query.everywhere
     if output_format not in {Format.TEXT, Format.WIDE}:
         output.objects([run.body for run in found], output_format, single=False)

@@ -8,24 +8,24 @@ from torpor_views.model import Run
 from torpor_wire import constants, names, times
 
 from torpor_cli import errors, exit_codes, output, references
-from torpor_cli.archive import Archive, ArchiveAwayError
+from torpor_cli.archive import ArchiveAwayError, ArchiveProxy
 from torpor_cli.cluster import api
 from torpor_cli.cluster.api import Object
-from torpor_cli.cluster.connect import Cluster, connect
+from torpor_cli.cluster.connect import ClusterConnection, connect
 from torpor_cli.cluster.resources import PODS, WORKFLOWS
 from torpor_cli.instances import check_reference, instances_at
 from torpor_cli.logs import merge, no_lines, selection, timestamps
-from torpor_cli.logs.follow import Followed, Follower
-from torpor_cli.logs.no_lines import Logs
-from torpor_cli.logs.printing import LogPrinter, Style
-from torpor_cli.logs.progress import Progress
+from torpor_cli.logs.follow import Followed, LogFollower
+from torpor_cli.logs.no_lines import SelectedLogs
+from torpor_cli.logs.printing import LineStyle, LogPrinter
+from torpor_cli.logs.progress import LogCursor
 from torpor_cli.logs.reader import LogReader, Window
-from torpor_cli.logs.selection import Filter, Found, Missing, Selection
+from torpor_cli.logs.selection import Filter, LogCandidates, LogSelection, MissingLog
 from torpor_cli.logs.source import LogSource
 from torpor_cli.output import Format, output_option
-from torpor_cli.references import Reference
+from torpor_cli.references import RunReference
 from torpor_cli.runs import FoundRun, find_run
-from torpor_cli.target import ClusterCommand, Target, complete_reference
+from torpor_cli.target import ClusterCommand, TargetOptions, complete_reference
 
 MISSING_MAX = 10
 """Logs that are reported one by one as missing."""
@@ -44,7 +44,7 @@ MISSING_MAX = 10
 @output_option(Format.JSON)
 @click.pass_obj
 def logs_command(
-    target: Target,
+    target: TargetOptions,
     reference: str,
     follow: bool,
     attempt: int | None,
@@ -69,7 +69,7 @@ def logs_command(
     chosen = Filter(
         task=wanted.task or "", path=wanted.path, attempt=attempt, segment=segment, failed=failed, since=window.since
     )
-    printer = LogPrinter(Style(json=output_format == Format.JSON, prefix=not no_prefix, times=with_times))
+    printer = LogPrinter(LineStyle(json=output_format == Format.JSON, prefix=not no_prefix, times=with_times))
     logs = _Logs(cluster, run, wanted, printer, _filters(attempt, segment, since, failed=failed))
     try:
         logs.show(chosen, window, follow=follow)
@@ -86,11 +86,11 @@ def _filters(attempt: int | None, segment: int | None, since: str | None, *, fai
     return [f"{option} {value}" for option, value in given if value is not None] + ["--failed"][: int(failed)]
 
 
-def follow_logs(cluster: Cluster, name: str, limit: float | None) -> None:
+def follow_logs(cluster: ClusterConnection, name: str, limit: float | None) -> None:
     """Print the logs of a run until it ends, as `torpor logs -f NAME` does, for at most `limit` seconds."""
     until = None if limit is None else time.monotonic() + limit
     chosen = Filter(task="", path=None, attempt=None, segment=None, failed=False, since=0)
-    printer = LogPrinter(Style(json=False, prefix=True, times=False))
+    printer = LogPrinter(LineStyle(json=False, prefix=True, times=False))
     _Logs(cluster, find_run(cluster, name), references.parse(name), printer).show(
         chosen, Window(since=0, tail=None), follow=True, until=until
     )
@@ -101,14 +101,14 @@ class _Logs:
 
     def __init__(
         self,
-        cluster: Cluster,
+        cluster: ClusterConnection,
         run: FoundRun,
-        wanted: Reference,
+        wanted: RunReference,
         printer: LogPrinter,
         options: Sequence[str] = (),
     ) -> None:
         self._cluster = cluster
-        self._archive = Archive(cluster.api)  # one for all logs, so that it requests one token
+        self._archive = ArchiveProxy(cluster.api)  # one for all logs, so that it requests one token
         self._run = run
         self._view = Run.parse(run.workflow, run.taskruns, now=time.time())
         self._wanted = wanted
@@ -124,7 +124,7 @@ class _Logs:
         reader = LogReader(self._cluster.api, self._archive, self._cluster.namespace, window, _report)
         there = self._found()
         found = selection.select(there, chosen)
-        progress = {source.id: Progress() for source in found.sources if source.running}
+        progress = {source.id: LogCursor() for source in found.sources if source.running}
         self._printer.widen(found.sources)
         empty = True
         for line in merge.merge(found.sources, reader.read):
@@ -141,9 +141,9 @@ class _Logs:
             if empty and not found.missing and window.tail != 0:
                 self._report_nothing(there, chosen)
 
-    def _report_nothing(self, there: Found, chosen: Filter) -> None:
+    def _report_nothing(self, there: LogCandidates, chosen: Filter) -> None:
         wide = Filter(task=chosen.task, path=chosen.path)
-        logs = Logs(
+        logs = SelectedLogs(
             found=selection.select(there, wide),
             not_started=selection.not_started(there, wide),
             instances=instances_at(self._wanted, self._view),
@@ -151,7 +151,7 @@ class _Logs:
         )
         output.note(no_lines.explained(self._view, chosen, logs, self._options))
 
-    def _report_missing(self, missing: Sequence[Missing]) -> None:
+    def _report_missing(self, missing: Sequence[MissingLog]) -> None:
         """Say on standard error which logs are not shown."""
         unknown = "has no log of it" if self._archive_read else "was not read"
         for each in missing[:MISSING_MAX]:
@@ -160,8 +160,8 @@ class _Logs:
         if len(missing) > MISSING_MAX:
             output.note(f"{len(missing) - MISSING_MAX} more logs are missing")
 
-    def _found(self) -> Found:
-        return Found(
+    def _found(self) -> LogCandidates:
+        return LogCandidates(
             tasks=self._tasks, instances=self._view.all_instances(), pods=self._pods(), archived=self._archived()
         )
 
@@ -174,11 +174,11 @@ class _Logs:
         mine = {item["metadata"]["uid"] for item in self._run.taskruns}
         return [pod for pod in pods if _owner(pod) in mine or _later(pod, created, uid)]
 
-    def _pod_selection(self) -> api.Selection:
+    def _pod_selection(self) -> api.ObjectSelection:
         labels = f"{constants.LABEL_WORKFLOW}={names.label(self._view.name)}"
         if self._wanted.task:
             labels += f",{constants.LABEL_TASK}={names.label(self._wanted.task)}"
-        return api.Selection(resource=PODS, namespace=self._cluster.namespace, labels=labels)
+        return api.ObjectSelection(resource=PODS, namespace=self._cluster.namespace, labels=labels)
 
     def _archived(self) -> list[Object]:
         filters = {"task": self._wanted.task} if self._wanted.task else {}
@@ -195,12 +195,12 @@ class _Logs:
     def _follow(
         self,
         reader: LogReader,
-        found: Selection,
+        found: LogSelection,
         chosen: Filter,
-        progress: dict[str, Progress],
+        progress: dict[str, LogCursor],
         until: float | None,
     ) -> None:
-        run = api.Selection(
+        run = api.ObjectSelection(
             resource=WORKFLOWS, namespace=self._cluster.namespace, fields=f"metadata.name={self._view.name}"
         )
         followed = Followed(
@@ -215,7 +215,7 @@ class _Logs:
             complete={source.id for source in found.sources if not source.running},
             until=until,
         )
-        for line in Follower(followed, reader, output.note).lines():
+        for line in LogFollower(followed, reader, output.note).lines():
             self._printer.write(line)
             output.flush()
 

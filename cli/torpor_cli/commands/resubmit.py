@@ -8,12 +8,12 @@ from torpor_wire import constants
 
 from torpor_cli import runs
 from torpor_cli.changes import run_params, submission
-from torpor_cli.changes.submission import Afterwards
+from torpor_cli.changes.submission import FollowUp
 from torpor_cli.cluster.connect import connect
 from torpor_cli.commands.logs import follow_logs
 from torpor_cli.commands.run_options import run_options
 from torpor_cli.commands.wait import parse_limit
-from torpor_cli.target import ClusterCommand, Target, complete_run
+from torpor_cli.target import ClusterCommand, TargetOptions, complete_run
 
 _DROPPED = frozenset({"suspend", "stop", "cancel", "runOf"})
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -26,7 +26,7 @@ _PREFIX_MAX = 57
 @run_options
 @click.pass_obj
 def resubmit_command(
-    target: Target,
+    target: TargetOptions,
     /,
     name: str,
     pairs: tuple[str, ...],
@@ -39,7 +39,7 @@ def resubmit_command(
     output_format: str,
 ) -> int:
     """Create a new run with the spec of an earlier one, from the cluster or the archive."""
-    afterwards = Afterwards(wait=wait, watch=watch, logs=logs, limit=parse_limit(timeout))
+    afterwards = FollowUp(wait=wait, watch=watch, logs=logs, limit=parse_limit(timeout))
     afterwards.check(1)
     cluster = connect(target)
     earlier = runs.find_run_without_taskruns(cluster, name).workflow

@@ -16,16 +16,16 @@ from torpor_wire.state import State
 from torpor_wire.text import printable
 
 from torpor_cli import output, references, stored_body
-from torpor_cli.archive import Archive
-from torpor_cli.cluster.api import Object, Selection
-from torpor_cli.cluster.connect import Cluster, connect
+from torpor_cli.archive import ArchiveProxy
+from torpor_cli.cluster.api import Object, ObjectSelection
+from torpor_cli.cluster.connect import ClusterConnection, connect
 from torpor_cli.cluster.resources import TASKRUNS
 from torpor_cli.errors import CliError, UsageError
 from torpor_cli.instances import check_reference
 from torpor_cli.mapped_results import MappedResults
-from torpor_cli.references import Reference
+from torpor_cli.references import RunReference
 from torpor_cli.runs import FoundRun, find_run_without_taskruns, owned
-from torpor_cli.target import ClusterCommand, Target, complete_reference
+from torpor_cli.target import ClusterCommand, TargetOptions, complete_reference
 
 _STDOUT = "-"
 _HIDDEN_OR_OPTION = frozenset(".-~")
@@ -39,7 +39,7 @@ _SEPARATORS = frozenset("/\\:")
     "-o", "--output", "path", metavar="FILE", help="Write to FILE, or a new file in a folder; - is standard output."
 )
 @click.pass_obj
-def result_command(target: Target, reference: str, path: str | None) -> None:
+def result_command(target: TargetOptions, reference: str, path: str | None) -> None:
     """Print the result of a task, or write it to a file.
 
     JSON is printed as JSON text; bytes and files are written unchanged, and not to a terminal. The results of a mapped
@@ -73,7 +73,7 @@ def _is_mapped(found: FoundRun, name: str) -> bool:
     return task is not None and task.several
 
 
-def _all_results(cluster: Cluster, found: FoundRun, wanted: Reference, path: str | None) -> None:
+def _all_results(cluster: ClusterConnection, found: FoundRun, wanted: RunReference, path: str | None) -> None:
     """Print the results of all instances, or write them to a file."""
     if path is not None and Path(path).is_dir():
         raise UsageError(f"{path} is a folder, and the results have no file name; name a file with -o")
@@ -96,7 +96,7 @@ def _all_results(cluster: Cluster, found: FoundRun, wanted: Reference, path: str
         output.note(f"without a result: {states}")
 
 
-def _taskrun(cluster: Cluster, found: FoundRun, wanted: Reference) -> Object:
+def _taskrun(cluster: ClusterConnection, found: FoundRun, wanted: RunReference) -> Object:
     """Return the TaskRun that a reference names. Raises UnknownNameError, and CliError if it has no result."""
     taskruns = found.taskruns if found.archived else _taskruns(cluster, found.workflow, wanted.task or "")
     run = Run.parse(found.workflow, taskruns, now=0.0)
@@ -107,18 +107,18 @@ def _taskrun(cluster: Cluster, found: FoundRun, wanted: Reference) -> Object:
     return next(item for item in taskruns if item["metadata"]["uid"] == one.uid)
 
 
-def _taskruns(cluster: Cluster, workflow: Object, task: str) -> list[Object]:
+def _taskruns(cluster: ClusterConnection, workflow: Object, task: str) -> list[Object]:
     """Return the TaskRuns of one task only, since a run can have 10,000 of others."""
     return owned(cluster.api.list(_selection(cluster, workflow, task)), workflow)
 
 
-def _selection(cluster: Cluster, workflow: Object, task: str) -> Selection:
+def _selection(cluster: ClusterConnection, workflow: Object, task: str) -> ObjectSelection:
     run = names.label(workflow["metadata"]["name"])
     labels = f"{constants.LABEL_WORKFLOW}={run},{constants.LABEL_TASK}={names.label(task)}"
-    return Selection(resource=TASKRUNS, namespace=cluster.namespace, labels=labels)
+    return ObjectSelection(resource=TASKRUNS, namespace=cluster.namespace, labels=labels)
 
 
-def _instance(run: Run, wanted: Reference) -> Instance:
+def _instance(run: Run, wanted: RunReference) -> Instance:
     task = wanted.task or ""
     instances = run.of(task)
     if wanted.path is None and len(instances) == 1 and not instances[0].path:
@@ -133,7 +133,7 @@ def _instance(run: Run, wanted: Reference) -> Instance:
 
 
 def _content(
-    cluster: Cluster, taskrun: Object, status: Mapping[str, Any], stored: Mapping[str, Any]
+    cluster: ClusterConnection, taskrun: Object, status: Mapping[str, Any], stored: Mapping[str, Any]
 ) -> Iterator[bytes]:
     if not stored:
         text = json_fields.text(status.get("result")) or "null"
@@ -141,9 +141,9 @@ def _content(
     return _stored(cluster, taskrun, stored)
 
 
-def _stored(cluster: Cluster, taskrun: Object, stored: Mapping[str, Any]) -> Iterator[bytes]:
+def _stored(cluster: ClusterConnection, taskrun: Object, stored: Mapping[str, Any]) -> Iterator[bytes]:
     uid, namespace = taskrun["metadata"]["uid"], taskrun["metadata"].get("namespace") or cluster.namespace
-    chunks = Archive(cluster.api).result(namespace, uid, json_fields.text(stored.get("digest")))
+    chunks = ArchiveProxy(cluster.api).result(namespace, uid, json_fields.text(stored.get("digest")))
     return stored_body.value_of(stored, chunks)
 
 

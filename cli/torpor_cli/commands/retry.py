@@ -10,8 +10,8 @@ from torpor_wire import constants
 from torpor_cli import errors, output, run_state, runs
 from torpor_cli.changes import clear_preview, clearing
 from torpor_cli.cluster.api import Object
-from torpor_cli.cluster.connect import Cluster, connect
-from torpor_cli.target import ClusterCommand, Target, complete_run, complete_task
+from torpor_cli.cluster.connect import ClusterConnection, connect
+from torpor_cli.target import ClusterCommand, TargetOptions, complete_run, complete_task
 
 
 @click.command("retry", cls=ClusterCommand)
@@ -21,7 +21,9 @@ from torpor_cli.target import ClusterCommand, Target, complete_run, complete_tas
 @click.option("--dry-run", is_flag=True, help="Only say what would run again.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
-def retry_command(target: Target, /, name: str, tasks: tuple[str, ...], failed: bool, dry_run: bool, yes: bool) -> None:
+def retry_command(
+    target: TargetOptions, /, name: str, tasks: tuple[str, ...], failed: bool, dry_run: bool, yes: bool
+) -> None:
     """Run tasks of a run again, with everything that depends on them.
 
     Without tasks, everything that failed runs again. A run that was stopped or cancelled continues.
@@ -49,7 +51,7 @@ def _check(workflow: Object) -> None:
         raise errors.CliError(f"an earlier retry of {name} is in progress; try again in a moment")
 
 
-def _show(cleared: tuple[clear_preview.ClearedTask, ...]) -> None:
+def _show(cleared: tuple[clear_preview.PreviewedTask, ...]) -> None:
     output.line("Runs again:")
     for task in cleared:
         output.line(f"  {task.text()}")
@@ -65,12 +67,12 @@ def _confirm(name: str, *, yes: bool) -> None:
         raise errors.CliError("nothing was changed")
 
 
-def _apply(cluster: Cluster, workflow: Object, text: str) -> None:
+def _apply(cluster: ClusterConnection, workflow: Object, text: str) -> None:
     name = workflow["metadata"]["name"]
     match clearing.clear(cluster, workflow, text):
-        case clearing.Accepted():
+        case clearing.RequestAccepted():
             output.line(f"{output.object_name(workflow)} runs these tasks again")
-        case clearing.Refused(message=message):
+        case clearing.RequestRefused(message=message):
             raise errors.CliError(f"Torpor refused to run them again: {message}")
-        case clearing.Unanswered():
+        case clearing.RequestUnanswered():
             output.note(f"requested; no operator has answered yet: `torpor get {name} -w` follows it")

@@ -9,14 +9,14 @@ from torpor_wire import constants
 from torpor_cli import errors
 from torpor_cli.authoring import compiled
 from torpor_cli.changes import manifest, run_params, submission, template_params
-from torpor_cli.changes.submission import Afterwards
+from torpor_cli.changes.submission import FollowUp
 from torpor_cli.cluster.api import Object
-from torpor_cli.cluster.connect import Cluster, connect
-from torpor_cli.cluster.errors import RejectedError
+from torpor_cli.cluster.connect import ClusterConnection, connect
+from torpor_cli.cluster.errors import InvalidObjectError
 from torpor_cli.commands.logs import follow_logs
 from torpor_cli.commands.run_options import run_options
 from torpor_cli.commands.wait import parse_limit
-from torpor_cli.target import ClusterCommand, Target, complete_template
+from torpor_cli.target import ClusterCommand, TargetOptions, complete_template
 
 
 @click.command("submit", cls=ClusterCommand)
@@ -32,7 +32,7 @@ from torpor_cli.target import ClusterCommand, Target, complete_template
 @run_options
 @click.pass_obj
 def submit_command(
-    target: Target,
+    target: TargetOptions,
     /,
     files: tuple[str, ...],
     template: str | None,
@@ -55,7 +55,7 @@ def submit_command(
     """
     _check(files, template, name, generate_name)
     read = [_read(source, python, pairs, params_file) for source in files]
-    afterwards = Afterwards(wait=wait, watch=watch, logs=logs, limit=parse_limit(timeout))
+    afterwards = FollowUp(wait=wait, watch=watch, logs=logs, limit=parse_limit(timeout))
     afterwards.check(1 if template else sum(map(len, read)))
     cluster = connect(target)
     if template is not None:
@@ -89,7 +89,7 @@ def _read(source: str, python: str | None, pairs: tuple[str, ...], params_file: 
 
 
 def _of_template(
-    cluster: Cluster, name: str, metadata: dict[str, str], pairs: tuple[str, ...], params_file: str | None
+    cluster: ClusterConnection, name: str, metadata: dict[str, str], pairs: tuple[str, ...], params_file: str | None
 ) -> dict[str, Any]:
     """Return a run of a template. Raises UsageError for params that do not fit."""
     template = run_params.find_template(cluster, name)
@@ -100,7 +100,7 @@ def _of_template(
 
 
 def _of_files(
-    cluster: Cluster,
+    cluster: ClusterConnection,
     files: tuple[str, ...],
     read: Sequence[Sequence[dict[str, Any]]],
     pairs: tuple[str, ...],
@@ -121,12 +121,12 @@ def _of_files(
     return found
 
 
-def _create(cluster: Cluster, source: str, body: dict[str, Any], *, dry_run: bool) -> Object:
+def _create(cluster: ClusterConnection, source: str, body: dict[str, Any], *, dry_run: bool) -> Object:
     """Create a Workflow. Raises CliError that names the file if the API server rejects it."""
     place = "standard input" if source == "-" else source
     try:
         return submission.create(cluster, body, dry_run=dry_run)
-    except RejectedError as error:
+    except InvalidObjectError as error:
         if not source:
             raise
         check = "compile" if compiled.is_reference(source) else "lint"

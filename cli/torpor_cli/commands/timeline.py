@@ -13,11 +13,11 @@ from torpor_cli import output, references
 from torpor_cli.cluster.connect import connect
 from torpor_cli.instances import check_reference, instances_at
 from torpor_cli.output import Format, output_option
-from torpor_cli.references import Reference
+from torpor_cli.references import RunReference
 from torpor_cli.render import as_json, timeline_chart, timeline_rows, timeline_svg
 from torpor_cli.render.timeline_rows import Chart
 from torpor_cli.runs import find_run
-from torpor_cli.target import ClusterCommand, Target, complete_reference
+from torpor_cli.target import ClusterCommand, TargetOptions, complete_reference
 
 _SVG = "svg"
 _WIDTH = 100
@@ -30,7 +30,7 @@ _ABSENT_MAX = 10
 @click.argument("reference", metavar="NAME[/TASK[/INDEX]]", shell_complete=complete_reference)
 @output_option(Format.WIDE, _SVG, Format.JSON, Format.YAML)
 @click.pass_obj
-def timeline_command(target: Target, reference: str, output_format: str) -> None:
+def timeline_command(target: TargetOptions, reference: str, output_format: str) -> None:
     """Draw when each task of a run was queued, ran in a pod, or waited.
 
     A mapped task with more than eight instances is folded; `-o wide` shows each of them. `-o svg` writes a picture to
@@ -53,7 +53,7 @@ def timeline_command(target: Target, reference: str, output_format: str) -> None
         sys.stdout.write(f"{line}\n")  # the chart has escaped foreign text, and may have colours
 
 
-def _chosen(built: timeline.Timeline, wanted: Reference, run: Run) -> timeline.Timeline:
+def _chosen(built: timeline.Timeline, wanted: RunReference, run: Run) -> timeline.Timeline:
     """Return the timeline with the rows that a reference names, on the time of the whole run."""
     if wanted.task is None:
         return built
@@ -95,7 +95,7 @@ def _inexact(built: timeline.Timeline) -> list[str]:
     return [f"{inexact} of {len(built.rows)} TaskRuns {verb} no history, so only the last attempt is drawn."]
 
 
-def chart_style() -> timeline_chart.Style:
+def chart_style() -> timeline_chart.ChartStyle:
     """Return the characters that standard output can show."""
     unicode = (sys.stdout.encoding or "").lower().startswith("utf")
     return timeline_chart.UNICODE if unicode else timeline_chart.ASCII

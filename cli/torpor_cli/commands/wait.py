@@ -5,10 +5,10 @@ from torpor_wire import times
 
 from torpor_cli import errors, runs
 from torpor_cli.cluster.api import Object
-from torpor_cli.cluster.connect import Cluster, connect
+from torpor_cli.cluster.connect import ClusterConnection, connect
 from torpor_cli.following import waiting
 from torpor_cli.following.waiting import Goal
-from torpor_cli.target import ClusterCommand, Target, complete_run
+from torpor_cli.target import ClusterCommand, TargetOptions, complete_run
 
 
 @click.command("wait", cls=ClusterCommand)
@@ -23,7 +23,7 @@ from torpor_cli.target import ClusterCommand, Target, complete_run
 )
 @click.option("--timeout", metavar="DURATION", help="Longest wait, such as 30s or 2h; exit code 5 afterwards.")
 @click.pass_obj
-def wait_command(target: Target, names: tuple[str, ...], goal: str, timeout: str | None) -> int:
+def wait_command(target: TargetOptions, names: tuple[str, ...], goal: str, timeout: str | None) -> int:
     """Wait for the end of runs, or for another state. The exit code tells how they ended."""
     limit, cluster = parse_limit(timeout), connect(target)
     found = [_find(cluster, name) for name in dict.fromkeys(names)]
@@ -38,6 +38,6 @@ def parse_limit(timeout: str | None) -> float | None:
         raise errors.UsageError(f"--timeout: {error}") from error
 
 
-def _find(cluster: Cluster, name: str) -> Object:
+def _find(cluster: ClusterConnection, name: str) -> Object:
     """Return a run. An archived one has ended, which the wait finds in its copy."""
     return runs.find_run_without_taskruns(cluster, name).workflow

@@ -9,12 +9,12 @@ from torpor_views.waits import WaitGroup
 from torpor_wire import times
 
 from torpor_cli import output
-from torpor_cli.cluster.api import Object, Selection
-from torpor_cli.cluster.connect import Cluster, connect
+from torpor_cli.cluster.api import Object, ObjectSelection
+from torpor_cli.cluster.connect import ClusterConnection, connect
 from torpor_cli.cluster.resources import TASKRUNS
 from torpor_cli.output import Format, output_option
 from torpor_cli.render import as_json
-from torpor_cli.target import ClusterCommand, Target
+from torpor_cli.target import ClusterCommand, TargetOptions
 
 _SOURCE_MAX = 70
 _HEAD = ("POOL", "CLASS", "SOURCE", "WAITS", "TRIGGERS", "QUERIES", "STUCK", "OLDEST", "NEXT")
@@ -30,7 +30,7 @@ _DEFERRED = "status.state=Deferred"
 @click.option("-l", "--selector", default="", help="Only TaskRuns with these labels.")
 @output_option()
 @click.pass_obj
-def waits_command(target: Target, all_namespaces: bool, selector: str, output_format: str) -> None:
+def waits_command(target: TargetOptions, all_namespaces: bool, selector: str, output_format: str) -> None:
     """List what deferred tasks wait for, by pool and source.
 
     TRIGGERS is the number of running triggers, since equal waits share one. QUERIES is the number of polls in each
@@ -54,9 +54,9 @@ def waits_command(target: Target, all_namespaces: bool, selector: str, output_fo
             output.table(_HEAD, [row(group, now) for group in groups])
 
 
-def _deferred(cluster: Cluster, labels: str, *, everywhere: bool) -> list[Object]:
+def _deferred(cluster: ClusterConnection, labels: str, *, everywhere: bool) -> list[Object]:
     namespace = None if everywhere else cluster.namespace
-    return cluster.api.list(Selection(resource=TASKRUNS, namespace=namespace, labels=labels, fields=_DEFERRED))
+    return cluster.api.list(ObjectSelection(resource=TASKRUNS, namespace=namespace, labels=labels, fields=_DEFERRED))
 
 
 def row(group: WaitGroup, now: float) -> list[str]:

@@ -13,10 +13,10 @@ from torpor_cli import output, references, run_facts
 from torpor_cli.cluster.connect import connect
 from torpor_cli.instances import check_reference, instances_at
 from torpor_cli.output import Format, output_option
-from torpor_cli.references import Reference
+from torpor_cli.references import RunReference
 from torpor_cli.render import as_json
 from torpor_cli.runs import find_run
-from torpor_cli.target import ClusterCommand, Target, complete_reference
+from torpor_cli.target import ClusterCommand, TargetOptions, complete_reference
 
 _INSTANCES_MAX = 50
 """Instances of a group that are explained one by one."""
@@ -26,7 +26,7 @@ _INSTANCES_MAX = 50
 @click.argument("reference", metavar="NAME[/TASK[/INDEX]]", shell_complete=complete_reference)
 @output_option(Format.JSON, Format.YAML, Format.NAME)
 @click.pass_obj
-def why_command(target: Target, reference: str, output_format: str) -> None:
+def why_command(target: TargetOptions, reference: str, output_format: str) -> None:
     """Explain why a run, a task or an instance does not run now, with the command that helps."""
     wanted, cluster = references.parse(reference), connect(target)
     found = find_run(cluster, wanted.run)
@@ -45,7 +45,7 @@ def why_command(target: Target, reference: str, output_format: str) -> None:
                 output.line(line)
 
 
-def causes_of(wanted: Reference, run: Run, facts: Facts) -> tuple[Cause, ...]:
+def causes_of(wanted: RunReference, run: Run, facts: Facts) -> tuple[Cause, ...]:
     """Return the causes of what the user names."""
     if wanted.task is None:
         return why.of_run(run, facts)

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from torpor_cli.diagnosis.facts import Facts, Item, Object, Unreadable, unknown
-from torpor_cli.diagnosis.result import Result, failed, listed, passed, warning
+from torpor_cli.diagnosis.facts import DiagnosisFacts, Item, Object, UnreadableFact, unknown
+from torpor_cli.diagnosis.result import CheckResult, failed, listed, passed, warning
 
 APPLY = "apply the manifest of this version: docs/install.md"
 _MINOR = 33
@@ -19,7 +19,7 @@ KINDS = {
 """The plural of each kind."""
 
 
-def kubernetes(facts: Facts) -> Result:
+def kubernetes(facts: DiagnosisFacts) -> CheckResult:
     """Return whether the version of Kubernetes is supported."""
     found = re.match(r"v?1\.(\d+)", facts.kubernetes)
     if found and int(found[1]) < _MINOR:
@@ -27,9 +27,9 @@ def kubernetes(facts: Facts) -> Result:
     return passed("kubernetes", f"Kubernetes is {facts.kubernetes}")
 
 
-def kinds(facts: Facts, known: Mapping[str, Object]) -> Result:
+def kinds(facts: DiagnosisFacts, known: Mapping[str, Object]) -> CheckResult:
     """Return whether the kinds are served, with the fields of this command. `known` has the schemas by plural."""
-    if isinstance(facts.schemas, Unreadable):
+    if isinstance(facts.schemas, UnreadableFact):
         return unknown("crds", facts.schemas)
     missing = [f"{plural}.torpor.dev" for kind, plural in KINDS.items() if kind not in facts.schemas]
     if missing:
@@ -59,14 +59,14 @@ def _fields(schema: Mapping[str, Any], path: str = "") -> Iterator[str]:
             yield from _fields(schema[key], f"{path}[]")
 
 
-def policies(facts: Facts, known: Sequence[tuple[Object, str]]) -> Result:
+def policies(facts: DiagnosisFacts, known: Sequence[tuple[Object, str]]) -> CheckResult:
     """Return whether the admission policies are installed, bound and those of this command.
 
     `known`: each policy with the validation action of its binding.
     """
-    if isinstance(facts.policies, Unreadable):
+    if isinstance(facts.policies, UnreadableFact):
         return unknown("policies", facts.policies)
-    if isinstance(facts.bindings, Unreadable):
+    if isinstance(facts.bindings, UnreadableFact):
         return unknown("policies", facts.bindings)
     found = {one["metadata"]["name"]: one for one in facts.policies}
     bound = {
@@ -93,7 +93,7 @@ def _rules(policy: Object) -> list[tuple[str, str, str]]:
     return [(one.get("name", ""), one["expression"], one.get("messageExpression", "")) for one in parts]
 
 
-def roles(facts: Facts) -> Result:
+def roles(facts: DiagnosisFacts) -> CheckResult:
     """Return whether the cluster's roles for people include Torpor's kinds."""
     for name, role, verb, resource in (
         ("view", facts.view, "list", "taskruns"),
@@ -101,7 +101,7 @@ def roles(facts: Facts) -> Result:
         ("edit", facts.edit, "create", "workflows"),
         ("edit", facts.edit, "create", "schedules"),
     ):
-        if isinstance(role, Unreadable):
+        if isinstance(role, UnreadableFact):
             return unknown("roles", role)
         if not _allows(role, verb, resource):
             message = f"ClusterRole {name} does not include {verb} {resource}.torpor.dev"

@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 from torpor_cli.diagnosis import cluster_checks, namespace_checks, network_checks, process_checks
-from torpor_cli.diagnosis.facts import Facts, Object
-from torpor_cli.diagnosis.result import Result
+from torpor_cli.diagnosis.facts import DiagnosisFacts, Object
+from torpor_cli.diagnosis.result import CheckResult
 
 
-def diagnose(facts: Facts, schemas: Mapping[str, Object], policies: Sequence[tuple[Object, str]]) -> list[Result]:
+def diagnose(
+    facts: DiagnosisFacts, schemas: Mapping[str, Object], policies: Sequence[tuple[Object, str]]
+) -> list[CheckResult]:
     """Return the results of all checks. `schemas` by plural, and `policies` with their actions, are of this command."""
     return [
         process_checks.versions(facts),

@@ -4,26 +4,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from torpor_cli.diagnosis.result import Result, Status
+from torpor_cli.diagnosis.result import CheckResult, Status
 
 Object: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unreadable:
+class UnreadableFact:
     """The user may not read it, or the server did not answer. `right` is what the user needs, such as `get leases`."""
 
     right: str
     why: str = ""
 
 
-Item: TypeAlias = "Object | Unreadable | None"
+Item: TypeAlias = "Object | UnreadableFact | None"
 """An object; None if it does not exist."""
-Items: TypeAlias = "Sequence[Object] | Unreadable"
+Items: TypeAlias = "Sequence[Object] | UnreadableFact"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class DiagnosisFacts:
     """Everything that the checks need. Times are seconds since the epoch."""
 
     command: str
@@ -34,7 +34,7 @@ class Facts:
     namespace: str
     chosen: bool
     """Whether the user has named the namespace."""
-    schemas: Mapping[str, Object] | Unreadable
+    schemas: Mapping[str, Object] | UnreadableFact
     """The published schema of each kind, by kind; without a kind that is not served."""
     policies: Items
     bindings: Items
@@ -50,7 +50,7 @@ class Facts:
     """Those of torpor-system."""
     daemon_sets: Items
     """Those of all namespaces: a network plugin is one of them."""
-    archive: str | Unreadable | None
+    archive: str | UnreadableFact | None
     """Why the archive cannot be read; None if it was read."""
     namespace_object: Item
     role_bindings: Items
@@ -63,8 +63,8 @@ class Facts:
     """Whether `deleted` covers all namespaces."""
 
 
-def unknown(check: str, read: Unreadable) -> Result:
+def unknown(check: str, read: UnreadableFact) -> CheckResult:
     """Return the result of a check that cannot read what it needs."""
     message = read.why or f"you may not {read.right}"
     action = "" if read.why else f"run this command as a user who may {read.right}"
-    return Result(check=check, status=Status.UNKNOWN, message=message, action=action)
+    return CheckResult(check=check, status=Status.UNKNOWN, message=message, action=action)

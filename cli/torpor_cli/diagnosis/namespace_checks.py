@@ -6,15 +6,15 @@ from datetime import datetime
 
 from torpor_wire import constants
 
-from torpor_cli.diagnosis.facts import Facts, Object, Unreadable, unknown
-from torpor_cli.diagnosis.result import Result, Status, failed, listed, passed, warning
+from torpor_cli.diagnosis.facts import DiagnosisFacts, Object, UnreadableFact, unknown
+from torpor_cli.diagnosis.result import CheckResult, Status, failed, listed, passed, warning
 
 _STUCK_S = 300.0
 _READS = ("list workflows", "list taskruns", "get pods/log")
 _WRITES = ("create workflows", "delete taskruns")
 
 
-def rights(facts: Facts) -> Result:
+def rights(facts: DiagnosisFacts) -> CheckResult:
     """Return what the user may do in the namespace."""
     missing = [right for right in _READS if not facts.rights.get(right)]
     if missing:
@@ -32,7 +32,7 @@ class _Binding:
     name: str
     subject: str
     without: str
-    result: Callable[[str, str, str], Result] = failed
+    result: Callable[[str, str, str], CheckResult] = failed
     creates: str = ""
     """The command that creates the account."""
 
@@ -82,7 +82,7 @@ _BINDINGS = {
 """By the ClusterRole; the same as in manifests/namespace."""
 
 
-def namespace(facts: Facts) -> Iterator[Result]:
+def namespace(facts: DiagnosisFacts) -> Iterator[CheckResult]:
     """Yield whether the namespace is set up for workflows. It need not be, unless the user has named it."""
     for result in _set_up(facts):
         if result.status is Status.FAILED and not facts.chosen:
@@ -91,7 +91,7 @@ def namespace(facts: Facts) -> Iterator[Result]:
             yield result
 
 
-def _set_up(facts: Facts) -> Iterator[Result]:
+def _set_up(facts: DiagnosisFacts) -> Iterator[CheckResult]:
     name = facts.namespace
     if facts.namespace_object is None:
         yield failed("namespace", f"namespace {name} does not exist", "choose another one with -n")
@@ -105,7 +105,7 @@ def _set_up(facts: Facts) -> Iterator[Result]:
         yield failed("namespace", f"namespace {name} has no ServiceAccount {constants.TASK_ACCOUNT}", action)
     elif stalled := _not_ready(facts):
         yield failed("namespace", f"{listed(stalled)}: NamespaceNotReady", f"torpor -n {name} why {stalled[0]}")
-    if isinstance(facts.role_bindings, Unreadable):
+    if isinstance(facts.role_bindings, UnreadableFact):
         yield unknown("namespace", facts.role_bindings)
         return
     bound = {one["roleRef"]["name"] for one in facts.role_bindings if one.get("subjects")}
@@ -117,8 +117,8 @@ def _set_up(facts: Facts) -> Iterator[Result]:
         yield passed("namespace", f"namespace {name} is set up for workflows")
 
 
-def _not_ready(facts: Facts) -> list[str]:
-    if isinstance(facts.workflows, Unreadable):
+def _not_ready(facts: DiagnosisFacts) -> list[str]:
+    if isinstance(facts.workflows, UnreadableFact):
         return []
     return [
         one["metadata"]["name"]
@@ -127,9 +127,9 @@ def _not_ready(facts: Facts) -> list[str]:
     ]
 
 
-def finalizers(facts: Facts) -> Result:
+def finalizers(facts: DiagnosisFacts) -> CheckResult:
     """Return whether objects are being deleted for long."""
-    if isinstance(facts.deleted, Unreadable):
+    if isinstance(facts.deleted, UnreadableFact):
         return unknown("finalizers", facts.deleted)
     stuck = [
         f"{one['kind']} {one['metadata'].get('namespace')}/{one['metadata']['name']}"

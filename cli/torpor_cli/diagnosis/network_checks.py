@@ -6,8 +6,8 @@ does. So the check knows the DaemonSets of plugins by name, and says that it can
 
 from collections.abc import Iterable
 
-from torpor_cli.diagnosis.facts import Facts, Object, Unreadable, unknown
-from torpor_cli.diagnosis.result import Result, listed, passed, warning
+from torpor_cli.diagnosis.facts import DiagnosisFacts, Object, UnreadableFact, unknown
+from torpor_cli.diagnosis.result import CheckResult, listed, passed, warning
 
 POLICIES = ("torpor", "torpor-archive", "torpor-metrics")
 ENFORCING = (
@@ -30,14 +30,14 @@ _ACTION = (
 )
 
 
-def network(facts: Facts) -> Result:
+def network(facts: DiagnosisFacts) -> CheckResult:
     """Return whether the NetworkPolicies of Torpor are installed and enforced."""
-    if isinstance(facts.network_policies, Unreadable):
+    if isinstance(facts.network_policies, UnreadableFact):
         return unknown("network", facts.network_policies)
     installed = set(_names(facts.network_policies))
     if missing := [name for name in POLICIES if name not in installed]:
         return warning("network", f"NetworkPolicies are missing: {listed(missing)}", "kubectl apply the manifest again")
-    if isinstance(facts.daemon_sets, Unreadable):
+    if isinstance(facts.daemon_sets, UnreadableFact):
         return unknown("network", facts.daemon_sets)
     running = set(_names(facts.daemon_sets))
     if enforcing := sorted(running & set(ENFORCING)):

@@ -10,11 +10,11 @@ from typing import Any
 
 from torpor_wire import constants
 
-from torpor_cli.archive import SYSTEM, Archive, ArchiveAwayError
-from torpor_cli.cluster.connect import Cluster
-from torpor_cli.cluster.errors import ApiError, ForbiddenError, NotFoundError
-from torpor_cli.cluster.resources import PODS, SELF_ACCESS_REVIEWS, TASKRUNS, WORKFLOWS, Resource
-from torpor_cli.diagnosis.facts import Facts, Item, Items, Object, Unreadable
+from torpor_cli.archive import SYSTEM, ArchiveAwayError, ArchiveProxy
+from torpor_cli.cluster.connect import ClusterConnection
+from torpor_cli.cluster.errors import ClusterError, ForbiddenError, NotFoundError
+from torpor_cli.cluster.resources import PODS, SELF_ACCESS_REVIEWS, TASKRUNS, WORKFLOWS, ApiResource
+from torpor_cli.diagnosis.facts import DiagnosisFacts, Item, Items, Object, UnreadableFact
 from torpor_cli.errors import CliError
 
 _RIGHTS = (
@@ -32,9 +32,9 @@ _ROLES = "/apis/rbac.authorization.k8s.io/v1"
 _LEASES = "/apis/coordination.k8s.io/v1/namespaces"
 
 
-def observe(cluster: Cluster, *, chosen: bool) -> Facts:
-    """Read everything. Raises ApiError if the cluster cannot be reached at all."""
-    reader = _Reader(cluster)
+def observe(cluster: ClusterConnection, *, chosen: bool) -> DiagnosisFacts:
+    """Read everything. Raises ClusterError if the cluster cannot be reached at all."""
+    reader = _FactReader(cluster)
     sent = time.time()
     kubernetes, server_time = reader.version()
     local_time = (sent + time.time()) / 2
@@ -49,7 +49,7 @@ def observe(cluster: Cluster, *, chosen: bool) -> Facts:
         reads |= {name: pool.submit(reader.items, path, right, {}) for name, (path, right) in _lists(namespace).items()}
         reads |= {name: pool.submit(reader.item, path, right) for name, (path, right) in _objects(namespace).items()}
     found, everywhere = deleted.result()
-    return Facts(
+    return DiagnosisFacts(
         command=version("kubectl-torpor"),
         local_time=local_time,
         server_time=server_time or local_time,
@@ -63,7 +63,7 @@ def observe(cluster: Cluster, *, chosen: bool) -> Facts:
 
 
 def _lists(namespace: str) -> dict[str, tuple[str, str]]:
-    """The path of each list, by its name in Facts, and the right that reading it needs."""
+    """The path of each list, by its name in DiagnosisFacts, and the right that reading it needs."""
     return {
         "workflows": (WORKFLOWS.path(namespace), "list workflows"),
         "policies": (f"{_ADMISSION}/validatingadmissionpolicies", "list validatingadmissionpolicies"),
@@ -98,14 +98,14 @@ def _objects(namespace: str) -> dict[str, tuple[str, str]]:
     }
 
 
-class _Reader:
+class _FactReader:
     """Requests whose refusal is a fact."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: ClusterConnection) -> None:
         self._api = cluster.api
 
     def version(self) -> tuple[str, float]:
-        """Return the version of Kubernetes, and the time of the server. Raises ApiError."""
+        """Return the version of Kubernetes, and the time of the server. Raises ClusterError."""
         response = self._api.http.request("GET", "/version")
         version_found: dict[str, Any] = response.json()
         date = response.headers.get("Date")
@@ -117,7 +117,7 @@ class _Reader:
             found: Object = self._api.http.json("GET", path)
         except NotFoundError:
             return None
-        except ApiError as error:
+        except ClusterError as error:
             return _unreadable(error, right)
         return found
 
@@ -135,15 +135,15 @@ class _Reader:
                     return found
         except NotFoundError:
             return found
-        except ApiError as error:
+        except ClusterError as error:
             return _unreadable(error, right)
 
-    def schemas(self) -> Mapping[str, Object] | Unreadable:
+    def schemas(self) -> Mapping[str, Object] | UnreadableFact:
         """Return the schemas that the server publishes of Torpor's kinds."""
         found = self.item(f"/openapi/v3/apis/{constants.API_VERSION}", "get /openapi/v3")
         if found is None:
             return {}
-        if isinstance(found, Unreadable):
+        if isinstance(found, UnreadableFact):
             return found
         schemas = found.get("components", {}).get("schemas", {})
         return {name.rpartition(".")[2]: schema for name, schema in schemas.items() if name.startswith("dev.torpor.")}
@@ -160,19 +160,19 @@ class _Reader:
             }
             try:
                 answer = self._api.http.json("POST", SELF_ACCESS_REVIEWS.path(), body=body)
-            except ApiError:
+            except ClusterError:
                 continue
             name = f"{verb} {resource}/{subresource}" if subresource else f"{verb} {resource}"
             found[name] = bool((answer.get("status") or {}).get("allowed"))
         return found
 
-    def archive(self, namespace: str) -> str | Unreadable | None:
+    def archive(self, namespace: str) -> str | UnreadableFact | None:
         """Return why the archive cannot be read."""
         try:
-            next(Archive(self._api).runs(namespace, {"name": "torpor-doctor"}), None)
+            next(ArchiveProxy(self._api).runs(namespace, {"name": "torpor-doctor"}), None)
         except ArchiveAwayError as error:
             forbidden = isinstance(error.__cause__, ForbiddenError)
-            return Unreadable(right="", why=str(error)) if forbidden else str(error)
+            return UnreadableFact(right="", why=str(error)) if forbidden else str(error)
         except CliError as error:
             return str(error)
         return None
@@ -180,25 +180,25 @@ class _Reader:
     def deleted(self, namespace: str) -> tuple[Items, bool]:
         """Return the metadata of what is being deleted, in all namespaces if the user may list them."""
         everywhere = self._deleted(None)
-        return (self._deleted(namespace), False) if isinstance(everywhere, Unreadable) else (everywhere, True)
+        return (self._deleted(namespace), False) if isinstance(everywhere, UnreadableFact) else (everywhere, True)
 
     def _deleted(self, namespace: str | None) -> Items:
         found: list[Object] = []
         for resource in (WORKFLOWS, TASKRUNS, PODS):
             one = self._metadata(resource, namespace)
-            if isinstance(one, Unreadable):
+            if isinstance(one, UnreadableFact):
                 return one
             found += [
                 item | {"kind": resource.kind} for item in map(dict, one) if "deletionTimestamp" in item["metadata"]
             ]
         return found
 
-    def _metadata(self, resource: Resource, namespace: str | None) -> Items:
+    def _metadata(self, resource: ApiResource, namespace: str | None) -> Items:
         query = {"labelSelector": constants.LABEL_TASKRUN_UID} if resource is PODS else {}
         where = f"in namespace {namespace}" if namespace else "in all namespaces"
         return self.items(resource.path(namespace), f"list {resource.plural} {where}", query, _METADATA)
 
 
-def _unreadable(error: ApiError, right: str) -> Unreadable:
+def _unreadable(error: ClusterError, right: str) -> UnreadableFact:
     denied = error.status in {HTTPStatus.FORBIDDEN, HTTPStatus.UNAUTHORIZED}
-    return Unreadable(right=right, why="" if denied else str(error))
+    return UnreadableFact(right=right, why="" if denied else str(error))

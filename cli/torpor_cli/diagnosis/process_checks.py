@@ -6,8 +6,8 @@ from datetime import datetime
 from torpor_wire import constants
 
 from torpor_cli.diagnosis.cluster_checks import APPLY
-from torpor_cli.diagnosis.facts import Facts, Object, Unreadable, unknown
-from torpor_cli.diagnosis.result import Result, failed, listed, passed, warning
+from torpor_cli.diagnosis.facts import DiagnosisFacts, Object, UnreadableFact, unknown
+from torpor_cli.diagnosis.result import CheckResult, failed, listed, passed, warning
 
 _COMPONENTS = ("operator", "triggerer", "archive")
 _COMPONENT = "app.kubernetes.io/component"
@@ -19,9 +19,9 @@ _SKEW_S = 10.0
 _FINAL = frozenset({"Succeeded", "Failed", "Cancelled"})
 
 
-def deployments(facts: Facts) -> Iterator[Result]:
+def deployments(facts: DiagnosisFacts) -> Iterator[CheckResult]:
     """Yield a result for each component, with its image."""
-    if isinstance(facts.deployments, Unreadable):
+    if isinstance(facts.deployments, UnreadableFact):
         yield unknown("components", facts.deployments)
         return
     for component in _COMPONENTS:
@@ -34,7 +34,7 @@ def deployments(facts: Facts) -> Iterator[Result]:
             yield _deployment(component, deployment)
 
 
-def _deployment(component: str, deployment: Object) -> Result:
+def _deployment(component: str, deployment: Object) -> CheckResult:
     name, spec, status = deployment["metadata"]["name"], deployment["spec"], deployment.get("status") or {}
     wanted, available = spec.get("replicas", 1), status.get("availableReplicas") or 0
     action = f"kubectl -n torpor-system describe deployment {name}; kubectl -n torpor-system logs deployment/{name}"
@@ -52,9 +52,9 @@ def image(deployment: Object) -> str:
     return f"{shown} (version {version})" if version else shown
 
 
-def versions(facts: Facts) -> Result:
+def versions(facts: DiagnosisFacts) -> CheckResult:
     """Return whether the components have the same image."""
-    if isinstance(facts.deployments, Unreadable):
+    if isinstance(facts.deployments, UnreadableFact):
         return passed("versions", f"torpor is {facts.command}")
     ours = [one for one in facts.deployments if one["metadata"].get("labels", {}).get(_COMPONENT) in _COMPONENTS]
     # A pool has an image of its own.
@@ -64,9 +64,9 @@ def versions(facts: Facts) -> Result:
     return passed("versions", f"torpor is {facts.command}, the components are {listed(sorted(images)) or 'absent'}")
 
 
-def leader(facts: Facts) -> Result:
+def leader(facts: DiagnosisFacts) -> CheckResult:
     """Return whether an operator leads."""
-    if isinstance(facts.leases, Unreadable):
+    if isinstance(facts.leases, UnreadableFact):
         return unknown("leader", facts.leases)
     found = next((one for one in facts.leases if one["metadata"]["name"] == _LEADER), None)
     action = "kubectl -n torpor-system get pods; kubectl -n torpor-system logs deployment/torpor-operator"
@@ -78,16 +78,18 @@ def leader(facts: Facts) -> Result:
     return passed("leader", f"{found['spec']['holderIdentity']} leads")
 
 
-def pools(facts: Facts) -> Iterator[Result]:
+def pools(facts: DiagnosisFacts) -> Iterator[CheckResult]:
     """Yield whether each triggerer pool that exists or is used has a live triggerer."""
-    if isinstance(facts.leases, Unreadable):
+    if isinstance(facts.leases, UnreadableFact):
         yield unknown("pools", facts.leases)
         return
     live: dict[str, int] = {}
     for lease in facts.leases:
         if (pool := _pool(lease)) and _is_live(lease, facts.server_time):
             live[pool] = live.get(pool, 0) + 1
-    installed = {_pool(one) for one in facts.deployments} if not isinstance(facts.deployments, Unreadable) else set()
+    installed = (
+        {_pool(one) for one in facts.deployments} if not isinstance(facts.deployments, UnreadableFact) else set()
+    )
     used = _used(facts)
     for pool in sorted(({constants.DEFAULT_POOL} | installed | set(live) | set(used)) - {""}):
         if pool in live:
@@ -98,10 +100,10 @@ def pools(facts: Facts) -> Iterator[Result]:
         yield failed("pools", f"no triggerer serves pool {pool}{by}", action)
 
 
-def _used(facts: Facts) -> dict[str, list[str]]:
+def _used(facts: DiagnosisFacts) -> dict[str, list[str]]:
     """Return the pools of the Workflows that go on, with their names."""
     used: dict[str, list[str]] = {}
-    for workflow in facts.workflows if not isinstance(facts.workflows, Unreadable) else ():
+    for workflow in facts.workflows if not isinstance(facts.workflows, UnreadableFact) else ():
         if (workflow.get("status") or {}).get("state") in _FINAL:
             continue
         spec = workflow["spec"]
@@ -115,25 +117,25 @@ def _used(facts: Facts) -> dict[str, list[str]]:
     return used
 
 
-def archive(facts: Facts) -> Result:
+def archive(facts: DiagnosisFacts) -> CheckResult:
     """Return whether the archive answers through the API server."""
     match facts.archive:
         case None:
             return passed("reach", "the archive answers through the API server")
-        case Unreadable() as read:
+        case UnreadableFact() as read:
             return unknown("reach", read)
         case why:
             action = "kubectl -n torpor-system logs deployment/torpor-archive; docs/operations/archive.md"
             return warning("reach", f"archived runs and logs cannot be read: {why}", action)
 
 
-def clocks(facts: Facts) -> Iterator[Result]:
+def clocks(facts: DiagnosisFacts) -> Iterator[CheckResult]:
     """Yield whether the clocks of this machine and of the nodes agree with that of the API server."""
     yield _clock("this machine", facts.local_time - facts.server_time)
-    if isinstance(facts.node_leases, Unreadable):
+    if isinstance(facts.node_leases, UnreadableFact):
         yield unknown("clock", facts.node_leases)
         return
-    if isinstance(facts.nodes, Unreadable):
+    if isinstance(facts.nodes, UnreadableFact):
         yield unknown("clock", facts.nodes)
         return
     ready = {node["metadata"]["name"] for node in facts.nodes if _is_ready(node)}
@@ -150,7 +152,7 @@ def _node_skew(lease: Object, now: float) -> float:
     return ahead if ahead > 0 else min(0.0, ahead + lease["spec"].get("leaseDurationSeconds", 40))
 
 
-def _clock(what: str, skew: float) -> Result:
+def _clock(what: str, skew: float) -> CheckResult:
     direction = "ahead of" if skew > 0 else "behind"
     if abs(skew) <= _SKEW_S:
         return passed("clock", f"the clock of {what} agrees with the API server")

@@ -14,7 +14,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class CheckResult:
     """One sentence about one thing, and what to do."""
 
     check: str
@@ -23,19 +23,19 @@ class Result:
     action: str = ""
 
 
-def passed(check: str, message: str) -> Result:
+def passed(check: str, message: str) -> CheckResult:
     """Return a result without a problem."""
-    return Result(check=check, status=Status.OK, message=message)
+    return CheckResult(check=check, status=Status.OK, message=message)
 
 
-def warning(check: str, message: str, action: str) -> Result:
+def warning(check: str, message: str, action: str) -> CheckResult:
     """Return a problem with which runs go on."""
-    return Result(check=check, status=Status.WARNING, message=message, action=action)
+    return CheckResult(check=check, status=Status.WARNING, message=message, action=action)
 
 
-def failed(check: str, message: str, action: str) -> Result:
+def failed(check: str, message: str, action: str) -> CheckResult:
     """Return a problem with which some runs do not go on."""
-    return Result(check=check, status=Status.FAILED, message=message, action=action)
+    return CheckResult(check=check, status=Status.FAILED, message=message, action=action)
 
 
 def listed(names: list[str], most: int = 3) -> str:

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from torpor_cli import exit_codes, output
-from torpor_cli.cluster.api import Object, Selection
-from torpor_cli.cluster.connect import Cluster
+from torpor_cli.cluster.api import Object, ObjectSelection
+from torpor_cli.cluster.connect import ClusterConnection
 from torpor_cli.cluster.resources import BACKFILLS
-from torpor_cli.cluster.watch import Changed, Deleted, Listed, Tick, Update, merged, watch
+from torpor_cli.cluster.watch import Changed, Deleted, ListSnapshot, NothingChanged, Update, merged, watch
 
 _CODES = {"Succeeded": exit_codes.SUCCEEDED, "Failed": exit_codes.RUN_FAILED, "Cancelled": exit_codes.RUN_CANCELLED}
 
@@ -34,11 +34,11 @@ def _waits_for(status: Mapping[str, Any]) -> str:
     return next((str(one.get("message") or "") for one in conditions if one.get("type") == "Succeeded"), "")
 
 
-def wait(cluster: Cluster, backfill: Object, limit: float | None) -> int:
+def wait(cluster: ClusterConnection, backfill: Object, limit: float | None) -> int:
     """Print a line for each progress until the Backfill ends. `limit` is in seconds. Return the exit code."""
     name, uid = backfill["metadata"]["name"], backfill["metadata"]["uid"]
     ends = None if limit is None else time.monotonic() + limit
-    selection = Selection(resource=BACKFILLS, namespace=cluster.namespace, fields=f"metadata.name={name}")
+    selection = ObjectSelection(resource=BACKFILLS, namespace=cluster.namespace, fields=f"metadata.name={name}")
     shown = ""
     try:
         for update in merged([watch(cluster.api, selection, noted=output.note)], tick=0.5):
@@ -61,12 +61,12 @@ def wait(cluster: Cluster, backfill: Object, limit: float | None) -> int:
     raise AssertionError("a watch does not end")
 
 
-def _current(update: Update | Tick, uid: str) -> Object | None:
-    """Return the Backfill of an update, an empty object for a Tick, and None if it was deleted."""
+def _current(update: Update | NothingChanged, uid: str) -> Object | None:
+    """Return the Backfill of an update, an empty object for NothingChanged, and None if it was deleted."""
     match update:
-        case Tick():
+        case NothingChanged():
             return {}
-        case Listed(items=items):
+        case ListSnapshot(items=items):
             return next((item for item in items if item["metadata"]["uid"] == uid), None)
         case Changed(item=item):
             return item if item["metadata"]["uid"] == uid else None

@@ -10,10 +10,10 @@ from torpor_views.model import Run
 from torpor_wire.state import TERMINAL
 
 from torpor_cli import errors, exit_codes, output, run_state, runs
-from torpor_cli.cluster.api import Object, Selection
-from torpor_cli.cluster.connect import Cluster
+from torpor_cli.cluster.api import Object, ObjectSelection
+from torpor_cli.cluster.connect import ClusterConnection
 from torpor_cli.cluster.resources import WORKFLOWS
-from torpor_cli.cluster.watch import Changed, Deleted, Listed, Tick, Update, merged, watch
+from torpor_cli.cluster.watch import Changed, Deleted, ListSnapshot, NothingChanged, Update, merged, watch
 from torpor_cli.render import terminal, transition
 from torpor_cli.render import tree as render
 from torpor_cli.render.screen import Screen
@@ -45,7 +45,7 @@ class RunCopy:
             self._workflow(update)
             return []
         match update:
-            case Listed(items=items):
+            case ListSnapshot(items=items):
                 listed = {item["metadata"]["uid"]: item for item in runs.owned(items, self.workflow)}
                 changed = [(self.taskruns.get(uid), item) for uid, item in listed.items()]
                 first, self.taskruns, self.complete = not self.complete, listed, True
@@ -68,7 +68,7 @@ class RunCopy:
     def _workflow(self, update: Update) -> None:
         uid = self.workflow["metadata"]["uid"]
         match update:
-            case Listed(items=items):
+            case ListSnapshot(items=items):
                 same = [item for item in items if item["metadata"]["uid"] == uid]
                 self.deleted = not same
                 self.workflow = same[0] if same else self.workflow
@@ -80,7 +80,7 @@ class RunCopy:
                 pass
 
 
-def follow(cluster: Cluster, workflow: Object, *, wide: bool = False, limit: float | None = None) -> int:
+def follow(cluster: ClusterConnection, workflow: Object, *, wide: bool = False, limit: float | None = None) -> int:
     """Show a run until it ends, for at most `limit` seconds. Return the exit code of its outcome."""
     copy = RunCopy(workflow=workflow)
     view = view_of(workflow, wide=wide)
@@ -88,7 +88,7 @@ def follow(cluster: Cluster, workflow: Object, *, wide: bool = False, limit: flo
     settles = None
     try:
         for update in _updates(cluster, workflow):
-            if not isinstance(update, Tick):
+            if not isinstance(update, NothingChanged):
                 view.changed(copy, copy.apply(update))
             view.tick(copy)
             if copy.deleted:
@@ -207,8 +207,8 @@ def _stage(item: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(status.get(key) for key in ("state", "attempt", "segment", "launch"))
 
 
-def _updates(cluster: Cluster, workflow: Object) -> Iterator[Update | Tick]:
+def _updates(cluster: ClusterConnection, workflow: Object) -> Iterator[Update | NothingChanged]:
     name = workflow["metadata"]["name"]
-    own = Selection(resource=WORKFLOWS, namespace=cluster.namespace, fields=f"metadata.name={name}")
+    own = ObjectSelection(resource=WORKFLOWS, namespace=cluster.namespace, fields=f"metadata.name={name}")
     selections = (own, runs.taskruns_selection(cluster, workflow))
     return merged([watch(cluster.api, each, noted=output.note) for each in selections], tick=_TICK_S)

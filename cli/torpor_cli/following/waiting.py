@@ -8,10 +8,10 @@ from enum import StrEnum
 from torpor_wire import times
 
 from torpor_cli import exit_codes, output, run_state
-from torpor_cli.cluster.api import Object, Selection
-from torpor_cli.cluster.connect import Cluster
+from torpor_cli.cluster.api import Object, ObjectSelection
+from torpor_cli.cluster.connect import ClusterConnection
 from torpor_cli.cluster.resources import WORKFLOWS
-from torpor_cli.cluster.watch import Changed, Deleted, Listed, Tick, Update, merged, watch
+from torpor_cli.cluster.watch import Changed, Deleted, ListSnapshot, NothingChanged, Update, merged, watch
 
 _WATCHES_MAX = 4
 """Runs that are watched one by one; more are watched with all runs of the namespace."""
@@ -29,24 +29,24 @@ class Goal(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class WaitOutcome:
     """How the wait for a run ended. `reached`: whether it is in the state that the user waited for."""
 
     state: str
     reached: bool
 
 
-def outcome(workflow: Object, goal: Goal) -> Outcome | None:
+def outcome(workflow: Object, goal: Goal) -> WaitOutcome | None:
     """Return the outcome of a wait, None while it goes on. A run that has ended reaches no other goal. Pure."""
     state, ended = run_state.word_of(workflow), run_state.has_ended(workflow)
     if goal is Goal.END:
-        return Outcome(state=state, reached=True) if ended else None
+        return WaitOutcome(state=state, reached=True) if ended else None
     if state.lower() == goal and (ended or goal in {Goal.RUNNING, Goal.SUSPENDED}):
-        return Outcome(state=state, reached=True)
-    return Outcome(state=state, reached=False) if ended else None
+        return WaitOutcome(state=state, reached=True)
+    return WaitOutcome(state=state, reached=False) if ended else None
 
 
-def exit_code(outcomes: Mapping[str, Outcome], goal: Goal) -> int:
+def exit_code(outcomes: Mapping[str, WaitOutcome], goal: Goal) -> int:
     """Return the exit code of waits that have all ended. Pure."""
     if goal is Goal.END:
         return run_state.exit_code(one.state for one in outcomes.values())
@@ -56,10 +56,10 @@ def exit_code(outcomes: Mapping[str, Outcome], goal: Goal) -> int:
     return run_state.exit_code(missed) or exit_codes.FAILED
 
 
-def wait(cluster: Cluster, workflows: list[Object], goal: Goal, limit: float | None) -> int:
+def wait(cluster: ClusterConnection, workflows: list[Object], goal: Goal, limit: float | None) -> int:
     """Wait for runs, and print a line for each. `limit` is in seconds. Return the exit code."""
     missing = {item["metadata"]["uid"]: item for item in workflows}
-    outcomes: dict[str, Outcome] = {}
+    outcomes: dict[str, WaitOutcome] = {}
     ends = None if limit is None else time.monotonic() + limit
     try:
         for update in _updates(cluster, workflows):
@@ -77,29 +77,29 @@ def wait(cluster: Cluster, workflows: list[Object], goal: Goal, limit: float | N
     raise AssertionError("a watch does not end")
 
 
-def _updates(cluster: Cluster, workflows: list[Object]) -> Iterator[Update | Tick]:
-    everything = Selection(resource=WORKFLOWS, namespace=cluster.namespace)
+def _updates(cluster: ClusterConnection, workflows: list[Object]) -> Iterator[Update | NothingChanged]:
+    everything = ObjectSelection(resource=WORKFLOWS, namespace=cluster.namespace)
     names = [item["metadata"]["name"] for item in workflows]
     one_by_one = [
-        Selection(resource=WORKFLOWS, namespace=cluster.namespace, fields=f"metadata.name={n}") for n in names
+        ObjectSelection(resource=WORKFLOWS, namespace=cluster.namespace, fields=f"metadata.name={n}") for n in names
     ]
     selections = one_by_one if len(names) <= _WATCHES_MAX else [everything]
     return merged([watch(cluster.api, each, noted=output.note) for each in selections], tick=0.5)
 
 
-def _seen(update: Update | Tick, missing: Mapping[str, Object]) -> list[Object]:
+def _seen(update: Update | NothingChanged, missing: Mapping[str, Object]) -> list[Object]:
     match update:
-        case Listed(items=items):
+        case ListSnapshot(items=items):
             return [item for item in items if item["metadata"]["uid"] in missing]
         case Changed(item=item) | Deleted(item=item):
             return [item] if item["metadata"]["uid"] in missing else []
-        case Tick():
+        case NothingChanged():
             return []
 
 
-def _vanished(update: Update | Tick, missing: Mapping[str, Object]) -> list[Object]:
+def _vanished(update: Update | NothingChanged, missing: Mapping[str, Object]) -> list[Object]:
     """Return the runs that a list of theirs does not have any more."""
-    if not isinstance(update, Listed):
+    if not isinstance(update, ListSnapshot):
         return []
     listed, fields = {item["metadata"]["uid"] for item in update.items}, update.selection.fields
     concerned = [
@@ -109,10 +109,10 @@ def _vanished(update: Update | Tick, missing: Mapping[str, Object]) -> list[Obje
 
 
 def _settle(
-    item: Object, goal: Goal, missing: dict[str, Object], outcomes: dict[str, Outcome], *, deleted: bool
+    item: Object, goal: Goal, missing: dict[str, Object], outcomes: dict[str, WaitOutcome], *, deleted: bool
 ) -> None:
     uid, name = item["metadata"]["uid"], item["metadata"]["name"]
-    found = outcome(item, goal) or (Outcome(state="Deleted", reached=False) if deleted else None)
+    found = outcome(item, goal) or (WaitOutcome(state="Deleted", reached=False) if deleted else None)
     if found is None:
         return
     outcomes[uid] = found
@@ -120,7 +120,7 @@ def _settle(
     print_outcome(item, name, found)
 
 
-def print_outcome(item: Object, name: str, found: Outcome) -> None:
+def print_outcome(item: Object, name: str, found: WaitOutcome) -> None:
     """Print the line of a run."""
     why = run_state.message_of(item)
     took = _duration(item)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from torpor_cli.linting import kinds, objects, yaml_documents
-from torpor_cli.linting.finding import Finding, Path, Position, Problem, Rule, Severity, dotted
-from torpor_cli.linting.sources import Source
+from torpor_cli.linting.finding import FilePosition, Finding, LintProblem, LintRule, Path, Severity, dotted
+from torpor_cli.linting.sources import SourceFile
 from torpor_cli.linting.triggers import Classes
-from torpor_cli.linting.yaml_documents import Broken, Document
+from torpor_cli.linting.yaml_documents import Document, InvalidYaml
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,20 +22,20 @@ class Checked:
     findings: tuple[Finding, ...] = ()
 
 
-def check(sources: Iterable[Source], classes: Classes) -> Iterator[Checked]:
+def check(sources: Iterable[SourceFile], classes: Classes) -> Iterator[Checked]:
     """Yield the findings of each file, by line."""
     for source in sources:
         yield _check_file(source, classes)
 
 
-def _check_file(source: Source, classes: Classes) -> Checked:
+def _check_file(source: SourceFile, classes: Classes) -> Checked:
     if source.error:
-        return Checked(file=source.name, findings=(_at(source.name, Position(), Rule.FILE, source.error),))
+        return Checked(file=source.name, findings=(_at(source.name, FilePosition(), LintRule.FILE, source.error),))
     findings: list[Finding] = []
     found: Counter[str] = Counter()
     for document in yaml_documents.read(source.text):
-        if isinstance(document, Broken):
-            findings.append(_at(source.name, document.at, Rule.YAML, document.message))
+        if isinstance(document, InvalidYaml):
+            findings.append(_at(source.name, document.at, LintRule.YAML, document.message))
             continue
         kinds_here = [kind for _, body in _objects(document.value) if (kind := kinds.kind_of(body)) is not None]
         found.update(kinds_here)
@@ -45,7 +45,7 @@ def _check_file(source: Source, classes: Classes) -> Checked:
             findings += [_finding(source.name, document, (), one) for one in document.problems]
     if source.named and not found and not findings:
         message = f"the file has no {', '.join(list(kinds.PLURALS)[:-1])} or {kinds.BACKFILL}"
-        findings.append(_at(source.name, Position(), Rule.FILE, message, Severity.WARNING))
+        findings.append(_at(source.name, FilePosition(), LintRule.FILE, message, Severity.WARNING))
     findings.sort(key=lambda one: (one.line, one.column))
     workflows = found.pop(kinds.WORKFLOW, 0)
     unique = tuple(dict.fromkeys(findings))
@@ -63,14 +63,14 @@ def _objects(value: Any) -> Iterator[tuple[Path, dict[str, Any]]]:
             return
 
 
-def _problems(body: dict[str, Any], classes: Classes) -> Iterator[Problem]:
+def _problems(body: dict[str, Any], classes: Classes) -> Iterator[LintProblem]:
     if (problem := kinds.problem(body)) is not None:
         yield problem
     if (kind := kinds.kind_of(body)) is not None:
         yield from objects.problems(body, kind, classes)
 
 
-def _finding(file: str, document: Document, prefix: Path, problem: Problem) -> Finding:
+def _finding(file: str, document: Document, prefix: Path, problem: LintProblem) -> Finding:
     at = document.position((*prefix, *problem.path))
     return Finding(
         file=file,
@@ -83,5 +83,5 @@ def _finding(file: str, document: Document, prefix: Path, problem: Problem) -> F
     )
 
 
-def _at(file: str, at: Position, rule: Rule, message: str, severity: Severity = Severity.ERROR) -> Finding:
+def _at(file: str, at: FilePosition, rule: LintRule, message: str, severity: Severity = Severity.ERROR) -> Finding:
     return Finding(file=file, line=at.line, column=at.column, severity=severity, rule=rule, message=message)

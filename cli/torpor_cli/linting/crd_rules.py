@@ -5,13 +5,13 @@ from typing import Any
 
 from torpor_cli.linting.cel import interpreter
 from torpor_cli.linting.cel.functions import CelError
-from torpor_cli.linting.finding import Path, Problem, Rule, dotted
+from torpor_cli.linting.finding import LintProblem, LintRule, Path, dotted
 from torpor_cli.linting.schema import Schema, type_name
 
 _RULES = "x-kubernetes-validations"
 
 
-def violations(value: Any, schema: Schema, invalid: Collection[Path], path: Path = ()) -> Iterator[Problem]:
+def violations(value: Any, schema: Schema, invalid: Collection[Path], path: Path = ()) -> Iterator[LintProblem]:
     """Yield the rules that a value breaks. A value that contains a path of `invalid` is not evaluated itself."""
     if not any(one[: len(path)] == path for one in invalid):
         for rule in schema.get(_RULES, ()):
@@ -29,7 +29,7 @@ def violations(value: Any, schema: Schema, invalid: Collection[Path], path: Path
             return
 
 
-def _broken(rule: Mapping[str, str], value: Any, path: Path) -> Iterator[Problem]:
+def _broken(rule: Mapping[str, str], value: Any, path: Path) -> Iterator[LintProblem]:
     names = {"self": value}
     try:
         if "oldSelf" in rule["rule"] or interpreter.evaluate(rule["rule"], names) is True:
@@ -39,4 +39,4 @@ def _broken(rule: Mapping[str, str], value: Any, path: Path) -> Iterator[Problem
         message = f"the rule cannot be evaluated: {error}"
     at = (*path, *filter(None, rule.get("fieldPath", "").split(".")))
     shown = f'"{value}": ' if type_name(value) == "string" else ""
-    yield Problem(path=at, rule=Rule.CRD_RULE, message=f"{dotted(at)}: Invalid value: {shown}{message}")
+    yield LintProblem(path=at, rule=LintRule.CRD_RULE, message=f"{dotted(at)}: Invalid value: {shown}{message}")

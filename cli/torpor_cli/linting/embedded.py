@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from torpor_cli.linting import kinds
-from torpor_cli.linting.finding import Path, Problem, dotted
+from torpor_cli.linting.finding import LintProblem, Path, dotted
 
 _PLACEHOLDER = "x"
 
@@ -17,7 +17,7 @@ class Embedded:
     spec: Mapping[str, Any]
     path: Path
 
-    def relocated(self, problem: Problem) -> Problem:
+    def relocated(self, problem: LintProblem) -> LintProblem:
         """Return a problem of a Workflow with this spec as one of the object."""
         path = (*self.path, *problem.path[1:])
         before, after = dotted(problem.path), dotted(path)

@@ -16,7 +16,7 @@ class Severity(StrEnum):
     WARNING = "warning"
 
 
-class Rule(StrEnum):
+class LintRule(StrEnum):
     """The id of the check that made a finding."""
 
     FILE = "file"
@@ -38,17 +38,17 @@ class Rule(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class LintProblem:
     """What is wrong at a path of a document."""
 
     path: Path
-    rule: Rule
+    rule: LintRule
     message: str
     severity: Severity = Severity.ERROR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Position:
+class FilePosition:
     """A place in a file; line and column count from 1."""
 
     line: int = 1
@@ -63,7 +63,7 @@ class Finding:
     line: int
     column: int
     severity: Severity
-    rule: Rule
+    rule: LintRule
     message: str
     path: str = ""
 

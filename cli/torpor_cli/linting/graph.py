@@ -13,7 +13,7 @@ from torpor_crds.models import workflow as models
 from torpor_operator.graph import dag
 from torpor_wire.reason import Reason
 
-from torpor_cli.linting.finding import Path, Problem, Rule
+from torpor_cli.linting.finding import LintProblem, LintRule, Path
 
 _PROBLEMS_MAX = 100
 _SUBJECT = re.compile(r"(task|group) (\w+)(?:: |\b)(.*)", re.DOTALL)
@@ -33,7 +33,7 @@ _VALID: Mapping[str, Any] = {
 }
 
 
-def problems(written: Mapping[str, Any]) -> Iterator[Problem]:
+def problems(written: Mapping[str, Any]) -> Iterator[LintProblem]:
     """Yield the problems of the graph; none if the schema does not admit the Workflow."""
     document = copy.deepcopy(dict(written))
     for _ in range(_PROBLEMS_MAX):
@@ -45,8 +45,8 @@ def problems(written: Mapping[str, Any]) -> Iterator[Problem]:
         if isinstance(problem, dag.Graph):
             return
         path = locate(problem.message, document["spec"])
-        rule = Rule.GRAPH if problem.reason == Reason.WORKFLOW_INVALID else Rule.EXPRESSION
-        yield Problem(path=path, rule=rule, message=problem.message)
+        rule = LintRule.GRAPH if problem.reason == Reason.WORKFLOW_INVALID else LintRule.EXPRESSION
+        yield LintProblem(path=path, rule=rule, message=problem.message)
         if not _mend(document, path):
             return
 

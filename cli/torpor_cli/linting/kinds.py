@@ -5,7 +5,7 @@ from typing import Any
 
 from torpor_wire import constants
 
-from torpor_cli.linting.finding import Problem, Rule
+from torpor_cli.linting.finding import LintProblem, LintRule
 from torpor_cli.linting.schema import nearest
 
 WORKFLOW, TEMPLATE, SCHEDULE, BACKFILL = "Workflow", "WorkflowTemplate", "Schedule", "Backfill"
@@ -26,12 +26,12 @@ def kind_of(document: Mapping[str, Any]) -> str | None:
     return kind if known else None
 
 
-def problem(document: Mapping[str, Any]) -> Problem | None:
+def problem(document: Mapping[str, Any]) -> LintProblem | None:
     """Return why an object seems to be meant for Torpor and is not: a missing or wrong version or kind."""
     version, kind = document.get("apiVersion"), document.get("kind")
     if kind in _KINDS[1:] and version is None:
         message = f"apiVersion is missing; write apiVersion: {constants.API_VERSION}"
-        return Problem(path=("kind",), rule=Rule.KIND, message=message)
+        return LintProblem(path=("kind",), rule=LintRule.KIND, message=message)
     group = version.partition("/")[0] if isinstance(version, str) else ""
     if group != constants.GROUP or (version == constants.API_VERSION and kind in _KINDS):
         return None
@@ -40,4 +40,4 @@ def problem(document: Mapping[str, Any]) -> Problem | None:
         return None  # configuration of kustomize, such as TriggerPool
     field = "apiVersion" if kind in _KINDS or kind is None else "kind"
     message = f'no matches for kind "{kind}" in version "{version}"{hint}' if kind else "kind is missing"
-    return Problem(path=(field,), rule=Rule.KIND, message=message)
+    return LintProblem(path=(field,), rule=LintRule.KIND, message=message)

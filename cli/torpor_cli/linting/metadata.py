@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from torpor_cli.linting.finding import Path, Problem, Rule, dotted
+from torpor_cli.linting.finding import LintProblem, LintRule, Path, dotted
 from torpor_cli.linting.schema import nearest, type_name
 
 _FIELDS = (
@@ -32,7 +32,7 @@ _VALUE_RULE = (
 )
 
 
-def violations(metadata: Any) -> Iterator[Problem]:
+def violations(metadata: Any) -> Iterator[LintProblem]:
     """Yield what is wrong with the metadata of a new object."""
     if not isinstance(metadata, dict):
         yield _problem(("metadata", "name"), "Required value: name or generateName is required")
@@ -40,13 +40,13 @@ def violations(metadata: Any) -> Iterator[Problem]:
     for name in metadata:
         if name not in _FIELDS:
             message = f'unknown field "metadata.{name}"{nearest(name, _FIELDS)}'
-            yield Problem(path=("metadata", name), rule=Rule.UNKNOWN_FIELD, message=message)
+            yield LintProblem(path=("metadata", name), rule=LintRule.UNKNOWN_FIELD, message=message)
     yield from _name(metadata)
     yield from _texts(metadata, "labels", _VALUE)
     yield from _texts(metadata, "annotations", None)
 
 
-def _name(metadata: Mapping[str, Any]) -> Iterator[Problem]:
+def _name(metadata: Mapping[str, Any]) -> Iterator[LintProblem]:
     if not (metadata.get("name") or metadata.get("generateName")):
         yield _problem(("metadata", "name"), "Required value: name or generateName is required")
     for key in ("name", "generateName"):
@@ -65,7 +65,7 @@ def _complete(key: str, value: str) -> str:
     return f"{value}a" if key == "generateName" else value
 
 
-def _texts(metadata: Mapping[str, Any], field: str, pattern: str | None) -> Iterator[Problem]:
+def _texts(metadata: Mapping[str, Any], field: str, pattern: str | None) -> Iterator[LintProblem]:
     texts = metadata.get(field) or {}
     if not isinstance(texts, dict):
         yield _problem(("metadata", field), f"Invalid value: {type_name(texts)}: must be an object")
@@ -74,22 +74,22 @@ def _texts(metadata: Mapping[str, Any], field: str, pattern: str | None) -> Iter
         at: Path = ("metadata", field)
         prefix, _, name = key.rpartition("/")
         if not re.fullmatch(_QUALIFIED, name) or len(name) > _LABEL_MAX:
-            yield Problem(
-                path=(*at, key), rule=Rule.METADATA, message=f'{dotted(at)}: Invalid value: "{key}": {_KEY_RULE}'
+            yield LintProblem(
+                path=(*at, key), rule=LintRule.METADATA, message=f'{dotted(at)}: Invalid value: "{key}": {_KEY_RULE}'
             )
         elif prefix and not re.fullmatch(_SUBDOMAIN, prefix):
-            yield Problem(
+            yield LintProblem(
                 path=(*at, key),
-                rule=Rule.METADATA,
+                rule=LintRule.METADATA,
                 message=f'{dotted(at)}: Invalid value: "{key}": prefix part {_NAME_RULE}',
             )
         if not isinstance(value, str):
             message = f"{dotted((*at, key))}: Invalid value: {type_name(value)}: must be a string; quote it"
-            yield Problem(path=(*at, key), rule=Rule.METADATA, message=message)
+            yield LintProblem(path=(*at, key), rule=LintRule.METADATA, message=message)
         elif pattern is not None and (not re.fullmatch(pattern, value) or len(value) > _LABEL_MAX):
             message = f'{dotted(at)}: Invalid value: "{value}": {_VALUE_RULE}'
-            yield Problem(path=(*at, key), rule=Rule.METADATA, message=message)
+            yield LintProblem(path=(*at, key), rule=LintRule.METADATA, message=message)
 
 
-def _problem(path: Path, text: str) -> Problem:
-    return Problem(path=path, rule=Rule.METADATA, message=f"{dotted(path)}: {text}")
+def _problem(path: Path, text: str) -> LintProblem:
+    return LintProblem(path=path, rule=LintRule.METADATA, message=f"{dotted(path)}: {text}")

@@ -17,14 +17,14 @@ from torpor_cli.linting import (
     values,
 )
 from torpor_cli.linting.embedded import Embedded
-from torpor_cli.linting.finding import Problem, Severity
+from torpor_cli.linting.finding import LintProblem, Severity
 from torpor_cli.linting.triggers import Classes
 
 _OF_POLICIES = frozenset({"in", "group", "hook", "name", "spec", "workflow"})
 """Fields whose problems the policies report first, in other words."""
 
 
-def problems(document: Mapping[str, Any], kind: str, classes: Classes) -> Iterator[Problem]:
+def problems(document: Mapping[str, Any], kind: str, classes: Classes) -> Iterator[LintProblem]:
     """Yield everything that is wrong with an object of this kind."""
     openapi = bundled.schema(kinds.PLURALS[kind])
     checked = {
@@ -51,8 +51,8 @@ def problems(document: Mapping[str, Any], kind: str, classes: Classes) -> Iterat
 
 
 def _semantics(
-    kind: str, document: Mapping[str, Any], rejected: Sequence[Problem], classes: Classes
-) -> Iterator[Problem]:
+    kind: str, document: Mapping[str, Any], rejected: Sequence[LintProblem], classes: Classes
+) -> Iterator[LintProblem]:
     """Yield what operator and triggerer report of an object that the API server admits."""
     if kind == kinds.SCHEDULE:
         yield from schedule.problems(document["spec"], [problem.path for problem in rejected], classes)
@@ -61,7 +61,7 @@ def _semantics(
         yield from _workflow(found, rejected, classes)
 
 
-def _workflow(found: Embedded, rejected: Sequence[Problem], classes: Classes) -> Iterator[Problem]:
+def _workflow(found: Embedded, rejected: Sequence[LintProblem], classes: Classes) -> Iterator[LintProblem]:
     """Yield the problems of a Workflow's spec that the policies did not report."""
     document = {"spec": found.spec}
     fields = {problem.path for problem in rejected}

@@ -12,7 +12,7 @@ from typing import Any
 from torpor_cli.linting import bundled
 from torpor_cli.linting.cel import interpreter
 from torpor_cli.linting.cel.functions import CelError
-from torpor_cli.linting.finding import Problem, Rule, Severity
+from torpor_cli.linting.finding import LintProblem, LintRule, Severity
 from torpor_cli.linting.policy_places import Place
 
 _EMPTY = re.compile(r"(?:^|\|\| )variables\.(\w+)\.size\(\) == 0$")
@@ -49,7 +49,7 @@ class _Variables(Mapping[str, Any]):
         return _Variables(rules=self.rules, names=self.names, known={**self.known, name: [item]})
 
 
-def violations(written: Mapping[str, Any], plural: str = "workflows") -> Iterator[Problem]:
+def violations(written: Mapping[str, Any], plural: str = "workflows") -> Iterator[LintProblem]:
     """Yield why the policies reject the creation of an object that its schema admits, and of what they warn."""
     request = {"resource": {"resource": plural}, "namespace": "default"}
     names = {"object": written, "oldObject": None, "request": request, "authorizer": _USER, "strings": {}}
@@ -62,7 +62,7 @@ def violations(written: Mapping[str, Any], plural: str = "workflows") -> Iterato
                 yield from _rejections(place, validation, variables)
 
 
-def _rejections(place: Place, validation: Mapping[str, str], variables: _Variables) -> Iterator[Problem]:
+def _rejections(place: Place, validation: Mapping[str, str], variables: _Variables) -> Iterator[LintProblem]:
     name = variable_of(validation["expression"])
     try:
         if interpreter.evaluate(validation["expression"], {**variables.names, "variables": variables}) is True:
@@ -72,11 +72,11 @@ def _rejections(place: Place, validation: Mapping[str, str], variables: _Variabl
         for item in items:
             seen = variables if item is None else variables.only(name, item)
             message = _message(validation, seen)
-            yield Problem(
-                path=place.path(name, item, message), rule=Rule.POLICY, message=message, severity=_severity(place)
+            yield LintProblem(
+                path=place.path(name, item, message), rule=LintRule.POLICY, message=message, severity=_severity(place)
             )
     except CelError as error:
-        yield Problem(path=("spec",), rule=Rule.POLICY, message=f"a policy cannot be evaluated: {error}")
+        yield LintProblem(path=("spec",), rule=LintRule.POLICY, message=f"a policy cannot be evaluated: {error}")
 
 
 def _severity(place: Place) -> Severity:

@@ -9,11 +9,11 @@ from torpor_operator.schedules.plan.event_expressions import ROOTS
 from torpor_wire.cron.ticks import Ticks
 
 from torpor_cli.linting import triggers
-from torpor_cli.linting.finding import Path, Problem, Rule
+from torpor_cli.linting.finding import LintProblem, LintRule, Path
 from torpor_cli.linting.triggers import Classes
 
 
-def problems(spec: Mapping[str, Any], rejected: Collection[Path], classes: Classes) -> Iterator[Problem]:
+def problems(spec: Mapping[str, Any], rejected: Collection[Path], classes: Classes) -> Iterator[LintProblem]:
     """Yield what is wrong with the sources, `when` and `params` of a Schedule that its schema admits.
 
     The policies have reported the problems at the paths of `rejected`.
@@ -29,39 +29,39 @@ def problems(spec: Mapping[str, Any], rejected: Collection[Path], classes: Class
         yield from _value(f"params {name}", value, ("spec", "params", name))
 
 
-def _cron(source: Mapping[str, Any], path: Path) -> Iterator[Problem]:
+def _cron(source: Mapping[str, Any], path: Path) -> Iterator[LintProblem]:
     if "cron" not in source:
         return
     try:
         Ticks.parse(source["cron"], source.get("timezone"))
     except ValueError as error:
         field = "timezone" if str(error).startswith("timezone") else "cron"
-        yield Problem(path=(*path, field), rule=Rule.CRON, message=f"source {source['name']}: {error}")
+        yield LintProblem(path=(*path, field), rule=LintRule.CRON, message=f"source {source['name']}: {error}")
 
 
-def _trigger(source: Mapping[str, Any], path: Path, classes: Classes) -> Iterator[Problem]:
+def _trigger(source: Mapping[str, Any], path: Path, classes: Classes) -> Iterator[LintProblem]:
     call = source.get("trigger")
     if not isinstance(call, Mapping):
         return
     yield from triggers.call_problems(call, {"trigger": call}, (*path, "trigger"), classes)
 
 
-def _when(text: str) -> Iterator[Problem]:
+def _when(text: str) -> Iterator[LintProblem]:
     parsed = template.parse(text)
     single = parsed.single if isinstance(parsed, template.Template) else None
     yield from _expression("when", single or text, ("spec", "when"))
 
 
-def _value(where: str, value: Any, path: Path) -> Iterator[Problem]:
+def _value(where: str, value: Any, path: Path) -> Iterator[LintProblem]:
     found = template.expressions(value)
     if isinstance(found, ExpressionError):
-        yield Problem(path=path, rule=Rule.EXPRESSION, message=f"{where}: {found.message}")
+        yield LintProblem(path=path, rule=LintRule.EXPRESSION, message=f"{where}: {found.message}")
         return
     for expression in found:
         yield from _expression(where, expression, path)
 
 
-def _expression(where: str, expression: str, path: Path) -> Iterator[Problem]:
+def _expression(where: str, expression: str, path: Path) -> Iterator[LintProblem]:
     found = references.of(expression, roots=ROOTS)
     if isinstance(found, ExpressionError):
-        yield Problem(path=path, rule=Rule.EXPRESSION, message=f"{where}: {found.message}")
+        yield LintProblem(path=path, rule=LintRule.EXPRESSION, message=f"{where}: {found.message}")

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
-from torpor_cli.linting.finding import Path, Problem, Rule, dotted
+from torpor_cli.linting.finding import LintProblem, LintRule, Path, dotted
 
 Schema = Mapping[str, Any]
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"
@@ -31,7 +31,7 @@ _ELSEWHERE = {
 _UNQUOTED = "; YAML reads an unquoted y, n, yes, no, on or off as a boolean: quote it"
 
 
-def unknown_fields(value: Any, schema: Schema, path: Path = ()) -> Iterator[Problem]:
+def unknown_fields(value: Any, schema: Schema, path: Path = ()) -> Iterator[LintProblem]:
     """Yield the fields that the schema does not have; strict decoding rejects them."""
     match value:
         case dict() if "properties" in schema:
@@ -41,7 +41,7 @@ def unknown_fields(value: Any, schema: Schema, path: Path = ()) -> Iterator[Prob
                     yield from unknown_fields(child, known[name], (*path, name))
                 elif not schema.get(_PRESERVE):
                     message = f'unknown field "{_strict((*path, name))}"{_hint(name, known)}'
-                    yield Problem(path=(*path, name), rule=Rule.UNKNOWN_FIELD, message=message)
+                    yield LintProblem(path=(*path, name), rule=LintRule.UNKNOWN_FIELD, message=message)
         case dict() if isinstance(schema.get("additionalProperties"), dict):
             for name, child in value.items():
                 yield from unknown_fields(child, schema["additionalProperties"], (*path, name))
@@ -93,7 +93,7 @@ def without_nulls(value: Any, schema: Schema) -> Any:
             return value
 
 
-def violations(value: Any, schema: Schema, path: Path = ()) -> Iterator[Problem]:
+def violations(value: Any, schema: Schema, path: Path = ()) -> Iterator[LintProblem]:
     """Yield what the schema does not allow. The value has no nulls that count as missing fields."""
     if value is None and schema.get("nullable"):
         return
@@ -115,7 +115,7 @@ def violations(value: Any, schema: Schema, path: Path = ()) -> Iterator[Problem]
             yield from _object(value, schema, path)
 
 
-def is_blocking(problem: Problem) -> bool:
+def is_blocking(problem: LintProblem) -> bool:
     """Whether the API server evaluates no rules because of it; patterns and bounds do not prevent them."""
     return not any(part in problem.message for part in (" in body should ", "Duplicate value"))
 
@@ -158,7 +158,7 @@ def _fits(wanted: str, found: str) -> bool:
     return wanted == found or (wanted, found) == ("number", "integer")
 
 
-def _text(value: str, schema: Schema, path: Path) -> Iterator[Problem]:
+def _text(value: str, schema: Schema, path: Path) -> Iterator[LintProblem]:
     if len(value) > schema.get("maxLength", len(value)):
         yield _problem(path, f"Too long: may not be more than {schema['maxLength']} bytes")
         return
@@ -185,14 +185,14 @@ def _is_date_time(text: str) -> bool:
     return True
 
 
-def _number(value: float, schema: Schema, path: Path) -> Iterator[Problem]:
+def _number(value: float, schema: Schema, path: Path) -> Iterator[LintProblem]:
     if value < schema.get("minimum", value):
         yield _in_body(path, value, f"should be greater than or equal to {schema['minimum']}")
     if value > schema.get("maximum", value):
         yield _in_body(path, value, f"should be less than or equal to {schema['maximum']}")
 
 
-def _list(value: list[Any], schema: Schema, path: Path) -> Iterator[Problem]:
+def _list(value: list[Any], schema: Schema, path: Path) -> Iterator[LintProblem]:
     if len(value) > schema.get("maxItems", len(value)):
         yield _problem(path, f"Too many: {len(value)}: must have at most {schema['maxItems']} items")
     if len(value) < schema.get("minItems", 0):
@@ -202,7 +202,7 @@ def _list(value: list[Any], schema: Schema, path: Path) -> Iterator[Problem]:
     yield from _duplicates(value, schema.get("x-kubernetes-list-map-keys", ()), path)
 
 
-def _duplicates(value: list[Any], keys: Sequence[str], path: Path) -> Iterator[Problem]:
+def _duplicates(value: list[Any], keys: Sequence[str], path: Path) -> Iterator[LintProblem]:
     seen: set[str] = set()
     for index, child in enumerate(value):
         if not keys or not isinstance(child, dict) or not all(key in child for key in keys):
@@ -213,7 +213,7 @@ def _duplicates(value: list[Any], keys: Sequence[str], path: Path) -> Iterator[P
         seen.add(identity)
 
 
-def _object(value: dict[str, Any], schema: Schema, path: Path) -> Iterator[Problem]:
+def _object(value: dict[str, Any], schema: Schema, path: Path) -> Iterator[LintProblem]:
     if len(value) > schema.get("maxProperties", len(value)):
         yield _problem(path, f"Too many: {len(value)}: must have at most {schema['maxProperties']} items")
     for name in schema.get("required", ()):
@@ -228,12 +228,12 @@ def _object(value: dict[str, Any], schema: Schema, path: Path) -> Iterator[Probl
             yield from violations(child, others, (*path, name))
 
 
-def _in_body(path: Path, value: object, text: str) -> Problem:
+def _in_body(path: Path, value: object, text: str) -> LintProblem:
     return _problem(path, f"Invalid value: {_quoted(value)}: {dotted(path)} in body {text}")
 
 
-def _problem(path: Path, text: str) -> Problem:
-    return Problem(path=path, rule=Rule.SCHEMA, message=f"{dotted(path)}: {text}")
+def _problem(path: Path, text: str) -> LintProblem:
+    return LintProblem(path=path, rule=LintRule.SCHEMA, message=f"{dotted(path)}: {text}")
 
 
 def _quoted(value: object) -> str:

@@ -12,7 +12,7 @@ STDIN = "-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class SourceFile:
     """A file and its text, or why the text cannot be decoded. `named` is false for a file of a folder."""
 
     name: str
@@ -21,12 +21,12 @@ class Source:
     named: bool = True
 
 
-class UnreadableError(Exception):
+class UnreadableFileError(Exception):
     """A file or folder that cannot be read, with what to do."""
 
 
-def read(names: Sequence[str], *, recursive: bool) -> Iterator[Source]:
-    """Yield each file; of a folder the .yaml, .yml and .json files in it. Raises UnreadableError."""
+def read(names: Sequence[str], *, recursive: bool) -> Iterator[SourceFile]:
+    """Yield each file; of a folder the .yaml, .yml and .json files in it. Raises UnreadableFileError."""
     for name in dict.fromkeys(names):
         if name == STDIN:
             yield _decoded("<stdin>", sys.stdin.buffer.read(TEXT_MAX + 1))
@@ -36,27 +36,27 @@ def read(names: Sequence[str], *, recursive: bool) -> Iterator[Source]:
             yield _file(Path(name))
 
 
-def _folder(folder: Path, *, recursive: bool) -> Iterator[Source]:
+def _folder(folder: Path, *, recursive: bool) -> Iterator[SourceFile]:
     paths = folder.rglob("*") if recursive else folder.glob("*")
     files = sorted(path for path in paths if path.suffix in _SUFFIXES and path.is_file())
     if not files:
         hint = "" if recursive else "; -R also searches the folders in it"
-        raise UnreadableError(f"{folder}: no .yaml, .yml or .json file in this folder{hint}")
+        raise UnreadableFileError(f"{folder}: no .yaml, .yml or .json file in this folder{hint}")
     yield from (replace(_file(path), named=False) for path in files)
 
 
-def _file(path: Path) -> Source:
+def _file(path: Path) -> SourceFile:
     try:
         with path.open("rb") as file:
             return _decoded(str(path), file.read(TEXT_MAX + 1))
     except OSError as error:
-        raise UnreadableError(f"{path}: {error.strerror or error}") from error
+        raise UnreadableFileError(f"{path}: {error.strerror or error}") from error
 
 
-def _decoded(name: str, content: bytes) -> Source:
+def _decoded(name: str, content: bytes) -> SourceFile:
     if len(content) > TEXT_MAX:
-        return Source(name=name, error=f"the file has more than {TEXT_MAX:,} bytes; split it")
+        return SourceFile(name=name, error=f"the file has more than {TEXT_MAX:,} bytes; split it")
     try:
-        return Source(name=name, text=content.decode("utf-8-sig"))
+        return SourceFile(name=name, text=content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        return Source(name=name, error=f"the file is not UTF-8: byte {error.start}: {error.reason}")
+        return SourceFile(name=name, error=f"the file is not UTF-8: byte {error.start}: {error.reason}")

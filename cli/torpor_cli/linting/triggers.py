@@ -18,7 +18,7 @@ from torpor_operator.mapping import secret_refs
 from torpor_triggerer.usercode.registry import BUILT_IN
 from torpor_wire import canonical, constants, secret_ref, trigger, typed_json
 
-from torpor_cli.linting.finding import Path, Problem, Rule, Severity
+from torpor_cli.linting.finding import LintProblem, LintRule, Path, Severity
 from torpor_cli.linting.schema import nearest
 
 _UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
@@ -61,7 +61,7 @@ def _imported(name: str, target: str) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
-def problems(spec: Mapping[str, Any], known: Classes) -> Iterator[Problem]:
+def problems(spec: Mapping[str, Any], known: Classes) -> Iterator[LintProblem]:
     """Yield what is wrong with the triggers of the tasks."""
     for index, task in enumerate(spec.get("tasks", ())):
         match task.get("trigger"):
@@ -71,7 +71,9 @@ def problems(spec: Mapping[str, Any], known: Classes) -> Iterator[Problem]:
                 continue
 
 
-def call_problems(call: Mapping[str, Any], task: Mapping[str, Any], path: Path, known: Classes) -> Iterator[Problem]:
+def call_problems(
+    call: Mapping[str, Any], task: Mapping[str, Any], path: Path, known: Classes
+) -> Iterator[LintProblem]:
     """Yield what is wrong with the trigger of a task, or of a source, which has the fields of a task."""
     yield from _task_trigger(_Call(call["class"], call.get("kwargs") or {}, path), task, known)
 
@@ -84,18 +86,18 @@ class _Call:
     kwargs: Mapping[str, Any]
     path: Path
 
-    def problem(self, text: str, *, rule: Rule = Rule.TRIGGER, field: str = "") -> Problem:
+    def problem(self, text: str, *, rule: LintRule = LintRule.TRIGGER, field: str = "") -> LintProblem:
         """Return a problem of the kwargs, or of one of them."""
         at = (*self.path, "kwargs", *([field] if field else [])) if self.kwargs else self.path
-        return Problem(path=at, rule=rule, message=text)
+        return LintProblem(path=at, rule=rule, message=text)
 
 
-def _task_trigger(call: _Call, task: Mapping[str, Any], known: Classes) -> Iterator[Problem]:
+def _task_trigger(call: _Call, task: Mapping[str, Any], known: Classes) -> Iterator[LintProblem]:
     try:
         secret_refs.mark(dict(call.kwargs), dict(call.kwargs))
     except trigger.TriggerError as error:
         field = re.match(r"kwargs\.(\w+)", str(error))
-        yield call.problem(f"trigger: {error}", rule=Rule.SECRET, field=field[1] if field else "")
+        yield call.problem(f"trigger: {error}", rule=LintRule.SECRET, field=field[1] if field else "")
         return
     size = len(canonical.plain(call.kwargs).encode())
     if size > constants.KWARGS_MAX:
@@ -113,12 +115,12 @@ def _added(task: Mapping[str, Any]) -> list[str] | None:
     return None if "expandKwargs" in task else [entry.get("name", "") for entry in task.get("expand", ())]
 
 
-def _checked(call: _Call, kwargs: Mapping[str, Any], known: Classes) -> Iterator[Problem]:
+def _checked(call: _Call, kwargs: Mapping[str, Any], known: Classes) -> Iterator[LintProblem]:
     found = known.get(call.class_name)
     if found is None:
-        yield Problem(
+        yield LintProblem(
             path=(*call.path, "class"),
-            rule=Rule.TRIGGER,
+            rule=LintRule.TRIGGER,
             severity=Severity.WARNING,
             message=f"no built-in trigger class is called {call.class_name}{nearest(call.class_name, list(known))}; "
             "the arguments of a custom class are checked with --trigger NAME=MODULE:CLASS",
@@ -133,7 +135,7 @@ def _checked(call: _Call, kwargs: Mapping[str, Any], known: Classes) -> Iterator
         yield call.problem(message, field=field[1] if field and field[1] in call.kwargs else "")
 
 
-def _parts(call: _Call, known: Classes) -> Iterator[Problem]:
+def _parts(call: _Call, known: Classes) -> Iterator[LintProblem]:
     parts = call.kwargs.get("triggers")
     for index, part in enumerate(parts if isinstance(parts, list) else ()):
         match part:

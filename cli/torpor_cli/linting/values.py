@@ -16,7 +16,7 @@ from torpor_operator.state.task_state import TaskOutcome
 from torpor_wire import constants
 from torpor_wire.state import TaskState
 
-from torpor_cli.linting.finding import Path, Problem, Rule, Severity, dotted
+from torpor_cli.linting.finding import LintProblem, LintRule, Path, Severity, dotted
 from torpor_cli.linting.schema import nearest
 
 SIZE_MAX = 1536 * 1024
@@ -31,13 +31,13 @@ _QUANTITY_RULE = r"^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
 _QUANTITY = re.compile(r"\+?\d*\.?\d+(?:[numkMGTPE]|[KMGTPE]i|[eE][-+]?\d+)?|\+?\d+\.")
 
 
-def problems(document: Mapping[str, Any]) -> Iterator[Problem]:
+def problems(document: Mapping[str, Any]) -> Iterator[LintProblem]:
     """Yield the problems of a Workflow that its schema admits."""
     spec: Mapping[str, Any] = document["spec"]
     size = len(json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode(errors="replace"))
     if size > SIZE_MAX:
         message = f"the Workflow has {size:,} bytes; etcd takes at most {SIZE_MAX:,}: pass large data by a ConfigMap"
-        yield Problem(path=("spec",), rule=Rule.SIZE, message=message)
+        yield LintProblem(path=("spec",), rule=LintRule.SIZE, message=message)
     yield from _image(spec, ("spec",))
     for index, task in enumerate(spec.get("tasks", ())):
         path: Path = ("spec", "tasks", index)
@@ -47,7 +47,7 @@ def problems(document: Mapping[str, Any]) -> Iterator[Problem]:
         yield from _lists(models.WorkflowSpec.model_validate(spec))
 
 
-def _image(owner: Mapping[str, Any], path: Path) -> Iterator[Problem]:
+def _image(owner: Mapping[str, Any], path: Path) -> Iterator[LintProblem]:
     image = owner.get("image")
     if image is not None and not _IMAGE.fullmatch(image):
         hint = (
@@ -57,25 +57,25 @@ def _image(owner: Mapping[str, Any], path: Path) -> Iterator[Problem]:
         )
         message = f'"{image}" is not an image reference; {hint}'
         at = (*path, "image")
-        yield Problem(path=at, rule=Rule.IMAGE, message=f"{dotted(at)}: {message}")
+        yield LintProblem(path=at, rule=LintRule.IMAGE, message=f"{dotted(at)}: {message}")
 
 
-def _pod(pod: Mapping[str, Any], path: Path) -> Iterator[Problem]:
+def _pod(pod: Mapping[str, Any], path: Path) -> Iterator[LintProblem]:
     volumes = [volume.get("name", "") for volume in pod.get("volumes", ())]
     for index, mount in enumerate(pod.get("volumeMounts", ())):
         if "name" in mount and mount["name"] not in volumes:
             at: Path = (*path, "volumeMounts", index, "name")
             message = f'{dotted(at)}: Not found: "{mount["name"]}"{nearest(mount["name"], volumes)}'
-            yield Problem(path=at, rule=Rule.SCHEMA, message=message)
+            yield LintProblem(path=at, rule=LintRule.SCHEMA, message=message)
     for kind in ("requests", "limits"):
         for resource, amount in (pod.get("resources") or {}).get(kind, {}).items():
             if not _QUANTITY.fullmatch(amount):
                 at = (*path, "resources", kind, resource)
                 message = f"{dotted(at)}: \"{amount}\": quantities must match the regular expression '{_QUANTITY_RULE}'"
-                yield Problem(path=at, rule=Rule.SCHEMA, message=message)
+                yield LintProblem(path=at, rule=LintRule.SCHEMA, message=message)
 
 
-def _lists(spec: models.WorkflowSpec) -> Iterator[Problem]:
+def _lists(spec: models.WorkflowSpec) -> Iterator[LintProblem]:
     limit = spec.max_map_size or constants.MAP_MAX
     allowed = expand.Allowed(limit, limit)
     workflow = models.Workflow.model_validate({"metadata": {"name": "x"}, "spec": spec})
@@ -93,9 +93,9 @@ def _is_constant(owner: Task | Group) -> bool:
     return bool(lists) and not any(resolve.embedded(one) for one in lists)
 
 
-def _outcome(found: TaskOutcome, owner: Task | Group, path: Path) -> Problem:
+def _outcome(found: TaskOutcome, owner: Task | Group, path: Path) -> LintProblem:
     severity = Severity.WARNING if found.state is TaskState.SKIPPED else Severity.ERROR
     field = "expand" if owner.expand else "expandKwargs"
     kind = "group" if isinstance(owner, Group) else "task"
     message = f"{kind} {owner.name}: {found.message}"
-    return Problem(path=(*path, field), rule=Rule.EXPAND, severity=severity, message=message)
+    return LintProblem(path=(*path, field), rule=LintRule.EXPAND, severity=severity, message=message)

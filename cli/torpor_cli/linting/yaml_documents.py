@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from torpor_cli.linting.finding import Path, Position, Problem, Rule
+from torpor_cli.linting.finding import FilePosition, LintProblem, LintRule, Path
 from torpor_cli.yaml_format import scalars
 
 DEPTH_MAX = 100
@@ -28,13 +28,13 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(slots=True, kw_only=True)
-class Node:
+class YamlNode:
     """A scalar, a list or an object, and where it begins."""
 
-    at: Position
+    at: FilePosition
     value: scalars.Scalar = None
-    items: "list[Node] | None" = None
-    entries: "list[tuple[Node, Node]] | None" = None
+    items: "list[YamlNode] | None" = None
+    entries: "list[tuple[YamlNode, YamlNode]] | None" = None
     size: int = 1  # values in it, with itself
     length: int = 0  # characters in it
     depth: int = 0  # levels of lists and objects below it
@@ -45,11 +45,11 @@ class Node:
 class Document:
     """One document: its value as JSON, its nodes, and what is wrong with its YAML."""
 
-    root: Node
+    root: YamlNode
     value: Any
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[LintProblem, ...] = ()
 
-    def position(self, path: Path) -> Position:
+    def position(self, path: Path) -> FilePosition:
         """Return where a field is: its key, or the item of a list. A missing field is at the field around it."""
         node, at = self.root, self.root.at
         for part in path:
@@ -61,15 +61,15 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Broken:
+class InvalidYaml:
     """Where the YAML cannot be read, and why. Nothing after it is read."""
 
-    at: Position
+    at: FilePosition
     message: str
 
 
-def read(text: str) -> Iterator[Document | Broken]:
-    """Yield the documents of a file; the last is Broken if the file is not YAML. Empty documents are left out."""
+def read(text: str) -> Iterator[Document | InvalidYaml]:
+    """Yield the documents of a file; the last is InvalidYaml if the file is not YAML. Empty documents are left out."""
     try:
         for root in _roots(_SURROGATES.sub(_one_escape, text)):
             if root.value is not None or root.items is not None or root.entries is not None:
@@ -77,9 +77,9 @@ def read(text: str) -> Iterator[Document | Broken]:
     except yaml.MarkedYAMLError as error:
         yield _broken(error)
     except yaml.YAMLError as error:
-        yield Broken(at=Position(), message=str(error).splitlines()[0])
+        yield InvalidYaml(at=FilePosition(), message=str(error).splitlines()[0])
     except _TooLargeError as error:
-        yield Broken(at=error.at, message=str(error))
+        yield InvalidYaml(at=error.at, message=str(error))
 
 
 def _one_escape(found: re.Match[str]) -> str:
@@ -88,18 +88,18 @@ def _one_escape(found: re.Match[str]) -> str:
 
 
 class _TooLargeError(Exception):
-    def __init__(self, at: Position, message: str) -> None:
+    def __init__(self, at: FilePosition, message: str) -> None:
         super().__init__(message)
         self.at = at
 
 
-def _broken(error: yaml.MarkedYAMLError) -> Broken:
+def _broken(error: yaml.MarkedYAMLError) -> InvalidYaml:
     message = ", ".join(part for part in (error.context, error.problem) if part) or "the file is not YAML"
-    return Broken(at=_position(error.problem_mark or error.context_mark), message=message)
+    return InvalidYaml(at=_position(error.problem_mark or error.context_mark), message=message)
 
 
-def _position(mark: Any) -> Position:
-    return Position() if mark is None else Position(line=mark.line + 1, column=mark.column + 1)
+def _position(mark: Any) -> FilePosition:
+    return FilePosition() if mark is None else FilePosition(line=mark.line + 1, column=mark.column + 1)
 
 
 @dataclass(slots=True)
@@ -109,7 +109,7 @@ class _Total:
     values: int = 0
     characters: int = 0
 
-    def add(self, node: Node) -> None:
+    def add(self, node: YamlNode) -> None:
         """Count a value or an alias. Raises _TooLargeError."""
         self.values += node.size
         self.characters += node.length
@@ -124,19 +124,19 @@ class _Builder:
     """The nodes of one document while its events arrive."""
 
     total: _Total
-    open: list[Node] = field(default_factory=list)
-    keys: list[Node | None] = field(default_factory=list)
-    anchors: dict[str, Node] = field(default_factory=dict)
-    root: Node | None = None
+    open: list[YamlNode] = field(default_factory=list)
+    keys: list[YamlNode | None] = field(default_factory=list)
+    anchors: dict[str, YamlNode] = field(default_factory=dict)
+    root: YamlNode | None = None
 
-    def start(self, node: Node, anchor: str | None) -> None:
+    def start(self, node: YamlNode, anchor: str | None) -> None:
         """Begin a list or an object."""
         node.depth = 1
         self.put(node, anchor)
         self.open.append(node)
         self.keys.append(None)
 
-    def put(self, node: Node, anchor: str | None) -> None:
+    def put(self, node: YamlNode, anchor: str | None) -> None:
         """Add a node to the list or object that is open."""
         self.total.add(node)
         if len(self.open) + node.depth > DEPTH_MAX:
@@ -164,7 +164,7 @@ class _Builder:
             node.length += child.length
             node.depth = max(node.depth, child.depth + 1)
 
-    def alias(self, name: str, at: Position) -> None:
+    def alias(self, name: str, at: FilePosition) -> None:
         """Add the node of an anchor again."""
         node = self.anchors.get(name)
         if node is None:
@@ -174,7 +174,7 @@ class _Builder:
         self.put(node, None)
 
 
-def _roots(text: str) -> Iterator[Node]:
+def _roots(text: str) -> Iterator[YamlNode]:
     total = _Total()
     builder = _Builder(total)
     for event in yaml.parse(text, Loader=_LOADER):
@@ -185,9 +185,9 @@ def _roots(text: str) -> Iterator[Node]:
             case yaml.DocumentEndEvent() if builder.root is not None:
                 yield builder.root
             case yaml.SequenceStartEvent():
-                builder.start(Node(at=at, items=[]), event.anchor)
+                builder.start(YamlNode(at=at, items=[]), event.anchor)
             case yaml.MappingStartEvent():
-                builder.start(Node(at=at, entries=[]), event.anchor)
+                builder.start(YamlNode(at=at, entries=[]), event.anchor)
             case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
                 builder.end()
             case yaml.ScalarEvent():
@@ -196,21 +196,21 @@ def _roots(text: str) -> Iterator[Node]:
                 builder.alias(str(event.anchor), at)
 
 
-def _scalar(event: Any, at: Position) -> Node:
+def _scalar(event: Any, at: FilePosition) -> YamlNode:
     if event.tag is not None and event.tag != "!":
-        return Node(at=at, value=scalars.tagged(event.value, event.tag), length=len(event.value))
+        return YamlNode(at=at, value=scalars.tagged(event.value, event.tag), length=len(event.value))
     plain = event.implicit[0] and event.tag is None
     value = scalars.resolve(event.value) if plain else event.value
-    return Node(at=at, value=value, length=len(event.value), merges=plain and event.value == _MERGE)
+    return YamlNode(at=at, value=value, length=len(event.value), merges=plain and event.value == _MERGE)
 
 
-def _document(root: Node) -> Document:
-    problems: list[Problem] = []
+def _document(root: YamlNode) -> Document:
+    problems: list[LintProblem] = []
     value = _value(root, (), problems)
     return Document(root=root, value=value, problems=tuple(problems))
 
 
-def _value(node: Node, path: Path, problems: list[Problem]) -> Any:
+def _value(node: YamlNode, path: Path, problems: list[LintProblem]) -> Any:
     if node.items is not None:
         return [_value(item, (*path, index), problems) for index, item in enumerate(node.items)]
     if node.entries is None:
@@ -220,10 +220,10 @@ def _value(node: Node, path: Path, problems: list[Problem]) -> Any:
         name = _key(key)
         if key.items is not None or key.entries is not None:
             message = "a key must be a text: quote a value that begins with { or ["
-            problems.append(Problem(path=path, rule=Rule.YAML, message=message))
+            problems.append(LintProblem(path=path, rule=LintRule.YAML, message=message))
         elif name in value:
             message = f'key "{name}" already set in map'
-            problems.append(Problem(path=(*path, name), rule=Rule.YAML, message=message))
+            problems.append(LintProblem(path=(*path, name), rule=LintRule.YAML, message=message))
         else:
             value[name] = _value(child, (*path, name), problems)
     for merged in _merged(node):
@@ -234,15 +234,15 @@ def _value(node: Node, path: Path, problems: list[Problem]) -> Any:
     return value
 
 
-def _key(node: Node) -> str:
+def _key(node: YamlNode) -> str:
     return scalars.key_text(node.value)
 
 
-def _entries(node: Node) -> Iterable[tuple[Node, Node]]:
+def _entries(node: YamlNode) -> Iterable[tuple[YamlNode, YamlNode]]:
     return ((key, value) for key, value in node.entries or () if not key.merges)
 
 
-def _merged(node: Node) -> Iterator[Node]:
+def _merged(node: YamlNode) -> Iterator[YamlNode]:
     """Yield the objects that `<<` adds, with those that they add in turn."""
     for key, value in node.entries or ():
         if key.merges:
@@ -251,13 +251,13 @@ def _merged(node: Node) -> Iterator[Node]:
                 yield from _merged(one)
 
 
-def _step(node: Node, part: str | int) -> tuple[Position, Node] | None:
+def _step(node: YamlNode, part: str | int) -> tuple[FilePosition, YamlNode] | None:
     """Return place and node of an entry or item; of a key that occurs twice the last."""
     if isinstance(part, int):
-        items: Sequence[Node] = node.items or ()
+        items: Sequence[YamlNode] = node.items or ()
         return (items[part].at, items[part]) if part < len(items) else None
     for source in (node, *_merged(node)):
-        found: Mapping[str, tuple[Node, Node]] = {_key(key): (key, value) for key, value in _entries(source)}
+        found: Mapping[str, tuple[YamlNode, YamlNode]] = {_key(key): (key, value) for key, value in _entries(source)}
         if part in found:
             key, value = found[part]
             return key.at, value

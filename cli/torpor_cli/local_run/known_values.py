@@ -14,7 +14,7 @@ Known = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class UnknownValue:
     """An expression that only a run can evaluate."""
 
     expression: str
@@ -25,7 +25,7 @@ class InvalidExpressionError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class KnownItem:
     """An item of a list: what `mapping` or `groups.NAME` shows, and the argument."""
 
     key: Any
@@ -34,14 +34,14 @@ class Item:
 
 
 def evaluated(value: Any, known: Known) -> Any:
-    """Return a value with every `${...}` in its strings replaced, or Missing. Raises InvalidExpressionError."""
+    """Return a value with every `${...}` in its strings replaced, or UnknownValue. Raises InvalidExpressionError."""
     parsed = template.expressions(value)
     if isinstance(parsed, ExpressionError):
         raise InvalidExpressionError(parsed.message)
     results: dict[str, Any] = {}
     for expression in parsed:
         found = _evaluated(expression, known)
-        if isinstance(found, Missing):
+        if isinstance(found, UnknownValue):
             return found
         results[expression] = found
     rendered = template.substitute(value, results)
@@ -55,7 +55,7 @@ def _evaluated(expression: str, known: Known) -> Any:
     if isinstance(found, ExpressionError):
         raise InvalidExpressionError(found.message)
     if not found.roots <= known.keys() or not _groups(found) <= (known.get("groups") or {}).keys():
-        return Missing(expression)
+        return UnknownValue(expression)
     match evaluation.evaluate(expression, known):
         case Value(json=value):
             return value
@@ -67,16 +67,16 @@ def _groups(found: references.References) -> frozenset[str]:
     return frozenset(name for root, name, _ in found.parts if root == "groups")
 
 
-def items(entries: list[Mapping[str, Any]], index: int, known: Known) -> Iterator[tuple[str, Item | Missing]]:
+def items(entries: list[Mapping[str, Any]], index: int, known: Known) -> Iterator[tuple[str, KnownItem | UnknownValue]]:
     """Yield the item of each entry of an `expand` at an index. The last entry changes fastest.
 
     Raises InvalidExpressionError for an index beyond the end.
     """
     left = index
-    found: list[tuple[str, Item | Missing]] = []
+    found: list[tuple[str, KnownItem | UnknownValue]] = []
     for entry in reversed(entries):
         over = evaluated(entry["over"], known)
-        if isinstance(over, Missing):
+        if isinstance(over, UnknownValue):
             found.append((entry["name"], over))
             continue
         listed = _listed(over)
@@ -84,22 +84,22 @@ def items(entries: list[Mapping[str, Any]], index: int, known: Known) -> Iterato
             raise InvalidExpressionError(f"the list of {entry['name']} is empty")
         left, place = divmod(left, len(listed))
         found.append((entry["name"], listed[place]))
-    if left and not any(isinstance(one, Missing) for _, one in found):
+    if left and not any(isinstance(one, UnknownValue) for _, one in found):
         raise InvalidExpressionError(f"there is no instance {index}")
     yield from reversed(found)
 
 
-def _listed(over: Any) -> list[Item]:
+def _listed(over: Any) -> list[KnownItem]:
     match over:
         case list():
-            return [Item(key=place, value=value, argument=value) for place, value in enumerate(over)]
+            return [KnownItem(key=place, value=value, argument=value) for place, value in enumerate(over)]
         case dict():
-            return [Item(key=key, value=value, argument=[key, value]) for key, value in over.items()]
+            return [KnownItem(key=key, value=value, argument=[key, value]) for key, value in over.items()]
         case _:
             raise InvalidExpressionError(f"it is mapped over {type(over).__name__}, not over a list or an object")
 
 
-def scope_of(index: int, found: Mapping[str, Item]) -> dict[str, Any]:
+def scope_of(index: int, found: Mapping[str, KnownItem]) -> dict[str, Any]:
     """Return what expressions see of these items: `index`, `key` and `value`, by name if there are several."""
     if len(found) == 1:
         (item,) = found.values()

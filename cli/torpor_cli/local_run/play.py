@@ -14,7 +14,7 @@ from torpor_views.model import Run
 from torpor_cli import errors, exit_codes, output, run_state
 from torpor_cli.local_run import interruption, report
 from torpor_cli.local_run.interruption import Interruption
-from torpor_cli.local_run.progress import Progress
+from torpor_cli.local_run.progress import ProgressView
 from torpor_cli.output import Format
 
 _NOT_INSTALLED = (
@@ -57,7 +57,7 @@ def play(run: Play) -> int:
     check_installed()
     from torpor_local import engine, options  # noqa: PLC0415 - an extra of this package
 
-    progress = Progress(quiet=not run.is_text, wide=run.output_format == Format.WIDE)
+    progress = ProgressView(quiet=not run.is_text, wide=run.output_format == Format.WIDE)
     try:
         outcome = asyncio.run(_played(engine, options, run, progress))
     except options.LocalRunError as error:
@@ -74,7 +74,7 @@ def play(run: Play) -> int:
     return run_state.exit_code([run_state.word_of(outcome.workflow)])
 
 
-async def _played(engine: Any, options: Any, run: Play, progress: Progress) -> Any:
+async def _played(engine: Any, options: Any, run: Play, progress: ProgressView) -> Any:
     """Play the run until it ends or is interrupted."""
     chosen = options.Options(
         folder=run.folder,

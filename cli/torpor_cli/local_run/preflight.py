@@ -45,7 +45,7 @@ class Preflight:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
+class MachineCapabilities:
     """What the machine and the command line offer. `events` are names of tasks."""
 
     events: Collection[str] = ()
@@ -57,7 +57,7 @@ class Machine:
     """The names of the variables of the user that tasks get. They replace those from Secrets."""
 
 
-def check(spec: Object, others: Sequence[Object], machine: Machine) -> Preflight:
+def check(spec: Object, others: Sequence[Object], machine: MachineCapabilities) -> Preflight:
     """Return what a local run of a Workflow's spec refuses and ignores. `others` are the other objects of the file."""
     tasks = list(spec.get("tasks") or ())
     refused = [one for task in tasks for one in (*_refused(task, machine), *_refused_image(task, spec))]
@@ -79,7 +79,7 @@ def of_file(file: WorkflowFile, events: Collection[str], own_triggers: Collectio
 
     containers = any(shutil.which(tool) for tool in ("docker", "podman"))
     answered = {name.partition("/")[0] for name in events}
-    machine = Machine(
+    machine = MachineCapabilities(
         events=answered,
         containers=containers,
         triggers=BUILT_IN.keys() | set(own_triggers),
@@ -88,7 +88,7 @@ def of_file(file: WorkflowFile, events: Collection[str], own_triggers: Collectio
     return check(file.spec(), file.others, machine)
 
 
-def _refused(task: Object, machine: Machine) -> Iterator[str]:
+def _refused(task: Object, machine: MachineCapabilities) -> Iterator[str]:
     name = task["name"]
     if "container" in task and not machine.containers:
         yield f"task {name} is a container, which needs docker or podman; neither is installed"
@@ -126,7 +126,7 @@ def _missing_code(spec: Object, others: Sequence[Object]) -> Iterator[str]:
             yield f"source names ConfigMap {name}: add it to the file, or put its files into a folder {name} beside it"
 
 
-def _missing_variables(task: Object, others: Sequence[Object], machine: Machine) -> Iterator[str]:
+def _missing_variables(task: Object, others: Sequence[Object], machine: MachineCapabilities) -> Iterator[str]:
     """Yield the variables without a value. In a cluster, the pod would not start either."""
     for variable in (task.get("pod") or {}).get("env") or ():
         source, name = variable.get("valueFrom") or {}, variable.get("name")

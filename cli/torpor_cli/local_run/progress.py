@@ -12,7 +12,7 @@ from torpor_cli.following.live import RunCopy, View
 _TICK_S = 1.0
 
 
-class Progress:
+class ProgressView:
     """The observer of a local run. It shows nothing if it is `quiet`."""
 
     def __init__(self, *, quiet: bool = False, wide: bool = False) -> None:

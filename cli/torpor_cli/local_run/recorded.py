@@ -11,7 +11,7 @@ from torpor_views.model import Run
 
 from torpor_cli import errors, references, run_state
 from torpor_cli.local_run import folders, play, preflight, report, workflow_file
-from torpor_cli.local_run.workflow_file import Invalid
+from torpor_cli.local_run.workflow_file import InvalidFile
 
 
 class Transition(NamedTuple):
@@ -95,7 +95,7 @@ def record(  # noqa: PLR0913 - keyword arguments, each with a default
 ) -> RecordedRun:
     """Play the Workflow of a file to its end. Raises CliError if the file is invalid or needs a cluster."""
     found = workflow_file.read(file, triggers)
-    if isinstance(found, Invalid):
+    if isinstance(found, InvalidFile):
         raise errors.CliError("\n".join([*found.lines, found.summary]))
     found = found.with_params((), params)
     _check_events(events, found.tasks())

@@ -9,7 +9,7 @@ from torpor_wire import constants
 
 from torpor_cli import errors
 from torpor_cli.local_run import known_values
-from torpor_cli.local_run.known_values import InvalidExpressionError, Item, Missing
+from torpor_cli.local_run.known_values import InvalidExpressionError, KnownItem, UnknownValue
 
 Spec = Mapping[str, Any]
 
@@ -103,7 +103,7 @@ def _known(spec: Spec, task: Spec, path: tuple[int, ...]) -> dict[str, Any]:
     known: dict[str, Any] = {"params": dict(spec.get("params") or {}), "groups": {}}
     for group, index in zip(_groups(spec, task), path, strict=True):
         found = dict(known_values.items(list(group["expand"]), index, known))
-        whole = {name: item for name, item in found.items() if isinstance(item, Item)}
+        whole = {name: item for name, item in found.items() if isinstance(item, KnownItem)}
         if len(whole) == len(found):
             known["groups"] = {**known["groups"], group["name"]: known_values.scope_of(index, whole)}
     return known
@@ -116,7 +116,7 @@ def _arguments(
     found = _mapped_arguments(task, index, known)
     values = {name: known_values.evaluated(value, known) for name, value in (task.get("args") or {}).items()}
     every = {**values, **found, **given}
-    missing = {name: value.expression for name, value in every.items() if isinstance(value, Missing)}
+    missing = {name: value.expression for name, value in every.items() if isinstance(value, UnknownValue)}
     return {name: value for name, value in every.items() if name not in missing}, missing
 
 
@@ -127,16 +127,16 @@ def _mapped_arguments(task: Spec, index: int | None, known: dict[str, Any]) -> d
     if "expandKwargs" in task:
         return _kwargs(task, index, known)
     found = dict(known_values.items(list(task["expand"]), index, known))
-    whole = {name: item for name, item in found.items() if isinstance(item, Item)}
+    whole = {name: item for name, item in found.items() if isinstance(item, KnownItem)}
     if len(whole) == len(found):
         known["mapping"] = known_values.scope_of(index, whole)
-    return {name: item.argument if isinstance(item, Item) else item for name, item in found.items()}
+    return {name: item.argument if isinstance(item, KnownItem) else item for name, item in found.items()}
 
 
 def _kwargs(task: Spec, index: int, known: dict[str, Any]) -> dict[str, Any]:
     """Return the item of `expandKwargs`. Those of a run are not known, not even by name."""
     objects = known_values.evaluated(task["expandKwargs"], known)
-    if isinstance(objects, Missing):
+    if isinstance(objects, UnknownValue):
         return {}
     if not isinstance(objects, list) or index >= len(objects) or not isinstance(objects[index], dict):
         raise InvalidExpressionError(f"expandKwargs has no object {index}")
@@ -154,7 +154,7 @@ def _first_wait(task: Spec, known: dict[str, Any]) -> Spec | None:
         return None
     kwargs = trigger.get("kwargs") or {}
     shown = known_values.evaluated(kwargs, known)
-    return {**trigger, "kwargs": kwargs if isinstance(shown, Missing) else shown}
+    return {**trigger, "kwargs": kwargs if isinstance(shown, UnknownValue) else shown}
 
 
 def _missing(task: str, missing: Mapping[str, str]) -> str:

@@ -91,14 +91,14 @@ class WorkflowFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Invalid:
+class InvalidFile:
     """The findings of a file with errors, as `torpor lint` prints them."""
 
     lines: Sequence[str]
     summary: str
 
 
-def read(name: str, own_triggers: Mapping[str, str] | None = None) -> WorkflowFile | Invalid:
+def read(name: str, own_triggers: Mapping[str, str] | None = None) -> WorkflowFile | InvalidFile:
     """Read and check a file. Raises UsageError for a file that cannot be read or has not exactly one Workflow.
 
     `own_triggers`: further trigger classes, name to `module:Class`. Raises UsageError for one that cannot be imported,
@@ -111,13 +111,13 @@ def read(name: str, own_triggers: Mapping[str, str] | None = None) -> WorkflowFi
     try:
         found = list(sources.read([name], recursive=False))
         classes = triggers.classes(own_triggers or {})
-    except (sources.UnreadableError, triggers.UnusableTriggerError) as error:
+    except (sources.UnreadableFileError, triggers.UnusableTriggerError) as error:
         raise errors.UsageError(str(error)) from error
     if len(found) != 1:
         raise errors.UsageError(f"{name} is a folder of several files; name one file")
     checked = list(check.check(found, classes))
     if report.errors(checked):
-        return Invalid(lines=list(report.text(checked)), summary=report.summary(checked))
+        return InvalidFile(lines=list(report.text(checked)), summary=report.summary(checked))
     documents = manifest.documents(found[0].name, found[0].text)
     file = of_documents(found[0].name, documents).as_stored().with_source_folders()
     if problem := next(source_folders.problems(file.others), None):

@@ -9,24 +9,24 @@ from typing import Protocol
 from torpor_cli.logs.source import LogLine
 
 
-class Lines(Iterator[LogLine], Protocol):
+class ClosableLines(Iterator[LogLine], Protocol):
     """The lines of a log, which holds a connection until it is closed or read to its end."""
 
     def close(self) -> None:
         """Close the connection."""
 
 
-class Ahead:
+class PrefetchedLog:
     """The lines of a log, of which a thread fetches the first. The thread does not keep the process alive."""
 
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: ClosableLines) -> None:
         self._lines = lines
         self._first: SimpleQueue[LogLine | BaseException | None] = SimpleQueue()
         self._fetched = False
         self._closed = False
         threading.Thread(target=self._fetch, daemon=True).start()
 
-    def __iter__(self) -> "Ahead":
+    def __iter__(self) -> "PrefetchedLog":
         return self
 
     def __next__(self) -> LogLine:

@@ -12,14 +12,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from torpor_cli.archive import Archive
-from torpor_cli.cluster.api import Api, Object, Selection
-from torpor_cli.cluster.errors import ApiError, NotFoundError
-from torpor_cli.cluster.watch import Changed, Deleted, Listed, Update, watch
+from torpor_cli.archive import ArchiveProxy
+from torpor_cli.cluster.api import ApiClient, Object, ObjectSelection
+from torpor_cli.cluster.errors import ClusterError, NotFoundError
+from torpor_cli.cluster.watch import Changed, Deleted, ListSnapshot, Update, watch
 from torpor_cli.errors import CliError
 from torpor_cli.logs import selection
 from torpor_cli.logs.pods import of_pod
-from torpor_cli.logs.progress import Progress, unseen
+from torpor_cli.logs.progress import LogCursor, unseen
 from torpor_cli.logs.reader import LogReader, container_runs
 from torpor_cli.logs.reorder import ReorderBuffer
 from torpor_cli.logs.selection import Filter
@@ -43,14 +43,14 @@ class Followed:
     `until` is a time of the monotonic clock, None for the end of the run.
     """
 
-    api: Api
+    api: ApiClient
     namespace: str
     workflow: Object
-    pods: Selection
-    run: Selection
+    pods: ObjectSelection
+    run: ObjectSelection
     tasks: tuple[str, ...]
     chosen: Filter
-    shown: dict[str, Progress] = field(default_factory=dict)
+    shown: dict[str, LogCursor] = field(default_factory=dict)
     complete: set[str] = field(default_factory=set)
     until: float | None = None
 
@@ -65,17 +65,17 @@ class _Finished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Archived:
+class _ArchivedLogs:
     """The archive's list of logs."""
 
     items: list[Object]
 
 
-_Message: TypeAlias = LogLine | Update | _Finished | _Archived | CliError
+_Message: TypeAlias = LogLine | Update | _Finished | _ArchivedLogs | CliError
 Note: TypeAlias = Callable[[str], None]
 
 
-class Follower:
+class LogFollower:
     """Joins the logs of a run until it ends."""
 
     def __init__(self, followed: Followed, reader: LogReader, note: Note) -> None:
@@ -112,15 +112,15 @@ class Follower:
             case _Finished():
                 self._active -= 1
                 self._finished(message)
-            case _Archived():
+            case _ArchivedLogs():
                 self._join_archived(message.items)
-            case Listed() if message.selection is self._followed.run:
+            case ListSnapshot() if message.selection is self._followed.run:
                 self._run_seen(message.items)
             case Changed() if message.selection is self._followed.run:
                 self._run_seen([message.item])
             case Deleted() if message.selection is self._followed.run:
                 self._run_seen([])
-            case Listed():
+            case ListSnapshot():
                 self._pods_seen(message.items)
             case Changed() | Deleted():
                 self._pods_seen([message.item])
@@ -195,7 +195,7 @@ class Follower:
 
     def _read(self, source: LogSource) -> None:
         """Read a log to its end. A pod's log continues after a lost connection."""
-        progress = self._followed.shown.setdefault(source.id, Progress())
+        progress = self._followed.shown.setdefault(source.id, LogCursor())
         try:
             if source.archived:
                 self._put_all(unseen(self._reader.read(source), progress))
@@ -208,11 +208,11 @@ class Follower:
         else:
             self._messages.put(_Finished(source=source))
 
-    def _follow(self, source: LogSource, progress: Progress) -> None:
+    def _follow(self, source: LogSource, progress: LogCursor) -> None:
         while True:
             try:
                 self._put_all(unseen(self._reader.follow(source, progress.at), progress))
-            except ApiError as error:
+            except ClusterError as error:
                 if error.status:  # a response; without one the connection is lost
                     raise
             if not container_runs(self._followed.api, self._followed.namespace, source):
@@ -223,7 +223,7 @@ class Follower:
         for line in lines:
             self._messages.put(line)
 
-    def _watch(self, selected: Selection) -> None:
+    def _watch(self, selected: ObjectSelection) -> None:
         try:
             for update in watch(self._followed.api, selected, noted=self._note):
                 self._messages.put(update)
@@ -232,11 +232,11 @@ class Follower:
 
     def _poll_archive(self) -> None:
         """List the archive's logs until the run has ended. Without an archive, the waits have no lines."""
-        archive, uid = Archive(self._followed.api), self._uid
+        archive, uid = ArchiveProxy(self._followed.api), self._uid
         while True:
             ended = self._ended_at is not None
             try:
-                self._messages.put(_Archived(items=archive.logs(self._followed.namespace, uid)))
+                self._messages.put(_ArchivedLogs(items=archive.logs(self._followed.namespace, uid)))
             except CliError:
                 if ended:
                     break

@@ -11,21 +11,21 @@ from contextlib import ExitStack, closing
 from itertools import count
 from typing import IO, NamedTuple, TypeAlias
 
-from torpor_cli.logs.ahead import Ahead, Lines
+from torpor_cli.logs.ahead import ClosableLines, PrefetchedLog
 from torpor_cli.logs.source import LogLine, LogSource, Nanoseconds
 
 GROUP = 32
 """Logs that are opened together; each is a connection."""
 
-Read: TypeAlias = Callable[[LogSource], Lines]
+Read: TypeAlias = Callable[[LogSource], ClosableLines]
 """Opens a log and returns its lines, none before its start."""
 
 
-class _Stream(NamedTuple):
+class _TimedLines(NamedTuple):
     """Lines in the order of time, none before `start`."""
 
     start: Nanoseconds
-    lines: Lines
+    lines: ClosableLines
 
 
 def merge(sources: Iterable[LogSource], read: Read, *, group: int = GROUP) -> Generator[LogLine, None, None]:
@@ -33,7 +33,7 @@ def merge(sources: Iterable[LogSource], read: Read, *, group: int = GROUP) -> Ge
     ordered = sorted(sources, key=lambda source: (source.start, source.key))
     groups = _Groups(read)
     members = [ordered[first : first + group] for first in range(0, len(ordered), group)]
-    return _merged([_Stream(each[0].start, groups.lines(each)) for each in members])
+    return _merged([_TimedLines(each[0].start, groups.lines(each)) for each in members])
 
 
 class _Groups:
@@ -45,7 +45,7 @@ class _Groups:
 
     def lines(self, members: Sequence[LogSource]) -> Generator[LogLine, None, None]:
         """Yield the lines of a group. Nothing is opened before the first line is taken."""
-        lines = _merged([_Stream(one.start, Ahead(self._read(one))) for one in members])
+        lines = _merged([_TimedLines(one.start, PrefetchedLog(self._read(one))) for one in members])
         if self._direct:
             yield from _spooled(lines, members)
         else:
@@ -54,9 +54,9 @@ class _Groups:
             self._direct = False
 
 
-def _merged(streams: Sequence[_Stream]) -> Generator[LogLine, None, None]:
+def _merged(streams: Sequence[_TimedLines]) -> Generator[LogLine, None, None]:
     """Merge streams that are sorted by their start. The merge takes no line of a stream before it reaches its start."""
-    heap: list[tuple[Nanoseconds, int, LogLine, Lines]] = []
+    heap: list[tuple[Nanoseconds, int, LogLine, ClosableLines]] = []
     numbers, waiting = count(), list(reversed(streams))
     with ExitStack() as stack:
         for stream in streams:
@@ -70,13 +70,13 @@ def _merged(streams: Sequence[_Stream]) -> Generator[LogLine, None, None]:
                 _push(heap, number, lines)
 
 
-def _push(heap: list[tuple[Nanoseconds, int, LogLine, Lines]], number: int, lines: Lines) -> None:
+def _push(heap: list[tuple[Nanoseconds, int, LogLine, ClosableLines]], number: int, lines: ClosableLines) -> None:
     line = next(lines, None)
     if line is not None:
         heapq.heappush(heap, (line.at, number, line, lines))
 
 
-def _spooled(lines: Lines, members: Sequence[LogSource]) -> Generator[LogLine, None, None]:
+def _spooled(lines: ClosableLines, members: Sequence[LogSource]) -> Generator[LogLine, None, None]:
     """Write lines into a temporary file, which closes their connections, and yield them from it."""
     numbers = {id(source): number for number, source in enumerate(members)}
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline="\n") as file:

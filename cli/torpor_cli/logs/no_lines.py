@@ -7,20 +7,20 @@ from torpor_views.model import Instance, Run
 from torpor_wire.state import State
 
 from torpor_cli import errors
-from torpor_cli.logs.selection import Filter, Selection
+from torpor_cli.logs.selection import Filter, LogSelection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Logs:
+class SelectedLogs:
     """What a user names, without further filters: its logs, its pods that have not started, its instances."""
 
-    found: Selection
+    found: LogSelection
     not_started: int
     instances: Sequence[Instance]
     archive_read: bool = True
 
 
-def explained(run: Run, chosen: Filter, logs: Logs, options: Sequence[str]) -> str:
+def explained(run: Run, chosen: Filter, logs: SelectedLogs, options: Sequence[str]) -> str:
     """Return a sentence. Raises UnknownNameError for an attempt that did not take place.
 
     `options`: the filters as the user wrote them.
@@ -42,7 +42,7 @@ def explained(run: Run, chosen: Filter, logs: Logs, options: Sequence[str]) -> s
     return f"there is no log yet; `torpor why {named}` explains what the tasks wait for"
 
 
-def _none(named: str, logs: Logs) -> str:
+def _none(named: str, logs: SelectedLogs) -> str:
     """The archive may have a log that was not read."""
     return (
         f"there is no log of {named}"

@@ -6,9 +6,10 @@ from typing import Any
 
 from torpor_views import json_fields
 from torpor_wire import constants, names
+from torpor_wire.enums import LogKind
 
 from torpor_cli.logs import timestamps
-from torpor_cli.logs.source import Kind, LogSource, SourceKey
+from torpor_cli.logs.source import LogSource, SourceKey
 
 CONTAINER = "main"
 """The container that runs the task; injected sidecars have other names."""
@@ -26,7 +27,7 @@ def key_of(pod: Mapping[str, Any], tasks: Iterable[str]) -> SourceKey | None:
     if task is None or numbers is None:
         return None
     path = tuple(map(int, index.split("."))) if _PATH.fullmatch(index) else ()
-    return SourceKey(task, path, *numbers, Kind.POD)
+    return SourceKey(task, path, *numbers, LogKind.POD)
 
 
 def of_pod(pod: Mapping[str, Any], tasks: Iterable[str]) -> LogSource | None:

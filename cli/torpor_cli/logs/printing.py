@@ -14,7 +14,7 @@ from torpor_cli.render.log_lines import Prefixes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Style:
+class LineStyle:
     """How lines are printed."""
 
     json: bool = False
@@ -25,7 +25,7 @@ class Style:
 class LogPrinter:
     """Prints lines on standard output."""
 
-    def __init__(self, style: Style) -> None:
+    def __init__(self, style: LineStyle) -> None:
         self._style = style
         self._prefixes = Prefixes(colour=output.coloured())
 

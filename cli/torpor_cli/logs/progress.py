@@ -7,7 +7,7 @@ from torpor_cli.logs.source import LogLine, Nanoseconds
 
 
 @dataclass(slots=True)
-class Progress:
+class LogCursor:
     """The time of the last line that was shown, and the number of lines with this time."""
 
     at: Nanoseconds = 0
@@ -21,7 +21,7 @@ class Progress:
             self.count += 1
 
 
-def unseen(lines: Iterable[LogLine], progress: Progress) -> Generator[LogLine, None, None]:
+def unseen(lines: Iterable[LogLine], progress: LogCursor) -> Generator[LogLine, None, None]:
     """Return the lines after those that the progress has, and remember them in it.
 
     The API server reads a log from a whole second on, so the first lines may be known.

@@ -8,9 +8,9 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from torpor_cli.archive import Archive
-from torpor_cli.cluster.api import Api
-from torpor_cli.cluster.errors import ApiError, NotFoundError
+from torpor_cli.archive import ArchiveProxy
+from torpor_cli.cluster.api import ApiClient
+from torpor_cli.cluster.errors import ClusterError, NotFoundError
 from torpor_cli.cluster.resources import PODS
 from torpor_cli.errors import CliError
 from torpor_cli.logs import raw_lines, timestamps
@@ -32,7 +32,7 @@ class Window:
 class LogReader:
     """Opens logs of a namespace. Threads may share it."""
 
-    def __init__(self, api: Api, archive: Archive, namespace: str, window: Window, report: Report) -> None:
+    def __init__(self, api: ApiClient, archive: ArchiveProxy, namespace: str, window: Window, report: Report) -> None:
         self._api = api
         self._archive = archive
         self._namespace = namespace
@@ -50,7 +50,7 @@ class LogReader:
     def follow(self, source: LogSource, since: Nanoseconds) -> Iterator[LogLine]:
         """Yield the lines of a pod from about `since` on, and wait for more until the container ends.
 
-        Raises ApiError if the connection is lost.
+        Raises ClusterError if the connection is lost.
         """
         return self._since(self._pod(source, since=max(since, self._window.since), tail=None, follow=True))
 
@@ -97,13 +97,13 @@ def _checked(lines: Iterator[str]) -> Iterator[str]:
     yield from lines
 
 
-def container_runs(api: Api, namespace: str, source: LogSource) -> bool:
+def container_runs(api: ApiClient, namespace: str, source: LogSource) -> bool:
     """Whether the container of a pod still runs. An unclear answer counts as running."""
     try:
         pod = api.get(PODS, namespace, source.pod)
     except NotFoundError:
         return False
-    except ApiError:
+    except ClusterError:
         return True
     phase = (pod.get("status") or {}).get("phase")
     return phase not in {"Succeeded", "Failed"}

@@ -7,11 +7,12 @@ from typing import Any
 from torpor_views import json_fields
 from torpor_views.model import Instance
 from torpor_wire import constants
+from torpor_wire.enums import LogKind
 from torpor_wire.state import State
 
 from torpor_cli.logs import timestamps
 from torpor_cli.logs.pods import container_state, key_of, of_pod
-from torpor_cli.logs.source import Kind, LogSource, Nanoseconds, SourceKey
+from torpor_cli.logs.source import LogSource, Nanoseconds, SourceKey
 
 _FAILED = frozenset({State.FAILED, State.UP_FOR_RETRY})
 _PARTIAL = frozenset({"Incomplete", "TooLarge"})
@@ -34,7 +35,7 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Missing:
+class MissingLog:
     """A log that cannot be shown. `reason` is empty if neither the cluster nor the archive knows it."""
 
     source: LogSource
@@ -42,15 +43,15 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class LogSelection:
     """The logs to read, and those that cannot be read."""
 
     sources: tuple[LogSource, ...] = ()
-    missing: tuple[Missing, ...] = ()
+    missing: tuple[MissingLog, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class LogCandidates:
     """What the cluster and the archive have of a run, as JSON. `tasks`: the names of the run's tasks."""
 
     tasks: Sequence[str]
@@ -59,7 +60,7 @@ class Found:
     archived: Iterable[Mapping[str, Any]] = ()
 
 
-def select(found: Found, chosen: Filter) -> Selection:
+def select(found: LogCandidates, chosen: Filter) -> LogSelection:
     """Return the logs that the filter chooses. A log that both have is read from the API server only."""
     pods = list(found.pods)
     live = [source for pod in pods if (source := of_pod(pod, found.tasks)) is not None]
@@ -68,18 +69,18 @@ def select(found: Found, chosen: Filter) -> Selection:
     kept, missing = _of_archive(found.archived, live, states)
     known = {source.key for source in (*live, *kept, *(each.source for each in missing)) if not source.earlier}
     unknown = [
-        Missing(source=source, reason="")
+        MissingLog(source=source, reason="")
         for one in found.instances
         for source in executed(one)
         if source.key not in known and source.pod not in names  # a claim is known before the status of its container
     ]
-    return Selection(
+    return LogSelection(
         sources=tuple(source for source in (*live, *kept) if chooses(chosen, source, states)),
         missing=tuple(each for each in (*missing, *unknown) if chooses(chosen, each.source, states)),
     )
 
 
-def not_started(found: Found, chosen: Filter) -> int:
+def not_started(found: LogCandidates, chosen: Filter) -> int:
     """Return how many of the pods that the filter chooses have a container that has not started."""
     keys = (key_of(pod, found.tasks) for pod in found.pods if not container_state(pod.get("status") or {}))
     return sum(key is not None and chooses(chosen, LogSource(key=key)) for key in keys)
@@ -96,7 +97,7 @@ def of_archive(item: Mapping[str, Any]) -> LogSource:
         number(item.get("attempt"), 1),
         number(item.get("segment")),
         number(item.get("launch")),
-        Kind.WAIT if item.get("kind") == Kind.WAIT else Kind.POD,
+        LogKind.WAIT if item.get("kind") == LogKind.WAIT else LogKind.POD,
     )
     return LogSource(
         key=key,
@@ -117,7 +118,7 @@ def executed(one: Instance) -> Iterable[LogSource]:
     """Return the pods that claimed the instance, according to its history."""
     for entry in one.history:
         if entry.state is State.RUNNING and entry.count == 1:
-            key = SourceKey(one.task, one.path, entry.attempt, entry.segment, entry.launch, Kind.POD)
+            key = SourceKey(one.task, one.path, entry.attempt, entry.segment, entry.launch, LogKind.POD)
             yield LogSource(key=key, start=timestamps.of_epoch(entry.at), pod=entry.pod)
 
 
@@ -140,11 +141,11 @@ def _of_archive(
     items: Iterable[Mapping[str, Any]],
     live: Sequence[LogSource],
     states: Mapping[tuple[str, tuple[int, ...]], Instance],
-) -> tuple[list[LogSource], list[Missing]]:
+) -> tuple[list[LogSource], list[MissingLog]]:
     """Return the archived logs and the lost ones, without those of pods that still exist."""
     existing = {source.id for source in live}
     found: list[LogSource] = []
-    missing: list[Missing] = []
+    missing: list[MissingLog] = []
     for item in items:
         source = _marked(of_archive(item), states)
         if source.id in existing:
@@ -152,7 +153,7 @@ def _of_archive(
         if kept(item):
             found.append(source)
         if not kept(item) or item.get("reason") in _PARTIAL:
-            missing.append(Missing(source=source, reason=_why(item)))
+            missing.append(MissingLog(source=source, reason=_why(item)))
     return found, missing
 
 

@@ -1,20 +1,13 @@
 """A source of log lines: a container of a pod, or a wait. Pure."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
 from torpor_wire import instance_paths
+from torpor_wire.enums import LogKind
 
 Nanoseconds: TypeAlias = int
 """A time since the epoch. Floats cannot order the lines of a busy container."""
-
-
-class Kind(StrEnum):
-    """What wrote the lines."""
-
-    POD = "pod"
-    WAIT = "wait"
 
 
 class SourceKey(NamedTuple):
@@ -25,7 +18,7 @@ class SourceKey(NamedTuple):
     attempt: int
     segment: int
     launch: int
-    kind: Kind
+    kind: LogKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +49,7 @@ class LogSource:
     def name(self) -> str:
         """The prefix of its lines: `load[3] a1 s0`, with `wait` for a wait, and `earlier` for one before a retry."""
         launch = f" l{self.key.launch}" if self.key.launch else ""
-        wait = " wait" if self.key.kind is Kind.WAIT else ""
+        wait = " wait" if self.key.kind is LogKind.WAIT else ""
         earlier = " earlier" if self.earlier else ""
         return f"{self.instance} a{self.key.attempt} s{self.key.segment}{launch}{wait}{earlier}"
 

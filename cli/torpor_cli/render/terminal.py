@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from torpor_cli import output, run_state
-from torpor_cli.render.tree import ASCII, UNICODE, Look
+from torpor_cli.render.tree import ASCII, UNICODE, RenderOptions
 
 
-def look_of(workflow: Mapping[str, Any], *, wide: bool) -> Look:
+def look_of(workflow: Mapping[str, Any], *, wide: bool) -> RenderOptions:
     """Return how to draw the tree of a run."""
     unicode = "utf" in (sys.stdout.encoding or "").lower()
-    return Look(
+    return RenderOptions(
         branches=UNICODE if unicode else ASCII,
         coloured=output.coloured(),
         wide=wide,

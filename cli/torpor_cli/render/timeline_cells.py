@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from torpor_cli.render.timeline_rows import Bar, Chart, Kind
+from torpor_cli.render.timeline_rows import Bar, Chart, SpanKind
 
-Share: TypeAlias = Mapping[Kind, float]
+Share: TypeAlias = Mapping[SpanKind, float]
 """The seconds of each kind within a cell, over all instances of the row."""
 
 
 def shares(bars: Sequence[Bar], chart: Chart, count: int) -> list[Share]:
     """Return the share of each of `count` cells."""
-    found: list[dict[Kind, float]] = [{} for _ in range(count)]
+    found: list[dict[SpanKind, float]] = [{} for _ in range(count)]
     size = chart.seconds / count
     for bar in bars:
         for cell in range(cell_at(bar.start, chart, count), cell_at(bar.end, chart, count) + 1):
@@ -27,23 +27,23 @@ def cell_at(moment: float, chart: Chart, count: int) -> int:
     return min(max(int((moment - chart.start) / chart.seconds * count), 0), count - 1)
 
 
-def kinds_of(bars: Sequence[Bar], chart: Chart, count: int) -> list[Kind | None]:
+def kinds_of(bars: Sequence[Bar], chart: Chart, count: int) -> list[SpanKind | None]:
     """Return the longest kind of each cell of one instance. Each bar keeps at least one cell."""
     kinds = [max(share, key=lambda kind: share[kind]) if share else None for share in shares(bars, chart, count)]
-    for bar in sorted(bars, key=lambda bar: bar.kind is Kind.POD):
+    for bar in sorted(bars, key=lambda bar: bar.kind is SpanKind.POD):
         if bar.kind not in kinds[cell_at(bar.start, chart, count) : cell_at(bar.end, chart, count) + 1]:
             kinds[cell_at((bar.start + bar.end) / 2, chart, count)] = bar.kind
     return kinds
 
 
-def folded_kinds(found: Sequence[Share]) -> list[Kind | None]:
+def folded_kinds(found: Sequence[Share]) -> list[SpanKind | None]:
     """Return the kind of each cell of several instances: a pod if any ran, else a wait, else queueing."""
-    order = (Kind.POD, Kind.WAIT, Kind.QUEUED, Kind.BACKOFF, Kind.UNKNOWN)
+    order = (SpanKind.POD, SpanKind.WAIT, SpanKind.QUEUED, SpanKind.BACKOFF, SpanKind.UNKNOWN)
     return [next((kind for kind in order if share.get(kind)), None) for share in found]
 
 
 def pod_heights(found: Sequence[Share]) -> list[float]:
     """Return the pods of each cell, relative to the cell with the most: 0 to 1."""
-    pods = [share.get(Kind.POD, 0.0) for share in found]
+    pods = [share.get(SpanKind.POD, 0.0) for share in found]
     most = max(pods, default=0.0) or 1.0
     return [number / most for number in pods]

@@ -11,7 +11,7 @@ from torpor_wire.text import printable_line
 
 from torpor_cli.render import time_axis, timeline_cells
 from torpor_cli.render.cell_width import cut, width_of
-from torpor_cli.render.timeline_rows import Chart, Kind, Row
+from torpor_cli.render.timeline_rows import Chart, ChartRow, SpanKind
 
 LABEL_SHARE = 3
 """The labels take at most a third of the width."""
@@ -22,29 +22,31 @@ _RESET = "\x1b[0m"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Style:
+class ChartStyle:
     """The characters of a chart."""
 
-    cells: Mapping[Kind, str]
+    cells: Mapping[SpanKind, str]
     heights: str
     tick: str
 
 
-UNICODE = Style(
-    cells={Kind.QUEUED: "─", Kind.POD: "█", Kind.WAIT: "░", Kind.BACKOFF: "·", Kind.UNKNOWN: "?"},
+UNICODE = ChartStyle(
+    cells={SpanKind.QUEUED: "─", SpanKind.POD: "█", SpanKind.WAIT: "░", SpanKind.BACKOFF: "·", SpanKind.UNKNOWN: "?"},
     heights="▁▂▃▄▅▆▇█",
     tick="╵",
 )
-ASCII = Style(
-    cells={Kind.QUEUED: "-", Kind.POD: "#", Kind.WAIT: "/", Kind.BACKOFF: ".", Kind.UNKNOWN: "?"}, heights="#", tick="|"
+ASCII = ChartStyle(
+    cells={SpanKind.QUEUED: "-", SpanKind.POD: "#", SpanKind.WAIT: "/", SpanKind.BACKOFF: ".", SpanKind.UNKNOWN: "?"},
+    heights="#",
+    tick="|",
 )
 
-_COLOURS: Mapping[Kind, str] = {
-    Kind.QUEUED: "\x1b[2m",
-    Kind.POD: "\x1b[34m",
-    Kind.WAIT: "\x1b[33m",
-    Kind.BACKOFF: "\x1b[2m",
-    Kind.UNKNOWN: "\x1b[2m",
+_COLOURS: Mapping[SpanKind, str] = {
+    SpanKind.QUEUED: "\x1b[2m",
+    SpanKind.POD: "\x1b[34m",
+    SpanKind.WAIT: "\x1b[33m",
+    SpanKind.BACKOFF: "\x1b[2m",
+    SpanKind.UNKNOWN: "\x1b[2m",
 }
 _STATE_COLOURS: Mapping[str, str] = {
     "Succeeded": "\x1b[32m",
@@ -64,7 +66,7 @@ class Layout:
     end: int
 
 
-def draw(chart: Chart, width: int, *, style: Style = UNICODE, colour: bool = False) -> Iterator[str]:
+def draw(chart: Chart, width: int, *, style: ChartStyle = UNICODE, colour: bool = False) -> Iterator[str]:
     """Yield the lines of the chart, none longer than `width`."""
     layout = plan_layout(chart, width)
     title = f"{printable_line(chart.title)}  {chart.state}  {time_axis.duration(chart.seconds)}"
@@ -84,7 +86,7 @@ def plan_layout(chart: Chart, width: int) -> Layout:
     return Layout(label=label, cells=max(room - label - end - 2, CELLS_MIN), end=end)
 
 
-def cells_of(row: Row, chart: Chart, count: int, style: Style = UNICODE) -> list[tuple[str, Kind | None]]:
+def cells_of(row: ChartRow, chart: Chart, count: int, style: ChartStyle = UNICODE) -> list[tuple[str, SpanKind | None]]:
     """Return the character and the kind of each cell of a row; a space where nothing happened."""
     if row.count == 1:
         kinds = timeline_cells.kinds_of(row.bars, chart, count)
@@ -94,17 +96,17 @@ def cells_of(row: Row, chart: Chart, count: int, style: Style = UNICODE) -> list
     return [(_folded_cell(kind, height, style), kind) for kind, height in drawn]
 
 
-def _folded_cell(kind: Kind | None, height: float, style: Style) -> str:
+def _folded_cell(kind: SpanKind | None, height: float, style: ChartStyle) -> str:
     match kind:
         case None:
             return " "
-        case Kind.POD:
+        case SpanKind.POD:
             return style.heights[round(height * (len(style.heights) - 1))]
         case _:
             return style.cells[kind]
 
 
-def _line(row: Row, chart: Chart, layout: Layout, style: Style, *, colour: bool) -> str:
+def _line(row: ChartRow, chart: Chart, layout: Layout, style: ChartStyle, *, colour: bool) -> str:
     cells = cells_of(row, chart, layout.cells, style)
     drawn = _coloured(cells) if colour else "".join(character for character, _ in cells)
     ending = cut(_ending(row), layout.end)
@@ -114,10 +116,10 @@ def _line(row: Row, chart: Chart, layout: Layout, style: Style, *, colour: bool)
     return f"{label}{' ' * (layout.label - width_of(label))} {drawn} {end}".rstrip()
 
 
-def _coloured(cells: Sequence[tuple[str, Kind | None]]) -> str:
+def _coloured(cells: Sequence[tuple[str, SpanKind | None]]) -> str:
     """Return the cells with one escape sequence for each stretch of one kind."""
     parts: list[str] = []
-    before: Kind | None = None
+    before: SpanKind | None = None
     for character, kind in cells:
         if kind is not before:
             parts.append((_RESET if before else "") + (_COLOURS[kind] if kind else ""))
@@ -126,16 +128,16 @@ def _coloured(cells: Sequence[tuple[str, Kind | None]]) -> str:
     return "".join(parts) + (_RESET if before else "")
 
 
-def _label(row: Row) -> str:
+def _label(row: ChartRow) -> str:
     return "  " * row.depth + printable_line(row.label)
 
 
-def _ending(row: Row) -> str:
+def _ending(row: ChartRow) -> str:
     took = f" {time_axis.duration(row.seconds)}" if row.seconds is not None else ""
     return f"{printable_line(row.state)}{took}"
 
 
-def _axis(chart: Chart, layout: Layout, style: Style) -> Iterator[str]:
+def _axis(chart: Chart, layout: Layout, style: ChartStyle) -> Iterator[str]:
     """Yield the line of tick labels, and the line of ticks."""
     labels, marks = [" "] * layout.cells, [" "] * layout.cells
     free = 0
@@ -151,8 +153,8 @@ def _axis(chart: Chart, layout: Layout, style: Style) -> Iterator[str]:
         yield f"{' ' * layout.label} {''.join(line)}".rstrip()
 
 
-def _legend(chart: Chart, style: Style, *, colour: bool) -> str:
+def _legend(chart: Chart, style: ChartStyle, *, colour: bool) -> str:
     """Return what the characters mean, for the kinds that the chart has."""
     used = {bar.kind for row in chart.rows for bar in row.bars}
-    names = [(kind, style.cells[kind] * 2) for kind in Kind if kind in used]
+    names = [(kind, style.cells[kind] * 2) for kind in SpanKind if kind in used]
     return "  ".join(f"{_COLOURS[kind] + mark + _RESET if colour else mark} {kind}" for kind, mark in names)

@@ -18,7 +18,7 @@ SAMPLE = 3
 """Instances shown of a folded task: failed ones first, then the longest."""
 
 
-class Kind(StrEnum):
+class SpanKind(StrEnum):
     """What an instance did in a span of time."""
 
     QUEUED = "queued"
@@ -33,14 +33,14 @@ class Kind(StrEnum):
 class Bar:
     """A span of time; start and end in seconds since the epoch."""
 
-    kind: Kind
+    kind: SpanKind
     start: float
     end: float
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ChartRow:
     """A line of the chart. A folded row has the bars of `count` instances."""
 
     label: str
@@ -62,7 +62,7 @@ class Row:
     @property
     def seconds(self) -> float | None:
         """The time from the first start to the last end, as `torpor get` shows it; None before the first start."""
-        started = min((bar.start for bar in self.bars if bar.kind is not Kind.QUEUED), default=None)
+        started = min((bar.start for bar in self.bars if bar.kind is not SpanKind.QUEUED), default=None)
         return None if started is None or self.end is None else self.end - started
 
 
@@ -74,7 +74,7 @@ class Chart:
     state: str
     start: float
     end: float
-    rows: tuple[Row, ...] = ()
+    rows: tuple[ChartRow, ...] = ()
     notes: tuple[str, ...] = ()
     """Sentences below the chart, for example about objects without history."""
 
@@ -84,17 +84,17 @@ class Chart:
         return max(self.end - self.start, 1e-3)
 
 
-def of_timeline(found: timeline.Timeline, *, unfold: bool = False) -> tuple[Row, ...]:
+def of_timeline(found: timeline.Timeline, *, unfold: bool = False) -> tuple[ChartRow, ...]:
     """Return the rows of a run. `unfold` shows each instance of every task."""
-    rows: list[Row] = []
+    rows: list[ChartRow] = []
     for task, instances in groupby(found.rows, key=lambda row: row.task):
         each = [_row(one) for one in instances]
         rows += each if unfold else fold(task, each)
     return tuple(rows)
 
 
-def _row(one: timeline.Row) -> Row:
-    return Row(label=one.label, state=one.state, bars=tuple(_bar(each) for each in one.intervals))
+def _row(one: timeline.Row) -> ChartRow:
+    return ChartRow(label=one.label, state=one.state, bars=tuple(_bar(each) for each in one.intervals))
 
 
 def _bar(interval: timeline.Interval) -> Bar:
@@ -102,42 +102,42 @@ def _bar(interval: timeline.Interval) -> Bar:
     return Bar(kind=kind, start=interval.start, end=interval.end, note=interval.reason or interval.detail)
 
 
-def _kind(phase: Phase) -> Kind:
+def _kind(phase: Phase) -> SpanKind:
     match phase:
         case Phase.QUEUED | Phase.STARTING:
-            return Kind.QUEUED
+            return SpanKind.QUEUED
         case Phase.RUNNING:
-            return Kind.POD
+            return SpanKind.POD
         case Phase.WAITING:
-            return Kind.WAIT
+            return SpanKind.WAIT
         case Phase.BACKING_OFF:
-            return Kind.BACKOFF
+            return SpanKind.BACKOFF
         case Phase.GAP:
-            return Kind.UNKNOWN
+            return SpanKind.UNKNOWN
         case _:
             assert_never(phase)
 
 
-def fold(task: str, instances: Sequence[Row], *, above: int = FOLD_ABOVE) -> list[Row]:
+def fold(task: str, instances: Sequence[ChartRow], *, above: int = FOLD_ABOVE) -> list[ChartRow]:
     """Return the rows of a task's instances: all of them, or one folded row and a sample."""
     if len(instances) <= above:
         return list(instances)
     bars = tuple(bar for row in instances for bar in row.bars)
-    folded = Row(label=f"{task} ({len(instances)})", bars=bars, state=_states(instances), count=len(instances))
+    folded = ChartRow(label=f"{task} ({len(instances)})", bars=bars, state=_states(instances), count=len(instances))
     return [folded, *(_indented(row) for row in sample(instances))]
 
 
-def sample(instances: Sequence[Row], size: int = SAMPLE) -> list[Row]:
+def sample(instances: Sequence[ChartRow], size: int = SAMPLE) -> list[ChartRow]:
     """Return failed instances, then the longest, in their own order."""
     ranked = sorted(range(len(instances)), key=lambda at: _rank(instances[at]))[:size]
     return [instances[at] for at in sorted(ranked)]
 
 
-def _rank(row: Row) -> tuple[bool, float]:
+def _rank(row: ChartRow) -> tuple[bool, float]:
     return row.state != "Failed", -(row.seconds or 0.0)
 
 
-def _states(instances: Iterable[Row]) -> str:
+def _states(instances: Iterable[ChartRow]) -> str:
     """Return the number of instances in each state: `97 Succeeded, 3 Failed`."""
     counts: dict[str, int] = {}
     for row in instances:
@@ -149,5 +149,5 @@ def _by_count(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda entry: -entry[1])
 
 
-def _indented(row: Row) -> Row:
-    return Row(label=row.label, bars=row.bars, state=row.state, depth=row.depth + 1, count=row.count)
+def _indented(row: ChartRow) -> ChartRow:
+    return ChartRow(label=row.label, bars=row.bars, state=row.state, depth=row.depth + 1, count=row.count)

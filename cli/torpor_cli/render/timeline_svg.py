@@ -11,7 +11,7 @@ from torpor_wire.text import printable_line
 
 from torpor_cli.render import time_axis, timeline_cells
 from torpor_cli.render.cell_width import cut, width_of
-from torpor_cli.render.timeline_rows import Bar, Chart, Kind, Row
+from torpor_cli.render.timeline_rows import Bar, Chart, ChartRow, SpanKind
 
 WIDTH = 1200.0
 _ROW, _TOP, _MARGIN = 22.0, 62.0, 14.0
@@ -23,19 +23,19 @@ _FOLDED_CELLS = 240
 _TITLE_MAX = 120
 _NOT_IN_XML = re.compile("[\ufffe\uffff]")
 
-_COLOURS: Mapping[Kind, str] = {
-    Kind.QUEUED: "#8a8f98",
-    Kind.POD: "#2f6fde",
-    Kind.WAIT: "url(#wait)",
-    Kind.BACKOFF: "#c9a227",
-    Kind.UNKNOWN: "#d7dade",
+_COLOURS: Mapping[SpanKind, str] = {
+    SpanKind.QUEUED: "#8a8f98",
+    SpanKind.POD: "#2f6fde",
+    SpanKind.WAIT: "url(#wait)",
+    SpanKind.BACKOFF: "#c9a227",
+    SpanKind.UNKNOWN: "#d7dade",
 }
-_THICKNESS: Mapping[Kind, float] = {
-    Kind.QUEUED: 2.0,
-    Kind.POD: 12.0,
-    Kind.WAIT: 12.0,
-    Kind.BACKOFF: 2.0,
-    Kind.UNKNOWN: 6.0,
+_THICKNESS: Mapping[SpanKind, float] = {
+    SpanKind.QUEUED: 2.0,
+    SpanKind.POD: 12.0,
+    SpanKind.WAIT: 12.0,
+    SpanKind.BACKOFF: 2.0,
+    SpanKind.UNKNOWN: 6.0,
 }
 _STATE_COLOURS: Mapping[str, str] = {"Failed": "#c62828", "Succeeded": "#2e7d32", "Cancelled": "#7b1fa2"}
 
@@ -79,7 +79,7 @@ def _axis(chart: Chart, left: float, right: float) -> Iterator[str]:
         yield _text(x, _TOP - 13, time_axis.tick_label(at), extra=' fill="#6a6f78" text-anchor="middle"')
 
 
-def _row(row: Row, chart: Chart, left: float, right: float, top: float) -> Iterator[str]:
+def _row(row: ChartRow, chart: Chart, left: float, right: float, top: float) -> Iterator[str]:
     middle = top + _ROW / 2
     yield _text(_MARGIN + 2 * _CHARACTER * row.depth, middle + 4, cut(row.label, _LABEL_MAX - 2 * row.depth))
     if row.count > 1:
@@ -90,20 +90,20 @@ def _row(row: Row, chart: Chart, left: float, right: float, top: float) -> Itera
     yield _text(right + _MARGIN, middle + 4, cut(_ending(row), _END_MAX), extra=f' fill="{colour}"')
 
 
-def _folded(row: Row, chart: Chart, sides: tuple[float, float], middle: float) -> Iterator[str]:
+def _folded(row: ChartRow, chart: Chart, sides: tuple[float, float], middle: float) -> Iterator[str]:
     """Yield where any instance queued or waited, and over it the number of pods as a height."""
-    behind = [bar for bar in merged(row.bars) if bar.kind is not Kind.POD]
+    behind = [bar for bar in merged(row.bars) if bar.kind is not SpanKind.POD]
     yield from (_bar(bar, row, chart, sides, middle) for bar in behind)
-    thickness = _THICKNESS[Kind.POD]
+    thickness = _THICKNESS[SpanKind.POD]
     low, width = middle + thickness / 2, (sides[1] - sides[0]) / _FOLDED_CELLS
     steps = "".join(
         f"V{low - height * thickness:.1f}h{width:.2f}"
         for height in timeline_cells.pod_heights(timeline_cells.shares(row.bars, chart, _FOLDED_CELLS))
     )
-    yield f'<path d="M{sides[0]:.1f} {low:.1f}{steps}V{low:.1f}Z" fill="{_COLOURS[Kind.POD]}"/>\n'
+    yield f'<path d="M{sides[0]:.1f} {low:.1f}{steps}V{low:.1f}Z" fill="{_COLOURS[SpanKind.POD]}"/>\n'
 
 
-def _bar(bar: Bar, row: Row, chart: Chart, sides: tuple[float, float], middle: float) -> str:
+def _bar(bar: Bar, row: ChartRow, chart: Chart, sides: tuple[float, float], middle: float) -> str:
     start, end = (_x(chart, at, *sides) for at in (bar.start, bar.end))
     thickness = _THICKNESS[bar.kind]
     tip = f"{row.label} {bar.kind} {time_axis.duration(bar.end - bar.start)} {bar.note}".rstrip()
@@ -116,7 +116,7 @@ def _bar(bar: Bar, row: Row, chart: Chart, sides: tuple[float, float], middle: f
 def merged(bars: tuple[Bar, ...]) -> tuple[Bar, ...]:
     """Return the spans in which any instance was in each kind, so that a folded row stays small."""
     found: list[Bar] = []
-    for kind in Kind:
+    for kind in SpanKind:
         spans: list[list[float]] = []
         for bar in sorted((bar for bar in bars if bar.kind is kind), key=lambda bar: bar.start):
             if spans and bar.start <= spans[-1][1]:
@@ -127,8 +127,8 @@ def merged(bars: tuple[Bar, ...]) -> tuple[Bar, ...]:
     return tuple(found)
 
 
-def _legend(used: set[Kind], left: float, top: float) -> Iterator[str]:
-    for number, kind in enumerate(kind for kind in Kind if kind in used):
+def _legend(used: set[SpanKind], left: float, top: float) -> Iterator[str]:
+    for number, kind in enumerate(kind for kind in SpanKind if kind in used):
         x, thickness = left + 130.0 * number, _THICKNESS[kind]
         yield (
             f'<rect x="{x:.1f}" y="{top - 4 - thickness / 2:.1f}" width="24" height="{thickness:g}" '
@@ -146,10 +146,10 @@ def _x(chart: Chart, at: float, left: float, right: float) -> float:
     return left + inside * (right - left)
 
 
-def _label_width(row: Row) -> int:
+def _label_width(row: ChartRow) -> int:
     return 2 * row.depth + width_of(printable_line(row.label))
 
 
-def _ending(row: Row) -> str:
+def _ending(row: ChartRow) -> str:
     took = f" {time_axis.duration(row.seconds)}" if row.seconds is not None else ""
     return f"{printable_line(row.state)}{took}"

@@ -33,7 +33,7 @@ ASCII = Branches(child="|- ", last="`- ", beside="|  ", blank="   ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class RenderOptions:
     """How lines are drawn. `width`: columns of the terminal, to which details are cut; 0 without a terminal."""
 
     branches: Branches = UNICODE
@@ -47,7 +47,7 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class TreeRow:
     """A line before it is padded."""
 
     name: str
@@ -58,7 +58,7 @@ class Row:
     taskrun: str = ""
 
 
-def lines(tree: Tree, look: Look, *, waits: dict[str, str] | None = None, least: int = 0) -> list[str]:
+def lines(tree: Tree, look: RenderOptions, *, waits: dict[str, str] | None = None, least: int = 0) -> list[str]:
     """Return the heading and the lines of a tree. `waits`: what deferred TaskRuns wait for, by name.
 
     `least` is the width of the first column at least.
@@ -67,20 +67,20 @@ def lines(tree: Tree, look: Look, *, waits: dict[str, str] | None = None, least:
     return _padded(rows, look, least)
 
 
-def name_width(tree: Tree, look: Look) -> int:
+def name_width(tree: Tree, look: RenderOptions) -> int:
     """Return the width of the first column."""
     return max(len(row.name) for row in [_root(tree, look), *_rows(tree.nodes, "", look.branches, {})])
 
 
-def head(tree: Tree, look: Look) -> list[str]:
+def head(tree: Tree, look: RenderOptions) -> list[str]:
     """Return the heading and the line of the run, as `lines` begins for this width of names."""
     return _padded([_root(tree, look)], look, name_width(tree, look))
 
 
-def _root(tree: Tree, look: Look) -> Row:
+def _root(tree: Tree, look: RenderOptions) -> TreeRow:
     progress = tree.progress or f"{tree.counts.done}/{tree.counts.total}"
     why = look.why or (tree.message if tree.state == "Failed" else "")
-    return Row(
+    return TreeRow(
         name=printable_line(tree.name),
         state=look.state or tree.state,
         duration=_duration(tree.duration),
@@ -88,10 +88,10 @@ def _root(tree: Tree, look: Look) -> Row:
     )
 
 
-def _rows(nodes: Sequence[Node], indent: str, branches: Branches, waits: dict[str, str]) -> Iterator[Row]:
+def _rows(nodes: Sequence[Node], indent: str, branches: Branches, waits: dict[str, str]) -> Iterator[TreeRow]:
     for place, node in enumerate(nodes):
         last = place == len(nodes) - 1
-        yield Row(
+        yield TreeRow(
             name=f"{indent}{branches.last if last else branches.child}{_label(node)}",
             state=node.state,
             duration=_duration(node.duration),
@@ -102,7 +102,7 @@ def _rows(nodes: Sequence[Node], indent: str, branches: Branches, waits: dict[st
         below = indent + (branches.blank if last else branches.beside)
         yield from _rows(node.children, below, branches, waits)
         if node.children and node.hidden and node.kind is NodeKind.TASK:
-            yield Row(name=f"{below}... {node.hidden} more", state="", duration="", details="")
+            yield TreeRow(name=f"{below}... {node.hidden} more", state="", duration="", details="")
 
 
 def _label(node: Node) -> str:
@@ -153,16 +153,16 @@ def _duration(seconds: float | None) -> str:
     return "" if seconds is None else times.human(seconds)
 
 
-def _padded(rows: Sequence[Row], look: Look, least: int) -> list[str]:
+def _padded(rows: Sequence[TreeRow], look: RenderOptions, least: int) -> list[str]:
     name = max(least, *(len(row.name) for row in rows))
     taskrun = max(len("TASKRUN"), *(len(row.taskrun) for row in rows))
-    heading = Row(
+    heading = TreeRow(
         name="NAME", state="STATE", duration="DURATION", details="DETAILS", attempt="ATTEMPT", taskrun="TASKRUN"
     )
     return [_line(row, look, name, taskrun) for row in (heading, *rows)]
 
 
-def _line(row: Row, look: Look, name: int, taskrun: int) -> str:
+def _line(row: TreeRow, look: RenderOptions, name: int, taskrun: int) -> str:
     """Return a line. On a terminal its details are cut at the width, with an ellipsis."""
     before = f"{row.name.ljust(name)}   "
     after = f"   {row.duration.ljust(_DURATION + 1)}   "

@@ -6,17 +6,17 @@ from collections.abc import Iterable
 from torpor_wire import constants, names
 
 from torpor_cli import errors
-from torpor_cli.cluster.api import Object, Selection
-from torpor_cli.cluster.connect import Cluster
+from torpor_cli.cluster.api import Object, ObjectSelection
+from torpor_cli.cluster.connect import ClusterConnection
 from torpor_cli.cluster.errors import NotFoundError
-from torpor_cli.cluster.resources import BACKFILLS, SCHEDULES, TASKRUNS, TEMPLATES, WORKFLOWS, Resource
+from torpor_cli.cluster.resources import BACKFILLS, SCHEDULES, TASKRUNS, TEMPLATES, WORKFLOWS, ApiResource
 
 _WORDS = {SCHEDULES: "schedule", BACKFILLS: "backfill", TEMPLATES: "template"}
 _PREFIX = re.compile(rf"^[a-z]+\.{re.escape(constants.GROUP)}/")
 """What `-o name` prints before a name."""
 
 
-def find(cluster: Cluster, resource: Resource, name: str) -> Object:
+def find(cluster: ClusterConnection, resource: ApiResource, name: str) -> Object:
     """Return an object of the namespace. Raises UnknownNameError with the nearest name."""
     name = _PREFIX.sub("", name)
     try:
@@ -30,41 +30,45 @@ def find(cluster: Cluster, resource: Resource, name: str) -> Object:
     raise errors.unknown(_WORDS[resource], name, known, hint, where=f"in namespace {cluster.namespace}")
 
 
-def every(cluster: Cluster, resource: Resource, *, labels: str = "", everywhere: bool = False) -> list[Object]:
+def every(
+    cluster: ClusterConnection, resource: ApiResource, *, labels: str = "", everywhere: bool = False
+) -> list[Object]:
     """Return the objects of the namespace, or of all, by namespace and name."""
     namespace = None if everywhere else cluster.namespace
-    found = cluster.api.list(Selection(resource=resource, namespace=namespace, labels=labels))
+    found = cluster.api.list(ObjectSelection(resource=resource, namespace=namespace, labels=labels))
     return sorted(found, key=lambda item: (item["metadata"].get("namespace") or "", item["metadata"]["name"]))
 
 
-def names_of(cluster: Cluster, resource: Resource) -> list[str]:
+def names_of(cluster: ClusterConnection, resource: ApiResource) -> list[str]:
     """Return the names of the objects of the namespace."""
     return [item["metadata"]["name"] for item in every(cluster, resource)]
 
 
-def sources(cluster: Cluster, schedule: Object) -> list[Object]:
+def sources(cluster: ClusterConnection, schedule: Object) -> list[Object]:
     """Return the TaskRuns in which the sources of a Schedule wait."""
     uid = schedule["metadata"]["uid"]
     found = _labelled(cluster, TASKRUNS, constants.LABEL_SCHEDULE, schedule)
     return [item for item in found if (item["spec"].get("schedule") or {}).get("uid") == uid]
 
 
-def runs_of_schedule(cluster: Cluster, schedule: Object) -> list[Object]:
+def runs_of_schedule(cluster: ClusterConnection, schedule: Object) -> list[Object]:
     """Return the live runs of a Schedule, also those of an earlier one of its name."""
     return _labelled(cluster, WORKFLOWS, constants.LABEL_SCHEDULE, schedule)
 
 
-def runs_of_backfill(cluster: Cluster, backfill: Object) -> list[Object]:
+def runs_of_backfill(cluster: ClusterConnection, backfill: Object) -> list[Object]:
     """Return the live runs of a Backfill."""
     return _labelled(cluster, WORKFLOWS, constants.LABEL_BACKFILL, backfill)
 
 
-def _labelled(cluster: Cluster, resource: Resource, label: str, owner: Object) -> list[Object]:
+def _labelled(cluster: ClusterConnection, resource: ApiResource, label: str, owner: Object) -> list[Object]:
     selector = f"{label}={names.label(owner['metadata']['name'])}"
-    return cluster.api.list(Selection(resource=resource, namespace=owner["metadata"]["namespace"], labels=selector))
+    return cluster.api.list(
+        ObjectSelection(resource=resource, namespace=owner["metadata"]["namespace"], labels=selector)
+    )
 
 
-def find_all(cluster: Cluster, resource: Resource, wanted: Iterable[str]) -> list[Object]:
+def find_all(cluster: ClusterConnection, resource: ApiResource, wanted: Iterable[str]) -> list[Object]:
     """Return several objects, each once. All are read before the first is changed. Raises UnknownNameError."""
     distinct = list(dict.fromkeys(wanted))
     try:

@@ -9,19 +9,19 @@ from itertools import islice
 from typing import Any
 
 from torpor_cli import cron_ticks
-from torpor_cli.cron_ticks import Cron
+from torpor_cli.cron_ticks import ZonedCron
 from torpor_cli.errors import CliError
 from torpor_cli.schedules import moments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class Tick:
+class UpcomingTick:
     """A tick of a source, in seconds since the epoch. `delay` is its jitter in seconds."""
 
     at: float
     source: str
     delay: float = 0.0
-    cron: Cron = field(compare=False)
+    cron: ZonedCron = field(compare=False)
 
     @property
     def start(self) -> float:
@@ -41,7 +41,7 @@ class Tick:
         }
 
 
-def crons(schedule: Mapping[str, Any], source: str | None = None) -> dict[str, Cron]:
+def crons(schedule: Mapping[str, Any], source: str | None = None) -> dict[str, ZonedCron]:
     """Return the cron sources of a Schedule by name, or the one that is named.
 
     Raises CliError without one, and for one that is invalid.
@@ -74,14 +74,16 @@ def _delay(call: Mapping[str, Any]) -> float:
 
 
 def upcoming(
-    sources: Mapping[str, Cron], after: float, number: int, delay: Mapping[str, float], end: float = math.inf
-) -> Sequence[Tick]:
+    sources: Mapping[str, ZonedCron], after: float, number: int, delay: Mapping[str, float], end: float = math.inf
+) -> Sequence[UpcomingTick]:
     """Return the next ticks after a time, up to and including `end`, by time."""
     ticks = _merged({name: cron.after(after) for name, cron in sources.items()}, sources, delay)
     return [tick for tick in islice(ticks, number) if tick.at <= end]
 
 
-def between(sources: Mapping[str, Cron], start: float, end: float, *, reverse: bool = False) -> Iterator[Tick]:
+def between(
+    sources: Mapping[str, ZonedCron], start: float, end: float, *, reverse: bool = False
+) -> Iterator[UpcomingTick]:
     """Yield the ticks of a period by time, the latest first for `reverse`."""
     ticks = _merged({name: cron.between(start, end) for name, cron in sources.items()}, sources, {})
     return reversed(list(ticks)) if reverse else ticks
@@ -94,10 +96,10 @@ def bounds(schedule: Mapping[str, Any], now: float) -> tuple[float, float]:
 
 
 def _merged(
-    ticks: Mapping[str, Iterator[float]], sources: Mapping[str, Cron], delay: Mapping[str, float]
-) -> Iterator[Tick]:
+    ticks: Mapping[str, Iterator[float]], sources: Mapping[str, ZonedCron], delay: Mapping[str, float]
+) -> Iterator[UpcomingTick]:
     return heapq.merge(*(_of_source(name, found, sources[name], delay.get(name, 0.0)) for name, found in ticks.items()))
 
 
-def _of_source(name: str, ticks: Iterator[float], cron: Cron, delay: float) -> Iterator[Tick]:
-    return (Tick(at=at, source=name, delay=delay, cron=cron) for at in ticks)
+def _of_source(name: str, ticks: Iterator[float], cron: ZonedCron, delay: float) -> Iterator[UpcomingTick]:
+    return (UpcomingTick(at=at, source=name, delay=delay, cron=cron) for at in ticks)

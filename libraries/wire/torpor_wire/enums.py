@@ -115,3 +115,10 @@ class ParameterType(StrEnum):
     BOOLEAN = "boolean"
     ARRAY = "array"
     OBJECT = "object"
+
+
+class LogKind(StrEnum):
+    """What wrote a log: a pod, or a wait."""
+
+    POD = "pod"
+    WAIT = "wait"

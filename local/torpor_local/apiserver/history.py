@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 from torpor_kubernetes.client.resources import Resource
 
-from torpor_local.apiserver.selection import Selection
+from torpor_local.apiserver.selection import ListQuery
 
 Object = dict[str, Any]
 FIRST_VERSION = 98
 LIMIT = 20_000
 
 
-class Address(NamedTuple):
+class ObjectAddress(NamedTuple):
     """Where an object is; `kind` is the path of its collection without the namespace."""
 
     kind: str
@@ -23,11 +23,11 @@ class Address(NamedTuple):
     name: str
 
 
-class Entry(NamedTuple):
+class ObjectChange(NamedTuple):
     """One change: before is None for a creation, after for a deletion."""
 
     version: int
-    address: Address
+    address: ObjectAddress
     before: Object | None
     after: Object | None
 
@@ -39,20 +39,20 @@ class History:
         # Starts where a comparison of versions as text would go wrong at once: 99, 100.
         self.version = FIRST_VERSION
         self.compacted = FIRST_VERSION
-        self._objects: dict[Address, Object] = {}
-        self._entries: list[Entry] = []
-        self.on_change: Callable[[Entry], None] = lambda _: None
+        self._objects: dict[ObjectAddress, Object] = {}
+        self._entries: list[ObjectChange] = []
+        self.on_change: Callable[[ObjectChange], None] = lambda _: None
 
-    def restore(self, objects: Mapping[Address, Object], version: int) -> None:
+    def restore(self, objects: Mapping[ObjectAddress, Object], version: int) -> None:
         """Begin with objects that another process stored, up to a version. Earlier changes are compacted."""
         self._objects = dict(objects)
         self.version = self.compacted = version
 
-    def get(self, address: Address) -> Object | None:
+    def get(self, address: ObjectAddress) -> Object | None:
         """Return an object, None if there is none."""
         return self._objects.get(address)
 
-    def items(self) -> list[tuple[Address, Object]]:
+    def items(self) -> list[tuple[ObjectAddress, Object]]:
         """Return all objects."""
         return list(self._objects.items())
 
@@ -60,19 +60,19 @@ class History:
         """All of a kind, in the order of namespace and name, as etcd lists them."""
         return [self._objects[address] for address in sorted(self._objects) if address.kind == kind]
 
-    def put(self, address: Address, item: Object) -> Object:
+    def put(self, address: ObjectAddress, item: Object) -> Object:
         """Create or replace; the stored object has the new resourceVersion."""
         self.version += 1
         after: Object = cloned(item)
         after["metadata"]["resourceVersion"] = str(self.version)
-        self._note(Entry(self.version, address, self._objects.get(address), after))
+        self._note(ObjectChange(self.version, address, self._objects.get(address), after))
         self._objects[address] = after
         return after
 
-    def drop(self, address: Address) -> None:
+    def drop(self, address: ObjectAddress) -> None:
         """Delete an object."""
         self.version += 1
-        self._note(Entry(self.version, address, self._objects.pop(address), None))
+        self._note(ObjectChange(self.version, address, self._objects.pop(address), None))
 
     def as_of(self, version: int, kind: str) -> list[Object]:
         """All of a kind as they stood at a version that is not compacted."""
@@ -86,7 +86,7 @@ class History:
                 items[entry.address] = entry.before
         return [items[address] for address in sorted(items)]
 
-    def _note(self, entry: Entry) -> None:
+    def _note(self, entry: ObjectChange) -> None:
         self._entries.append(entry)
         if len(self._entries) > LIMIT:
             del self._entries[: LIMIT // 2]
@@ -98,12 +98,12 @@ class History:
         self.compacted = self.version
         self._entries.clear()
 
-    def after(self, version: int) -> list[Entry]:
+    def after(self, version: int) -> list[ObjectChange]:
         """The changes since a version that is not compacted; each has the version after the one before it."""
         return self._entries[version - self.compacted :]
 
 
-def event_of(entry: Entry, selection: Selection) -> Object | None:
+def event_of(entry: ObjectChange, selection: ListQuery) -> Object | None:
     """What a watch with this selection sees of a change: entering it is ADDED, leaving it is DELETED."""
     was = entry.before is not None and selection.matches(entry.before)
     now = entry.after is not None and selection.matches(entry.after)

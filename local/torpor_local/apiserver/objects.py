@@ -13,7 +13,7 @@ from torpor_kubernetes.client.resources import CONFIG_MAPS, Resource
 from torpor_kubernetes.timing import Clock
 
 from torpor_local.apiserver import config_maps, json_patch
-from torpor_local.apiserver.history import Address, History, Object, cloned, collection, copied
+from torpor_local.apiserver.history import History, Object, ObjectAddress, cloned, collection, copied
 
 FRESH_STATUS: dict[str, Object | None] = {
     "Workflow": None,
@@ -55,7 +55,7 @@ def missing(what: str) -> DeniedError:
     return DeniedError(HTTPStatus.NOT_FOUND, "NotFound", f"{what} not found")
 
 
-class Objects:
+class ObjectRegistry:
     """What may be written, and what follows from it."""
 
     def __init__(self, history: History, clock: Clock) -> None:
@@ -98,7 +98,7 @@ class Objects:
         self._check(resource, None, item)
         return self.history.put(address, item)
 
-    def replace(self, resource: Resource, address: Address, body: Object, subresource: str) -> Object:
+    def replace(self, resource: Resource, address: ObjectAddress, body: Object, subresource: str) -> Object:
         """PUT, and the second half of PATCH."""
         before = self.found(address)
         after = _pruned(copied(body))
@@ -123,7 +123,7 @@ class Objects:
         self._finish(address)
         return stored
 
-    def patch(self, resource: Resource, address: Address, ops: list[Object], subresource: str) -> Object:
+    def patch(self, resource: Resource, address: ObjectAddress, ops: list[Object], subresource: str) -> Object:
         """PATCH with a JSON Patch. Raises DeniedError."""
         try:
             patched = json_patch.apply(self.found(address), ops)
@@ -132,7 +132,7 @@ class Objects:
             raise DeniedError(HTTPStatus.UNPROCESSABLE_ENTITY, "Invalid", message) from error
         return self.replace(resource, address, patched, subresource)
 
-    def delete(self, address: Address, options: Mapping[str, Any]) -> Object:
+    def delete(self, address: ObjectAddress, options: Mapping[str, Any]) -> Object:
         """DELETE: at once, or when the last finalizer goes (of a pod, when it has stopped, if they are graceful)."""
         item = self.found(address)
         meta = item["metadata"]
@@ -168,7 +168,7 @@ class Objects:
         asked = options.get("gracePeriodSeconds")
         return int(item["spec"].get("terminationGracePeriodSeconds", 30) if asked is None else asked)
 
-    def edit(self, address: Address, merge: Object) -> Object:
+    def edit(self, address: ObjectAddress, merge: Object) -> Object:
         """Merge values into an object, status and all, as no client could; null removes."""
         before = self.found(address)
         after = _merged(before, copied(merge))
@@ -201,7 +201,7 @@ class Objects:
                 self.history.put(address, item | {"metadata": meta | {"finalizers": kept}})
                 self._finish(address)
 
-    def _dependents(self, uid: str) -> list[Address]:
+    def _dependents(self, uid: str) -> list[ObjectAddress]:
         owned = [(address, item["metadata"].get("ownerReferences", [])) for address, item in self.history.items()]
         return [address for address, owners in owned if any(owner["uid"] == uid for owner in owners)]
 
@@ -209,7 +209,7 @@ class Objects:
         if self.collects_at_once:
             self.collect_garbage()
 
-    def found(self, address: Address) -> Object:
+    def found(self, address: ObjectAddress) -> Object:
         """Return an object. Raises DeniedError if there is none."""
         item = self.history.get(address)
         if item is None:
@@ -217,11 +217,11 @@ class Objects:
         return item
 
     @staticmethod
-    def address(resource: Resource, namespace: str, name: str) -> Address:
+    def address(resource: Resource, namespace: str, name: str) -> ObjectAddress:
         """Return the address of an object."""
-        return Address(collection(resource), namespace, name)
+        return ObjectAddress(collection(resource), namespace, name)
 
-    def _finish(self, address: Address) -> None:
+    def _finish(self, address: ObjectAddress) -> None:
         item = self.history.get(address)
         meta = item["metadata"] if item else {}
         if "deletionTimestamp" in meta and not meta.get("finalizers") and not meta.get("deletionGracePeriodSeconds"):

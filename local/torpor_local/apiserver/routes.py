@@ -19,7 +19,7 @@ from torpor_kubernetes.client.resources import (
 
 from torpor_local.apiserver.history import Object
 from torpor_local.apiserver.objects import DeniedError, missing
-from torpor_local.apiserver.selection import Selection, SelectorError
+from torpor_local.apiserver.selection import ListQuery, SelectorError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,9 +31,9 @@ class Route:
     name: str
     subresource: str
 
-    def selection(self, query: Mapping[str, str]) -> Selection:
+    def selection(self, query: Mapping[str, str]) -> ListQuery:
         """Which objects a list or watch is about."""
-        selection = Selection(self.namespace, query.get("fieldSelector", ""), query.get("labelSelector", ""))
+        selection = ListQuery(self.namespace, query.get("fieldSelector", ""), query.get("labelSelector", ""))
         try:
             selection.check(self.resource.plural)
         except SelectorError as error:
@@ -41,7 +41,7 @@ class Route:
         return selection
 
 
-class Routes:
+class ResourceRoutes:
     """The kinds that are served."""
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ class SelectorError(Exception):
     """A field that the kind does not declare as selectable."""
 
 
-class Selection(NamedTuple):
+class ListQuery(NamedTuple):
     """What a list or watch asks for; an empty namespace is all of them."""
 
     namespace: str

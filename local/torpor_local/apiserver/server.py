@@ -12,16 +12,16 @@ from torpor_kubernetes.client.transport import JSON, Response
 from torpor_kubernetes.timing import Clock
 
 from torpor_local.apiserver.history import History, Object, cloned, collection, copied
-from torpor_local.apiserver.objects import DeniedError, Objects
-from torpor_local.apiserver.routes import Routes
-from torpor_local.apiserver.watches import Watches
+from torpor_local.apiserver.objects import DeniedError, ObjectRegistry
+from torpor_local.apiserver.routes import ResourceRoutes
+from torpor_local.apiserver.watches import ObjectWatches
 
 REVIEWS = "/selfsubjectaccessreviews"
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class ApiRequest:
     """One request. A watch has the method WATCH."""
 
     method: str
@@ -40,13 +40,13 @@ class ApiServer:
 
     def __init__(self, clock: Clock) -> None:
         self.history = History()
-        self.objects = Objects(self.history, clock)
+        self.objects = ObjectRegistry(self.history, clock)
         self.may_fire: Callable[[str], bool] = lambda _: True
         """Whether a triggerer may fire in a namespace."""
         self.reviews: list[str] = []
         """The namespaces for which that was requested."""
-        self._watches = Watches(self.history, clock)
-        self._routes = Routes()
+        self._watches = ObjectWatches(self.history, clock)
+        self._routes = ResourceRoutes()
         self._pages: dict[str, tuple[list[Object], int]] = {}
 
     def serve(self, resource: Resource) -> None:
@@ -62,7 +62,7 @@ class ApiServer:
 
     def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
         """Return an object, None if there is none."""
-        found = self.history.get(Objects.address(resource, namespace, name))
+        found = self.history.get(ObjectRegistry.address(resource, namespace, name))
         return None if found is None else self._copy(found)
 
     def all(self, resource: Resource) -> list[Object]:
@@ -71,13 +71,13 @@ class ApiServer:
 
     def edit(self, resource: Resource, namespace: str, name: str, merge: Object) -> Object:
         """Merge values into an object and its status; null removes."""
-        edited = self.objects.edit(Objects.address(resource, namespace, name), merge)
+        edited = self.objects.edit(ObjectRegistry.address(resource, namespace, name), merge)
         self._watches.wake()
         return self._copy(edited)
 
     def remove(self, resource: Resource, namespace: str, name: str) -> None:
         """Remove an object in spite of finalizers, and what it alone owns."""
-        self.history.drop(Objects.address(resource, namespace, name))
+        self.history.drop(ObjectRegistry.address(resource, namespace, name))
         self.objects.collect_garbage()
         self._watches.wake()
 
@@ -89,7 +89,7 @@ class ApiServer:
 
     def delete(self, resource: Resource, namespace: str, name: str, options: Mapping[str, Any]) -> None:
         """Delete an object as a client would. Raises DeniedError."""
-        self.objects.delete(Objects.address(resource, namespace, name), options)
+        self.objects.delete(ObjectRegistry.address(resource, namespace, name), options)
         self._watches.wake()
 
     async def request(
@@ -102,9 +102,9 @@ class ApiServer:
         content_type: str = JSON,  # noqa: ARG002 - JSON Patch is the only patch
     ) -> Response:
         """Carry out one request."""
-        return self.respond(Request(method=method, path=path, query=query or {}, body=copied(body)))
+        return self.respond(ApiRequest(method=method, path=path, query=query or {}, body=copied(body)))
 
-    def respond(self, request: Request) -> Response:
+    def respond(self, request: ApiRequest) -> Response:
         """Carry out one request and report its changes to the watches."""
         response = self._answer(request)
         self._watches.wake()
@@ -121,20 +121,20 @@ class ApiServer:
             async for event in events:
                 yield event
 
-    def _answer(self, request: Request) -> Response:
+    def _answer(self, request: ApiRequest) -> Response:
         try:
             body = cloned(self._carry_out(request))
         except DeniedError as denied:
             return Response(denied.code, denied.body)
         return Response(HTTPStatus.CREATED if request.method == "POST" else HTTPStatus.OK, body)
 
-    def _carry_out(self, request: Request) -> Object:
+    def _carry_out(self, request: ApiRequest) -> Object:
         if request.method == "GET" and (rows := self._routes.discovery(request.path)):
             return {"kind": "APIResourceList", "resources": rows}
         if request.path.endswith(REVIEWS):
             return self._review(request.body)
         route = self._routes.of(request.path)
-        address = Objects.address(route.resource, route.namespace, route.name)
+        address = ObjectRegistry.address(route.resource, route.namespace, route.name)
         match request.method:
             case "GET" if route.name:
                 return self.objects.found(address)
@@ -156,7 +156,7 @@ class ApiServer:
         self.reviews.append(asked["spec"]["resourceAttributes"]["namespace"])
         return asked | {"status": {"allowed": self.may_fire(self.reviews[-1])}}
 
-    def _list(self, request: Request) -> Object:
+    def _list(self, request: ApiRequest) -> Object:
         route = self._routes.of(request.path)
         limit = int(request.query.get("limit") or 0)
         if token := request.query.get("continue"):

@@ -15,7 +15,7 @@ from torpor_local.apiserver.routes import Route
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class _Watcher:
+class _WatchClient:
     path: str
     signal: asyncio.Event = field(default_factory=asyncio.Event)
     bookmark: bool = False
@@ -23,14 +23,14 @@ class _Watcher:
     error: errors.ApiError | None = None
 
 
-class Watches:
+class ObjectWatches:
     """Follows the history for each watcher, from where it was."""
 
     def __init__(self, history: History, clock: Clock) -> None:
         self._history = history
         self._clock = clock
         self._held = False
-        self._watchers: list[_Watcher] = []
+        self._watchers: list[_WatchClient] = []
 
     def __len__(self) -> int:
         return len(self._watchers)
@@ -61,7 +61,7 @@ class Watches:
     async def open(self, route: Route, query: Mapping[str, str]) -> AsyncGenerator[Mapping[str, Any], None]:
         """The events after the resourceVersion asked for; where that is compacted, an ERROR event with code 410."""
         version = int(query["resourceVersion"])
-        watcher = _Watcher(path=route.resource.path(route.namespace or None))
+        watcher = _WatchClient(path=route.resource.path(route.namespace or None))
         self._watchers.append(watcher)
         timer = asyncio.create_task(self._time_out(watcher, float(query.get("timeoutSeconds", "1800"))))
         try:
@@ -93,7 +93,7 @@ class Watches:
         events = [event_of(entry, selection) for entry in self._history.after(version) if entry.address.kind == kind]
         return [event for event in events if event is not None]
 
-    async def _time_out(self, watcher: _Watcher, seconds: float) -> None:
+    async def _time_out(self, watcher: _WatchClient, seconds: float) -> None:
         await self._clock.sleep(seconds)
         watcher.bookmark = watcher.ended = True
         watcher.signal.set()

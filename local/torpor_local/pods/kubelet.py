@@ -15,15 +15,15 @@ from typing import Any
 from torpor_kubernetes.client.resources import CONFIG_MAPS, PODS
 from torpor_wire import constants
 
-from torpor_local.apiserver.history import Entry, collection
-from torpor_local.apiserver.objects import Objects
+from torpor_local.apiserver.history import ObjectChange, collection
+from torpor_local.apiserver.objects import ObjectRegistry
 from torpor_local.apiserver.server import ApiServer
 from torpor_local.clock import SkippableClock
 from torpor_local.pods import locks, process, program, source, status, variables
 from torpor_local.pods.files import PodFiles
 from torpor_local.pods.locks import PodLock
 from torpor_local.pods.process import PodProcess
-from torpor_local.pods.program import InvalidImageError, MissingToolError, Program
+from torpor_local.pods.program import InvalidImageError, MissingToolError, PodProgram
 from torpor_local.pods.source import MissingSourceError
 
 NODE = "local"
@@ -38,7 +38,7 @@ Object = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Host:
+class HostMachine:
     """This machine, as pods see it.
 
     `packages` is the folder with the worker's packages; `socket` and `archive` are the sockets of the API server and of
@@ -78,10 +78,10 @@ class _RunningPod:
         return str(self.pod["metadata"]["uid"])
 
 
-class Kubelet:
+class ProcessKubelet:
     """The only node."""
 
-    def __init__(self, server: ApiServer, clock: SkippableClock, host: Host) -> None:
+    def __init__(self, server: ApiServer, clock: SkippableClock, host: HostMachine) -> None:
         self._server = server
         self._clock = clock
         self._host = host
@@ -94,7 +94,7 @@ class Kubelet:
         """Whether no pod runs or is about to."""
         return not self._pods
 
-    def observe(self, entry: Entry) -> None:
+    def observe(self, entry: ObjectChange) -> None:
         """Note a change, as a watch would report it."""
         if entry.address.kind != collection(PODS):
             return
@@ -204,7 +204,7 @@ class Kubelet:
             await self._abandon(running.process, pod)
             raise
 
-    async def _end(self, running: _RunningPod, started: PodProcess, run: Program, files: PodFiles) -> Object:
+    async def _end(self, running: _RunningPod, started: PodProcess, run: PodProgram, files: PodFiles) -> Object:
         """Wait for the end of a process and return the status of its pod."""
         pod = running.pod
         if running.is_deleting():  # meanwhile
@@ -235,7 +235,7 @@ class Kubelet:
         except OSError as error:  # also a timeout
             _LOG.warning("container %s cannot be removed: %s", program.container_name(pod), error)
 
-    def _program(self, pod: Object, files: PodFiles) -> Program:
+    def _program(self, pod: Object, files: PodFiles) -> PodProgram:
         read = partial(self._server.get, CONFIG_MAPS, pod["metadata"]["namespace"])
         own = variables.environment(pod, read)
         if source.write(pod, read, files.source):
@@ -252,7 +252,7 @@ class Kubelet:
         return program.python(self._host.python, str(self._host.packages), own)
 
     def _current(self, running: _RunningPod) -> bool:
-        found = self._server.history.get(Objects.address(PODS, *running.address))
+        found = self._server.history.get(ObjectRegistry.address(PODS, *running.address))
         return found is not None and found["metadata"]["uid"] == running.uid
 
     def _write(self, running: _RunningPod, merge: Object) -> None:

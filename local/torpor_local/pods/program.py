@@ -37,7 +37,7 @@ Object = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
+class PodProgram:
     """What to start: it waits for a byte on its standard input. `own` are variables beside those of the user."""
 
     argv: Sequence[str]
@@ -87,12 +87,12 @@ def _variable_names(pod: Object) -> set[str]:
     return {variable["name"] for variable in pod["spec"]["containers"][0].get("env") or ()}
 
 
-def python(interpreter: str, packages: str, own: Mapping[str, str]) -> Program:
+def python(interpreter: str, packages: str, own: Mapping[str, str]) -> PodProgram:
     """Return the program of a python task. `packages` is the folder with torpor and torpor_wire."""
-    return Program(argv=(interpreter, "-c", _BOOTSTRAP, packages), own=own)
+    return PodProgram(argv=(interpreter, "-c", _BOOTSTRAP, packages), own=own)
 
 
-def container(pod: Object, tool: str | None, own: Mapping[str, str], message_file: str) -> Program:
+def container(pod: Object, tool: str | None, own: Mapping[str, str], message_file: str) -> PodProgram:
     """Return the program of a container task. Raises MissingToolError and InvalidImageError."""
     spec = pod["spec"]["containers"][0]
     image = str(spec.get("image") or "")
@@ -108,7 +108,7 @@ def container(pod: Object, tool: str | None, own: Mapping[str, str], message_fil
     missing = [one["name"] for one in spec.get("env") or () if one["name"] not in own]
     of_user = [word for name in missing if _VARIABLE.fullmatch(name) for word in ("--env", name)]
     user = (spec.get("securityContext") or {}).get("runAsUser")
-    return Program(
+    return PodProgram(
         argv=(
             *_WAITING_SHELL,
             tool,

@@ -13,18 +13,18 @@ from torpor_wire import constants
 
 from tests.integration.archive import databases
 from tests.integration.archive.databases import Postgresql, Sqlite
-from tests.integration.archive.process import Archive, Body, Response
+from tests.integration.archive.process import ArchiveProcess, Body, ReplicaResponse
 from tests.integration.conftest import Server, collection
 from tests.integration.policies.transitions.conftest import create_pod, set_fields
 
 _INSTALLED = Path(__file__).resolve().parents[3] / "manifests/install.yaml"
 _RBAC = "rbac.authorization.k8s.io"
 MakeDatabase: TypeAlias = Callable[[], Sqlite | Postgresql]
-MakeArchive: TypeAlias = Callable[..., Archive]
+MakeArchive: TypeAlias = Callable[..., ArchiveProcess]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class ArchiveTask:
     """A Running TaskRun, and the token of the pod that claimed it."""
 
     namespace: str
@@ -40,7 +40,7 @@ class Task:
     def address(self, digest: str) -> str:
         return f"/v1/namespaces/{self.namespace}/results/{self.uid}/{digest}"
 
-    def put(self, archive: Archive, kind: str, body: Body, **headers: str) -> Response:
+    def put(self, archive: ArchiveProcess, kind: str, body: Body, **headers: str) -> ReplicaResponse:
         content_type = {
             "list": "application/x-ndjson",
             "object": "application/x-ndjson",
@@ -50,10 +50,10 @@ class Task:
         sent = {"Content_Type": content_type.get(kind, "application/json"), "Torpor_Type": kind} | headers
         return archive.request("PUT", self.result, self.token, body, **sent)
 
-    def get(self, archive: Archive, path: str) -> Response:
+    def get(self, archive: ArchiveProcess, path: str) -> ReplicaResponse:
         return archive.request("GET", path, self.token, Torpor_TaskRun=self.name)
 
-    def retry(self, server: Server) -> "Task":
+    def retry(self, server: Server) -> "ArchiveTask":
         """Start the next attempt, claimed by another pod."""
         pod = create_pod(server, self.namespace, f"{self.name}-a2-s0")
         mine = {"name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"], "claim": "d"}
@@ -94,14 +94,14 @@ def make_archive(
     folder = tmp_path_factory.mktemp("archive")
     namespace = _install(server, open_namespace())
     identity = _write_kubeconfig(server, kubeconfig, folder)
-    made: list[Archive] = []
+    made: list[ArchiveProcess] = []
 
     def authority() -> str:
         path = f"{collection('configmaps', namespace)}/torpor-archive"
         return str(server.request("GET", path).expect(200)["data"]["ca.crt"])
 
-    def make(database: Sqlite | Postgresql, *flags: str) -> Archive:
-        archive = Archive(
+    def make(database: Sqlite | Postgresql, *flags: str) -> ArchiveProcess:
+        archive = ArchiveProcess(
             folder=folder, kubeconfig=identity, namespace=namespace, database=database, authority=authority
         )
         made.append(archive)
@@ -114,16 +114,16 @@ def make_archive(
 
 
 @pytest.fixture(scope="session")
-def archive(make_database: MakeDatabase, make_archive: MakeArchive) -> Archive:
+def archive(make_database: MakeDatabase, make_archive: MakeArchive) -> ArchiveProcess:
     """One replica per kind of database."""
     return make_archive(make_database()).ready()
 
 
 @pytest.fixture(scope="session")
-def task_in(server: Server) -> Callable[..., Task]:
+def task_in(server: Server) -> Callable[..., ArchiveTask]:
     """Create a Running TaskRun of a Workflow in a namespace."""
 
-    def make(namespace: str, workflow: str = "w", **status: Any) -> Task:
+    def make(namespace: str, workflow: str = "w", **status: Any) -> ArchiveTask:
         name = f"t-{uuid.uuid4().hex[:8]}"
         spec = {
             "workflow": {"name": "run", "uid": workflow},
@@ -139,7 +139,7 @@ def task_in(server: Server) -> Callable[..., Task]:
         if status:
             server.patch_status(namespace, name, set_fields(**status)).expect(200)
         token = server.token(namespace, "torpor-task", pod=pod, audience=constants.ARCHIVE_AUDIENCE)
-        return Task(namespace=namespace, name=name, uid=uid, workflow=workflow, token=token)
+        return ArchiveTask(namespace=namespace, name=name, uid=uid, workflow=workflow, token=token)
 
     return make
 
@@ -151,7 +151,7 @@ def home(open_namespace: Callable[[], str]) -> str:
 
 
 @pytest.fixture
-def task(task_in: Callable[..., Task], home: str) -> Task:
+def task(task_in: Callable[..., ArchiveTask], home: str) -> ArchiveTask:
     """A task for one test."""
     return task_in(home, uuid.uuid4().hex)
 

@@ -53,7 +53,7 @@ class LogKubelet:
             time.sleep(0.05)
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _LogHandler(BaseHTTPRequestHandler):
     kubelet: LogKubelet
     protocol_version = "HTTP/1.1"
     timeout = 60
@@ -101,7 +101,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"0\r\n\r\n")
 
 
-class _Server(ThreadingHTTPServer):
+class _LogServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
@@ -111,7 +111,7 @@ def started() -> Iterator[LogKubelet]:
     """Serve until the block ends."""
     kubelet = LogKubelet()
 
-    server = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"kubelet": kubelet}))
+    server = _LogServer(("127.0.0.1", 0), type("Handler", (_LogHandler,), {"kubelet": kubelet}))
     # The handshake belongs to the thread of the connection: a client that is slow must not stop `accept`.
     server.socket = _tls().wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     kubelet.port = int(server.server_address[1])

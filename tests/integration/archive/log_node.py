@@ -20,7 +20,7 @@ STARTED, FINISHED = "2026-01-01T00:00:01Z", "2026-01-01T00:00:09Z"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class LogNode:
     """A node with a kubelet, and the pods of one run on it."""
 
     server: Server
@@ -113,8 +113,8 @@ def node_name(server: Server, kubelet: LogKubelet) -> Iterator[str]:
 
 
 @pytest.fixture
-def node(server: Server, kubelet: LogKubelet, node_name: str, home: str) -> Iterator[Node]:
-    made = Node(server=server, kubelet=kubelet, name=node_name, namespace=home, workflow=str(uuid.uuid4()))
+def node(server: Server, kubelet: LogKubelet, node_name: str, home: str) -> Iterator[LogNode]:
+    made = LogNode(server=server, kubelet=kubelet, name=node_name, namespace=home, workflow=str(uuid.uuid4()))
     yield made
     for pod in made.pods:
         path = f"{collection('pods', home)}/{pod}"

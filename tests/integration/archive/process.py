@@ -20,7 +20,7 @@ _TIMEOUT = 180.0
 Body = bytes | Iterable[bytes] | None
 
 
-class Database(Protocol):
+class StoppableDatabase(Protocol):
     """A database that can be stopped."""
 
     @property
@@ -34,7 +34,7 @@ class Database(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Response:
+class ReplicaResponse:
     status: int
     body: bytes
     headers: Mapping[str, str]
@@ -47,19 +47,19 @@ class Response:
     def reason(self) -> str:
         return str(self.json["reason"])
 
-    def expect(self, status: int) -> "Response":
+    def expect(self, status: int) -> "ReplicaResponse":
         assert self.status == status, f"{self.status}: {self.body[:500]!r}"
         return self
 
 
 @dataclass(kw_only=True)
-class Archive:
+class ArchiveProcess:
     """One replica. `authority` returns the published certificate."""
 
     folder: Path
     kubeconfig: Path
     namespace: str
-    database: Database
+    database: StoppableDatabase
     authority: Callable[[], str]
     port: int = field(default_factory=free_port)
     health_port: int = field(default_factory=free_port)
@@ -87,7 +87,7 @@ class Archive:
             environment = os.environ | {"DATABASE_URL": self.database.url}
             self._running = subprocess.Popen(argv, stdout=log, stderr=log, env=environment)
 
-    def ready(self) -> "Archive":
+    def ready(self) -> "ArchiveProcess":
         """Wait until it is ready."""
         self.eventually(lambda: self.health("/readyz").status == 200, "it is ready")
         self.eventually(lambda: bool(self.authority()), "its certificate is published")
@@ -107,22 +107,24 @@ class Archive:
             self._running.wait()
             self._running = None
 
-    def health(self, path: str) -> Response:
+    def health(self, path: str) -> ReplicaResponse:
         url = f"http://127.0.0.1:{self.health_port}{path}"
         try:
             response = urllib3.request("GET", url, retries=False, timeout=_TIMEOUT)
         except urllib3.exceptions.HTTPError as error:
-            return Response(status=0, body=str(error).encode(), headers={})
-        return Response(status=response.status, body=response.data, headers=response.headers)
+            return ReplicaResponse(status=0, body=str(error).encode(), headers={})
+        return ReplicaResponse(status=response.status, body=response.data, headers=response.headers)
 
-    def request(self, method: str, path: str, token: str | None = None, body: Body = None, **headers: str) -> Response:
+    def request(
+        self, method: str, path: str, token: str | None = None, body: Body = None, **headers: str
+    ) -> ReplicaResponse:
         assert self._pool is not None
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         sent |= {"Authorization": f"Bearer {token}"} if token else {}
         response = self._pool.request(
             method, self.url + path, body=body, headers=sent, retries=False, timeout=_TIMEOUT, redirect=False
         )
-        return Response(status=response.status, body=response.data, headers=response.headers)
+        return ReplicaResponse(status=response.status, body=response.data, headers=response.headers)
 
     def resident(self) -> int:
         """Resident memory in bytes."""

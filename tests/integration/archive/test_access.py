@@ -6,19 +6,19 @@ from collections.abc import Callable
 import pytest
 from torpor_wire import constants
 
-from tests.integration.archive.conftest import Task, account
-from tests.integration.archive.process import Archive, Response
+from tests.integration.archive.conftest import ArchiveTask, account
+from tests.integration.archive.process import ArchiveProcess, ReplicaResponse
 from tests.integration.conftest import Server, eventually
 from tests.integration.policies.transitions.conftest import set_fields
 
 _LINES = {"Content_Type": "application/x-ndjson", "Torpor_Type": "list"}
 
 
-def put_as(archive: Archive, task: Task, token: str | None) -> Response:
+def put_as(archive: ArchiveProcess, task: ArchiveTask, token: str | None) -> ReplicaResponse:
     return archive.request("PUT", task.result, token, b"1\n", **_LINES)
 
 
-def get_as(archive: Archive, path: str, token: str | None, name: str) -> Response:
+def get_as(archive: ArchiveProcess, path: str, token: str | None, name: str) -> ReplicaResponse:
     return archive.request("GET", path, token, Torpor_TaskRun=name)
 
 
@@ -34,13 +34,13 @@ def is_accepted(server: Server, token: str) -> bool:
 
 
 @pytest.fixture
-def stored(archive: Archive, task: Task) -> str:
+def stored(archive: ArchiveProcess, task: ArchiveTask) -> str:
     """The path of a stored result."""
     return task.address(task.put(archive, "list", b"1\n").expect(201).json["digest"])
 
 
 def test_another_pod_may_not_act_for_the_taskrun(
-    archive: Archive, task: Task, stored: str, task_in: Callable[..., Task]
+    archive: ArchiveProcess, task: ArchiveTask, stored: str, task_in: Callable[..., ArchiveTask]
 ) -> None:
     other = task_in(task.namespace, task.workflow)
     assert "has not claimed" in put_as(archive, task, other.token).expect(403).json["message"]
@@ -48,14 +48,14 @@ def test_another_pod_may_not_act_for_the_taskrun(
 
 
 def test_a_pod_of_the_same_workflow_may_download(
-    archive: Archive, task: Task, stored: str, task_in: Callable[..., Task]
+    archive: ArchiveProcess, task: ArchiveTask, stored: str, task_in: Callable[..., ArchiveTask]
 ) -> None:
     other = task_in(task.namespace, task.workflow)
     assert get_as(archive, stored, other.token, other.name).expect(200).body == b"1\n"
 
 
 def test_a_pod_of_another_workflow_may_not_download(
-    archive: Archive, task: Task, stored: str, task_in: Callable[..., Task]
+    archive: ArchiveProcess, task: ArchiveTask, stored: str, task_in: Callable[..., ArchiveTask]
 ) -> None:
     other = task_in(task.namespace, uuid.uuid4().hex)
     answer = get_as(archive, stored, other.token, other.name).expect(403)
@@ -63,7 +63,11 @@ def test_a_pod_of_another_workflow_may_not_download(
 
 
 def test_a_pod_of_another_namespace_may_neither_upload_nor_download(
-    archive: Archive, task: Task, stored: str, task_in: Callable[..., Task], open_namespace: Callable[[], str]
+    archive: ArchiveProcess,
+    task: ArchiveTask,
+    stored: str,
+    task_in: Callable[..., ArchiveTask],
+    open_namespace: Callable[[], str],
 ) -> None:
     other = task_in(open_namespace(), task.workflow)
     put_as(archive, task, other.token).expect(403)
@@ -74,14 +78,16 @@ def test_a_pod_of_another_namespace_may_neither_upload_nor_download(
     assert get_as(archive, mine, other.token, other.name).expect(404).reason == "NotFound"
 
 
-def test_a_token_without_a_pod_grants_no_access(archive: Archive, task: Task, stored: str, server: Server) -> None:
+def test_a_token_without_a_pod_grants_no_access(
+    archive: ArchiveProcess, task: ArchiveTask, stored: str, server: Server
+) -> None:
     unbound = server.token(task.namespace, "torpor-task", audience=constants.ARCHIVE_AUDIENCE)
     assert "not bound to a pod" in put_as(archive, task, unbound).expect(403).json["message"]
     get_as(archive, stored, unbound, task.name).expect(403)
 
 
 def test_the_pods_token_for_the_api_server_is_rejected(
-    archive: Archive, task: Task, stored: str, server: Server
+    archive: ArchiveProcess, task: ArchiveTask, stored: str, server: Server
 ) -> None:
     pod = server.request("GET", f"/api/v1/namespaces/{task.namespace}/pods/{task.name}-a1-s0").expect(200)
     token = server.token(task.namespace, "torpor-task", pod=pod)
@@ -91,7 +97,9 @@ def test_the_pods_token_for_the_api_server_is_rejected(
 
 @pytest.mark.attack
 @pytest.mark.parametrize("account", ["torpor-operator", "torpor-triggerer", "torpor-reader"])
-def test_no_client_shows_the_archive_a_token_for_the_api_server(archive: Archive, server: Server, account: str) -> None:
+def test_no_client_shows_the_archive_a_token_for_the_api_server(
+    archive: ArchiveProcess, server: Server, account: str
+) -> None:
     """With such a token, a compromised archive would act as its client, such as the operator."""
     path, body = "/v1/namespaces/team/logs/status", b'{"pods": []}'
     for verb, place, sent in (
@@ -107,18 +115,20 @@ def test_no_client_shows_the_archive_a_token_for_the_api_server(archive: Archive
 
 
 @pytest.mark.parametrize("token", [None, "nonsense", "a.b.c"])
-def test_an_invalid_token_is_rejected(archive: Archive, task: Task, token: str | None) -> None:
+def test_an_invalid_token_is_rejected(archive: ArchiveProcess, task: ArchiveTask, token: str | None) -> None:
     assert put_as(archive, task, token).expect(401).reason == "Unauthenticated"
 
 
-def test_a_result_is_uploaded_only_while_the_task_runs(archive: Archive, task: Task, server: Server) -> None:
+def test_a_result_is_uploaded_only_while_the_task_runs(
+    archive: ArchiveProcess, task: ArchiveTask, server: Server
+) -> None:
     put_as(archive, task, task.token).expect(201)
     server.patch_status(task.namespace, task.name, set_fields(state="Succeeded", result="1")).expect(200)
     assert "is Succeeded" in put_as(archive, task, task.token).expect(403).json["message"]
 
 
 def test_access_moves_to_the_pod_of_the_next_attempt_at_once(
-    archive: Archive, task: Task, stored: str, server: Server
+    archive: ArchiveProcess, task: ArchiveTask, stored: str, server: Server
 ) -> None:
     task.get(archive, stored).expect(200)
     after = task.retry(server)
@@ -127,30 +137,30 @@ def test_access_moves_to_the_pod_of_the_next_attempt_at_once(
     put_as(archive, after, after.token).expect(201)
 
 
-def test_an_unknown_taskrun_is_refused(archive: Archive, task: Task) -> None:
+def test_an_unknown_taskrun_is_refused(archive: ArchiveProcess, task: ArchiveTask) -> None:
     path = task.result.replace(task.name, "missing")
     answer = archive.request("PUT", path, task.token, b"1\n", **_LINES).expect(403)
     assert "there is no TaskRun missing" in answer.json["message"]
     archive.request("PUT", path.replace("missing", "..%2Fx"), task.token, b"1\n", **_LINES).expect(400)
 
 
-def test_an_unknown_result_is_not_found(archive: Archive, task: Task) -> None:
+def test_an_unknown_result_is_not_found(archive: ArchiveProcess, task: ArchiveTask) -> None:
     assert "no result" in task.get(archive, task.address("0" * 64)).expect(404).json["message"]
 
 
-def test_a_viewer_may_not_archive_runs(archive: Archive, home: str, server: Server) -> None:
+def test_a_viewer_may_not_archive_runs(archive: ArchiveProcess, home: str, server: Server) -> None:
     viewer = account(server, home, "viewer", "view")
     answer = archive.request("PUT", f"/v1/namespaces/{home}/runs/u", viewer).expect(403)
     assert "is not the operator" in answer.json["message"]
 
 
-def test_a_task_pod_may_not_read_the_history(archive: Archive, task: Task) -> None:
+def test_a_task_pod_may_not_read_the_history(archive: ArchiveProcess, task: ArchiveTask) -> None:
     for path in ("runs", "runs/u"):
         archive.request("GET", f"/v1/namespaces/{task.namespace}/{path}", task.token).expect(403)
 
 
 def test_who_may_get_workflows_only_does_not_read_the_taskruns_of_a_run(
-    archive: Archive, home: str, server: Server
+    archive: ArchiveProcess, home: str, server: Server
 ) -> None:
     rule = {"apiGroups": ["torpor.dev"], "resources": ["workflows"], "verbs": ["get", "list"]}
     kind = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
@@ -162,7 +172,7 @@ def test_who_may_get_workflows_only_does_not_read_the_taskruns_of_a_run(
 
 
 def test_the_token_of_a_deleted_pod_is_rejected(
-    archive: Archive, task_in: Callable[..., Task], home: str, server: Server
+    archive: ArchiveProcess, task_in: Callable[..., ArchiveTask], home: str, server: Server
 ) -> None:
     gone = task_in(home, "w")
     path = f"/api/v1/namespaces/{home}/pods/{gone.name}-a1-s0"
@@ -172,6 +182,6 @@ def test_the_token_of_a_deleted_pod_is_rejected(
     put_as(archive, gone, gone.token).expect(401)
 
 
-def test_an_unknown_path_has_the_same_error_format(archive: Archive) -> None:
+def test_an_unknown_path_has_the_same_error_format(archive: ArchiveProcess) -> None:
     assert archive.request("GET", "/v2/x").expect(404).reason == "NotFound"
     assert archive.request("POST", "/v1/namespaces/x/runs").expect(405).reason == "MethodNotAllowed"

@@ -10,8 +10,8 @@ from torpor_crds.models.archive_endpoint import ArchiveEndpoint
 from torpor_kubernetes.client.archive import ArchiveClient
 from torpor_wire import constants, names
 
-from tests.integration.archive.conftest import OCTETS, Task, account
-from tests.integration.archive.process import Archive, Response
+from tests.integration.archive.conftest import OCTETS, ArchiveTask, account
+from tests.integration.archive.process import ArchiveProcess, ReplicaResponse
 from tests.integration.conftest import Server
 from tests.integration.policies.transitions.conftest import set_fields
 
@@ -33,29 +33,29 @@ def fires(server: Server) -> Callable[[str, str], str]:
     return make
 
 
-def put(archive: Archive, task: Task, token: str, body: bytes = EVENT) -> Response:
+def put(archive: ArchiveProcess, task: ArchiveTask, token: str, body: bytes = EVENT) -> ReplicaResponse:
     return archive.request("PUT", _path(task), token, body, Content_Type=OCTETS, Torpor_Type="bytes")
 
 
-def _path(task: Task) -> str:
+def _path(task: ArchiveTask) -> str:
     return task.result.removesuffix("result") + "event"
 
 
 @pytest.fixture
-def waiting(task: Task, server: Server) -> Task:
+def waiting(task: ArchiveTask, server: Server) -> ArchiveTask:
     """A deferred task."""
     server.patch_status(task.namespace, task.name, set_fields(state="Deferred", trigger=TRIGGER)).expect(200)
     return task
 
 
-def resume(server: Server, task: Task) -> None:
+def resume(server: Server, task: ArchiveTask) -> None:
     """Run the task again, as after its trigger fires."""
     for state in ("Scheduled", "Running"):
         server.patch_status(task.namespace, task.name, set_fields(state=state)).expect(200)
 
 
 def test_a_triggerer_uploads_an_event_and_the_tasks_pod_downloads_it(
-    archive: Archive, waiting: Task, fires: Callable[[str, str], str], server: Server
+    archive: ArchiveProcess, waiting: ArchiveTask, fires: Callable[[str, str], str], server: Server
 ) -> None:
     stored = put(archive, waiting, fires(waiting.namespace, constants.DEFAULT_POOL)).expect(201).json
     assert stored["size"] == len(EVENT)
@@ -65,27 +65,29 @@ def test_a_triggerer_uploads_an_event_and_the_tasks_pod_downloads_it(
 
 
 def test_a_triggerer_of_another_pool_may_not_upload_an_event(
-    archive: Archive, waiting: Task, fires: Callable[[str, str], str], open_namespace: Callable[[], str]
+    archive: ArchiveProcess, waiting: ArchiveTask, fires: Callable[[str, str], str], open_namespace: Callable[[], str]
 ) -> None:
     other_namespace = fires(open_namespace(), constants.DEFAULT_POOL)
     for token in (fires(waiting.namespace, "gpu"), other_namespace, waiting.token):
         assert "may not `fire` pool" in put(archive, waiting, token).expect(403).json["message"]
 
 
-def test_a_running_taskrun_accepts_no_event(archive: Archive, task: Task, fires: Callable[[str, str], str]) -> None:
+def test_a_running_taskrun_accepts_no_event(
+    archive: ArchiveProcess, task: ArchiveTask, fires: Callable[[str, str], str]
+) -> None:
     answer = put(archive, task, fires(task.namespace, constants.DEFAULT_POOL)).expect(403)
     assert "is Running; uploading an event requires Deferred" in answer.json["message"]
 
 
 def test_an_event_over_one_megabyte_is_refused(
-    archive: Archive, waiting: Task, fires: Callable[[str, str], str]
+    archive: ArchiveProcess, waiting: ArchiveTask, fires: Callable[[str, str], str]
 ) -> None:
     large = b"x" * (constants.EVENT_STORED_MAX + 1)
     put(archive, waiting, fires(waiting.namespace, constants.DEFAULT_POOL), large).expect(413)
 
 
 def test_event_and_result_do_not_replace_each_other(
-    archive: Archive, waiting: Task, fires: Callable[[str, str], str], server: Server
+    archive: ArchiveProcess, waiting: ArchiveTask, fires: Callable[[str, str], str], server: Server
 ) -> None:
     event = put(archive, waiting, fires(waiting.namespace, constants.DEFAULT_POOL)).expect(201).json["digest"]
     resume(server, waiting)
@@ -96,7 +98,7 @@ def test_event_and_result_do_not_replace_each_other(
 
 
 def test_the_event_of_a_trigger_task_is_its_result(
-    archive: Archive, waiting: Task, fires: Callable[[str, str], str], task_in: Callable[..., Task]
+    archive: ArchiveProcess, waiting: ArchiveTask, fires: Callable[[str, str], str], task_in: Callable[..., ArchiveTask]
 ) -> None:
     token = fires(waiting.namespace, constants.DEFAULT_POOL)
     path, kind = _path(waiting) + "?as=result", {"Content_Type": "application/x-ndjson", "Torpor_Type": "list"}
@@ -108,7 +110,7 @@ def test_the_event_of_a_trigger_task_is_its_result(
 
 
 def test_another_workflow_may_not_download_an_event(
-    archive: Archive, waiting: Task, fires: Callable[[str, str], str], task_in: Callable[..., Task]
+    archive: ArchiveProcess, waiting: ArchiveTask, fires: Callable[[str, str], str], task_in: Callable[..., ArchiveTask]
 ) -> None:
     stored = put(archive, waiting, fires(waiting.namespace, constants.DEFAULT_POOL)).expect(201).json
     path = waiting.address(stored["digest"]).replace(waiting.uid, names.event_owner(waiting.uid))
@@ -117,7 +119,7 @@ def test_another_workflow_may_not_download_an_event(
 
 
 async def test_the_triggerers_client_uploads_an_event_and_reports_a_refusal(
-    archive: Archive, waiting: Task, fires: Callable[[str, str], str], tmp_path: Path
+    archive: ArchiveProcess, waiting: ArchiveTask, fires: Callable[[str, str], str], tmp_path: Path
 ) -> None:
     token = tmp_path / "token"
     token.write_text(fires(waiting.namespace, constants.DEFAULT_POOL) + "\n")

@@ -3,9 +3,9 @@
 import hashlib
 from collections.abc import Iterator
 
-from tests.integration.archive.conftest import Task
+from tests.integration.archive.conftest import ArchiveTask
 from tests.integration.archive.databases import UNFINISHED
-from tests.integration.archive.process import Archive
+from tests.integration.archive.process import ArchiveProcess
 
 _LIMIT = 100_000_000
 _GROWTH = 48 * 1024 * 1024
@@ -16,7 +16,7 @@ def _body(size: int) -> Iterator[bytes]:
     return iter([_LINE] * (size // len(_LINE)))
 
 
-def test_a_body_of_100_megabytes_needs_bounded_memory(archive: Archive, task: Task) -> None:
+def test_a_body_of_100_megabytes_needs_bounded_memory(archive: ArchiveProcess, task: ArchiveTask) -> None:
     task.put(archive, "list", _LINE).expect(201)
     before = archive.resident()
     said = task.put(archive, "list", _body(_LIMIT)).expect(201).json
@@ -30,7 +30,7 @@ def test_a_body_of_100_megabytes_needs_bounded_memory(archive: Archive, task: Ta
     assert archive.peak() - before < _GROWTH
 
 
-def test_a_larger_body_is_refused(archive: Archive, task: Task) -> None:
+def test_a_larger_body_is_refused(archive: ArchiveProcess, task: ArchiveTask) -> None:
     before, unfinished = archive.resident(), archive.database.value(UNFINISHED)
     answer = task.put(archive, "list", iter([*_body(_LIMIT), b"1\n"])).expect(413)
     assert str(_LIMIT) in answer.json["message"]

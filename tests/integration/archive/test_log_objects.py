@@ -7,8 +7,8 @@ import pytest
 from torpor_wire import constants
 
 from tests.integration.archive.conftest import MakeArchive, MakeDatabase
-from tests.integration.archive.log_node import LINE, Node, kubelet, node, node_name, viewer
-from tests.integration.archive.process import Archive
+from tests.integration.archive.log_node import LINE, LogNode, kubelet, node, node_name, viewer
+from tests.integration.archive.process import ArchiveProcess
 from tests.integration.conftest import collection, eventually
 from tests.integration.triggers.servers import s3
 from tests.integration.triggers.servers.s3 import S3
@@ -38,12 +38,14 @@ def flags(bucket: S3, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
 
 
 @pytest.fixture
-def storing(make_database: MakeDatabase, make_archive: MakeArchive, flags: tuple[str, ...]) -> Archive:
+def storing(make_database: MakeDatabase, make_archive: MakeArchive, flags: tuple[str, ...]) -> ArchiveProcess:
     """An archive with the bucket."""
     return make_archive(make_database(), *flags).ready()
 
 
-def test_a_long_log_is_whole_and_goes_with_its_run(storing: Archive, node: Node, viewer: str, bucket: S3) -> None:
+def test_a_long_log_is_whole_and_goes_with_its_run(
+    storing: ArchiveProcess, node: LogNode, viewer: str, bucket: S3
+) -> None:
     archive, runs = storing, collection("workflows", node.namespace)
     tasks = [{"name": "wait", "trigger": {"class": "time"}}]
     body = {"apiVersion": constants.API_VERSION, "kind": "Workflow", "metadata": {"generateName": "logs-"}}

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from torpor_wire import constants
 
-from tests.integration.archive.conftest import MakeArchive, MakeDatabase, Task, account
+from tests.integration.archive.conftest import ArchiveTask, MakeArchive, MakeDatabase, account
 from tests.integration.archive.log_kubelet import PodLog
-from tests.integration.archive.log_node import FINISHED, LINE, STARTED, Node, kubelet, node, node_name, viewer
-from tests.integration.archive.process import Archive, Response
+from tests.integration.archive.log_node import FINISHED, LINE, STARTED, LogNode, kubelet, node, node_name, viewer
+from tests.integration.archive.process import ArchiveProcess, ReplicaResponse
 from tests.integration.conftest import Server, eventually
 
 __all__ = ["kubelet", "node", "node_name", "viewer"]
@@ -24,7 +24,7 @@ def operator(server: Server) -> str:
 
 
 @pytest.fixture
-def until_read(archive: Archive, node: Node, viewer: str) -> Callable[[str], None]:
+def until_read(archive: ArchiveProcess, node: LogNode, viewer: str) -> Callable[[str], None]:
     """Wait until this archive reads the log of a pod. Archives of other tests read it, too."""
 
     def wait(pod: str) -> None:
@@ -36,7 +36,7 @@ def until_read(archive: Archive, node: Node, viewer: str) -> Callable[[str], Non
 
 
 @pytest.fixture
-def entries(archive: Archive, node: Node, viewer: str) -> Callable[..., list[dict[str, Any]]]:
+def entries(archive: ArchiveProcess, node: LogNode, viewer: str) -> Callable[..., list[dict[str, Any]]]:
     """Wait for a number of settled entries of the run, and return them."""
 
     def wait(count: int = 1, query: str = "") -> list[dict[str, Any]]:
@@ -57,11 +57,11 @@ Entries = Callable[..., list[dict[str, Any]]]
 UntilRead = Callable[[str], None]
 
 
-def read(archive: Archive, node: Node, log: str, token: str) -> Response:
+def read(archive: ArchiveProcess, node: LogNode, log: str, token: str) -> ReplicaResponse:
     return archive.request("GET", f"/v1/namespaces/{node.namespace}/logs/{log}", token)
 
 
-def test_the_log_of_an_ended_pod_is_kept(archive: Archive, node: Node, viewer: str, entries: Entries) -> None:
+def test_the_log_of_an_ended_pod_is_kept(archive: ArchiveProcess, node: LogNode, viewer: str, entries: Entries) -> None:
     pod = node.pod(LINE * 3)
     node.end(pod)
     (entry,) = entries()
@@ -94,7 +94,7 @@ def test_the_log_of_an_ended_pod_is_kept(archive: Archive, node: Node, viewer: s
 
 
 def test_a_pod_that_is_deleted_while_it_runs_is_followed(
-    archive: Archive, node: Node, viewer: str, entries: Entries, until_read: UntilRead
+    archive: ArchiveProcess, node: LogNode, viewer: str, entries: Entries, until_read: UntilRead
 ) -> None:
     pod = node.pod(LINE)
     node.delete(pod)
@@ -109,7 +109,7 @@ def test_a_pod_that_is_deleted_while_it_runs_is_followed(
 
 
 def test_a_container_that_starts_while_its_pod_is_deleted_has_a_log(
-    archive: Archive, node: Node, viewer: str, entries: Entries, until_read: UntilRead
+    archive: ArchiveProcess, node: LogNode, viewer: str, entries: Entries, until_read: UntilRead
 ) -> None:
     pod = node.pod(None)
     node.delete(pod)
@@ -125,7 +125,9 @@ def test_a_container_that_starts_while_its_pod_is_deleted_has_a_log(
     assert read(archive, node, entry["id"], viewer).expect(200).body == LINE
 
 
-def test_a_long_log_has_its_beginning_and_its_end(archive: Archive, node: Node, viewer: str, entries: Entries) -> None:
+def test_a_long_log_has_its_beginning_and_its_end(
+    archive: ArchiveProcess, node: LogNode, viewer: str, entries: Entries
+) -> None:
     log = b"".join(b"2026-01-01T00:00:02Z line %07d\n" % number for number in range(80_000))
     node.end(node.pod(log), 137, "OOMKilled")
     (entry,) = entries()
@@ -138,7 +140,7 @@ def test_a_long_log_has_its_beginning_and_its_end(archive: Archive, node: Node, 
     assert len(head) + len(tail) + entry["omitted"] == len(log)
 
 
-def test_a_pod_that_never_started_says_why(node: Node, entries: Entries, until_read: UntilRead) -> None:
+def test_a_pod_that_never_started_says_why(node: LogNode, entries: Entries, until_read: UntilRead) -> None:
     pod = node.pod(None)
     node.delete(pod)
     until_read(pod)
@@ -149,10 +151,10 @@ def test_a_pod_that_never_started_says_why(node: Node, entries: Entries, until_r
 
 
 def test_a_node_that_does_not_answer_loses_the_log(
-    archive: Archive, node: Node, viewer: str, entries: Entries, server: Server
+    archive: ArchiveProcess, node: LogNode, viewer: str, entries: Entries, server: Server
 ) -> None:
     name = f"lost-{uuid.uuid4().hex[:8]}"
-    server.request("POST", "/api/v1/nodes", {"kind": "Node", "metadata": {"name": name}}).expect(201)
+    server.request("POST", "/api/v1/nodes", {"kind": "LogNode", "metadata": {"name": name}}).expect(201)
     node.end(node.pod(LINE, node=name), 1, "Error")
     (entry,) = entries()
     assert (entry["state"], entry["reason"]) == ("Lost", "NodeLost")
@@ -162,7 +164,7 @@ def test_a_node_that_does_not_answer_loses_the_log(
 
 
 @pytest.mark.parametrize(("mode", "kept"), [("failed", ["failed"]), ("none", []), ("all", ["ended", "failed"])])
-def test_only_the_wanted_logs_are_kept(node: Node, entries: Entries, mode: str, kept: list[str]) -> None:
+def test_only_the_wanted_logs_are_kept(node: LogNode, entries: Entries, mode: str, kept: list[str]) -> None:
     pods = {word: node.pod(word.encode() + b"\n", **{constants.LOGS: mode}) for word in ("ended", "failed")}
     node.end(pods["ended"])
     node.end(pods["failed"], 1, "Error")
@@ -173,7 +175,7 @@ def test_only_the_wanted_logs_are_kept(node: Node, entries: Entries, mode: str, 
 
 
 def test_the_operator_reads_which_logs_are_settled(
-    archive: Archive, node: Node, entries: Entries, operator: str, viewer: str
+    archive: ArchiveProcess, node: LogNode, entries: Entries, operator: str, viewer: str
 ) -> None:
     node.end(node.pod())
     (entry,) = entries()
@@ -184,7 +186,7 @@ def test_the_operator_reads_which_logs_are_settled(
 
 
 def test_logs_are_for_those_who_may_read_taskruns_and_pod_logs(
-    archive: Archive, node: Node, entries: Entries, server: Server, open_namespace: Callable[[], str]
+    archive: ArchiveProcess, node: LogNode, entries: Entries, server: Server, open_namespace: Callable[[], str]
 ) -> None:
     node.end(node.pod())
     (entry,) = entries()
@@ -197,14 +199,14 @@ def test_logs_are_for_those_who_may_read_taskruns_and_pod_logs(
     archive.request("GET", path).expect(401)
 
 
-def test_an_unknown_filter_is_refused(archive: Archive, node: Node, viewer: str) -> None:
+def test_an_unknown_filter_is_refused(archive: ArchiveProcess, node: LogNode, viewer: str) -> None:
     path = f"/v1/namespaces/{node.namespace}/runs/{node.workflow}/logs"
     assert "'state'" in archive.request("GET", path + "?state=Failed", viewer).expect(400).json["message"]
     archive.request("GET", path + "?failed=perhaps", viewer).expect(400)
     archive.request("GET", path + "?attempt=one", viewer).expect(400)
 
 
-def test_lists_come_in_pages(archive: Archive, node: Node, viewer: str, entries: Entries) -> None:
+def test_lists_come_in_pages(archive: ArchiveProcess, node: LogNode, viewer: str, entries: Entries) -> None:
     for code in (0, 1, 0):
         node.end(node.pod(), code)
     everything = [entry["id"] for entry in entries(3)]
@@ -220,7 +222,7 @@ def test_lists_come_in_pages(archive: Archive, node: Node, viewer: str, entries:
 
 
 def test_two_replicas_read_each_log_once(
-    make_database: MakeDatabase, make_archive: MakeArchive, node: Node, viewer: str
+    make_database: MakeDatabase, make_archive: MakeArchive, node: LogNode, viewer: str
 ) -> None:
     database = make_database()
     replicas = [make_archive(database).ready(), make_archive(database).ready()]
@@ -243,7 +245,7 @@ def test_two_replicas_read_each_log_once(
 
 
 def test_a_restarted_archive_keeps_what_ended_meanwhile(
-    make_database: MakeDatabase, make_archive: MakeArchive, node: Node, viewer: str
+    make_database: MakeDatabase, make_archive: MakeArchive, node: LogNode, viewer: str
 ) -> None:
     replica = make_archive(make_database()).ready()
     replica.kill()
@@ -261,7 +263,7 @@ def test_a_restarted_archive_keeps_what_ended_meanwhile(
 
 
 def test_the_lines_of_a_wait_are_kept(
-    archive: Archive, home: str, server: Server, task_in: Callable[..., Task], viewer: str
+    archive: ArchiveProcess, home: str, server: Server, task_in: Callable[..., ArchiveTask], viewer: str
 ) -> None:
     workflow = str(uuid.uuid4())
     task = task_in(home, workflow)

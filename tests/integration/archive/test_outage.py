@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from tests.integration.archive.conftest import Task
+from tests.integration.archive.conftest import ArchiveTask
 from tests.integration.archive.databases import UNFINISHED, Postgresql
-from tests.integration.archive.process import Archive
+from tests.integration.archive.process import ArchiveProcess
 
 
-def test_an_upload_succeeds_after_the_database_recovers(archive: Archive, task: Task) -> None:
+def test_an_upload_succeeds_after_the_database_recovers(archive: ArchiveProcess, task: ArchiveTask) -> None:
     unfinished = archive.database.value(UNFINISHED)
     before = task.put(archive, "list", b"1\n").expect(201).json["digest"]
     archive.database.stop()
@@ -30,7 +30,7 @@ def test_an_upload_succeeds_after_the_database_recovers(archive: Archive, task: 
     assert archive.database.value(UNFINISHED) == unfinished
 
 
-def test_an_outage_during_an_upload_leaves_no_partial_body(archive: Archive, task: Task) -> None:
+def test_an_outage_during_an_upload_leaves_no_partial_body(archive: ArchiveProcess, task: ArchiveTask) -> None:
     def body() -> Iterator[bytes]:
         yield b"1\n" * 1_000_000
         archive.database.stop()

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.integration.archive.conftest import OCTETS, Task
+from tests.integration.archive.conftest import OCTETS, ArchiveTask
 from tests.integration.archive.databases import UNFINISHED
-from tests.integration.archive.process import Archive
+from tests.integration.archive.process import ArchiveProcess
 from tests.integration.conftest import Server
 
 _LIST = b'{"a":1}\n"b"\nnull\n[1,2.0]\n'
@@ -28,7 +28,7 @@ KINDS: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_result_is_downloaded_as_uploaded(archive: Archive, task: Task, kind: str) -> None:
+def test_a_result_is_downloaded_as_uploaded(archive: ArchiveProcess, task: ArchiveTask, kind: str) -> None:
     body = KINDS[kind]
     named = {"Torpor_Name": "caf%C3%A9.txt"} if kind == "file" else {}
     stored = task.put(archive, kind, body, **named).expect(201).json
@@ -46,7 +46,7 @@ def test_a_result_is_downloaded_as_uploaded(archive: Archive, task: Task, kind: 
     assert answer.headers.get("Torpor-Name") == named.get("Torpor_Name")
 
 
-def test_a_single_item_and_several_are_read(archive: Archive, task: Task) -> None:
+def test_a_single_item_and_several_are_read(archive: ArchiveProcess, task: ArchiveTask) -> None:
     at = task.address(task.put(archive, "list", _LIST).expect(201).json["digest"])
     lines = _LIST.splitlines(keepends=True)
     assert [task.get(archive, f"{at}?item={n}").expect(200).body for n in range(4)] == lines
@@ -56,7 +56,7 @@ def test_a_single_item_and_several_are_read(archive: Archive, task: Task) -> Non
     assert "-1" in task.get(archive, f"{at}?item=-1").expect(400).json["message"]
 
 
-def test_items_are_found_across_chunks(archive: Archive, task: Task) -> None:
+def test_items_are_found_across_chunks(archive: ArchiveProcess, task: ArchiveTask) -> None:
     lines = [json.dumps([n, "x" * (n * 37 % 4000)]).encode() + b"\n" for n in range(1500)]
     lines[700] = json.dumps("y" * 1_500_000).encode() + b"\n"  # begins in one chunk, ends two further on
     stored = task.put(archive, "list", iter(lines)).expect(201).json
@@ -67,21 +67,21 @@ def test_items_are_found_across_chunks(archive: Archive, task: Task) -> None:
         assert found == b"".join(lines[first : first + count]), (first, count)
 
 
-def test_an_empty_list_is_a_list(archive: Archive, task: Task) -> None:
+def test_an_empty_list_is_a_list(archive: ArchiveProcess, task: ArchiveTask) -> None:
     stored = task.put(archive, "list", b"").expect(201).json
     assert (stored["length"], stored["size"]) == (0, 0)
     assert task.get(archive, task.address(stored["digest"])).expect(200).body == b""
     task.get(archive, task.address(stored["digest"]) + "?item=0").expect(416)
 
 
-def test_the_same_result_is_stored_once(archive: Archive, task: Task) -> None:
+def test_the_same_result_is_stored_once(archive: ArchiveProcess, task: ArchiveTask) -> None:
     body = f'"{task.uid}"'.encode()
     first = task.put(archive, "string", body).expect(201).json
     assert task.put(archive, "string", body).expect(201).json == first
     assert archive.database.value(f"SELECT count(*) FROM bodies WHERE digest = '{first['digest']}'") == 1
 
 
-def test_a_later_attempt_replaces_the_result(archive: Archive, task: Task, server: Server) -> None:
+def test_a_later_attempt_replaces_the_result(archive: ArchiveProcess, task: ArchiveTask, server: Server) -> None:
     first = task.put(archive, "number", b"1").expect(201).json["digest"]
     next_attempt = task.retry(server)
     second = next_attempt.put(archive, "number", b"2").expect(201).json["digest"]
@@ -105,7 +105,7 @@ BAD: dict[str, tuple[str, bytes, dict[str, str], str]] = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_an_invalid_result_is_refused_with_the_reason(archive: Archive, task: Task, case: str) -> None:
+def test_an_invalid_result_is_refused_with_the_reason(archive: ArchiveProcess, task: ArchiveTask, case: str) -> None:
     kind, body, headers, message = BAD[case]
     answer = task.put(archive, kind, body, **headers).expect(400)
     assert answer.reason == "Invalid"
@@ -119,14 +119,14 @@ TOO_LARGE: dict[str, tuple[str, Callable[[], list[bytes]], str]] = {
 
 
 @pytest.mark.parametrize("case", TOO_LARGE)
-def test_a_too_large_result_is_refused_with_the_numbers(archive: Archive, task: Task, case: str) -> None:
+def test_a_too_large_result_is_refused_with_the_numbers(archive: ArchiveProcess, task: ArchiveTask, case: str) -> None:
     kind, body, message = TOO_LARGE[case]
     answer = task.put(archive, kind, b"".join(body())).expect(413)
     assert answer.reason == "TooLarge"
     assert message in answer.json["message"]
 
 
-def test_a_too_large_content_length_is_refused_before_the_body(archive: Archive, task: Task) -> None:
+def test_a_too_large_content_length_is_refused_before_the_body(archive: ArchiveProcess, task: ArchiveTask) -> None:
     head = f"PUT {task.result} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {task.token}\r\nTorpor-Type: bytes\r\n"
     head += f"Content-Type: {OCTETS}\r\nContent-Length: 100000001\r\n\r\n"
     with _connected(archive) as connection:
@@ -135,7 +135,7 @@ def test_a_too_large_content_length_is_refused_before_the_body(archive: Archive,
     assert b" 413 " in response
 
 
-def test_an_interrupted_upload_leaves_nothing(archive: Archive, task: Task) -> None:
+def test_an_interrupted_upload_leaves_nothing(archive: ArchiveProcess, task: ArchiveTask) -> None:
     head = f"PUT {task.result} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {task.token}\r\nTorpor-Type: bytes\r\n"
     head += f"Content-Type: {OCTETS}\r\nContent-Length: 9000000\r\n\r\n"
     before = archive.database.value(UNFINISHED)
@@ -147,6 +147,6 @@ def test_an_interrupted_upload_leaves_nothing(archive: Archive, task: Task) -> N
     assert archive.database.value(f"SELECT count(*) FROM results WHERE taskrun = '{task.uid}'") == 0
 
 
-def _connected(archive: Archive) -> ssl.SSLSocket:
+def _connected(archive: ArchiveProcess) -> ssl.SSLSocket:
     context = ssl.create_default_context(cadata=archive.authority())
     return context.wrap_socket(socket.create_connection(("127.0.0.1", archive.port), 30), server_hostname="127.0.0.1")

@@ -8,8 +8,8 @@ from typing import Any
 
 from torpor_wire import constants
 
-from tests.integration.archive.conftest import MakeArchive, MakeDatabase, Task, account
-from tests.integration.archive.process import Archive
+from tests.integration.archive.conftest import ArchiveTask, MakeArchive, MakeDatabase, account
+from tests.integration.archive.process import ArchiveProcess
 from tests.integration.archive.test_runs import ndjson, put, run
 from tests.integration.conftest import Server
 
@@ -27,7 +27,7 @@ def test_runs_beyond_the_settings_are_deleted_with_their_results(
     make_archive: MakeArchive,
     server: Server,
     open_namespace: Callable[[], str],
-    task_in: Callable[..., Task],
+    task_in: Callable[..., ArchiveTask],
 ) -> None:
     team, busy = open_namespace(), open_namespace()
     operator = server.token("torpor-system", "torpor-operator", audience=constants.ARCHIVE_AUDIENCE)
@@ -65,6 +65,6 @@ def test_runs_beyond_the_settings_are_deleted_with_their_results(
     archive.stop()
 
 
-def _names(archive: Archive, namespace: str, readers: dict[str, str]) -> list[str]:
+def _names(archive: ArchiveProcess, namespace: str, readers: dict[str, str]) -> list[str]:
     answer = archive.request("GET", f"/v1/namespaces/{namespace}/runs", readers[namespace]).expect(200)
     return [item["name"] for item in json.loads(answer.body)["items"]]

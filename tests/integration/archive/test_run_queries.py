@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from torpor_wire import constants
 
-from tests.integration.archive.conftest import MakeArchive, MakeDatabase, Task, account
-from tests.integration.archive.process import Archive
+from tests.integration.archive.conftest import ArchiveTask, MakeArchive, MakeDatabase, account
+from tests.integration.archive.process import ArchiveProcess
 from tests.integration.archive.test_runs import ndjson, put, run
 from tests.integration.conftest import Server
 
@@ -51,12 +51,12 @@ def ended(lines: list[dict[str, Any]], reason: str, **spec: Any) -> list[dict[st
     return lines
 
 
-def names(archive: Archive, token: str, path: str) -> list[str]:
+def names(archive: ArchiveProcess, token: str, path: str) -> list[str]:
     return [item["name"] for item in archive.request("GET", path, token).expect(200).json["items"]]
 
 
 def test_runs_are_found_by_state_name_labels_and_time(
-    archive: Archive, operator: str, namespace: str, viewer: str
+    archive: ArchiveProcess, operator: str, namespace: str, viewer: str
 ) -> None:
     stored = [
         version(namespace, "a", name="load-1", hour=1, labels={"team": "data", "tier": "gold"}),
@@ -105,7 +105,7 @@ def test_runs_are_found_by_state_name_labels_and_time(
     ],
 )
 def test_an_invalid_filter_is_refused_with_the_reason(
-    archive: Archive, server: Server, home: str, query: str, message: str
+    archive: ArchiveProcess, server: Server, home: str, query: str, message: str
 ) -> None:
     reader = account(server, home, "reader", "view")
     answer = archive.request("GET", f"/v1/namespaces/{home}/runs?{query}", reader).expect(400)
@@ -128,7 +128,7 @@ def test_a_run_that_ends_again_replaces_its_former_version(
     archive.stop()
 
 
-def test_the_operator_learns_which_version_is_stored(archive: Archive, operator: str, namespace: str) -> None:
+def test_the_operator_learns_which_version_is_stored(archive: ArchiveProcess, operator: str, namespace: str) -> None:
     uid = uuid.uuid4().hex
     path = f"/v1/namespaces/{namespace}/runs/{uid}"
     archive.request("HEAD", path, operator).expect(404)
@@ -137,11 +137,13 @@ def test_the_operator_learns_which_version_is_stored(archive: Archive, operator:
     assert answer.headers["Torpor-Completed"] == "2026-01-01T07:00:00Z"
 
 
-def test_only_the_operator_learns_it_by_head(archive: Archive, namespace: str, viewer: str) -> None:
+def test_only_the_operator_learns_it_by_head(archive: ArchiveProcess, namespace: str, viewer: str) -> None:
     archive.request("HEAD", f"/v1/namespaces/{namespace}/runs/x", viewer).expect(403)
 
 
-def test_a_run_contains_events_after_its_taskruns(archive: Archive, operator: str, namespace: str, viewer: str) -> None:
+def test_a_run_contains_events_after_its_taskruns(
+    archive: ArchiveProcess, operator: str, namespace: str, viewer: str
+) -> None:
     uid = uuid.uuid4().hex
     event = {"kind": "Event", "regarding": {"namespace": namespace, "uid": uid}, "reason": "Succeeded"}
     lines = [*version(namespace, uid), event]
@@ -156,7 +158,7 @@ def test_a_run_contains_events_after_its_taskruns(archive: Archive, operator: st
 
 
 def test_the_runs_of_all_namespaces_need_the_right_to_list_workflows_everywhere(
-    archive: Archive, operator: str, server: Server, open_namespace: Callable[[], str]
+    archive: ArchiveProcess, operator: str, server: Server, open_namespace: Callable[[], str]
 ) -> None:
     homes = [open_namespace(), open_namespace()]
     mark = f"all-{uuid.uuid4().hex[:8]}"
@@ -172,7 +174,9 @@ def test_the_runs_of_all_namespaces_need_the_right_to_list_workflows_everywhere(
     assert [item["namespace"] for page in (first, rest) for item in page["items"]] == homes[::-1]
 
 
-def test_the_token_may_travel_in_a_header_that_the_proxy_keeps(archive: Archive, namespace: str, viewer: str) -> None:
+def test_the_token_may_travel_in_a_header_that_the_proxy_keeps(
+    archive: ArchiveProcess, namespace: str, viewer: str
+) -> None:
     path = f"/v1/namespaces/{namespace}/runs"
     assert archive.request("GET", path, Torpor_Authorization=f"Bearer {viewer}").expect(200).json == {"items": []}
     archive.request("GET", path, "of-a-proxy", Torpor_Authorization=f"Bearer {viewer}").expect(200)
@@ -180,7 +184,7 @@ def test_the_token_may_travel_in_a_header_that_the_proxy_keeps(archive: Archive,
 
 
 def test_a_user_that_may_get_taskruns_reads_results(
-    archive: Archive, task: Task, server: Server, open_namespace: Callable[[], str]
+    archive: ArchiveProcess, task: ArchiveTask, server: Server, open_namespace: Callable[[], str]
 ) -> None:
     path = task.address(task.put(archive, "list", b"1\n2\n").expect(201).json["digest"])
     reader = account(server, task.namespace, "reader", "view")
@@ -194,7 +198,7 @@ def test_a_user_that_may_get_taskruns_reads_results(
 
 
 def test_a_task_pod_may_not_read_the_results_of_other_workflows(
-    archive: Archive, task: Task, task_in: Callable[..., Task]
+    archive: ArchiveProcess, task: ArchiveTask, task_in: Callable[..., ArchiveTask]
 ) -> None:
     """The role of task pods allows `get` on taskruns, so `get` alone must not suffice for a pod."""
     path = task.address(task.put(archive, "list", b"1\n").expect(201).json["digest"])
@@ -203,7 +207,9 @@ def test_a_task_pod_may_not_read_the_results_of_other_workflows(
     assert "may not list TaskRuns" in answer.json["message"]
 
 
-def test_the_operator_finds_the_run_of_a_tick_by_its_name(archive: Archive, operator: str, namespace: str) -> None:
+def test_the_operator_finds_the_run_of_a_tick_by_its_name(
+    archive: ArchiveProcess, operator: str, namespace: str
+) -> None:
     labels = {constants.LABEL_BACKFILL: "october"}
     run_of_tick = version(namespace, str(uuid.uuid4()), name="ingest-0a1b2c3d4e", labels=labels)
     put(archive, operator, namespace, run_of_tick[0]["metadata"]["uid"], ndjson(run_of_tick)).expect(200)

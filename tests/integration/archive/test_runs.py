@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from torpor_wire import constants
 
-from tests.integration.archive.conftest import Task, account
+from tests.integration.archive.conftest import ArchiveTask, account
 from tests.integration.archive.databases import UNFINISHED
-from tests.integration.archive.process import Archive, Response
+from tests.integration.archive.process import ArchiveProcess, ReplicaResponse
 from tests.integration.conftest import Server, collection
 
 
@@ -42,11 +42,11 @@ def ndjson(lines: list[dict[str, Any]]) -> bytes:
     return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 
 
-def put(archive: Archive, operator: str, namespace: str, uid: str, body: bytes) -> Response:
+def put(archive: ArchiveProcess, operator: str, namespace: str, uid: str, body: bytes) -> ReplicaResponse:
     return archive.request("PUT", f"/v1/namespaces/{namespace}/runs/{uid}", operator, body)
 
 
-def test_a_run_is_stored_unchanged(archive: Archive, home: str, operator: str, viewer: str) -> None:
+def test_a_run_is_stored_unchanged(archive: ArchiveProcess, home: str, operator: str, viewer: str) -> None:
     uid, unfinished = uuid.uuid4().hex, archive.database.value(UNFINISHED)
     body = ndjson(run(home, uid))
     assert put(archive, operator, home, uid, body).expect(200).json["new"] is True
@@ -59,7 +59,7 @@ def test_a_run_is_stored_unchanged(archive: Archive, home: str, operator: str, v
 
 
 def test_objects_from_the_api_server_are_a_valid_run(
-    archive: Archive, home: str, operator: str, server: Server, task_in: Callable[..., Task]
+    archive: ArchiveProcess, home: str, operator: str, server: Server, task_in: Callable[..., ArchiveTask]
 ) -> None:
     tasks = [{"name": "wait", "trigger": {"class": "time"}}]
     metadata = {"generateName": "kept-"}
@@ -76,7 +76,7 @@ def test_objects_from_the_api_server_are_a_valid_run(
 
 
 def test_runs_are_listed_in_pages_newest_first(
-    archive: Archive, operator: str, server: Server, open_namespace: Callable[[], str]
+    archive: ArchiveProcess, operator: str, server: Server, open_namespace: Callable[[], str]
 ) -> None:
     namespace = open_namespace()
     viewer = account(server, namespace, "reader", "view")
@@ -109,7 +109,7 @@ def test_runs_are_listed_in_pages_newest_first(
 
 
 def test_reading_runs_requires_permission_to_read_workflows(
-    archive: Archive, home: str, viewer: str, operator: str, open_namespace: Callable[[], str]
+    archive: ArchiveProcess, home: str, viewer: str, operator: str, open_namespace: Callable[[], str]
 ) -> None:
     other = open_namespace()
     uid = uuid.uuid4().hex
@@ -131,7 +131,9 @@ BAD: dict[str, tuple[Callable[[str, str], list[Any]], str]] = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_an_invalid_run_is_refused_with_the_reason(archive: Archive, home: str, operator: str, case: str) -> None:
+def test_an_invalid_run_is_refused_with_the_reason(
+    archive: ArchiveProcess, home: str, operator: str, case: str
+) -> None:
     lines, message = BAD[case]
     uid = uuid.uuid4().hex
     answer = put(archive, operator, home, uid, ndjson(lines(home, uid))).expect(400)

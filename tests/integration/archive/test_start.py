@@ -9,13 +9,13 @@ from torpor_archive.storage.database import Database
 from torpor_kubernetes.timing import SystemClock
 from torpor_wire import constants
 
-from tests.integration.archive.conftest import MakeArchive, MakeDatabase, Task
+from tests.integration.archive.conftest import ArchiveTask, MakeArchive, MakeDatabase
 from tests.integration.archive.databases import Sqlite
-from tests.integration.archive.process import Archive
+from tests.integration.archive.process import ArchiveProcess
 from tests.integration.conftest import Server
 
 
-def wait_for_readiness_message(replica: Archive, word: bytes) -> None:
+def wait_for_readiness_message(replica: ArchiveProcess, word: bytes) -> None:
     replica.eventually(lambda: replica.health("/healthz").status == 200, "it is alive")
     replica.eventually(lambda: word in replica.health("/readyz").body, "/readyz says why not")
 
@@ -53,7 +53,11 @@ def test_one_of_several_replicas_migrates_and_the_others_wait(
 
 
 def test_replicas_may_start_before_their_database(
-    make_database: MakeDatabase, make_archive: MakeArchive, task_in: Callable[..., Task], home: str, server: Server
+    make_database: MakeDatabase,
+    make_archive: MakeArchive,
+    task_in: Callable[..., ArchiveTask],
+    home: str,
+    server: Server,
 ) -> None:
     empty = make_database()
     empty.stop()

@@ -15,8 +15,8 @@ from torpor_dev.offline import golang
 from torpor_operator.taskrun.containers import CLAIMANT
 from torpor_wire import constants
 
-from tests.integration.archive.conftest import Task
-from tests.integration.archive.process import Archive
+from tests.integration.archive.conftest import ArchiveTask
+from tests.integration.archive.process import ArchiveProcess
 from tests.integration.conftest import Server
 from tests.integration.policies.transitions.conftest import create_pod, set_fields
 
@@ -24,11 +24,11 @@ _ROWS = [{"id": number, "text": f"ä{number}"} for number in range(2000)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Container:
+class ToolContainer:
     """The container of a task with `tools: true`, as a process."""
 
-    task: Task
-    archive: Archive
+    task: ArchiveTask
+    archive: ArchiveProcess
     folder: Path
 
     @property
@@ -54,13 +54,13 @@ class Container:
 
 
 @pytest.fixture
-def container(archive: Archive, server: Server, home: str, tmp_path: Path) -> Container:
+def container(archive: ArchiveProcess, server: Server, home: str, tmp_path: Path) -> ToolContainer:
     task = _container_task(server, home)
     (tmp_path / constants.ARCHIVE_TOKEN).write_text(task.token)
-    return Container(task=task, archive=archive, folder=tmp_path)
+    return ToolContainer(task=task, archive=archive, folder=tmp_path)
 
 
-def _container_task(server: Server, namespace: str) -> Task:
+def _container_task(server: Server, namespace: str) -> ArchiveTask:
     """A Running container task. Its pod did not claim it: the operator did, before the pod was scheduled."""
     name, workflow = f"t-{uuid.uuid4().hex[:8]}", uuid.uuid4().hex
     spec = {"workflow": {"name": "run", "uid": workflow}, "task": "task", "image": "x", "container": {"command": ["x"]}}
@@ -70,11 +70,11 @@ def _container_task(server: Server, namespace: str) -> Task:
     claimed = {"name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"], "claim": CLAIMANT}
     server.patch_status(namespace, name, set_fields(state="Running", pod=claimed)).expect(200)
     token = server.token(namespace, "torpor-task", pod=pod, audience=constants.ARCHIVE_AUDIENCE)
-    return Task(namespace=namespace, name=name, uid=uid, workflow=workflow, token=token)
+    return ArchiveTask(namespace=namespace, name=name, uid=uid, workflow=workflow, token=token)
 
 
 def test_the_operator_can_store_the_outcome_of_an_upload_and_the_archive_returns_the_body(
-    container: Container, server: Server
+    container: ToolContainer, server: Server
 ) -> None:
     done = container.put(json.dumps(_ROWS, indent=1))
     assert (done.returncode, done.stderr) == (0, "")
@@ -103,14 +103,14 @@ def test_the_operator_can_store_the_outcome_of_an_upload_and_the_archive_returns
     ],
 )
 def test_the_archive_describes_each_type(
-    container: Container, content: object, kind: str, more: dict[str, object]
+    container: ToolContainer, content: object, kind: str, more: dict[str, object]
 ) -> None:
     assert container.put(json.dumps(content)).returncode == 0
     archived = container.outcome["archived"]
     assert {name: archived[name] for name in archived if name not in {"size", "digest"}} == {"type": kind, **more}
 
 
-def test_a_text_becomes_a_string(container: Container) -> None:
+def test_a_text_becomes_a_string(container: ToolContainer) -> None:
     text = 'a "line"\n\ttab é\n' * 1000
     assert container.put(text, "--text").returncode == 0
     archived = container.outcome["archived"]
@@ -119,7 +119,7 @@ def test_a_text_becomes_a_string(container: Container) -> None:
 
 
 def test_a_pod_without_the_claim_ends_with_its_exit_code_and_without_an_outcome(
-    container: Container, server: Server
+    container: ToolContainer, server: Server
 ) -> None:
     server.patch_status(container.task.namespace, container.task.name, set_fields(state="UpForRetry")).expect(200)
     done = container.put(json.dumps(_ROWS))
@@ -128,13 +128,13 @@ def test_a_pod_without_the_claim_ends_with_its_exit_code_and_without_an_outcome(
     assert not (container.folder / "outcome").exists()
 
 
-def test_what_the_archive_rejects_ends_with_its_message(container: Container) -> None:
+def test_what_the_archive_rejects_ends_with_its_message(container: ToolContainer) -> None:
     done = container.put('{"a": 1, "a": 2, "b": "' + "x" * 5000 + '"}')
     assert done.returncode == 65
     assert "key 'a' is duplicate" in done.stderr
 
 
-def test_an_invalid_token_is_retried(container: Container) -> None:
+def test_an_invalid_token_is_retried(container: ToolContainer) -> None:
     (container.folder / constants.ARCHIVE_TOKEN).write_text("expired")
     done = container.put(json.dumps(_ROWS), "--timeout", "5s")
     assert done.returncode == 69

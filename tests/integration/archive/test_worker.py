@@ -16,7 +16,7 @@ import yaml
 from torpor_wire import constants, names
 from torpor_wire.runtime_variable import RuntimeVariable
 
-from tests.integration.archive.process import Archive
+from tests.integration.archive.process import ArchiveProcess
 from tests.integration.conftest import Server, collection
 from tests.integration.policies.transitions.conftest import create_pod
 
@@ -44,11 +44,11 @@ def same(value): return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class WorkerRun:
     """A Workflow without an operator: the test creates its TaskRuns and runs a worker for each."""
 
     server: Server
-    archive: Archive
+    archive: ArchiveProcess
     authority: str
     namespace: str
     folder: Path
@@ -103,19 +103,19 @@ def _argument(name: str, source: dict[str, Any], mapped_by: str | None = None) -
 
 
 @pytest.fixture
-def run(server: Server, archive: Archive, kubeconfig: Path, home: str, tmp_path: Path) -> Run:
+def run(server: Server, archive: ArchiveProcess, kubeconfig: Path, home: str, tmp_path: Path) -> WorkerRun:
     (tmp_path / "authored.py").write_text(_AUTHORED)
     cluster = yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]
     inline = cluster.get("certificate-authority-data")
     authority = (
         b64decode(inline).decode() if inline else (kubeconfig.parent / cluster["certificate-authority"]).read_text()
     )
-    return Run(
+    return WorkerRun(
         server=server, archive=archive, authority=authority, namespace=home, folder=tmp_path, uid=str(uuid.uuid4())
     )
 
 
-def test_mapped_results_are_reduced_one_by_one(run: Run) -> None:
+def test_mapped_results_are_reduced_one_by_one(run: WorkerRun) -> None:
     for index in (0, 2):
         stored = run.task("rows", index=index)["stored"]
         assert (stored["type"], stored["length"]) == ("list", 1001)
@@ -125,7 +125,7 @@ def test_mapped_results_are_reduced_one_by_one(run: Run) -> None:
     assert json.loads(reduced["result"]) == [2, 2002, [2, 0], [1]]
 
 
-def test_results_within_groups_are_reduced_by_path(run: Run) -> None:
+def test_results_within_groups_are_reduced_by_path(run: WorkerRun) -> None:
     for group_path, index in (((4, 0), 0), ((4, 0), 1), ((4, 1), 0)):
         assert run.task("inner", groups=group_path, index=index)["stored"]["size"] > constants.RESULT_MAX
     source = {"task": "inner", "field": "results", "groupIndexes": [4], "paths": "0-1.0-1", "mapped": True}
@@ -144,7 +144,7 @@ def test_results_within_groups_are_reduced_by_path(run: Run) -> None:
     ],
 )
 def test_the_next_pod_receives_the_result_with_its_type(
-    run: Run, task: str, stored: dict[str, Any], expected: list[Any]
+    run: WorkerRun, task: str, stored: dict[str, Any], expected: list[Any]
 ) -> None:
     assert run.task(task)["stored"].items() >= stored.items()
     ended = run.task("describe", name="value", source={"task": task, "field": "result"})
@@ -152,14 +152,14 @@ def test_the_next_pod_receives_the_result_with_its_type(
     assert json.loads(ended["result"]) == expected, ended
 
 
-def test_the_next_pod_receives_a_file_with_its_name(run: Run) -> None:
+def test_the_next_pod_receives_a_file_with_its_name(run: WorkerRun) -> None:
     assert run.task("file")["stored"]["name"] == "brød.csv"
     ended = run.task("size", name="path", source={"task": "file", "field": "result"})
 
     assert json.loads(ended["result"]) == ["brød.csv", "a;b"], ended
 
 
-def test_one_entry_is_downloaded_and_mapped(run: Run) -> None:
+def test_one_entry_is_downloaded_and_mapped(run: WorkerRun) -> None:
     run.task("table")
     source = {"task": "table", "field": "result", "item": 1}
     ended = run.task("same", name="value", mapped_by="authored:second", source=source)
@@ -167,7 +167,7 @@ def test_one_entry_is_downloaded_and_mapped(run: Run) -> None:
     assert json.loads(ended["result"]) == {"second": [1.0, None]}, ended
 
 
-def test_an_item_out_of_range_fails_the_task(run: Run) -> None:
+def test_an_item_out_of_range_fails_the_task(run: WorkerRun) -> None:
     run.task("table")
     ended = run.task("same", name="value", source={"task": "table", "field": "result", "item": 2})
 

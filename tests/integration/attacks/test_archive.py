@@ -11,8 +11,16 @@ from contextlib import ExitStack
 import pytest
 
 from tests.integration.archive import databases
-from tests.integration.archive.conftest import OCTETS, MakeArchive, MakeDatabase, Task, account, make_archive, task_in
-from tests.integration.archive.process import Archive
+from tests.integration.archive.conftest import (
+    OCTETS,
+    ArchiveTask,
+    MakeArchive,
+    MakeDatabase,
+    account,
+    make_archive,
+    task_in,
+)
+from tests.integration.archive.process import ArchiveProcess
 from tests.integration.conftest import Server
 
 __all__ = ["make_archive", "task_in"]  # fixtures
@@ -28,27 +36,27 @@ def make_database(tmp_path_factory: pytest.TempPathFactory) -> MakeDatabase:
 
 
 @pytest.fixture(scope="module")
-def attacked(make_database: MakeDatabase, make_archive: MakeArchive) -> Iterator[Archive]:
+def attacked(make_database: MakeDatabase, make_archive: MakeArchive) -> Iterator[ArchiveProcess]:
     made = make_archive(make_database(), *FLAGS, "--namespace-quota", "200Ki").ready()
     yield made
     made.kill()
 
 
 @pytest.fixture
-def attacker(task_in: Callable[..., Task], open_namespace: Callable[[], str]) -> Task:
+def attacker(task_in: Callable[..., ArchiveTask], open_namespace: Callable[[], str]) -> ArchiveTask:
     return task_in(open_namespace(), uuid.uuid4().hex)
 
 
 @pytest.fixture
-def innocent(task_in: Callable[..., Task], open_namespace: Callable[[], str]) -> Task:
+def innocent(task_in: Callable[..., ArchiveTask], open_namespace: Callable[[], str]) -> ArchiveTask:
     return task_in(open_namespace(), uuid.uuid4().hex)
 
 
-def plain(archive: Archive) -> socket.socket:
+def plain(archive: ArchiveProcess) -> socket.socket:
     return socket.create_connection(("127.0.0.1", archive.port), HANG)
 
 
-def secure(archive: Archive, link: socket.socket) -> ssl.SSLSocket:
+def secure(archive: ArchiveProcess, link: socket.socket) -> ssl.SSLSocket:
     context = ssl.create_default_context(cadata=archive.authority())
     return context.wrap_socket(link, server_hostname="127.0.0.1")
 
@@ -68,33 +76,33 @@ def trickle(link: ssl.SSLSocket) -> None:
         time.sleep(0.1)
 
 
-def put_head(task: Task) -> bytes:
+def put_head(task: ArchiveTask) -> bytes:
     return (
         f"PUT {task.result} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {task.token}\r\nTorpor-Type: bytes\r\n"
         f"Content-Type: {OCTETS}\r\nContent-Length: 9000000\r\n\r\n"
     ).encode()
 
 
-def test_connections_that_send_nothing_are_closed(attacked: Archive) -> None:
+def test_connections_that_send_nothing_are_closed(attacked: ArchiveProcess) -> None:
     with ExitStack() as links:
         opened = [links.enter_context(secure(attacked, plain(attacked))) for _ in range(20)]
         assert all(ended(link) for link in opened)
 
 
-def test_connections_that_never_shake_hands_are_closed(attacked: Archive) -> None:
+def test_connections_that_never_shake_hands_are_closed(attacked: ArchiveProcess) -> None:
     with ExitStack() as links:
         opened = [links.enter_context(plain(attacked)) for _ in range(20)]
         assert all(ended(link) for link in opened)
 
 
-def test_a_request_head_that_trickles_is_cut_off(attacked: Archive) -> None:
+def test_a_request_head_that_trickles_is_cut_off(attacked: ArchiveProcess) -> None:
     with plain(attacked) as link, secure(attacked, link) as secured:
         secured.sendall(b"GET /v1 HTTP/1.1\r\nX: ")
         with pytest.raises(OSError):  # noqa: PT011 - a reset or a broken pipe
             trickle(secured)
 
 
-def test_very_many_connections_leave_room_for_a_task(attacked: Archive, innocent: Task) -> None:
+def test_very_many_connections_leave_room_for_a_task(attacked: ArchiveProcess, innocent: ArchiveTask) -> None:
     with ExitStack() as links:
         for _ in range(100):
             links.enter_context(plain(attacked))
@@ -108,7 +116,7 @@ def test_very_many_connections_leave_room_for_a_task(attacked: Archive, innocent
 
 
 def test_trickled_uploads_of_one_pod_leave_room_for_other_namespaces(
-    attacked: Archive, attacker: Task, innocent: Task
+    attacked: ArchiveProcess, attacker: ArchiveTask, innocent: ArchiveTask
 ) -> None:
     with ExitStack() as links:
         for _ in range(16):
@@ -120,7 +128,7 @@ def test_trickled_uploads_of_one_pod_leave_room_for_other_namespaces(
         assert b"torpor_archive_uploads 8.0" in attacked.health("/metrics").body
 
 
-def test_a_taskrun_keeps_one_result_however_many_it_puts(attacked: Archive, attacker: Task) -> None:
+def test_a_taskrun_keeps_one_result_however_many_it_puts(attacked: ArchiveProcess, attacker: ArchiveTask) -> None:
     said = [attacker.put(attacked, "bytes", b"x" * size).expect(201).json["digest"] for size in range(1, 6)]
     kept = f"SELECT count(*) FROM results WHERE taskrun = '{attacker.uid}'"
     assert attacked.database.value(kept) == 1
@@ -129,7 +137,7 @@ def test_a_taskrun_keeps_one_result_however_many_it_puts(attacked: Archive, atta
 
 
 def test_a_namespace_cannot_fill_the_disk(
-    attacked: Archive, attacker: Task, innocent: Task, task_in: Callable[..., Task]
+    attacked: ArchiveProcess, attacker: ArchiveTask, innocent: ArchiveTask, task_in: Callable[..., ArchiveTask]
 ) -> None:
     others = [task_in(attacker.namespace, attacker.workflow) for _ in range(2)]
     for task in (attacker, others[0]):
@@ -142,7 +150,7 @@ def test_a_namespace_cannot_fill_the_disk(
 
 @pytest.mark.parametrize("value", [b"[" * 4000, b"[1e400,1]", b'[1.0,"\\u0000"]', b"\xff", b"{}"])
 def test_a_page_that_makes_no_sense_is_a_bad_request(
-    attacked: Archive, innocent: Task, server: Server, value: bytes
+    attacked: ArchiveProcess, innocent: ArchiveTask, server: Server, value: bytes
 ) -> None:
     token = account(server, innocent.namespace, "historian", "view")
     given = base64.urlsafe_b64encode(value).decode()
@@ -150,7 +158,9 @@ def test_a_page_that_makes_no_sense_is_a_bad_request(
     assert answer.expect(400).reason == "Invalid"
 
 
-def test_a_name_that_no_object_has_is_a_bad_request(attacked: Archive, innocent: Task, server: Server) -> None:
+def test_a_name_that_no_object_has_is_a_bad_request(
+    attacked: ArchiveProcess, innocent: ArchiveTask, server: Server
+) -> None:
     token = account(server, innocent.namespace, "historian", "view")
     attacked.request("GET", f"/v1/namespaces/{innocent.namespace}/runs/%00", token).expect(400)
     attacked.request("GET", "/v1/namespaces/%00/runs", token).expect(400)

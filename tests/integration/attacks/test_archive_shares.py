@@ -14,8 +14,8 @@ import pytest
 from torpor_wire import constants
 
 from tests.integration.archive import databases
-from tests.integration.archive.conftest import MakeArchive, MakeDatabase, Task, account, make_archive, task_in
-from tests.integration.archive.process import Archive
+from tests.integration.archive.conftest import ArchiveTask, MakeArchive, MakeDatabase, account, make_archive, task_in
+from tests.integration.archive.process import ArchiveProcess
 from tests.integration.attacks.test_archive import plain, secure
 from tests.integration.conftest import Server
 
@@ -33,26 +33,26 @@ def make_database(tmp_path_factory: pytest.TempPathFactory) -> MakeDatabase:
 
 
 @pytest.fixture(scope="module")
-def archive(make_database: MakeDatabase, make_archive: MakeArchive) -> Iterator[Archive]:
+def archive(make_database: MakeDatabase, make_archive: MakeArchive) -> Iterator[ArchiveProcess]:
     made = make_archive(make_database(), *FLAGS).ready()
     yield made
     made.kill()
 
 
 @pytest.fixture
-def make_task(task_in: Callable[..., Task], open_namespace: Callable[[], str]) -> Callable[[], Task]:
+def make_task(task_in: Callable[..., ArchiveTask], open_namespace: Callable[[], str]) -> Callable[[], ArchiveTask]:
     """A task in a namespace of its own."""
     return lambda: task_in(open_namespace(), uuid.uuid4().hex)
 
 
-def count(archive: Archive, result: str) -> float:
+def count(archive: ArchiveProcess, result: str) -> float:
     """The tokens that had this result."""
     name = f'torpor_archive_token_reviews_total{{result="{result}"}} '
     lines = archive.health("/metrics").body.decode().splitlines()
     return sum(float(line.removeprefix(name)) for line in lines if line.startswith(name))
 
 
-def read_slowly(archive: Archive, links: ExitStack, path: str, token: str) -> ssl.SSLSocket:
+def read_slowly(archive: ArchiveProcess, links: ExitStack, path: str, token: str) -> ssl.SSLSocket:
     """Ask for a body, and take nothing of it."""
     link = links.enter_context(plain(archive))
     link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -62,7 +62,7 @@ def read_slowly(archive: Archive, links: ExitStack, path: str, token: str) -> ss
 
 
 def test_slow_readers_of_two_namespaces_leave_the_archive_to_a_third(
-    archive: Archive, server: Server, make_task: Callable[[], Task]
+    archive: ArchiveProcess, server: Server, make_task: Callable[[], ArchiveTask]
 ) -> None:
     with ExitStack() as links:
         for attacker in (make_task(), make_task()):
@@ -91,7 +91,7 @@ def made_up(token: str, number: int) -> str:
 
 
 def test_made_up_tokens_cost_few_reviews_and_delay_no_known_token(
-    archive: Archive, make_task: Callable[[], Task]
+    archive: ArchiveProcess, make_task: Callable[[], ArchiveTask]
 ) -> None:
     task, path = make_task(), "/v1/namespaces/team/runs"
     task.put(archive, "number", b"0").expect(201)

@@ -10,8 +10,8 @@ import yaml
 from torpor_wire import constants
 
 from tests.integration.archive import databases
-from tests.integration.archive.conftest import MakeArchive, MakeDatabase, Task, account, make_archive, task_in
-from tests.integration.archive.process import Archive
+from tests.integration.archive.conftest import ArchiveTask, MakeArchive, MakeDatabase, account, make_archive, task_in
+from tests.integration.archive.process import ArchiveProcess
 from tests.integration.archive.test_runs import ndjson, put, run
 from tests.integration.conftest import ROOT, Server, eventually
 
@@ -25,7 +25,7 @@ def make_database(tmp_path_factory: pytest.TempPathFactory) -> MakeDatabase:
 
 
 @pytest.fixture(scope="module")
-def archive(make_database: MakeDatabase, make_archive: MakeArchive) -> Iterator[Archive]:
+def archive(make_database: MakeDatabase, make_archive: MakeArchive) -> Iterator[ArchiveProcess]:
     made = make_archive(make_database()).ready()
     yield made
     made.kill()
@@ -48,7 +48,7 @@ def recreate(server: Server, namespace: str) -> None:
             server.apply(document)
 
 
-def store_log(archive: Archive, server: Server, task: Task) -> None:
+def store_log(archive: ArchiveProcess, server: Server, task: ArchiveTask) -> None:
     """Store the lines of a wait of the task."""
     triggerer = server.token("torpor-system", "torpor-triggerer", audience=constants.ARCHIVE_AUDIENCE)
     line = {"at": "2026-01-01T00:00:00Z", "text": "secret"}
@@ -59,7 +59,7 @@ def store_log(archive: Archive, server: Server, task: Task) -> None:
 
 
 def test_another_team_reads_nothing_of_a_deleted_namespace(
-    archive: Archive, server: Server, open_namespace: Callable[[], str], task_in: Callable[..., Task]
+    archive: ArchiveProcess, server: Server, open_namespace: Callable[[], str], task_in: Callable[..., ArchiveTask]
 ) -> None:
     namespace, workflow = open_namespace(), str(uuid.uuid4())
     operator = server.token("torpor-system", "torpor-operator", audience=constants.ARCHIVE_AUDIENCE)

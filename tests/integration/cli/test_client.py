@@ -8,32 +8,32 @@ import pytest
 import yaml
 from torpor_cli.__main__ import main
 from torpor_cli.cluster import edit, errors
-from torpor_cli.cluster.api import Api, Object, Selection, parse_object
-from torpor_cli.cluster.connect import Cluster, connect
+from torpor_cli.cluster.api import ApiClient, Object, ObjectSelection, parse_object
+from torpor_cli.cluster.connect import ClusterConnection, connect
 from torpor_cli.cluster.resources import WORKFLOWS
-from torpor_cli.cluster.watch import Changed, Listed, watch
-from torpor_cli.target import Target
+from torpor_cli.cluster.watch import Changed, ListSnapshot, watch
+from torpor_cli.target import TargetOptions
 from torpor_wire import constants
 
 from tests.integration.conftest import Server
 
 
 @pytest.fixture
-def cluster(kubeconfig: Path, namespace: str) -> Cluster:
-    return connect(Target(kubeconfig=str(kubeconfig), namespace=namespace))
+def cluster(kubeconfig: Path, namespace: str) -> ClusterConnection:
+    return connect(TargetOptions(kubeconfig=str(kubeconfig), namespace=namespace))
 
 
-def create(cluster: Cluster, name: str) -> Object:
+def create(cluster: ClusterConnection, name: str) -> Object:
     body = {"apiVersion": constants.API_VERSION, "kind": "Workflow", "metadata": {"name": name}}
     tasks = [{"name": "a", "trigger": {"class": "duration", "kwargs": {"duration": "1s"}}}]
     return cluster.api.create(WORKFLOWS, cluster.namespace, {**body, "spec": {"tasks": tasks}})
 
 
-def selection(cluster: Cluster, **fields: str) -> Selection:
-    return Selection(resource=WORKFLOWS, namespace=cluster.namespace, **fields)
+def selection(cluster: ClusterConnection, **fields: str) -> ObjectSelection:
+    return ObjectSelection(resource=WORKFLOWS, namespace=cluster.namespace, **fields)
 
 
-def test_a_list_of_several_pages_has_every_object(cluster: Cluster) -> None:
+def test_a_list_of_several_pages_has_every_object(cluster: ClusterConnection) -> None:
     for name in "abcde":
         create(cluster, name)
     pages = list(cluster.api.pages(selection(cluster), size=2))
@@ -41,11 +41,11 @@ def test_a_list_of_several_pages_has_every_object(cluster: Cluster) -> None:
     assert [item["metadata"]["name"] for page in pages for item in page.items] == list("abcde")
 
 
-def test_a_watch_reports_what_changes_after_its_list(cluster: Cluster) -> None:
+def test_a_watch_reports_what_changes_after_its_list(cluster: ClusterConnection) -> None:
     made = create(cluster, "x")
     updates = watch(cluster.api, selection(cluster, fields="metadata.name=x"))
     first = next(updates)
-    assert isinstance(first, Listed)
+    assert isinstance(first, ListSnapshot)
     assert [item["metadata"]["uid"] for item in first.items] == [made["metadata"]["uid"]]
     edit.set_spec(cluster.api, made, {"suspend": True})
     (second,) = islice(updates, 1)
@@ -53,14 +53,14 @@ def test_a_watch_reports_what_changes_after_its_list(cluster: Cluster) -> None:
     assert second.item["spec"]["suspend"] is True
 
 
-def test_a_version_that_the_server_no_longer_has_is_gone(cluster: Cluster) -> None:
+def test_a_version_that_the_server_no_longer_has_is_gone(cluster: ClusterConnection) -> None:
     query = {"watch": "true", "resourceVersion": "1", "timeoutSeconds": "5"}
     lines = cluster.api.lines(WORKFLOWS.path(cluster.namespace), query=query)
     with pytest.raises(errors.GoneError):
         _raise_errors(cluster.api, lines)
 
 
-def _raise_errors(api: Api, lines: Iterator[bytes]) -> None:
+def _raise_errors(api: ApiClient, lines: Iterator[bytes]) -> None:
     """What `watch` does with the events of a response."""
     for line in lines:
         event = parse_object(line) or {}
@@ -68,7 +68,7 @@ def _raise_errors(api: Api, lines: Iterator[bytes]) -> None:
             raise errors.from_response(event["object"]["code"], event["object"], place=api.http.access.place)
 
 
-def test_a_change_after_a_lost_race_is_made_on_the_new_version(cluster: Cluster) -> None:
+def test_a_change_after_a_lost_race_is_made_on_the_new_version(cluster: ClusterConnection) -> None:
     stale = create(cluster, "x")
     current = edit.set_spec(cluster.api, stale, {"parallelism": 7})
     suspended = edit.set_spec(cluster.api, stale, {"suspend": True})
@@ -78,7 +78,7 @@ def test_a_change_after_a_lost_race_is_made_on_the_new_version(cluster: Cluster)
     assert user == edit.user_name(cluster.api)
 
 
-def test_an_object_of_the_same_name_is_not_changed_in_place_of_another(cluster: Cluster) -> None:
+def test_an_object_of_the_same_name_is_not_changed_in_place_of_another(cluster: ClusterConnection) -> None:
     former = create(cluster, "x")
     cluster.api.delete(WORKFLOWS, cluster.namespace, "x", uid=former["metadata"]["uid"])
     create(cluster, "x")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from torpor_cli.linting.finding import Finding, Rule
+from torpor_cli.linting.finding import Finding, LintRule
 
 from tests.integration.conftest import Answer, Server
 from tests.integration.crds.test_schema import REFUSED, workflow
@@ -92,7 +92,7 @@ SPECS = st.tuples(
     st.one_of(st.just({}), schema_values.objects(_WORKFLOW, without=_NO_RUN_OF)),
     schema_values.tasks(_WORKFLOW["properties"]["tasks"]["items"]),
 ).map(lambda parts: parts[0] | {"image": "tests", "tasks": parts[1]})
-_ADMISSION = {Rule.SCHEMA, Rule.CRD_RULE, Rule.POLICY, Rule.UNKNOWN_FIELD, Rule.METADATA}
+_ADMISSION = {LintRule.SCHEMA, LintRule.CRD_RULE, LintRule.POLICY, LintRule.UNKNOWN_FIELD, LintRule.METADATA}
 
 
 def of_admission(finding: Finding) -> bool:

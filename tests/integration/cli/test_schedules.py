@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from torpor_cli.__main__ import main
-from torpor_cli.cluster.api import Api
-from torpor_cli.cluster.connect import Cluster, connect
+from torpor_cli.cluster.api import ApiClient
+from torpor_cli.cluster.connect import ClusterConnection, connect
 from torpor_cli.cluster.resources import BACKFILLS, SCHEDULES, TEMPLATES, WORKFLOWS
-from torpor_cli.target import Target
+from torpor_cli.target import TargetOptions
 from torpor_wire import constants, names
 
 Torpor = Callable[..., tuple[int, str, str]]
@@ -20,8 +20,8 @@ _PERIOD = ("--from", "2026-11-01", "--to", "2026-11-04")
 
 
 @pytest.fixture
-def cluster(kubeconfig: Path, namespace: str) -> Cluster:
-    return connect(Target(kubeconfig=str(kubeconfig), namespace=namespace))
+def cluster(kubeconfig: Path, namespace: str) -> ClusterConnection:
+    return connect(TargetOptions(kubeconfig=str(kubeconfig), namespace=namespace))
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def torpor(kubeconfig: Path, namespace: str, capsys: pytest.CaptureFixture[str])
 
 
 @pytest.fixture
-def nightly(cluster: Cluster) -> dict[str, Any]:
+def nightly(cluster: ClusterConnection) -> dict[str, Any]:
     """A Schedule of a template with a required param."""
     params = [{"name": "day", "required": True}, {"name": "limit", "type": "integer", "default": 4}]
     template = {"params": params, "workflow": {"tasks": [_TASK], "params": {"bucket": "b"}}}
@@ -46,12 +46,12 @@ def nightly(cluster: Cluster) -> dict[str, Any]:
     return create(cluster, "nightly", SCHEDULES, spec)
 
 
-def create(cluster: Cluster, name: str, resource: Any, spec: dict[str, Any]) -> dict[str, Any]:
+def create(cluster: ClusterConnection, name: str, resource: Any, spec: dict[str, Any]) -> dict[str, Any]:
     body = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name}, "spec": spec}
     return cluster.api.create(resource, cluster.namespace, body)
 
 
-def answer(api: Api, schedule: dict[str, Any]) -> None:
+def answer(api: ApiClient, schedule: dict[str, Any]) -> None:
     """Create the run that the annotation requests, and remove the annotation, as the operator does."""
     name, namespace = schedule["metadata"]["name"], schedule["metadata"]["namespace"]
     text = ""
@@ -68,7 +68,9 @@ def answer(api: Api, schedule: dict[str, Any]) -> None:
     api.patch(SCHEDULES, namespace, name, [{"op": "remove", "path": f"/metadata/annotations/{key}"}])
 
 
-def test_a_schedule_is_listed_paused_and_resumed(cluster: Cluster, torpor: Torpor, nightly: dict[str, Any]) -> None:
+def test_a_schedule_is_listed_paused_and_resumed(
+    cluster: ClusterConnection, torpor: Torpor, nightly: dict[str, Any]
+) -> None:
     assert torpor("schedule", "list")[1].splitlines()[1].split() == ["nightly", "-", "-", "0", "0", "0", "false", "-"]
     assert torpor("schedule", "pause", "nightly") == (0, "schedule.torpor.dev/nightly paused\n", "")
     assert torpor("schedule", "list")[1].splitlines()[1].split()[6] == "true"
@@ -86,7 +88,7 @@ def test_the_next_ticks_are_those_of_the_zone(torpor: Torpor, nightly: dict[str,
     ]
 
 
-def test_a_run_is_requested_and_found(cluster: Cluster, torpor: Torpor, nightly: dict[str, Any]) -> None:
+def test_a_run_is_requested_and_found(cluster: ClusterConnection, torpor: Torpor, nightly: dict[str, Any]) -> None:
     operator = threading.Thread(target=answer, args=(cluster.api, nightly))
     operator.start()
     code, out, err = torpor("schedule", "run", "nightly", "-p", "day=2026-11-20")
@@ -98,7 +100,9 @@ def test_a_run_is_requested_and_found(cluster: Cluster, torpor: Torpor, nightly:
     assert history.splitlines()[1].split()[:4] == [out.strip(), "2026-11-22T10:00:00Z", "manual", "Pending"]
 
 
-def test_a_backfill_is_created_listed_and_cancelled(cluster: Cluster, torpor: Torpor, nightly: dict[str, Any]) -> None:
+def test_a_backfill_is_created_listed_and_cancelled(
+    cluster: ClusterConnection, torpor: Torpor, nightly: dict[str, Any]
+) -> None:
     dry_run = torpor("backfill", "create", "nightly", *_PERIOD, "--dry-run")
     assert (dry_run[0], len(dry_run[1].splitlines())) == (0, 4)
     assert torpor("backfill", "create", "nightly", *_PERIOD, "--name", "b", "--rerun", "all", "-p", "day=x")[0] == 0
@@ -113,7 +117,7 @@ def test_a_backfill_is_created_listed_and_cancelled(cluster: Cluster, torpor: To
 
 
 def test_a_template_is_submitted_and_its_run_resubmitted(
-    cluster: Cluster, torpor: Torpor, nightly: dict[str, Any]
+    cluster: ClusterConnection, torpor: Torpor, nightly: dict[str, Any]
 ) -> None:
     assert torpor("submit", "--template", "ingest", "--name", "one", "-p", "day=x", "-p", "limit=7")[:2] == (0, "one\n")
     code, out, err = torpor("resubmit", "one", "-p", "limit=8")

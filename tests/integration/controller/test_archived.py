@@ -8,7 +8,7 @@ import pytest
 
 from tests.integration.archive.conftest import _write_kubeconfig, account
 from tests.integration.archive.databases import Sqlite
-from tests.integration.archive.process import Archive
+from tests.integration.archive.process import ArchiveProcess
 from tests.integration.conftest import collection
 from tests.integration.controller.stage import Stage, python
 
@@ -16,10 +16,10 @@ _CONFIG = f"{collection('configmaps', 'torpor-system')}/torpor-archive"
 
 
 @pytest.fixture(scope="module")
-def archive(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Archive]:
+def archive(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ArchiveProcess]:
     """The archive beside the two controllers, once they know of it; at the end there is none, as before."""
     folder = tmp_path_factory.mktemp("archived")
-    archive = Archive(
+    archive = ArchiveProcess(
         folder=folder,
         kubeconfig=_write_kubeconfig(stage.server, stage.plane.kubeconfig, folder),
         namespace="torpor-system",
@@ -53,7 +53,7 @@ def _is_gone(stage: Stage, name: str) -> bool:
     return stage.server.request("GET", f"{collection('workflows', stage.namespace)}/{name}").status == 404
 
 
-def _read(archive: Archive, stage: Stage, reader: str, name: str) -> list[dict[str, Any]]:
+def _read(archive: ArchiveProcess, stage: Stage, reader: str, name: str) -> list[dict[str, Any]]:
     """The run as the history has it: its Workflow and its TaskRuns."""
     runs = f"/v1/namespaces/{stage.namespace}/runs"
     (item,) = [one for one in archive.request("GET", runs, reader).expect(200).json["items"] if one["name"] == name]
@@ -73,7 +73,7 @@ def _is_archived(stage: Stage, name: str) -> bool:
     return _condition(stage, name).get("status") == "True"
 
 
-def test_a_run_is_archived_before_it_is_deleted(stage: Stage, archive: Archive, reader: str) -> None:
+def test_a_run_is_archived_before_it_is_deleted(stage: Stage, archive: ArchiveProcess, reader: str) -> None:
     name = stage.submit([python("first", "told"), python("last", "told", after=["first"])], ttlAfterFinished="1s")
     stage.until(lambda: _is_gone(stage, name), "it is gone")
     workflow, *others = _read(archive, stage, reader, name)
@@ -85,7 +85,7 @@ def test_a_run_is_archived_before_it_is_deleted(stage: Stage, archive: Archive, 
 
 
 def test_a_run_stays_and_shows_the_cause_while_the_archive_has_no_database(
-    stage: Stage, archive: Archive, reader: str
+    stage: Stage, archive: ArchiveProcess, reader: str
 ) -> None:
     archive.database.stop()
     try:
@@ -101,7 +101,7 @@ def test_a_run_stays_and_shows_the_cause_while_the_archive_has_no_database(
 
 
 def test_a_run_without_a_ttl_is_archived_when_it_ends_and_again_after_a_clear(
-    stage: Stage, archive: Archive, reader: str
+    stage: Stage, archive: ArchiveProcess, reader: str
 ) -> None:
     name = stage.submit([python("only", "told")])
     stage.until(lambda: _is_archived(stage, name), "it is archived")
@@ -132,7 +132,7 @@ def test_a_run_without_a_ttl_is_archived_when_it_ends_and_again_after_a_clear(
     assert _stored_at(archive, uid) == stored
 
 
-def _stored_at(archive: Archive, uid: str) -> object:
+def _stored_at(archive: ArchiveProcess, uid: str) -> object:
     """When the archive stored this version of a run."""
     return archive.database.value(f"SELECT archived FROM runs WHERE uid = '{uid}'")
 

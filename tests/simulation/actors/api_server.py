@@ -14,13 +14,14 @@ from typing import Any, Protocol
 
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.transport import JSON, Response
+from torpor_local.apiserver.history import Object, ObjectChange, cloned, collection, copied, event_of
+from torpor_local.apiserver.objects import DeniedError
+from torpor_local.apiserver.selection import ListQuery
+from torpor_local.apiserver.server import ApiRequest
 
 from tests.simulation.loop import VirtualLoop
 from tests.simulation.process import Process, ProcessClock
-from tests.support.fake_api import FakeApi, Request
-from tests.support.fake_api.history import Entry, Object, cloned, collection, copied, event_of
-from tests.support.fake_api.objects import DeniedError
-from tests.support.fake_api.selection import Selection
+from tests.support.fake_api import FakeApi
 
 
 @dataclass(slots=True, kw_only=True)
@@ -40,7 +41,7 @@ class RequestFault:
 class FaultPolicy(Protocol):
     """Decides on the faults of requests and watches."""
 
-    def request_fault(self, process: Process, request: Request) -> RequestFault:
+    def request_fault(self, process: Process, request: ApiRequest) -> RequestFault:
         """Return the fault of a request."""
 
     def lag(self, process: Process, collection: str) -> float:
@@ -54,7 +55,7 @@ class FaultPolicy(Protocol):
 
 
 class _Watcher:
-    def __init__(self, process: Process, selection: Selection, namespace: str) -> None:
+    def __init__(self, process: Process, selection: ListQuery, namespace: str) -> None:
         self.process = process
         self.selection = selection
         self.namespace = namespace
@@ -79,8 +80,8 @@ class Server:
         self.fake.objects.collects_at_once = False
         self.fake.history.on_change = self._changed
         self.fault_policy = fault_policy
-        self.observers: list[Callable[[Process, Entry], None]] = []
-        self.on_request: Callable[[Process, Request, Response | str], None] = lambda *_: None
+        self.observers: list[Callable[[Process, ObjectChange], None]] = []
+        self.on_request: Callable[[Process, ApiRequest, Response | str], None] = lambda *_: None
         self.on_late: Callable[[Process], None] = lambda _: None
         self.crash: Callable[[Process], None] = lambda _: None
         self.writer = self.process
@@ -105,7 +106,11 @@ class Server:
             watcher.poke()
 
     def arrive(
-        self, process: Process, request: Request, request_fault: RequestFault, answer: "asyncio.Future[Response | str]"
+        self,
+        process: Process,
+        request: ApiRequest,
+        request_fault: RequestFault,
+        answer: "asyncio.Future[Response | str]",
     ) -> None:
         """Deliver the request, unless it is dropped."""
         if request_fault.crash == "before":
@@ -129,7 +134,7 @@ class Server:
             return
         self.process.call_later(request_fault.back, _reply, answer, said)
 
-    def _carry_out(self, process: Process, request: Request, request_fault: RequestFault) -> Response:
+    def _carry_out(self, process: Process, request: ApiRequest, request_fault: RequestFault) -> Response:
         if (
             request_fault.stale
             and request.method == "GET"
@@ -139,7 +144,7 @@ class Server:
         response: Response = self.act(process, lambda: self.fake._answer(request))
         return response
 
-    def _stale(self, request: Request, changes: int) -> Response | None:
+    def _stale(self, request: ApiRequest, changes: int) -> Response | None:
         route = self.fake._routes.of(request.path)
         if route.name:
             return None
@@ -150,13 +155,13 @@ class Server:
         body = {"kind": f"{route.resource.kind}List", "metadata": {"resourceVersion": str(version)}, "items": items}
         return Response(HTTPStatus.OK, cloned(body))
 
-    def _changed(self, entry: Entry) -> None:
+    def _changed(self, entry: ObjectChange) -> None:
         for watcher in self.watchers.get(entry.address.kind, ()):
             self.offer(watcher, entry)
         for checker in self.observers:
             checker(self.writer, entry)
 
-    def offer(self, watcher: _Watcher, entry: Entry, behind: float = 0.0) -> None:
+    def offer(self, watcher: _Watcher, entry: ObjectChange, behind: float = 0.0) -> None:
         """Queue a change for a watcher, with its lag."""
         if not watcher.process.alive or (event := _seen(entry, watcher)) is None:
             return
@@ -184,7 +189,7 @@ class Network:
         content_type: str = JSON,
     ) -> Response:
         server, process = self._server, self._process
-        request = Request(method=method, path=path, query=query or {}, body=copied(body))
+        request = ApiRequest(method=method, path=path, query=query or {}, body=copied(body))
         answer: asyncio.Future[Response | str] = server.loop.create_future()
         request_fault = server.fault_policy.request_fault(process, request)
         server.process.call_later(request_fault.there, server.arrive, process, request, request_fault, answer)
@@ -195,7 +200,7 @@ class Network:
 
     async def stream(self, path: str, *, query: Mapping[str, str]) -> AsyncGenerator[Mapping[str, Any], None]:
         server, process = self._server, self._process
-        request = Request(method="WATCH", path=path, query=query, body=None)
+        request = ApiRequest(method="WATCH", path=path, query=query, body=None)
         opened: asyncio.Future[Response | str] = server.loop.create_future()
         request_fault = server.fault_policy.request_fault(process, request)
         said: Response | str = (
@@ -257,7 +262,7 @@ class Network:
         watcher.poke()
 
 
-def _seen(entry: Entry, watcher: _Watcher) -> Object | None:
+def _seen(entry: ObjectChange, watcher: _Watcher) -> Object | None:
     if watcher.namespace and entry.address.namespace != watcher.namespace:
         return None
     was = entry.before is not None and watcher.selection.matches(entry.before)

@@ -8,13 +8,13 @@ from http import HTTPStatus
 from torpor_crds.models.archive_endpoint import ArchiveEndpoint
 from torpor_kubernetes.client.archive import ArchiveResponse
 from torpor_kubernetes.client.resources import CONFIG_MAPS, PODS
+from torpor_local.apiserver.history import ObjectChange, collection
 from torpor_operator.controller.archive import NotArchivedError
 from torpor_wire import constants
 
 from tests.simulation.loop import VirtualLoop
 from tests.simulation.process import Process
 from tests.support.fake_api import FakeApi
-from tests.support.fake_api.history import Entry, collection
 
 FIRST_SEED = 10_000
 """Worlds from this seed on have an archive, up to `LAST_SEED`."""
@@ -44,7 +44,7 @@ class SimulatedArchive:
             metadata = {"name": constants.ARCHIVE_CONFIG, "namespace": namespace}
             fake.put(CONFIG_MAPS, {"metadata": metadata, "data": {"url": "https://archive", "ca.crt": "certificate"}})
 
-    def observe(self, _: Process, entry: Entry) -> None:
+    def observe(self, _: Process, entry: ObjectChange) -> None:
         """Notice the end of a pod. Its log is settled a moment later, or much later."""
         if entry.address.kind != collection(PODS) or entry.after is None:
             return

@@ -10,11 +10,11 @@ A script is a list of attempts, each a text of segments such as `defer:3+ok:1`. 
 import json
 from typing import Any
 
+from torpor_local.apiserver.history import Object
 from torpor_wire import constants, times
 
 from tests.simulation.actors.worker import Execution, Exit, Watcher
 from tests.simulation.process import Process, ProcessClock
-from tests.support.fake_api.history import Object
 
 WAITS = frozenset({"defer", "poll", "share", "brief", "late", "bad"})
 _WORK_S = 0.5

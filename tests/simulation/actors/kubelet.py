@@ -11,6 +11,8 @@ from functools import partial
 from typing import Any
 
 from torpor_kubernetes.client.resources import PODS
+from torpor_local.apiserver.history import Object, ObjectChange, collection
+from torpor_local.apiserver.objects import FOREGROUND
 from torpor_local.pods import program
 from torpor_wire import times
 
@@ -18,8 +20,6 @@ from tests.simulation.actors.api_server import Server
 from tests.simulation.actors.container import ContainerPod
 from tests.simulation.actors.worker import KILLED, Exit, PythonPod, Watcher
 from tests.simulation.process import EPOCH, Process
-from tests.support.fake_api.history import Entry, Object, collection
-from tests.support.fake_api.objects import FOREGROUND
 
 GRACE = 10.0
 
@@ -124,7 +124,7 @@ class Kubelet:
 
     # what happens to pods
 
-    def _note(self, _: Process, entry: Entry) -> None:
+    def _note(self, _: Process, entry: ObjectChange) -> None:
         if _concerns_the_collector(entry):
             self._collect_later()
         if entry.address.kind != collection(PODS):
@@ -230,7 +230,7 @@ class Kubelet:
             pod_process.process.call_later(0.0, pod_process.program.terminated)
             self.process.call_later(GRACE, self.die, pod_process)
 
-    def _vanished(self, entry: Entry) -> None:
+    def _vanished(self, entry: ObjectChange) -> None:
         uid = (entry.before or {})["metadata"]["uid"]
         pod_process = self.running_pods.get(uid)
         if pod_process is not None and pod_process.process is not None and pod_process.ended is None:
@@ -276,7 +276,7 @@ class Kubelet:
         self._act(lambda: self._fake.objects.collect_garbage({}))
 
 
-def _concerns_the_collector(entry: Entry) -> bool:
+def _concerns_the_collector(entry: ObjectChange) -> bool:
     """Whether something is gone, has come (perhaps after its owner had gone), or waits for what it owns to go."""
     if entry.after is None:
         return True

@@ -16,11 +16,11 @@ from torpor.runtime import main, tracebacks
 from torpor.runtime.http import ApiResponse, UnclearError
 from torpor.runtime.runner import Terminated
 from torpor_kubernetes.client.errors import Unreachable
+from torpor_local.apiserver.history import Object
 
 from tests.simulation.actors.api_server import Network
 from tests.simulation.actors.tasks import Pods
 from tests.simulation.process import Process, ProcessClock
-from tests.support.fake_api.history import Object
 
 KILLED, SIGNALLED = 137, 143
 

@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 from torpor_kubernetes.client.resources import PODS, WORKFLOWS
+from torpor_local.apiserver.history import Object, ObjectChange, collection
 from torpor_operator.workflows.plan.retention import logs
 
 from tests.simulation.process import Process
-from tests.support.fake_api.history import Entry, Object, collection
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -29,7 +29,7 @@ class ArchivalChecker:
         self._expect = world.checker.expect
         self._prompt = not world.fault_profile.kinds & _DELAYS
 
-    def observe(self, writer: Process, entry: Entry) -> None:
+    def observe(self, writer: Process, entry: ObjectChange) -> None:
         """Check one commit."""
         before, after = entry.before, entry.after
         if not self._archive.installed or writer.kind != "operator" or before is None:

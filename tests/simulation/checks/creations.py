@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 from torpor_kubernetes.client.resources import TASKRUNS
 from torpor_kubernetes.client.transport import Response
+from torpor_local.apiserver.history import Object
+from torpor_local.apiserver.server import ApiRequest
 from torpor_wire import constants, instance_paths
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
@@ -18,8 +20,6 @@ from torpor_wire.reason import Reason
 
 from tests.simulation.checks.workflow_shape import Prefixes, Shape, below, path_of
 from tests.simulation.process import Process
-from tests.support.fake_api import Request
-from tests.support.fake_api.history import Object
 
 
 class Instance(NamedTuple):
@@ -63,7 +63,7 @@ class Creations:
         description = written(self._marks.get(instance[:2], frozenset()))
         self._expect("I2", not again, f"{name} is created again, and the status says that {description} were made")
 
-    def answered(self, process: Process, request: Request, said: Response | str) -> None:
+    def answered(self, process: Process, request: ApiRequest, said: Response | str) -> None:
         """Instances that a process created itself, with a response."""
         created = isinstance(said, Response) and said.status == HTTPStatus.CREATED
         if created and request.path.endswith(f"/{TASKRUNS.plural}") and "workflow" in request.body["spec"]:

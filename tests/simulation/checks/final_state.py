@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from torpor_kubernetes.client.resources import LEASES, PODS, SCHEDULES, TASKRUNS, WORKFLOWS
+from torpor_local.apiserver.history import Object, collection
 from torpor_wire import constants
 from torpor_wire.instance_paths import Path
 from torpor_wire.reason import Reason
@@ -12,7 +13,6 @@ from torpor_wire.state import TERMINAL, State, TaskState
 
 from tests.simulation.checks.invariants import held
 from tests.simulation.checks.workflow_shape import Shape, path_of
-from tests.support.fake_api.history import Object, collection
 
 if TYPE_CHECKING:
     from tests.simulation.world import World

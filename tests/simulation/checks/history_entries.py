@@ -3,9 +3,8 @@
 from collections import Counter
 from collections.abc import Callable
 
+from torpor_local.apiserver.history import Object
 from torpor_wire import constants
-
-from tests.support.fake_api.history import Object
 
 _NUMBERS = ("attempt", "segment", "launch")
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from torpor.runtime import main
 from torpor_kubernetes.client.resources import LEASES, PODS, SCHEDULES, TASKRUNS, WORKFLOWS
 from torpor_kubernetes.client.transport import Response
+from torpor_local.apiserver.history import Object, ObjectChange, collection
+from torpor_local.apiserver.server import ApiRequest
 from torpor_wire import constants
 from torpor_wire.reason import Reason
 from torpor_wire.state import EDGES, MARK_EDGES, POD_EDGES, TERMINAL, TRIGGERER_EDGES, State
@@ -22,8 +24,6 @@ from tests.simulation.checks.history_entries import HistoryEntries
 from tests.simulation.checks.ordering import Order
 from tests.simulation.checks.segment_ends import Ends
 from tests.simulation.process import Process
-from tests.support.fake_api import Request
-from tests.support.fake_api.history import Entry, Object, collection
 
 if TYPE_CHECKING:
     from tests.simulation.actors.kubelet import RunningPod
@@ -91,7 +91,7 @@ class InvariantChecker(Watcher):
         """Whether requests arrive in time and lists are new: only then is nothing made that nobody knows of."""
         return self.creations.ordered
 
-    def changed(self, writer: Process, entry: Entry) -> None:
+    def changed(self, writer: Process, entry: ObjectChange) -> None:
         """One commit."""
         if writer.kind == "operator" and entry.address.kind in _LED:
             self._led(writer, entry)
@@ -106,14 +106,14 @@ class InvariantChecker(Watcher):
                 self.order.workflow(entry.before, entry.after)
                 self.creations.workflow(entry.before, entry.after, self.order.shape(entry.after))
 
-    def _led(self, writer: Process, entry: Entry) -> None:
+    def _led(self, writer: Process, entry: ObjectChange) -> None:
         """Only who leads writes: what two do at a time, each takes for what it sees."""
         led = not self.creations.prompt or self._leader == writer.name
         self.expect(
             "I10", led, f"{entry.address.name} is written by {writer.name}, while {self._leader or 'none'} leads"
         )
 
-    def _taskrun(self, writer: Process, entry: Entry) -> None:
+    def _taskrun(self, writer: Process, entry: ObjectChange) -> None:
         if "schedule" in (entry.after or entry.before or {})["spec"]:
             if entry.before is not None and entry.after is not None and writer.kind != "person":
                 self._moved(writer, entry.before, entry.after)
@@ -220,7 +220,7 @@ class InvariantChecker(Watcher):
             right = isinstance(event, dict) and wanted["token"] == event["token"]
         self.expect("I8", right, f"{description}: fired {event}, which is not what {asked['kwargs']} waits for")
 
-    def _pod(self, entry: Entry) -> None:
+    def _pod(self, entry: ObjectChange) -> None:
         body = entry.after or entry.before or {}
         owner = next((ref["uid"] for ref in body["metadata"].get("ownerReferences", [])), "")
         live = self._pods.setdefault(owner, set())
@@ -258,7 +258,7 @@ class InvariantChecker(Watcher):
         pod_process = self.running_pods.get(pod_uid)
         return pod_process is not None and pod_process.abandoned
 
-    def asked(self, process: Process, request: Request, said: Response | str) -> None:
+    def asked(self, process: Process, request: ApiRequest, said: Response | str) -> None:
         """One request: counted, since an answer must never be waited for by asking again and again."""
         self.creations.answered(process, request, said)
         if request.method != "WATCH" and process.kind != "pod":

@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS
+from torpor_local.apiserver.history import ObjectChange, collection
 from torpor_wire.instance_paths import Path
 
 from tests.simulation.checks.workflow_shape import path_of
 from tests.simulation.process import Process
-from tests.support.fake_api.history import Entry, collection
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -24,7 +24,7 @@ class MarkChecker:
         self._accepted: dict[tuple[str, int], tuple[str, set[tuple[str, Path]]]] = {}
         self._marked: set[str] = set()
 
-    def observe(self, writer: Process, entry: Entry) -> None:
+    def observe(self, writer: Process, entry: ObjectChange) -> None:
         """One commit."""
         if entry.after is None:
             return

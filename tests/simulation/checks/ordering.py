@@ -8,12 +8,12 @@ The run itself awaits all.
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from torpor_local.apiserver.history import Object
 from torpor_wire.instance_paths import Path
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State
 
 from tests.simulation.checks.workflow_shape import Shape, path_of
-from tests.support.fake_api.history import Object
 
 
 class _Standing(NamedTuple):

@@ -8,13 +8,13 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from torpor_local.apiserver.history import Object
 from torpor_operator.schedules.plan import missed
 from torpor_wire.state import State as TaskState
 
 from tests.simulation.checks import schedule_state
 from tests.simulation.checks.schedule_state import EventKey, Fired, State
 from tests.simulation.process import EPOCH, Process
-from tests.support.fake_api.history import Object
 
 _CLOCKS = 7.0
 """Seconds by which the clocks of two processes differ at most."""

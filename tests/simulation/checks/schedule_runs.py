@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from torpor_local.apiserver.history import Object
 from torpor_operator.schedules.plan import missed
 
 from tests.simulation.checks import schedule_state
 from tests.simulation.checks.schedule_state import State
 from tests.simulation.process import EPOCH
-from tests.support.fake_api.history import Object
 
 Expect = Callable[[str, bool, str], None]
 _CLOCKS = 7.0

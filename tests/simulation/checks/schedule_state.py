@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from torpor_local.apiserver.history import Object
 from torpor_wire import constants
 
 from tests.simulation.process import EPOCH
-from tests.support.fake_api.history import Object
 
 RECENT = 40.0
 """Seconds for which a leader may act on an earlier spec: it was paused, or its watch lagged."""

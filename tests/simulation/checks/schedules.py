@@ -4,6 +4,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from torpor_kubernetes.client.resources import SCHEDULES, TASKRUNS, WORKFLOWS
+from torpor_local.apiserver.history import Object, ObjectChange, collection
 from torpor_wire.reason import Reason
 from torpor_wire.state import State as TaskState
 
@@ -12,7 +13,6 @@ from tests.simulation.checks import schedule_events, schedule_state
 from tests.simulation.checks.schedule_runs import Runs
 from tests.simulation.checks.schedule_state import State
 from tests.simulation.process import EPOCH, Process
-from tests.support.fake_api.history import Entry, Object, collection
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -37,7 +37,7 @@ class ScheduleChecker:
         self._runs = Runs(expect=self._expect, prompt=not kinds & _DELAYS, late="late" in kinds)
         self._clocks = 7.0 if "clocks" in kinds else 0.5
 
-    def observe(self, writer: Process, entry: Entry) -> None:
+    def observe(self, writer: Process, entry: ObjectChange) -> None:
         """Check one commit."""
         body = entry.after or entry.before or {}
         match entry.address.kind:
@@ -82,7 +82,7 @@ class ScheduleChecker:
         uids = [one["metadata"]["uid"] for one in self._history.of_kind(collection(SCHEDULES))]
         return [self._states[uid] for uid in uids]
 
-    def _schedule(self, writer: Process, entry: Entry) -> None:
+    def _schedule(self, writer: Process, entry: ObjectChange) -> None:
         now = self._loop.time()
         if entry.after is None:
             return
@@ -122,7 +122,7 @@ class ScheduleChecker:
             if moved and not counted and source is not None and "cron" in source:
                 state.begin[name] = schedule_state.epoch(after["cursor"])
 
-    def _source(self, writer: Process, entry: Entry, uid: str) -> None:
+    def _source(self, writer: Process, entry: ObjectChange, uid: str) -> None:
         state, before, after = self._states.get(uid), entry.before, entry.after
         if state is None:
             return
@@ -132,7 +132,7 @@ class ScheduleChecker:
         if before["status"]["state"] == TaskState.DEFERRED and after["status"]["state"] == TaskState.SCHEDULED:
             schedule_events.fired(state, after, self._loop.time(), self._expect)
 
-    def _run(self, writer: Process, entry: Entry, uid: str) -> None:
+    def _run(self, writer: Process, entry: ObjectChange, uid: str) -> None:
         state, now = self._states.get(uid), self._loop.time()
         if state is None:
             return

@@ -8,12 +8,12 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from torpor_local.apiserver.history import Object
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
 from tests.simulation.actors import container
 from tests.simulation.process import Process
-from tests.support.fake_api.history import Object
 
 BY_EVENT = {"ends": State.SUCCEEDED, "fails": State.FAILED, "skips": State.SKIPPED}
 """What the words of a trigger whose event ends the task come to."""

@@ -8,9 +8,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from torpor_local.apiserver.history import Object
 from torpor_wire.instance_paths import Path
-
-from tests.support.fake_api.history import Object
 
 _TASK = re.compile(r"\btasks\.([a-z][a-z0-9_]*)")
 _AT_ONCE = frozenset({"one_success", "one_failed", "one_done", "always"})

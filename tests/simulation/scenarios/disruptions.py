@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.resources import LEASES, PODS, TASKRUNS, WORKFLOWS
+from torpor_local.apiserver.history import Object, collection
 from torpor_wire import constants
 from torpor_wire.instance_paths import written
 from torpor_wire.state import TERMINAL
@@ -14,7 +15,6 @@ from tests.simulation.actors.kubelet import RunningPod
 from tests.simulation.checks.workflow_shape import path_of
 from tests.simulation.process import Process
 from tests.simulation.scenarios import schedule_edits
-from tests.support.fake_api.history import Object, collection
 
 if TYPE_CHECKING:
     from tests.simulation.world import World

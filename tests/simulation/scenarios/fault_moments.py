@@ -6,13 +6,13 @@ The random times of `disruptions` seldom hit these few milliseconds.
 from typing import TYPE_CHECKING
 
 from torpor_kubernetes.client.resources import PODS, SCHEDULES, TASKRUNS, WORKFLOWS
+from torpor_local.apiserver.history import ObjectChange, collection
 from torpor_wire.instance_paths import written
 
 from tests.simulation.actors.kubelet import RunningPod
 from tests.simulation.checks.workflow_shape import path_of
 from tests.simulation.process import Process
 from tests.simulation.scenarios import disruptions, schedule_edits
-from tests.support.fake_api.history import Entry, collection
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -25,7 +25,7 @@ _SCHEDULED = _MOMENTS | frozenset(map(collection, (WORKFLOWS, SCHEDULES)))
 _KINDS = frozenset({"kill", "restart", "pause", "breaks", "edits", "clear"})
 
 
-def disrupt_commit(world: "World", writer: Process, entry: Entry) -> None:
+def disrupt_commit(world: "World", writer: Process, entry: ObjectChange) -> None:
     """One commit: perhaps the moment for one of the troubles that this world has."""
     kinds = world.fault_profile.kinds & _KINDS
     moments = _SCHEDULED if world.scheduled else _MOMENTS
@@ -44,7 +44,7 @@ def disrupt_commit(world: "World", writer: Process, entry: Entry) -> None:
         _seize_taskrun(world, kinds, writer, entry)
 
 
-def _pause(kinds: frozenset[str], entry: Entry) -> float:
+def _pause(kinds: frozenset[str], entry: ObjectChange) -> float:
     """How likely the leader is stopped now: in the middle of a fan-out what it does next may be undone by a person."""
     return _PAUSE_IN_A_FAN_OUT if "edits" in kinds and _begins_a_fan_out(entry) else _PAUSE
 
@@ -82,7 +82,7 @@ def _recreate(world: "World", pod_process: RunningPod) -> None:
     disruptions.wish(world, run["metadata"]["namespace"], run["spec"]["workflow"]["name"], wish)
 
 
-def _seize_taskrun(world: "World", kinds: frozenset[str], writer: Process, entry: Entry) -> None:
+def _seize_taskrun(world: "World", kinds: frozenset[str], writer: Process, entry: ObjectChange) -> None:
     rng, run = world.rng, entry.after
     if "breaks" in kinds and writer.kind == "triggerer" and rng.random() < _BREAK:
         # Long enough for the next wait to begin unseen, and too short for another to take the shard over.
@@ -104,7 +104,7 @@ def _restart_leader(world: "World") -> None:
         world.stop(process)
 
 
-def _pause_leader(world: "World", entry: Entry) -> None:
+def _pause_leader(world: "World", entry: ObjectChange) -> None:
     """While it is stopped, another goes on; and what that one has made, somebody may delete before the first wakes."""
     if (process := disruptions.leader(world)) is None or process.paused:
         return
@@ -114,7 +114,7 @@ def _pause_leader(world: "World", entry: Entry) -> None:
         world.person.call_later(seconds - 0.1, _delete_latest, world, entry.after["spec"]["task"])
 
 
-def _begins_a_fan_out(entry: Entry) -> bool:
+def _begins_a_fan_out(entry: ObjectChange) -> bool:
     return entry.before is None and entry.address.kind == collection(TASKRUNS)
 
 

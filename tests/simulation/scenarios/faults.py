@@ -7,11 +7,11 @@ import random
 from dataclasses import dataclass
 
 from torpor_kubernetes.client.resources import PODS, TASKRUNS
+from torpor_local.apiserver.history import collection
+from torpor_local.apiserver.server import ApiRequest
 
 from tests.simulation.actors.api_server import RequestFault
 from tests.simulation.process import Process
-from tests.support.fake_api import Request
-from tests.support.fake_api.history import collection
 
 KINDS = (
     "lost",
@@ -93,7 +93,7 @@ class RandomFaults:
         self._stale: dict[Process, int] = {}
         self._unresponsive_until: dict[Process, float] = {}
 
-    def request_fault(self, process: Process, request: Request) -> RequestFault:
+    def request_fault(self, process: Process, request: ApiRequest) -> RequestFault:
         rng, kinds = self._rng, self._profile.kinds
         request_fault = RequestFault(there=rng.choice((0.002, 0.01, 0.03)), back=rng.choice((0.002, 0.01, 0.03)))
         if self.calm:
@@ -110,7 +110,7 @@ class RandomFaults:
             self._apply(process, request_fault, rng.choice(self._request_faults), request)
         return request_fault
 
-    def _apply(self, process: Process, request_fault: RequestFault, kind: str, request: Request) -> None:
+    def _apply(self, process: Process, request_fault: RequestFault, kind: str, request: ApiRequest) -> None:
         match kind:
             case "lost":
                 # Or it comes when nobody counts on it any more.
@@ -128,7 +128,7 @@ class RandomFaults:
             case "crash":
                 request_fault.crash = self._rng.choice(("before", "after"))
 
-    def _unresponsive_to(self, process: Process, request: Request) -> float:
+    def _unresponsive_to(self, process: Process, request: ApiRequest) -> float:
         """Until when nothing comes of such a request."""
         return self._unresponsive_until.get(process, 0.0) if f"/{PODS.plural}" in request.path else 0.0
 
@@ -156,6 +156,6 @@ class RandomFaults:
         return "coalesce" in self._profile.kinds and self._rng.random() < 0.5
 
 
-def _is_critical(request: Request) -> bool:
+def _is_critical(request: ApiRequest) -> bool:
     """Whether somebody's next step depends on it: transitions, creations, deletions; not Leases and lists."""
     return request.path.endswith("/status") or request.method in {"POST", "DELETE"}

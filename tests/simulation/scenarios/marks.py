@@ -4,11 +4,11 @@ import random
 from typing import TYPE_CHECKING
 
 from torpor_kubernetes.client.resources import TASKRUNS, WORKFLOWS
+from torpor_local.apiserver.history import collection
 from torpor_wire import constants
 from torpor_wire.instance_paths import written
 
 from tests.simulation.checks.workflow_shape import path_of
-from tests.support.fake_api.history import collection
 
 if TYPE_CHECKING:
     from tests.simulation.world import World

@@ -4,9 +4,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from torpor_kubernetes.client.resources import WORKFLOWS
+from torpor_local.apiserver.history import Object
 
 from tests.simulation.scenarios import random_workflows, schedule_edits
-from tests.support.fake_api.history import Object
 
 if TYPE_CHECKING:
     from tests.simulation.world import World

@@ -7,9 +7,8 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+from torpor_local.apiserver.history import Object
 from torpor_wire.enums import TriggerRule
-
-from tests.support.fake_api.history import Object
 
 OUTER, INNER = "outer", "inner"
 Draw = Callable[[random.Random, list[str]], Object]

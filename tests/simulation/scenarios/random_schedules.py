@@ -6,9 +6,10 @@ Cron sources tick in one or two minutes of the clock, then not for a year, so th
 import random
 from typing import Any
 
+from torpor_local.apiserver.history import Object
+
 from tests.simulation.process import EPOCH
 from tests.simulation.scenarios.random_workflows import NAMESPACE
-from tests.support.fake_api.history import Object
 
 FIRST_SEED = 20_000
 """Worlds from this seed on have Schedules, and no other Workflows than their runs."""

@@ -6,12 +6,12 @@ import random
 from typing import Any
 
 from torpor_kubernetes.client.resources import CONFIG_MAPS
+from torpor_local.apiserver.history import Object
 from torpor_wire import constants
 from torpor_wire.enums import TriggerRule
 
 from tests.simulation.scenarios import random_groups
 from tests.support.fake_api import FakeApi
-from tests.support.fake_api.history import Object
 
 NAMESPACE = "flows"
 POOL = "few"

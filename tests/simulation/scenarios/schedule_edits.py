@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from torpor_kubernetes.client.resources import SCHEDULES, TASKRUNS, WORKFLOWS
+from torpor_local.apiserver.history import Object, collection
 from torpor_operator.schedules.plan import run_names
 from torpor_wire import constants, names
 from torpor_wire.state import TERMINAL
@@ -17,7 +18,6 @@ from tests.simulation.checks import schedule_state
 from tests.simulation.process import EPOCH
 from tests.simulation.scenarios import random_schedules
 from tests.simulation.scenarios.random_workflows import NAMESPACE
-from tests.support.fake_api.history import Object, collection
 
 if TYPE_CHECKING:
     from tests.simulation.world import World

@@ -31,9 +31,7 @@ collection by ownerReferences (at once), and discovery of the kinds it serves (`
 admission, no schemas, no namespaces of its own, and no controllers: nothing starts pods.
 """
 
-from torpor_local.apiserver.server import Request
-
 from tests.support.fake_api.clock import VirtualClock, settle
 from tests.support.fake_api.server import FakeApi, Fault
 
-__all__ = ["FakeApi", "Fault", "Request", "VirtualClock", "settle"]
+__all__ = ["FakeApi", "Fault", "VirtualClock", "settle"]

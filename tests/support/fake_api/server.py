@@ -10,7 +10,7 @@ from torpor_kubernetes.client.transport import JSON, Response
 from torpor_kubernetes.timing import Clock
 from torpor_local.apiserver.history import copied
 from torpor_local.apiserver.objects import DeniedError
-from torpor_local.apiserver.server import ApiServer, Request
+from torpor_local.apiserver.server import ApiRequest, ApiServer
 
 
 @dataclass(slots=True, kw_only=True)
@@ -27,10 +27,10 @@ class Fault:
     path: str = ""
     times: int = 1
 
-    def fits(self, request: Request) -> bool:
+    def fits(self, request: ApiRequest) -> bool:
         return self.times > 0 and self.method in {"", request.method} and self.path in request.path
 
-    def answer(self, request: Request) -> Response:
+    def answer(self, request: ApiRequest) -> Response:
         if self.status is None:
             raise errors.Unreachable(f"{request.method} {request.path}: {self.message}")
         denied = DeniedError(self.status, self.reason, self.message, causes=self.causes)
@@ -42,13 +42,13 @@ class FakeApi(ApiServer):
 
     def __init__(self, clock: Clock, *, latency: float = 0.0) -> None:
         super().__init__(clock)
-        self.requests: list[Request] = []
-        self.on_write: Callable[[Request], None] = lambda _: None
+        self.requests: list[ApiRequest] = []
+        self.on_write: Callable[[ApiRequest], None] = lambda _: None
         self.latency = latency
         self._clock = clock
         self._faults: list[Fault] = []
 
-    def writes(self) -> list[Request]:
+    def writes(self) -> list[ApiRequest]:
         """The requests that write."""
         return [request for request in self.requests if request.is_write]
 
@@ -91,7 +91,7 @@ class FakeApi(ApiServer):
         body: object = None,
         content_type: str = JSON,
     ) -> Response:
-        request = Request(method=method, path=path, query=query or {}, body=copied(body))
+        request = ApiRequest(method=method, path=path, query=query or {}, body=copied(body))
         self.requests.append(request)
         await self._clock.sleep(self.latency)
         if request.is_write:
@@ -104,7 +104,7 @@ class FakeApi(ApiServer):
         return fault.answer(request) if fault else response
 
     async def stream(self, path: str, *, query: Mapping[str, str]) -> AsyncGenerator[Mapping[str, Any], None]:
-        request = Request(method="WATCH", path=path, query=query, body=None)
+        request = ApiRequest(method="WATCH", path=path, query=query, body=None)
         self.requests.append(request)
         await self._clock.sleep(self.latency)
         if fault := self._fault(request):
@@ -113,7 +113,7 @@ class FakeApi(ApiServer):
             async for event in events:
                 yield event
 
-    def _fault(self, request: Request) -> Fault | None:
+    def _fault(self, request: ApiRequest) -> Fault | None:
         fault = next((fault for fault in self._faults if fault.fits(request)), None)
         if fault:
             fault.times -= 1

@@ -17,6 +17,7 @@ from torpor_kubernetes.cache.reflector import Notice, Reflector
 from torpor_kubernetes.cache.store import Unreadable
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import EVENTS, SCHEDULES, TASKRUNS, WORKFLOWS
+from torpor_local.apiserver.server import ApiRequest
 from torpor_operator.app import write_limits
 from torpor_operator.backfills.archived_runs import FindArchived, no_archive
 from torpor_operator.controller.workqueue import WorkQueue
@@ -29,7 +30,7 @@ from torpor_wire.cron.ticks import Ticks
 from torpor_wire.state import State
 
 from tests.support.builders import NAMESPACE, Body
-from tests.support.fake_api import FakeApi, Request, VirtualClock, settle
+from tests.support.fake_api import FakeApi, VirtualClock, settle
 
 TASKS = {"image": "i", "tasks": [{"name": "a", "python": "m:f"}]}
 
@@ -87,7 +88,7 @@ class ScheduleHarness:
         """The messages of the Events with a reason."""
         return [event["note"] for event in self.fake.all(EVENTS) if event["reason"] == reason]
 
-    def writes(self, method: str, kind: str) -> list[Request]:
+    def writes(self, method: str, kind: str) -> list[ApiRequest]:
         """The requests with a method about a kind."""
         return [one for one in self.fake.writes() if one.method == method and f"/{kind}" in one.path]
 

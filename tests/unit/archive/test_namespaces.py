@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select
 from torpor_archive import namespaces
 from torpor_archive.errors import RefusedError
-from torpor_archive.namespaces import ABSENT, UNKNOWN, Namespace, NamespaceId, Namespaces
+from torpor_archive.namespaces import ABSENT, UNKNOWN, ClusterNamespaces, Namespace, NamespaceId
 from torpor_archive.storage import history, namespace_claims, results, run_queries
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.run_queries import RunFilter
@@ -41,7 +41,7 @@ class OneNamespace:
 
 async def test_a_namespace_uid_is_cached_for_less_time_than_a_deletion_takes() -> None:
     api = OneNamespace()
-    found = Namespaces(cast("Api", api))
+    found = ClusterNamespaces(cast("Api", api))
     assert [await found.current("team") for _ in range(2)] == [OLD, OLD]
     assert api.reads == 1
     api.metadata = {"uid": "n2", "creationTimestamp": AFTER}
@@ -53,14 +53,14 @@ async def test_a_namespace_uid_is_cached_for_less_time_than_a_deletion_takes() -
 async def test_a_namespace_that_is_being_deleted_is_not_cached() -> None:
     api = OneNamespace()
     api.metadata = {"uid": "n1", "creationTimestamp": CREATED, "deletionTimestamp": AFTER}
-    found = Namespaces(cast("Api", api))
+    found = ClusterNamespaces(cast("Api", api))
     assert await found.current("team") == OLD
     api.metadata = {"uid": "n2", "creationTimestamp": AFTER}
     assert await found.current("team") == NEW
 
 
 async def test_an_object_that_is_older_than_its_namespace_is_of_an_earlier_one() -> None:
-    found = Namespaces(cast("Api", OneNamespace()))
+    found = ClusterNamespaces(cast("Api", OneNamespace()))
     assert await found.of_object("team", AFTER) == OLD
     assert await found.of_object("team", CREATED) == OLD
     assert [(await found.of_object("team", text)).uid for text in (BEFORE, "")] == [UNKNOWN, UNKNOWN]
@@ -69,7 +69,7 @@ async def test_an_object_that_is_older_than_its_namespace_is_of_an_earlier_one()
 async def test_no_row_belongs_to_a_namespace_that_does_not_exist() -> None:
     api = OneNamespace()
     api.metadata = errors.NotFound("no such namespace", status=404)
-    found = Namespaces(cast("Api", api))
+    found = ClusterNamespaces(cast("Api", api))
     assert (await found.current("team")).uid == ABSENT
     assert (await found.of_object("team", AFTER)).uid == UNKNOWN
 
@@ -78,7 +78,7 @@ async def test_without_the_api_server_nothing_is_read() -> None:
     api = OneNamespace()
     api.metadata = errors.Unavailable("try again", status=503)
     with pytest.raises(RefusedError) as caught:
-        await Namespaces(cast("Api", api)).current("team")
+        await ClusterNamespaces(cast("Api", api)).current("team")
     assert caught.value.refusal.status == 503
 
 

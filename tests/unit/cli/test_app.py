@@ -7,7 +7,7 @@ import pytest
 import torpor_cli.__main__
 from torpor_cli import output
 from torpor_cli.__main__ import main
-from torpor_cli.command_table import COMMANDS, Group
+from torpor_cli.command_table import COMMANDS, CommandGroup
 
 from tests.support.fake_cluster import FakeCluster, Run
 
@@ -69,13 +69,13 @@ def test_an_unknown_command_of_a_group_suggests_the_nearest(capsys: pytest.Captu
     assert capsys.readouterr().err == "torpor: there is no command 'xyz'; see `torpor schedule --help`\n"
 
 
-@pytest.mark.parametrize("group", [name for name, entry in COMMANDS.items() if isinstance(entry, Group)])
+@pytest.mark.parametrize("group", [name for name, entry in COMMANDS.items() if isinstance(entry, CommandGroup)])
 def test_a_group_without_a_command_shows_its_help(group: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([group]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith(f"Usage: torpor {group} [OPTIONS] [COMMAND]")
     entry = COMMANDS[group]
-    assert isinstance(entry, Group)
+    assert isinstance(entry, CommandGroup)
     assert [one.help for one in entry.commands.values() if one.help not in shown] == []
 
 

@@ -1,20 +1,20 @@
 import pytest
 from torpor_cli import references
 from torpor_cli.errors import UsageError
-from torpor_cli.references import Reference
+from torpor_cli.references import RunReference
 
 
 @pytest.mark.parametrize(
     ("text", "reference"),
     [
-        ("ingest", Reference(run="ingest")),
-        ("ingest/load/0.1", Reference(run="ingest", task="load", path=(0, 1))),
-        ("ingest/load[0.1]", Reference(run="ingest", task="load", path=(0, 1))),
-        ("workflow.torpor.dev/ingest", Reference(run="ingest")),
-        ("workflow.torpor.dev/ingest/load", Reference(run="ingest", task="load")),
+        ("ingest", RunReference(run="ingest")),
+        ("ingest/load/0.1", RunReference(run="ingest", task="load", path=(0, 1))),
+        ("ingest/load[0.1]", RunReference(run="ingest", task="load", path=(0, 1))),
+        ("workflow.torpor.dev/ingest", RunReference(run="ingest")),
+        ("workflow.torpor.dev/ingest/load", RunReference(run="ingest", task="load")),
     ],
 )
-def test_a_reference_may_be_written_as_the_commands_print_it(text: str, reference: Reference) -> None:
+def test_a_reference_may_be_written_as_the_commands_print_it(text: str, reference: RunReference) -> None:
     assert references.parse(text) == reference
 
 

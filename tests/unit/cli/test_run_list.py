@@ -1,7 +1,7 @@
 from typing import Any
 
 from torpor_cli import run_list
-from torpor_cli.run_list import Filters, ListedRun
+from torpor_cli.run_list import ListedRun, RunFilters
 
 
 def run(
@@ -13,26 +13,26 @@ def run(
 def test_a_run_of_both_is_listed_once_as_live_and_the_newest_first() -> None:
     live = [run("a", created=1), run("b", created=3)]
     archived = [run("a", created=1, archived=True), run("c", created=2, archived=True)]
-    found = run_list.merged(live, archived, Filters())
+    found = run_list.merged(live, archived, RunFilters())
     assert [(each.name, each.archived) for each in found] == [("b", False), ("c", True), ("a", False)]
 
 
 def test_since_keeps_what_goes_on_or_ended_later() -> None:
     found = run_list.merged(
-        [run("old", completed=5), run("new", completed=20), run("on", completed=None)], [], Filters(since=9)
+        [run("old", completed=5), run("new", completed=20), run("on", completed=None)], [], RunFilters(since=9)
     )
     assert {each.name for each in found} == {"new", "on"}
 
 
 def test_states_filter_live_and_archived_runs_alike() -> None:
     found = run_list.merged(
-        [run("a", "Failed"), run("b")], [run("c", "Failed", archived=True)], Filters(states=frozenset({"Failed"}))
+        [run("a", "Failed"), run("b")], [run("c", "Failed", archived=True)], RunFilters(states=frozenset({"Failed"}))
     )
     assert {each.name for each in found} == {"a", "c"}
 
 
 def test_the_archive_receives_the_filters_that_it_knows() -> None:
-    filters = Filters(states=frozenset({"Failed", "Running"}), since=0)
+    filters = RunFilters(states=frozenset({"Failed", "Running"}), since=0)
     assert run_list.archive_filters(filters, "team=a,!x") == {
         "state": ["Failed"],
         "since": "1970-01-01T00:00:00.000Z",
@@ -42,6 +42,6 @@ def test_the_archive_receives_the_filters_that_it_knows() -> None:
 
 
 def test_the_archive_is_not_read_for_states_that_no_archived_run_has() -> None:
-    assert not run_list.concerns_archive(Filters(states=frozenset({"Running"})))
-    assert run_list.concerns_archive(Filters(states=frozenset({"Running", "Failed"})))
-    assert run_list.concerns_archive(Filters())
+    assert not run_list.concerns_archive(RunFilters(states=frozenset({"Running"})))
+    assert run_list.concerns_archive(RunFilters(states=frozenset({"Running", "Failed"})))
+    assert run_list.concerns_archive(RunFilters())

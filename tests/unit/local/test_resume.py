@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from torpor_kubernetes.client.resources import PODS
 from torpor_local import engine, journal
-from torpor_local.apiserver.history import Entry
-from torpor_local.apiserver.objects import Objects
+from torpor_local.apiserver.history import ObjectChange
+from torpor_local.apiserver.objects import ObjectRegistry
 from torpor_local.options import LocalRunError
 from torpor_wire import constants
 
@@ -65,8 +65,8 @@ async def test_a_run_of_a_version_whose_pods_cannot_start_is_not_resumed(tmp_pat
     metadata = {"name": "old-a1-s0", "namespace": "default", "uid": "1234567890abcdef"}
     pod = {"kind": "Pod", "metadata": metadata, "spec": spec, "status": {"phase": "Pending"}}
     with journal.Journal.open(tmp_path / "run" / "state.jsonl") as recorded:
-        address = Objects.address(PODS, "default", "old-a1-s0")
-        recorded.change(Entry(version=10**6, address=address, before=None, after=pod))
+        address = ObjectRegistry.address(PODS, "default", "old-a1-s0")
+        recorded.change(ObjectChange(version=10**6, address=address, before=None, after=pod))
     resumed = engine.play([], options(tmp_path, resume=True), Changes())
     if bound:  # it counts as lost, so the operator creates another one
         assert (await resumed).succeeded

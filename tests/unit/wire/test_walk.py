@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from torpor_crds.models.taskrun import TaskRunStatus
+from torpor_local.apiserver import json_patch
 from torpor_wire import retry, times, transitions
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State, succeeded_condition
 from torpor_wire.transitions import Patch, Pin
 
-from tests.support.fake_api import json_patch
 from tests.unit.wire.edges import CLAIM, CREATED, EDGE, NOW, RESUME, STAMP, WAIT
 
 

@@ -19,9 +19,9 @@ from torpor.runtime import main
 from torpor.runtime.archive.client import Archive
 from torpor.runtime.environment import Launch
 from torpor.runtime.http import ApiResponse, UnclearError
+from torpor_local.apiserver import json_patch
 from torpor_wire import names, times
 
-from tests.support.fake_api import json_patch
 from tests.support.fake_archive import FakeArchive
 
 NOW = 1_700_000_000.0

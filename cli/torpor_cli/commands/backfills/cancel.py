@@ -10,14 +10,14 @@ from torpor_cli.errors import CliError
 from torpor_cli.following import backfill_end
 from torpor_cli.output import Format, output_option
 from torpor_cli.schedules import lookup
-from torpor_cli.target import ClusterCommand, Target, complete_open_backfill
+from torpor_cli.target import ClusterCommand, TargetOptions, complete_open_backfill
 
 
 @click.command("cancel", cls=ClusterCommand)
 @click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=complete_open_backfill)
 @output_option(Format.JSON, Format.YAML, Format.NAME)
 @click.pass_obj
-def cancel_command(target: Target, names: tuple[str, ...], output_format: str) -> None:
+def cancel_command(target: TargetOptions, names: tuple[str, ...], output_format: str) -> None:
     """Start no further runs of Backfills. Active runs go on; `torpor cancel` ends them."""
     cluster = connect(target)
     found = lookup.find_all(cluster, BACKFILLS, names)

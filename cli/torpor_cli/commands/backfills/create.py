@@ -10,7 +10,7 @@ from torpor_wire.enums import Rerun
 from torpor_cli import output
 from torpor_cli.changes import run_params, submission
 from torpor_cli.cluster.api import Object
-from torpor_cli.cluster.connect import Cluster, connect
+from torpor_cli.cluster.connect import ClusterConnection, connect
 from torpor_cli.cluster.errors import ConflictError
 from torpor_cli.cluster.resources import BACKFILLS, SCHEDULES
 from torpor_cli.commands.run_options import param_options
@@ -18,8 +18,8 @@ from torpor_cli.commands.wait import parse_limit
 from torpor_cli.errors import CliError, UsageError
 from torpor_cli.output import Format, output_option
 from torpor_cli.schedules import lookup, moments, upcoming
-from torpor_cli.schedules.upcoming import Tick
-from torpor_cli.target import ClusterCommand, Target, complete_schedule
+from torpor_cli.schedules.upcoming import UpcomingTick
+from torpor_cli.target import ClusterCommand, TargetOptions, complete_schedule
 
 _PREFIX_MAX = 57
 """A generated name has 63 characters at most, five of them random."""
@@ -47,7 +47,7 @@ _PREFIX_MAX = 57
 @output_option(Format.JSON, Format.YAML, Format.NAME)
 @click.pass_obj
 def create_command(
-    target: Target,
+    target: TargetOptions,
     /,
     schedule: str,
     start: str,
@@ -102,14 +102,14 @@ def body(spec: Mapping[str, Any], name: str | None) -> dict[str, Any]:
     }
 
 
-def _create(cluster: Cluster, spec: Mapping[str, Any], name: str | None) -> Object:
+def _create(cluster: ClusterConnection, spec: Mapping[str, Any], name: str | None) -> Object:
     try:
         return cluster.api.create(BACKFILLS, cluster.namespace, body(spec, name))
     except ConflictError as error:
         raise CliError(f"backfill {name} exists already; choose another --name, or omit it") from error
 
 
-def _print_ticks(ticks: Iterable[Tick], output_format: str) -> int:
+def _print_ticks(ticks: Iterable[UpcomingTick], output_format: str) -> int:
     found = list(ticks)
     if output_format in {Format.JSON, Format.YAML}:
         output.data([tick.as_json() for tick in found], output_format)

@@ -10,7 +10,7 @@ from torpor_cli.cluster.resources import BACKFILLS
 from torpor_cli.output import Format, output_option
 from torpor_cli.render import style
 from torpor_cli.schedules import listing, lookup
-from torpor_cli.target import ClusterCommand, Target, complete_schedule
+from torpor_cli.target import ClusterCommand, TargetOptions, complete_schedule
 
 
 @click.command("list", cls=ClusterCommand)
@@ -18,7 +18,7 @@ from torpor_cli.target import ClusterCommand, Target, complete_schedule
 @click.option("--schedule", metavar="NAME", help="Only Backfills of this Schedule.", shell_complete=complete_schedule)
 @output_option()
 @click.pass_obj
-def list_command(target: Target, everywhere: bool, schedule: str | None, output_format: str) -> None:
+def list_command(target: TargetOptions, everywhere: bool, schedule: str | None, output_format: str) -> None:
     """List Backfills with their progress. Times are in UTC."""
     cluster = connect(target)
     found = lookup.every(cluster, BACKFILLS, everywhere=everywhere)

@@ -11,7 +11,7 @@ from torpor_cli.cluster.resources import BACKFILLS
 from torpor_cli.output import Format, output_option
 from torpor_cli.render import style
 from torpor_cli.schedules import history, listing, lookup, moments
-from torpor_cli.target import ClusterCommand, Target, complete_backfill
+from torpor_cli.target import ClusterCommand, TargetOptions, complete_backfill
 
 _FIELDS = ("progress", "active", "succeeded", "failed", "passed", "started")
 
@@ -20,7 +20,7 @@ _FIELDS = ("progress", "active", "succeeded", "failed", "passed", "started")
 @click.argument("name", metavar="NAME", shell_complete=complete_backfill)
 @output_option(Format.JSON, Format.YAML)
 @click.pass_obj
-def status_command(target: Target, name: str, output_format: str) -> None:
+def status_command(target: TargetOptions, name: str, output_format: str) -> None:
     """Show the progress of a Backfill, and its runs in the cluster, the latest tick first."""
     cluster = connect(target)
     found = lookup.find(cluster, BACKFILLS, name)

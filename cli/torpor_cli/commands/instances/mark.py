@@ -12,8 +12,8 @@ from torpor_cli.changes import clearing
 from torpor_cli.cluster.api import Object
 from torpor_cli.cluster.connect import connect
 from torpor_cli.instances import check_reference, instances_at
-from torpor_cli.references import Reference
-from torpor_cli.target import ClusterCommand, Target, complete_reference
+from torpor_cli.references import RunReference
+from torpor_cli.target import ClusterCommand, TargetOptions, complete_reference
 
 _STATES = ("succeeded", "skipped", "failed")
 
@@ -24,7 +24,7 @@ _STATES = ("succeeded", "skipped", "failed")
 @click.option("--because", required=True, metavar="TEXT", help="Why; the history of the run keeps it with your name.")
 @click.option("--result", "result", metavar="JSON", help="Result of an instance that is marked as succeeded.")
 @click.pass_obj
-def mark_command(target: Target, reference: str, state: str, because: str, result: str | None) -> None:
+def mark_command(target: TargetOptions, reference: str, state: str, because: str, result: str | None) -> None:
     """End an instance as succeeded, skipped or failed, without running it.
 
     A pod or a wait of the instance is ended first. An instance that has ended gets the new state, and what depends on
@@ -47,11 +47,11 @@ def mark_command(target: Target, reference: str, state: str, because: str, resul
             f"the mark has more than {constants.CLEAR_MAX:,} characters; mark fewer instances at once"
         )
     match clearing.mark(cluster, workflow, text, result):
-        case clearing.Accepted():
+        case clearing.RequestAccepted():
             output.line(f"{reference} is marked as {state}")
-        case clearing.Refused(message=message):
+        case clearing.RequestRefused(message=message):
             raise errors.CliError(f"Torpor refused the mark: {message}")
-        case clearing.Unanswered():
+        case clearing.RequestUnanswered():
             output.note(f"requested; no operator has answered yet: `torpor get {run.name} -w` follows it")
 
 
@@ -74,7 +74,7 @@ def _check(workflow: Object) -> None:
         raise errors.CliError(f"an earlier request for {name} is in progress; try again in a moment")
 
 
-def _instances(run: Run, wanted: Reference) -> list[str]:
+def _instances(run: Run, wanted: RunReference) -> list[str]:
     """Return the instances as the annotation names them. Raises CliError if a mapped task has none."""
     task = wanted.task or ""
     check_reference(wanted, run)

@@ -95,7 +95,7 @@ def run_command(
 
         return showing.show(show, output_format)
     chosen = interpreter.choose(python)
-    settings = Settings(
+    settings = PlaySettings(
         python=chosen,
         jobs=jobs or os.cpu_count() or 1,
         skip_time=skip_time,
@@ -115,7 +115,7 @@ def run_command(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class PlaySettings:
     """How a run is played."""
 
     python: str
@@ -165,7 +165,7 @@ def _own_triggers(options: tuple[str, ...]) -> Mapping[str, str]:
     return entries
 
 
-def _read(name: str, pairs: tuple[str, ...], values: dict[str, Any], settings: Settings) -> "WorkflowFile | None":
+def _read(name: str, pairs: tuple[str, ...], values: dict[str, Any], settings: PlaySettings) -> "WorkflowFile | None":
     """Read a file, or build the Workflow of a function. None if it has errors, which are then printed."""
     from torpor_cli.local_run import workflow_file  # noqa: PLC0415 - needs pydantic
 
@@ -176,7 +176,7 @@ def _read(name: str, pairs: tuple[str, ...], values: dict[str, Any], settings: S
             output.note(f"{name}: error: {line}")
         return None if found else workflow_file.WorkflowFile(name=name, workflow=body).as_stored()
     file = workflow_file.read(name, settings.triggers)
-    if isinstance(file, workflow_file.Invalid):
+    if isinstance(file, workflow_file.InvalidFile):
         for line in file.lines:
             output.line(line)
         output.note(file.summary)
@@ -184,7 +184,7 @@ def _read(name: str, pairs: tuple[str, ...], values: dict[str, Any], settings: S
     return file.with_params(pairs, values)
 
 
-def _play(file: "WorkflowFile", chosen: str | None, events: tuple[str, ...], settings: Settings) -> int:
+def _play(file: "WorkflowFile", chosen: str | None, events: tuple[str, ...], settings: PlaySettings) -> int:
     """Check what the Workflow needs, and play it."""
     from torpor_cli.local_run import events as event_texts  # noqa: PLC0415
     from torpor_cli.local_run import folders, play, preflight  # noqa: PLC0415
@@ -205,7 +205,7 @@ def _play(file: "WorkflowFile", chosen: str | None, events: tuple[str, ...], set
     return play.play(settings.play(folder, preflight.documents(workflow, file.others), payloads))
 
 
-def _resume(folder: str, events: tuple[str, ...], settings: Settings) -> int:
+def _resume(folder: str, events: tuple[str, ...], settings: PlaySettings) -> int:
     """Go on with the run of a folder."""
     from torpor_cli.local_run import events as event_texts  # noqa: PLC0415
     from torpor_cli.local_run import play  # noqa: PLC0415

@@ -8,7 +8,7 @@ from torpor_cli.cluster.connect import connect
 from torpor_cli.cluster.resources import SCHEDULES
 from torpor_cli.output import Format, output_option
 from torpor_cli.schedules import lookup
-from torpor_cli.target import ClusterCommand, Target, complete_schedule
+from torpor_cli.target import ClusterCommand, TargetOptions, complete_schedule
 
 _NAMES = click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=complete_schedule)
 _OUTPUT = output_option(Format.JSON, Format.YAML, Format.NAME)
@@ -18,7 +18,7 @@ _OUTPUT = output_option(Format.JSON, Format.YAML, Format.NAME)
 @_NAMES
 @_OUTPUT
 @click.pass_obj
-def pause_command(target: Target, names: tuple[str, ...], output_format: str) -> None:
+def pause_command(target: TargetOptions, names: tuple[str, ...], output_format: str) -> None:
     """Start no further runs of Schedules: set spec.suspend. Runs that have started go on.
 
     Ticks pass without a run; other events wait at their source.
@@ -30,12 +30,12 @@ def pause_command(target: Target, names: tuple[str, ...], output_format: str) ->
 @_NAMES
 @_OUTPUT
 @click.pass_obj
-def resume_command(target: Target, names: tuple[str, ...], output_format: str) -> None:
+def resume_command(target: TargetOptions, names: tuple[str, ...], output_format: str) -> None:
     """Continue paused Schedules, also those that paused themselves after failed runs."""
     _suspend(target, names, output_format, "resumed", value=False)
 
 
-def _suspend(target: Target, names: tuple[str, ...], output_format: str, done: str, *, value: bool) -> None:
+def _suspend(target: TargetOptions, names: tuple[str, ...], output_format: str, done: str, *, value: bool) -> None:
     cluster = connect(target)
     found = lookup.find_all(cluster, SCHEDULES, names)
     operations = [{"op": "add", "path": "/spec/suspend", "value": value}]

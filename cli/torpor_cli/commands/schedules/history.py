@@ -8,16 +8,16 @@ import click
 from torpor_wire import constants, names
 
 from torpor_cli import output
-from torpor_cli.archive import Archive
+from torpor_cli.archive import ArchiveProxy
 from torpor_cli.cluster.api import Object
-from torpor_cli.cluster.connect import Cluster, connect
+from torpor_cli.cluster.connect import ClusterConnection, connect
 from torpor_cli.cluster.resources import SCHEDULES
 from torpor_cli.errors import CliError
 from torpor_cli.output import Format, output_option
 from torpor_cli.render import style
 from torpor_cli.schedules import history, lookup
 from torpor_cli.schedules.history import PastRun
-from torpor_cli.target import ClusterCommand, Target, complete_schedule
+from torpor_cli.target import ClusterCommand, TargetOptions, complete_schedule
 
 _READERS = 4
 
@@ -28,7 +28,7 @@ _READERS = 4
 @click.option("--live", "only_live", is_flag=True, help="Do not read the archive.")
 @output_option(Format.JSON, Format.YAML)
 @click.pass_obj
-def history_command(target: Target, name: str, limit: int, only_live: bool, output_format: str) -> None:
+def history_command(target: TargetOptions, name: str, limit: int, only_live: bool, output_format: str) -> None:
     """List the runs of a Schedule, the latest event first, from the cluster and the archive.
 
     AT is the time of the event in UTC: the tick of a cron source. Also prints the events that started no run because of
@@ -47,11 +47,11 @@ def history_command(target: Target, name: str, limit: int, only_live: bool, outp
         output.data({"runs": [one.as_json() for one in found], **kept}, output_format)
 
 
-def _archived(cluster: Cluster, schedule: Object, limit: int, live: set[str]) -> list[PastRun]:
+def _archived(cluster: ClusterConnection, schedule: Object, limit: int, live: set[str]) -> list[PastRun]:
     """Return the archived runs that the cluster does not have. A note says if the archive cannot be read."""
     metadata = schedule["metadata"]
     labels = f"{constants.LABEL_SCHEDULE}={names.label(metadata['name'])}"
-    archive = Archive(cluster.api)
+    archive = ArchiveProxy(cluster.api)
     try:
         listed = archive.runs(metadata["namespace"], {"labels": labels})
         items = list(islice((item for item in listed if item.get("uid") not in live), limit))

@@ -7,7 +7,7 @@ from torpor_cli.cluster.connect import connect
 from torpor_cli.cluster.resources import SCHEDULES
 from torpor_cli.output import Format, output_option
 from torpor_cli.schedules import listing, lookup
-from torpor_cli.target import ClusterCommand, Target
+from torpor_cli.target import ClusterCommand, TargetOptions
 
 
 @click.command("list", cls=ClusterCommand)
@@ -15,7 +15,7 @@ from torpor_cli.target import ClusterCommand, Target
 @click.option("-l", "--selector", "labels", default="", help="Only Schedules with these labels, as kubectl -l.")
 @output_option()
 @click.pass_obj
-def list_command(target: Target, everywhere: bool, labels: str, output_format: str) -> None:
+def list_command(target: TargetOptions, everywhere: bool, labels: str, output_format: str) -> None:
     """List Schedules with their next tick and last run. Times are in UTC."""
     cluster = connect(target)
     found = lookup.every(cluster, SCHEDULES, labels=labels, everywhere=everywhere)

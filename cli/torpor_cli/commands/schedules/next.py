@@ -13,8 +13,8 @@ from torpor_cli.cluster.resources import SCHEDULES
 from torpor_cli.errors import UsageError
 from torpor_cli.output import Format, output_option
 from torpor_cli.schedules import lookup, moments, upcoming
-from torpor_cli.schedules.upcoming import Tick
-from torpor_cli.target import ClusterCommand, Target, complete_schedule
+from torpor_cli.schedules.upcoming import UpcomingTick
+from torpor_cli.target import ClusterCommand, TargetOptions, complete_schedule
 
 _NUMBER = 5
 _NUMBER_MAX = 10_000
@@ -24,7 +24,7 @@ _NUMBER_MAX = 10_000
 class _Found:
     """The ticks, and what else the user should know."""
 
-    ticks: Sequence[Tick]
+    ticks: Sequence[UpcomingTick]
     remarks: Sequence[str] = field(default_factory=tuple)
 
 
@@ -36,7 +36,7 @@ class _Found:
 @output_option(Format.JSON, Format.YAML)
 @click.pass_obj
 def next_command(
-    target: Target,
+    target: TargetOptions,
     words: tuple[str, ...],
     cron: str | None,
     timezone: str | None,
@@ -71,7 +71,7 @@ def _arguments(words: tuple[str, ...], cron: str | None) -> tuple[str, int]:
     return name, number
 
 
-def _of_expression(expression: str, timezone: str | None, after: float, number: int) -> Sequence[Tick]:
+def _of_expression(expression: str, timezone: str | None, after: float, number: int) -> Sequence[UpcomingTick]:
     try:
         cron = cron_ticks.parse(expression, timezone)
     except ValueError as error:
@@ -79,7 +79,7 @@ def _of_expression(expression: str, timezone: str | None, after: float, number: 
     return upcoming.upcoming({"": cron}, after, number, {})
 
 
-def _of_schedule(target: Target, name: str, after: float, number: int) -> _Found:
+def _of_schedule(target: TargetOptions, name: str, after: float, number: int) -> _Found:
     cluster = connect(target)
     schedule = lookup.find(cluster, SCHEDULES, name)
     crons = upcoming.crons(schedule)
@@ -89,7 +89,7 @@ def _of_schedule(target: Target, name: str, after: float, number: int) -> _Found
     return _Found(ticks=ticks, remarks=_remarks(schedule, delays, ticks))
 
 
-def _remarks(schedule: Object, delays: Mapping[str, float], ticks: Sequence[Tick]) -> list[str]:
+def _remarks(schedule: Object, delays: Mapping[str, float], ticks: Sequence[UpcomingTick]) -> list[str]:
     spec, name = schedule["spec"], schedule["metadata"]["name"]
     found = []
     if spec.get("suspend"):

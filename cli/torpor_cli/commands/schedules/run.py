@@ -5,14 +5,14 @@ import uuid
 import click
 
 from torpor_cli.changes import manual_run, run_params, submission
-from torpor_cli.changes.submission import Afterwards
+from torpor_cli.changes.submission import FollowUp
 from torpor_cli.cluster.connect import connect
 from torpor_cli.cluster.resources import SCHEDULES
 from torpor_cli.commands.logs import follow_logs
 from torpor_cli.commands.run_options import request_options
 from torpor_cli.commands.wait import parse_limit
 from torpor_cli.schedules import lookup
-from torpor_cli.target import ClusterCommand, Target, complete_schedule
+from torpor_cli.target import ClusterCommand, TargetOptions, complete_schedule
 
 
 @click.command("run", cls=ClusterCommand)
@@ -20,7 +20,7 @@ from torpor_cli.target import ClusterCommand, Target, complete_schedule
 @request_options
 @click.pass_obj
 def run_command(
-    target: Target,
+    target: TargetOptions,
     /,
     name: str,
     pairs: tuple[str, ...],
@@ -35,7 +35,7 @@ def run_command(
 
     The operator creates it with the params of the Schedule, also if the Schedule is paused or other runs are active.
     """
-    afterwards = Afterwards(wait=wait, watch=watch, logs=logs, limit=parse_limit(timeout))
+    afterwards = FollowUp(wait=wait, watch=watch, logs=logs, limit=parse_limit(timeout))
     afterwards.check(1)
     cluster = connect(target)
     schedule = lookup.find(cluster, SCHEDULES, name)

@@ -18,7 +18,7 @@ from torpor_cli.cluster.connect import connect
 from torpor_cli.errors import UsageError
 from torpor_cli.output import Format, output_option
 from torpor_cli.render import as_json, graph_dot, graph_mermaid, style
-from torpor_cli.target import ClusterCommand, Target, complete_run
+from torpor_cli.target import ClusterCommand, TargetOptions, complete_run
 
 _SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 _DRAWINGS = {"mermaid": graph_mermaid.draw, "dot": graph_dot.draw}
@@ -28,7 +28,7 @@ _DRAWINGS = {"mermaid": graph_mermaid.draw, "dot": graph_dot.draw}
 @click.argument("source", metavar="FILE|-|MODULE:FUNCTION|RUN|@latest", shell_complete=complete_run)
 @output_option(*_DRAWINGS, Format.JSON, Format.YAML)
 @click.pass_obj
-def graph_command(target: Target, source: str, output_format: str) -> None:
+def graph_command(target: TargetOptions, source: str, output_format: str) -> None:
     """Show the tasks of a Workflow and what each comes after: of a file, or of a run with its states.
 
     `-o mermaid` is a diagram for Markdown, `-o dot` one for Graphviz. A dashed edge leads from the task that returns
@@ -48,7 +48,7 @@ def _is_file(source: str) -> bool:
     return source == "-" or Path(source).suffix in _SUFFIXES or compiled.is_reference(source)
 
 
-def _of_run(target: Target, name: str) -> RunGraph:
+def _of_run(target: TargetOptions, name: str) -> RunGraph:
     if references.parse(name).task is not None:
         raise UsageError(f"{name} names a task; graph takes a run: torpor graph {references.parse(name).run}")
     found = runs.find_run(connect(target), name)

@@ -19,17 +19,17 @@ def run(node: Node, scope: ChainMap[str, Any]) -> Value:
     match node:
         case tree.Constant():
             return node.value
-        case tree.Name():
+        case tree.CelName():
             return _name(node.name, scope)
         case tree.Select():
             return _select(node, scope)
-        case tree.Items():
+        case tree.CelList():
             return [run(item, scope) for item in node.items]
-        case tree.Entries():
+        case tree.CelMap():
             return {run(key, scope): run(value, scope) for key, value in node.entries}
-        case tree.Loop():
+        case tree.CelLoop():
             return _loop(node, scope)
-        case tree.Call():
+        case tree.CelCall():
             return _call(node, scope)
         case _:
             assert_never(node)
@@ -53,7 +53,7 @@ def _select(node: tree.Select, scope: ChainMap[str, Any]) -> Value:
     return functions.field(operand, node.field)
 
 
-def _loop(node: tree.Loop, scope: ChainMap[str, Any]) -> Value:
+def _loop(node: tree.CelLoop, scope: ChainMap[str, Any]) -> Value:
     inner = scope.new_child({node.result_name: run(node.first, scope)})
     for item in _iterated(run(node.over, scope)):
         inner[node.variable] = item
@@ -64,7 +64,7 @@ def _loop(node: tree.Loop, scope: ChainMap[str, Any]) -> Value:
     return run(node.result, inner)
 
 
-def _step(node: tree.Loop, inner: ChainMap[str, Any]) -> Value:
+def _step(node: tree.CelLoop, inner: ChainMap[str, Any]) -> Value:
     """Return the next result, or the error in its place: a later item can still decide `exists`."""
     try:
         return run(node.step, inner)
@@ -78,17 +78,17 @@ def _iterated(value: Value) -> list[Value]:
     raise CelError("a macro needs a list or a map")
 
 
-def _call(node: tree.Call, scope: ChainMap[str, Any]) -> Value:
+def _call(node: tree.CelCall, scope: ChainMap[str, Any]) -> Value:
     match node:
-        case tree.Call(function="_&&_", arguments=arguments):
+        case tree.CelCall(function="_&&_", arguments=arguments):
             return _logical(arguments, scope, decisive=False)
-        case tree.Call(function="_||_", arguments=arguments):
+        case tree.CelCall(function="_||_", arguments=arguments):
             return _logical(arguments, scope, decisive=True)
-        case tree.Call(function="_?_:_", arguments=(condition, first, second)):
+        case tree.CelCall(function="_?_:_", arguments=(condition, first, second)):
             return run(first if run(condition, scope) is True else second, scope)
-        case tree.Call(function="@not_strictly_false", arguments=(condition,)):
+        case tree.CelCall(function="@not_strictly_false", arguments=(condition,)):
             return _not_strictly_false(condition, scope)
-        case tree.Call(target=target) if target is not None and node.function in _TWO_VARIABLES:
+        case tree.CelCall(target=target) if target is not None and node.function in _TWO_VARIABLES:
             return _TWO_VARIABLES[node.function](run(target, scope), node.arguments, scope)
         case _:
             operands = [*([] if node.target is None else [node.target]), *node.arguments]
@@ -131,7 +131,7 @@ def _pairs(
 ) -> Iterator[tuple[Value, ChainMap[str, Any]]]:
     """Yield each key or index with the scope of the body; a filter before the body leaves pairs out."""
     first, second, *rest = arguments
-    if not (isinstance(first, tree.Name) and isinstance(second, tree.Name)):
+    if not (isinstance(first, tree.CelName) and isinstance(second, tree.CelName)):
         raise CelError("a macro needs two names")
     for key, item in value.items() if isinstance(value, Mapping) else enumerate(_iterated(value)):
         inner = scope.new_child({first.name: key, second.name: item})

@@ -21,7 +21,7 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class CelName:
     """An identifier."""
 
     name: str
@@ -37,7 +37,7 @@ class Select:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CelCall:
     """A function or an operator; the receiver of a method is in `target`."""
 
     function: str
@@ -46,21 +46,21 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Items:
+class CelList:
     """A list."""
 
     items: "tuple[Node, ...]"
 
 
 @dataclass(frozen=True, slots=True)
-class Entries:
+class CelMap:
     """A map."""
 
     entries: "tuple[tuple[Node, Node], ...]"
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class CelLoop:
     """An expanded macro: `all`, `exists`, `filter` or `map`."""
 
     variable: str
@@ -72,7 +72,7 @@ class Loop:
     result: "Node"
 
 
-Node: TypeAlias = Constant | Name | Select | Call | Items | Entries | Loop
+Node: TypeAlias = Constant | CelName | Select | CelCall | CelList | CelMap | CelLoop
 
 
 class RuleError(ValueError):
@@ -95,19 +95,19 @@ def _node(expression: bytes) -> Node:
         case 3:
             return _constant(body)
         case 4:
-            return Name(_text(body, 1))
+            return CelName(_text(body, 1))
         case 5:
             return Select(_child(body, 1), _text(body, 2), bool(_integer(body, 3)))
         case 6:
             target = _children(body, 1)
-            return Call(_text(body, 2), target[0] if target else None, _children(body, 3))
+            return CelCall(_text(body, 2), target[0] if target else None, _children(body, 3))
         case 7:
-            return Items(_children(body, 1))
+            return CelList(_children(body, 1))
         case 8:
             entries = (value for number, value in protobuf.nested(body) if number == 2)  # noqa: PLR2004
-            return Entries(tuple((_child(entry, 3), _child(entry, 4)) for entry in entries))
+            return CelMap(tuple((_child(entry, 3), _child(entry, 4)) for entry in entries))
         case _:
-            return Loop(_text(body, 1), _child(body, 2), _text(body, 3), *(_child(body, n) for n in (4, 5, 6, 7)))
+            return CelLoop(_text(body, 1), _child(body, 2), _text(body, 3), *(_child(body, n) for n in (4, 5, 6, 7)))
 
 
 def _constant(body: bytes) -> Constant:

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 import pytest
 from torpor_archive.auth import policy, reviews
-from torpor_archive.auth.policy import Caller, TaskRunView
-from torpor_archive.limits.review_rates import Client
+from torpor_archive.auth.policy import Caller, TaskRunAccess
+from torpor_archive.limits.review_rates import RequestOrigin
 from torpor_kubernetes.client.api import Api
 from torpor_wire.state import State
 
@@ -20,8 +20,8 @@ POD = Caller(
     extra={policy.POD_UID: ("p1",), policy.POD_NAME: ("load-a1-s0",)},
 )
 TOKEN = make_token()
-CLIENT = Client("10.0.0.1")
-TASKRUN = TaskRunView(uid="t1", workflow="w1", state="Running", pod_uid="p1")
+CLIENT = RequestOrigin("10.0.0.1")
+TASKRUN = TaskRunAccess(uid="t1", workflow="w1", state="Running", pod_uid="p1")
 
 
 def test_the_claiming_pod_may_upload_and_download() -> None:
@@ -53,7 +53,7 @@ def test_uploading_a_result_requires_running(state: str) -> None:
 
 
 @pytest.mark.parametrize("taskrun", [replace(TASKRUN, pod_uid="p2"), replace(TASKRUN, pod_uid="")])
-def test_another_pod_may_neither_upload_nor_download(taskrun: TaskRunView) -> None:
+def test_another_pod_may_neither_upload_nor_download(taskrun: TaskRunAccess) -> None:
     assert policy.check_put_result(POD, "load", taskrun) is not None
     assert policy.check_get_result(POD, "load", taskrun, "w1") is not None
 
@@ -77,7 +77,7 @@ def test_a_caller_is_parsed_from_a_token_review() -> None:
 
 def test_an_unclaimed_taskrun_has_no_pod_uid() -> None:
     taskrun = {"metadata": {"uid": "t"}, "spec": {"workflow": {"uid": "w"}}, "status": {"state": "Scheduled"}}
-    assert policy.parse_taskrun(taskrun) == TaskRunView(uid="t", workflow="w", state="Scheduled", pod_uid="")
+    assert policy.parse_taskrun(taskrun) == TaskRunAccess(uid="t", workflow="w", state="Scheduled", pod_uid="")
 
 
 @pytest.mark.parametrize("state", [state for state in State if state is not State.DEFERRED] + [""])

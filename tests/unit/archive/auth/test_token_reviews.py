@@ -8,7 +8,7 @@ from torpor_archive.auth import token_claims, token_reviews
 from torpor_archive.auth.token_reviews import TokenReviews
 from torpor_archive.errors import RefusedError
 from torpor_archive.limits.known_tokens import KnownTokens
-from torpor_archive.limits.review_rates import CLIENT, PEER, TOTAL, Client, ReviewRates
+from torpor_archive.limits.review_rates import CLIENT, PEER, TOTAL, RequestOrigin, ReviewRates
 from torpor_kubernetes.client.api import Api
 from torpor_wire import constants
 
@@ -16,7 +16,7 @@ from tests.support.fake_api import VirtualClock
 from tests.support.fake_api.clock import settle
 from tests.unit.archive.auth.tokens import LATER, encode, make_token
 
-ATTACKER, TASK = Client("10.0.0.66"), Client("10.0.0.1")
+ATTACKER, TASK = RequestOrigin("10.0.0.66"), RequestOrigin("10.0.0.1")
 NOW = 1_700_000_000.0
 
 
@@ -50,7 +50,7 @@ def tokens(api: Reviewer) -> TokenReviews:
     return TokenReviews(cast("Api", api), api.results.append)
 
 
-async def refused(tokens: TokenReviews, token: str, client: Client = ATTACKER) -> int:
+async def refused(tokens: TokenReviews, token: str, client: RequestOrigin = ATTACKER) -> int:
     with pytest.raises(RefusedError) as caught:
         await tokens.authenticate(token, client)
     return caught.value.refusal.status
@@ -136,7 +136,7 @@ async def test_made_up_tokens_never_delay_a_known_one(api: Reviewer, tokens: Tok
     await api.clock.advance(token_reviews.CACHE_SECONDS + 1)
     api.open.clear()  # the API server does not answer reviews of other tokens
     flood = [
-        asyncio.create_task(refused(tokens, make_token(f"made-up-{number}"), Client(f"10.0.1.{number % 200}")))
+        asyncio.create_task(refused(tokens, make_token(f"made-up-{number}"), RequestOrigin(f"10.0.1.{number % 200}")))
         for number in range(1000)
     ]
     await settle()
@@ -163,17 +163,17 @@ async def test_a_known_token_that_is_rejected_is_not_known_any_more(api: Reviewe
 
 def test_clients_of_a_proxy_share_its_reviews_and_leave_some_to_others() -> None:
     rates = ReviewRates()
-    taken = sum(rates.take(Client("proxy", f"10.0.0.{number % 50}"), 0.0) for number in range(2000))
+    taken = sum(rates.take(RequestOrigin("proxy", f"10.0.0.{number % 50}"), 0.0) for number in range(2000))
     assert PEER.burst - PEER.reserved <= taken < PEER.burst + 1
-    assert rates.take(Client("another"), 0.0)
+    assert rates.take(RequestOrigin("another"), 0.0)
 
 
 def test_many_addresses_leave_reviews_to_quiet_ones() -> None:
     rates = ReviewRates()
-    taken = sum(rates.take(Client(f"10.0.0.{number % 10}"), 0.0) for number in range(5000))
+    taken = sum(rates.take(RequestOrigin(f"10.0.0.{number % 10}"), 0.0) for number in range(5000))
     assert taken <= TOTAL.burst - TOTAL.reserved
-    assert rates.take(Client("another"), 0.0)
-    assert rates.take(Client("10.0.0.1"), 10.0)
+    assert rates.take(RequestOrigin("another"), 0.0)
+    assert rates.take(RequestOrigin("10.0.0.1"), 10.0)
 
 
 def test_a_namespace_pushes_out_only_its_own_known_tokens() -> None:

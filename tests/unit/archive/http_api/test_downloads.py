@@ -12,7 +12,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from torpor_archive.http import downloads
 from torpor_archive.http.downloads import Downloads
 from torpor_archive.limits.transfer_rate import TransferRate
-from torpor_archive.metrics import Metrics
+from torpor_archive.metrics import ArchiveMetrics
 from torpor_archive.storage.content import LENGTH_HEADER
 
 
@@ -23,7 +23,7 @@ async def parts(error: Exception | None) -> AsyncIterator[bytes]:
         raise error
 
 
-async def read(metrics: Metrics, error: Exception | None = None) -> bytes:
+async def read(metrics: ArchiveMetrics, error: Exception | None = None) -> bytes:
     async def handle(request: web.Request) -> web.StreamResponse:
         rest = parts(error)
         response = web.StreamResponse(headers={LENGTH_HEADER: "2"})
@@ -37,14 +37,14 @@ async def read(metrics: Metrics, error: Exception | None = None) -> bytes:
 
 
 async def test_all_parts_are_sent_and_counted() -> None:
-    metrics = Metrics()
+    metrics = ArchiveMetrics()
     assert await read(metrics) == b"first second"
     assert metrics.bytes.labels("out")._value.get() == len(b"first second")
 
 
 async def test_a_part_is_not_taken_for_the_whole() -> None:
     with pytest.raises(aiohttp.ClientError):
-        await read(Metrics(), OSError("the database is gone"))
+        await read(ArchiveMetrics(), OSError("the database is gone"))
 
 
 class StalledResponse(web.StreamResponse):
@@ -80,7 +80,7 @@ async def test_a_client_that_takes_too_little_is_cut_off(monkeypatch: pytest.Mon
     monkeypatch.setattr(downloads, "TransferRate", partial(TransferRate, window=0.01))
     request, response = Aborted(), StalledResponse(takes=3 * downloads.PIECE)
     body = bytes(10 * downloads.PIECE)
-    sending = Downloads(Metrics(), rate=2**40).send(cast("web.Request", request), response, body, parts(None))
+    sending = Downloads(ArchiveMetrics(), rate=2**40).send(cast("web.Request", request), response, body, parts(None))
     with pytest.raises(ConnectionAbortedError, match="TimeoutError"):
         await sending
     assert request.aborted
@@ -89,7 +89,7 @@ async def test_a_client_that_takes_too_little_is_cut_off(monkeypatch: pytest.Mon
 
 async def test_a_list_is_sent_as_json() -> None:
     async def handle(request: web.Request) -> web.StreamResponse:
-        return await Downloads(Metrics()).send_json(request, {"items": ["a"] * 50_000})
+        return await Downloads(ArchiveMetrics()).send_json(request, {"items": ["a"] * 50_000})
 
     application = web.Application()
     application.add_routes([web.get("/", handle)])

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 from torpor_archive import __main__ as process
 from torpor_archive import errors, tls
-from torpor_archive.http.connections import Connection, ConnectionLimits, Connections
+from torpor_archive.http.connections import ConnectionLimits, Connections, HttpConnection
 from torpor_archive.http.listener import serve_on
 
 from tests.support.ports import free_port
@@ -19,13 +19,13 @@ from tests.support.ports import free_port
 LIMITS = ConnectionLimits(total=4, per_address=3)
 
 
-class Port:
+class FakePort:
     def __init__(self) -> None:
         self.refused = 0
         self.closed: list[str] = []
         self.connections = Connections(LIMITS, self._refuse)
 
-    def open(self, address: str, *, busy: bool = False) -> Connection | None:
+    def open(self, address: str, *, busy: bool = False) -> HttpConnection | None:
         name = f"{address}{len(self.closed) + len(self.connections)}"
         connection = self.connections.admit(address, lambda: self.closed.append(name))
         if connection is not None:
@@ -37,14 +37,14 @@ class Port:
 
 
 def test_at_its_limit_an_address_loses_its_oldest_idle_connection() -> None:
-    port = Port()
+    port = FakePort()
     for _ in range(4):
         assert port.open("a")
     assert (port.closed, port.refused, len(port.connections)) == (["a0"], 1, 3)
 
 
 def test_at_its_limit_an_address_without_idle_connections_is_refused() -> None:
-    port = Port()
+    port = FakePort()
     for _ in range(3):
         port.open("a", busy=True)
     assert port.open("a") is None
@@ -52,7 +52,7 @@ def test_at_its_limit_an_address_without_idle_connections_is_refused() -> None:
 
 
 def test_a_full_port_closes_an_idle_connection_of_the_address_with_most() -> None:
-    port = Port()
+    port = FakePort()
     port.open("a", busy=True)
     for _ in range(2):
         port.open("a")
@@ -62,7 +62,7 @@ def test_a_full_port_closes_an_idle_connection_of_the_address_with_most() -> Non
 
 
 def test_a_full_port_closes_no_connection_of_an_address_with_as_few() -> None:
-    port = Port()
+    port = FakePort()
     for address in "abcd":
         port.open(address)
     assert port.open("e")
@@ -71,7 +71,7 @@ def test_a_full_port_closes_no_connection_of_an_address_with_as_few() -> None:
 
 
 def test_removing_a_connection_twice_counts_once() -> None:
-    port = Port()
+    port = FakePort()
     connection = port.open("a")
     assert connection is not None
     port.connections.remove(connection)

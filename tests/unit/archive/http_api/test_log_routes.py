@@ -14,7 +14,7 @@ from torpor_archive.http.downloads import Downloads
 from torpor_archive.http.log_routes import LogRoutes
 from torpor_archive.limits import review_rates
 from torpor_archive.logs.waits import WaitLogs
-from torpor_archive.metrics import Metrics
+from torpor_archive.metrics import ArchiveMetrics
 from torpor_archive.storage.database import Database
 
 from tests.support.fake_api import VirtualClock
@@ -27,7 +27,7 @@ Client = TestClient[web.Request, web.Application]
 class TeamReviews:
     """A user who may read the logs of namespace `team` only."""
 
-    async def authenticate(self, _token: str, _client: review_rates.Client) -> Caller:
+    async def authenticate(self, _token: str, _client: review_rates.RequestOrigin) -> Caller:
         return Caller(user="ann")
 
     async def may_read_logs(self, _caller: Caller, namespace: str) -> bool:
@@ -41,7 +41,7 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
     )
     await database.migrate()
     await keep(database, SOURCE)
-    metrics = Metrics()
+    metrics = ArchiveMetrics()
     application = web.Application(middlewares=[middleware.middleware(metrics)])
     LogRoutes(
         database,

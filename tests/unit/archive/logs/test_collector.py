@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from torpor_archive.logs.collector import LogCollector
 from torpor_archive.logs.quota import LogQuota
-from torpor_archive.logs.reader import LogReader
-from torpor_archive.metrics import Metrics
+from torpor_archive.logs.reader import PodLogReader
+from torpor_archive.metrics import ArchiveMetrics
 from torpor_archive.storage import log_store
 from torpor_archive.storage.database import Database
-from torpor_archive.storage.log_store import Filters, Row
+from torpor_archive.storage.log_store import LogFilters, Row
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import PODS
@@ -59,7 +59,7 @@ class Collecting:
         return self.server.put(PODS, {"metadata": metadata | annotations, "spec": {"nodeName": "n"}, "status": status})
 
     async def entries(self) -> list[Row]:
-        return await log_store.list_run(self.database, await self.namespaces.current("team"), "w", Filters())
+        return await log_store.list_run(self.database, await self.namespaces.current("team"), "w", LogFilters())
 
     async def until(self, is_done: Callable[[list[Row]], bool]) -> list[Row]:
         """The entries once they are as expected. The database runs in real time, the collector in virtual time."""
@@ -75,9 +75,9 @@ class Collecting:
     async def running(self) -> AsyncIterator["Collecting"]:
         await self.database.migrate()
         api = Api(self.server, self.clock)
-        reader, quota = LogReader(self, self.clock, None), LogQuota(self.database, self.clock, 10**9)
+        reader, quota = PodLogReader(self, self.clock, None), LogQuota(self.database, self.clock, 10**9)
         collector = LogCollector(
-            api, self.namespaces, self.database, reader, quota, metrics=Metrics(), name="one", jitter=lambda: 0.0
+            api, self.namespaces, self.database, reader, quota, metrics=ArchiveMetrics(), name="one", jitter=lambda: 0.0
         )
         task = asyncio.create_task(collector.run())
         try:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from torpor_archive.logs.logged_pod import LoggedPod, Stage, parse
+from torpor_archive.logs.logged_pod import LoggedPod, LogStage, parse
 from torpor_archive.storage.log_entry import LogState
 from torpor_wire.enums import LogMode
 
@@ -59,20 +59,20 @@ def test_a_name_of_another_form_has_no_numbers() -> None:
 @pytest.mark.parametrize(
     ("found", "stage"),
     [
-        (pod(RUNNING), Stage.WAIT),
-        (pod(WAITING, phase="Pending"), Stage.WAIT),
-        (pod(RUNNING, **DELETED), Stage.FOLLOW),
-        (pod(terminated(0, "Completed"), phase="Succeeded"), Stage.READ),
-        (pod(terminated(137, "OOMKilled"), phase="Failed"), Stage.READ),
-        (pod(terminated(137, "OOMKilled"), phase="Failed", **DELETED), Stage.READ),
-        (pod(phase="Failed"), Stage.READ),
-        (pod(WAITING, phase="Pending", **DELETED), Stage.FOLLOW),
-        (pod(phase="Pending", node="", **DELETED), Stage.EMPTY),
-        (pod(terminated(128, "StartError", message="no such file"), phase="Failed"), Stage.EMPTY),
-        (pod({"terminated": {"exitCode": 137, "reason": "ContainerStatusUnknown"}}, phase="Failed"), Stage.READ),
+        (pod(RUNNING), LogStage.WAIT),
+        (pod(WAITING, phase="Pending"), LogStage.WAIT),
+        (pod(RUNNING, **DELETED), LogStage.FOLLOW),
+        (pod(terminated(0, "Completed"), phase="Succeeded"), LogStage.READ),
+        (pod(terminated(137, "OOMKilled"), phase="Failed"), LogStage.READ),
+        (pod(terminated(137, "OOMKilled"), phase="Failed", **DELETED), LogStage.READ),
+        (pod(phase="Failed"), LogStage.READ),
+        (pod(WAITING, phase="Pending", **DELETED), LogStage.FOLLOW),
+        (pod(phase="Pending", node="", **DELETED), LogStage.EMPTY),
+        (pod(terminated(128, "StartError", message="no such file"), phase="Failed"), LogStage.EMPTY),
+        (pod({"terminated": {"exitCode": 137, "reason": "ContainerStatusUnknown"}}, phase="Failed"), LogStage.READ),
     ],
 )
-def test_what_is_done_with_the_log(found: LoggedPod, stage: Stage) -> None:
+def test_what_is_done_with_the_log(found: LoggedPod, stage: LogStage) -> None:
     assert found.stage is stage
 
 

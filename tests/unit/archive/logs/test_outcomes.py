@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from torpor_archive.logs.logged_pod import LoggedPod
 from torpor_archive.logs.outcomes import completed
-from torpor_archive.storage.log_store import Finished
+from torpor_archive.storage.log_store import FinishedLog
 
 from tests.unit.archive.logs.test_logged_pod import DELETED, RUNNING, WAITING, pod, terminated
 
@@ -13,7 +13,7 @@ FAILED = pod(terminated(1), phase="Failed", **DELETED)
 
 
 def reason(before: LoggedPod, read: LoggedPod, last: LoggedPod) -> str:
-    return completed(Finished(source=before.source(), outcome=read.outcome()), before, last).outcome.reason
+    return completed(FinishedLog(source=before.source(), outcome=read.outcome()), before, last).outcome.reason
 
 
 def test_a_followed_log_has_the_end_of_its_pod() -> None:
@@ -32,5 +32,5 @@ def test_a_container_that_never_started_keeps_the_cause() -> None:
 
 def test_a_log_that_is_incomplete_keeps_this_reason() -> None:
     running = pod(RUNNING, **DELETED)
-    found = Finished(source=running.source(), outcome=running.outcome(reason="Incomplete"))
+    found = FinishedLog(source=running.source(), outcome=running.outcome(reason="Incomplete"))
     assert completed(found, running, FAILED).outcome == replace(FAILED.outcome(), reason="Incomplete", message="")

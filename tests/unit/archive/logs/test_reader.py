@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from obstore.store import LocalStore
 from torpor_archive.logs.logged_pod import LoggedPod
-from torpor_archive.logs.objects import PART, Objects, ObjectsError, ObjectWriter
-from torpor_archive.logs.reader import LogReader
+from torpor_archive.logs.objects import PART, LogBucket, ObjectsError, ObjectWriter
+from torpor_archive.logs.reader import PodLogReader
 from torpor_archive.storage.log_entry import LogState
-from torpor_archive.storage.log_store import Finished
+from torpor_archive.storage.log_store import FinishedLog
 from torpor_archive.storage.log_text import decompress
 from torpor_kubernetes.client import errors
 
@@ -33,7 +33,7 @@ class QuickClock(VirtualClock):
         assert seconds > 0
 
 
-class Node:
+class ScriptedNode:
     """Answers with each of these in turn: bytes, then perhaps an error."""
 
     def __init__(self, *answers: tuple[bytes, errors.ApiError | None]) -> None:
@@ -52,19 +52,19 @@ class Node:
             raise error
 
 
-def text(finished: Finished) -> bytes:
+def text(finished: FinishedLog) -> bytes:
     return b"".join(map(decompress, finished.text.chunks))
 
 
 async def read(
-    node: Node, of: LoggedPod = ENDED, objects: Objects | None = None, latest: LoggedPod = ENDED
-) -> Finished:
-    reader = LogReader(node, QuickClock(), objects)
+    node: ScriptedNode, of: LoggedPod = ENDED, objects: LogBucket | None = None, latest: LoggedPod = ENDED
+) -> FinishedLog:
+    reader = PodLogReader(node, QuickClock(), objects)
     return await reader.read(of, of.source(), lambda: latest)
 
 
 async def test_the_log_of_an_ended_pod() -> None:
-    node = Node((LINE * 2, None))
+    node = ScriptedNode((LINE * 2, None))
     finished = await read(node)
     assert text(finished) == LINE * 2
     assert finished.outcome.state is LogState.KEPT
@@ -76,7 +76,7 @@ async def test_the_log_of_an_ended_pod() -> None:
 
 
 async def test_a_pod_that_is_being_deleted_is_followed() -> None:
-    node = Node((LINE, None))
+    node = ScriptedNode((LINE, None))
     await read(node, pod(RUNNING, **DELETED))
     assert node.queries[0]["follow"] == "true"
 
@@ -84,21 +84,21 @@ async def test_a_pod_that_is_being_deleted_is_followed() -> None:
 async def test_a_followed_log_is_complete_once_the_end_of_its_pod_is_known() -> None:
     running = pod(RUNNING, **DELETED)
     versions = [running, running, ENDED]
-    reader = LogReader(Node((LINE, None)), QuickClock(), None)
+    reader = PodLogReader(ScriptedNode((LINE, None)), QuickClock(), None)
     await reader.read(running, running.source(), lambda: versions.pop(0))
     assert versions == []
 
 
 async def test_a_followed_pod_whose_end_is_never_reported_keeps_its_log() -> None:
     running = pod(RUNNING, **DELETED)
-    finished = await read(Node((LINE, None)), running, latest=running)
+    finished = await read(ScriptedNode((LINE, None)), running, latest=running)
     assert (finished.outcome.state, text(finished)) == (LogState.KEPT, LINE)
 
 
 @pytest.mark.parametrize("latest", [CREATING, VANISHED])
 @pytest.mark.parametrize("refused", [True, False])
 async def test_a_container_that_never_started_has_no_log(refused: bool, latest: LoggedPod) -> None:
-    node = Node((b"", NOT_STARTED)) if refused else Node()
+    node = ScriptedNode((b"", NOT_STARTED)) if refused else ScriptedNode()
     waiting = pod(WAITING, phase="Pending", node="n" if node.answers else "", **DELETED)
     finished = await read(node, waiting, latest=latest)
     assert (finished.outcome.state, finished.outcome.size) == (LogState.KEPT, 0)
@@ -107,7 +107,7 @@ async def test_a_container_that_never_started_has_no_log(refused: bool, latest: 
 
 @pytest.mark.parametrize("latest", [pod(RUNNING, **DELETED), pod(terminated(1), phase="Failed", **DELETED)])
 async def test_a_container_that_starts_while_its_pod_is_deleted_has_a_log(latest: LoggedPod) -> None:
-    node = Node((b"", NOT_STARTED), (LINE, None))
+    node = ScriptedNode((b"", NOT_STARTED), (LINE, None))
     finished = await read(node, CREATING, latest=latest)
     assert text(finished) == LINE
     assert ("follow" in node.queries[1]) is not latest.ended
@@ -124,15 +124,15 @@ async def test_a_container_that_starts_while_its_pod_is_deleted_has_a_log(latest
     ],
 )
 async def test_a_log_that_cannot_be_read_is_lost_with_the_reason(error: errors.ApiError, reason: str) -> None:
-    finished = await read(Node(*[(b"", error)] * 4))
+    finished = await read(ScriptedNode(*[(b"", error)] * 4))
     assert (finished.outcome.state, finished.outcome.reason) == (LogState.LOST, reason)
     assert finished.outcome.message
     assert finished.outcome.failed
 
 
 async def test_a_node_that_does_not_answer_is_left_alone_for_a_while() -> None:
-    node, clock = Node(*[(b"", errors.Unavailable("no route", status=500))] * 2, (LINE, None)), QuickClock()
-    reader = LogReader(node, clock, None)
+    node, clock = ScriptedNode(*[(b"", errors.Unavailable("no route", status=500))] * 2, (LINE, None)), QuickClock()
+    reader = PodLogReader(node, clock, None)
     for _ in range(3):
         assert (await reader.read(ENDED, ENDED.source(), lambda: ENDED)).outcome.reason == "NodeLost"
     assert len(node.queries) == 2
@@ -142,35 +142,35 @@ async def test_a_node_that_does_not_answer_is_left_alone_for_a_while() -> None:
 
 @pytest.mark.parametrize("status", [0, 429, 503])
 async def test_an_api_server_that_does_not_answer_says_nothing_about_the_node(status: int) -> None:
-    node = Node(*[(b"", errors.Unavailable("try again", status=status))] * 2, (LINE, None))
-    reader = LogReader(node, QuickClock(), None)
+    node = ScriptedNode(*[(b"", errors.Unavailable("try again", status=status))] * 2, (LINE, None))
+    reader = PodLogReader(node, QuickClock(), None)
     lost = await reader.read(ENDED, ENDED.source(), lambda: ENDED)
     assert (lost.outcome.reason, "the API server" in lost.outcome.message) == ("NodeLost", True)
     assert text(await reader.read(ENDED, ENDED.source(), lambda: ENDED)) == LINE
 
 
 async def test_a_failed_request_is_repeated() -> None:
-    node = Node((LINE, errors.Unreachable("reset")), (LINE * 3, None))
+    node = ScriptedNode((LINE, errors.Unreachable("reset")), (LINE * 3, None))
     assert text(await read(node)) == LINE * 3
 
 
 async def test_what_could_be_read_is_kept() -> None:
-    finished = await read(Node(*[(LINE, errors.Unreachable("reset"))] * 4))
+    finished = await read(ScriptedNode(*[(LINE, errors.Unreachable("reset"))] * 4))
     assert text(finished) == LINE
     assert (finished.outcome.state, finished.outcome.reason) == (LogState.KEPT, "Incomplete")
 
 
 async def test_a_sentence_of_the_node_is_no_log() -> None:
     sentence = b"unable to retrieve container logs for containerd://abc"
-    finished = await read(Node((sentence, None)))
+    finished = await read(ScriptedNode((sentence, None)))
     assert (finished.outcome.state, finished.outcome.reason) == (LogState.LOST, "LogUnavailable")
     assert finished.outcome.message == sentence.decode()
 
 
 async def test_a_long_log_is_whole_in_the_object_store(tmp_path: Path) -> None:
     log = b"".join(b"2026-01-01T00:00:02Z line %07d\n" % number for number in range(80_000))
-    objects = Objects(LocalStore(tmp_path))
-    finished = await read(Node((log, None)), objects=objects)
+    objects = LogBucket(LocalStore(tmp_path))
+    finished = await read(ScriptedNode((log, None)), objects=objects)
     assert (finished.object_name, finished.text.chunks) == ("team/w/u.zst", ())
     assert (finished.outcome.size, finished.outcome.omitted) == (len(log), 0)
     assert b"".join([part async for part in objects.read("team/w/u.zst")]) == log
@@ -190,13 +190,13 @@ async def test_the_upload_of_a_read_that_fails_is_aborted(tmp_path: Path, monkey
     monkeypatch.setattr(ObjectWriter, "abort", abort)
     log = b"".join(b"2026-01-01T00:00:02Z line %07d\n" % number for number in range(80_000))
     reset = errors.Unreachable("reset")
-    finished = await read(Node((log, reset), (LINE, None)), objects=Objects(LocalStore(tmp_path)))
+    finished = await read(ScriptedNode((log, reset), (LINE, None)), objects=LogBucket(LocalStore(tmp_path)))
     assert text(finished) == LINE
     assert aborted == ["team/w/u.zst"]
 
 
 async def test_an_upload_that_is_aborted_leaves_nothing(tmp_path: Path) -> None:
-    writer = Objects(LocalStore(tmp_path)).write(ENDED.source())
+    writer = LogBucket(LocalStore(tmp_path)).write(ENDED.source())
     while not _files(tmp_path):
         await writer.write(random.randbytes(PART))
     await writer.abort()
@@ -210,14 +210,14 @@ def _files(folder: Path) -> list[Path]:
 
 
 async def test_a_short_log_needs_no_object(tmp_path: Path) -> None:
-    finished = await read(Node((LINE, None)), objects=Objects(LocalStore(tmp_path)))
+    finished = await read(ScriptedNode((LINE, None)), objects=LogBucket(LocalStore(tmp_path)))
     assert (finished.object_name, text(finished)) == ("", LINE)
 
 
 async def test_without_the_object_store_the_start_and_the_end_are_kept(tmp_path: Path) -> None:
     (tmp_path / "team").write_text("a file where the folder would be")
     log = b"".join(b"2026-01-01T00:00:02Z line %07d\n" % number for number in range(80_000))
-    finished = await read(Node((log, None)), objects=Objects(LocalStore(tmp_path)))
+    finished = await read(ScriptedNode((log, None)), objects=LogBucket(LocalStore(tmp_path)))
     assert finished.object_name == ""
     kept = text(finished)
     assert kept.startswith(log[:1000])
@@ -227,7 +227,7 @@ async def test_without_the_object_store_the_start_and_the_end_are_kept(tmp_path:
 
 
 async def test_a_log_that_compresses_well_is_read_in_bounded_pieces(tmp_path: Path) -> None:
-    objects = Objects(LocalStore(tmp_path))
+    objects = LogBucket(LocalStore(tmp_path))
     writer = objects.write(ENDED.source())
     for _ in range(64):
         await writer.write(b"a" * 1024**2)
@@ -242,14 +242,14 @@ async def test_logs_in_the_object_store_count_for_the_quota_of_the_namespace(tmp
     digests = (hashlib.sha256(b"%d" % number).hexdigest() for number in range(40_000))
     log = b"".join(f"2026-01-01T00:00:02Z {digest}\n".encode() for digest in digests)
     charges: list[int] = []
-    source, objects = ENDED.source(), Objects(LocalStore(tmp_path))
+    source, objects = ENDED.source(), LogBucket(LocalStore(tmp_path))
 
     def charge(size: int) -> bool:
         charges.append(size)
         return sum(charges) <= limit
 
     limit = 10**9
-    reader = LogReader(Node((log, None)), QuickClock(), objects)
+    reader = PodLogReader(ScriptedNode((log, None)), QuickClock(), objects)
     whole = await reader.read(ENDED, source, lambda: ENDED, charge)
     assert 0 < whole.stored == whole.object_size < len(log)
     assert (max(charges) > 0, sum(charges)) == (True, 0)
@@ -257,7 +257,7 @@ async def test_logs_in_the_object_store_count_for_the_quota_of_the_namespace(tmp
 
     charges.clear()
     limit = whole.object_size // 2
-    reader = LogReader(Node((log, None)), QuickClock(), objects)
+    reader = PodLogReader(ScriptedNode((log, None)), QuickClock(), objects)
     part = await reader.read(ENDED, source, lambda: ENDED, charge)
     assert (part.object_name, part.outcome.omitted > 0, sum(charges)) == ("", True, 0)
     assert part.stored == part.text.stored < limit

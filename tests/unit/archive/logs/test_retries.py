@@ -1,19 +1,19 @@
 """When logs that could not be read are read again."""
 
-from torpor_archive.logs.retries import Retries
+from torpor_archive.logs.retries import LogRetries
 
 OPERATOR_KEEPS_PODS = 30.0
 
 
 def test_the_first_retry_comes_before_the_operator_deletes_the_pod() -> None:
-    retries = Retries()
+    retries = LogRetries()
     retries.failed("u", 100.0)
     assert retries.take_due(105.0) == []
     assert retries.take_due(100.0 + OPERATOR_KEEPS_PODS / 2) == ["u"]
 
 
 def test_intervals_double() -> None:
-    retries = Retries()
+    retries = LogRetries()
     for _ in range(3):
         retries.failed("u", 100.0)
     assert retries.take_due(139.0) == []
@@ -21,7 +21,7 @@ def test_intervals_double() -> None:
 
 
 def test_a_log_that_is_being_read_is_due_later() -> None:
-    retries = Retries()
+    retries = LogRetries()
     retries.failed("u", 100.0)
     assert retries.take_due(110.0) == ["u"]
     assert retries.take_due(112.0) == []
@@ -29,7 +29,7 @@ def test_a_log_that_is_being_read_is_due_later() -> None:
 
 
 def test_a_log_that_was_read_is_forgotten() -> None:
-    retries = Retries()
+    retries = LogRetries()
     retries.failed("u", 100.0)
     assert "u" in retries
     retries.forget("u")

@@ -6,17 +6,17 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_archive.errors import Refusal, RefusedError
+from torpor_archive.errors import ErrorResponse, RefusedError
 from torpor_archive.storage import chunks as chunking
 from torpor_archive.storage import content, validation
-from torpor_archive.storage.chunks import Chunk, Chunker, Limits
+from torpor_archive.storage.chunks import BodyLimits, Chunk, Chunker
 from torpor_archive.storage.content import BodyFormat
 from torpor_wire import constants
 
-_WIDE = Limits(size=10**9, lines=10**6)
+_WIDE = BodyLimits(size=10**9, lines=10**6)
 
 
-def cut(pieces: list[bytes], limits: Limits = _WIDE, *, has_lines: bool = True) -> tuple[Chunker, list[Chunk]]:
+def cut(pieces: list[bytes], limits: BodyLimits = _WIDE, *, has_lines: bool = True) -> tuple[Chunker, list[Chunk]]:
     chunker = Chunker(limits, has_lines=has_lines)
     chunks = [chunk for piece in pieces for chunk in chunker.feed(piece)]
     return chunker, [*chunks, chunker.end()]
@@ -60,9 +60,9 @@ def test_line_offsets_are_packed_and_unpacked() -> None:
 
 @pytest.mark.parametrize(
     ("limits", "message"),
-    [(Limits(size=5, lines=100), "5 bytes"), (Limits(size=100, lines=2), "2")],
+    [(BodyLimits(size=5, lines=100), "5 bytes"), (BodyLimits(size=100, lines=2), "2")],
 )
-def test_a_body_may_reach_a_limit_but_not_exceed_it(limits: Limits, message: str) -> None:
+def test_a_body_may_reach_a_limit_but_not_exceed_it(limits: BodyLimits, message: str) -> None:
     fits = b"1\n2" if limits.lines == 2 else b"1\n2\n3"
     cut([fits], limits)
     with pytest.raises(RefusedError, match=message) as caught:
@@ -177,7 +177,7 @@ def test_the_format_is_parsed_from_the_headers() -> None:
 @pytest.mark.parametrize("name", ["", ".", "..", "a%2Fb", "a%00b", "x" * 256, "%FF"])
 def test_a_file_name_may_not_be_a_path(name: str) -> None:
     headers = {"Torpor-Type": "file", "Content-Type": "application/octet-stream", "Torpor-Name": name}
-    assert isinstance(content.parse_headers(headers), Refusal)
+    assert isinstance(content.parse_headers(headers), ErrorResponse)
 
 
 def test_a_file_name_is_percent_encoded_in_the_response() -> None:

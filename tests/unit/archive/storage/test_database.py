@@ -11,7 +11,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import create_engine, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 from torpor_archive.errors import RefusedError
-from torpor_archive.metrics import Metrics
+from torpor_archive.metrics import ArchiveMetrics
 from torpor_archive.namespaces import NamespaceId
 from torpor_archive.storage import chunks, results, retention, validation
 from torpor_archive.storage.bodies import BodySummary, BodyWriter
@@ -75,7 +75,7 @@ async def test_a_late_upload_of_an_earlier_attempt_is_refused(database: Database
     assert await digests(database) == {later}
 
 
-class Bytes:
+class ByteSource:
     """A source of 100-byte pieces."""
 
     def __init__(self, pieces: int) -> None:
@@ -86,7 +86,7 @@ class Bytes:
         return b"x" * 100 if self.pieces >= 0 else b""
 
 
-async def upload(uploads: Uploads, namespace: str, taskrun: str, body: Bytes) -> None:
+async def upload(uploads: Uploads, namespace: str, taskrun: str, body: ByteSource) -> None:
     async with uploads.upload(RESULTS, NamespaceId(namespace, ""), BodyFormat(type="bytes"), chunks.RESULT) as session:
         last = await session.receive(body, validation.AnyBytes())
         summary = session.summary()
@@ -96,22 +96,22 @@ async def upload(uploads: Uploads, namespace: str, taskrun: str, body: Bytes) ->
 
 async def test_a_namespace_cannot_exceed_its_quota(database: Database) -> None:
     clock = VirtualClock()
-    uploads = Uploads(database, Metrics(), clock, quota=1000)
-    await upload(uploads, "team", "t0", Bytes(6))
-    long = Bytes(1000)
+    uploads = Uploads(database, ArchiveMetrics(), clock, quota=1000)
+    await upload(uploads, "team", "t0", ByteSource(6))
+    long = ByteSource(1000)
     with pytest.raises(
         RefusedError, match=r"namespace team has used its archive quota of 1000 bytes of results"
     ) as caught:
         await upload(uploads, "team", "t1", long)
     assert (caught.value.refusal.status, caught.value.refusal.reason) == (507, "QuotaExceeded")
     assert long.pieces > 900
-    await upload(uploads, "team", "t2", Bytes(4))
+    await upload(uploads, "team", "t2", ByteSource(4))
     with pytest.raises(RefusedError):
-        await upload(uploads, "team", "t3", Bytes(1))
-    await upload(uploads, "other", "t0", Bytes(10))
+        await upload(uploads, "team", "t3", ByteSource(1))
+    await upload(uploads, "other", "t0", ByteSource(10))
     await clock.advance(3600)
     with pytest.raises(RefusedError):
-        await upload(uploads, "team", "t3", Bytes(1))
+        await upload(uploads, "team", "t3", ByteSource(1))
     assert (await counts(database))[0] == 3
 
 

@@ -11,17 +11,18 @@ from torpor_archive.logs import retention
 from torpor_archive.namespaces import NamespaceId
 from torpor_archive.storage import log_store
 from torpor_archive.storage.database import Database
-from torpor_archive.storage.log_entry import Kind, LogState, Outcome, Source, to_json
-from torpor_archive.storage.log_store import CLAIM_SECONDS, NODE_LOST, Claimant, Filters, Finished
+from torpor_archive.storage.log_entry import LogOrigin, LogOutcome, LogState, to_json
+from torpor_archive.storage.log_store import CLAIM_SECONDS, NODE_LOST, Claimant, FinishedLog, LogFilters
 from torpor_archive.storage.log_text import HeadAndTail, StoredText
 from torpor_archive.storage.tables import RUNS
 from torpor_kubernetes.client.api import Api, Page
+from torpor_wire.enums import LogKind
 
 from tests.support.fake_api import VirtualClock
 from tests.unit.archive.storage.test_run_retention import store_run
 
 TEAM = NamespaceId("team", "n1")
-SOURCE = Source(
+SOURCE = LogOrigin(
     namespace_uid=TEAM.uid,
     id="u1",
     namespace="team",
@@ -32,12 +33,12 @@ SOURCE = Source(
     attempt=1,
     segment=0,
     launch=0,
-    kind=Kind.POD,
+    kind=LogKind.POD,
     pod="nightly-load-0-abcde-a1-s0",
     node="n",
     started="2026-01-01T00:00:00Z",
 )
-KEPT = Outcome(state=LogState.KEPT, reason="Completed", ended="2026-01-01T00:00:09Z")
+KEPT = LogOutcome(state=LogState.KEPT, reason="Completed", ended="2026-01-01T00:00:09Z")
 ONE, OTHER = Claimant(name="one", now=100.0), Claimant(name="other", now=100.0)
 
 
@@ -57,10 +58,10 @@ def text(content: bytes) -> StoredText:
     return kept.finish()
 
 
-async def keep(database: Database, source: Source, outcome: Outcome = KEPT, content: bytes = b"hello\n") -> None:
+async def keep(database: Database, source: LogOrigin, outcome: LogOutcome = KEPT, content: bytes = b"hello\n") -> None:
     stored = text(content)
     outcome = replace(outcome, size=stored.size, omitted=stored.omitted)
-    await log_store.finish(database, [Finished(source=source, outcome=outcome, text=stored)], 100.0)
+    await log_store.finish(database, [FinishedLog(source=source, outcome=outcome, text=stored)], 100.0)
 
 
 async def lines(database: Database, log: str) -> bytes:
@@ -93,8 +94,8 @@ async def test_a_claim_of_a_repeated_transaction_counts(database: Database) -> N
 
 
 async def test_a_log_that_was_lost_with_its_node_is_read_again(database: Database) -> None:
-    lost = Outcome(state=LogState.LOST, reason=NODE_LOST, message="no answer")
-    await log_store.finish(database, [Finished(source=SOURCE, outcome=lost)], 100.0)
+    lost = LogOutcome(state=LogState.LOST, reason=NODE_LOST, message="no answer")
+    await log_store.finish(database, [FinishedLog(source=SOURCE, outcome=lost)], 100.0)
     assert await log_store.settled(database, "team", ["u1"]) == set()
     assert await log_store.known(database, ["u1"]) == set()
     assert await log_store.claim(database, [SOURCE], OTHER) == {"u1"}
@@ -105,8 +106,8 @@ async def test_a_log_that_was_lost_with_its_node_is_read_again(database: Databas
 async def test_a_kept_log_is_not_replaced(database: Database) -> None:
     await keep(database, SOURCE)
     await keep(database, SOURCE, content=b"other\n")
-    lost = Outcome(state=LogState.LOST, reason="PodGone")
-    await log_store.finish(database, [Finished(source=SOURCE, outcome=lost)], 100.0)
+    lost = LogOutcome(state=LogState.LOST, reason="PodGone")
+    await log_store.finish(database, [FinishedLog(source=SOURCE, outcome=lost)], 100.0)
     assert await lines(database, "u1") == b"hello\n"
     row = await log_store.find(database, TEAM, "u1")
     assert row is not None
@@ -115,7 +116,7 @@ async def test_a_kept_log_is_not_replaced(database: Database) -> None:
 
 async def test_an_entry_says_what_the_log_belongs_to(database: Database) -> None:
     await keep(database, SOURCE)
-    (row,) = await log_store.list_run(database, TEAM, "w", Filters())
+    (row,) = await log_store.list_run(database, TEAM, "w", LogFilters())
     assert to_json(row) == {
         "id": "u1",
         "taskrun": "nightly-load-0-abcde",
@@ -148,7 +149,7 @@ async def test_a_list_is_filtered_and_in_pages(database: Database) -> None:
     await keep(database, replace(SOURCE, id="x", workflow="another"))
 
     async def ids(**filters: object) -> list[str]:
-        return [row["id"] for row in await log_store.list_run(database, TEAM, "w", Filters(**filters))]  # type: ignore[arg-type]
+        return [row["id"] for row in await log_store.list_run(database, TEAM, "w", LogFilters(**filters))]  # type: ignore[arg-type]
 
     assert await ids() == ["u0", "u1", "u2", "u3", "u4"]
     assert await ids(limit=2) == ["u0", "u1"]
@@ -161,11 +162,11 @@ async def test_a_list_is_filtered_and_in_pages(database: Database) -> None:
 
 async def test_logs_are_deleted_with_their_run_and_their_objects_later(database: Database) -> None:
     await keep(database, SOURCE)
-    stored = Finished(source=replace(SOURCE, id="u2"), outcome=KEPT, object_name="team/w/u2.zst")
+    stored = FinishedLog(source=replace(SOURCE, id="u2"), outcome=KEPT, object_name="team/w/u2.zst")
     await log_store.finish(database, [stored], 100.0)
     await keep(database, replace(SOURCE, id="x", workflow="another"))
     assert await log_store.delete_unarchived(database, "team", "w") == 2
-    assert await log_store.list_run(database, TEAM, "w", Filters()) == []
+    assert await log_store.list_run(database, TEAM, "w", LogFilters()) == []
     assert await lines(database, "u1") == b""
     assert await lines(database, "x") == b"hello\n"
     assert await log_store.list_garbage(database, 10) == ["team/w/u2.zst"]

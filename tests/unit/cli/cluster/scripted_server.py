@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class RecordedRequest:
     """What the server received."""
 
     method: str
@@ -24,7 +24,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ScriptedResponse:
     """What the server sends. `lines` is a stream that ends the connection."""
 
     status: int = 200
@@ -33,7 +33,7 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-Script = Callable[[Request], Answer]
+Script = Callable[[RecordedRequest], ScriptedResponse]
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ class ScriptedServer:
     """The server, and the requests so far."""
 
     url: str
-    requests: list[Request] = field(default_factory=list)
+    requests: list[RecordedRequest] = field(default_factory=list)
 
 
 @contextmanager
@@ -50,7 +50,7 @@ def scripted_server(
 ) -> Iterator[ScriptedServer]:
     """Serve the answers of a function."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class ScriptedHandler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the base class's
@@ -60,7 +60,7 @@ def scripted_server(
             length = int(self.headers.get("Content-Length") or 0)
             content = self.rfile.read(length)
             parts = urlsplit(self.path)
-            request = Request(
+            request = RecordedRequest(
                 method=self.command,
                 path=parts.path,
                 query=parse_qs(parts.query),
@@ -73,7 +73,7 @@ def scripted_server(
 
         do_GET = do_POST = do_PATCH = do_DELETE = handle_any  # noqa: N815 - the names are the base class's
 
-        def answer(self, answer: Answer) -> None:
+        def answer(self, answer: ScriptedResponse) -> None:
             if answer.lines is None:
                 content = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
             else:
@@ -85,7 +85,7 @@ def scripted_server(
             self.end_headers()
             self.wfile.write(content)
 
-    http = ThreadingHTTPServer((address, 0), Handler)
+    http = ThreadingHTTPServer((address, 0), ScriptedHandler)
     http.daemon_threads = True
     if tls is not None:
         http.socket = tls.wrap_socket(http.socket, server_side=True)

@@ -3,13 +3,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from torpor_cli.cluster.access import Access, Anonymous, Certificate, Pem, Server
-from torpor_cli.cluster.http import Http
+from torpor_cli.cluster.access import Access, Anonymous, Certificate, Pem, ServerEndpoint
+from torpor_cli.cluster.http import HttpClient
 from torpor_cli.errors import CliError
 from torpor_dev import pki
 from torpor_dev.pki import Pki
 
-from tests.unit.cli.cluster.scripted_server import Answer, Request, scripted_server
+from tests.unit.cli.cluster.scripted_server import RecordedRequest, ScriptedResponse, scripted_server
 
 _ELSEWHERE = "127.0.0.2"
 """An address of loopback that the server's certificate does not name."""
@@ -34,12 +34,12 @@ def answered(
 ) -> object:
     """The answer of a server with TLS."""
 
-    def script(_: Request) -> Answer:
-        return Answer(body={"ok": 1})
+    def script(_: RecordedRequest) -> ScriptedResponse:
+        return ScriptedResponse(body={"ok": 1})
 
     with scripted_server(script, tls=server_context(keys, require=require), address=address) as running:
-        access = Access(server=Server(url=running.url, **server), login=login or Anonymous(), context="dev")
-        return Http(access).json("GET", "/x")
+        access = Access(server=ServerEndpoint(url=running.url, **server), login=login or Anonymous(), context="dev")
+        return HttpClient(access).json("GET", "/x")
 
 
 def test_the_ca_of_the_kubeconfig_is_trusted(keys: Pki) -> None:

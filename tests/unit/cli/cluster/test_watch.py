@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 from torpor_cli.cluster import errors
-from torpor_cli.cluster.access import Access, Anonymous, Server
-from torpor_cli.cluster.api import Api, Selection
-from torpor_cli.cluster.http import Http
+from torpor_cli.cluster.access import Access, Anonymous, ServerEndpoint
+from torpor_cli.cluster.api import ApiClient, ObjectSelection
+from torpor_cli.cluster.http import HttpClient
 from torpor_cli.cluster.resources import WORKFLOWS
-from torpor_cli.cluster.watch import Changed, Deleted, Listed, Tick, Update, merged, watch
+from torpor_cli.cluster.watch import Changed, Deleted, ListSnapshot, NothingChanged, Update, merged, watch
 
-from tests.unit.cli.cluster.scripted_server import Answer, Request, scripted_server
+from tests.unit.cli.cluster.scripted_server import RecordedRequest, ScriptedResponse, scripted_server
 
-_SELECTION = Selection(resource=WORKFLOWS, namespace="team", fields="metadata.name=x")
+_SELECTION = ObjectSelection(resource=WORKFLOWS, namespace="team", fields="metadata.name=x")
 
 
 def item(version: int, name: str = "x") -> dict[str, Any]:
@@ -23,13 +23,13 @@ def event(kind: str, version: int) -> dict[str, Any]:
     return {"type": kind, "object": item(version)}
 
 
-def listing(version: int) -> Answer:
-    return Answer(body={"metadata": {"resourceVersion": str(version)}, "items": [item(version)]})
+def listing(version: int) -> ScriptedResponse:
+    return ScriptedResponse(body={"metadata": {"resourceVersion": str(version)}, "items": [item(version)]})
 
 
 def shown(update: Update) -> str:
     match update:
-        case Listed(items=items):
+        case ListSnapshot(items=items):
             return "listed " + ",".join(each["metadata"]["resourceVersion"] for each in items)
         case Changed(item=found):
             return f"changed {found['metadata']['resourceVersion']}"
@@ -37,18 +37,18 @@ def shown(update: Update) -> str:
             return f"deleted {found['metadata']['resourceVersion']}"
 
 
-def followed(answers: list[Answer], number: int) -> tuple[list[str], list[Request], list[str]]:
+def followed(answers: list[ScriptedResponse], number: int) -> tuple[list[str], list[RecordedRequest], list[str]]:
     """The first updates of a watch whose server gives these answers; its requests; what the user is told."""
     remaining, notes = iter(answers), list[str]()
     with scripted_server(lambda _: next(remaining)) as server:
-        api = Api(Http(Access(server=Server(url=server.url), login=Anonymous())))
+        api = ApiClient(HttpClient(Access(server=ServerEndpoint(url=server.url), login=Anonymous())))
         updates = watch(api, _SELECTION, pause=lambda _: None, noted=notes.append)
         found = [shown(update) for update in islice(updates, number)]
     return found, server.requests, notes
 
 
 def test_a_watch_lists_first_and_goes_on_from_there() -> None:
-    found, requests, _ = followed([listing(5), Answer(lines=(event("MODIFIED", 6), event("DELETED", 7)))], 3)
+    found, requests, _ = followed([listing(5), ScriptedResponse(lines=(event("MODIFIED", 6), event("DELETED", 7)))], 3)
     assert found == ["listed 5", "changed 6", "deleted 7"]
     assert requests[1].query["resourceVersion"] == ["5"]
     assert requests[1].query["fieldSelector"] == ["metadata.name=x"]
@@ -57,9 +57,9 @@ def test_a_watch_lists_first_and_goes_on_from_there() -> None:
 def test_a_watch_that_ends_goes_on_from_its_last_change_or_bookmark() -> None:
     answers = [
         listing(5),
-        Answer(lines=(event("MODIFIED", 6),)),
-        Answer(lines=(event("BOOKMARK", 9),)),
-        Answer(lines=(event("MODIFIED", 10),)),
+        ScriptedResponse(lines=(event("MODIFIED", 6),)),
+        ScriptedResponse(lines=(event("BOOKMARK", 9),)),
+        ScriptedResponse(lines=(event("MODIFIED", 10),)),
     ]
     found, requests, notes = followed(answers, 3)
     assert found == ["listed 5", "changed 6", "changed 10"]
@@ -70,38 +70,44 @@ def test_a_watch_that_ends_goes_on_from_its_last_change_or_bookmark() -> None:
 @pytest.mark.parametrize(
     "gone",
     [
-        Answer(
+        ScriptedResponse(
             lines=({"type": "ERROR", "object": {"kind": "Status", "code": 410, "reason": "Expired", "message": "old"}},)
         ),
-        Answer(status=410, body={"kind": "Status", "code": 410, "reason": "Expired", "message": "old"}),
+        ScriptedResponse(status=410, body={"kind": "Status", "code": 410, "reason": "Expired", "message": "old"}),
     ],
     ids=["event", "response"],
 )
-def test_after_410_a_watch_lists_again(gone: Answer) -> None:
-    found, _, notes = followed([listing(5), gone, listing(50), Answer(lines=(event("MODIFIED", 51),))], 3)
+def test_after_410_a_watch_lists_again(gone: ScriptedResponse) -> None:
+    found, _, notes = followed([listing(5), gone, listing(50), ScriptedResponse(lines=(event("MODIFIED", 51),))], 3)
     assert found == ["listed 5", "listed 50", "changed 51"]
     assert notes == []
 
 
 def test_a_failing_server_is_asked_again_and_the_user_is_notified_once() -> None:
-    failure = Answer(status=503, body={"kind": "Status", "message": "starting"})
-    found, _, notes = followed([listing(5), failure, failure, Answer(lines=(event("MODIFIED", 6),))], 2)
+    failure = ScriptedResponse(status=503, body={"kind": "Status", "message": "starting"})
+    found, _, notes = followed([listing(5), failure, failure, ScriptedResponse(lines=(event("MODIFIED", 6),))], 2)
     assert found == ["listed 5", "changed 6"]
     assert notes == ["starting; trying again"]
 
 
 def test_a_line_that_the_connection_cut_is_dropped() -> None:
-    found, _, _ = followed([listing(5), Answer(lines=("cut",)), Answer(lines=(event("MODIFIED", 6),))], 2)
+    found, _, _ = followed(
+        [listing(5), ScriptedResponse(lines=("cut",)), ScriptedResponse(lines=(event("MODIFIED", 6),))], 2
+    )
     assert found == ["listed 5", "changed 6"]
 
 
 def test_a_user_who_may_not_watch_gets_the_error() -> None:
     with pytest.raises(errors.ForbiddenError):
-        followed([listing(5), Answer(status=403, body={"kind": "Status", "message": "no"})], 2)
+        followed([listing(5), ScriptedResponse(status=403, body={"kind": "Status", "message": "no"})], 2)
 
 
 def test_several_watches_are_one_stream_that_ends_with_the_last() -> None:
-    assert sorted(each for each in merged([iter([1, 2]), iter([3])]) if not isinstance(each, Tick)) == [1, 2, 3]
+    assert sorted(each for each in merged([iter([1, 2]), iter([3])]) if not isinstance(each, NothingChanged)) == [
+        1,
+        2,
+        3,
+    ]
 
 
 def test_an_error_of_one_watch_is_the_consumers() -> None:

@@ -9,11 +9,11 @@ from collections.abc import Callable
 
 import pytest
 from torpor_cli import exit_codes
-from torpor_cli.changes.submission import Afterwards, follow_up
+from torpor_cli.changes.submission import FollowUp, follow_up
 from torpor_cli.cluster.connect import connect
 from torpor_cli.commands.logs import follow_logs
 from torpor_cli.errors import UsageError
-from torpor_cli.target import Target
+from torpor_cli.target import TargetOptions
 
 from tests.support.fake_cluster import FakeCluster, Object, Run
 from tests.unit.cli.commands.log_lines import at, second, texts
@@ -78,8 +78,8 @@ def test_logs_of_a_submitted_run_are_followed_for_the_timeout(
 ) -> None:
     """The run goes on; without the limit the command would not end."""
     cluster.write(cluster.pod(load(), started=second(2)), at(2, "live"))
-    made = connect(Target(kubeconfig=os.environ["KUBECONFIG"]))
-    afterwards = Afterwards(logs=True, limit=1.0)
+    made = connect(TargetOptions(kubeconfig=os.environ["KUBECONFIG"]))
+    afterwards = FollowUp(logs=True, limit=1.0)
     assert follow_up(made, [cluster.objects["workflows"]["ingest"]], afterwards, follow_logs) == exit_codes.TIMED_OUT
     sys.stdout.flush()
     assert capfdbinary.readouterr() == (b"load a1 s0 | live\n", b"timed out; ingest goes on\n")
@@ -87,7 +87,7 @@ def test_logs_of_a_submitted_run_are_followed_for_the_timeout(
 
 def test_a_timeout_without_anything_to_wait_for_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="--timeout needs"):
-        Afterwards(limit=1.0).check(1)
+        FollowUp(limit=1.0).check(1)
 
 
 def _until(true: Callable[[], bool]) -> None:
@@ -124,5 +124,5 @@ def test_an_interrupt_while_logs_are_followed_says_that_the_run_goes_on(
     def interrupted(_self: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("torpor_cli.logs.follow.Follower.lines", interrupted)
+    monkeypatch.setattr("torpor_cli.logs.follow.LogFollower.lines", interrupted)
     assert torpor("logs", "ingest", "-f") == (130, "", "interrupted; run ingest goes on\n")

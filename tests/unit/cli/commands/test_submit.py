@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from torpor_cli.__main__ import main
 
-from tests.unit.cli.cluster.scripted_server import Answer, scripted_server
+from tests.unit.cli.cluster.scripted_server import ScriptedResponse, scripted_server
 
 _WORKFLOW = "{apiVersion: torpor.dev/v1alpha1, kind: Workflow, metadata: {name: x}, spec: {taks: []}}"
 _STRICT = 'strict decoding error: unknown field "spec.taks"'
@@ -24,7 +24,7 @@ def submit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
     def run(code: int, reason: str, message: str, *files: str, details: Any = None) -> tuple[int, str]:
         body = {"kind": "Status", "code": code, "reason": reason, "message": message, "details": details or {}}
-        with scripted_server(lambda _: Answer(status=code, body=body)) as server:
+        with scripted_server(lambda _: ScriptedResponse(status=code, body=body)) as server:
             path = tmp_path / "kubeconfig"
             named = {"name": "fake", "context": {"cluster": "fake", "user": "ann", "namespace": "team"}}
             content = {"current-context": "fake", "contexts": [named]}

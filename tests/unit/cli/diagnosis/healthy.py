@@ -3,7 +3,7 @@
 from typing import Any
 
 from torpor_cli.diagnosis.cluster_checks import KINDS
-from torpor_cli.diagnosis.facts import Facts
+from torpor_cli.diagnosis.facts import DiagnosisFacts
 from torpor_cli.linting import bundled
 from torpor_wire import times
 
@@ -68,7 +68,7 @@ BOUND = (
     "torpor-triggerer-watch",
 )
 """The ClusterRoles that a namespace of workflows binds."""
-HEALTHY = Facts(
+HEALTHY = DiagnosisFacts(
     command="0.1.0",
     local_time=NOW + 1,
     server_time=NOW,

@@ -9,8 +9,8 @@ import pytest
 import yaml
 from torpor_cli.diagnosis import namespace_checks
 from torpor_cli.diagnosis.diagnose import diagnose
-from torpor_cli.diagnosis.facts import Facts, Unreadable
-from torpor_cli.diagnosis.result import Result, Status
+from torpor_cli.diagnosis.facts import DiagnosisFacts, UnreadableFact
+from torpor_cli.diagnosis.result import CheckResult, Status
 from torpor_cli.linting import bundled
 
 from tests.unit.cli.diagnosis.healthy import (
@@ -29,10 +29,10 @@ from tests.unit.cli.diagnosis.healthy import (
     run,
 )
 
-_DENIED = Unreadable(right="list things")
+_DENIED = UnreadableFact(right="list things")
 
 
-def results(facts: Facts) -> list[Result]:
+def results(facts: DiagnosisFacts) -> list[CheckResult]:
     return diagnose(facts, SCHEMAS, bundled.bound_policies())
 
 
@@ -266,7 +266,7 @@ def test_without_the_leases_leader_and_pools_are_unknown() -> None:
 
 
 def test_a_failed_request_is_unknown_with_its_cause() -> None:
-    found = results(replace(HEALTHY, view=Unreadable(right="get x", why="it is down")))
+    found = results(replace(HEALTHY, view=UnreadableFact(right="get x", why="it is down")))
     (unknown,) = (one for one in found if one.status is Status.UNKNOWN)
     assert (unknown.message, unknown.action) == ("it is down", "")
 

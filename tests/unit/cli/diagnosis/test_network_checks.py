@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from torpor_cli.diagnosis import network_checks
-from torpor_cli.diagnosis.facts import Unreadable
+from torpor_cli.diagnosis.facts import UnreadableFact
 from torpor_cli.diagnosis.result import Status
 
 from tests.unit.cli.diagnosis.healthy import HEALTHY
@@ -43,7 +43,7 @@ def test_a_missing_policy_is_reported() -> None:
 
 @pytest.mark.parametrize("field", ["network_policies", "daemon_sets"])
 def test_without_the_right_to_read_them_it_is_unknown(field: str) -> None:
-    denied: dict[str, Any] = {field: Unreadable(right="list things")}
+    denied: dict[str, Any] = {field: UnreadableFact(right="list things")}
     found = network_checks.network(replace(HEALTHY, **denied))
     assert (found.status, found.message) == (Status.UNKNOWN, "you may not list things")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from torpor_cli.linting import check, triggers
 from torpor_cli.linting.finding import Finding
-from torpor_cli.linting.sources import Source
+from torpor_cli.linting.sources import SourceFile
 
 
 @cache
@@ -16,7 +16,7 @@ def classes() -> triggers.Classes:
 
 
 def lint_text(text: str) -> Sequence[Finding]:
-    (checked,) = check.check([Source(name="file.yaml", text=text)], classes())
+    (checked,) = check.check([SourceFile(name="file.yaml", text=text)], classes())
     return checked.findings
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from torpor_cli.linting.finding import Rule
+from torpor_cli.linting.finding import LintRule
 from torpor_crds.models.workflow import WorkflowSpec
 from torpor_operator.graph import dag
 
@@ -79,7 +79,7 @@ def test_all_problems_are_found_and_not_only_the_first() -> None:
         python("c", after=["d"]),
         python("d", after=["c"]),
     ]
-    found = [one.path for one in lint(workflow(*tasks)) if one.rule in {Rule.GRAPH, Rule.EXPRESSION}]
+    found = [one.path for one in lint(workflow(*tasks)) if one.rule in {LintRule.GRAPH, LintRule.EXPRESSION}]
     assert sorted(found) == [
         "spec.tasks[0].args.x",
         "spec.tasks[0].args.y",

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from torpor_cli.linting import bundled, policies
-from torpor_cli.linting.finding import Rule, Severity
+from torpor_cli.linting.finding import LintRule, Severity
 
 from tests.integration.crds.test_schema import REFUSED
 from tests.integration.policies.admission.test_admission import ADMITTED, REJECTED
@@ -114,5 +114,5 @@ def test_every_item_that_is_wrong_is_reported_at_its_place() -> None:
 )
 def test_a_rule_of_a_policy_is_reported_at_the_field_that_it_names(case: str, field: str) -> None:
     body, said = REJECTED[case]
-    found = [one.path for one in lint(body) if one.rule is Rule.POLICY and said in one.message]
+    found = [one.path for one in lint(body) if one.rule is LintRule.POLICY and said in one.message]
     assert found == [field]

@@ -5,7 +5,7 @@ import math
 import pytest
 from torpor_cli.linting import yaml_documents
 from torpor_cli.linting.finding import Path
-from torpor_cli.linting.yaml_documents import Broken, Document
+from torpor_cli.linting.yaml_documents import Document, InvalidYaml
 from torpor_cli.yaml_format import scalars
 
 from tests.unit.cli.linting.findings import lint_text
@@ -33,9 +33,9 @@ def document(text: str) -> Document:
     return found
 
 
-def broken(text: str) -> Broken:
+def broken(text: str) -> InvalidYaml:
     *_, last = yaml_documents.read(text)
-    assert isinstance(last, Broken)
+    assert isinstance(last, InvalidYaml)
     return last
 
 
@@ -44,7 +44,7 @@ def test_documents_before_an_error_are_read_and_empty_ones_are_left_out() -> Non
     assert isinstance(first, Document)
     items = [1, "two", "three"]
     assert first.value == {"shared": {"list": items}, "first": {"list": items, "own": {"key": "value", "other": 2}}}
-    assert isinstance(last, Broken)
+    assert isinstance(last, InvalidYaml)
     assert (last.at.line, last.message) == (13, "unknown anchor missing")
 
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 from torpor_cli.local_run import preflight
-from torpor_cli.local_run.preflight import Machine, Preflight
+from torpor_cli.local_run.preflight import MachineCapabilities, Preflight
 from torpor_cli.local_run.workflow_file import WorkflowFile
 
 
-def check(*tasks: dict[str, Any], machine: Machine | None = None, **spec: Any) -> Preflight:
+def check(*tasks: dict[str, Any], machine: MachineCapabilities | None = None, **spec: Any) -> Preflight:
     named = [{"name": f"t{place}", **task} for place, task in enumerate(tasks)]
-    return preflight.check({**spec, "tasks": named}, [], machine or Machine())
+    return preflight.check({**spec, "tasks": named}, [], machine or MachineCapabilities())
 
 
 def test_a_workflow_that_needs_no_cluster_has_nothing_to_name() -> None:
@@ -24,7 +24,7 @@ def test_a_trigger_that_needs_a_cluster_is_refused_unless_it_is_answered(class_n
     (sentence,) = check(task).refused
     assert sentence.startswith("task t0 waits for ")
     assert sentence.endswith("; answer it with --event t0='{...}'")
-    assert check(task, machine=Machine(events=("t0",))).refused == ()
+    assert check(task, machine=MachineCapabilities(events=("t0",))).refused == ()
 
 
 def test_a_trigger_inside_another_is_refused() -> None:
@@ -36,12 +36,12 @@ def test_a_trigger_inside_another_is_refused() -> None:
 
 def test_a_trigger_class_that_is_not_registered_is_refused() -> None:
     task = {"trigger": {"class": "tide", "kwargs": {}}}
-    machine = Machine(triggers=("duration",))
+    machine = MachineCapabilities(triggers=("duration",))
     (sentence,) = check(task, machine=machine).refused
     assert sentence.startswith("task t0: no built-in trigger class is called tide; name yours with --trigger tide=")
     assert sentence.endswith("or answer it with --event t0='{...}'")
-    assert check(task, machine=Machine(triggers=("tide",))).refused == ()
-    assert check(task, machine=Machine(triggers=("duration",), events=("t0",))).refused == ()
+    assert check(task, machine=MachineCapabilities(triggers=("tide",))).refused == ()
+    assert check(task, machine=MachineCapabilities(triggers=("duration",), events=("t0",))).refused == ()
 
 
 def test_a_trigger_with_a_secret_is_refused_once() -> None:
@@ -50,18 +50,18 @@ def test_a_trigger_with_a_secret_is_refused_once() -> None:
     expected = ("task t0 reads a Secret, and a local run has none; answer it with --event t0='{...}'",)
     assert check({"trigger": http}).refused == expected
     assert check({"trigger": {"class": "all_of", "kwargs": {"triggers": [http]}}}).refused == expected
-    assert check({"trigger": http}, machine=Machine(events=("t0",))).refused == ()
+    assert check({"trigger": http}, machine=MachineCapabilities(events=("t0",))).refused == ()
 
 
 def test_a_container_needs_docker_or_podman() -> None:
     task = {"container": {"command": ["true"]}, "image": "busybox"}
     assert check(task).refused == ("task t0 is a container, which needs docker or podman; neither is installed",)
-    assert check(task, machine=Machine(containers=True)) == Preflight()
+    assert check(task, machine=MachineCapabilities(containers=True)) == Preflight()
 
 
 @pytest.mark.attack
 def test_an_image_that_docker_would_take_for_an_option_is_refused() -> None:
-    task, machine = {"container": {}, "image": "--volume=/:/host"}, Machine(containers=True)
+    task, machine = {"container": {}, "image": "--volume=/:/host"}, MachineCapabilities(containers=True)
     sentence = "task t0: '--volume=/:/host' is not an image: write [registry/]name[:tag][@digest]"
     assert check(task, machine=machine).refused == (sentence,)
     assert check({"container": {}}, machine=machine, image="--volume=/:/host").refused == (sentence,)
@@ -69,17 +69,17 @@ def test_an_image_that_docker_would_take_for_an_option_is_refused() -> None:
 
 def test_variables_are_a_config_map_of_the_file() -> None:
     spec = {"variablesFrom": "team", "tasks": []}
-    (sentence,) = preflight.check(spec, [], Machine()).refused
+    (sentence,) = preflight.check(spec, [], MachineCapabilities()).refused
     assert sentence == "variablesFrom names ConfigMap team, which the file does not have; add it as a document"
     config = {"kind": "ConfigMap", "metadata": {"name": "team"}}
-    assert preflight.check(spec, [config], Machine()).refused == ()
+    assert preflight.check(spec, [config], MachineCapabilities()).refused == ()
 
 
 def test_each_ignored_field_is_named_once_with_its_tasks() -> None:
     heavy = {"python": "m:f", "pool": "db", "pod": {"resources": {"requests": {"memory": "1Gi"}}}}
     source = {"name": "A", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}
     other = {"python": "m:f", "pod": {"serviceAccountName": "x", "env": [source]}}
-    found = check(heavy, heavy, other, machine=Machine(variables=("A",)), image="i", ttlAfterFinished="1d")
+    found = check(heavy, heavy, other, machine=MachineCapabilities(variables=("A",)), image="i", ttlAfterFinished="1d")
     assert found.refused == ()
     assert found.ignored == (
         "image of Python tasks",
@@ -105,7 +105,7 @@ def test_a_variable_without_a_value_is_refused() -> None:
             "add it as a document, or set TEAM in your environment"
         ),
     )
-    assert check(task, machine=Machine(variables=("PASSWORD", "TEAM"))).refused == ()
+    assert check(task, machine=MachineCapabilities(variables=("PASSWORD", "TEAM"))).refused == ()
     secret["valueFrom"] = {"secretKeyRef": {"name": "db", "key": "password", "optional": True}}
     assert check({"python": "m:f", "pod": {"env": [secret]}}).refused == ()
 
@@ -131,28 +131,28 @@ def test_a_key_that_its_config_map_lacks_is_refused() -> None:
     variable = {"name": "TEAM", "valueFrom": {"configMapKeyRef": {"name": "team", "key": "name"}}}
     spec = {"tasks": [{"name": "t0", "python": "m:f", "pod": {"env": [variable]}}]}
     config = {"kind": "ConfigMap", "metadata": {"name": "team"}, "data": {"other": "x"}}
-    assert preflight.check(spec, [config], Machine()).refused == (
+    assert preflight.check(spec, [config], MachineCapabilities()).refused == (
         (
             "task t0 needs the variable TEAM from key name of ConfigMap team, which the file does not have; "
             "add the key, or set TEAM in your environment"
         ),
     )
-    assert preflight.check(spec, [config], Machine(variables=("TEAM",))).refused == ()
-    assert preflight.check(spec, [{**config, "data": {"name": "x"}}], Machine()).refused == ()
+    assert preflight.check(spec, [config], MachineCapabilities(variables=("TEAM",))).refused == ()
+    assert preflight.check(spec, [{**config, "data": {"name": "x"}}], MachineCapabilities()).refused == ()
 
 
 def test_config_maps_that_the_file_has_are_not_ignored() -> None:
     variables = [{"name": "A", "valueFrom": {"configMapKeyRef": {"name": "team", "key": "k"}}}]
     task = {"name": "t", "python": "m:f", "pod": {"env": variables, "envFrom": [{"configMapRef": {"name": "team"}}]}}
-    found = preflight.check({"tasks": [task]}, [], Machine()).ignored
+    found = preflight.check({"tasks": [task]}, [], MachineCapabilities()).ignored
     assert found == ("ConfigMap team of pod.env (t)", "ConfigMap team of pod.envFrom (t)")
     config = {"kind": "ConfigMap", "metadata": {"name": "team"}}
-    assert preflight.check({"tasks": [task]}, [config], Machine()).ignored == ()
+    assert preflight.check({"tasks": [task]}, [config], MachineCapabilities()).ignored == ()
 
 
 def test_objects_that_a_run_cannot_use_are_named() -> None:
     schedule = {"kind": "Schedule", "metadata": {"name": "nightly"}}
-    assert preflight.check({"tasks": []}, [schedule], Machine()).ignored == ("Schedule nightly",)
+    assert preflight.check({"tasks": []}, [schedule], MachineCapabilities()).ignored == ("Schedule nightly",)
 
 
 def test_fields_that_would_stop_a_local_run_are_removed() -> None:
@@ -174,7 +174,7 @@ def test_the_slots_of_the_file_hold() -> None:
     config = {"kind": "ConfigMap", "metadata": {"name": "torpor-pools"}, "data": {"db": "1"}}
     body = {"kind": "Workflow", "spec": {"tasks": [{"name": "a", "python": "m:f", "pool": "db"}]}}
     assert preflight.documents(body, [config]) == [config, body]
-    assert preflight.check(body["spec"], [config], Machine()).ignored == ()  # type: ignore[arg-type]
+    assert preflight.check(body["spec"], [config], MachineCapabilities()).ignored == ()  # type: ignore[arg-type]
 
 
 def test_a_source_without_a_config_map_is_refused_once() -> None:
@@ -183,12 +183,14 @@ def test_a_source_without_a_config_map_is_refused_once() -> None:
     assert sentence == (
         "source names ConfigMap steps: add it to the file, or put its files into a folder steps beside it"
     )
-    found = preflight.check({"source": source}, [{"kind": "ConfigMap", "metadata": {"name": "steps"}}], Machine())
+    found = preflight.check(
+        {"source": source}, [{"kind": "ConfigMap", "metadata": {"name": "steps"}}], MachineCapabilities()
+    )
     assert found.refused == ()
 
 
 def test_a_container_with_tools_is_refused() -> None:
     task = {"container": {"command": ["sh"], "tools": True}, "image": "busybox"}
-    assert check(task, machine=Machine(containers=True)).refused == (
+    assert check(task, machine=MachineCapabilities(containers=True)).refused == (
         "task t0 has container.tools, and a local run has no torpor-tool; run the Workflow in a cluster",
     )

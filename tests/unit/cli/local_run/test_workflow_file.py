@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from torpor_cli import errors
 from torpor_cli.local_run import workflow_file
-from torpor_cli.local_run.workflow_file import Invalid
+from torpor_cli.local_run.workflow_file import InvalidFile
 
 _FILE = """\
 apiVersion: torpor.dev/v1alpha1
@@ -29,7 +29,7 @@ def test_empty_fields_have_their_defaults_and_arguments_keep_their_nulls(tmp_pat
     path = tmp_path / "run.yaml"
     path.write_text(_FILE)
     file = workflow_file.read(str(path))
-    assert not isinstance(file, Invalid)
+    assert not isinstance(file, InvalidFile)
     spec = file.spec()
     assert (spec["parallelism"], spec["triggerPool"], spec["logs"]) == (50, "default", "all")
     assert spec["tasks"] == [
@@ -58,7 +58,7 @@ def test_a_field_that_an_api_server_refuses_is_refused_with_its_sentence(
     path = tmp_path / "run.yaml"
     path.write_text(_FILE.replace("rule:", line))
     found = workflow_file.read(str(path))
-    assert isinstance(found, Invalid)
+    assert isinstance(found, InvalidFile)
     assert expected in "\n".join(found.lines)
 
 

@@ -8,16 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from torpor_cli.logs import merge, raw_lines, timestamps
-from torpor_cli.logs.progress import Progress, unseen
+from torpor_cli.logs.progress import LogCursor, unseen
 from torpor_cli.logs.reorder import ReorderBuffer
-from torpor_cli.logs.source import Kind, LogLine, LogSource, SourceKey
+from torpor_cli.logs.source import LogLine, LogSource, SourceKey
+from torpor_wire.enums import LogKind
 
 
 def source(number: int, start: int = 0) -> LogSource:
-    return LogSource(key=SourceKey("load", (number,), 1, 0, 0, Kind.POD), start=start)
+    return LogSource(key=SourceKey("load", (number,), 1, 0, 0, LogKind.POD), start=start)
 
 
-class Logs:
+class CountedLogs:
     """Logs by source, and how many are open."""
 
     def __init__(self, times: list[list[int]]) -> None:
@@ -43,7 +44,7 @@ class Logs:
 
 @given(st.lists(st.lists(st.integers(min_value=0, max_value=50), max_size=6), max_size=12), st.integers(1, 5))
 def test_every_line_comes_once_in_the_order_of_time_and_of_its_log(times: list[list[int]], group: int) -> None:
-    logs = Logs(times)
+    logs = CountedLogs(times)
     lines = list(merge.merge(logs.sources, logs.read, group=group))
     assert [line.at for line in lines] == sorted(at for log in times for at in log)
     for one in logs.sources:
@@ -54,13 +55,13 @@ def test_every_line_comes_once_in_the_order_of_time_and_of_its_log(times: list[l
 
 @given(st.lists(st.lists(st.integers(min_value=0, max_value=50), max_size=6), max_size=40), st.integers(1, 5))
 def test_at_most_two_groups_of_logs_are_open_at_a_time(times: list[list[int]], group: int) -> None:
-    logs = Logs(times)
+    logs = CountedLogs(times)
     list(merge.merge(logs.sources, logs.read, group=group))
     assert logs.most <= 2 * group
 
 
 def test_a_group_of_logs_is_opened_only_when_the_stream_reaches_its_start() -> None:
-    logs = Logs([[1, 2], [10, 11], [20], [30]])
+    logs = CountedLogs([[1, 2], [10, 11], [20], [30]])
     lines = merge.merge(logs.sources, logs.read, group=2)
     assert next(lines).at == 1
     assert logs.started == 2
@@ -87,7 +88,7 @@ def test_the_first_lines_of_a_group_are_fetched_at_the_same_time() -> None:
 
 
 def test_a_reader_who_stops_closes_all_logs() -> None:
-    logs = Logs([[1, 5], [2, 6], [3, 7]])
+    logs = CountedLogs([[1, 5], [2, 6], [3, 7]])
     lines = merge.merge(logs.sources, logs.read, group=2)
     for _ in range(3):
         next(lines)
@@ -142,7 +143,7 @@ def test_empty_lines_and_a_last_line_without_newline_are_lines() -> None:
 
 
 def test_a_log_that_is_read_again_continues_without_gap_or_repetition() -> None:
-    one, progress = source(0), Progress()
+    one, progress = source(0), LogCursor()
     log = [LogLine(at, one, f"{number}") for number, at in enumerate([1, 2, 2, 2, 3, 3])]
     first = list(unseen(log[:3], progress))
     again = list(unseen(log[1:], progress))
@@ -151,7 +152,7 @@ def test_a_log_that_is_read_again_continues_without_gap_or_repetition() -> None:
 
 @given(st.lists(st.integers(0, 5), max_size=12), st.lists(st.integers(0, 12), max_size=4))
 def test_however_often_a_connection_breaks_each_line_is_shown_once(times: list[int], breaks: list[int]) -> None:
-    one, progress = source(0), Progress()
+    one, progress = source(0), LogCursor()
     log = [LogLine(at, one, f"{number}") for number, at in enumerate(sorted(times))]
     shown: list[LogLine] = []
     for end in (*breaks, len(log)):

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 from torpor_cli.logs import pods, selection
-from torpor_cli.logs.selection import Filter, Found
-from torpor_cli.logs.source import Kind
+from torpor_cli.logs.selection import Filter, LogCandidates
 from torpor_views.model import Instance
 from torpor_wire import names
+from torpor_wire.enums import LogKind
 
 from tests.support.fake_cluster import taskrun
 
@@ -23,7 +23,7 @@ def pod(name: str = "ingest-load-abcde-a2-s1-l3", **state: Any) -> dict[str, Any
 def test_a_pod_is_known_by_its_labels_and_the_numbers_in_its_name() -> None:
     found = pods.of_pod(pod(running={"startedAt": "2026-11-22T10:00:00Z"}), ["load"])
     assert found is not None
-    assert found.key == ("load", (0, 1), 2, 1, 3, Kind.POD)
+    assert found.key == ("load", (0, 1), 2, 1, 3, LogKind.POD)
     assert (found.running, found.name) == (True, "load[0.1] a2 s1 l3")
 
 
@@ -63,7 +63,7 @@ def test_folded_transitions_of_a_history_do_not_count_as_a_missing_log() -> None
         {"state": "Running", "attempt": 5, "segment": 0, "launch": 0, "at": "2026-11-22T10:01:00Z", "pod": "p"},
     ]
     one = Instance.parse(taskrun("ingest", "load", history=history))
-    found = selection.select(Found(tasks=["load"], instances=[one]), Filter())
+    found = selection.select(LogCandidates(tasks=["load"], instances=[one]), Filter())
     assert [each.source.name for each in found.missing] == ["load a5 s0"]
 
 
@@ -71,8 +71,8 @@ def test_a_pod_whose_container_is_not_reported_yet_is_not_missing() -> None:
     body = pod()
     history = [{"state": "Running", "attempt": 2, "segment": 1, "at": "2026-11-22T10:00:00Z", "pod": _name(body)}]
     one = Instance.parse(taskrun("ingest", "load", history=history))
-    assert selection.select(Found(tasks=["load"], instances=[one], pods=[body]), Filter()).missing == ()
-    assert len(selection.select(Found(tasks=["load"], instances=[one]), Filter()).missing) == 1
+    assert selection.select(LogCandidates(tasks=["load"], instances=[one], pods=[body]), Filter()).missing == ()
+    assert len(selection.select(LogCandidates(tasks=["load"], instances=[one]), Filter()).missing) == 1
 
 
 def _name(body: dict[str, Any]) -> str:
@@ -85,10 +85,14 @@ def test_a_group_index_chooses_all_instances_of_the_group() -> None:
         {"id": str(n), "task": "load", "mapIndex": n, "groupIndexes": [n % 2], "state": "Kept", "attempt": 1}
         for n in range(4)
     ]
-    found = selection.select(Found(tasks=["load"], instances=[], archived=items), Filter(task="load", path=(1,)))
+    found = selection.select(
+        LogCandidates(tasks=["load"], instances=[], archived=items), Filter(task="load", path=(1,))
+    )
     assert sorted(source.key.path for source in found.sources) == [(1, 1), (1, 3)]
 
 
 def test_an_item_that_cannot_be_understood_is_missing_and_not_an_error() -> None:
-    found = selection.select(Found(tasks=[], instances=[], archived=[{"id": None, "started": 5, "task": 3}]), Filter())
+    found = selection.select(
+        LogCandidates(tasks=[], instances=[], archived=[{"id": None, "started": 5, "task": 3}]), Filter()
+    )
     assert len(found.missing) == 1

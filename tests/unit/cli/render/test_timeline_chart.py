@@ -6,47 +6,54 @@ import pytest
 from torpor_cli.render import time_axis, timeline_chart, timeline_rows
 from torpor_cli.render.cell_width import width_of
 from torpor_cli.render.timeline_chart import ASCII, UNICODE
-from torpor_cli.render.timeline_rows import Bar, Chart, Kind, Row
+from torpor_cli.render.timeline_rows import Bar, Chart, ChartRow, SpanKind
 from torpor_wire import times
 
 
-def bar(kind: Kind, start: float, end: float) -> Bar:
+def bar(kind: SpanKind, start: float, end: float) -> Bar:
     return Bar(kind=kind, start=start, end=end)
 
 
-def instance(number: int, length: float = 10.0, state: str = "Succeeded") -> Row:
-    return Row(label=f"load[{number}]", state=state, bars=(bar(Kind.POD, 0.0, length),))
+def instance(number: int, length: float = 10.0, state: str = "Succeeded") -> ChartRow:
+    return ChartRow(label=f"load[{number}]", state=state, bars=(bar(SpanKind.POD, 0.0, length),))
 
 
-def chart(*rows: Row, end: float = 100.0, title: str = "ingest") -> Chart:
+def chart(*rows: ChartRow, end: float = 100.0, title: str = "ingest") -> Chart:
     return Chart(title=title, state="Running", start=0.0, end=end, rows=rows)
 
 
-def cells(row: Row, count: int = 10, end: float = 100.0) -> str:
+def cells(row: ChartRow, count: int = 10, end: float = 100.0) -> str:
     return "".join(character for character, _ in timeline_chart.cells_of(row, chart(row, end=end), count, ASCII))
 
 
 def test_pods_are_solid_waits_hatched_and_queueing_is_thin() -> None:
-    row = Row(label="a", bars=(bar(Kind.QUEUED, 10, 30), bar(Kind.POD, 30, 50), bar(Kind.WAIT, 50, 90)))
+    row = ChartRow(
+        label="a", bars=(bar(SpanKind.QUEUED, 10, 30), bar(SpanKind.POD, 30, 50), bar(SpanKind.WAIT, 50, 90))
+    )
     assert cells(row) == " --##//// "
 
 
 def test_a_pod_that_is_shorter_than_a_cell_stays_visible_between_waits() -> None:
-    row = Row(label="a", bars=(bar(Kind.WAIT, 0, 54), bar(Kind.POD, 54, 54.1), bar(Kind.WAIT, 54.1, 100)))
+    row = ChartRow(
+        label="a", bars=(bar(SpanKind.WAIT, 0, 54), bar(SpanKind.POD, 54, 54.1), bar(SpanKind.WAIT, 54.1, 100))
+    )
     assert cells(row) == "/////#////"
 
 
 def test_a_bar_without_length_at_the_end_has_the_last_cell() -> None:
-    assert cells(Row(label="a", bars=(bar(Kind.POD, 100, 100),))) == "         #"
+    assert cells(ChartRow(label="a", bars=(bar(SpanKind.POD, 100, 100),))) == "         #"
 
 
 def test_a_run_without_length_can_be_drawn() -> None:
-    row = Row(label="a", bars=(bar(Kind.POD, 0, 0),))
+    row = ChartRow(label="a", bars=(bar(SpanKind.POD, 0, 0),))
     assert list(timeline_chart.draw(chart(row, end=0.0), 60))
 
 
 def test_a_folded_row_shows_pods_as_heights_and_waits_where_no_pod_runs() -> None:
-    pods = [Row(label=f"a[{n}]", bars=(bar(Kind.POD, 0, 10 * n), bar(Kind.WAIT, 10 * n, 60))) for n in range(1, 5)]
+    pods = [
+        ChartRow(label=f"a[{n}]", bars=(bar(SpanKind.POD, 0, 10 * n), bar(SpanKind.WAIT, 10 * n, 60)))
+        for n in range(1, 5)
+    ]
     folded = timeline_rows.fold("a", pods, above=2)[0]
     drawn = timeline_chart.cells_of(folded, chart(folded), 10, UNICODE)
     assert "".join(character for character, _ in drawn) == "█▆▅▃░░    "
@@ -79,7 +86,7 @@ def test_ten_thousand_instances_take_a_few_lines() -> None:
 
 
 def test_colours_are_only_there_if_requested_and_do_not_change_the_text() -> None:
-    rows = (Row(label="a", state="Failed", bars=(bar(Kind.QUEUED, 0, 50), bar(Kind.POD, 50, 100))),)
+    rows = (ChartRow(label="a", state="Failed", bars=(bar(SpanKind.QUEUED, 0, 50), bar(SpanKind.POD, 50, 100))),)
     plain, coloured = (list(timeline_chart.draw(chart(*rows), 80, colour=colour)) for colour in (False, True))
     assert not any("\x1b" in line for line in plain)
     assert [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in coloured] == plain
@@ -87,19 +94,19 @@ def test_colours_are_only_there_if_requested_and_do_not_change_the_text() -> Non
 
 
 def test_escape_sequences_of_names_are_shown_as_text() -> None:
-    row = Row(label="a\x1b[2J", state="x\x1b]0;t\x07", bars=(bar(Kind.POD, 0, 1),))
+    row = ChartRow(label="a\x1b[2J", state="x\x1b]0;t\x07", bars=(bar(SpanKind.POD, 0, 1),))
     drawn = "\n".join(timeline_chart.draw(chart(row, title="t\x1b[31m\n"), 120))
     assert "\x1b" not in drawn
     assert r"a\x1b[2J" in drawn
 
 
 def test_the_legend_names_the_kinds_that_the_chart_has() -> None:
-    row = Row(label="a", bars=(bar(Kind.WAIT, 0, 1),))
+    row = ChartRow(label="a", bars=(bar(SpanKind.WAIT, 0, 1),))
     assert list(timeline_chart.draw(chart(row), 80, style=ASCII))[-1] == "// wait"
 
 
 def test_wide_characters_keep_the_columns_aligned() -> None:
-    rows = (instance(0), Row(label="数据", bars=(bar(Kind.POD, 0, 100),)))
+    rows = (instance(0), ChartRow(label="数据", bars=(bar(SpanKind.POD, 0, 100),)))
     lines = list(timeline_chart.draw(chart(*rows), 80, style=ASCII))[3:5]
     assert len({width_of(line[: line.index("#")]) for line in lines}) == 1
 

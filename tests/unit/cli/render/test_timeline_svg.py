@@ -4,21 +4,21 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from torpor_cli.render import timeline_rows, timeline_svg
-from torpor_cli.render.timeline_rows import Bar, Chart, Kind, Row
+from torpor_cli.render.timeline_rows import Bar, Chart, ChartRow, SpanKind
 
 _SVG = "{http://www.w3.org/2000/svg}"
 
 
-def row(label: str = "load", state: str = "Succeeded", note: str = "") -> Row:
+def row(label: str = "load", state: str = "Succeeded", note: str = "") -> ChartRow:
     bars = (
-        Bar(kind=Kind.QUEUED, start=0.0, end=2.0),
-        Bar(kind=Kind.POD, start=2.0, end=4.0, note=note),
-        Bar(kind=Kind.WAIT, start=4.0, end=10.0),
+        Bar(kind=SpanKind.QUEUED, start=0.0, end=2.0),
+        Bar(kind=SpanKind.POD, start=2.0, end=4.0, note=note),
+        Bar(kind=SpanKind.WAIT, start=4.0, end=10.0),
     )
-    return Row(label=label, state=state, bars=bars)
+    return ChartRow(label=label, state=state, bars=bars)
 
 
-def drawn(*rows: Row, title: str = "ingest", notes: tuple[str, ...] = ()) -> ET.Element:
+def drawn(*rows: ChartRow, title: str = "ingest", notes: tuple[str, ...] = ()) -> ET.Element:
     chart = Chart(title=title, state="Succeeded", start=0.0, end=10.0, rows=rows, notes=notes)
     return ET.fromstring("".join(timeline_svg.draw(chart)))
 
@@ -48,7 +48,9 @@ def test_foreign_text_is_escaped_everywhere(text: str) -> None:
 
 
 def test_bars_stay_inside_the_picture_and_have_a_width() -> None:
-    late = Row(label="late", bars=(Bar(kind=Kind.POD, start=-5.0, end=99.0), Bar(kind=Kind.POD, start=5.0, end=5.0)))
+    late = ChartRow(
+        label="late", bars=(Bar(kind=SpanKind.POD, start=-5.0, end=99.0), Bar(kind=SpanKind.POD, start=5.0, end=5.0))
+    )
     bars = [element for element in drawn(late).iter(f"{_SVG}rect") if element.find(f"{_SVG}title") is not None]
     assert len(bars) == 2
     for element in bars:
@@ -64,5 +66,5 @@ def test_a_folded_task_of_ten_thousand_instances_is_a_small_picture() -> None:
 
 
 def test_spans_of_a_folded_row_are_merged_where_they_overlap() -> None:
-    bars = tuple(Bar(kind=Kind.WAIT, start=at, end=at + 2.0) for at in (0.0, 1.0, 5.0))
+    bars = tuple(Bar(kind=SpanKind.WAIT, start=at, end=at + 2.0) for at in (0.0, 1.0, 5.0))
     assert [(bar.start, bar.end) for bar in timeline_svg.merged(bars)] == [(0.0, 3.0), (5.0, 7.0)]

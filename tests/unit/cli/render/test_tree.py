@@ -2,14 +2,14 @@ from typing import Any
 
 import pytest
 from torpor_cli.render import tree as render
-from torpor_cli.render.tree import Look
+from torpor_cli.render.tree import RenderOptions
 from torpor_views import tree
 from torpor_views.model import Run
 
 from tests.unit.views.objects import NOW, at, deferred, python, run, taskrun, wait, workflow
 
 
-def drawn(look: Look, message: str, reason: str = "Error") -> list[str]:
+def drawn(look: RenderOptions, message: str, reason: str = "Error") -> list[str]:
     """The lines of a run of one task with this message."""
     task: dict[str, Any] = {"name": "a", "state": "Failed", "reason": reason, "message": message}
     workflow = {
@@ -21,21 +21,24 @@ def drawn(look: Look, message: str, reason: str = "Error") -> list[str]:
 
 
 def test_without_a_terminal_messages_are_whole() -> None:
-    assert drawn(Look(), "x" * 2000)[-1].endswith("Error: " + "x" * 2000)
+    assert drawn(RenderOptions(), "x" * 2000)[-1].endswith("Error: " + "x" * 2000)
 
 
 def test_a_terminal_cuts_messages_at_its_width_with_an_ellipsis() -> None:
-    (line,) = drawn(Look(width=80), "failed to resolve reference " * 9)[-1:]
+    (line,) = drawn(RenderOptions(width=80), "failed to resolve reference " * 9)[-1:]
     assert len(line) == 80
     assert line.endswith("…")
 
 
 def test_a_message_of_several_lines_is_one_line() -> None:
-    assert drawn(Look(), "Error, exit code 3: before\noh\tno\x1b[2J")[-1].endswith("before oh no\\x1b[2J")
+    assert drawn(RenderOptions(), "Error, exit code 3: before\noh\tno\x1b[2J")[-1].endswith("before oh no\\x1b[2J")
 
 
 def test_a_reason_that_is_the_state_is_not_repeated() -> None:
-    assert drawn(Look(), "upstream task b", reason="Failed")[-1].split("Failed", 1)[1].strip() == "upstream task b"
+    assert (
+        drawn(RenderOptions(), "upstream task b", reason="Failed")[-1].split("Failed", 1)[1].strip()
+        == "upstream task b"
+    )
 
 
 def waiting(**fields: Any) -> str:
@@ -45,7 +48,7 @@ def waiting(**fields: Any) -> str:
         workflow(wait("pause", "Running")),
         deferred("pause", class_name="time", waits_for=f"until {at(-42)}", trigger=until, **fields),
     )
-    return render.lines(tree.build(found), Look(), waits=render.waits_of(found))[-1]
+    return render.lines(tree.build(found), RenderOptions(), waits=render.waits_of(found))[-1]
 
 
 def test_a_wait_whose_time_has_passed_says_so() -> None:
@@ -63,5 +66,5 @@ def test_a_folded_task_shows_what_keeps_its_instances() -> None:
         taskrun("load", "Scheduled", n, reason="QuotaExceeded", message="exceeded quota: pods=2") for n in (0, 1, 2)
     ]
     found = run(workflow(mapped), *stuck, now=NOW)
-    (line,) = render.lines(tree.build(found), Look(), waits=render.waits_of(found))[-1:]
+    (line,) = render.lines(tree.build(found), RenderOptions(), waits=render.waits_of(found))[-1:]
     assert line.endswith("0/3, 3 queued  QuotaExceeded: exceeded quota: pods=2")

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 from torpor_kubernetes.client.resources import PODS
-from torpor_local.apiserver.history import Entry
+from torpor_local.apiserver.history import ObjectChange
 from torpor_local.apiserver.server import ApiServer
 from torpor_local.clock import SkippableClock
 from torpor_local.pods import files, status
-from torpor_local.pods.kubelet import Host, Kubelet
+from torpor_local.pods.kubelet import HostMachine, ProcessKubelet
 from torpor_wire import constants
 
 PYTHON = """#!/bin/sh
@@ -25,12 +25,12 @@ exec sleep 600
 _LIMIT = 60.0
 
 
-def host(folder: Path) -> Host:
+def host(folder: Path) -> HostMachine:
     """A machine whose interpreter is a script that sleeps."""
     script = folder / "python"
     script.write_text(PYTHON)
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
-    return Host(
+    return HostMachine(
         python=str(script),
         jobs=1,
         working_directory=folder,
@@ -59,9 +59,9 @@ def assert_begun(pid: Path) -> None:
 
 async def test_a_process_whose_pod_cannot_be_written_is_killed(tmp_path: Path) -> None:
     server, clock, pid = ApiServer(SkippableClock()), SkippableClock(), tmp_path / "pid"
-    kubelet = Kubelet(server, clock, host(tmp_path))
+    kubelet = ProcessKubelet(server, clock, host(tmp_path))
 
-    def changed(entry: Entry) -> None:
+    def changed(entry: ObjectChange) -> None:
         if entry.after is not None and entry.after["status"]["phase"] == "Running":
             assert_begun(pid)
             raise OSError("no space left on device")

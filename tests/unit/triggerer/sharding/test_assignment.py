@@ -8,10 +8,9 @@ from math import ceil
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torpor_local.apiserver.selection import ListQuery
 from torpor_triggerer.sharding import assignment
 from torpor_wire import trigger
-
-from tests.support.fake_api.selection import Selection
 
 MEMBERS = st.sets(st.text("abcdefghij-0123456789", min_size=1, max_size=20), min_size=1, max_size=6)
 PODS = st.integers(0, 2**40)
@@ -107,7 +106,7 @@ def test_a_selector_names_one_shard_or_excludes_those_of_others() -> None:
 @given(st.sets(st.integers(0, 255)), st.integers(0, 255))
 def test_a_selector_matches_the_waits_of_its_shards_and_no_other(watched: set[int], shard: int) -> None:
     wait = {"metadata": {}, "spec": {"triggerPool": "p"}, "status": {"state": "Deferred", "trigger": {"shard": shard}}}
-    assert Selection("", assignment.selector("p", watched), "").matches(wait) is (shard in watched)
+    assert ListQuery("", assignment.selector("p", watched), "").matches(wait) is (shard in watched)
 
 
 @given(st.lists(st.sets(st.integers(0, 255)).map(frozenset), max_size=12))

@@ -4,11 +4,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 from torpor_kubernetes.client.resources import EVENTS, TEMPLATES, WORKFLOWS
+from torpor_local.apiserver.server import ApiRequest
 from torpor_operator.settings import Settings
 
 from tests.support.builders import NAMESPACE, Body, python
 from tests.support.controller_harness import ControllerHarness
-from tests.support.fake_api import Fault, Request
+from tests.support.fake_api import Fault
 from tests.support.templates import cases as template_cases
 
 PARAMS: list[Body] = [{"name": "date", "pattern": "[0-9-]+"}]
@@ -112,7 +113,7 @@ async def test_a_change_of_the_run_during_the_copy_is_not_lost(harness: Controll
     create_template(harness)
     changes = [{"spec": {"params": {"date": "2026-11-21"}}}]
 
-    def change_first(request: Request) -> None:
+    def change_first(request: ApiRequest) -> None:
         if request.method == "PATCH" and request.path.endswith("/workflows/run") and changes:
             harness.fake.edit(WORKFLOWS, NAMESPACE, "run", changes.pop())
 
