@@ -12,6 +12,9 @@ from hypothesis import HealthCheck, settings
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # So a shell starts what runs in the background, and so would all processes of the tests be that are interrupted.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+# The tests start hundreds of Python processes. Each would compile all modules if none may store the bytecode.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 sys.path.append(str(Path(__file__).parent.parent))
 # No test depends on the speed of the machine.
 settings.register_profile("torpor", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -4,6 +4,7 @@ Most rules between fields are not in the schema, so about half of what is genera
 Texts are drawn from a pool of what has made trouble: expressions, brackets, control characters, names of other tasks.
 """
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ _ANY_JSON = st.recursive(
 )
 
 
+@cache
 def spec_of(plural: str) -> dict[str, Any]:
     """The schema of `spec` of a kind."""
     definition = yaml.safe_load((_CRDS / f"{plural}.torpor.dev.yaml").read_text())

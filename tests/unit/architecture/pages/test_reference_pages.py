@@ -11,9 +11,9 @@ PAGE = "Flags.\n\n<!-- generated: flags -->\n| `--a` | 1 | What a does. |\n<!-- 
 HEADER = ("Flag", "Default", "Meaning")
 
 
-@pytest.mark.parametrize(("path", "text"), reference.pages().items())
-def test_a_page_is_what_the_code_says(path: Path, text: str) -> None:
-    assert path.read_text() == text, "run make generate"
+def test_each_page_is_what_the_code_says() -> None:
+    for path, text in reference.pages().items():
+        assert path.read_text() == text, f"{path}: run make generate"
 
 
 def test_a_fact_follows_the_code_and_its_description_stays() -> None:
