@@ -31,8 +31,9 @@ TRIGGERS = Image(name="torpor-triggerer-e2e:dev", context=_HERE / "pool")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = f"{_HERE}{os.sep}"
     for item in items:
-        if _HERE in item.path.parents:
+        if str(item.path).startswith(here):
             item.add_marker(pytest.mark.e2e)
             if pytest_asyncio.is_async_test(item):
                 item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
@@ -41,8 +42,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
     """The cluster with everything installed, once for all processes of a test run."""
-    run = tmp_path_factory.getbasetemp()
-    users = Users((run.parent if "PYTEST_XDIST_WORKER" in os.environ else run) / "cluster")
+    users = Users.of_run(tmp_path_factory, "cluster")
     with users.joined() as first:
         found = _installed() if first else Kubectl(cluster.ensure())
     yield found

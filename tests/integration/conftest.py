@@ -24,6 +24,7 @@ from torpor_kubernetes.client import decoding
 from torpor_wire import constants
 
 from tests.integration import readiness
+from tests.support.users import Users
 
 ROOT = Path(__file__).resolve().parents[2]
 _PLURALS = {
@@ -182,11 +183,13 @@ def install(server: Server) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What stands beside this file needs an API server, and is marked so; the tests in `attacks` are attacks."""
-    here = Path(__file__).parent
+    here = f"{Path(__file__).parent}{os.sep}"
+    attacks = f"{here}attacks{os.sep}"
     for item in items:
-        if item.path.is_relative_to(here):
+        path = str(item.path)
+        if path.startswith(here):
             item.add_marker(pytest.mark.integration)
-        if item.path.is_relative_to(here / "attacks"):
+        if path.startswith(attacks):
             item.add_marker(pytest.mark.attack)
 
 
@@ -203,10 +206,12 @@ def kubeconfig() -> Path:
 
 
 @pytest.fixture(scope="session")
-def server(kubeconfig: Path) -> Server:
-    """The API server with everything of ours installed but the Deployments."""
+def server(kubeconfig: Path, tmp_path_factory: pytest.TempPathFactory) -> Server:
+    """The API server with everything of ours installed but the Deployments, once for all processes of a test run."""
     server = _connect(kubeconfig)
-    install(server)
+    with Users.of_run(tmp_path_factory, "installed").joined() as first:
+        if first:
+            install(server)
     return server
 
 

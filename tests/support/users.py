@@ -1,9 +1,12 @@
 """Something that several test processes use at once: the first user sets it up, the last one takes it down."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Self
 
+import pytest
 from torpor_dev import cache
 
 
@@ -13,6 +16,12 @@ class Users:
     def __init__(self, path: Path) -> None:
         self._lock = path.with_suffix(".lock")
         self._count = path.with_suffix(".users")
+
+    @classmethod
+    def of_run(cls, factory: pytest.TempPathFactory, name: str) -> Self:
+        """The users in one test run, be it of one process or of several."""
+        folder = factory.getbasetemp()
+        return cls((folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / name)
 
     @contextmanager
     def joined(self) -> Iterator[bool]:
