@@ -58,7 +58,7 @@ async def serve(settings: ArchiveSettings) -> None:
     clock, metrics = SystemClock(), ArchiveMetrics()
     metrics.watch_process()
     database = Database(
-        settings.database, clock, retry_seconds=settings.database_patience, on_transaction=metrics.record_transaction
+        settings.database, clock, retry_seconds=settings.retry_timeout, on_transaction=metrics.record_transaction
     )
     health = Health(database, metrics)
     async with (

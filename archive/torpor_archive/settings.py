@@ -63,7 +63,7 @@ class ArchiveSettings(ProcessSettings):
     port: int = Field(default=PORT, description="port of the API, with TLS")
     health_port: int = Field(default=8081, description="port of /healthz, /readyz and /metrics")
     database: CliSuppress[str] = "sqlite:////data/archive.db"
-    database_patience: float = Field(default=10.0, description="how long a transaction is retried")
+    retry_timeout: float = Field(default=10.0, description="how long a transaction is retried")
     sweep_interval: float = Field(default=600.0, description="pause between two deletions of what is no longer needed")
     keep: Age = Field(default="90d", description="how long a finished run is kept after its completion; 0: forever")
     keep_runs: int = Field(default=0, ge=0, description="finished runs that a namespace keeps, the latest; 0: all")

@@ -81,7 +81,7 @@ class ArchiveProcess:
 
     def start(self, *flags: str) -> None:
         argv = [sys.executable, "-m", "torpor_archive", "--namespace", self.namespace, "--url", self.url]
-        argv += ["--port", str(self.port), "--health-port", str(self.health_port), "--database-patience", "5"]
+        argv += ["--port", str(self.port), "--health-port", str(self.health_port), "--retry-timeout", "5"]
         argv += ["--kubeconfig", str(self.kubeconfig), *flags]
         with (self.folder / f"archive-{self.port}.log").open("ab") as log:
             environment = os.environ | {"DATABASE_URL": self.database.url}
