@@ -23,13 +23,14 @@ def test_every_invariant_holds_under_faults_and_is_checked_often(part: int) -> N
     fixed = [result.seed for result in results if result.seed in KNOWN and result.violation is None]
     assert fixed == [], "take them off the list of known bugs"
     checks = sum((result.checks for result in results), Counter[str]())
-    assert [one for one in INVARIANTS if checks[one] < len(results) // 30] == []
+    assert [invariant for invariant in INVARIANTS if checks[invariant] < len(results) // 30] == []
     assert sum(result.executions for result in results) > 2 * len(results)
 
 
 def test_a_seed_plays_the_same_in_another_process() -> None:
     seeds = range(20, 32)
     first, second = (
-        [(one.changes, one.requests, one.moment, one.executions) for one in play_seeds(seeds, jobs=1)] for _ in range(2)
+        [(seed.changes, seed.requests, seed.moment, seed.executions) for seed in play_seeds(seeds, jobs=1)]
+        for _ in range(2)
     )
     assert first == second

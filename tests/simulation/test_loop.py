@@ -22,34 +22,34 @@ async def _tick(log: list[tuple[str, float]], process: Process) -> None:
 
 
 def test_time_jumps_to_the_next_timer_and_each_process_has_its_own_clock() -> None:
-    loop, one, other = two()
+    loop, first, other = two()
     log: list[tuple[str, float]] = []
-    one.start(_tick(log, one))
+    first.start(_tick(log, first))
     other.start(_tick(log, other))
     loop.run_until(20.0)
     assert sorted(log) == [("one", 10.0), ("one", 20.0), ("other", 15.0), ("other", 25.0)]
 
 
 def test_a_stopped_process_goes_on_late_and_a_killed_one_never() -> None:
-    loop, one, other = two()
+    loop, first, other = two()
     log: list[tuple[str, float]] = []
-    one.start(_tick(log, one))
+    first.start(_tick(log, first))
     other.start(_tick(log, other))
     loop.run_until(5.0)
-    one.paused = True
+    first.paused = True
     other.kill()
     loop.run_until(40.0)
     assert log == []
-    one.paused = False
+    first.paused = False
     loop.run_until(45.0)
     assert log == [("one", 40.0)]
 
 
 def test_the_seed_decides_which_process_runs_first() -> None:
     def first(seed: int) -> str:
-        loop, one, other = two(seed)
+        loop, first, other = two(seed)
         log: list[tuple[str, float]] = []
-        one.start(_tick(log, one))
+        first.start(_tick(log, first))
         other.start(_tick(log, other))
         loop.run_until(10.0)
         return log[0][0]
@@ -64,11 +64,11 @@ def test_a_spinning_loop_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
             await asyncio.sleep(0)
 
     monkeypatch.setattr("tests.simulation.loop.HOT", 100)
-    loop, one, _ = two()
-    one.start(spin())
+    loop, process, _ = two()
+    process.start(spin())
     with pytest.raises(HotLoopError):
         loop.run_until(1.0)
-    one.kill()
+    process.kill()
     for task in loop.tasks:
         task.get_coro().close()
         task._log_destroy_pending = False  # type: ignore[attr-defined]
@@ -78,10 +78,10 @@ def test_the_end_of_a_process_is_reported_once() -> None:
     async def fail() -> None:
         raise RuntimeError("so it ends")
 
-    loop, one, _ = two()
+    loop, process, _ = two()
     ends: list[BaseException | None] = []
-    one.on_exit = ends.append
-    one.start(fail())
+    process.on_exit = ends.append
+    process.start(fail())
     loop.run_until(1.0)
     assert [str(error) for error in ends] == ["so it ends"]
-    assert not one.alive
+    assert not process.alive

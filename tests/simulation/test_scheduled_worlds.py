@@ -18,4 +18,4 @@ def test_schedules_keep_their_promises(batch: int) -> None:
     results = list(play_seeds(seeds, jobs=min(2, os.cpu_count() or 1)))
     assert [describe(result) for result in results if result.violation is not None] == []
     checks = sum((result.checks for result in results), Counter[str]())
-    assert [one for one in SCHEDULE_INVARIANTS if not checks[one]] == []
+    assert [invariant for invariant in SCHEDULE_INVARIANTS if not checks[invariant]] == []

@@ -50,7 +50,7 @@ def test_a_cleared_path_takes_with_it_what_depends_on_it_at_the_same_indexes(
     wanted = Shape(SPEC).dependent({"visit": frozenset({path})})
     instances = [("visit", (1, 0, 0)), ("visit", (1, 1, 0)), ("visit", (0, 0, 0)), ("sum", (0,)), ("sum", (1,))]
     instances += [("report", ()), ("fetch", (1,))]
-    assert {one for one in instances if below(one[1], wanted.get(one[0], ()))} == again
+    assert {instance for instance in instances if below(instance[1], wanted.get(instance[0], ()))} == again
 
 
 def test_what_a_status_says_was_made_is_read_by_path() -> None:

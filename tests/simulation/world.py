@@ -295,5 +295,5 @@ class _Bugs(logging.Handler):
 def _is_expected_exit(error: BaseException | None, process: Process) -> bool:
     """Whether a controller may exit so: only because it lost its Lease or was stopped."""
     if isinstance(error, BaseExceptionGroup):
-        return all(_is_expected_exit(one, process) for one in error.exceptions)
+        return all(_is_expected_exit(exception, process) for exception in error.exceptions)
     return isinstance(error, LeaseLost) or (error is None and process.stopping)

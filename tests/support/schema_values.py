@@ -98,8 +98,8 @@ def tasks(schema: dict[str, Any]) -> Strategy:
         {}, optional={name: values(each) for name, each in schema["properties"].items() if name not in taken}
     )
     after = st.fixed_dictionaries({}, optional={"after": st.lists(st.sampled_from(_NAMES), max_size=2)})
-    one = st.tuples(bodies, after, st.one_of(st.just({}), rest)).map(lambda parts: parts[0] | parts[1] | parts[2])
-    many = st.lists(one, min_size=1, max_size=len(_NAMES))
+    combined = st.tuples(bodies, after, st.one_of(st.just({}), rest)).map(lambda parts: parts[0] | parts[1] | parts[2])
+    many = st.lists(combined, min_size=1, max_size=len(_NAMES))
     return many.map(lambda found: [{"name": name} | each for name, each in zip(_NAMES, found, strict=False)])
 
 

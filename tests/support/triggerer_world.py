@@ -35,7 +35,7 @@ NAMESPACE = "workflows"
 
 
 class Web:
-    """Answers from a list, the last one for ever; counts."""
+    """Answers from a list, repeats the last one, and counts requests."""
 
     def __init__(self) -> None:
         self.answers: list[Answer | OSError] = [OSError("connection refused")]
@@ -76,10 +76,10 @@ class Shelf:
     ) -> ArchiveResponse:
         assert endpoint == ArchiveEndpoint("https://archive", "PEM")
         if self.answers:
-            said = self.answers.pop(0)
-            if isinstance(said, OSError):
-                raise said
-            return ArchiveResponse(said[0], json.dumps(said[1]).encode())
+            answer = self.answers.pop(0)
+            if isinstance(answer, OSError):
+                raise answer
+            return ArchiveResponse(answer[0], json.dumps(answer[1]).encode())
         digest = hashlib.sha256(body).hexdigest()
         self.bodies[path, digest] = body
         self.types.append(headers["Torpor-Type"])
@@ -92,16 +92,16 @@ def answer(status: int = 200, body: Any = "", **headers: str) -> Answer:
     return Answer(status, headers, text.encode(), False)
 
 
-class World:
+class TriggererWorld:
     """The API server, and the replicas started so far."""
 
     def __init__(self, *, latency: float = 0.0, seed: int = 0, sealing: bool = False, **settings: Any) -> None:
         self.clock = VirtualClock()
         self.fake = FakeApi(self.clock, latency=latency)
-        self.given: list[dict[str, Any]] = []
-        """The kwargs of each odd trigger that was made."""
+        self.trigger_kwargs: list[dict[str, Any]] = []
+        """The kwargs of each odd trigger that was created."""
         self.readers: set[tuple[str, str]] = set()
-        """Who may read what: account and Secret."""
+        """Accounts and the Secrets that they may read."""
         self.reviewing = True
         self.reviews: list[tuple[str, str]] = []
         self._sealing = sealing
@@ -115,11 +115,11 @@ class World:
             self.fake.put(resource, {"metadata": metadata})
         self.web = Web()
         self.classes: dict[str, Any] = {}
-        """Classes that are registered beside the odd ones, by name."""
+        """Classes registered in addition to the odd ones, by name."""
         self.archive = Shelf()
         self.trigger_log = TriggerLog()
-        self.said = io.StringIO()
-        self._handler = self.trigger_log.handler(self.said)
+        self.log_output = io.StringIO()
+        self._handler = self.trigger_log.handler(self.log_output)
         logging.getLogger().addHandler(self._handler)
         logging.getLogger().setLevel(logging.INFO)
         self.log: Log = []
@@ -133,7 +133,7 @@ class World:
         return self.clock.now()
 
     async def start(self, identity: str = "one") -> Triggerer:
-        """A replica, as far as it gets without time passing."""
+        """Start a replica and let it run until it waits for time."""
         rng = random.Random(f"{self._seed}/{identity}")
         api = Api(self.fake, self.clock, jitter=rng.random)
         settings = Settings(identity=identity, **self._settings)
@@ -147,18 +147,18 @@ class World:
         )
         stopping = asyncio.Event()
         self._replicas[identity] = (asyncio.create_task(triggerer.run(stopping)), stopping, triggerer)
-        await self.rest()
+        await self.settle()
         return triggerer
 
     async def stop(self, identity: str = "one") -> None:
-        """SIGTERM, and its end."""
+        """Stop a replica as SIGTERM does."""
         task, stopping, _ = self._replicas.pop(identity)
         stopping.set()
         await self.pass_time(30)
         await task
 
     async def crash(self, identity: str = "one") -> None:
-        """SIGKILL, as near as it gets: nothing it would still write arrives."""
+        """Stop a replica as SIGKILL does: nothing that it would still write arrives."""
         task, _, _ = self._replicas.pop(identity)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
@@ -171,7 +171,7 @@ class World:
         logging.getLogger().setLevel(logging.WARNING)
 
     async def _request(self, method: str, path: str, **given: Any) -> Response:
-        """The API server's, and its authorizer's word on who may read a Secret."""
+        """Answer as the API server, with the authorizer's decision on who may read a Secret."""
         if not path.endswith("/subjectaccessreviews"):
             return await self._answer(method, path, **given)
         if not self.reviewing:
@@ -192,13 +192,13 @@ class World:
     async def pass_time(self, seconds: float) -> None:
         await self.clock.advance(seconds)
 
-    async def rest(self) -> None:
+    async def settle(self) -> None:
         await settle()
 
     def registry(self) -> Registry:
         built_in = {name: load({}).find(name) for name in BUILT_IN}
         classes: dict[str, TriggerClass] = {
-            name: found for name, found in built_in.items() if not hasattr(found, "message")
+            name: class_ for name, class_ in built_in.items() if not hasattr(class_, "message")
         }
         return Registry(
             classes | {"odd": self._odd, "odd_clock": self._odd_clock} | self.classes,
@@ -206,7 +206,7 @@ class World:
         )
 
     def _odd(self, **kwargs: Any) -> Odd:
-        self.given.append(kwargs)
+        self.trigger_kwargs.append(kwargs)
         return Odd(self.log, **kwargs)
 
     def _odd_clock(self, **kwargs: Any) -> OddClock:
@@ -245,12 +245,12 @@ class World:
         self.fake.put(TASKRUNS, body)
 
     def status(self, name: str) -> dict[str, Any]:
-        found = self.fake.get(TASKRUNS, NAMESPACE, name)
-        assert found is not None
-        status: dict[str, Any] = found["status"]
+        taskrun = self.fake.get(TASKRUNS, NAMESPACE, name)
+        assert taskrun is not None
+        status: dict[str, Any] = taskrun["status"]
         return status
 
-    def stands(self, name: str) -> tuple[str, str | None]:
+    def state_and_reason(self, name: str) -> tuple[str, str | None]:
         status = self.status(name)
         return status["state"], status.get("reason")
 
@@ -258,27 +258,34 @@ class World:
         self.fake.edit(TASKRUNS, NAMESPACE, name, {"status": status})
 
     def patches(self, name: str) -> int:
-        return sum(1 for one in self.fake.requests if one.method == "PATCH" and f"/{name}/status" in one.path)
+        return sum(
+            1 for request in self.fake.requests if request.method == "PATCH" and f"/{name}/status" in request.path
+        )
 
     def events(self, name: str, kind: str = "Warning") -> list[tuple[str, str]]:
-        found = [one for one in self.fake.all(EVENTS) if one["regarding"]["name"] == name and one["type"] == kind]
-        return [(one["reason"], one["note"]) for one in found]
+        return [
+            (event["reason"], event["note"])
+            for event in self.fake.all(EVENTS)
+            if event["regarding"]["name"] == name and event["type"] == kind
+        ]
 
     def called(self, name: str) -> list[str]:
-        """What was called on the trigger of a TaskRun, in order."""
-        return [what for what, whose in self.log if whose == name]
+        """The methods that were called on the trigger of a TaskRun, in order."""
+        return [method for method, taskrun in self.log if taskrun == name]
 
 
 @asynccontextmanager
-async def world(**settings: Any) -> AsyncIterator[World]:
-    made = World(**settings)
+async def triggerer_world(**settings: Any) -> AsyncIterator[TriggererWorld]:
+    world = TriggererWorld(**settings)
     try:
-        yield made
+        yield world
     finally:
-        await made.close()
+        await world.close()
 
 
-async def begun(made: World, name: str, class_name: str = "odd", kwargs: object = None, **given: object) -> None:
-    """A TaskRun that waits, and the replica that serves it started."""
-    made.taskrun(name, class_name, kwargs, **given)
-    await made.start()
+async def start_with_wait(
+    world: TriggererWorld, name: str, class_name: str = "odd", kwargs: object = None, **given: object
+) -> None:
+    """Create a TaskRun that waits, and start the replica that serves it."""
+    world.taskrun(name, class_name, kwargs, **given)
+    await world.start()

@@ -101,7 +101,7 @@ class Server:
 
     def break_watches(self, process: Process, error: errors.ApiError | None) -> None:
         """End the watches of a process, with an error or normally."""
-        for watcher in [one for many in self.watchers.values() for one in many if one.process is process]:
+        for watcher in [watch for many in self.watchers.values() for watch in many if watch.process is process]:
             watcher.ended, watcher.over = error, True
             watcher.poke()
 

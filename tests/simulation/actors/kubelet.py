@@ -159,7 +159,7 @@ class Kubelet:
         body = self._standing(namespace, name, uid)
         if body is None or uid in self.running_pods or "deletionTimestamp" in body["metadata"]:
             return
-        machine = self._rng.choice([one for one in self.machines if one.answers] or self.machines)
+        machine = self._rng.choice([candidate for candidate in self.machines if candidate.answers] or self.machines)
         pod_process = self.running_pods[uid] = RunningPod(uid=uid, namespace=namespace, name=name, machine=machine)
         self._edit(pod_process, {"spec": {"nodeName": machine.name}})
         self._later(0.1, 0.8, lambda: self._start(pod_process))

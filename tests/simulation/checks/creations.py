@@ -103,20 +103,22 @@ class Creations:
         self._expect("I2", asked in self._wishes[uid], f"{asked} is cleared without a clear request")
         for task in clearing["tasks"]:
             self._cleared[uid, task["name"]].append((clears, _meant(task)))
-        there = [one for one in self._uids if one.workflow == uid]
+        there = [instance for instance in self._uids if instance.workflow == uid]
         if (named := _named(asked)) is not None:
             self._is_what_was_meant(self._shapes[uid].dependent(named), clears, there)
-        for instance in [one for one in there if clears in self._clearings(one)]:
+        for instance in [cleared for cleared in there if clears in self._clearings(cleared)]:
             self._uids.pop(instance)
             for made in self._made.values():
                 made.discard(instance)
 
     def _is_what_was_meant(self, wanted: Prefixes, clears: int, there: Iterable[Instance]) -> None:
         """What is named runs again, and what depends on it; within a group only the same indexes."""
-        for one in there:
-            meant = below(one.path, wanted.get(one.task, ()))
-            description = f"{one.task}/{written([one.path])} is {'not ' if meant else ''}cleared by clearing {clears}"
-            self._expect("I2", meant == (clears in self._clearings(one)), description)
+        for instance in there:
+            meant = below(instance.path, wanted.get(instance.task, ()))
+            description = (
+                f"{instance.task}/{written([instance.path])} is {'not ' if meant else ''}cleared by clearing {clears}"
+            )
+            self._expect("I2", meant == (clears in self._clearings(instance)), description)
 
     def _clearings(self, instance: Instance) -> list[int]:
         """The numbers of the clearings that an instance was meant by."""

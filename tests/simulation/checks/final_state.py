@@ -89,7 +89,9 @@ def check_leaks(world: "World") -> None:
     """I6."""
     expect = world.checker.expect
     flows = {flow["metadata"]["uid"]: flow for flow in world.fake.history.of_kind(collection(WORKFLOWS))}
-    schedules = {one["metadata"]["uid"]: one for one in world.fake.history.of_kind(collection(SCHEDULES))}
+    schedules = {
+        schedule["metadata"]["uid"]: schedule for schedule in world.fake.history.of_kind(collection(SCHEDULES))
+    }
     runs = {run["metadata"]["uid"]: run for run in world.fake.history.of_kind(collection(TASKRUNS))}
     for flow in flows.values():
         meta = flow["metadata"]

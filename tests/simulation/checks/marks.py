@@ -36,7 +36,7 @@ class MarkChecker:
                     self._created(entry.after)
                 self._changed(entry.after)
             case kind if kind == collection(PODS):
-                owner = next((one["uid"] for one in entry.after["metadata"].get("ownerReferences", ())), "")
+                owner = next((reference["uid"] for reference in entry.after["metadata"].get("ownerReferences", ())), "")
                 self._expect("M2", owner not in self._marked, f"{entry.address.name} is a pod of a marked TaskRun")
 
     def _workflow(self, flow: Object) -> None:

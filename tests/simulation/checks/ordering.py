@@ -50,22 +50,22 @@ class Order:
         self._clears[uid] = status.get("clears", 0)
         ended = "completionTime" in status and "completionTime" not in (before or {}).get("status", {})
         if ended and self.ordered and not _cut_short(after):
-            open_ = [one.name for one in self._standing.get(uid, {}).values() if not one.over]
+            open_ = [standing.name for standing in self._standing.get(uid, {}).values() if not standing.over]
             self._expect(
                 "I5", not open_, f"{after['metadata']['name']} has ended in its status, but {open_} have not ended"
             )
 
     def created(self, run: Object) -> None:
         """A TaskRun that was not there."""
-        owner, one = run["spec"]["workflow"]["uid"], _of(run)
+        owner, created = run["spec"]["workflow"]["uid"], _of(run)
         shape = self._shapes[owner]
-        self._stands_where_its_task_does(run, one, shape)
+        self._stands_where_its_task_does(run, created, shape)
         # What was under way when somebody asked for a clearing comes to nothing: it is deleted and made anew.
         # A marked one runs nothing, and waits for nothing.
-        if self.ordered and one.clears == self._clears[owner] and not one.marked:
-            for other in self._near(owner, shape, one):
-                self._judge(shape, one, other, first=(owner, one.task, one.path) not in self._seen)
-        self._seen.add((owner, one.task, one.path))
+        if self.ordered and created.clears == self._clears[owner] and not created.marked:
+            for other in self._near(owner, shape, created):
+                self._judge(shape, created, other, first=(owner, created.task, created.path) not in self._seen)
+        self._seen.add((owner, created.task, created.path))
         self.changed(run)
 
     def changed(self, run: Object) -> None:
@@ -76,27 +76,29 @@ class Order:
         """One that was there."""
         self._standing[run["spec"]["workflow"]["uid"]].pop(run["metadata"]["uid"], None)
 
-    def _judge(self, shape: Shape, one: _Standing, other: _Standing, *, first: bool) -> None:
-        if shape.awaits(one.task, other.task):
-            self._expect("I11", other.over, f"{one.name} at {one.path} begins before {other.name} has ended")
-        if first and other.over and shape.asks_success(one.task, other.task):
-            description = f"{one.name} at {one.path} begins, though {other.name} before it ended {other.state}"
+    def _judge(self, shape: Shape, created: _Standing, other: _Standing, *, first: bool) -> None:
+        if shape.awaits(created.task, other.task):
+            self._expect("I11", other.over, f"{created.name} at {created.path} begins before {other.name} has ended")
+        if first and other.over and shape.asks_success(created.task, other.task):
+            description = f"{created.name} at {created.path} begins, though {other.name} before it ended {other.state}"
             self._expect("I11", other.state == State.SUCCEEDED, description)
-        early = shape.awaits(other.task, one.task) and other.clears >= one.clears and not other.marked
+        early = shape.awaits(other.task, created.task) and other.clears >= created.clears and not other.marked
         if first and early:
-            self._expect("I11", False, f"{one.name} at {one.path} comes later than {other.name}, which awaits it")
+            self._expect(
+                "I11", False, f"{created.name} at {created.path} comes later than {other.name}, which awaits it"
+            )
 
-    def _near(self, owner: str, shape: Shape, one: _Standing) -> Iterator[_Standing]:
+    def _near(self, owner: str, shape: Shape, created: _Standing) -> Iterator[_Standing]:
         """All that have the same indexes of the groups that both stand in."""
         for other in self._standing.get(owner, {}).values():
-            shared = shape.shared(one.task, other.task)
-            if other.path[:shared] == one.path[:shared]:
+            shared = shape.shared(created.task, other.task)
+            if other.path[:shared] == created.path[:shared]:
                 yield other
 
-    def _stands_where_its_task_does(self, run: Object, one: _Standing, shape: Shape) -> None:
+    def _stands_where_its_task_does(self, run: Object, created: _Standing, shape: Shape) -> None:
         depth = len(run["spec"].get("groupIndexes") or ())
-        right = depth == len(shape.chains[one.task]) and len(one.path) == shape.depth(one.task)
-        self._expect("I11", right, f"{one.name} stands at {one.path}, where its task has no instances")
+        right = depth == len(shape.chains[created.task]) and len(created.path) == shape.depth(created.task)
+        self._expect("I11", right, f"{created.name} stands at {created.path}, where its task has no instances")
 
 
 def _cut_short(flow: Object) -> bool:

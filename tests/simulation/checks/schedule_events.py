@@ -67,7 +67,7 @@ class Commit:
     @property
     def failed(self) -> set[str]:
         """Times of failed events."""
-        return {one["at"] for one in self.status.get("failedEvents", ())}
+        return {event["at"] for event in self.status.get("failedEvents", ())}
 
     def sources(self) -> Iterator[tuple[str, Object, Object, Fired | None]]:
         """Each source with its former status, its new one, and the event that is handled with it."""
@@ -89,7 +89,9 @@ class Commit:
             if source is None or "cron" not in source or after.get("cursor") in {before.get("cursor"), None}:
                 continue
             begin = schedule_state.epoch(before["cursor"]) if "cursor" in before else self.state.created
-            due = {one for one in schedule_state.ticks(source) if begin < one <= schedule_state.epoch(after["cursor"])}
+            due = {
+                tick for tick in schedule_state.ticks(source) if begin < tick <= schedule_state.epoch(after["cursor"])
+            }
             found[name] = due - self.state.accounted.get(name, set())
             if event is None or event.tick is None or event.tick not in found[name]:
                 continue
@@ -136,8 +138,8 @@ def open_ticks(state: State, now: float) -> dict[str, list[float]]:
         if "cron" not in source or source["name"] in state.touched:
             continue
         begin = state.begin.get(source["name"], state.created)
-        due = [one for one in schedule_state.ticks(source) if begin < one < now - _CLOCKS - 5.0]
-        found[source["name"]] = [one - EPOCH for one in due if one not in state.accounted.get(source["name"], ())]
+        due = [tick for tick in schedule_state.ticks(source) if begin < tick < now - _CLOCKS - 5.0]
+        found[source["name"]] = [tick - EPOCH for tick in due if tick not in state.accounted.get(source["name"], ())]
     return found
 
 
@@ -147,13 +149,13 @@ def check_log(state: State, length: dict[str, int], expect: Expect) -> None:
         if source.get("trigger", {}).get("class") != "log":
             continue
         name, log = source["name"], source["trigger"]["kwargs"]["log"]
-        numbers = [one.event["number"] for one in state.fired.values() if one.source == name]
+        numbers = [fired.event["number"] for fired in state.fired.values() if fired.source == name]
         wanted = list(range(1, length[log] + 1))
         if name in state.touched:
             expect("S1", sorted(set(numbers)) == wanted, f"{state.name}/{name}: fired {numbers} of {wanted}")
             continue
         expect("S1", numbers == wanted, f"{state.name}/{name}: fired {numbers} of {wanted}")
-        open_ = [one.text for one in state.fired.values() if one.source == name and not one.outcome]
+        open_ = [fired.text for fired in state.fired.values() if fired.source == name and not fired.outcome]
         expect("S1", not open_, f"{state.name}/{name}: {open_} have no outcome")
 
 
@@ -188,10 +190,10 @@ def _check_missed(commit: Commit, passed: dict[str, set[float]], expect: Expect)
     expect("S2", count == delta, f"{state.name}: {delta} ticks are missed, {count} were passed over")
     least = min(_grace(spec) for spec in state.recent(now))
     for name, due in passed.items():
-        inside = [one - EPOCH for one in due if state.in_suspension(one)]
+        inside = [tick - EPOCH for tick in due if state.in_suspension(tick)]
         expect("S2", not inside, f"{state.name}/{name}: the ticks {inside} of a suspension are missed")
         state.accounted.setdefault(name, set()).update(due)
-        young = [one - EPOCH for one in due if EPOCH + now - one < least - _CLOCKS]
+        young = [tick - EPOCH for tick in due if EPOCH + now - tick < least - _CLOCKS]
         expect("S2", not young, f"{state.name}/{name}: the ticks {young} are missed, younger than {least} s")
 
 

@@ -76,10 +76,10 @@ class Runs:
             runs.pop(uid, None)
 
     def _check_event(self, state: State, uid: str, source: str, text: str, name: str) -> None:
-        fired = any(one.source == source and one.text == text for one in state.fired.values())
+        fired = any(event.source == source and event.text == text for event in state.fired.values())
         self.expect("S1", fired, f"{name} is created for {text} of {source}, which never fired")
         former = self.made.get((uid, source, text), [])
-        excused = source in state.touched or self.late or any(one in self.deleted for one in former)
+        excused = source in state.touched or self.late or any(run_name in self.deleted for run_name in former)
         self.expect("S1", not former or excused, f"{name} is the second run for {text} of {source}")
 
     def _begin(self, state: State, uid: str, run: Object, now: float) -> None:
@@ -96,7 +96,7 @@ class Runs:
         most = max(map(schedule_state.max_active, specs))
         self.expect("S3", len(active) <= most, f"{name} starts: {active} are active, maxActive is {most:g}")
         if most == 1:
-            self._check_order(run, [one for one in runs if schedule_state.is_queued(one)], name, now)
+            self._check_order(run, [run_ for run_ in runs if schedule_state.is_queued(run_)], name, now)
         if self._tick(state, run) is not None:
             self._check_age(state, run, specs)
 
@@ -137,7 +137,7 @@ class Runs:
         """S2: a tick that fires later than the policy allows does not run. One that fired in time may wait for room."""
         most = max(map(_longest, specs))
         ((source, text),) = schedule_state.texts(run)
-        event = next(one for one in state.fired.values() if one.source == source and one.text == text)
+        event = next(fired for fired in state.fired.values() if fired.source == source and fired.text == text)
         age = EPOCH + event.moment - (event.tick or 0.0)
         description = f"{run['metadata']['name']} starts, {age:.1f} s after its tick it fired, later than {most:g} s"
         self.expect("S2", age < most + _CLOCKS + _SENT, description)

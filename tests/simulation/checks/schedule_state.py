@@ -63,7 +63,7 @@ class State:
 
     def source(self, name: str) -> Object | None:
         """A source of the present spec."""
-        return next((one for one in self.spec["sources"] if one["name"] == name), None)
+        return next((source for source in self.spec["sources"] if source["name"] == name), None)
 
     def recent(self, now: float) -> list[Object]:
         """The specs that a leader may act on."""
@@ -82,7 +82,7 @@ class State:
 
 def by_name(status: Object) -> dict[str, Object]:
     """The status of each source."""
-    return {one["name"]: one for one in status.get("sources", ())}
+    return {source["name"]: source for source in status.get("sources", ())}
 
 
 def epoch(text: str) -> float:

@@ -55,7 +55,10 @@ class ScheduleChecker:
     def is_quiet(self) -> bool:
         """Whether each source waits for an event, and none will come."""
         last = [
-            tick for state in self._present() for one in state.spec["sources"] for tick in schedule_state.ticks(one)
+            tick
+            for state in self._present()
+            for source in state.spec["sources"]
+            for tick in schedule_state.ticks(source)
         ]
         if self._scheduled and self._loop.time() < max([_QUIET, *(tick - EPOCH + 15.0 for tick in last)]):
             return False
@@ -198,11 +201,11 @@ class ScheduleChecker:
     def _check_deleted(self, state: State) -> None:
         """A deleted Schedule leaves no queued run, and none at all with `deletionPolicy: Delete`."""
         runs = [one for one in self._history.of_kind(collection(WORKFLOWS)) if "runOf" in one["spec"]]
-        ours = [one for one in runs if one["spec"]["runOf"]["uid"] in self._states]
+        ours = [run for run in runs if run["spec"]["runOf"]["uid"] in self._states]
         left = [
-            one["metadata"]["name"]
-            for one in ours
-            if self._states[one["spec"]["runOf"]["uid"]] is state
-            and (state.spec.get("deletionPolicy") == "Delete" or schedule_state.is_queued(one))
+            our["metadata"]["name"]
+            for our in ours
+            if self._states[our["spec"]["runOf"]["uid"]] is state
+            and (state.spec.get("deletionPolicy") == "Delete" or schedule_state.is_queued(our))
         ]
         self._expect("S6", not left, f"{state.name} was deleted, and {left} are left")

@@ -34,7 +34,7 @@ class Ends:
         """One change of a TaskRun's status."""
         was, now = State(before["status"]["state"]), State(after["status"]["state"])
         conditions: list[Object] = after["status"].get("conditions", [])
-        condition = next((one for one in conditions if one["type"] == "Succeeded"), {})
+        condition = next((entry for entry in conditions if entry["type"] == "Succeeded"), {})
         right = condition.get("status") == _HOLDS.get(now, "Unknown") or not condition
         self._expect("I4", right, f"{description}: the condition Succeeded is {condition.get('status')}")
         match writer.kind:
@@ -74,7 +74,9 @@ class Ends:
 
 def _word(run: Object) -> str:
     """What the code of the present segment does."""
-    given: Any = next((one["value"] for one in run["spec"].get("arguments", ()) if one["name"] == "script"), None)
+    given: Any = next(
+        (argument["value"] for argument in run["spec"].get("arguments", ()) if argument["name"] == "script"), None
+    )
     if given is None:
         return ""
     script, status = json.loads(given), run["status"]

@@ -52,10 +52,10 @@ class Shape:
         said = asked.get("rule", "all_success")
         return "hook" not in asked and said == "all_success" and other in self._upstream(task)
 
-    def shared(self, one: str, other: str) -> int:
+    def shared(self, first: str, other: str) -> int:
         """How many groups two tasks both stand in."""
-        pairs = zip(self.chains[one], self.chains[other], strict=False)
-        return next((depth for depth, (a, b) in enumerate(pairs) if a != b), self._shorter(one, other))
+        pairs = zip(self.chains[first], self.chains[other], strict=False)
+        return next((depth for depth, (a, b) in enumerate(pairs) if a != b), self._shorter(first, other))
 
     def dependent(self, named: Prefixes) -> Prefixes:
         """What is named and all that depends on it: of who stands in the same groups, the same indexes."""
@@ -94,8 +94,8 @@ class Shape:
         )
         return meant.get(task, frozenset()) | frozenset(through)
 
-    def _shorter(self, one: str, other: str) -> int:
-        return min(len(self.chains[one]), len(self.chains[other]))
+    def _shorter(self, first: str, other: str) -> int:
+        return min(len(self.chains[first]), len(self.chains[other]))
 
     def _around(self, group: str | None) -> tuple[str, ...]:
         return () if group is None else (*self._around(self._groups[group].get("in")), group)

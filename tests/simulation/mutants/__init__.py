@@ -24,4 +24,4 @@ MUTANTS = (
 
 def switch(name: str) -> None:
     """Remove one guard from this interpreter."""
-    next(one for one in MUTANTS if one.name == name).switch()
+    next(mutant for mutant in MUTANTS if mutant.name == name).switch()

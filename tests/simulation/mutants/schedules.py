@@ -112,7 +112,7 @@ def _ticks_of_a_suspension() -> None:
         status = plan.status.model_copy(update={"sources": snapshot.schedule.status.sources})
         return dataclasses.replace(plan, status=status)
 
-    put(planner, "DECISIONS", tuple(resumed if one is resume else one for one in planner.DECISIONS))
+    put(planner, "DECISIONS", tuple(resumed if decision is resume else decision for decision in planner.DECISIONS))
 
 
 def _while_suspended() -> None:
@@ -125,7 +125,7 @@ def _while_suspended() -> None:
         status = plan.status and plan.status.model_copy(update={"suspended": snapshot.schedule.spec.suspend})
         return dataclasses.replace(plan, status=status)
 
-    put(planner, "DECISIONS", tuple(resumed if one is run else one for one in planner.DECISIONS))
+    put(planner, "DECISIONS", tuple(resumed if decision is run else decision for decision in planner.DECISIONS))
 
 
 def _newest_first() -> None:

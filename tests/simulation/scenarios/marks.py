@@ -27,7 +27,7 @@ def schedule(world: "World") -> None:
 
 
 def _mark(world: "World", rng: random.Random) -> None:
-    flows = [one for one in world.fake.history.of_kind(collection(WORKFLOWS)) if not _is_cancelled(one)]
+    flows = [workflow for workflow in world.fake.history.of_kind(collection(WORKFLOWS)) if not _is_cancelled(workflow)]
     if not flows:
         return
     flow = rng.choice(flows)

@@ -135,7 +135,7 @@ class _Drawn:
 
     def _report(self) -> None:
         """Who stands outside: it awaits all indexes, by a task or by the group's name."""
-        task = self._told(None, self._rng.choice([one["name"] for one in self._spec["tasks"] if "group" in one]))
+        task = self._told(None, self._rng.choice([other["name"] for other in self._spec["tasks"] if "group" in other]))
         if self._rng.random() < 0.4:
             task["after"] = [self._rng.choice([group["name"] for group in self._spec["groups"]])]
         if self._rng.random() < 0.5:
@@ -146,10 +146,10 @@ class _Drawn:
         return {"retries": {"limit": 2, "delay": "1s", "backoff": 2}} if self._rng.random() < 0.7 else {}
 
     def _of(self, group: str) -> str:
-        return self._rng.choice([str(one["name"]) for one in self._spec["tasks"] if one.get("group") == group])
+        return self._rng.choice([str(task["name"]) for task in self._spec["tasks"] if task.get("group") == group])
 
     def _named(self, name: str) -> Object:
-        return next(one for one in self._spec["tasks"] if one["name"] == name)
+        return next(task for task in self._spec["tasks"] if task["name"] == name)
 
     def _add(self, task: Object) -> str:
         name = f"t{len(self._spec['tasks'])}"

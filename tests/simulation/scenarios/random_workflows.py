@@ -77,7 +77,7 @@ def make_room(fake: FakeApi, body: Object) -> None:
 
 def _task(rng: random.Random, name: str, former: list[str]) -> Object:
     task: Object = {"name": name} | rng.choices((_python, _trigger, _container), (8, 3, 4))[0](rng, former)
-    after = [one for one in former if rng.random() < 0.5]
+    after = [name for name in former if rng.random() < 0.5]
     if after:
         task |= {"after": after, "rule": rng.choice(("all_success", "all_done", "all_done"))}
     if rng.random() < 0.6:

@@ -109,14 +109,16 @@ def _change(world: "World", rng: random.Random, what: str, schedule: Object) -> 
             world.person.call_later(rng.choice((3.0, 9.0, 18.0)), _resume, world, name)
         case "policies":
             _edit(world, schedule, random_schedules.policies(rng))
-        case "cron" if any("cron" in one for one in sources):
+        case "cron" if any("cron" in source for source in sources):
             new = random_schedules.cron(rng)
             _edit(
-                world, schedule, {"sources": [{"name": one["name"]} | new if "cron" in one else one for one in sources]}
+                world,
+                schedule,
+                {"sources": [{"name": source["name"]} | new if "cron" in source else source for source in sources]},
             )
         case "remove source" if len(sources) > 1 and "allOf" not in schedule["spec"]:
             _edit(world, schedule, {"sources": sources[:-1]})
-        case "occupy" if any("cron" in one for one in sources):
+        case "occupy" if any("cron" in source for source in sources):
             _occupy(world, schedule)
         case "delete schedule":
             _delete(world, schedule, SCHEDULES)
@@ -131,7 +133,7 @@ def _change(world: "World", rng: random.Random, what: str, schedule: Object) -> 
 
 def _occupy(world: "World", schedule: Object) -> None:
     """Create a Workflow with the name of the run of the next tick: its event starts no run."""
-    source = next(one for one in schedule["spec"]["sources"] if "cron" in one)
+    source = next(entry for entry in schedule["spec"]["sources"] if "cron" in entry)
     now = EPOCH + world.loop.time()
     tick = next((one for one in schedule_state.ticks(source) if one > now + 1.0), None)
     if tick is None or source["name"] in schedule["spec"].get("allOf", ()):
@@ -155,7 +157,7 @@ def seize_event(world: "World", schedule: str) -> None:
 
 
 def _resume(world: "World", name: str) -> None:
-    found = next((one for one in _schedules(world) if one["metadata"]["name"] == name), None)
+    found = next((schedule for schedule in _schedules(world) if schedule["metadata"]["name"] == name), None)
     if found is not None and found["spec"].get("suspend"):
         _edit(world, found, {"suspend": False})
 

@@ -157,16 +157,23 @@ class FakeCluster:
         body = taskrun(run, task, *path, state=state, **status)
         return self.put("taskruns", body)
 
-    def pod(self, one: Object, attempt: int = 1, segment: int = 0, *, started: str, ended: str | None = None) -> str:
+    def pod(
+        self, taskrun: Object, attempt: int = 1, segment: int = 0, *, started: str, ended: str | None = None
+    ) -> str:
         """A pod of a TaskRun, whose container runs or has ended. Returns its name."""
-        name = names.pod(one["metadata"]["name"], attempt, segment, 0)
+        name = names.pod(taskrun["metadata"]["name"], attempt, segment, 0)
         ran = {"startedAt": started, "finishedAt": ended} if ended else {"startedAt": started}
         state = {"terminated": ran} if ended else {"running": ran}
-        labels = {**one["metadata"]["labels"], constants.LABEL_TASKRUN_UID: one["metadata"]["uid"]}
-        spec = one["spec"]
+        labels = {**taskrun["metadata"]["labels"], constants.LABEL_TASKRUN_UID: taskrun["metadata"]["uid"]}
+        spec = taskrun["spec"]
         labels[constants.LABEL_INDEX] = str(spec.get("mapIndex", "unmapped"))
         metadata = {"name": name, "namespace": NAMESPACE, "uid": str(uuid.uuid4()), "labels": labels}
-        owner = {"kind": "TaskRun", "name": one["metadata"]["name"], "uid": one["metadata"]["uid"], "controller": True}
+        owner = {
+            "kind": "TaskRun",
+            "name": taskrun["metadata"]["name"],
+            "uid": taskrun["metadata"]["uid"],
+            "controller": True,
+        }
         metadata |= {"creationTimestamp": "2026-11-22T10:00:01Z", "ownerReferences": [owner]}
         status = {"phase": "Succeeded" if ended else "Running", "containerStatuses": [{"name": "main", "state": state}]}
         self.put("pods", {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "status": status})

@@ -20,7 +20,7 @@ def test_every_make_target_exists() -> None:
         if target != "-s"
     }
     assert len(named) > 10
-    assert sorted(one for one in named if one[1] not in _TARGETS) == []
+    assert sorted(pair for pair in named if pair[1] not in _TARGETS) == []
 
 
 def test_every_file_that_a_command_applies_exists() -> None:

@@ -137,7 +137,9 @@ def source_problems(body: dict[str, Any]) -> list[str]:
         cursor = {"cursor": source.get("cursor")} if call["class"] in trigger.CURSORS or "cursor" in source else {}
         task = {"trigger": {**call, "kwargs": {**call.get("kwargs", {}), **cursor}}}
         problems = triggers.problems({"tasks": [task]}, triggers.classes({}))
-        found += [one.message for one in problems if one.severity is Severity.ERROR]  # a class of a reader is unknown
+        found += [
+            problem.message for problem in problems if problem.severity is Severity.ERROR
+        ]  # a class of a reader is unknown
     return found
 
 

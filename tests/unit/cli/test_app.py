@@ -76,7 +76,7 @@ def test_a_group_without_a_command_shows_its_help(group: str, capsys: pytest.Cap
     assert shown.startswith(f"Usage: torpor {group} [OPTIONS] [COMMAND]")
     entry = COMMANDS[group]
     assert isinstance(entry, CommandGroup)
-    assert [one.help for one in entry.commands.values() if one.help not in shown] == []
+    assert [command.help for command in entry.commands.values() if command.help not in shown] == []
 
 
 def test_a_wrong_option_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,7 +28,7 @@ def project(folder: str) -> dict[str, Any]:
 
 def names(requirements: list[str]) -> set[str]:
     """The names of packages, without versions and extras."""
-    return {re.split(r"[<>=\[]", one)[0] for one in requirements}
+    return {re.split(r"[<>=\[]", requirement)[0] for requirement in requirements}
 
 
 def run(*words: str | Path, **environment: str) -> str:
@@ -47,8 +47,8 @@ def test_the_distribution_has_the_metadata_of_the_workspace_member() -> None:
 
 def test_the_distribution_depends_on_all_packages_but_those_of_torpor() -> None:
     ours, shipped = (set(project(folder)["project"]["dependencies"]) for folder in ("cli", "cli/packaging"))
-    assert {one for one in shipped if one.startswith("torpor")} == set()
-    assert {one for one in ours if not one.startswith("torpor")} <= shipped
+    assert {package for package in shipped if package.startswith("torpor")} == set()
+    assert {our for our in ours if not our.startswith("torpor")} <= shipped
 
 
 def test_the_extra_run_has_what_the_packages_of_a_local_run_need() -> None:
@@ -65,7 +65,7 @@ def test_the_extra_run_has_what_the_packages_of_a_local_run_need() -> None:
         "libraries/expressions",
     ):
         needed = names(project(folder)["project"]["dependencies"])
-        assert {one for one in needed if not one.startswith("torpor")} - unused - has == set(), folder
+        assert {package for package in needed if not package.startswith("torpor")} - unused - has == set(), folder
     of_triggers = project("worker-image")["project"]["optional-dependencies"]
     assert {name for extra in of_triggers.values() for name in names(extra)} <= has
 

@@ -63,7 +63,7 @@ async def test_slow_expressions_of_one_share_do_not_hold_up_those_of_another() -
             outcome = await pool.evaluate("params.x + 1", {"params": {"x": index}}, share="quiet")
             assert outcome == Value(json=index + 1)
         # All of them had asked before the quiet one did, and the quiet one asked twenty times, one after the other.
-        assert sum(not one.done() for one in slow) > 10
+        assert sum(not task.done() for task in slow) > 10
         await asyncio.gather(*slow)
 
 

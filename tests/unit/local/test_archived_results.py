@@ -35,7 +35,7 @@ async def test_large_values_of_any_type_are_results(tmp_path: Path) -> None:
     )
     assert ended.results["text"] == "é" * 10_000
     assert ended.results["rows"] == {f"key {number}": number for number in range(1_000)}
-    assert [len(one) for one in ended.results["each"]] == [200, 1, 300]
+    assert [len(result) for result in ended.results["each"]] == [200, 1, 300]
     assert (ended.results["raw"]["type"], ended.results["raw"]["size"]) == ("bytes", 10)
     described = outcome.build(ended.workflow, ended.objects)
     assert described.results["text"]["type"] == "string"
@@ -46,7 +46,7 @@ async def test_the_smallest_results_are_read_up_to_a_limit(tmp_path: Path, monke
     task = {"name": "each", "python": "local_tasks:large", "expand": [{"name": "size", "over": [900, 100, 200]}]}
     ended = await play(tmp_path, task)
     assert ended.results["each"][0]["type"] == "list"
-    assert [len(one) for one in ended.results["each"][1:]] == [100, 200]
+    assert [len(result) for result in ended.results["each"][1:]] == [100, 200]
 
 
 async def test_a_run_that_is_interrupted_while_its_archive_is_read_has_ended(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_cluster_wide_rights_of_a_component_change_only_torpors_objects(name: st
 
 
 def test_only_the_archive_and_metrics_accept_connections() -> None:
-    policies = {one["metadata"]["name"]: one["spec"] for one in documents("NetworkPolicy")}
+    policies = {document["metadata"]["name"]: document["spec"] for document in documents("NetworkPolicy")}
     assert set(policies) == {"torpor", "torpor-archive", "torpor-metrics"}
     ours = policies["torpor"]
     assert (ours["policyTypes"], ours.get("ingress")) == (["Ingress"], None)
@@ -131,10 +131,10 @@ def test_only_the_archive_and_metrics_accept_connections() -> None:
         labels = deployment["spec"]["template"]["metadata"]["labels"].items()
         assert ours["podSelector"]["matchLabels"].items() <= labels, deployment["metadata"]["name"]
     (archive,) = policies["torpor-archive"]["ingress"]
-    assert [one["port"] for one in archive["ports"]] == ["archive"]
+    assert [port["port"] for port in archive["ports"]] == ["archive"]
     assert "from" not in archive  # readers come through the API server, whose address no policy can name
     (metrics,) = policies["torpor-metrics"]["ingress"]
-    assert [one["port"] for one in metrics["ports"]] == ["health"]
+    assert [port["port"] for port in metrics["ports"]] == ["health"]
     assert metrics["from"] == [{"namespaceSelector": {"matchLabels": {"torpor.dev/metrics": "true"}}}]
 
 
@@ -146,7 +146,9 @@ def test_task_pods_are_reached_from_their_own_namespace_only() -> None:
 
 
 def test_the_triggerer_gets_its_own_addresses() -> None:
-    triggerer = next(one for one in documents("Deployment") if one["metadata"]["name"] == "torpor-triggerer")
+    triggerer = next(
+        document for document in documents("Deployment") if document["metadata"]["name"] == "torpor-triggerer"
+    )
     (container,) = triggerer["spec"]["template"]["spec"]["containers"]
     paths = {one["name"]: one["valueFrom"]["fieldRef"]["fieldPath"] for one in container["env"]}
     assert (paths["POD_IPS"], paths["HOST_IPS"]) == ("status.podIPs", "status.hostIPs")
@@ -201,7 +203,7 @@ def test_a_confined_installation_has_cluster_wide_rights_to_reviews_only(tmp_pat
 def test_a_confined_namespace_binds_what_the_base_binds_in_all_namespaces(tmp_path: Path) -> None:
     made = _built(tmp_path, resources=["namespace"], components=["components/confined-namespace"])
     bound = {one["roleRef"]["name"] for one in made if one["kind"] == "RoleBinding"}
-    everywhere = {one["roleRef"]["name"] for one in documents("ClusterRoleBinding")} - {"view"}
+    everywhere = {document["roleRef"]["name"] for document in documents("ClusterRoleBinding")} - {"view"}
     assert {name for name in everywhere if name.startswith("torpor-")} <= bound
 
 

@@ -121,8 +121,8 @@ def test_its_pods_differ_by_name_image_and_trigger_classes_only(pool: Documents,
 
 
 def test_no_deployment_selects_anothers_pods(pool: Documents, default: Documents) -> None:
-    def selected(one: Documents, other: Documents) -> bool:
-        wanted = of(one, "Deployment")["spec"]["selector"]["matchLabels"]
+    def selected(selecting: Documents, other: Documents) -> bool:
+        wanted = of(selecting, "Deployment")["spec"]["selector"]["matchLabels"]
         return bool(wanted.items() <= of(other, "Deployment")["spec"]["template"]["metadata"]["labels"].items())
 
     assert selected(pool, pool)

@@ -59,7 +59,7 @@ def test_networks_come_from_settings_and_the_pods_own_are_denied() -> None:
     environ = {"TORPOR_DENY_NETWORKS": "10.0.0.0/8", "KUBERNETES_SERVICE_HOST": "172.20.0.1"}
     given = Settings.parse(["--allow-networks", "10.2.0.0/16, 127.0.0.1"], environ)
     found = Addresses.of(allow=given.allow_networks, deny=given.deny_networks, own=own(environ))
-    assert [found.refusal(one) == "" for one in ("10.2.0.1", "127.0.0.1", "10.3.0.1", "172.20.0.1")] == [
+    assert [found.refusal(address) == "" for address in ("10.2.0.1", "127.0.0.1", "10.3.0.1", "172.20.0.1")] == [
         True,
         True,
         False,

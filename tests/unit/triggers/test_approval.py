@@ -9,44 +9,44 @@ from torpor.triggers.services import TaskRunRef
 from torpor_kubernetes.client.resources import TASKRUNS
 from torpor_wire import names
 
-from tests.support.triggerer_world import World, world
+from tests.support.triggerer_world import TriggererWorld, triggerer_world
 
 LATER = {"attempt": 2, "segment": 3}
 
 
-def say(made: World, name: str = "a", **words: str | None) -> None:
+def say(world: TriggererWorld, name: str = "a", **words: str | None) -> None:
     """What `kubectl annotate` does; `by` is `torpor.dev/approval-by`."""
     annotations = {f"torpor.dev/{key.replace('_', '-')}": value for key, value in words.items()}
-    made.fake.edit(TASKRUNS, "workflows", name, {"metadata": {"annotations": annotations}})
+    world.fake.edit(TASKRUNS, "workflows", name, {"metadata": {"annotations": annotations}})
 
 
-def state(made: World, name: str = "a") -> str:
-    return made.stands(name)[0]
+def state(world: TriggererWorld, name: str = "a") -> str:
+    return world.state_and_reason(name)[0]
 
 
-async def asked(made: World, **status: Any) -> None:
-    made.taskrun("a", "approval", {"question": "Deploy 1.4?"}, timeout=600, status=status)
-    await made.start()
+async def asked(world: TriggererWorld, **status: Any) -> None:
+    world.taskrun("a", "approval", {"question": "Deploy 1.4?"}, timeout=600, status=status)
+    await world.start()
 
 
 async def test_an_answer_fires_with_person_and_time() -> None:
-    async with world() as made:
-        await asked(made)
-        assert state(made) == "Deferred"
-        say(made, approval="approved", approval_by="ann", approval_note="go ahead")
-        await made.rest()
-        assert state(made) == "Scheduled"
-        assert made.status("a")["event"] == (
+    async with triggerer_world() as world:
+        await asked(world)
+        assert state(world) == "Deferred"
+        say(world, approval="approved", approval_by="ann", approval_note="go ahead")
+        await world.settle()
+        assert state(world) == "Scheduled"
+        assert world.status("a")["event"] == (
             '{"approved":true,"by":"ann","note":"go ahead","at":"2023-11-14T22:13:20.000Z"}'
         )
 
 
 async def test_a_rejection_is_an_answer_too() -> None:
-    async with world() as made:
-        await asked(made)
-        say(made, approval="rejected", approval_by="ann")
-        await made.rest()
-        assert made.status("a")["event"].startswith('{"approved":false,"by":"ann","note":null,')
+    async with triggerer_world() as world:
+        await asked(world)
+        say(world, approval="rejected", approval_by="ann")
+        await world.settle()
+        assert world.status("a")["event"].startswith('{"approved":false,"by":"ann","note":null,')
 
 
 async def test_the_time_is_that_of_the_api_server_if_known() -> None:
@@ -54,59 +54,59 @@ async def test_the_time_is_that_of_the_api_server_if_known() -> None:
         fields: dict[str, Any] = {"f:metadata": {"f:annotations": {".": {}, f"f:torpor.dev/{annotation}": {}}}}
         return {"manager": "m", "time": moment, "fieldsType": "FieldsV1", "fieldsV1": fields}
 
-    async with world() as made:
-        await asked(made)
+    async with triggerer_world() as world:
+        await asked(world)
         managed = [
             entry("2023-01-01T00:00:00Z", "approval"),
             entry("2023-01-02T00:00:00Z", "approval"),
             entry("2023-01-03T00:00:00Z", "approval-note"),
             {"manager": "m", "time": "2023-01-04T00:00:00Z", "fieldsV1": {"f:status": {}}},
         ]
-        made.fake.edit(TASKRUNS, "workflows", "a", {"metadata": {"managedFields": managed}})
-        say(made, approval="approved", approval_by="ann")
-        await made.rest()
-        assert made.status("a")["event"].endswith('"at":"2023-01-02T00:00:00Z"}')
+        world.fake.edit(TASKRUNS, "workflows", "a", {"metadata": {"managedFields": managed}})
+        say(world, approval="approved", approval_by="ann")
+        await world.settle()
+        assert world.status("a")["event"].endswith('"at":"2023-01-02T00:00:00Z"}')
 
 
 async def test_what_was_said_to_an_earlier_wait_does_not_answer_a_later_one() -> None:
-    async with world() as made:
-        await asked(made, **LATER)
+    async with triggerer_world() as world:
+        await asked(world, **LATER)
         for stale in ({}, {"approval_for": "a1-s0"}, {"approval_for": "a2-s2"}, {"approval_for": None, "x": "1"}):
-            say(made, approval="approved", approval_by="ann", **stale)
-            await made.pass_time(10)
-            assert state(made) == "Deferred"
-        say(made, approval_for="a2-s3")
-        await made.rest()
-        assert state(made) == "Scheduled"
+            say(world, approval="approved", approval_by="ann", **stale)
+            await world.pass_time(10)
+            assert state(world) == "Deferred"
+        say(world, approval_for="a2-s3")
+        await world.settle()
+        assert state(world) == "Scheduled"
 
 
 async def test_a_wait_is_not_answered_by_an_answer_to_another() -> None:
-    async with world() as made:
-        await asked(made)
-        say(made, approval="approved", approval_by="ann", approval_for="a1-s1")
-        await made.pass_time(10)
-        assert state(made) == "Deferred"
+    async with triggerer_world() as world:
+        await asked(world)
+        say(world, approval="approved", approval_by="ann", approval_for="a1-s1")
+        await world.pass_time(10)
+        assert state(world) == "Deferred"
 
 
 async def test_an_answer_is_kept_for_the_replica_that_takes_the_wait_over() -> None:
-    async with world() as made:
-        await asked(made, **LATER)
-        await made.crash("one")
-        say(made, approval="rejected", approval_by="ann", approval_for="a2-s3")
-        await made.start("two")
-        await made.pass_time(30)
-        assert state(made) == "Scheduled"
+    async with triggerer_world() as world:
+        await asked(world, **LATER)
+        await world.crash("one")
+        say(world, approval="rejected", approval_by="ann", approval_for="a2-s3")
+        await world.start("two")
+        await world.pass_time(30)
+        assert state(world) == "Scheduled"
 
 
 async def test_an_answer_on_a_taskrun_answers_no_other() -> None:
-    async with world() as made:
-        await asked(made)
-        made.taskrun("b", "approval", {"question": "Deploy 1.4?"})
-        await made.rest()
-        assert made.status("a")["trigger"]["key"] != made.status("b")["trigger"]["key"]
-        say(made, approval="approved", approval_by="ann")
-        await made.rest()
-        assert (state(made), state(made, "b")) == ("Scheduled", "Deferred")
+    async with triggerer_world() as world:
+        await asked(world)
+        world.taskrun("b", "approval", {"question": "Deploy 1.4?"})
+        await world.settle()
+        assert world.status("a")["trigger"]["key"] != world.status("b")["trigger"]["key"]
+        say(world, approval="approved", approval_by="ann")
+        await world.settle()
+        assert (state(world), state(world, "b")) == ("Scheduled", "Deferred")
 
 
 @pytest.mark.parametrize(
@@ -123,36 +123,36 @@ async def test_an_answer_on_a_taskrun_answers_no_other() -> None:
 )
 async def test_an_unanswered_wait_says_how_to_answer(words: dict[str, str], said: str) -> None:
     how = "; answer with: kubectl annotate --overwrite -n workflows taskrun a torpor.dev/approval=approved "
-    async with world() as made:
-        await asked(made)
-        say(made, **words)
-        await made.pass_time(20)
-        assert f": {said}{how}" in made.status("a")["message"]
-        await made.pass_time(600)
-        assert made.stands("a") == ("Failed", "DeferralTimeout")
-        assert made.status("a")["message"].endswith(f"; last look: {said}")
+    async with triggerer_world() as world:
+        await asked(world)
+        say(world, **words)
+        await world.pass_time(20)
+        assert f": {said}{how}" in world.status("a")["message"]
+        await world.pass_time(600)
+        assert world.state_and_reason("a") == ("Failed", "DeferralTimeout")
+        assert world.status("a")["message"].endswith(f"; last look: {said}")
 
 
 async def test_among_several_it_says_how_to_as_well() -> None:
     parts = [{"class": "approval", "kwargs": {}}, {"class": "time", "kwargs": {"at": "2030-01-01T00:00:00Z"}}]
-    async with world() as made:
-        made.taskrun("a", "any_of", {"triggers": parts}, timeout=600)
-        await made.start()
-        await made.pass_time(20)
-        assert ": no answer yet; answer with: kubectl annotate" in made.status("a")["message"]
-        await made.pass_time(600)
-        assert made.status("a")["message"].endswith("; last look: no answer yet")
+    async with triggerer_world() as world:
+        world.taskrun("a", "any_of", {"triggers": parts}, timeout=600)
+        await world.start()
+        await world.pass_time(20)
+        assert ": no answer yet; answer with: kubectl annotate" in world.status("a")["message"]
+        await world.pass_time(600)
+        assert world.status("a")["message"].endswith("; last look: no answer yet")
 
 
 async def test_a_time_of_answer_in_the_future_is_not_accepted() -> None:
     fields: dict[str, Any] = {"f:metadata": {"f:annotations": {"f:torpor.dev/approval": {}}}}
-    async with world() as made:
-        await asked(made)
+    async with triggerer_world() as world:
+        await asked(world)
         managed = [{"manager": "m", "time": "2099-01-01T00:00:00Z", "fieldsType": "FieldsV1", "fieldsV1": fields}]
-        made.fake.edit(TASKRUNS, "workflows", "a", {"metadata": {"managedFields": managed}})
-        say(made, approval="approved", approval_by="ann")
-        await made.rest()
-        assert made.status("a")["event"].endswith('"at":"2023-11-14T22:13:20.000Z"}')
+        world.fake.edit(TASKRUNS, "workflows", "a", {"metadata": {"managedFields": managed}})
+        say(world, approval="approved", approval_by="ann")
+        await world.settle()
+        assert world.status("a")["event"].endswith('"at":"2023-11-14T22:13:20.000Z"}')
 
 
 def test_the_command_names_the_wait_where_there_have_been_others() -> None:
@@ -176,25 +176,25 @@ def test_the_question_is_what_people_see() -> None:
 
 
 async def test_an_answer_of_a_person_who_is_not_an_approver_does_not_fire() -> None:
-    async with world() as made:
-        made.taskrun("a", "approval", {"approvers": {"users": ["ann"]}})
-        await made.start()
-        say(made, approval="approved", approval_by="bob")
-        await made.rest()
-        assert state(made) == "Deferred"
-        say(made, approval="approved", approval_by="ann")
-        await made.rest()
-        assert state(made) == "Scheduled"
+    async with triggerer_world() as world:
+        world.taskrun("a", "approval", {"approvers": {"users": ["ann"]}})
+        await world.start()
+        say(world, approval="approved", approval_by="bob")
+        await world.settle()
+        assert state(world) == "Deferred"
+        say(world, approval="approved", approval_by="ann")
+        await world.settle()
+        assert state(world) == "Scheduled"
 
 
 async def test_approvers_in_the_kwargs_alone_fail_the_wait() -> None:
-    async with world() as made:
-        made.taskrun("a", "approval", {"approvers": {"users": ["ann"]}}, trigger={"approvers": None})
-        made.taskrun("b", "approval", {"approvers": {"users": ["ann"]}}, trigger={"approvers": {"users": ["eve"]}})
-        await made.start()
+    async with triggerer_world() as world:
+        world.taskrun("a", "approval", {"approvers": {"users": ["ann"]}}, trigger={"approvers": None})
+        world.taskrun("b", "approval", {"approvers": {"users": ["ann"]}}, trigger={"approvers": {"users": ["eve"]}})
+        await world.start()
         for name in ("a", "b"):
-            assert made.stands(name) == ("Failed", "TriggerInvalid")
-            assert "are not those of its trigger's kwargs" in made.status(name)["message"]
+            assert world.state_and_reason(name) == ("Failed", "TriggerInvalid")
+            assert "are not those of its trigger's kwargs" in world.status(name)["message"]
 
 
 def test_a_trigger_with_approvers_is_made_again_as_it_was() -> None:

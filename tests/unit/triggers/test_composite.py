@@ -9,122 +9,122 @@ from torpor.triggers import AllOf, AnyOf, Approval, Duration, Http, Tcp, Time
 from torpor.triggers.support import concurrent
 from torpor_wire import times
 
-from tests.support.triggerer_world import World, answer, world
+from tests.support.triggerer_world import TriggererWorld, answer, triggerer_world
 
 
 def odd(name: str, does: str = "waits") -> dict[str, Any]:
     return {"class": "odd", "kwargs": {"does": does, "name": name}}
 
 
-def until(made: World, seconds: float) -> dict[str, Any]:
-    return {"class": "time", "kwargs": {"at": times.rfc3339(made.now + seconds)}}
+def until(world: TriggererWorld, seconds: float) -> dict[str, Any]:
+    return {"class": "time", "kwargs": {"at": times.rfc3339(world.now + seconds)}}
 
 
-async def begun(made: World, class_name: str, *triggers: Any, **given: Any) -> None:
-    made.taskrun("a", class_name, {"triggers": list(triggers)}, **given)
-    await made.start()
+async def start_with_wait(world: TriggererWorld, class_name: str, *triggers: Any, **given: Any) -> None:
+    world.taskrun("a", class_name, {"triggers": list(triggers)}, **given)
+    await world.start()
 
 
-def event_of(made: World) -> Any:
-    return json.loads(made.status("a")["event"])
+def event_of(world: TriggererWorld) -> Any:
+    return json.loads(world.status("a")["event"])
 
 
 async def test_the_first_of_several_fires_and_is_named() -> None:
-    async with world() as made:
-        await begun(made, "any_of", odd("x"), until(made, 60), odd("y"))
-        await made.pass_time(61)
-        at = times.rfc3339(made.now - 1)
-        assert event_of(made) == {"index": 1, "class": "time", "event": at}
-        assert made.called("x") == made.called("y") == ["run", "cleanup"]
+    async with triggerer_world() as world:
+        await start_with_wait(world, "any_of", odd("x"), until(world, 60), odd("y"))
+        await world.pass_time(61)
+        at = times.rfc3339(world.now - 1)
+        assert event_of(world) == {"index": 1, "class": "time", "event": at}
+        assert world.called("x") == world.called("y") == ["run", "cleanup"]
 
 
 async def test_all_of_several_fire_when_the_last_does() -> None:
-    async with world() as made:
-        await begun(made, "all_of", until(made, 60), odd("x", "fires"), until(made, 30))
-        await made.pass_time(59)
-        assert made.stands("a")[0] == "Deferred"
-        await made.pass_time(2)
-        moments = [times.rfc3339(made.now - 1), times.rfc3339(made.now - 31)]
-        assert event_of(made) == {"events": [moments[0], {"b": 1, "a": 1.0, "none": None}, moments[1]]}
-        assert made.called("x") == ["run", "cleanup"]
+    async with triggerer_world() as world:
+        await start_with_wait(world, "all_of", until(world, 60), odd("x", "fires"), until(world, 30))
+        await world.pass_time(59)
+        assert world.state_and_reason("a")[0] == "Deferred"
+        await world.pass_time(2)
+        moments = [times.rfc3339(world.now - 1), times.rfc3339(world.now - 31)]
+        assert event_of(world) == {"events": [moments[0], {"b": 1, "a": 1.0, "none": None}, moments[1]]}
+        assert world.called("x") == ["run", "cleanup"]
 
 
 async def test_they_hold_each_other() -> None:
-    async with world() as made:
-        both = {"class": "all_of", "kwargs": {"triggers": [odd("x", "fires"), until(made, 30)]}}
-        await begun(made, "any_of", both, until(made, 60))
-        await made.pass_time(31)
-        found = event_of(made)
+    async with triggerer_world() as world:
+        both = {"class": "all_of", "kwargs": {"triggers": [odd("x", "fires"), until(world, 30)]}}
+        await start_with_wait(world, "any_of", both, until(world, 60))
+        await world.pass_time(31)
+        found = event_of(world)
         assert (found["index"], found["class"]) == (0, "all_of")
         assert found["event"]["events"][0] == {"b": 1, "a": 1.0, "none": None}
-        assert made.called("x") == ["run", "cleanup"]
+        assert world.called("x") == ["run", "cleanup"]
 
 
 @pytest.mark.parametrize("does", ["raises", "ends", "exits", "cancels itself"])
 async def test_any_of_goes_on_without_failed_triggers_and_fails_with_the_last(does: str) -> None:
-    async with world() as made:
-        await begun(made, "any_of", odd("x", does), until(made, 60))
-        await made.pass_time(30)
-        assert made.stands("a")[0] == "Deferred"
-        made.taskrun("b", "any_of", {"triggers": [odd("y", does), odd("z", does)]})
-        await made.rest()
-        assert made.stands("b") == ("Failed", "TriggerFailed")
-        assert "triggers[1] (odd): " in made.status("b")["message"]
-        await made.pass_time(31)
-        assert event_of(made)["index"] == 1
+    async with triggerer_world() as world:
+        await start_with_wait(world, "any_of", odd("x", does), until(world, 60))
+        await world.pass_time(30)
+        assert world.state_and_reason("a")[0] == "Deferred"
+        world.taskrun("b", "any_of", {"triggers": [odd("y", does), odd("z", does)]})
+        await world.settle()
+        assert world.state_and_reason("b") == ("Failed", "TriggerFailed")
+        assert "triggers[1] (odd): " in world.status("b")["message"]
+        await world.pass_time(31)
+        assert event_of(world)["index"] == 1
 
 
 @pytest.mark.parametrize("does", ["raises", "ends", "exits", "cancels itself"])
 async def test_all_of_fails_with_the_first_and_leaves_nothing_running(does: str) -> None:
-    async with world() as made:
-        await made.start()
+    async with triggerer_world() as world:
+        await world.start()
         tasks = len(asyncio.all_tasks())
-        made.taskrun("a", "all_of", {"triggers": [odd("x"), odd("y", does)]})
-        await made.rest()
-        assert made.stands("a") == ("Failed", "TriggerFailed")
-        assert "triggers[1] (odd): " in made.status("a")["message"]
-        assert made.called("x") == ["run", "cleanup"]
+        world.taskrun("a", "all_of", {"triggers": [odd("x"), odd("y", does)]})
+        await world.settle()
+        assert world.state_and_reason("a") == ("Failed", "TriggerFailed")
+        assert "triggers[1] (odd): " in world.status("a")["message"]
+        assert world.called("x") == ["run", "cleanup"]
         assert len(asyncio.all_tasks()) == tasks
 
 
 async def test_a_cancellation_kills_triggers_that_have_not_fired() -> None:
-    async with world() as made:
-        await begun(made, "all_of", odd("x"), odd("y", "fires"), odd("z", "fails to clean up"))
-        made.edit("a", cancel=times.rfc3339(made.now))
-        await made.rest()
-        assert made.stands("a") == ("Cancelled", "Cancelled")
-        assert made.called("x") == ["run", "on_kill", "cleanup"]
-        assert made.called("y") == ["run", "cleanup"]
-        assert made.called("z") == ["run", "on_kill", "cleanup"]
+    async with triggerer_world() as world:
+        await start_with_wait(world, "all_of", odd("x"), odd("y", "fires"), odd("z", "fails to clean up"))
+        world.edit("a", cancel=times.rfc3339(world.now))
+        await world.settle()
+        assert world.state_and_reason("a") == ("Cancelled", "Cancelled")
+        assert world.called("x") == ["run", "on_kill", "cleanup"]
+        assert world.called("y") == ["run", "cleanup"]
+        assert world.called("z") == ["run", "on_kill", "cleanup"]
 
 
 async def test_a_handover_kills_nothing_and_the_wait_goes_on_elsewhere() -> None:
-    async with world() as made:
-        await begun(made, "any_of", odd("x"), until(made, 120))
-        await made.stop("one")
-        assert made.called("x") == ["run", "cleanup"]
-        await made.start("two")
-        await made.pass_time(121)
-        assert event_of(made)["index"] == 1
+    async with triggerer_world() as world:
+        await start_with_wait(world, "any_of", odd("x"), until(world, 120))
+        await world.stop("one")
+        assert world.called("x") == ["run", "cleanup"]
+        await world.start("two")
+        await world.pass_time(121)
+        assert event_of(world)["index"] == 1
 
 
 async def test_one_that_does_not_stop_does_not_hold_up_the_event(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(concurrent, "STOP_SECONDS", 0.01)
-    async with world() as made:
-        await begun(made, "any_of", odd("x", "ignores its cancellation"), until(made, 5))
-        await made.pass_time(6)
+    async with triggerer_world() as world:
+        await start_with_wait(world, "any_of", odd("x", "ignores its cancellation"), until(world, 5))
+        await world.pass_time(6)
         await asyncio.sleep(0.1)
-        await made.rest()
-        assert event_of(made)["index"] == 1
+        await world.settle()
+        assert event_of(world)["index"] == 1
 
 
 async def test_a_wait_that_times_out_says_what_each_trigger_saw() -> None:
-    async with world() as made:
-        made.web.answers = [answer(404)]
+    async with triggerer_world() as world:
+        world.web.answers = [answer(404)]
         http = {"class": "http", "kwargs": {"url": "http://x/"}}
-        await begun(made, "any_of", http, {"class": "approval"}, timeout=60)
-        await made.pass_time(61)
-        assert "http://x/ answered 404; no answer yet" in made.status("a")["message"]
+        await start_with_wait(world, "any_of", http, {"class": "approval"}, timeout=60)
+        await world.pass_time(61)
+        assert "http://x/ answered 404; no answer yet" in world.status("a")["message"]
 
 
 @pytest.mark.parametrize(
@@ -142,29 +142,31 @@ async def test_a_wait_that_times_out_says_what_each_trigger_saw() -> None:
     ],
 )
 async def test_one_that_cannot_wait_is_named_before_any_does(trigger: Any, words: str) -> None:
-    async with world() as made:
-        await begun(made, "all_of", odd("y"), trigger)
-        assert made.stands("a") == ("Failed", "TriggerInvalid")
-        assert words in made.status("a")["message"]
-        assert made.called("y") == []
+    async with triggerer_world() as world:
+        await start_with_wait(world, "all_of", odd("y"), trigger)
+        assert world.state_and_reason("a") == ("Failed", "TriggerInvalid")
+        assert words in world.status("a")["message"]
+        assert world.called("y") == []
 
 
 async def test_events_that_do_not_fit_together_are_left_out_the_largest_first() -> None:
-    async with world() as made:
-        made.web.answers = [answer(200, "x" * 3000), answer(200, "y" * 2000), answer(200, "z")]
-        await begun(made, "all_of", *({"class": "http", "kwargs": {"url": f"http://x/{name}"}} for name in "abc"))
-        await made.rest()
-        found = event_of(made)
+    async with triggerer_world() as world:
+        world.web.answers = [answer(200, "x" * 3000), answer(200, "y" * 2000), answer(200, "z")]
+        await start_with_wait(
+            world, "all_of", *({"class": "http", "kwargs": {"url": f"http://x/{name}"}} for name in "abc")
+        )
+        await world.settle()
+        found = event_of(world)
         assert found["truncated"] is True
-        assert sum(one is None for one in found["events"]) == 1
-        assert "z" in {one["text"] for one in found["events"] if one}
+        assert sum(event is None for event in found["events"]) == 1
+        assert "z" in {event["text"] for event in found["events"] if event}
 
 
 async def test_an_event_that_only_just_fits_alone_is_left_out() -> None:
-    async with world() as made:
-        made.web.answers = [answer(200, "x" * 4020)]
-        await begun(made, "any_of", {"class": "http", "kwargs": {"url": "http://x/"}})
-        found = event_of(made)
+    async with triggerer_world() as world:
+        world.web.answers = [answer(200, "x" * 4020)]
+        await start_with_wait(world, "any_of", {"class": "http", "kwargs": {"url": "http://x/"}})
+        found = event_of(world)
         assert (found["index"], found["class"]) == (0, "http")
         assert found["event"] is None or len(json.dumps(found)) <= 4096
 

@@ -16,7 +16,7 @@ from torpor_wire.cron.ticks import Ticks
 
 from tests.support.fake_api import VirtualClock
 from tests.support.fake_services import services
-from tests.support.triggerer_world import world
+from tests.support.triggerer_world import triggerer_world
 
 BERLIN = "Europe/Berlin"
 
@@ -173,18 +173,18 @@ def test_whoever_takes_the_wait_over_finds_the_same_tick() -> None:
 
 
 async def test_a_triggerer_fires_it_at_its_tick_and_runs_nothing_until_then() -> None:
-    async with world() as made:
-        await made.start("first")
+    async with triggerer_world() as world:
+        await world.start("first")
         tasks = len(asyncio.all_tasks())
-        made.taskrun("a", "cron", {"expression": "*/5 * * * *"}, timeout=7200)
-        await made.pass_time(60)
-        assert made.stands("a") == ("Deferred", None)
+        world.taskrun("a", "cron", {"expression": "*/5 * * * *"}, timeout=7200)
+        await world.pass_time(60)
+        assert world.state_and_reason("a") == ("Deferred", None)
         assert len(asyncio.all_tasks()) == tasks
-        await made.crash("first")
-        await made.pass_time(3600)
-        await made.start("second")
-        await made.pass_time(30)
-        assert made.status("a")["event"] == '"2023-11-14T22:15:00.000Z"'
+        await world.crash("first")
+        await world.pass_time(3600)
+        await world.start("second")
+        await world.pass_time(30)
+        assert world.status("a")["event"] == '"2023-11-14T22:15:00.000Z"'
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_no_item_is_lost_or_doubled_if_it_appears_in_time(data: st.DataObject) -
     hours = st.integers(0, 12)
     things = data.draw(
         st.lists(
-            st.tuples(hours, st.text("ab", max_size=2), st.floats(0, 1.9)), unique_by=lambda one: one[:2], max_size=20
+            st.tuples(hours, st.text("ab", max_size=2), st.floats(0, 1.9)), unique_by=lambda end: end[:2], max_size=20
         )
     )
     looks = sorted(data.draw(st.lists(st.floats(0, 20), max_size=40))) + [100.0 + 3 * number for number in range(60)]
@@ -81,7 +81,7 @@ def test_no_item_is_lost_or_doubled_if_it_appears_in_time(data: st.DataObject) -
         new = cursors.settled(visible, cursors.progress(cursor), window, now)
         if new.items:
             some = new.items[: data.draw(st.integers(1, 3))]
-            found += [one for _, one in some]
+            found += [end for _, end in some]
             cursor = str(CursorProgress(some[-1][0], new.complete))
             window = SettlingWindow(2.0, cursors.progress(cursor).complete)
     assert found == sorted((at, name) for at, name, _ in things)

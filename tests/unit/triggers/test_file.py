@@ -29,7 +29,9 @@ def touch(path: Path, text: str = "") -> Path:
 
 
 def names(pattern: str, folder: Path) -> list[str]:
-    return [str(Path(one.path).relative_to(folder)) for one in file_access.matching(f"{folder}/{pattern}", str(folder))]
+    return [
+        str(Path(match.path).relative_to(folder)) for match in file_access.matching(f"{folder}/{pattern}", str(folder))
+    ]
 
 
 def test_only_what_differs_from_the_defaults_is_stored_and_read_back() -> None:
@@ -105,9 +107,9 @@ def test_no_link_leads_out_of_the_folder(folder: Path) -> None:
 def test_a_folder_that_is_itself_a_link_is_open(folder: Path) -> None:
     touch(folder / "in/a")
     (folder.parent / "mounted").symlink_to(folder)
-    assert [one.path for one in file_access.matching(f"{folder.parent}/mounted/in/*", f"{folder.parent}/mounted")] == [
-        f"{folder.parent}/mounted/in/a"
-    ]
+    assert [
+        match.path for match in file_access.matching(f"{folder.parent}/mounted/in/*", f"{folder.parent}/mounted")
+    ] == [f"{folder.parent}/mounted/in/a"]
 
 
 def test_no_pattern_scans_a_whole_volume(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +177,7 @@ async def test_each_file_fires_once_in_the_order_of_modification(folder: Path) -
         assert event["count"] == len(event["files"])
         assert len(canonical.plain(event).encode()) <= 4096
         cursor = event["cursor"]
-        found += [Path(one["path"]).name for one in event["files"]]
+        found += [Path(file["path"]).name for file in event["files"]]
     rounds = [sorted(f"{number * 7 % 90:02}" for number in range(first, first + 3)) for first in range(0, 90, 3)]
     assert found == [name for names_of_one_time in rounds for name in names_of_one_time]
 
@@ -184,7 +186,7 @@ async def test_each_file_fires_once_in_the_order_of_modification(folder: Path) -
         await trigger_services.looked(last, "0 of 1 new files match")
         os.utime(touch(folder / "in/00", "new"), (start, start + 200))
         event = await wait
-    assert [(Path(one["path"]).name, one["size"]) for one in event["files"]] == [("00", 3)]
+    assert [(Path(file["path"]).name, file["size"]) for file in event["files"]] == [("00", 3)]
 
 
 async def test_a_file_of_the_same_time_under_an_earlier_name_is_not_lost(folder: Path) -> None:
@@ -194,7 +196,7 @@ async def test_a_file_of_the_same_time_under_an_earlier_name_is_not_lost(folder:
         await trigger_services.looked(trigger, "0 of 1 new files match")
         os.utime(touch(folder / "in/a"), (1_700_000_000, 1_700_000_000))
         event = await wait
-    assert [Path(one["path"]).name for one in event["files"]] == ["a", "b"]
+    assert [Path(file["path"]).name for file in event["files"]] == ["a", "b"]
 
 
 async def test_a_file_of_the_future_waits_and_does_not_hide_the_others(folder: Path) -> None:
@@ -203,7 +205,7 @@ async def test_a_file_of_the_future_waits_and_does_not_hide_the_others(folder: P
     os.utime(touch(folder / "in/b"), (1_700_000_000, 1_700_000_000))
     trigger = File(f"{folder}/in/*", interval=0.1, settle=0, cursor=None)
     event = await trigger_services.event(trigger, folders=(str(folder),))
-    assert [Path(one["path"]).name for one in event["files"]] == ["b"]
+    assert [Path(file["path"]).name for file in event["files"]] == ["b"]
 
 
 def test_a_cursor_is_stored() -> None:

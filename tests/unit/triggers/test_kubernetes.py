@@ -7,7 +7,7 @@ from torpor.triggers import Kubernetes
 from torpor_kubernetes.client.resources import PODS, Resource
 
 from tests.support.fake_services import services
-from tests.support.triggerer_world import world
+from tests.support.triggerer_world import triggerer_world
 
 POD = {"api_version": "v1", "kind": "Pod", "name": "p"}
 NODES = Resource(group="", version="v1", plural="nodes", kind="Node", namespaced=False)
@@ -50,45 +50,47 @@ def test_what_is_not_allowed_or_cannot_work_is_refused_where_it_would_run(kwargs
 
 
 async def test_it_fires_when_the_object_comes_to_meet_the_condition() -> None:
-    async with world() as made:
+    async with triggerer_world() as world:
         kwargs = {**POD, "condition": "object.status.podIP != ''", "result": "object.status.podIP"}
-        made.taskrun("a", "kubernetes", kwargs, timeout=600)
-        await made.start()
-        made.fake.put(PODS, {"metadata": {"name": "p", "namespace": "elsewhere"}, "status": {"podIP": "9.9.9.9"}})
-        made.fake.put(PODS, {"metadata": {"name": "q", "namespace": "workflows"}, "status": {"podIP": "9.9.9.9"}})
-        pod = made.fake.put(PODS, {"metadata": {"name": "p", "namespace": "workflows"}, "status": {"phase": "Pending"}})
-        await made.pass_time(5)
-        assert made.stands("a") == ("Deferred", None)
-        made.fake.edit(PODS, "workflows", "p", {"status": {"podIP": "10.0.0.1"}})
-        await made.rest()
-        event = made.status("a")["event"]
+        world.taskrun("a", "kubernetes", kwargs, timeout=600)
+        await world.start()
+        world.fake.put(PODS, {"metadata": {"name": "p", "namespace": "elsewhere"}, "status": {"podIP": "9.9.9.9"}})
+        world.fake.put(PODS, {"metadata": {"name": "q", "namespace": "workflows"}, "status": {"podIP": "9.9.9.9"}})
+        pod = world.fake.put(
+            PODS, {"metadata": {"name": "p", "namespace": "workflows"}, "status": {"phase": "Pending"}}
+        )
+        await world.pass_time(5)
+        assert world.state_and_reason("a") == ("Deferred", None)
+        world.fake.edit(PODS, "workflows", "p", {"status": {"podIP": "10.0.0.1"}})
+        await world.settle()
+        event = world.status("a")["event"]
         assert f'"uid":"{pod["metadata"]["uid"]}"' in event
         assert event.endswith('"result":"10.0.0.1"}')
 
 
 async def test_it_goes_on_when_its_watch_breaks_or_falls_behind() -> None:
-    async with world() as made:
-        made.taskrun("a", "kubernetes", {**POD, "condition": "object.status.phase == 'Running'"})
-        await made.start()
-        made.fake.put(PODS, {"metadata": {"name": "p", "namespace": "workflows"}, "status": {"phase": "Pending"}})
-        await made.rest()
-        made.fake.end_watches(path="/pods")
-        made.fake.edit(PODS, "workflows", "p", {"status": {"phase": "Running"}})
-        made.fake.compact()
-        await made.pass_time(5)
-        assert made.stands("a") == ("Scheduled", None)
+    async with triggerer_world() as world:
+        world.taskrun("a", "kubernetes", {**POD, "condition": "object.status.phase == 'Running'"})
+        await world.start()
+        world.fake.put(PODS, {"metadata": {"name": "p", "namespace": "workflows"}, "status": {"phase": "Pending"}})
+        await world.settle()
+        world.fake.end_watches(path="/pods")
+        world.fake.edit(PODS, "workflows", "p", {"status": {"phase": "Running"}})
+        world.fake.compact()
+        await world.pass_time(5)
+        assert world.state_and_reason("a") == ("Scheduled", None)
 
 
 async def test_without_a_condition_it_waits_until_the_object_exists() -> None:
-    async with world() as made:
-        made.taskrun("a", "kubernetes", POD)
-        made.taskrun("b", "kubernetes", {**POD, "name": "q"}, timeout=60)
-        await made.start()
-        made.fake.put(PODS, {"metadata": {"name": "p", "namespace": "workflows"}})
-        await made.pass_time(61)
-        assert made.stands("a") == ("Scheduled", None)
-        assert made.stands("b") == ("Failed", "DeferralTimeout")
-        assert "Pod q does not exist" in made.status("b")["message"]
+    async with triggerer_world() as world:
+        world.taskrun("a", "kubernetes", POD)
+        world.taskrun("b", "kubernetes", {**POD, "name": "q"}, timeout=60)
+        await world.start()
+        world.fake.put(PODS, {"metadata": {"name": "p", "namespace": "workflows"}})
+        await world.pass_time(61)
+        assert world.state_and_reason("a") == ("Scheduled", None)
+        assert world.state_and_reason("b") == ("Failed", "DeferralTimeout")
+        assert "Pod q does not exist" in world.status("b")["message"]
 
 
 @pytest.mark.parametrize(
@@ -101,21 +103,21 @@ async def test_without_a_condition_it_waits_until_the_object_exists() -> None:
     ],
 )
 async def test_what_waiting_cannot_cure_fails_the_taskrun(kwargs: dict[str, Any], words: str) -> None:
-    async with world() as made:
-        made.fake.serve(NODES)
-        made.fake.put(PODS, {"metadata": {"name": "p", "namespace": "workflows"}})
-        made.taskrun("a", "kubernetes", {**POD, **kwargs})
-        await made.start()
-        assert made.stands("a") == ("Failed", "TriggerFailed")
-        assert words in made.status("a")["message"]
+    async with triggerer_world() as world:
+        world.fake.serve(NODES)
+        world.fake.put(PODS, {"metadata": {"name": "p", "namespace": "workflows"}})
+        world.taskrun("a", "kubernetes", {**POD, **kwargs})
+        await world.start()
+        assert world.state_and_reason("a") == ("Failed", "TriggerFailed")
+        assert words in world.status("a")["message"]
 
 
 async def test_a_forbidden_kind_is_reported_with_the_missing_right() -> None:
     from tests.support.fake_api import Fault  # noqa: PLC0415
 
-    async with world() as made:
-        made.fake.inject(Fault(status=403, path="/pods", message="pods is forbidden"))
-        made.taskrun("a", "kubernetes", POD)
-        await made.start()
-        assert made.stands("a") == ("Failed", "TriggerFailed")
-        assert "aggregate-to-triggerer-watch" in made.status("a")["message"]
+    async with triggerer_world() as world:
+        world.fake.inject(Fault(status=403, path="/pods", message="pods is forbidden"))
+        world.taskrun("a", "kubernetes", POD)
+        await world.start()
+        assert world.state_and_reason("a") == ("Failed", "TriggerFailed")
+        assert "aggregate-to-triggerer-watch" in world.status("a")["message"]

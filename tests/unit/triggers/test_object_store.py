@@ -164,7 +164,7 @@ async def test_files_are_counted_but_for_those_that_lie_outside(folder: Path) ->
         await trigger_services.looked(trigger, "1 of 2 objects are under")
         write(folder / "in/b")
         event = await wait
-    assert [one["path"] for one in event["objects"]] == [f"{folder}/in/a", f"{folder}/in/b"]
+    assert [object_["path"] for object_ in event["objects"]] == [f"{folder}/in/a", f"{folder}/in/b"]
 
 
 async def test_no_link_leads_to_an_object_outside(folder: Path) -> None:

@@ -116,7 +116,9 @@ async def test_a_query_that_takes_too_long_is_ended_in_sqlites_own_thread(file: 
     trigger = sql(file, ENDLESS, timeout=0.2)
     async with trigger_services.waiting(trigger, folders=(str(file.parent),)):
         await trigger_services.looked(trigger, "does not answer: interrupted")
-    await trigger_services.until(lambda: all("_connection_worker" not in one.name for one in threading.enumerate()))
+    await trigger_services.until(
+        lambda: all("_connection_worker" not in thread.name for thread in threading.enumerate())
+    )
 
 
 async def test_a_file_that_is_being_written_is_waited_for(file: Path) -> None:
@@ -144,10 +146,12 @@ async def test_many_waits_on_one_file_each_get_their_own_rows(file: Path) -> Non
     query = "SELECT name FROM jobs WHERE name = :name"
     async with AsyncExitStack() as stack:
         triggers = [sql(file, query, params={"name": f"job-{number}"}) for number in range(20)]
-        waits = [await stack.enter_async_context(trigger_services.waiting(one, given)) for one in triggers]
+        waits = [await stack.enter_async_context(trigger_services.waiting(trigger, given)) for trigger in triggers]
         spoilt = sql(file, "SELECT name FROM jobs WHERE name = :name AND json(:name)", params={"name": "{"})
         also = sql(file, "SELECT name FROM jobs WHERE name = :name AND json(:name)", params={"name": "[]"})
-        bad, good = [await stack.enter_async_context(trigger_services.waiting(one, given)) for one in (spoilt, also)]
+        bad, good = [
+            await stack.enter_async_context(trigger_services.waiting(trigger, given)) for trigger in (spoilt, also)
+        ]
         await trigger_services.looked(also, "no row")
         assert len(given.pollers) == 2
         add(file, "job-7")
@@ -155,7 +159,7 @@ async def test_many_waits_on_one_file_each_get_their_own_rows(file: Path) -> Non
         add(file, "{")
         with pytest.raises(ValueError, match="malformed JSON"):
             await bad
-        assert sum(one.done() for one in waits) == 1
+        assert sum(wait.done() for wait in waits) == 1
         assert not good.done()
 
 
@@ -182,8 +186,8 @@ async def test_what_any_of_waits_for_is_asked_for_with_the_others(file: Path) ->
     query = "SELECT name FROM jobs WHERE name = :name"
     async with AsyncExitStack() as stack:
         triggers = [AnyOf([sql(file, query, params={"name": f"job-{number}"})]) for number in range(5)]
-        for one in triggers:
-            await stack.enter_async_context(trigger_services.waiting(one, given))
+        for trigger in triggers:
+            await stack.enter_async_context(trigger_services.waiting(trigger, given))
         await trigger_services.looked(triggers[4], "no row")
         assert len(given.pollers) == 1
 

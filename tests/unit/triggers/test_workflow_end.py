@@ -8,41 +8,41 @@ from torpor.triggers import TaskRunEnd, WorkflowEnd
 from torpor_kubernetes.client.resources import TASKRUNS, WORKFLOWS, Resource
 from torpor_wire.state import TERMINAL, State, succeeded_condition
 
-from tests.support.triggerer_world import World, world
+from tests.support.triggerer_world import TriggererWorld, triggerer_world
 
 KINDS = {"workflow": WORKFLOWS, "taskrun": TASKRUNS}
 
 
-def stands(made: World, resource: Resource, state: str, **status: Any) -> None:
+def stands(world: TriggererWorld, resource: Resource, state: str, **status: Any) -> None:
     """A run named `other` that is in this state, begun or changed."""
     said = {"reason": status.pop("reason", None), "message": status.pop("message", None)}
     words = {"Succeeded": "True", "Failed": "False", "Cancelled": "False"}
     stands = {"type": "Succeeded", "status": words.get(state, "Unknown"), **{k: v for k, v in said.items() if v}}
     body = {"status": {"state": state, "conditions": [stands], **status}}
-    if made.fake.get(resource, "workflows", "other") is None:
-        made.fake.put(resource, {"metadata": {"name": "other", "namespace": "workflows"}, **body})
+    if world.fake.get(resource, "workflows", "other") is None:
+        world.fake.put(resource, {"metadata": {"name": "other", "namespace": "workflows"}, **body})
     else:
-        made.fake.edit(resource, "workflows", "other", body)
+        world.fake.edit(resource, "workflows", "other", body)
 
 
-async def event_of(made: World, class_name: str, **status: Any) -> dict[str, Any]:
+async def event_of(world: TriggererWorld, class_name: str, **status: Any) -> dict[str, Any]:
     """The event of a wait for a run that ends so."""
-    made.taskrun("a", class_name, {"name": "other"})
-    await made.start()
-    stands(made, KINDS[class_name], "Running")
-    await made.rest()
-    assert made.stands("a")[0] == "Deferred"
-    stands(made, KINDS[class_name], **status)
-    await made.rest()
-    found: dict[str, Any] = json.loads(made.status("a")["event"])
-    assert found.pop("uid") == (made.fake.get(KINDS[class_name], "workflows", "other") or {})["metadata"]["uid"]
+    world.taskrun("a", class_name, {"name": "other"})
+    await world.start()
+    stands(world, KINDS[class_name], "Running")
+    await world.settle()
+    assert world.state_and_reason("a")[0] == "Deferred"
+    stands(world, KINDS[class_name], **status)
+    await world.settle()
+    found: dict[str, Any] = json.loads(world.status("a")["event"])
+    assert found.pop("uid") == (world.fake.get(KINDS[class_name], "workflows", "other") or {})["metadata"]["uid"]
     return found
 
 
 @pytest.mark.parametrize("class_name", ["workflow", "taskrun"])
 async def test_it_fires_at_every_end_with_state_reason_and_message(class_name: str) -> None:
-    async with world() as made:
-        found = await event_of(made, class_name, state="Failed", reason="TaskFailed", message="load: no such file")
+    async with triggerer_world() as world:
+        found = await event_of(world, class_name, state="Failed", reason="TaskFailed", message="load: no such file")
         assert found == {
             "name": "other",
             "state": "Failed",
@@ -52,35 +52,35 @@ async def test_it_fires_at_every_end_with_state_reason_and_message(class_name: s
 
 
 async def test_the_result_of_a_taskrun_is_in_its_event() -> None:
-    async with world() as made:
-        found = await event_of(made, "taskrun", state="Succeeded", result='{"rows":[1,2.5,null]}')
+    async with triggerer_world() as world:
+        found = await event_of(world, "taskrun", state="Succeeded", result='{"rows":[1,2.5,null]}')
         assert (found["state"], found["result"]) == ("Succeeded", {"rows": [1, 2.5, None]})
 
 
 async def test_a_result_that_does_not_fit_is_left_out_and_said_to_be() -> None:
-    async with world() as made:
-        found = await event_of(made, "taskrun", state="Succeeded", result=json.dumps("x" * 5000))
+    async with triggerer_world() as world:
+        found = await event_of(world, "taskrun", state="Succeeded", result=json.dumps("x" * 5000))
         assert "result" not in found
         assert found["truncated"] is True
 
 
 async def test_one_that_has_ended_before_is_not_waited_for() -> None:
-    async with world() as made:
-        stands(made, WORKFLOWS, "Succeeded")
-        made.taskrun("a", "workflow", {"name": "other", "state": "succeeded"})
-        await made.start()
-        assert made.stands("a")[0] == "Scheduled"
+    async with triggerer_world() as world:
+        stands(world, WORKFLOWS, "Succeeded")
+        world.taskrun("a", "workflow", {"name": "other", "state": "succeeded"})
+        await world.start()
+        assert world.state_and_reason("a")[0] == "Scheduled"
 
 
 @pytest.mark.parametrize("class_name", ["workflow", "taskrun"])
 async def test_one_that_was_to_succeed_and_did_not_fails_the_wait(class_name: str) -> None:
-    async with world() as made:
-        made.taskrun("a", class_name, {"name": "other", "state": "succeeded"})
-        await made.start()
-        stands(made, KINDS[class_name], "Cancelled", reason="Cancelled", message="spec.cancel was set")
-        await made.rest()
-        assert made.stands("a") == ("Failed", "TriggerFailed")
-        assert "other has cancelled: Cancelled: spec.cancel was set" in made.status("a")["message"]
+    async with triggerer_world() as world:
+        world.taskrun("a", class_name, {"name": "other", "state": "succeeded"})
+        await world.start()
+        stands(world, KINDS[class_name], "Cancelled", reason="Cancelled", message="spec.cancel was set")
+        await world.settle()
+        assert world.state_and_reason("a") == ("Failed", "TriggerFailed")
+        assert "other has cancelled: Cancelled: spec.cancel was set" in world.status("a")["message"]
 
 
 @pytest.mark.parametrize(
@@ -88,22 +88,22 @@ async def test_one_that_was_to_succeed_and_did_not_fails_the_wait(class_name: st
     [([], "Workflow other does not exist"), (["Running", "Finishing"], "Workflow other is Finishing")],
 )
 async def test_a_wait_that_times_out_says_the_state_of_the_workflow(states: list[str], said: str) -> None:
-    async with world() as made:
-        made.taskrun("a", "workflow", {"name": "other"}, timeout=60)
-        await made.start()
+    async with triggerer_world() as world:
+        world.taskrun("a", "workflow", {"name": "other"}, timeout=60)
+        await world.start()
         for state in states:
-            stands(made, WORKFLOWS, state)
-            await made.rest()
-        await made.pass_time(61)
-        assert said in made.status("a")["message"]
+            stands(world, WORKFLOWS, state)
+            await world.settle()
+        await world.pass_time(61)
+        assert said in world.status("a")["message"]
 
 
 async def test_a_taskrun_that_waits_for_itself_fails() -> None:
-    async with world() as made:
-        made.taskrun("a", "taskrun", {"name": "a"})
-        await made.start()
-        assert made.stands("a") == ("Failed", "TriggerInvalid")
-        assert "cannot wait for its own end" in made.status("a")["message"]
+    async with triggerer_world() as world:
+        world.taskrun("a", "taskrun", {"name": "a"})
+        await world.start()
+        assert world.state_and_reason("a") == ("Failed", "TriggerInvalid")
+        assert "cannot wait for its own end" in world.status("a")["message"]
 
 
 @pytest.mark.parametrize("state", State)

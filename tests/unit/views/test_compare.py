@@ -16,7 +16,7 @@ def compared(
 def test_params_are_compared_by_value_and_type() -> None:
     left = workflow(python("load"), params={"day": "1", "same": [1], "null": None, "only": 1, "flag": 1})
     right = workflow(python("load"), params={"day": "2", "same": [1], "null": None, "more": 2, "flag": True})
-    found = {one.name: one for one in compared(left, right).params}
+    found = {param.name: param for param in compared(left, right).params}
     assert list(found) == ["day", "same", "null", "only", "flag", "more"]
     assert [name for name, one in found.items() if one.differs] == ["day", "only", "flag", "more"]
     assert (found["only"].right, found["more"].left, found["null"].left) == (MISSING, MISSING, None)
@@ -26,7 +26,7 @@ def test_the_image_is_the_one_that_ran() -> None:
     body = workflow(python("load"), python("check", image="check:1"), image="etl:1")
     ran = taskrun("load", "Succeeded", spec={"image": "etl:0"})
     found = compared(body, body, [ran])
-    assert [(one.name, one.left, one.right) for one in found.images] == [
+    assert [(image.name, image.left, image.right) for image in found.images] == [
         ("load", "etl:0", "etl:1"),
         ("check", "check:1", "check:1"),
     ]
@@ -77,9 +77,9 @@ def test_the_code_and_its_config_map_are_compared() -> None:
     right = workflow({**python("load", source=source), "python": "etl.tasks:other"}, left["spec"]["tasks"][1])
     ran = [taskrun("load", "Succeeded", pod={"name": "p", "source": f"sha256:{digit * 16}"}) for digit in "12"]
     found = compared(left, right, ran[:1], ran[1:])
-    assert [(one.name, one.left, one.right) for one in found.code if one.differs] == [
+    assert [(row.name, row.left, row.right) for row in found.code if row.differs] == [
         ("load", "etl.tasks:run", "etl.tasks:other")
     ]
-    assert [(one.name, one.left, one.right) for one in found.sources] == [
+    assert [(row.name, row.left, row.right) for row in found.sources] == [
         ("load", "steps sha256:1111111111111111", "steps sha256:2222222222222222")
     ]

@@ -12,18 +12,18 @@ def failed(*tasks: Object, message: str) -> Object:
 
 
 def test_a_failed_run_names_its_failed_tasks_which_have_their_own_messages() -> None:
-    one = taskrun("load", "Failed", reason="Error", message="boom")
-    message = f"task load failed: Error: TaskRun {one['metadata']['name']}: boom"
+    body = taskrun("load", "Failed", reason="Error", message="boom")
+    message = f"task load failed: Error: TaskRun {body['metadata']['name']}: boom"
     tasks = [python(name, "Failed", reason="Error") for name in ("load", "check")]
-    assert tree.build(run(failed(tasks[0], message=message), one)).message == "task load failed"
-    assert tree.build(run(failed(*tasks, message=message), one)).message == "tasks load and check failed"
-    assert tree.build(run(failed(*tasks, message="spec.stop was set"), one)).message == "spec.stop was set"
+    assert tree.build(run(failed(tasks[0], message=message), body)).message == "task load failed"
+    assert tree.build(run(failed(*tasks, message=message), body)).message == "tasks load and check failed"
+    assert tree.build(run(failed(*tasks, message="spec.stop was set"), body)).message == "spec.stop was set"
 
 
 def test_names_of_taskruns_are_omitted_or_become_names_of_instances() -> None:
     plain, mapped = taskrun("load", "Failed"), taskrun("check", "Failed", 3)
     parsed = run(workflow(python("load"), python("check", expand=EXPAND)), plain, mapped)
-    names = [one["metadata"]["name"] for one in (plain, mapped)]
+    names = [body["metadata"]["name"] for body in (plain, mapped)]
     assert messages.readable(parsed, f"Error: TaskRun {names[0]}: boom") == "Error: boom"
     assert messages.readable(parsed, f"Error: TaskRun {names[1]}: boom") == "Error: check/3: boom"
     assert messages.readable(parsed, "Error: TaskRun other: boom") == "Error: TaskRun other: boom"

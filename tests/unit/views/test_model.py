@@ -89,10 +89,10 @@ def test_a_run_without_status_is_pending() -> None:
 
 def test_an_unknown_state_is_kept_as_written() -> None:
     parsed = run(workflow(python("load", "Dreaming"), state="Sleeping"), taskrun("load", "Floating"))
-    (one,) = parsed.of("load")
+    (instance,) = parsed.of("load")
     assert (parsed.state, parsed.word) == (None, "Sleeping")
     assert (parsed.tasks[0].state, parsed.tasks[0].word) == (None, "Dreaming")
-    assert (one.state, one.word) == (None, "Floating")
+    assert (instance.state, instance.word) == (None, "Floating")
 
 
 def test_taskruns_of_an_earlier_workflow_of_the_same_name_are_left_out() -> None:
@@ -103,23 +103,27 @@ def test_taskruns_of_an_earlier_workflow_of_the_same_name_are_left_out() -> None
 def test_of_two_taskruns_at_one_path_the_one_after_more_clears_counts() -> None:
     former, current = taskrun("load", "Failed"), taskrun("load", "Running", spec={"clears": 1})
     for order in ((former, current), (current, former)):
-        assert [one.state for one in run(workflow(python("load")), *order).of("load")] == [State.RUNNING]
+        assert [instance.state for instance in run(workflow(python("load")), *order).of("load")] == [State.RUNNING]
 
 
 def test_instances_are_in_the_order_of_their_paths() -> None:
     some = [taskrun("load", "Running", index, groups=[group]) for group, index in ((1, 0), (0, 10), (0, 2))]
-    assert [one.ref for one in run(workflow(python("load")), *some).of("load")] == ["load/0.2", "load/0.10", "load/1.0"]
+    assert [instance.ref for instance in run(workflow(python("load")), *some).of("load")] == [
+        "load/0.2",
+        "load/0.10",
+        "load/1.0",
+    ]
 
 
 def test_a_history_entry_without_a_time_is_left_out() -> None:
     entries = [{"state": "Running"}, {"state": "Running", "at": at(-5), "pod": "p"}, "broken"]
-    (one,) = run(workflow(python("load")), taskrun("load", "Running", history=entries)).of("load")
-    assert [(entry.state, entry.at, entry.pod, entry.count) for entry in one.history] == [
+    (instance,) = run(workflow(python("load")), taskrun("load", "Running", history=entries)).of("load")
+    assert [(entry.state, entry.at, entry.pod, entry.count) for entry in instance.history] == [
         (State.RUNNING, NOW - 5, "p", 1)
     ]
 
 
 def test_a_deferred_instance_has_its_trigger() -> None:
-    (one,) = run(workflow(python("load")), deferred("load", trigger={"approvers": {"users": ["ann"]}})).of("load")
-    assert one.trigger is not None
-    assert (one.trigger.class_name, one.trigger.users) == ("http", ("ann",))
+    (instance,) = run(workflow(python("load")), deferred("load", trigger={"approvers": {"users": ["ann"]}})).of("load")
+    assert instance.trigger is not None
+    assert (instance.trigger.class_name, instance.trigger.users) == ("http", ("ann",))

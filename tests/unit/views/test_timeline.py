@@ -13,8 +13,8 @@ def row(body: Object, *pods: Object) -> Row:
     return timeline.build(run(workflow(python("load")), body), pods=pods).rows[0]
 
 
-def phases(one: Row) -> list[tuple[Phase, float, float]]:
-    return [(each.phase, each.start - NOW, each.end - NOW) for each in one.intervals]
+def phases(row: Row) -> list[tuple[Phase, float, float]]:
+    return [(each.phase, each.start - NOW, each.end - NOW) for each in row.intervals]
 
 
 def entry(state: str, seconds: float, **fields: Any) -> Object:
@@ -185,7 +185,7 @@ def test_the_pod_separates_queueing_from_starting() -> None:
 
 def test_the_span_contains_all_intervals_and_ends_with_the_run() -> None:
     body = workflow(python("load"), state="Succeeded", status={"completionTime": at(-5)}, age=400)
-    one = taskrun("load", "Succeeded", startedAt=at(-200), completionTime=at(-100))
-    found = timeline.build(run(body, one))
+    ended = taskrun("load", "Succeeded", startedAt=at(-200), completionTime=at(-100))
+    found = timeline.build(run(body, ended))
     assert (found.start - NOW, found.end - NOW) == (-400, -5)
     assert timeline.build(run(workflow(python("load")))).rows == ()

@@ -36,7 +36,7 @@ def test_unfolded_instances_begin_with_the_failed_ones() -> None:
     some = [taskrun("load", state, index) for index, state in enumerate(states)]
     parsed = run(workflow(python("load", "Running", expand=expand)), *some)
     (node,) = tree.build(parsed, unfold={"load"}, limit=4).nodes
-    assert [(one.ref, one.state) for one in node.children] == [
+    assert [(child.ref, child.state) for child in node.children] == [
         ("load/2", "Failed"),
         ("load/4", "Failed"),
         ("load/1", "Running"),
@@ -48,8 +48,8 @@ def test_unfolded_instances_begin_with_the_failed_ones() -> None:
 
 
 def test_the_only_instance_gives_the_state_and_the_duration_of_its_task() -> None:
-    one = taskrun("load", "Deferred", startedAt=at(-90), attempt=2, firstStartedAt=at(-200))
-    (node,) = tree.build(run(workflow(python("load", "Running")), one)).nodes
+    body = taskrun("load", "Deferred", startedAt=at(-90), attempt=2, firstStartedAt=at(-200))
+    (node,) = tree.build(run(workflow(python("load", "Running")), body)).nodes
     assert (node.state, node.attempt, node.duration, node.ended) == ("Deferred", 2, 200, None)
 
 

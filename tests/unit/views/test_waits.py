@@ -59,7 +59,7 @@ def test_objects_of_a_folder_share_a_query_and_files_do_not() -> None:
 
 
 @pytest.mark.parametrize(
-    ("class_name", "one", "other"),
+    ("class_name", "first", "other"),
     [
         ("http", {"url": "https://e.org/a"}, {"url": "https://e.org/a", "body_condition": "body.x"}),
         ("http", {"url": "https://e.org/a"}, {"url": "https://e.org/a", "headers": {"X-A": "b"}}),
@@ -74,11 +74,11 @@ def test_objects_of_a_folder_share_a_query_and_files_do_not() -> None:
     ],
 )
 def test_two_waits_share_a_query_if_the_sources_of_their_classes_are_equal(
-    class_name: str, one: dict[str, Any], other: dict[str, Any]
+    class_name: str, first: dict[str, Any], other: dict[str, Any]
 ) -> None:
     kinds = {"http": Http, "sql": Sql, "object": Object}
-    sources = [_source(kinds[class_name](**kwargs)) for kwargs in (one, other)]
-    found = groups(*some(class_name, one, other))
+    sources = [_source(kinds[class_name](**kwargs)) for kwargs in (first, other)]
+    found = groups(*some(class_name, first, other))
     assert (sum(group.queries for group in found) == 1) is (sources[0] == sources[1])
 
 
@@ -116,9 +116,9 @@ def test_pools_are_apart_and_the_largest_group_is_first() -> None:
 
 def test_a_wait_has_its_polls_and_a_group_its_oldest_and_its_stuck_waits() -> None:
     message = f"Waiting for http x: 404, 3 tries, last at {at(-9)[:19]}Z, next at {at(21)[:19]}Z"
-    one = deferred("load", 0, reason="Waiting", message=message, trigger=stored("http", url="https://e.org"))
+    body = deferred("load", 0, reason="Waiting", message=message, trigger=stored("http", url="https://e.org"))
     old = deferred("load", 1, deferredAt=at(-500), reason="Queued", trigger=stored("http", url="https://e.org"))
-    (group,) = groups(one, old)
+    (group,) = groups(body, old)
     assert (group.oldest, group.next_at, group.stuck) == (NOW - 500, NOW + 21, 1)
     assert [(wait.ref, wait.tries, wait.look) for wait in group.waits] == [
         ("load/1", 0, ""),
@@ -135,4 +135,4 @@ def test_a_wait_for_a_time_or_a_tick_says_when_it_fires() -> None:
     time = deferred("load", class_name="time", trigger={"kwargs": f'{{"at":"{at(90)}"}}'})
     tick = deferred("load", class_name="cron", trigger={"kwargs": '{"expression":"20 * * * *","delay":"10m"}'})
     odd = deferred("load", class_name="cron", trigger={"kwargs": '{"expression":"no"}'})
-    assert [groups(one)[0].next_at for one in (time, tick, odd)] == [NOW + 90, NOW + 1800, None]
+    assert [groups(item)[0].next_at for item in (time, tick, odd)] == [NOW + 90, NOW + 1800, None]

@@ -82,8 +82,8 @@ def test_an_invalid_workflow_is_to_be_linted(reason: Reason) -> None:
 
 
 def test_a_run_that_is_being_cancelled_names_what_it_waits_for() -> None:
-    one = deferred("load", cancel=at(-20))
-    found = causes(workflow(python("load", "Running"), state="Cancelling", cancel=True), one)
+    body = deferred("load", cancel=at(-20))
+    found = causes(workflow(python("load", "Running"), state="Cancelling", cancel=True), body)
     assert [cause.kind for cause in found] == [CauseKind.CANCELLING, CauseKind.CANCEL_REQUESTED]
     assert found[0].sentence == "Run etl is being cancelled: it waits for the end of load."
 

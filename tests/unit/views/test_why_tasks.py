@@ -223,8 +223,8 @@ def test_max_active_names_who_holds_the_slots() -> None:
 
 def test_tasks_that_need_a_person_come_first_and_those_that_run_are_left_out() -> None:
     body = workflow(wait("drop", "Running"), python("run", "Running"), python("load", "Running"))
-    one = taskrun("load", "Scheduled", reason="Unschedulable", message="no node fits pod p")
-    found = causes(body, deferred("drop"), taskrun("run", "Running"), one)
+    unschedulable = taskrun("load", "Scheduled", reason="Unschedulable", message="no node fits pod p")
+    found = causes(body, deferred("drop"), taskrun("run", "Running"), unschedulable)
     assert [cause.ref for cause in found] == ["load", "drop"]
 
 

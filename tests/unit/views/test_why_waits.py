@@ -18,8 +18,8 @@ def of(body: Object, **read: Any) -> Cause:
 
 def all_of(body: Object, **read: Any) -> tuple[Cause, ...]:
     parsed = run(workflow(python("load", "Running")), body)
-    (one,) = parsed.of("load")
-    return why.of_instance(parsed, parsed.tasks[0], one, facts(**read))
+    (instance,) = parsed.of("load")
+    return why.of_instance(parsed, parsed.tasks[0], instance, facts(**read))
 
 
 PROGRESS = "Waiting for http example.org: answered 404, 12 tries, last at {last}, next at {next}"

@@ -48,8 +48,8 @@ def test_the_name_of_a_taskrun_is_short_and_valid(workflow: str, uid: str, task:
 
 
 @given(workflows, st.uuids().map(str), tasks, st.integers(0, 1023), st.integers(0, 1023))
-def test_two_instances_of_a_task_never_share_a_name(workflow: str, uid: str, task: str, one: int, other: int) -> None:
-    assert (names.taskrun(workflow, uid, task, one) == names.taskrun(workflow, uid, task, other)) == (one == other)
+def test_two_instances_of_a_task_never_share_a_name(workflow: str, uid: str, task: str, first: int, other: int) -> None:
+    assert (names.taskrun(workflow, uid, task, first) == names.taskrun(workflow, uid, task, other)) == (first == other)
 
 
 def test_the_hash_tells_apart_what_truncation_and_dashes_would_mix_up() -> None:

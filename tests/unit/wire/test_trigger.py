@@ -54,8 +54,8 @@ def test_a_duration_that_reaches_out_of_all_time_is_refused(length: Json) -> Non
 
 
 def test_waits_that_differ_only_in_how_they_poke_share_a_key() -> None:
-    one = build("http", {"url": "https://example.org", "interval": 5, "poke_interval": 1, "timeout": 3})
-    assert one.key == build("http", {"url": "https://example.org"}).key
+    built = build("http", {"url": "https://example.org", "interval": 5, "poke_interval": 1, "timeout": 3})
+    assert built.key == build("http", {"url": "https://example.org"}).key
 
 
 def test_waits_share_a_key_for_any_order_and_spelling_of_their_kwargs() -> None:

@@ -135,8 +135,8 @@ def test_only_arguments_declared_as_encrypted_are_sealed() -> None:
 
 
 def test_arguments_of_triggers_within_a_trigger_are_sealed_too() -> None:
-    one = {"class": "http", "kwargs": {"headers": {"encrypted__authorization": SECRET}}}
-    kwargs = sealing.seal_kwargs("any_of", {"triggers": [one]}, PAIR.public, "team-a")
+    part = {"class": "http", "kwargs": {"headers": {"encrypted__authorization": SECRET}}}
+    kwargs = sealing.seal_kwargs("any_of", {"triggers": [part]}, PAIR.public, "team-a")
 
     assert SECRET not in str(kwargs)
     opened = {"triggers": [{"class": "http", "kwargs": {"headers": {"authorization": SECRET}}}]}

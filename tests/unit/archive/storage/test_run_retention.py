@@ -40,7 +40,9 @@ class CountedDatabase(Database):
 
 
 async def _rows(connection: AsyncConnection) -> int:
-    return sum([await connection.scalar(select(func.count()).select_from(one)) or 0 for one in METADATA.sorted_tables])
+    return sum(
+        [await connection.scalar(select(func.count()).select_from(table)) or 0 for table in METADATA.sorted_tables]
+    )
 
 
 @pytest.fixture

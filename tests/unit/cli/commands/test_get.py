@@ -10,8 +10,8 @@ _ENDED = "2026-11-22T10:01:00Z"
 
 
 def test_a_run_is_a_tree_with_folded_tasks_and_what_they_wait_for(cluster: FakeCluster, torpor: Run) -> None:
-    one = cluster.workflow("ingest", "drop", "load", progress="1/4")
-    one["spec"]["tasks"][1]["expand"] = [{"name": "path", "over": "${[1]}"}]
+    workflow = cluster.workflow("ingest", "drop", "load", progress="1/4")
+    workflow["spec"]["tasks"][1]["expand"] = [{"name": "path", "over": "${[1]}"}]
     cluster.taskrun("ingest", "drop", state="Deferred", trigger={"class": "http", "waitsFor": "https://x/_SUCCESS"})
     cluster.taskrun("ingest", "load", 0)
     cluster.taskrun("ingest", "load", 1, state="Failed", reason="Error", message="no")
@@ -26,8 +26,8 @@ def test_a_run_is_a_tree_with_folded_tasks_and_what_they_wait_for(cluster: FakeC
 
 
 def test_a_task_of_the_run_shows_its_instances(cluster: FakeCluster, torpor: Run) -> None:
-    one = cluster.workflow("ingest", "load", "report")
-    one["spec"]["tasks"][0]["expand"] = [{"name": "path", "over": "${[1]}"}]
+    workflow = cluster.workflow("ingest", "load", "report")
+    workflow["spec"]["tasks"][0]["expand"] = [{"name": "path", "over": "${[1]}"}]
     cluster.taskrun("ingest", "load", 0)
     cluster.taskrun("ingest", "load", 1, state="Failed", message="no")
     _, out, _ = torpor("get", "ingest/load")
@@ -54,9 +54,9 @@ def test_a_wrong_name_suggests_the_nearest(cluster: FakeCluster, torpor: Run) ->
 
 
 def test_an_archived_run_is_shown_and_said_to_be_archived(cluster: FakeCluster, torpor: Run) -> None:
-    one = cluster.workflow("gone", "a", state="Succeeded", completionTime=_ENDED)
+    workflow = cluster.workflow("gone", "a", state="Succeeded", completionTime=_ENDED)
     cluster.delete("workflows", "gone")
-    cluster.archive_run(one)
+    cluster.archive_run(workflow)
     code, out, err = torpor("get", "gone")
     assert code == 0
     assert "gone" in out
@@ -64,9 +64,9 @@ def test_an_archived_run_is_shown_and_said_to_be_archived(cluster: FakeCluster, 
 
 
 def test_following_an_archived_run_shows_it_and_exits_by_its_outcome(cluster: FakeCluster, torpor: Run) -> None:
-    one = cluster.workflow("gone", "a", state="Failed", completionTime=_ENDED)
+    workflow = cluster.workflow("gone", "a", state="Failed", completionTime=_ENDED)
     cluster.delete("workflows", "gone")
-    cluster.archive_run(one)
+    cluster.archive_run(workflow)
     code, out, _ = torpor("get", "gone", "-w")
     assert (code, "Failed" in out) == (3, True)
 
@@ -99,9 +99,9 @@ def test_no_rights_is_one_line_with_what_to_do(cluster: FakeCluster, torpor: Run
 
 
 def test_ten_thousand_instances_are_folded_and_the_run_is_shown_first(cluster: FakeCluster, torpor: Run) -> None:
-    one = cluster.workflow("wide", "load", progress="10000/10001")
-    one["spec"]["tasks"][0]["expand"] = [{"name": "path", "over": "${[1]}"}]
-    one["status"]["tasks"] = [{"name": "load", "state": "Running", "total": 10_000, "created": 10_000}]
+    workflow = cluster.workflow("wide", "load", progress="10000/10001")
+    workflow["spec"]["tasks"][0]["expand"] = [{"name": "path", "over": "${[1]}"}]
+    workflow["status"]["tasks"] = [{"name": "load", "state": "Running", "total": 10_000, "created": 10_000}]
     for index in range(10_000):
         cluster.taskrun("wide", "load", index)
     code, out, _ = torpor("get", "wide")
@@ -111,8 +111,8 @@ def test_ten_thousand_instances_are_folded_and_the_run_is_shown_first(cluster: F
 
 
 def test_objects_of_an_older_version_have_no_history(cluster: FakeCluster, torpor: Run) -> None:
-    one = cluster.workflow("old", "a")
-    del one["status"]
+    workflow = cluster.workflow("old", "a")
+    del workflow["status"]
     del cluster.taskrun("old", "a")["status"]
     code, out, _ = torpor("get", "old")
     assert code == 0

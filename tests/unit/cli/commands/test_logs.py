@@ -12,8 +12,8 @@ from tests.unit.cli.commands.log_lines import HOUR, at, second, texts
 def test_pods_waits_and_the_archive_are_one_stream_in_the_order_of_time(
     cluster: FakeCluster, torpor: Run, load: Callable[..., Object]
 ) -> None:
-    one = load()
-    pod = cluster.pod(one, 1, 1, started=second(8), ended=second(9))
+    taskrun = load()
+    pod = cluster.pod(taskrun, 1, 1, started=second(8), ended=second(9))
     cluster.write(pod, at(8.5, "resumed"), at(9, "done"))
     cluster.archive_log("load", lines=[at(2, "begin"), at(3, "defer")])
     cluster.archive_log("load", kind="wait", started=second(4), lines=[at(4, "first look"), at(8, "fires")])
@@ -53,10 +53,10 @@ def test_task_index_attempt_segment_and_failed_choose_logs(
     cluster: FakeCluster, torpor: Run, load: Callable[..., Object]
 ) -> None:
     for number, state in enumerate(("Succeeded", "Failed")):
-        one = load(number, state=state, attempt=2)
+        taskrun = load(number, state=state, attempt=2)
         for attempt in (1, 2):
             started = 10 * number + attempt
-            pod = cluster.pod(one, attempt, attempt - 1, started=second(started), ended=second(started + 1))
+            pod = cluster.pod(taskrun, attempt, attempt - 1, started=second(started), ended=second(started + 1))
             cluster.write(pod, at(started, f"{number} a{attempt}"))
     assert texts(torpor("logs", "ingest")) == ["0 a1", "0 a2", "1 a1", "1 a2"]
     assert texts(torpor("logs", "ingest/load/1")) == ["1 a1", "1 a2"]
@@ -170,8 +170,8 @@ def test_without_the_archive_the_live_part_is_shown_and_said(
 
 
 def test_an_archived_run_is_read_by_name(cluster: FakeCluster, torpor: Run, load: Callable[..., Object]) -> None:
-    one = load()
-    cluster.archive_run(cluster.objects["workflows"].pop("ingest"), cluster.objects["taskruns"].pop(_name(one)))
+    taskrun = load()
+    cluster.archive_run(cluster.objects["workflows"].pop("ingest"), cluster.objects["taskruns"].pop(_name(taskrun)))
     cluster.archive_log("load", lines=[at(2, "kept")])
     code, out, _ = torpor("logs", "ingest/load", "-f")
     assert (code, out) == (0, "load a1 s0 | kept\n")
@@ -271,9 +271,9 @@ def test_a_run_that_ended_without_taskruns_has_no_log(cluster: FakeCluster, torp
 def test_pods_that_have_not_started_are_counted(cluster: FakeCluster, torpor: Run, load: Callable[..., Object]) -> None:
     for number in range(2):
         entry = {"state": "Running", "attempt": 1, "segment": 0, "launch": 0, "at": second(2)}
-        one = load(number, state="Running")
-        pod = cluster.pod(one, started=second(2))
-        one["status"]["history"] = [{**entry, "pod": pod}]
+        taskrun = load(number, state="Running")
+        pod = cluster.pod(taskrun, started=second(2))
+        taskrun["status"]["history"] = [{**entry, "pod": pod}]
         cluster.objects["pods"][pod]["status"] = {"phase": "Pending"}
     assert torpor("logs", "ingest") == (
         0,

@@ -68,8 +68,8 @@ def test_follow_ends_if_the_run_is_deleted(cluster: FakeCluster, torpor: Run, ru
 
 def test_follow_of_an_ended_run_prints_and_ends(cluster: FakeCluster, torpor: Run) -> None:
     cluster.workflow("ingest", "load", state="Succeeded", completionTime=second(9))
-    one = cluster.taskrun("ingest", "load")
-    cluster.write(cluster.pod(one, started=second(2), ended=second(3)), at(2, "only"))
+    taskrun = cluster.taskrun("ingest", "load")
+    cluster.write(cluster.pod(taskrun, started=second(2), ended=second(3)), at(2, "only"))
     assert torpor("logs", "ingest", "-f")[:2] == (0, "load a1 s0 | only\n")
 
 

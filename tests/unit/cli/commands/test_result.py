@@ -24,9 +24,11 @@ def run(cluster: FakeCluster) -> Object:
 def keep(cluster: FakeCluster, kind: str, body: bytes, *path: int, **fields: Any) -> Object:
     """A TaskRun whose result is in the archive."""
     digest = hashlib.sha256(body).hexdigest()
-    one = cluster.taskrun("ingest", "load", *path, stored={"type": kind, "size": len(body), "digest": digest, **fields})
-    cluster.results[one["metadata"]["uid"], digest] = body
-    return one
+    taskrun = cluster.taskrun(
+        "ingest", "load", *path, stored={"type": kind, "size": len(body), "digest": digest, **fields}
+    )
+    cluster.results[taskrun["metadata"]["uid"], digest] = body
+    return taskrun
 
 
 def on_terminal(cluster: FakeCluster, folder: Path, *arguments: str) -> tuple[int, str]:
@@ -202,7 +204,7 @@ def test_a_file_that_the_user_names_is_replaced(cluster: FakeCluster, torpor: Ru
 def test_a_body_that_differs_from_its_taskrun_is_refused_and_not_stored(
     cluster: FakeCluster, torpor: Run, tmp_path: Path
 ) -> None:
-    one = keep(cluster, "bytes", BINARY)
+    taskrun = keep(cluster, "bytes", BINARY)
     cluster.results = {key: body[:-1] for key, body in cluster.results.items()}
     target = tmp_path / "folder" / "out.bin"
     target.parent.mkdir()
@@ -210,7 +212,7 @@ def test_a_body_that_differs_from_its_taskrun_is_refused_and_not_stored(
     code, _, err = torpor("result", "ingest/load", "-o", str(target))
     assert (code, err) == (1, "torpor: the archive sent 255999 of 256000 bytes, or other ones; try again\n")
     assert [path.read_text() for path in target.parent.iterdir()] == ["before"]
-    assert one["status"]["stored"]["size"] == 256_000
+    assert taskrun["status"]["stored"]["size"] == 256_000
 
 
 def test_a_terminal_gets_no_binary_data(cluster: FakeCluster, tmp_path: Path) -> None:

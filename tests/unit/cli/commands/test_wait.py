@@ -72,9 +72,9 @@ def test_a_run_that_is_deleted_meanwhile_has_no_outcome(cluster: FakeCluster, to
 
 def test_an_archived_run_has_ended(cluster: FakeCluster, torpor: Run) -> None:
     end(cluster, "x", "Succeeded")
-    one = cluster.objects["workflows"]["x"]
+    workflow = cluster.objects["workflows"]["x"]
     cluster.delete("workflows", "x")
-    cluster.archive_run(one)
+    cluster.archive_run(workflow)
     assert torpor("wait", "x")[:2] == (0, "x Succeeded after 1m\n")
 
 

@@ -57,7 +57,7 @@ NODE = {"metadata": {"name": "node-1"}, "status": {"conditions": [{"type": "Read
 DEPLOYMENTS = [deployment("operator"), deployment("triggerer", pool="default"), deployment("archive")]
 BINDINGS = [
     {"spec": {"policyName": name, "validationActions": [bundled.action(name)]}}
-    for name in (one["metadata"]["name"] for one in bundled.policies())
+    for name in (policy["metadata"]["name"] for policy in bundled.policies())
 ]
 BOUND = (
     "torpor-operator-namespace",

@@ -38,8 +38,8 @@ def results(facts: DiagnosisFacts) -> list[CheckResult]:
 
 def problems(**changes: Any) -> list[tuple[Status, str, str]]:
     found = results(replace(HEALTHY, **changes))
-    assert all(one.action for one in found if one.status in {Status.WARNING, Status.FAILED})
-    return [(one.status, one.check, one.message) for one in found if one.status is not Status.OK]
+    assert all(result.action for result in found if result.status in {Status.WARNING, Status.FAILED})
+    return [(result.status, result.check, result.message) for result in found if result.status is not Status.OK]
 
 
 def bindings_but(missing: str) -> list[dict[str, Any]]:
@@ -267,13 +267,13 @@ def test_without_the_leases_leader_and_pools_are_unknown() -> None:
 
 def test_a_failed_request_is_unknown_with_its_cause() -> None:
     found = results(replace(HEALTHY, view=UnreadableFact(right="get x", why="it is down")))
-    (unknown,) = (one for one in found if one.status is Status.UNKNOWN)
+    (unknown,) = (result for result in found if result.status is Status.UNKNOWN)
     assert (unknown.message, unknown.action) == ("it is down", "")
 
 
 def test_a_viewer_sees_that_the_runs_cannot_be_changed() -> None:
     facts = replace(HEALTHY, rights={**HEALTHY.rights, "create workflows": False})
-    (found,) = (one for one in results(facts) if one.check == "rights")
+    (found,) = (result for result in results(facts) if result.check == "rights")
     assert (found.status, "not change them" in found.message) == (Status.OK, True)
 
 

@@ -51,4 +51,4 @@ def test_without_the_right_to_read_them_it_is_unknown(field: str) -> None:
 def test_the_policies_are_those_of_the_manifest() -> None:
     folder = Path(__file__).parents[4] / "manifests/base"
     documents = yaml.safe_load_all((folder / "network-policies.yaml").read_text())
-    assert sorted(one["metadata"]["name"] for one in documents) == sorted(network_checks.POLICIES)
+    assert sorted(document["metadata"]["name"] for document in documents) == sorted(network_checks.POLICIES)

@@ -73,7 +73,7 @@ def paths(value: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int,
             children = list(enumerate(value))
         case _:
             children = []
-    return [*(one for key, child in children for one in paths(child, (*path, key))), *([path] if path else [])]
+    return [*(nested for key, child in children for nested in paths(child, (*path, key))), *([path] if path else [])]
 
 
 def replaced(full: Any, changes: list[tuple[tuple[str | int, ...], Any]]) -> Any:

@@ -21,9 +21,9 @@ def test_an_example_of_the_documentation_is_clean(place: str) -> None:
         "metadata": {"name": "run"},
         "spec": EXAMPLES[place],
     }
-    assert [one for one in lint(body) if not one.message.endswith(_CUSTOM)] == []
+    assert [problem for problem in lint(body) if not problem.message.endswith(_CUSTOM)] == []
 
 
 def test_the_files_of_the_examples_are_clean() -> None:
-    found = [one for source in sources.read([str(_FOLDER)], recursive=True) for one in lint_text(source.text)]
-    assert [one for one in found if one.severity is Severity.ERROR] == []
+    found = [problem for source in sources.read([str(_FOLDER)], recursive=True) for problem in lint_text(source.text)]
+    assert [problem for problem in found if problem.severity is Severity.ERROR] == []

@@ -69,7 +69,7 @@ def test_a_problem_of_the_operator_is_found_at_its_field(case: str) -> None:
     body, path = PLACED[case]
     problem = dag.build(WorkflowSpec.model_validate(body["spec"]))
     assert isinstance(problem, dag.GraphProblem)
-    assert (path, problem.message) in {(one.path, one.message) for one in lint(body)}
+    assert (path, problem.message) in {(other.path, other.message) for other in lint(body)}
 
 
 def test_all_problems_are_found_and_not_only_the_first() -> None:
@@ -79,7 +79,9 @@ def test_all_problems_are_found_and_not_only_the_first() -> None:
         python("c", after=["d"]),
         python("d", after=["c"]),
     ]
-    found = [one.path for one in lint(workflow(*tasks)) if one.rule in {LintRule.GRAPH, LintRule.EXPRESSION}]
+    found = [
+        problem.path for problem in lint(workflow(*tasks)) if problem.rule in {LintRule.GRAPH, LintRule.EXPRESSION}
+    ]
     assert sorted(found) == [
         "spec.tasks[0].args.x",
         "spec.tasks[0].args.y",
@@ -90,5 +92,5 @@ def test_all_problems_are_found_and_not_only_the_first() -> None:
 
 
 def test_a_wrong_duration_does_not_hide_the_graph() -> None:
-    found = [one.path for one in lint(workflow(python("a", timeout="soon", args={"x": "${params.lost}"})))]
+    found = [problem.path for problem in lint(workflow(python("a", timeout="soon", args={"x": "${params.lost}"})))]
     assert set(found) == {"spec.tasks[0].args.x", "spec.tasks[0].timeout"}

@@ -51,7 +51,7 @@ def test_lint_finds_what_the_policies_reject(case: str) -> None:
 
 @pytest.mark.parametrize("case", ADMITTED)
 def test_lint_has_no_error_in_what_the_policies_admit(case: str) -> None:
-    assert [one.message for one in lint(with_tasks(ADMITTED[case])) if one.severity is Severity.ERROR] == []
+    assert [problem.message for problem in lint(with_tasks(ADMITTED[case])) if problem.severity is Severity.ERROR] == []
 
 
 @pytest.mark.parametrize(
@@ -62,18 +62,18 @@ def test_an_unknown_field_names_the_one_that_is_meant(field: str, meant: str) ->
     task = {"name": "a", "python": "m:f", "image": "x", field: None}
     body = REFUSED["no tasks"][0] | {"spec": {"tasks": [task]}}
     hint = f'; did you mean "{meant}"?' if meant else ""
-    assert [one.message for one in lint(body)] == [f'unknown field "spec.tasks[0].{field}"{hint}']
+    assert [problem.message for problem in lint(body)] == [f'unknown field "spec.tasks[0].{field}"{hint}']
 
 
 def test_a_group_in_itself_is_one_problem() -> None:
     body, _ = REJECTED["a group in itself"]
-    found = [one.message for one in lint(body) if one.path == "spec.groups[0].in"]
+    found = [problem.message for problem in lint(body) if problem.path == "spec.groups[0].in"]
     assert found == ["group land contains itself: land in land; remove one `in`"]
 
 
 def test_every_validation_of_the_policies_names_the_field_that_it_concerns() -> None:
-    validations = [one for policy in bundled.creation_policies() for one in policy["spec"]["validations"]]
-    names = {policies.variable_of(one["expression"]) for one in validations}
+    validations = [validation for policy in bundled.creation_policies() for validation in policy["spec"]["validations"]]
+    names = {policies.variable_of(validation["expression"]) for validation in validations}
     # torpor-clear concerns an annotation, torpor-origin the whole spec, and torpor-workflow names the field itself.
     assert names == {"", "invalidEntries", "unknownTasks", "fieldsOfTemplate", "tooDeep", "problems"} | {
         "ambiguousSources",
@@ -90,7 +90,7 @@ def test_every_item_that_is_wrong_is_reported_at_its_place() -> None:
         "metadata": {"name": "x"},
         "spec": {"tasks": tasks},
     }
-    assert [(one.path, one.message) for one in lint(body)] == [
+    assert [(problem.path, problem.message) for problem in lint(body)] == [
         ("spec.tasks[0].after", "task a: `after` names lost: no such task or group"),
         ("spec.tasks[1].after", "task b: `after` names lost: no such task or group"),
     ]
@@ -114,5 +114,5 @@ def test_every_item_that_is_wrong_is_reported_at_its_place() -> None:
 )
 def test_a_rule_of_a_policy_is_reported_at_the_field_that_it_names(case: str, field: str) -> None:
     body, said = REJECTED[case]
-    found = [one.path for one in lint(body) if one.rule is LintRule.POLICY and said in one.message]
+    found = [problem.path for problem in lint(body) if problem.rule is LintRule.POLICY and said in problem.message]
     assert found == [field]

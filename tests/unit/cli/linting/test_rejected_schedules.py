@@ -29,22 +29,22 @@ REJECTED: dict[str, tuple[Any, str]] = {
 def test_lint_finds_what_the_api_server_rejects(case: str) -> None:
     body, message = REJECTED[case]
     found = messages(body)
-    assert any(message in one for one in found), found
+    assert any(message in text for text in found), found
 
 
 @pytest.mark.parametrize("expression", test_schedule.ADMITTED_CRON)
 def test_lint_accepts_a_cron_expression_that_the_api_server_admits(expression: str) -> None:
     tasks = {"tasks": [{"name": "a", "python": "m:f", "image": "x"}]}
     found = lint(test_schedule.schedule(test_schedule.cron(expression), workflow=tasks))
-    assert [one for one in found if one.severity is Severity.ERROR] == []
+    assert [problem for problem in found if problem.severity is Severity.ERROR] == []
 
 
 def test_every_validation_names_the_field_that_it_concerns() -> None:
     found = {
-        policies.variable_of(one["expression"])
+        policies.variable_of(validation["expression"])
         for plural in ("workflowtemplates", "schedules", "backfills")
         for policy in bundled.creation_policies(plural)
-        for one in policy["spec"]["validations"]
+        for validation in policy["spec"]["validations"]
     }
     known = policy_places.PARAM_VARIABLES | set(policy_places.SOURCE_FIELDS)
     assert found - known == {"", "ambiguousTasks", "booleanNames", "problems", "tooDeep"}

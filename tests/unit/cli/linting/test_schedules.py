@@ -28,7 +28,7 @@ def schedule(*sources: Any, **spec: Any) -> dict[str, Any]:
 
 
 def found(document: Any) -> list[tuple[str, str, str]]:
-    return [(one.path, str(one.rule), one.message) for one in lint(document)]
+    return [(problem.path, str(problem.rule), problem.message) for problem in lint(document)]
 
 
 def task_of(**fields: Any) -> dict[str, Any]:
@@ -189,7 +189,7 @@ def test_names_of_params_are_checked_in_each_kind(kind: str) -> None:
     }[kind]
     path = "spec.workflow.params.Day" if kind == "WorkflowTemplate" else "spec.params.Day"
     found_here = found(bad)
-    assert [one[:2] for one in found_here] == [(path, "policy")]
+    assert [problem[:2] for problem in found_here] == [(path, "policy")]
     assert "is not an identifier" in found_here[0][2]
 
 
@@ -234,8 +234,8 @@ def test_the_expressions_of_a_schedule_see_the_event(spec: dict[str, Any], path:
     ],
 )
 def test_the_rules_of_each_schema_are_evaluated(bad: dict[str, Any], path: str, message: str) -> None:
-    problems = [(one.path, one.message) for one in lint(bad) if one.rule == "crd-rule"]
-    assert [one[0] for one in problems] == [path]
+    problems = [(problem.path, problem.message) for problem in lint(bad) if problem.rule == "crd-rule"]
+    assert [problem[0] for problem in problems] == [path]
     assert message in problems[0][1]
 
 
@@ -250,8 +250,8 @@ def test_the_rules_of_each_schema_are_evaluated(bad: dict[str, Any], path: str, 
     ],
 )
 def test_the_rules_of_each_workflow_are_evaluated(bad: dict[str, Any], path: str, message: str) -> None:
-    problems = [(one.path, one.message) for one in lint(bad) if one.rule == "policy"]
-    assert [one[0] for one in problems] == [path]
+    problems = [(problem.path, problem.message) for problem in lint(bad) if problem.rule == "policy"]
+    assert [problem[0] for problem in problems] == [path]
     assert message in problems[0][1]
 
 

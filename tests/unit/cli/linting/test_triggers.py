@@ -73,7 +73,7 @@ def test_a_trigger_is_accepted(case: str) -> None:
 @pytest.mark.parametrize("case", REFUSED)
 def test_a_trigger_is_refused_as_in_the_triggerer(case: str) -> None:
     written, path, said = REFUSED[case]
-    found = [(one.path, one.message) for one in lint(workflow(written, params={"url": "x"}))]
+    found = [(problem.path, problem.message) for problem in lint(workflow(written, params={"url": "x"}))]
     assert [message for at, message in found if at == path and re.search(said, message)], found
 
 
@@ -134,7 +134,7 @@ def python(**fields: Any) -> dict[str, Any]:
     ],
 )
 def test_what_fails_when_a_task_starts_is_found(body: dict[str, Any], path: str, said: str) -> None:
-    found = [(one.path, one.message) for one in lint(body)]
+    found = [(problem.path, problem.message) for problem in lint(body)]
     assert [message for at, message in found if at == path and said in message], found
 
 

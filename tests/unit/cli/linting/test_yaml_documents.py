@@ -67,14 +67,16 @@ def test_a_field_is_at_its_key_and_a_missing_one_at_the_field_around_it(path: Pa
 
 def test_a_key_that_occurs_twice_is_a_problem_at_its_last_place() -> None:
     found = document("a: 1\nb:\n  c: 1\n  c: 2\n")
-    assert [(one.path, one.message) for one in found.problems] == [(("b", "c"), 'key "c" already set in map')]
+    assert [(problem.path, problem.message) for problem in found.problems] == [
+        (("b", "c"), 'key "c" already set in map')
+    ]
     assert found.position(("b", "c")).line == 4
 
 
 def test_a_key_that_is_an_object_is_a_problem_of_its_field() -> None:
     found = document("args:\n  rows: {{ rows }}\n")
     said = "a key must be a text: quote a value that begins with { or ["
-    assert [(one.path, one.message) for one in found.problems] == [(("args", "rows"), said)]
+    assert [(problem.path, problem.message) for problem in found.problems] == [(("args", "rows"), said)]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ def test_a_folder_beside_the_file_is_the_config_map_of_its_name(tmp_path: Path) 
     folder(tmp_path, "etl")
     folder(tmp_path, "other")
     found = source_folders.config_maps(SPEC, [], tmp_path)
-    assert [one["metadata"]["name"] for one in found] == ["etl", "other"]
+    assert [document["metadata"]["name"] for document in found] == ["etl", "other"]
     assert found[0]["data"] == {"load.py": "def load(): ..."}
 
 

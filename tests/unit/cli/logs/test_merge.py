@@ -29,14 +29,14 @@ class CountedLogs:
         self.most = 0
         self.started = 0
 
-    def read(self, one: LogSource) -> Generator[LogLine, None, None]:
+    def read(self, source: LogSource) -> Generator[LogLine, None, None]:
         with self._lock:
             self.open += 1
             self.started += 1
             self.most = max(self.most, self.open)
         try:
-            for number, at in enumerate(self._times[one.key]):
-                yield LogLine(at, one, f"{one.key.path[0]}.{number} \udcff\t x")
+            for number, at in enumerate(self._times[source.key]):
+                yield LogLine(at, source, f"{source.key.path[0]}.{number} \udcff\t x")
         finally:
             with self._lock:
                 self.open -= 1
@@ -47,9 +47,9 @@ def test_every_line_comes_once_in_the_order_of_time_and_of_its_log(times: list[l
     logs = CountedLogs(times)
     lines = list(merge.merge(logs.sources, logs.read, group=group))
     assert [line.at for line in lines] == sorted(at for log in times for at in log)
-    for one in logs.sources:
-        mine = [line.text for line in lines if line.source is one]
-        assert mine == [line.text for line in logs.read(one)]
+    for source in logs.sources:
+        mine = [line.text for line in lines if line.source is source]
+        assert mine == [line.text for line in logs.read(source)]
     assert logs.open == 0
 
 
@@ -68,10 +68,10 @@ def test_a_group_of_logs_is_opened_only_when_the_stream_reaches_its_start() -> N
 
 
 def test_an_error_of_a_log_reaches_the_reader() -> None:
-    def read(one: LogSource) -> Generator[LogLine, None, None]:
-        if one.start:
+    def read(log_source: LogSource) -> Generator[LogLine, None, None]:
+        if log_source.start:
             raise OSError("broken")
-        yield LogLine(0, one, "x")
+        yield LogLine(0, log_source, "x")
 
     with pytest.raises(OSError, match="broken"):
         list(merge.merge([source(0), source(1, start=1)], read))
@@ -80,9 +80,9 @@ def test_an_error_of_a_log_reaches_the_reader() -> None:
 def test_the_first_lines_of_a_group_are_fetched_at_the_same_time() -> None:
     everybody = threading.Barrier(4, timeout=180)
 
-    def read(one: LogSource) -> Generator[LogLine, None, None]:
+    def read(log_source: LogSource) -> Generator[LogLine, None, None]:
         everybody.wait()
-        yield LogLine(0, one, "x")
+        yield LogLine(0, log_source, "x")
 
     assert len(list(merge.merge([source(number) for number in range(4)], read, group=4))) == 4
 
@@ -143,8 +143,8 @@ def test_empty_lines_and_a_last_line_without_newline_are_lines() -> None:
 
 
 def test_a_log_that_is_read_again_continues_without_gap_or_repetition() -> None:
-    one, progress = source(0), LogCursor()
-    log = [LogLine(at, one, f"{number}") for number, at in enumerate([1, 2, 2, 2, 3, 3])]
+    log_source, progress = source(0), LogCursor()
+    log = [LogLine(at, log_source, f"{number}") for number, at in enumerate([1, 2, 2, 2, 3, 3])]
     first = list(unseen(log[:3], progress))
     again = list(unseen(log[1:], progress))
     assert [line.text for line in (*first, *again)] == ["0", "1", "2", "3", "4", "5"]
@@ -152,8 +152,8 @@ def test_a_log_that_is_read_again_continues_without_gap_or_repetition() -> None:
 
 @given(st.lists(st.integers(0, 5), max_size=12), st.lists(st.integers(0, 12), max_size=4))
 def test_however_often_a_connection_breaks_each_line_is_shown_once(times: list[int], breaks: list[int]) -> None:
-    one, progress = source(0), LogCursor()
-    log = [LogLine(at, one, f"{number}") for number, at in enumerate(sorted(times))]
+    log_source, progress = source(0), LogCursor()
+    log = [LogLine(at, log_source, f"{number}") for number, at in enumerate(sorted(times))]
     shown: list[LogLine] = []
     for end in (*breaks, len(log)):
         known = [line for line in log[:end] if line.at >= progress.at]
@@ -163,16 +163,16 @@ def test_however_often_a_connection_breaks_each_line_is_shown_once(times: list[i
 
 
 def test_lines_that_arrive_within_the_delay_are_put_in_order() -> None:
-    buffer, one = ReorderBuffer(delay=1.0), source(0)
-    buffer.add(LogLine(5, one, "later"), now=0.0)
-    buffer.add(LogLine(3, one, "earlier"), now=0.5)
+    buffer, log_source = ReorderBuffer(delay=1.0), source(0)
+    buffer.add(LogLine(5, log_source, "later"), now=0.0)
+    buffer.add(LogLine(3, log_source, "earlier"), now=0.5)
     assert list(buffer.due(0.9)) == []
     assert [line.text for line in buffer.due(1.5)] == ["earlier", "later"]
 
 
 def test_too_many_lines_are_not_held() -> None:
-    buffer, one = ReorderBuffer(delay=99.0, most=2), source(0)
+    buffer, log_source = ReorderBuffer(delay=99.0, most=2), source(0)
     for at in range(5):
-        buffer.add(LogLine(at, one, f"{at}"), now=0.0)
+        buffer.add(LogLine(at, log_source, f"{at}"), now=0.0)
     assert [line.at for line in buffer.due(0.0)] == [0, 1, 2]
     assert [line.at for line in buffer.rest()] == [3, 4]

@@ -17,7 +17,7 @@ def name(raw: dict[str, Any]) -> str:
 
 
 def relists(reflectors: list[Reflector[str]]) -> list[int]:
-    return [one.relists - 1 for one in reflectors]
+    return [reflector.relists - 1 for reflector in reflectors]
 
 
 async def test_two_that_lose_their_watches_together_list_again_one_after_the_other() -> None:
@@ -27,7 +27,7 @@ async def test_two_that_lose_their_watches_together_list_again_one_after_the_oth
         Reflector(Api(fake, clock), TASKRUNS, name, on_change=lambda _: None, jitter=partial(float, drawn))
         for drawn in (0.0, 1.0)
     ]
-    running = [asyncio.create_task(one.run()) for one in reflectors]
+    running = [asyncio.create_task(reflector.run()) for reflector in reflectors]
     await settle()
     fake.end_watches(errors.Gone("too old"))
     await settle()

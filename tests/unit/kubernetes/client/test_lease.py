@@ -206,7 +206,7 @@ async def test_what_is_led_may_end_or_fail_and_the_lease_is_released(fake: FakeA
 
 
 def sighted(previous: Mapping[str, lease.Sighting], leases: list[lease.Lease], now: float) -> dict[str, lease.Sighting]:
-    return {one.name: lease.sight(previous.get(one.name), one, now) for one in leases}
+    return {record.name: lease.sight(previous.get(record.name), record, now) for record in leases}
 
 
 def test_members_are_live_until_each_has_been_silent_for_its_own_duration() -> None:

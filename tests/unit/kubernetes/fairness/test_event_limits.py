@@ -21,7 +21,7 @@ def event(text: object, *, uid: str = "u", namespace: str = "a", reason: str = "
 
 
 def posted(limits: EventLimits, events: list[EventKey], now: float = 0.0) -> int:
-    return Counter(limits.admit(one, now).verdict for one in events)[Verdict.POST]
+    return Counter(limits.admit(event, now).verdict for event in events)[Verdict.POST]
 
 
 def test_the_same_text_is_posted_once_in_ten_minutes() -> None:

@@ -127,7 +127,9 @@ def test_a_workflow_in_an_unready_namespace_only_shows_the_cause() -> None:
 
     assert held.status is not None
     assert not any(isinstance(action, CreateTaskRun) for action in held.actions)
-    conditions = {one.type: (one.status, one.reason, one.message) for one in held.status.conditions}
+    conditions = {
+        condition.type: (condition.status, condition.reason, condition.message) for condition in held.status.conditions
+    }
     assert conditions["Succeeded"] == ("Unknown", "NamespaceNotReady", message)
     assert conditions["Stalled"] == ("True", "NamespaceNotReady", message)
     assert held.events == ()
@@ -140,7 +142,7 @@ def test_a_workflow_in_an_unready_namespace_only_shows_the_cause() -> None:
     ready = planner.plan(builders.snapshot(workflow, [], [], known={}, settings=Settings(), now=1_700_000_200.0))
     assert any(isinstance(action, CreateTaskRun) for action in ready.actions)
     assert ready.status is not None
-    assert {one.type: one.status for one in ready.status.conditions}["Stalled"] == "False"
+    assert {condition.type: condition.status for condition in ready.status.conditions}["Stalled"] == "False"
 
 
 def test_an_unready_namespace_is_reported_without_reading_its_variables() -> None:
@@ -152,7 +154,9 @@ def test_an_unready_namespace_is_reported_without_reading_its_variables() -> Non
 
     assert not held.needs
     assert held.status is not None
-    assert {one.reason for one in held.status.conditions if one.type == "Succeeded"} == {"NamespaceNotReady"}
+    assert {condition.reason for condition in held.status.conditions if condition.type == "Succeeded"} == {
+        "NamespaceNotReady"
+    }
 
 
 def test_the_operator_changes_only_finalizers_where_it_has_no_role() -> None:

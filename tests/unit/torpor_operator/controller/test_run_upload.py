@@ -17,7 +17,7 @@ from tests.unit.torpor_operator.controller.finished_runs import ENDED, NAMESPACE
 async def test_a_run_is_uploaded_with_all_taskruns_and_the_events_of_both() -> None:
     async with FinishedRuns().discovered() as harness:
         run, other = harness.run("run", taskruns=250), harness.run("other")
-        taskrun = next(one for one in harness.server.all(TASKRUNS) if one["metadata"]["name"] == "run-7")
+        taskrun = next(body for body in harness.server.all(TASKRUNS) if body["metadata"]["name"] == "run-7")
         harness.event(taskrun["metadata"]["uid"], 2)
         harness.event(run.metadata.uid, 1)
         harness.event(other.metadata.uid, 3)

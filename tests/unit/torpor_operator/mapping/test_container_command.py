@@ -16,7 +16,7 @@ def program(world: World, task: str, index: int = -1) -> Body:
 
 
 def env(world: World, task: str, index: int = -1) -> dict[str, str]:
-    return {one["name"]: one.get("value", "") for one in program(world, task, index)["env"]}
+    return {variable["name"]: variable.get("value", "") for variable in program(world, task, index)["env"]}
 
 
 def shell(name: str, *words: str, **fields: object) -> Body:

@@ -238,7 +238,7 @@ def test_an_index_of_unknown_width_does_not_count_as_complete() -> None:
 
 def test_a_status_holds_ten_thousand_indexes_of_different_widths() -> None:
     widths: dict[Path, Indexes] = {
-        (one, two): Indexes.below(1 + (one + two) % 2) for one in range(100) for two in range(100)
+        (number, two): Indexes.below(1 + (number + two) % 2) for number in range(100) for two in range(100)
     }
     text = instance_indexes.to_text(widths, mapped=True)
     held = TaskStatus(name="parts", state=TaskState.RUNNING, instances=text)
@@ -249,4 +249,4 @@ def test_a_status_holds_ten_thousand_indexes_of_different_widths() -> None:
 def test_equal_indexes_share_one_record() -> None:
     held = TaskStatus(name="list", state=TaskState.RUNNING, instances="0-9999", made="0-4999")
     found = instance_indexes.from_status(held, 1, mapped=False)
-    assert (len(found), len({id(one) for one in found.values()})) == (10_000, 2)
+    assert (len(found), len({id(outcome) for outcome in found.values()})) == (10_000, 2)

@@ -18,7 +18,14 @@ def mapped(*entries: tuple[str, object], **fields: object) -> dict[str, object]:
 def test_several_entries_are_a_product_whose_last_entry_changes_fastest() -> None:
     world = World(mapped(("a", [0, 1]), ("b", ["x", "y", "z"]))).settle()
     got = [world.arguments("load", index) for index in range(6)]
-    assert [f"{json.loads(one['a'])}{json.loads(one['b'])}" for one in got] == ["0x", "0y", "0z", "1x", "1y", "1z"]
+    assert [f"{json.loads(arguments['a'])}{json.loads(arguments['b'])}" for arguments in got] == [
+        "0x",
+        "0y",
+        "0z",
+        "1x",
+        "1y",
+        "1z",
+    ]
     assert world.task("load").total == 6
 
 
@@ -182,7 +189,9 @@ def test_an_archived_list_is_mapped_by_its_length_and_read_by_the_worker() -> No
     runs = [world.run("load", index).spec for index in range(3)]
     assert [run.display_name for run in runs] == ["0", "1", "2"]
     sources = [run.arguments[0].source for run in runs]
-    assert [(one.task, one.field, one.item) for one in sources if one] == [("list", "result", n) for n in range(3)]
+    assert [(source.task, source.field, source.item) for source in sources if source] == [
+        ("list", "result", n) for n in range(3)
+    ]
 
 
 def test_an_object_in_the_archive_is_mapped_over_by_its_keys() -> None:

@@ -145,7 +145,7 @@ async def test_a_container_gets_fields_that_the_cache_does_not_hold(rig: Control
     (body,) = rig.fake.all(PODS)
     (main,) = body["spec"]["containers"]
     assert (main["command"], main["args"]) == (program["command"], program["args"])
-    assert [one for one in main["env"] if not one["name"].startswith("TORPOR_")] == [
+    assert [variable for variable in main["env"] if not variable["name"].startswith("TORPOR_")] == [
         {"name": "own", "value": "1"},
         {"name": "word", "value": "hello"},
         {"name": "n", "value": "3"},

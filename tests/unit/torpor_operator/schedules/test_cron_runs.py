@@ -29,7 +29,7 @@ async def test_each_tick_starts_one_run(harness: ScheduleHarness) -> None:
     async with harness.running():
         harness.create("s", MINUTELY, concurrencyPolicy="Allow", history={"succeeded": 10})
         await harness.advance(180)
-        ticks = [datetime.fromisoformat(one) for one in at(harness)]
+        ticks = [datetime.fromisoformat(text) for text in at(harness)]
         assert [(b - a).seconds for a, b in itertools.pairwise(ticks)] == [60, 60]
         assert len(ticks) == 3
         assert harness.status("s")["started"] == 3
@@ -196,7 +196,7 @@ async def test_a_changed_pool_loses_no_tick(harness: ScheduleHarness) -> None:
             await harness.advance(1)
         harness.edit("s", sources=[late | {"pool": "other"}])
         await harness.advance(120)
-        ticks = [times.epoch(one) for one in at(harness)]
+        ticks = [times.epoch(text) for text in at(harness)]
         assert ticks[-1] == harness.clock.now() // 300 * 300
 
 

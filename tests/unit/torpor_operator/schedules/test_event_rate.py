@@ -52,7 +52,7 @@ async def test_the_schedules_of_a_namespace_have_so_many_events_a_second() -> No
         for number in range(3):
             harness.create(f"flood-{number}", *timers(4), **NEVER)
         fired = await flood(harness, SECONDS)
-        armed = [one for one in harness.writes("PATCH", "taskruns") if "Deferred" in str(one.body)]
+        armed = [write for write in harness.writes("PATCH", "taskruns") if "Deferred" in str(write.body)]
         assert len(armed) <= 12 + BURST + RATE * SECONDS
         assert fired.total() >= RATE * SECONDS
         assert max(fired.values()) - min(fired.values()) <= 2, "sources take turns"

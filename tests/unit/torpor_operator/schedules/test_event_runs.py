@@ -27,7 +27,7 @@ async def test_history_keeps_a_finished_run_while_a_suspension_delays_its_event(
         (run,) = harness.runs("s")
         harness.end(run["metadata"]["name"])
         await harness.advance(60)
-        assert [one["metadata"]["name"] for one in harness.runs("s")] == [run["metadata"]["name"]]
+        assert [workflow["metadata"]["name"] for workflow in harness.runs("s")] == [run["metadata"]["name"]]
         harness.edit("s", suspend=False)
         await harness.advance(60)
         assert harness.status("s")["started"] == 1

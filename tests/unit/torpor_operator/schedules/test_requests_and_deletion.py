@@ -20,7 +20,7 @@ async def test_the_annotation_starts_a_run_while_others_are_active(harness: Sche
             harness.fake.edit(SCHEDULES, NAMESPACE, "s", {"metadata": {"annotations": {constants.RUN_NOW: value}}})
             await harness.advance(2)
         params = [run["spec"]["params"] for run in harness.runs("s")]
-        assert sorted(one["b"] for one in params) == [2, 3]
+        assert sorted(param["b"] for param in params) == [2, 3]
         assert constants.RUN_NOW not in harness.schedule("s")["metadata"].get("annotations", {})
 
 

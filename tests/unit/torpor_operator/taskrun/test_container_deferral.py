@@ -38,9 +38,9 @@ def fire(world: World, event: str | None) -> World:
 
 def environment(world: World) -> dict[str, str]:
     main = world.pods[pod_name(world.run("a"))]["spec"]["containers"][0]
-    names = [one["name"] for one in main["env"]]
+    names = [variable["name"] for variable in main["env"]]
     assert len(names) == len(set(names))
-    return {one["name"]: one["value"] for one in main["env"]}
+    return {variable["name"]: variable["value"] for variable in main["env"]}
 
 
 def start(**fields: Any) -> World:

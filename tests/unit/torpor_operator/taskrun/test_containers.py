@@ -43,7 +43,7 @@ def test_the_arguments_of_a_container_are_environment_variables() -> None:
 
 def test_a_container_has_no_credentials() -> None:
     spec = pod_of(World(container("load")).settle(), "load")["spec"]
-    assert [sorted(one) for one in spec["volumes"]] == [["emptyDir", "name"]]
+    assert [sorted(volume) for volume in spec["volumes"]] == [["emptyDir", "name"]]
     assert spec["automountServiceAccountToken"] is False
 
 
@@ -173,7 +173,7 @@ def test_pod_fields_of_the_task_are_on_the_pod() -> None:
     assert main["resources"] == {"requests": {"memory": "1Gi"}}
     assert main["env"][0] == {"name": "A", "value": "1"}
     assert main["volumeMounts"] == [{"name": "v", "mountPath": "/v"}, {"name": "torpor-tmp", "mountPath": "/tmp"}]
-    assert [one["name"] for one in spec["volumes"]] == ["v", "torpor-tmp"]
+    assert [volume["name"] for volume in spec["volumes"]] == ["v", "torpor-tmp"]
     assert spec["nodeSelector"] == {"disk": "fast"}
     assert spec["serviceAccountName"] == "mine"
     assert body["metadata"]["labels"]["team"] == "data"

@@ -242,7 +242,7 @@ async def test_a_taskrun_rejected_by_quota_is_reported_on_the_workflow(
     rig.fake.inject(Fault(status=403, reason="Forbidden", method="POST", path="/taskruns", message=message, times=7))
     rig.create("run", python("a"))
     await rig.advance(3)
-    condition = next(one for one in rig.workflow("run")["status"]["conditions"] if one["type"] == "Succeeded")
+    condition = next(entry for entry in rig.workflow("run")["status"]["conditions"] if entry["type"] == "Succeeded")
     assert (condition["status"], condition["reason"]) == ("Unknown", "QuotaExceeded")
     assert "exceeded quota: runs" in condition["message"]
     await rig.advance(100)

@@ -76,11 +76,11 @@ def test_a_mapped_task_is_skipped_if_all_instances_are() -> None:
 
 
 def test_a_skipped_instance_has_a_null_result_and_is_missing_in_results() -> None:
-    one = python("one")
+    task = python("one")
     many = python("many", expand=[{"name": "n", "over": [0, 1]}])
     args = {"one": "${tasks.one.result}", "state": "${tasks.one.state}", "there": "${tasks.many.indexes}"}
     last = python("last", args=args, rule="all_done")
-    world = World(one, many, last).settle().skip("one").skip("many", index=0).succeed("many", "7", 1)
+    world = World(task, many, last).settle().skip("one").skip("many", index=0).succeed("many", "7", 1)
     assert world.arguments("last") == {"one": "null", "state": '"Skipped"', "there": "[1]"}
 
 

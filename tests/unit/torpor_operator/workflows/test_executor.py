@@ -47,7 +47,7 @@ class SlowExecutor:
     def deletions(self, prefix: str, count: int) -> list[DeletePod]:
         names = [f"{prefix}-{number}" for number in range(count)]
         made = [self.fake.put(PODS, {"metadata": {"name": name, "namespace": "ns"}}) for name in names]
-        return [DeletePod(namespace="ns", name=one["metadata"]["name"], uid=one["metadata"]["uid"]) for one in made]
+        return [DeletePod(namespace="ns", name=pod["metadata"]["name"], uid=pod["metadata"]["uid"]) for pod in made]
 
     def posts(self) -> int:
         return sum(request.method == "POST" and "/taskruns" in request.path for request in self.fake.requests)
@@ -111,7 +111,7 @@ async def test_after_a_failed_creation_other_instances_wait_for_the_next_pass() 
     await slow.clock.advance(30)
     assert applying.result()
     assert slow.posts() == LIMIT + 2
-    assert {one["spec"]["task"] for one in slow.fake.all(TASKRUNS)} == {"b"}
+    assert {taskrun["spec"]["task"] for taskrun in slow.fake.all(TASKRUNS)} == {"b"}
 
 
 def executor_of(fake: FakeApi, clock: VirtualClock, is_leader: Callable[[], bool]) -> Executor:

@@ -64,5 +64,7 @@ async def test_a_pod_of_a_deleted_taskrun_on_a_lost_node_is_named(harness: Contr
     status = harness.taskrun("run", "a")["status"]
     assert (status["state"], status["reason"]) == ("Scheduled", "NodeLost")
     assert f"pod {taskrun}-a1-s0 should have terminated" in status["message"]
-    stalled = next(one for one in harness.workflow("run")["status"]["conditions"] if one["type"] == "Stalled")
+    stalled = next(
+        condition for condition in harness.workflow("run")["status"]["conditions"] if condition["type"] == "Stalled"
+    )
     assert (stalled["status"], stalled["reason"]) == ("True", "NodeLost")

@@ -90,7 +90,7 @@ async def test_variables_are_read_from_the_configmap_of_the_workflows_namespace(
         await harness.advance(3)
         assert harness.state("run") == "Succeeded"
         given = [harness.taskrun("run", "load", index)["spec"]["arguments"] for index in range(2)]
-        assert [[one["value"] for one in arguments] for arguments in given] == [['"mon"'], ['"tue"']]
+        assert [[argument["value"] for argument in arguments] for arguments in given] == [['"mon"'], ['"tue"']]
 
 
 async def test_a_missing_configmap_of_variables_fails_the_tasks_that_use_them() -> None:

@@ -1,4 +1,4 @@
-"""Who is asked for with whom: laws of the limits, whatever has gone wrong before."""
+"""Which waits share a batch: laws of the limits after any failures."""
 
 import itertools
 from concurrent.futures import Future
@@ -23,20 +23,20 @@ def members(limits: list[int]) -> list[Member]:
 @given(limits)
 def test_each_wait_is_in_one_batch_within_its_limit(limits: list[int]) -> None:
     waits = members(limits)
-    found = batches.make_batches(waits)
-    assert sorted(map(id, (one for batch in found for one in batch))) == sorted(map(id, waits))
-    assert all(len(batch) <= one.limit for batch in found for one in batch)
+    made_batches = batches.make_batches(waits)
+    assert sorted(map(id, (member for batch in made_batches for member in batch))) == sorted(map(id, waits))
+    assert all(len(batch) <= member.limit for batch in made_batches for member in batch)
 
 
 @given(limits)
 def test_no_two_batches_would_fit_in_one(limits: list[int]) -> None:
-    found = batches.make_batches(members(limits))
-    assert all(len(batch) + 1 > after[0].limit for batch, after in itertools.pairwise(found))
+    made_batches = batches.make_batches(members(limits))
+    assert all(len(batch) + 1 > after[0].limit for batch, after in itertools.pairwise(made_batches))
 
 
 @given(limits)
 def test_waits_with_failures_come_last(limits: list[int]) -> None:
-    order = [one.limit for batch in batches.make_batches(members(limits)) for one in batch]
+    order = [member.limit for batch in batches.make_batches(members(limits)) for member in batch]
     assert order == sorted(order, reverse=True)
 
 
@@ -49,20 +49,20 @@ def test_halving_ends_with_each_wait_alone(count: int) -> None:
         batch = left.pop()
         if len(batch) > 1:
             halves = batches.halves(batch)
-            assert [one for half in halves for one in half] == batch
-            assert all(len(half) <= one.limit < len(batch) for half in halves for one in half)
+            assert [member for half in halves for member in half] == batch
+            assert all(len(half) <= member.limit < len(batch) for half in halves for member in half)
             left += halves
     assert asked == 2 * count - 1
 
 
 @given(st.integers(1, 1000), st.integers(1, 1000))
 def test_a_limit_grows_up_to_that_of_the_class(start: int, most: int) -> None:
-    (one,) = members([min(start, most)])
+    (member,) = members([min(start, most)])
     for _ in range(20):
-        before = one.limit
-        batches.grow([one], most)
-        assert before < one.limit <= most or one.limit == before == most
-    assert one.limit == most
+        before = member.limit
+        batches.grow([member], most)
+        assert before < member.limit <= most or member.limit == before == most
+    assert member.limit == most
 
 
 @given(st.floats(0.1, 3600), st.integers(1, 10_000), st.floats(-10, 1e9), jitters)

@@ -44,7 +44,7 @@ async def test_a_place_that_frees_goes_to_whoever_holds_the_least() -> None:
     for task in queued:
         task.cancel()
     await asyncio.gather(*queued, return_exceptions=True)
-    assert sum(shares.held(one) for one in ("greedy", "late", "other")) == 8
+    assert sum(shares.held(namespace) for namespace in ("greedy", "late", "other")) == 8
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["take", "give", "give up"])), max_size=60))
@@ -53,7 +53,7 @@ def test_no_place_is_lost_or_given_twice_in_any_order(steps: list[tuple[str, str
         shares = Shares(4)
         asked: list[tuple[str, asyncio.Task[None]]] = []
         for owner, does in steps:
-            mine = [one for one in asked if one[0] == owner and one[1].done() == (does == "give")]
+            mine = [request for request in asked if request[0] == owner and request[1].done() == (does == "give")]
             if does == "take":
                 asked.append((owner, asyncio.create_task(shares.acquire(owner))))
             elif mine:
@@ -65,7 +65,7 @@ def test_no_place_is_lost_or_given_twice_in_any_order(steps: list[tuple[str, str
             await asyncio.sleep(0)
             await asyncio.sleep(0)
             held = Counter(one for one, task in asked if task.done())
-            assert all(shares.held(one) == held[one] for one in "abc")
+            assert all(shares.held(namespace) == held[namespace] for namespace in "abc")
             assert held.total() <= 4
             assert held.total() == 4 or all(task.done() for _, task in asked)
         for _, task in asked:
@@ -77,16 +77,16 @@ def test_no_place_is_lost_or_given_twice_in_any_order(steps: list[tuple[str, str
 
 @given(STEPS, st.integers(1, 6))
 def test_of_waits_the_oldest_of_each_namespace_run_and_equally_many_of_each(steps: list[Any], capacity: int) -> None:
-    room: Capacity[tuple[str, int]] = Capacity(capacity, lambda one: (one[1], one[0]), lambda one: one[0])
+    room: Capacity[tuple[str, int]] = Capacity(capacity, lambda wait: (wait[1], wait[0]), lambda wait: wait[0])
     asking, running = set[tuple[str, int]](), set[tuple[str, int] | None]()
     for comes, *given_one in steps:
-        one = (given_one[0], given_one[1])
+        wait = (given_one[0], given_one[1])
         if comes:
-            running = (running | {one}) - {room.enter(one)}
-            asking.add(one)
+            running = (running | {wait}) - {room.enter(wait)}
+            asking.add(wait)
         else:
-            running = (running - {one} | {room.leave(one)}) - {None}
-            asking.discard(one)
+            running = (running - {wait} | {room.leave(wait)}) - {None}
+            asking.discard(wait)
         assert len(running) == min(capacity, len(asking))
         for owner in "ab":
             mine = sorted(other for other in asking if other[0] == owner)

@@ -22,7 +22,7 @@ from torpor_triggerer.usercode.attribution import Attribution
 from torpor_triggerer.usercode.registry import Registry, TriggerClass
 
 from tests.support.trigger_services import services
-from tests.support.triggerer_world import world
+from tests.support.triggerer_world import triggerer_world
 
 BLOCKED_SECONDS = 0.8
 """Long enough for a watchdog that a busy machine keeps from its work."""
@@ -65,7 +65,7 @@ class Many(BaseTrigger):
     @classmethod
     async def poll_many(cls, waits: list["Many"], services: Services) -> list[TriggerEvent]:
         time.sleep(BLOCKED_SECONDS)  # noqa: ASYNC251 - that is the point
-        return [TriggerEvent(one.number) for one in waits]
+        return [TriggerEvent(wait.number) for wait in waits]
 
 
 CLASSES = {
@@ -107,7 +107,7 @@ async def test_a_class_that_blocks_three_times_gets_a_thread_of_its_own(where: s
             assert isinstance(await place.placement.run("blocks", trigger), Fired)
             await place.until_told(times)
             assert place.told[-1].subject is trigger
-        assert [(one.class_name, one.moved) for one in place.told] == [
+        assert [(block.class_name, block.moved) for block in place.told] == [
             ("blocks", False),
             ("blocks", False),
             ("blocks", True),
@@ -133,8 +133,8 @@ async def test_many_that_are_made_in_one_step_are_spared_from_the_fourth_on() ->
             for _ in range(12)
         ]
         await place.until_told(3)
-        assert [type(one) for one in made[-6:]] == [TriggerProxy] * 6
-        assert Blocks in {type(one) for one in made}
+        assert [type(instance) for instance in made[-6:]] == [TriggerProxy] * 6
+        assert Blocks in {type(instance) for instance in made}
 
 
 async def test_one_block_that_is_long_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +151,7 @@ async def test_blocks_that_lie_far_apart_are_forgiven(monkeypatch: pytest.Monkey
         for times in range(1, 4):
             await place.placement.run("blocks", Blocks())
             await place.until_told(times)
-        assert [one.moved for one in place.told] == [False] * 3
+        assert [block.moved for block in place.told] == [False] * 3
 
 
 async def test_a_part_of_another_is_named_and_not_the_whole() -> None:
@@ -167,7 +167,7 @@ async def test_a_query_for_many_is_its_classs_and_all_of_theirs() -> None:
     with watching() as place:
         lent = services()
         waits = [place.registry.make("many", {"number": number}, lent) for number in range(3)]
-        await asyncio.gather(*(place.placement.run("many", one) for one in waits))
+        await asyncio.gather(*(place.placement.run("many", wait) for wait in waits))
         await place.until_told(1)
         assert (place.told[0].class_name, place.told[0].subject) == ("many", waits)
 
@@ -211,53 +211,53 @@ def blocked(subject: object, *, moved: bool, class_name: str = "odd") -> Blocked
 
 
 async def test_only_the_taskrun_that_blocked_gets_an_event() -> None:
-    async with world() as made:
-        made.taskrun("b")
-        made.taskrun("a")
-        replica = await made.start()
+    async with triggerer_world() as world:
+        world.taskrun("b")
+        world.taskrun("a")
+        replica = await world.start()
         replica._on_unblock(blocked(trigger(replica, "a"), moved=False))
         replica._on_unblock(blocked(trigger(replica, "a"), moved=False))
-        await made.pass_time(1)
-        assert [reason for reason, _ in made.events("a")] == ["LoopBlocked"]
-        assert "for 1.5 s, at odd.py:1 in run" in made.events("a")[0][1]
-        assert made.events("b") == []
-        assert made.called("a") == ["run"]
+        await world.pass_time(1)
+        assert [reason for reason, _ in world.events("a")] == ["LoopBlocked"]
+        assert "for 1.5 s, at odd.py:1 in run" in world.events("a")[0][1]
+        assert world.events("b") == []
+        assert world.called("a") == ["run"]
 
 
 async def test_waits_of_a_class_that_moves_restart_and_none_is_killed() -> None:
-    async with world() as made:
-        made.taskrun("b")
-        made.taskrun("c", "odd_clock", {"name": "c"})
-        made.taskrun("a")
-        replica = await made.start()
+    async with triggerer_world() as world:
+        world.taskrun("b")
+        world.taskrun("c", "odd_clock", {"name": "c"})
+        world.taskrun("a")
+        replica = await world.start()
         replica._on_unblock(blocked(trigger(replica, "a"), moved=True))
-        await made.pass_time(1)
+        await world.pass_time(1)
         for name in ("a", "b"):
-            assert sorted(made.called(name)) == ["cleanup", "run", "run"]
-            assert made.stands(name) == ("Deferred", None)
-        assert made.called("c") == []
+            assert sorted(world.called(name)) == ["cleanup", "run", "run"]
+            assert world.state_and_reason(name) == ("Deferred", None)
+        assert world.called("c") == []
 
 
 async def test_waits_of_a_shared_trigger_are_all_notified_and_share_the_new_one() -> None:
-    async with world() as made:
-        made.taskrun("b", kwargs={"does": "waits", "name": "a"})
-        made.taskrun("a")
-        replica = await made.start()
+    async with triggerer_world() as world:
+        world.taskrun("b", kwargs={"does": "waits", "name": "a"})
+        world.taskrun("a")
+        replica = await world.start()
         replica._on_unblock(blocked(trigger(replica, "a"), moved=True))
-        await made.pass_time(1)
-        assert {name: [reason for reason, _ in made.events(name)] for name in "ab"} == {
+        await world.pass_time(1)
+        assert {name: [reason for reason, _ in world.events(name)] for name in "ab"} == {
             "a": ["LoopBlocked"],
             "b": ["LoopBlocked"],
         }
-        assert sorted(made.called("a")) == ["cleanup", "run", "run"]
+        assert sorted(world.called("a")) == ["cleanup", "run", "run"]
 
 
 async def test_a_wait_that_was_handed_over_does_not_restart() -> None:
-    async with world() as made:
-        made.taskrun("a")
-        replica = await made.start()
+    async with triggerer_world() as world:
+        world.taskrun("a")
+        replica = await world.start()
         subject = trigger(replica, "a")
         await replica._scheduler.stop()
         replica._on_unblock(blocked(subject, moved=True))
-        await made.pass_time(1)
-        assert made.called("a") == ["run", "cleanup"]
+        await world.pass_time(1)
+        assert world.called("a") == ["run", "cleanup"]

@@ -61,7 +61,7 @@ class Many(BaseTrigger):
 
     @classmethod
     async def poll_many(cls, waits: list["Many"], services: Any) -> list[TriggerEvent]:
-        return [TriggerEvent([one.number, threading.get_ident()]) for one in waits]
+        return [TriggerEvent([wait.number, threading.get_ident()]) for wait in waits]
 
 
 async def _closed(_: object) -> None:
@@ -109,8 +109,8 @@ async def test_a_client_of_a_thread_serves_one_account_of_one_namespace() -> Non
                 ServicesProxy(replace(services(), namespace=name, account=account), apart) for name, account in owners
             ]
             async with AsyncExitStack() as stack:
-                shared = [one.shared(KEY, object, _closed) for one in borrowed]
-                return len({id(await stack.enter_async_context(one)) for one in shared})
+                shared = [services.shared(KEY, object, _closed) for services in borrowed]
+                return len({id(await stack.enter_async_context(client)) for client in shared})
 
         assert await apart.call(clients()) == 3
 
@@ -228,5 +228,5 @@ async def test_a_timer_trigger_makes_its_payload_in_its_own_thread() -> None:
 async def test_waits_on_one_source_are_asked_for_there() -> None:
     async with thread() as apart:
         found = await asyncio.gather(*(replace_class(apart, Many, number=number).outcome() for number in range(3)))
-    assert {type(one) for one in found} == {Fired}
-    assert str(threading.get_ident()) not in "".join(one.event for one in found if isinstance(one, Fired))
+    assert {type(outcome) for outcome in found} == {Fired}
+    assert str(threading.get_ident()) not in "".join(outcome.event for outcome in found if isinstance(outcome, Fired))

@@ -66,8 +66,8 @@ async def test_who_keeps_the_loop_is_named_with_the_line_and_how_long_it_was() -
     async with watching(began, ended):
         await attribution.running(mark(trigger), trigger.sleeps())
         await until(lambda: bool(ended))
-    assert [one.sight.mark.subject for one in began] == [trigger]
-    assert [one.sight.places[0].function for one in ended] == ["Trigger.sleeps"]
+    assert [block.sight.mark.subject for block in began] == [trigger]
+    assert [block.sight.places[0].function for block in ended] == ["Trigger.sleeps"]
     assert ended[0].seconds > 0.4
     assert ended[0].started == began[0].started
 
@@ -94,7 +94,7 @@ async def test_code_in_c_that_lets_no_thread_run_is_named_when_it_is_over() -> N
             await attribution.running(mark(trigger), trigger.computes())
         if ended:
             break
-    assert [one.sight.mark.subject for one in ended] == [trigger]
+    assert [block.sight.mark.subject for block in ended] == [trigger]
 
 
 async def test_a_garbage_collection_is_not_blamed_on_the_running_trigger() -> None:
@@ -146,7 +146,7 @@ async def test_a_paused_process_is_not_blamed_on_a_trigger() -> None:
     with kept(pulse, [now + 60.1, now + 60.15, now + 60.2, now + 60.29]):
         assert began == []
     with kept(pulse, [now + 60.3, now + 60.4, now + 60.55]):
-        assert [round(one.seconds, 2) for one in began] == [0.25]
+        assert [round(block.seconds, 2) for block in began] == [0.25]
 
 
 async def test_a_closed_loop_is_no_longer_monitored() -> None:

@@ -130,14 +130,14 @@ def test_a_line_that_cannot_be_formatted_does_not_show_what_it_was_made_of(
     written: Written, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, stream = written
-    others = [one for one in logging.getLogger().handlers if getattr(one, "stream", None) is not stream]
-    for one in others:
-        logging.getLogger().removeHandler(one)
+    others = [handler for handler in logging.getLogger().handlers if getattr(handler, "stream", None) is not stream]
+    for other in others:
+        logging.getLogger().removeHandler(other)
     try:
         log.info("%d", "hunter2")
     finally:
-        for one in others:
-            logging.getLogger().addHandler(one)
+        for other in others:
+            logging.getLogger().addHandler(other)
     assert "Failed to write a log record" in stream.getvalue()
     assert "hunter2" not in stream.getvalue() + capsys.readouterr().err
 

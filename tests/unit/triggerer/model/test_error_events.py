@@ -13,7 +13,7 @@ from torpor_triggerer.model import error_events, outcome
 from torpor_triggerer.model.outcome import Fired
 from torpor_wire import constants, typed_json
 
-from tests.support.triggerer_world import begun, world
+from tests.support.triggerer_world import start_with_wait, triggerer_world
 
 LOG = "a line of a log\n" * 1000
 JSON = st.recursive(
@@ -133,7 +133,7 @@ def test_a_shortened_event_fits_and_still_reports_an_error(extra: dict[str, Any]
 
 
 async def test_the_task_goes_on_with_a_shortened_error() -> None:
-    async with world() as made:
-        await begun(made, "a", kwargs={"does": "yields an error of 1 MB"})
-        assert made.stands("a") == ("Scheduled", None)
-        assert json.loads(made.status("a")["event"])["status"] == "error"
+    async with triggerer_world() as world:
+        await start_with_wait(world, "a", kwargs={"does": "yields an error of 1 MB"})
+        assert world.state_and_reason("a") == ("Scheduled", None)
+        assert json.loads(world.status("a")["event"])["status"] == "error"

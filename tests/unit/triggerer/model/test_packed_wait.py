@@ -71,6 +71,6 @@ def test_another_segment_attempt_taskrun_or_deferral_is_another_wait(other: dict
 
 
 def test_what_waits_have_in_common_is_one_object() -> None:
-    one, other = PackedWait(WAIT), PackedWait(replace(WAIT, name="another", segment_id=SegmentId("9c30", 2, 3)))
-    assert one._common is other._common
-    assert sys.getsizeof(one._texts) < 250
+    packed, other = PackedWait(WAIT), PackedWait(replace(WAIT, name="another", segment_id=SegmentId("9c30", 2, 3)))
+    assert packed._common is other._common
+    assert sys.getsizeof(packed._texts) < 250

@@ -24,7 +24,9 @@ OWNER = Owner("workflows", "torpor-task")
 
 def names(known: Mapping[str, Sequence[str]]) -> Resolver:
     def lookup(host: str) -> Sequence[ResolvedAddress]:
-        return [ResolvedAddress(socket.AF_INET6 if ":" in one else socket.AF_INET, one) for one in known[host]]
+        return [
+            ResolvedAddress(socket.AF_INET6 if ":" in address else socket.AF_INET, address) for address in known[host]
+        ]
 
     return Resolver(lookup)
 
@@ -97,7 +99,7 @@ def test_the_pods_own_addresses_and_those_of_services_beside_it_are_denied() -> 
     }
     found = Addresses.of(own=addresses.own(environ))
     own = ("10.96.0.1", "10.96.7.7", "10.244.0.5", "fd00::5", "192.168.5.1", "fd01::1", "::ffff:192.168.5.1")
-    assert all(found.refusal(one) for one in own)
+    assert all(found.refusal(address) for address in own)
     assert found.refusal("10.244.0.6") == ""
 
 
@@ -113,14 +115,14 @@ async def test_a_name_of_a_denied_address_is_refused_without_a_connection() -> N
 
 async def test_only_the_allowed_addresses_of_a_name_are_tried() -> None:
     made = Network(resolver=names({"both.example": ["169.254.169.254", "10.0.0.1", "::1"]}))
-    assert [one.address for one in await made.resolve("a", "both.example")] == ["10.0.0.1"]
+    assert [resolved.address for resolved in await made.resolve("a", "both.example")] == ["10.0.0.1"]
 
 
 async def test_the_connection_goes_to_the_address_that_was_checked() -> None:
     answers = iter([["10.0.0.1"], ["127.0.0.1"]])
-    made = Network(resolver=Resolver(lambda _: [ResolvedAddress(socket.AF_INET, one) for one in next(answers)]))
+    made = Network(resolver=Resolver(lambda _: [ResolvedAddress(socket.AF_INET, address) for address in next(answers)]))
     found = await made.resolve("a", "rebinds.example")
-    assert [one.at(80) for one in found] == [("10.0.0.1", 80)]
+    assert [resolved.at(80) for resolved in found] == [("10.0.0.1", 80)]
     with pytest.raises(AddressDeniedError):
         await made.connect("a", "rebinds.example", 80, seconds=5, meter=Meter(0))
 
@@ -154,9 +156,9 @@ async def test_a_name_that_never_resolves_times_out_and_counts_for_its_namespace
     resolver = Resolver(lookup, limit=16, seconds=3)
     hanging = [asyncio.create_task(resolver.find("greedy", f"hangs-{number}")) for number in range(50)]
     await asyncio.sleep(0.05)
-    assert [one.address for one in await resolver.find("other", "known.example")] == ["10.0.0.1"]
+    assert [resolved.address for resolved in await resolver.find("other", "known.example")] == ["10.0.0.1"]
     found = await asyncio.gather(*hanging, return_exceptions=True)
-    assert {str(one) for one in found} == {
+    assert {str(resolved) for resolved in found} == {
         f"the name hangs-{number} was not resolved within 3 s" for number in range(50)
     }
     ends.set()
@@ -190,8 +192,8 @@ async def test_a_connection_has_its_place_until_it_is_closed() -> None:
         opened[0].close()
         opened.append(await made.connect("b", "127.0.0.1", port, seconds=5, meter=Meter(0)))
         assert (made.sockets.held("a"), made.sockets.held("b")) == (1, 1)
-        for one in opened:
-            one.close()
+        for connection in opened:
+            connection.close()
 
 
 async def test_a_place_among_the_requests_is_waited_for_so_long_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,56 +7,56 @@ from decimal import Decimal
 import pytest
 from torpor_wire import typed_json
 
-from tests.support.triggerer_world import answer, begun, world
+from tests.support.triggerer_world import answer, start_with_wait, triggerer_world
 
 
 async def test_a_time_wait_fires_when_due_and_not_before() -> None:
-    async with world() as made:
-        await begun(made, "a", "duration", {"duration": "90s"})
-        await made.pass_time(89.9)
-        assert made.stands("a") == ("Deferred", None)
-        await made.pass_time(0.2)
-        status = made.status("a")
+    async with triggerer_world() as world:
+        await start_with_wait(world, "a", "duration", {"duration": "90s"})
+        await world.pass_time(89.9)
+        assert world.state_and_reason("a") == ("Deferred", None)
+        await world.pass_time(0.2)
+        status = world.status("a")
         assert (status["state"], status["segment"], status["event"]) == ("Scheduled", 1, '"2023-11-14T22:14:50.000Z"')
         assert "trigger" not in status
-        assert made.patches("a") == 1
+        assert world.patches("a") == 1
 
 
 async def test_a_time_in_the_past_fires_at_once() -> None:
-    async with world() as made:
-        await begun(made, "a", "time", {"at": "2001-01-01T00:00:00Z"})
-        assert made.stands("a") == ("Scheduled", None)
+    async with triggerer_world() as world:
+        await start_with_wait(world, "a", "time", {"at": "2001-01-01T00:00:00Z"})
+        assert world.state_and_reason("a") == ("Scheduled", None)
 
 
 async def test_a_duration_written_by_hand_counts_from_the_deferral() -> None:
-    async with world() as made:
-        made.taskrun("a", "time", {"at": "2001-01-01T00:00:00Z"})
+    async with triggerer_world() as world:
+        world.taskrun("a", "time", {"at": "2001-01-01T00:00:00Z"})
         from torpor_wire import trigger  # noqa: PLC0415
 
         key = trigger.key("duration", {"duration": "60s"}, namespace="workflows", pool="default")
         by_hand = {"class": "duration", "kwargs": '{"duration":"60s"}', "key": key, "shard": trigger.shard(key)}
-        made.edit("a", trigger=by_hand)
-        await made.pass_time(40)
-        await made.start()
-        await made.pass_time(19)
-        assert made.stands("a") == ("Deferred", None)
-        await made.pass_time(2)
-        assert made.stands("a") == ("Scheduled", None)
+        world.edit("a", trigger=by_hand)
+        await world.pass_time(40)
+        await world.start()
+        await world.pass_time(19)
+        assert world.state_and_reason("a") == ("Deferred", None)
+        await world.pass_time(2)
+        assert world.state_and_reason("a") == ("Scheduled", None)
 
 
 async def test_a_task_that_is_a_wait_ends_with_the_event_as_its_result() -> None:
-    async with world() as made:
-        await begun(made, "a", kwargs={"does": "fires"}, spec={"trigger": {"class": "odd"}})
-        status = made.status("a")
+    async with triggerer_world() as world:
+        await start_with_wait(world, "a", kwargs={"does": "fires"}, spec={"trigger": {"class": "odd"}})
+        status = world.status("a")
         assert (status["state"], status["result"]) == ("Succeeded", '{"b":1,"a":1.0,"none":null}')
         assert status["conditions"][0]["status"] == "True"
 
 
 async def test_only_the_first_event_counts_and_cleanup_follows() -> None:
-    async with world() as made:
-        await begun(made, "a", kwargs={"does": "fires", "name": "a"})
-        assert made.status("a")["event"] == '{"b":1,"a":1.0,"none":null}'
-        assert made.called("a") == ["run", "cleanup"]
+    async with triggerer_world() as world:
+        await start_with_wait(world, "a", kwargs={"does": "fires", "name": "a"})
+        assert world.status("a")["event"] == '{"b":1,"a":1.0,"none":null}'
+        assert world.called("a") == ["run", "cleanup"]
 
 
 @pytest.mark.parametrize(
@@ -76,32 +76,32 @@ async def test_only_the_first_event_counts_and_cleanup_follows() -> None:
 async def test_every_fault_of_a_trigger_fails_its_taskrun_with_a_message(
     does: str, reason: str, words: list[str]
 ) -> None:
-    async with world() as made:
-        made.taskrun("healthy", "duration", {"duration": "5s"})
-        await begun(made, "a", kwargs={"does": does, "name": "a"})
-        status = made.status("a")
-        assert made.stands("a") == ("Failed", reason)
+    async with triggerer_world() as world:
+        world.taskrun("healthy", "duration", {"duration": "5s"})
+        await start_with_wait(world, "a", kwargs={"does": does, "name": "a"})
+        status = world.status("a")
+        assert world.state_and_reason("a") == ("Failed", reason)
         assert all(word in status["message"] for word in words), status["message"]
-        assert made.events("a") == [(reason, status["message"])]
-        assert made.called("a") == ([] if reason == "TriggerInvalid" else ["run", "cleanup"])
-        await made.pass_time(6)
-        assert made.stands("healthy") == ("Scheduled", None)
+        assert world.events("a") == [(reason, status["message"])]
+        assert world.called("a") == ([] if reason == "TriggerInvalid" else ["run", "cleanup"])
+        await world.pass_time(6)
+        assert world.state_and_reason("healthy") == ("Scheduled", None)
 
 
 async def test_a_trigger_that_fails_is_tried_again_as_the_task_says() -> None:
-    async with world() as made:
+    async with triggerer_world() as world:
         spec = {"python": "m:f", "retries": {"limit": 1, "delay": "7s"}}
-        await begun(made, "a", kwargs={"does": "raises"}, spec=spec)
-        assert made.stands("a") == ("UpForRetry", "TriggerFailed")
-        made.taskrun("b", kwargs={"does": "raises"}, spec=spec, status={"attempt": 2})
-        await made.rest()
-        assert made.stands("b") == ("Failed", "TriggerFailed")
+        await start_with_wait(world, "a", kwargs={"does": "raises"}, spec=spec)
+        assert world.state_and_reason("a") == ("UpForRetry", "TriggerFailed")
+        world.taskrun("b", kwargs={"does": "raises"}, spec=spec, status={"attempt": 2})
+        await world.settle()
+        assert world.state_and_reason("b") == ("Failed", "TriggerFailed")
 
 
 async def test_a_trigger_that_cannot_be_made_is_not_tried_again() -> None:
-    async with world() as made:
-        await begun(made, "a", "http", {"url": "nonsense"}, spec={"python": "m:f", "retries": {"limit": 3}})
-        assert made.stands("a") == ("Failed", "TriggerInvalid")
+    async with triggerer_world() as world:
+        await start_with_wait(world, "a", "http", {"url": "nonsense"}, spec={"python": "m:f", "retries": {"limit": 3}})
+        assert world.state_and_reason("a") == ("Failed", "TriggerInvalid")
 
 
 @pytest.mark.parametrize(
@@ -119,22 +119,22 @@ async def test_a_trigger_that_cannot_be_made_is_not_tried_again() -> None:
 async def test_an_event_keeps_its_types_for_a_pod_and_is_plain_json_as_a_result(
     does: str, event: object, result: str
 ) -> None:
-    async with world() as made:
-        await begun(made, "pod", kwargs={"does": does})
-        await begun(made, "wait", kwargs={"does": does}, spec={"trigger": {"class": "odd"}})
+    async with triggerer_world() as world:
+        await start_with_wait(world, "pod", kwargs={"does": does})
+        await start_with_wait(world, "wait", kwargs={"does": does}, spec={"trigger": {"class": "odd"}})
         spec = {"trigger": {"class": "odd"}, "result": "event"}
-        await begun(made, "judged", kwargs={"does": does}, spec=spec)
-        await made.pass_time(1)
-        assert typed_json.decode(json.loads(made.status("pod")["event"])) == event
-        assert made.status("wait")["result"] == result
-        assert json.loads(made.status("judged")["result"]) == json.loads(result)
+        await start_with_wait(world, "judged", kwargs={"does": does}, spec=spec)
+        await world.pass_time(1)
+        assert typed_json.decode(json.loads(world.status("pod")["event"])) == event
+        assert world.status("wait")["result"] == result
+        assert json.loads(world.status("judged")["result"]) == json.loads(result)
 
 
 async def test_a_cleanup_that_fails_changes_nothing() -> None:
-    async with world() as made:
-        await begun(made, "a", kwargs={"does": "fails to clean up", "name": "a"}, timeout=5)
-        await made.pass_time(6)
-        assert made.stands("a") == ("Failed", "DeferralTimeout")
+    async with triggerer_world() as world:
+        await start_with_wait(world, "a", kwargs={"does": "fails to clean up", "name": "a"}, timeout=5)
+        await world.pass_time(6)
+        assert world.state_and_reason("a") == ("Failed", "DeferralTimeout")
 
 
 @pytest.mark.parametrize(
@@ -157,84 +157,84 @@ async def test_a_cleanup_that_fails_changes_nothing() -> None:
 async def test_fields_of_a_taskrun_are_validated(
     class_name: str, kwargs: object, over: dict[str, object], reason: str | None, words: list[str]
 ) -> None:
-    async with world() as made:
-        made.taskrun("healthy", "duration", {"duration": "5s"})
-        await begun(made, "a", class_name, kwargs, trigger=over)
+    async with triggerer_world() as world:
+        world.taskrun("healthy", "duration", {"duration": "5s"})
+        await start_with_wait(world, "a", class_name, kwargs, trigger=over)
         if reason is None:
-            assert made.stands("a") == ("Deferred", None)
-            assert made.events("a")[0][0] == "StatusInvalid"
+            assert world.state_and_reason("a") == ("Deferred", None)
+            assert world.events("a")[0][0] == "StatusInvalid"
         else:
-            assert made.stands("a") == ("Failed", reason)
-            assert all(word in made.status("a")["message"] for word in words), made.status("a")["message"]
-        await made.pass_time(6)
-        assert made.stands("healthy") == ("Scheduled", None)
+            assert world.state_and_reason("a") == ("Failed", reason)
+            assert all(word in world.status("a")["message"] for word in words), world.status("a")["message"]
+        await world.pass_time(6)
+        assert world.state_and_reason("healthy") == ("Scheduled", None)
 
 
 async def test_http_waits_until_it_is_answered_as_asked() -> None:
-    async with world() as made:
-        made.web.answers = [
+    async with triggerer_world() as world:
+        world.web.answers = [
             OSError("refused"),
             answer(503),
             answer(200, {"state": "busy"}),
             answer(200, {"state": "done"}),
         ]
         kwargs = {"url": "http://x/", "body_condition": "response.json.state == 'done'", "interval": "2s"}
-        await begun(made, "a", "http", kwargs)
-        await made.pass_time(1)
-        assert (made.web.asked, made.stands("a")) == (1, ("Deferred", None))
-        await made.pass_time(9)
-        assert made.web.asked == 4
-        assert made.status("a")["event"] == '{"status":200,"headers":{},"json":{"state":"done"}}'
+        await start_with_wait(world, "a", "http", kwargs)
+        await world.pass_time(1)
+        assert (world.web.asked, world.state_and_reason("a")) == (1, ("Deferred", None))
+        await world.pass_time(9)
+        assert world.web.asked == 4
+        assert world.status("a")["event"] == '{"status":200,"headers":{},"json":{"state":"done"}}'
 
 
 async def test_a_condition_that_cannot_be_read_is_refused_before_it_runs() -> None:
-    async with world() as made:
-        await begun(made, "a", "http", {"url": "http://x/", "body_condition": "response.json =="})
-        assert made.stands("a") == ("Failed", "TriggerInvalid")
-        assert made.web.asked == 0
+    async with triggerer_world() as world:
+        await start_with_wait(world, "a", "http", {"url": "http://x/", "body_condition": "response.json =="})
+        assert world.state_and_reason("a") == ("Failed", "TriggerInvalid")
+        assert world.web.asked == 0
 
 
 async def test_a_trigger_with_an_invalid_interval_still_runs() -> None:
-    async with world() as made:
-        await begun(made, "a", kwargs={"does": "looks absurdly seldom", "name": "a"}, timeout=5)
-        made.taskrun("b", kwargs={"does": "looks absurdly seldom", "name": "a", "interval": 1})
-        await made.pass_time(1)
-        assert made.called("a") == ["run"]
-        assert "cannot be" not in made.said.getvalue()
+    async with triggerer_world() as world:
+        await start_with_wait(world, "a", kwargs={"does": "looks absurdly seldom", "name": "a"}, timeout=5)
+        world.taskrun("b", kwargs={"does": "looks absurdly seldom", "name": "a", "interval": 1})
+        await world.pass_time(1)
+        assert world.called("a") == ["run"]
+        assert "cannot be" not in world.log_output.getvalue()
 
 
 async def test_an_invalid_time_disturbs_no_other_wait() -> None:
-    async with world() as made:
-        await begun(made, "a", "odd_clock", {"does": "is due at no moment", "name": "a"})
-        made.taskrun("b", "duration", {"duration": "20s"})
-        await made.pass_time(21)
-        assert made.stands("b")[0] == "Scheduled"
-        assert made.called("a") == ["run"]
+    async with triggerer_world() as world:
+        await start_with_wait(world, "a", "odd_clock", {"does": "is due at no moment", "name": "a"})
+        world.taskrun("b", "duration", {"duration": "20s"})
+        await world.pass_time(21)
+        assert world.state_and_reason("b")[0] == "Scheduled"
+        assert world.called("a") == ["run"]
 
 
 async def test_a_timeout_that_is_not_json_fails_its_wait() -> None:
-    async with world() as made:
-        await begun(made, "a", kwargs={}, trigger={"kwargs": '{"timeout": NaN}'})
-        await made.pass_time(1)
-        assert made.stands("a") == ("Failed", "TriggerInvalid")
-        assert made.status("a")["message"].endswith("$.timeout is nan, which is not JSON")
+    async with triggerer_world() as world:
+        await start_with_wait(world, "a", kwargs={}, trigger={"kwargs": '{"timeout": NaN}'})
+        await world.pass_time(1)
+        assert world.state_and_reason("a") == ("Failed", "TriggerInvalid")
+        assert world.status("a")["message"].endswith("$.timeout is nan, which is not JSON")
 
 
 async def test_a_trigger_that_cancels_its_task_fails_and_a_new_wait_restarts_it() -> None:
-    async with world() as made:
+    async with triggerer_world() as world:
         kwargs = {"does": "cancels its own task", "name": "a"}
         for name in ("a", "b"):
-            made.taskrun(name, kwargs=kwargs)
-        await made.start()
-        await made.pass_time(1)
-        made.taskrun("c", kwargs=kwargs)
-        await made.pass_time(1)
-        assert [made.stands(name) for name in "abc"] == [("Failed", "TriggerFailed")] * 3
-        assert made.called("a") == ["run", "cleanup"] * 2
+            world.taskrun(name, kwargs=kwargs)
+        await world.start()
+        await world.pass_time(1)
+        world.taskrun("c", kwargs=kwargs)
+        await world.pass_time(1)
+        assert [world.state_and_reason(name) for name in "abc"] == [("Failed", "TriggerFailed")] * 3
+        assert world.called("a") == ["run", "cleanup"] * 2
 
 
 async def test_a_replica_that_crashes_writes_nothing_more() -> None:
-    async with world() as made:
-        await begun(made, "a")
-        await made.crash()
-        assert (made.stands("a")[0], made.patches("a")) == ("Deferred", 0)
+    async with triggerer_world() as world:
+        await start_with_wait(world, "a")
+        await world.crash()
+        assert (world.state_and_reason("a")[0], world.patches("a")) == ("Deferred", 0)

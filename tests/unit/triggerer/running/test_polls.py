@@ -9,7 +9,7 @@ import pytest
 from torpor.triggers import BaseTrigger
 from torpor_triggerer.app import Triggerer
 
-from tests.support.triggerer_world import World, answer, world
+from tests.support.triggerer_world import TriggererWorld, answer, triggerer_world
 from tests.unit.triggerer.reporting.test_metrics import read
 
 URL = {"url": "http://x/"}
@@ -45,12 +45,12 @@ class Door(BaseTrigger):
         self.log.append("on_kill")
 
 
-async def begun(made: World, *finds: Any, **given: Any) -> tuple[Triggerer, list[str]]:
+async def start_with_wait(world: TriggererWorld, *finds: Any, **given: Any) -> tuple[Triggerer, list[str]]:
     log: list[str] = []
     left = [*finds]
-    made.classes["door"] = lambda **kwargs: Door(log, left, **kwargs)
-    made.taskrun("a", "door", {}, **given)
-    return await made.start(), log
+    world.classes["door"] = lambda **kwargs: Door(log, left, **kwargs)
+    world.taskrun("a", "door", {}, **given)
+    return await world.start(), log
 
 
 def idle(replica: Triggerer) -> bool:
@@ -59,155 +59,155 @@ def idle(replica: Triggerer) -> bool:
 
 
 async def test_between_two_polls_there_is_no_task() -> None:
-    async with world() as made:
-        replica, log = await begun(made, None)
+    async with triggerer_world() as world:
+        replica, log = await start_with_wait(world, None)
         assert (log, idle(replica)) == (["poll"], True)
-        await made.pass_time(35)
+        await world.pass_time(35)
         assert (log, idle(replica)) == (["poll"] * 4, True)
         assert read(replica.metrics, "torpor_triggers_running", **{"class": "door"}) == 1
-        assert "Waiting for door: found None, " in made.status("a")["message"]
+        assert "Waiting for door: found None, " in world.status("a")["message"]
 
 
 async def test_what_a_poll_finds_fires_after_its_cleanup() -> None:
-    async with world() as made:
-        replica, log = await begun(made, None, {"open": True})
-        await made.pass_time(12)
-        assert made.stands("a")[0] == "Scheduled"
-        assert json.loads(made.status("a")["event"]) == {"open": True}
+    async with triggerer_world() as world:
+        replica, log = await start_with_wait(world, None, {"open": True})
+        await world.pass_time(12)
+        assert world.state_and_reason("a")[0] == "Scheduled"
+        assert json.loads(world.status("a")["event"]) == {"open": True}
         assert log == ["poll", "poll", "cleanup"]
         assert len(replica._lifecycle.polls._heap) == 0
 
 
 async def test_a_poll_that_raises_fails_its_wait() -> None:
-    async with world() as made:
-        _, log = await begun(made, None, ValueError("no such door"))
-        await made.pass_time(12)
-        assert made.stands("a") == ("Failed", "TriggerFailed")
-        assert "ValueError: no such door" in made.status("a")["message"]
+    async with triggerer_world() as world:
+        _, log = await start_with_wait(world, None, ValueError("no such door"))
+        await world.pass_time(12)
+        assert world.state_and_reason("a") == ("Failed", "TriggerFailed")
+        assert "ValueError: no such door" in world.status("a")["message"]
         assert log == ["poll", "poll", "cleanup"]
 
 
 async def test_a_wait_cancelled_between_two_polls_is_killed_and_polled_no_more() -> None:
-    async with world() as made:
-        replica, log = await begun(made, None)
-        made.edit("a", cancel="2023-11-14T22:13:20Z")
-        await made.rest()
-        assert made.stands("a") == ("Cancelled", "Cancelled")
-        await made.pass_time(60)
+    async with triggerer_world() as world:
+        replica, log = await start_with_wait(world, None)
+        world.edit("a", cancel="2023-11-14T22:13:20Z")
+        await world.settle()
+        assert world.state_and_reason("a") == ("Cancelled", "Cancelled")
+        await world.pass_time(60)
         assert log == ["poll", "on_kill", "cleanup"]
         assert (idle(replica), len(replica._lifecycle.polls._heap)) == (True, 0)
 
 
 async def test_a_wait_that_is_cancelled_during_a_poll_is_killed() -> None:
-    async with world() as made:
-        _, log = await begun(made, "hangs")
-        made.edit("a", cancel="2023-11-14T22:13:20Z")
-        await made.rest()
-        assert made.stands("a") == ("Cancelled", "Cancelled")
+    async with triggerer_world() as world:
+        _, log = await start_with_wait(world, "hangs")
+        world.edit("a", cancel="2023-11-14T22:13:20Z")
+        await world.settle()
+        assert world.state_and_reason("a") == ("Cancelled", "Cancelled")
         assert log == ["poll", "on_kill", "cleanup"]
 
 
 async def test_a_deadline_between_two_polls_names_the_last_poll() -> None:
-    async with world() as made:
-        _, log = await begun(made, None, timeout=5)
-        await made.pass_time(6)
-        assert made.stands("a") == ("Failed", "DeferralTimeout")
-        assert "last look: found None" in made.status("a")["message"]
+    async with triggerer_world() as world:
+        _, log = await start_with_wait(world, None, timeout=5)
+        await world.pass_time(6)
+        assert world.state_and_reason("a") == ("Failed", "DeferralTimeout")
+        assert "last look: found None" in world.status("a")["message"]
         assert log == ["poll", "cleanup"]
 
 
 async def test_a_replica_that_stops_cleans_up_what_rests() -> None:
-    async with world() as made:
-        _, log = await begun(made, None)
-        await made.stop()
+    async with triggerer_world() as world:
+        _, log = await start_with_wait(world, None)
+        await world.stop()
         assert log == ["poll", "cleanup"]
-        assert made.stands("a")[0] == "Deferred"
+        assert world.state_and_reason("a")[0] == "Deferred"
 
 
 async def test_a_wall_clock_that_is_set_back_delays_no_poll() -> None:
-    async with world() as made:
-        _, log = await begun(made, None)
-        made.clock.jump(-86_400)
-        await made.pass_time(12)
+    async with triggerer_world() as world:
+        _, log = await start_with_wait(world, None)
+        world.clock.jump(-86_400)
+        await world.pass_time(12)
         assert log == ["poll", "poll"]
 
 
 async def test_equal_waits_share_the_polls_also_while_they_rest() -> None:
-    async with world() as made:
-        _, log = await begun(made, None, None, "open")
-        await made.pass_time(5)
-        made.taskrun("b", "door", {})
-        await made.rest()
+    async with triggerer_world() as world:
+        _, log = await start_with_wait(world, None, None, "open")
+        await world.pass_time(5)
+        world.taskrun("b", "door", {})
+        await world.settle()
         assert log == ["poll"]
-        await made.pass_time(18)
-        assert [made.stands(name)[0] for name in ("a", "b")] == ["Scheduled", "Scheduled"]
+        await world.pass_time(18)
+        assert [world.state_and_reason(name)[0] for name in ("a", "b")] == ["Scheduled", "Scheduled"]
         assert log == ["poll"] * 3 + ["cleanup"]
 
 
 async def test_a_shorter_interval_takes_over_what_rests() -> None:
-    async with world() as made:
-        replica, log = await begun(made, None)
-        made.taskrun("b", "door", {"interval": 1.0})
-        await made.pass_time(5)
+    async with triggerer_world() as world:
+        replica, log = await start_with_wait(world, None)
+        world.taskrun("b", "door", {"interval": 1.0})
+        await world.pass_time(5)
         assert log.count("poll") >= 5
         assert len(replica._lifecycle.polls._heap) == 1
 
 
 @pytest.mark.parametrize("interval", [float("nan"), float("inf"), -1.0, 0, 0.09])
 async def test_an_interval_that_is_too_short_or_no_number_fails_the_wait(interval: float) -> None:
-    async with world() as made:
-        made.classes["door"] = lambda: Door([], [None], interval=interval)
-        made.taskrun("a", "door", {})
-        await made.start()
-        assert made.stands("a") == ("Failed", "TriggerFailed")
-        assert f"interval is {interval:g} seconds; it must be 0.1 or more" in made.status("a")["message"]
+    async with triggerer_world() as world:
+        world.classes["door"] = lambda: Door([], [None], interval=interval)
+        world.taskrun("a", "door", {})
+        await world.start()
+        assert world.state_and_reason("a") == ("Failed", "TriggerFailed")
+        assert f"interval is {interval:g} seconds; it must be 0.1 or more" in world.status("a")["message"]
 
 
 async def test_an_interval_of_a_trigger_within_another_has_the_same_minimum() -> None:
-    async with world() as made:
-        made.classes["door"] = lambda: Door([], [None], interval=0)
-        made.taskrun("a", "any_of", {"triggers": [{"class": "door", "kwargs": {}}]})
-        await made.start()
-        assert made.stands("a") == ("Failed", "TriggerFailed")
-        assert "interval is 0 seconds; it must be 0.1 or more" in made.status("a")["message"]
+    async with triggerer_world() as world:
+        world.classes["door"] = lambda: Door([], [None], interval=0)
+        world.taskrun("a", "any_of", {"triggers": [{"class": "door", "kwargs": {}}]})
+        await world.start()
+        assert world.state_and_reason("a") == ("Failed", "TriggerFailed")
+        assert "interval is 0 seconds; it must be 0.1 or more" in world.status("a")["message"]
 
 
 async def test_waits_of_one_source_have_no_task_each() -> None:
-    async with world() as made:
-        made.web.answers = [answer(503)]
+    async with triggerer_world() as world:
+        world.web.answers = [answer(503)]
         for number in range(20):
-            made.taskrun(f"t{number}", "http", URL | {"body_condition": f"response.json['{number}'] == 1"})
-        replica = await made.start()
+            world.taskrun(f"t{number}", "http", URL | {"body_condition": f"response.json['{number}'] == 1"})
+        replica = await world.start()
         assert idle(replica)
-        asked = made.web.asked
-        made.web.answers = [answer(200, {str(number): 1 for number in range(20)})]
-        await made.pass_time(200)
-        assert {made.stands(f"t{number}")[0] for number in range(20)} == {"Scheduled"}
-        assert made.web.asked == asked + 1
+        asked = world.web.asked
+        world.web.answers = [answer(200, {str(number): 1 for number in range(20)})]
+        await world.pass_time(200)
+        assert {world.state_and_reason(f"t{number}")[0] for number in range(20)} == {"Scheduled"}
+        assert world.web.asked == asked + 1
 
 
 async def test_an_idle_source_has_no_task_and_ends_with_its_last_wait() -> None:
-    async with world() as made:
-        made.web.answers = [answer(404)]
+    async with triggerer_world() as world:
+        world.web.answers = [answer(404)]
         for number in range(5):
-            made.taskrun(f"t{number}", "http", {"url": f"http://x/{number}"})
-        replica = await made.start()
-        pollers = made.backends.pollers
+            world.taskrun(f"t{number}", "http", {"url": f"http://x/{number}"})
+        replica = await world.start()
+        pollers = world.backends.pollers
         assert (len(pollers), pollers._tasks, idle(replica)) == (5, {}, True)
         for number in range(5):
-            made.edit(f"t{number}", cancel="2023-11-14T22:13:20Z")
-        await made.rest()
+            world.edit(f"t{number}", cancel="2023-11-14T22:13:20Z")
+        await world.settle()
         assert (len(pollers), pollers._timers) == (0, None)
-        asked = made.web.asked
-        await made.pass_time(60)
-        assert made.web.asked == asked
+        asked = world.web.asked
+        await world.pass_time(60)
+        assert world.web.asked == asked
 
 
 async def test_a_wait_of_a_source_that_raises_fails_with_its_own_error() -> None:
-    async with world() as made:
-        made.web.answers = [answer(200, {"a": 1})]
-        made.taskrun("a", "http", URL | {"body_condition": "response.json.a"})
-        await made.start()
-        await made.pass_time(1)
-        assert made.stands("a") == ("Failed", "TriggerFailed")
-        assert "body_condition yields a value of type int" in made.status("a")["message"]
+    async with triggerer_world() as world:
+        world.web.answers = [answer(200, {"a": 1})]
+        world.taskrun("a", "http", URL | {"body_condition": "response.json.a"})
+        await world.start()
+        await world.pass_time(1)
+        assert world.state_and_reason("a") == ("Failed", "TriggerFailed")
+        assert "body_condition yields a value of type int" in world.status("a")["message"]

@@ -109,7 +109,7 @@ def test_a_wait_that_cannot_fire_frees_its_capacity_and_is_retried_later() -> No
     made = scheduler(lives, waits, capacity=1)
     for name in waits:
         made.reconcile(Key("ns", name))
-    assert (lives.started, [one.name for one in made.queued]) == (["timed"], ["next"])
+    assert (lives.started, [wait_.name for wait_ in made.queued]) == (["timed"], ["next"])
     made.fire(waits["timed"])
     assert lives.started == ["timed", "next"]
     assert (len(made), list(made.timed), list(made.queued)) == (1, [], [])
@@ -117,4 +117,4 @@ def test_a_wait_that_cannot_fire_frees_its_capacity_and_is_retried_later() -> No
     made.reconcile(Key("ns", "next"))
     made.reconcile(Key("ns", "timed"))
     assert lives.started == ["timed", "timed"]
-    assert [one.name for one in made.timed] == ["timed"]
+    assert [wait_.name for wait_ in made.timed] == ["timed"]

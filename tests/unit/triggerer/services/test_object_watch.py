@@ -87,7 +87,9 @@ async def test_the_other_objects_of_the_namespace_are_not_listed() -> None:
         made.edit("p7", 1)
         await made.clock.advance(5)
         assert seen == [0, 1]
-    lists = [one.query for one in made.fake.requests if one.method == "GET" and one.path.endswith("/pods")]
+    lists = [
+        request.query for request in made.fake.requests if request.method == "GET" and request.path.endswith("/pods")
+    ]
     assert [query for query in lists if query.get("limit") != "1" and "fieldSelector" not in query] == []
 
 

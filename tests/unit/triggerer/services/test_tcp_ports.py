@@ -36,15 +36,15 @@ async def test_a_port_that_does_not_answer_is_given_up() -> None:
         full.listen(0)
         address = full.getsockname()
         waiting = [socket.socket() for _ in range(4)]
-        for one in waiting:
-            one.setblocking(False)
-            one.connect_ex(address)
+        for client in waiting:
+            client.setblocking(False)
+            client.connect_ex(address)
         with pytest.raises(OSError, match=r"no connection within 0\.2 s"):
             await http.reach(trigger_services.network(), "a", "127.0.0.1", full.getsockname()[1], 0.2)
-        for one in waiting:
-            one.close()
+        for client in waiting:
+            client.close()
 
 
 async def test_a_name_that_no_host_can_have_is_an_error() -> None:
-    with pytest.raises(OSError, match="no name of a host"):
+    with pytest.raises(OSError, match="is not a valid host name"):
         await http.reach(trigger_services.network(), "a", "a" * 64 + ".example", 80, 5)

@@ -53,7 +53,7 @@ def full(owners: tuple[str | None, ...]) -> bool:
 def test_a_membership_change_moves_about_one_in_n_shards(salt: int, count: int) -> None:
     members = pods(salt, count)
     before, after = assignment.owners(members), assignment.owners(members[1:])
-    lost = sum(1 for one in before if one == members[0])
+    lost = sum(1 for owner in before if owner == members[0])
     more = sum(1 for was, is_ in zip(before, after, strict=True) if was not in (is_, members[0]))
     share = 256 / count
     spread = 5.0 * (share * (1 - 1 / count)) ** 0.5
@@ -116,7 +116,7 @@ def test_few_disjoint_streams_show_all_owned_shards_after_any_changes(
     streams: frozenset[frozenset[int]] = frozenset()
     for owned in changes:
         streams = assignment.streams(streams, owned)
-        shown = [shard for one in streams for shard in one]
+        shown = [shard for stream in streams for shard in stream]
         assert owned <= set(shown)
         assert len(shown) == len(set(shown)) <= assignment.SHOWN * len(owned)
         assert len(streams) <= assignment.STREAMS

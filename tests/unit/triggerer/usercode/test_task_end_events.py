@@ -6,7 +6,7 @@ import pytest
 from torpor.triggers import TaskFailedEvent, TaskSkippedEvent, TaskSuccessEvent
 from torpor.triggers.support import end_events
 
-from tests.support.triggerer_world import begun, world
+from tests.support.triggerer_world import start_with_wait, triggerer_world
 
 WITH_A_FUNCTION = {"python": "m:f", "image": "i", "retries": {"limit": 3}}
 ONLY_A_WAIT = {"trigger": {"class": "odd"}, "retries": {"limit": 3}}
@@ -39,40 +39,40 @@ ENDS = [
 async def test_an_event_that_ends_the_task_ends_it_at_once_and_for_good(  # noqa: PLR0913, PLR0917 - a table
     does: str, state: str, reason: str | None, result: str | None, message: str | None, spec: str
 ) -> None:
-    async with world() as made:
-        await begun(made, "a", kwargs={"does": does, "name": "a"}, spec=SPECS[spec])
-        status = made.status("a")
-        assert made.stands("a") == (state, reason)
+    async with triggerer_world() as world:
+        await start_with_wait(world, "a", kwargs={"does": does, "name": "a"}, spec=SPECS[spec])
+        status = world.status("a")
+        assert world.state_and_reason("a") == (state, reason)
         assert (status.get("result"), status.get("message")) == (result, message)
         assert (status["attempt"], status["segment"]) == (1, 0)
         assert "completionTime" in status
         assert not {"trigger", "event", "deadline"} & status.keys()
-        assert made.called("a") == ["run", "cleanup"]
+        assert world.called("a") == ["run", "cleanup"]
 
 
 async def test_a_skip_ends_every_wait_that_shares_the_trigger() -> None:
-    async with world() as made:
+    async with triggerer_world() as world:
         for name in ("a", "b"):
-            made.taskrun(name, "odd", {"does": "ends skipped"}, spec=WITH_A_FUNCTION)
-        await made.start()
-        await made.pass_time(5)
-        assert made.stands("a") == made.stands("b") == ("Skipped", "Skipped")
+            world.taskrun(name, "odd", {"does": "ends skipped"}, spec=WITH_A_FUNCTION)
+        await world.start()
+        await world.pass_time(5)
+        assert world.state_and_reason("a") == world.state_and_reason("b") == ("Skipped", "Skipped")
 
 
 async def test_a_skip_is_an_event_and_is_counted() -> None:
-    async with world() as made:
-        made.taskrun("a", "odd", {"does": "ends skipped"}, spec=WITH_A_FUNCTION)
-        triggerer = await made.start()
-        await made.pass_time(5)
-        assert ("Skipped", "no file today") in made.events("a", "Normal")
+    async with triggerer_world() as world:
+        world.taskrun("a", "odd", {"does": "ends skipped"}, spec=WITH_A_FUNCTION)
+        triggerer = await world.start()
+        await world.pass_time(5)
+        assert ("Skipped", "no file today") in world.events("a", "Normal")
         text = triggerer.metrics.text().decode()
         assert 'torpor_triggers_skipped_total{class="odd",pool="default"} 1.0' in text
 
 
 async def test_an_end_that_is_too_large_fails_the_task_and_says_so() -> None:
-    async with world() as made:
-        await begun(made, "a", kwargs={"does": "ends skipped by 2 MB"}, spec=ONLY_A_WAIT)
-        assert made.stands("a")[1] == "EventInvalid"
+    async with triggerer_world() as world:
+        await start_with_wait(world, "a", kwargs={"does": "ends skipped by 2 MB"}, spec=ONLY_A_WAIT)
+        assert world.state_and_reason("a")[1] == "EventInvalid"
 
 
 class Broken(TaskSkippedEvent):

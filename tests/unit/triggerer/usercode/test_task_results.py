@@ -11,7 +11,7 @@ from torpor_triggerer.model.deferred_taskrun import EndExpressions
 from torpor_triggerer.model.outcome import Failed, Fired
 from torpor_wire.reason import Reason
 
-from tests.support.triggerer_world import World, begun, world
+from tests.support.triggerer_world import TriggererWorld, start_with_wait, triggerer_world
 
 EVENT = '{"b":1,"a":1.0,"none":null}'
 
@@ -20,9 +20,9 @@ def only_a_wait(**fields: Any) -> dict[str, Any]:
     return {"trigger": {"class": "odd"}, "retries": {"limit": 1}, **fields}
 
 
-async def ended(made: World, **fields: Any) -> dict[str, Any]:
-    await begun(made, "a", kwargs={"does": "fires", "name": "a"}, spec=only_a_wait(**fields))
-    return made.status("a")
+async def ended(world: TriggererWorld, **fields: Any) -> dict[str, Any]:
+    await start_with_wait(world, "a", kwargs={"does": "fires", "name": "a"}, spec=only_a_wait(**fields))
+    return world.status("a")
 
 
 @pytest.mark.parametrize(
@@ -35,37 +35,37 @@ async def ended(made: World, **fields: Any) -> dict[str, Any]:
     ],
 )
 async def test_the_result_is_the_value_of_its_expression_over_the_event(result: str, text: str) -> None:
-    async with world() as made:
-        status = await ended(made, result=result)
+    async with triggerer_world() as world:
+        status = await ended(world, result=result)
         assert (status["state"], status["result"]) == ("Succeeded", text)
 
 
 async def test_without_a_result_it_is_the_event_itself() -> None:
-    async with world() as made:
-        status = await ended(made, failWhen="event.b > 1")
+    async with triggerer_world() as world:
+        status = await ended(world, failWhen="event.b > 1")
         assert (status["state"], status["result"]) == ("Succeeded", EVENT)
 
 
 async def test_params_are_those_stored_beside_the_expression() -> None:
-    async with world() as made:
+    async with triggerer_world() as world:
         arguments = [{"name": "params", "value": '{"day":"2026-11-20"}'}]
-        status = await ended(made, result="params.day + '!'", arguments=arguments)
+        status = await ended(world, result="params.day + '!'", arguments=arguments)
         assert status["result"] == '"2026-11-20!"'
 
 
 async def test_run_has_the_fields_stored_beside_the_expression() -> None:
-    async with world() as made:
+    async with triggerer_world() as world:
         arguments = [{"name": "run", "value": '{"at":"2026-11-20T02:00:00Z"}'}]
-        status = await ended(made, result="run.at", arguments=arguments)
+        status = await ended(world, result="run.at", arguments=arguments)
         assert status["result"] == '"2026-11-20T02:00:00Z"'
 
 
 async def test_it_fails_where_fail_when_is_true_and_is_tried_again() -> None:
-    async with world() as made:
-        status = await ended(made, failWhen="event.b == 1", result="event.b")
-        assert made.stands("a") == ("UpForRetry", "FailWhen")
+    async with triggerer_world() as world:
+        status = await ended(world, failWhen="event.b == 1", result="event.b")
+        assert world.state_and_reason("a") == ("UpForRetry", "FailWhen")
         assert status["message"] == f"failWhen is true: event.b == 1; the event: {EVENT}"
-        assert made.called("a") == ["run", "cleanup"]
+        assert world.called("a") == ["run", "cleanup"]
 
 
 @pytest.mark.parametrize(
@@ -86,44 +86,46 @@ async def test_it_fails_where_fail_when_is_true_and_is_tried_again() -> None:
 async def test_an_expression_that_does_not_work_fails_it_and_says_which(
     fields: dict[str, str], state: str, reason: str, words: str
 ) -> None:
-    async with world() as made:
-        status = await ended(made, **fields)
-        assert made.stands("a") == (state, reason)
+    async with triggerer_world() as world:
+        status = await ended(world, **fields)
+        assert world.state_and_reason("a") == (state, reason)
         assert words in status["message"]
         assert next(iter(fields.values())) in status["message"]
 
 
 async def test_a_result_over_its_limit_fails_it() -> None:
-    async with world() as made:
-        await begun(made, "a", kwargs={"does": "yields 3 kB"}, spec=only_a_wait(result="[event, event, event]"))
-        assert made.stands("a") == ("Failed", "ResultInvalid")
-        assert made.status("a")["message"].startswith(
+    async with triggerer_world() as world:
+        await start_with_wait(
+            world, "a", kwargs={"does": "yields 3 kB"}, spec=only_a_wait(result="[event, event, event]")
+        )
+        assert world.state_and_reason("a") == ("Failed", "ResultInvalid")
+        assert world.status("a")["message"].startswith(
             "the result is 9226 bytes of JSON and 8192 fit, and no archive is installed"
         )
 
 
 async def test_the_expressions_of_a_task_with_a_function_are_not_the_triggerers() -> None:
-    async with world() as made:
-        status = await ended(made, python="m:f", image="i", result="event.b", failWhen="true")
+    async with triggerer_world() as world:
+        status = await ended(world, python="m:f", image="i", result="event.b", failWhen="true")
         assert (status["state"], status["event"]) == ("Scheduled", EVENT)
 
 
 async def test_an_outcome_that_fails_to_be_written_for_unknown_reasons_is_retried() -> None:
-    async with world() as made:
-        made.taskrun("a", "duration", {"duration": "1s"})
-        await made.start()
-        request = made.fake.request
+    async with triggerer_world() as world:
+        world.taskrun("a", "duration", {"duration": "1s"})
+        await world.start()
+        request = world.fake.request
         tries: list[float] = []
 
         async def broken(method: str, path: str, **given: Any) -> Any:
             if method == "PATCH" and "/status" in path and len(tries) < 4:
-                tries.append(made.now)
+                tries.append(world.now)
                 raise ZeroDivisionError("nobody thought of it")
             return await request(method, path, **given)
 
-        made.fake.request = broken  # type: ignore[method-assign]
-        await made.pass_time(30)
-        assert made.stands("a") == ("Scheduled", None)
+        world.fake.request = broken  # type: ignore[method-assign]
+        await world.pass_time(30)
+        assert world.state_and_reason("a") == ("Scheduled", None)
         assert [round(after - before) for before, after in itertools.pairwise(tries)] == [1, 2, 4]
 
 

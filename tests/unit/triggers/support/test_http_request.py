@@ -83,7 +83,7 @@ def test_delays_grow_while_a_server_fails_and_reset_when_it_recovers() -> None:
 )
 def test_a_delay_is_within_retry_after_and_the_limit(interval: float, told: list[Answer | None], jitter: float) -> None:
     pace = RequestDelays(interval)
-    for one in told:
-        pace.note(one, NOW)
-        asked = 40 if one and one.status == 503 else 0
+    for response in told:
+        pace.note(response, NOW)
+        asked = 40 if response and response.status == 503 else 0
         assert max(asked, 0.9 * interval) <= pace.pause(jitter) <= 1.1 * max(asked, interval, 60)

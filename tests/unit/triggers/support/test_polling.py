@@ -30,28 +30,28 @@ class Shipped(BaseTrigger):
     @classmethod
     async def poll_many(cls, waits: "Sequence[Shipped]", services: Any) -> list[Any]:
         shop = waits[0].shop
-        shop.asked.append([one.order for one in waits])
+        shop.asked.append([wait.order for wait in waits])
         if shop.down is not None:
             raise shop.down
-        for one in waits:
-            one.last_look = "not shipped"
+        for pending in waits:
+            pending.last_look = "not shipped"
         return [
             ValueError("no such order")
-            if one.order < 0
-            else TriggerEvent(one.order)
-            if one.order in shop.shipped
+            if wait.order < 0
+            else TriggerEvent(wait.order)
+            if wait.order in shop.shipped
             else None
-            for one in waits
+            for wait in waits
         ]
 
 
 async def test_its_waits_are_polled_together() -> None:
     given, shop = trigger_services.backends(), Shop()
     first, second = Shipped(1, shop=shop), Shipped(2, shop=shop)
-    async with trigger_services.waiting(first, given) as one, trigger_services.waiting(second, given):
+    async with trigger_services.waiting(first, given) as event, trigger_services.waiting(second, given):
         await trigger_services.until(lambda: [1, 2] in shop.asked)
         shop.shipped.add(1)
-        assert await one == 1
+        assert await event == 1
         await trigger_services.until(lambda: shop.asked[-1] == [2])
 
 

@@ -54,7 +54,7 @@ def check(expression: str, change: Change, hours: int) -> None:
     middle = change.at + 7 * 60
     assert ticks.count(middle, end - 1, 10**6) == sum(tick > middle for tick in expected), note
     assert ticks.next(middle) == next((tick for tick in expected if tick > middle), ticks.next(middle)), note
-    assert ticks.previous(middle) == max((one for one in expected if one <= middle), default=ticks.previous(middle))
+    assert ticks.previous(middle) == max((tick for tick in expected if tick <= middle), default=ticks.previous(middle))
 
 
 def backwards(ticks: Ticks, start: int, end: int) -> list[float]:

@@ -192,8 +192,8 @@ def test_a_function_of_main_is_no_task(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_reference_of_a_group_outside_of_it_names_results() -> None:
     def flow(day: Any) -> None:
         with group("city", city=list_files(day)) as city:
-            one = load(city.value)
-        report([one])
+            loaded = load(city.value)
+        report([loaded])
 
     sentence = refused(flow)
     assert sentence.startswith("load belongs to group city, and this place is outside of the group; write results(x)")

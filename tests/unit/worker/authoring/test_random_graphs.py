@@ -35,12 +35,12 @@ class Author:
             found = found[part]
         return found
 
-    def add(self, kind: str, name: str, one: int, other: int, parts: Sequence[str | int]) -> Any:
+    def add(self, kind: str, name: str, first_task: int, second_task: int, parts: Sequence[str | int]) -> Any:
         """A task of a kind."""
-        first, second = self.read(one, parts), self.read(other, ())
+        first, second = self.read(first_task, parts), self.read(second_task, ())
         step: Any = python(f"pkg.tasks:{name.replace('Ä', 'A')}")
         if self.tasks:
-            step = step.after(self.tasks[one % len(self.tasks)])
+            step = step.after(self.tasks[first_task % len(self.tasks)])
         match kind:
             case "mapped":
                 return step.partial(x=first).expand(path=second, other=[1, 2])
@@ -79,4 +79,4 @@ def test_a_random_workflow_is_valid(first: list[Any], groups: list[list[Any]]) -
             author.inner = []
         python("pkg.tasks:report").options(rule="all_done")(rows=author.known[1:])
 
-    assert [(one.path, one.message) for one in lint(flow())] == []
+    assert [(problem.path, problem.message) for problem in lint(flow())] == []

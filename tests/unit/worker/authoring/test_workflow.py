@@ -167,11 +167,11 @@ def test_tasks_of_a_group_see_each_other_and_a_task_outside_sees_all_results() -
         cities = list_files("monday")
         with group("country", country=cities) as country:
             with group("city", city=country.value.cities) as city:
-                one = load(city.value)
+                loaded = load(city.value)
                 parts = load.options(name="parts").expand(path=expression("{country}.key", country=country))
-                report.options(name="of_city")([one, *[]])
-            report.options(name="of_country")(results(one))
-        report.after(city)(expression("{a} + {b}", a=results(one), b=results(parts)))
+                report.options(name="of_city")([loaded, *[]])
+            report.options(name="of_country")(results(loaded))
+        report.after(city)(expression("{a} + {b}", a=results(loaded), b=results(parts)))
 
     spec = flow()["spec"]
     assert spec["groups"] == [

@@ -63,7 +63,7 @@ def test_a_pass_decides_a_limited_number_of_ticks() -> None:
     assert world.status.passed == PASS_TICKS
     world.settle()
     assert (world.status.passed, world.status.started) == (250, 1)
-    assert [one.message for one in world.notices if one.reason == "TicksPassed"] == [
+    assert [notice.message for notice in world.notices if notice.reason == "TicksPassed"] == [
         "passed over 250 ticks so far, the last: tick 2026-05-11T09:00:00.000Z of source hourly"
     ]
 
@@ -99,7 +99,7 @@ def test_events_report_the_runs_the_passed_ticks_and_the_end() -> None:
     world.add("2026-05-02T02:00:00.000Z", "done-2", state="Failed")
     world.complete()
 
-    assert [(one.reason, one.message, one.warning) for one in world.notices] == [
+    assert [(notice.reason, notice.message, notice.warning) for notice in world.notices] == [
         ("TicksPassed", "passed over 2 ticks so far, the last: tick 2026-05-02T02:00:00.000Z of source nightly", False),
         ("RunStarted", f"started {world.created[0]} for tick 2026-05-03T02:00:00.000Z of source nightly", False),
         ("Succeeded", "1 run succeeded, 2 ticks passed over", False),

@@ -23,7 +23,7 @@ def ended(*, failure: str = "", **spec: Any) -> World:
 
 
 def archived(world: World) -> Condition | None:
-    return next((one for one in world.status.conditions if one.type == "Archived"), None)
+    return next((condition for condition in world.status.conditions if condition.type == "Archived"), None)
 
 
 def uploads(world: World) -> int:

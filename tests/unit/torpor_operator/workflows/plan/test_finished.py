@@ -233,7 +233,7 @@ def test_a_run_is_deleted_once_the_archive_has_it() -> None:
 def test_a_run_stays_while_the_archive_does_not_store_it() -> None:
     world = finished("the archive answers 503: DatabaseUnavailable").settle()
     assert not world.api.deleted
-    condition = next(one for one in world.status.conditions if one.type == "Archived")
+    condition = next(entry for entry in world.status.conditions if entry.type == "Archived")
     assert (condition.status, condition.reason) == ("False", "ArchiveUnavailable")
     assert condition.message == "the archive answers 503: DatabaseUnavailable"
     assert world.status.state == "Succeeded"
@@ -258,11 +258,11 @@ def test_a_python_task_gets_the_url_of_the_archive_and_a_token_for_it() -> None:
     world.api.archive = SEAT
     world.settle()
     spec = pod(world, "a")
-    env = {one["name"]: one.get("value") for one in spec["containers"][0]["env"]}  # type: ignore[index]
+    env = {variable["name"]: variable.get("value") for variable in spec["containers"][0]["env"]}  # type: ignore[index]
     variable = runtime_variable.parse(env[constants.ENV_RUNTIME])
     assert (variable.archive_url, variable.archive_namespace) == ("https://archive:8443", "torpor-system")
-    (sources,) = (one["projected"]["sources"] for one in spec["volumes"] if "projected" in one)  # type: ignore[attr-defined]
-    audiences = [one["serviceAccountToken"].get("audience") for one in sources if "serviceAccountToken" in one]
+    (sources,) = (volume["projected"]["sources"] for volume in spec["volumes"] if "projected" in volume)  # type: ignore[attr-defined]
+    audiences = [source["serviceAccountToken"].get("audience") for source in sources if "serviceAccountToken" in source]
     assert audiences == [None, constants.ARCHIVE_AUDIENCE]
     assert "projected" not in str(pod(world, "b"))
 

@@ -35,7 +35,7 @@ def test_a_failed_instance_that_is_marked_lets_the_run_go_on() -> None:
     assert world.workflow["metadata"]["annotations"] == {}
     assert world.succeed("report").status.state == "Succeeded"
     assert world.status.clearing is None
-    entry = next(one for one in world.status.history if one.type == "Marked")
+    entry = next(item for item in world.status.history if item.type == "Marked")
     assert (entry.by, entry.message) == ("ann", "load/1 as succeeded because the file came by mail")
 
 

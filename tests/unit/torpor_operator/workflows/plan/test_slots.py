@@ -107,5 +107,5 @@ def test_a_task_and_its_run_report_a_full_pool() -> None:
         made = world.plan()
     tasks = {entry.name: entry.reason for entry in made.status.tasks}
     assert tasks == {"a": None, "b": "PoolFull"}
-    message = next(one.message for one in made.status.conditions if one.type == "Succeeded")
+    message = next(condition.message for condition in made.status.conditions if condition.type == "Succeeded")
     assert message == "task b: instances wait for a slot of pool gpu, which is full (ConfigMap torpor-pools)"

@@ -71,7 +71,9 @@ async def test_a_namespace_beyond_its_rate_of_writes_delays_no_other() -> None:
         harness.fake.put(WORKFLOWS, {"metadata": {"name": f"w{number}", "namespace": BUSY}, "spec": spec})
     async with harness.running():
         await harness.advance(5)
-        of_busy = [one for one in harness.fake.writes() if f"/{BUSY}/" in one.path and not one.path.endswith("/events")]
+        of_busy = [
+            write for write in harness.fake.writes() if f"/{BUSY}/" in write.path and not write.path.endswith("/events")
+        ]
         assert len(of_busy) <= 20 + 5 + 1 * 5
         harness.create("run", python("work"))
         await harness.advance(3)
