@@ -36,9 +36,9 @@ class Source(Model):
     trigger: Annotated[
         TriggerTask | None, Field(description="Trigger that waits for the event. It starts again after each event.")
     ] = None
-    pool: Annotated[Name | None, Field(description="Triggerer pool of the source. Unset: the pool named default.")] = (
-        None
-    )
+    trigger_pool: Annotated[
+        Name | None, Field(description="Triggerer pool of the source. Unset: the pool named default.")
+    ] = None
     service_account: Annotated[
         ObjectName | None,
         Field(

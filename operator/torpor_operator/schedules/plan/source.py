@@ -106,7 +106,7 @@ def _spec(schedule: Schedule, source: Source) -> TaskRunSpec:
         schedule=OwnerRef(name=metadata.name, uid=metadata.uid),
         task=source.name,
         trigger=_trigger(schedule, source),
-        trigger_pool=source.pool or constants.DEFAULT_POOL,
+        trigger_pool=source.trigger_pool or constants.DEFAULT_POOL,
         service_account=source.service_account or constants.TASK_ACCOUNT,
         retries=RETRIES,
     )

@@ -194,7 +194,7 @@ async def test_a_changed_pool_loses_no_tick(harness: ScheduleHarness) -> None:
         await harness.advance(300)
         while harness.clock.now() % 300 != 1:
             await harness.advance(1)
-        harness.edit("s", sources=[late | {"pool": "other"}])
+        harness.edit("s", sources=[late | {"triggerPool": "other"}])
         await harness.advance(120)
         ticks = [times.epoch(text) for text in at(harness)]
         assert ticks[-1] == harness.clock.now() // 300 * 300
