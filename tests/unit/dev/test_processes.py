@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -54,3 +56,13 @@ def test_a_pid_that_was_reused_is_not_ours(tmp_path: Path) -> None:
     (tmp_path / "other.pid").write_text(json.dumps(ours))
     assert daemon.find("other", folder=tmp_path) is None
     daemon.stop("other", folder=tmp_path, patience=1)
+
+
+def test_a_daemon_outlives_its_starter(tmp_path: Path) -> None:
+    program = "import sys; from pathlib import Path; from torpor_dev import daemon\n"
+    program += "daemon.start('sleeper', ['sleep', '600'], folder=Path(sys.argv[1]))"
+    subprocess.run([sys.executable, "-c", program, tmp_path], check=True)
+    try:
+        assert daemon.find("sleeper", folder=tmp_path) is not None
+    finally:
+        daemon.stop("sleeper", folder=tmp_path)
