@@ -8,7 +8,6 @@ import argparse
 import asyncio
 import itertools
 import json
-import secrets
 import statistics
 import sys
 import time
@@ -19,10 +18,8 @@ from torpor_demo import images
 from torpor_kubernetes.client.resources import PODS, TASKRUNS
 from torpor_wire import times
 
-from benchmarks.bench_cluster import NAMESPACE, BenchCluster, bench_cluster
-
-_POLL = 0.05
-_POD_LIMIT = 120.0
+from benchmarks.harness.cluster import BenchCluster, bench_cluster
+from benchmarks.harness.control_plane import NAMESPACE
 
 
 def main() -> None:
@@ -74,44 +71,12 @@ async def _chain(on: BenchCluster, steps: int) -> list[float]:
 
 
 async def _bare(on: BenchCluster) -> float:
-    name = f"bare-{secrets.token_hex(4)}"
     started = time.monotonic()
-    await on.api.create(PODS, NAMESPACE, _pod(name))
-    async with asyncio.timeout(_POD_LIMIT):
-        await _succeeded(on, name)
+    name = await on.start_bare_pod(images.CENSUS.name, "python", "-c", "pass")
+    await on.pod_succeeded(name)
     took = time.monotonic() - started
     await on.api.delete(PODS, NAMESPACE, name)
     return took
-
-
-async def _succeeded(on: BenchCluster, name: str) -> None:
-    while True:
-        pod = await on.api.get(PODS, NAMESPACE, name)
-        if pod["status"].get("phase") == "Succeeded":
-            return
-        await asyncio.sleep(_POLL)
-
-
-def _pod(name: str) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": NAMESPACE},
-        "spec": {
-            "restartPolicy": "Never",
-            "automountServiceAccountToken": False,
-            "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
-            "containers": [
-                {
-                    "name": "main",
-                    "image": images.CENSUS.name,
-                    "runtime": "Image",
-                    "command": ["python", "-c", "pass"],
-                    "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
-                }
-            ],
-        },
-    }
 
 
 if __name__ == "__main__":

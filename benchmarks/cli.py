@@ -5,13 +5,14 @@ The median of 20 starts. The namespace is that of KUBECONFIG's context, or of th
 
 import json
 import os
-import resource
 import shutil
 import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+from benchmarks.harness.usage import children_cpu
 
 GOALS = {"--help": 0.35, "get @latest": 0.6, "list": 0.8}
 STARTS = 20
@@ -20,17 +21,12 @@ STARTS = 20
 def measured(arguments: list[str]) -> tuple[list[float], float]:
     """Wall seconds of each start in ascending order, and mean CPU seconds. The first start compiles modules."""
     subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    found, before = [], _cpu()
+    found, before = [], children_cpu()
     for _ in range(STARTS):
         began = time.perf_counter()
         subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         found.append(time.perf_counter() - began)
-    return sorted(found), (_cpu() - before) / STARTS
-
-
-def _cpu() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+    return sorted(found), (children_cpu() - before) / STARTS
 
 
 def main() -> int:

@@ -12,8 +12,7 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from torpor_demo import images
@@ -22,7 +21,9 @@ from torpor_demo.kubectl import Kubectl
 from torpor_kubernetes.client.resources import LEASES, PODS, WORKFLOWS
 from torpor_wire import times
 
-from benchmarks.bench_cluster import NAMESPACE, BenchCluster, bench_cluster
+from benchmarks.harness.cluster import BenchCluster, bench_cluster
+from benchmarks.harness.control_plane import NAMESPACE
+from benchmarks.harness.waiting import Object, new_events
 from tests.e2e.support import node
 
 GOAL = 20.0
@@ -103,7 +104,8 @@ async def _round(on: BenchCluster, way: str) -> Takeover:
     leader = await _fresh_leader(on)
     where, processes = await asyncio.to_thread(node.running, on.kubectl, leader, _PROGRAM)
     run = await on.start(_SPEC)
-    async with _watching(on) as created, asyncio.timeout(_LIMIT):
+    created = PodCreations()
+    async with new_events(on.api, PODS, NAMESPACE, created.note), asyncio.timeout(_LIMIT):
         await created.reach(_UNDER_WAY)
         await asyncio.sleep(random.uniform(0, _RENEWAL))
         begun = time.monotonic()
@@ -141,50 +143,36 @@ def _remove(kubectl: Kubectl, pod: str) -> None:
     kubectl.run("delete", "pod", pod, "-n", SYSTEM, "--force", "--grace-period=0", "--wait=false")
 
 
-class Creations:
+class PodCreations:
     """The pods of tasks that were seen to be created: when they were seen (monotonic), and made (whole seconds)."""
 
     def __init__(self) -> None:
         self.found: list[tuple[float, float]] = []
-        self._changed = asyncio.Condition()
+        self._changed = asyncio.Event()
 
-    async def add(self, created: str) -> None:
-        """Note one, now."""
-        self.found.append((time.monotonic(), times.epoch(created)))
-        async with self._changed:
-            self._changed.notify_all()
+    def note(self, kind: str, body: Object, _: float) -> None:
+        """Take in an event of the watch."""
+        if kind == "ADDED":
+            self.found.append((time.monotonic(), times.epoch(body["metadata"]["creationTimestamp"])))
+            self._changed.set()
 
     async def reach(self, count: int) -> None:
         """Return once there are so many."""
-        async with self._changed:
-            await self._changed.wait_for(lambda: len(self.found) >= count)
+        while len(self.found) < count:
+            await self._next()
 
     async def after(self, moment: float) -> float:
         """When the first was seen that was made in a later second than `moment` (epoch).
 
-        What the dead one made in its last second may be seen late, and is not counted: nobody follows that fast.
+        A pod that the killed leader made in its last second may be seen late, and is not counted.
         """
-        async with self._changed:
-            await self._changed.wait_for(lambda: self.found[-1][1] > moment)
+        while not self.found or self.found[-1][1] <= moment:
+            await self._next()
         return next(seen for seen, made in self.found if made > moment)
 
-
-@asynccontextmanager
-async def _watching(on: BenchCluster) -> AsyncIterator[Creations]:
-    created = Creations()
-    version = (await on.api.list(PODS, NAMESPACE)).resource_version
-
-    async def watch() -> None:
-        async for event in on.api.watch(PODS, NAMESPACE, resource_version=version):
-            if event.type == "ADDED":
-                await created.add(event.object["metadata"]["creationTimestamp"])
-
-    task = asyncio.create_task(watch())
-    try:
-        yield created
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+    async def _next(self) -> None:
+        self._changed.clear()
+        await self._changed.wait()
 
 
 if __name__ == "__main__":

@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 from torpor_cli.local_run import stored_run
 from torpor_wire import times
 
+from benchmarks.harness.usage import children_cpu
+
 ROOT = Path(__file__).resolve().parents[1]
 CENSUS = ROOT / "examples/census.yaml"
 GOALS = {"census: first code": 3.0, "census: whole": 10.0}
@@ -35,7 +37,7 @@ _FAN = {
 }
 
 
-class Played(NamedTuple):
+class PlayedRun(NamedTuple):
     """A run: when it began, wall and CPU seconds of its processes, and its TaskRuns."""
 
     began: float
@@ -44,18 +46,13 @@ class Played(NamedTuple):
     taskruns: list[Mapping[str, Any]]
 
 
-def play(file: Path, folder: Path, *options: str) -> Played:
+def play(file: Path, folder: Path, *options: str) -> PlayedRun:
     """Play a file in a folder of its own. Raises CalledProcessError if the run fails."""
     command = [sys.executable, "-m", "torpor_cli", "run", str(file), "--folder", str(folder / "run"), *options]
-    cpu, began, start = _cpu(), time.time(), time.perf_counter()
+    cpu, began, start = children_cpu(), time.time(), time.perf_counter()
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wall = time.perf_counter() - start
-    return Played(began, wall, _cpu() - cpu, list(stored_run.read(folder / "run").taskruns))
-
-
-def _cpu() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+    return PlayedRun(began, wall, children_cpu() - cpu, list(stored_run.read(folder / "run").taskruns))
 
 
 def moments(taskrun: Mapping[str, Any], state: str) -> list[float]:

@@ -10,7 +10,6 @@ import json
 import os
 import random
 import sqlite3
-import subprocess
 import sys
 import time
 from contextlib import closing, suppress
@@ -19,34 +18,22 @@ from typing import Any
 
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.http import connect
-from torpor_kubernetes.client.resources import PODS, Resource
+from torpor_kubernetes.client.resources import NODES, PODS, Resource
 from torpor_kubernetes.timing import SystemClock
 from torpor_wire import constants
 
-from benchmarks import temporary_plane
+from benchmarks.harness import control_plane, usage
+from benchmarks.harness.processes import ChildProcess, running
 from tests.integration.archive import log_kubelet
 from tests.integration.archive.log_kubelet import LogKubelet, PodLog
 from tests.support.ports import free_port
 
-NODES = Resource(group="", version="v1", plural="nodes", kind="Node", namespaced=False)
 NAMESPACES = Resource(group="", version="v1", plural="namespaces", kind="Namespace", namespaced=False)
 NAMESPACE = "bench-logs"
-WORDS = [
-    "reading",
-    "writing",
-    "opened",
-    "closed",
-    "rows",
-    "batch",
-    "customer",
-    "order",
-    "error",
-    "warning",
-    "retry",
-    "commit",
-    "page",
-    "token",
-]
+WORDS = (
+    *("reading", "writing", "opened", "closed", "rows", "batch", "customer"),
+    *("order", "error", "warning", "retry", "commit", "page", "token"),
+)
 _PATCH = "application/json-patch+json"
 
 
@@ -57,7 +44,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--bytes", type=int, default=100_000)
     given = parser.parse_args()
-    with temporary_plane.started() as state, log_kubelet.started() as kubelet:
+    with control_plane.started() as state, log_kubelet.started() as kubelet:
         folder = state / "archive"
         folder.mkdir()
         figures = asyncio.run(measure(given, folder, state / "kubeconfig", kubelet))
@@ -74,29 +61,27 @@ async def measure(given: argparse.Namespace, folder: Path, kubeconfig: Path, kub
         await _in_parallel([_create(api, name) for name in names])
         for name in names:
             kubelet.logs[name] = PodLog(text=text)
-        archive = _start(folder, kubeconfig)
-        try:
+        archive = _archive(folder, kubeconfig)
+        async with running(archive):
             await _wait(folder, 0)
             await asyncio.sleep(5)
-            idle = _memory(archive.pid)
+            idle = usage.read_usage(archive.pid).rss
             started = time.monotonic()
-            await _end_all(api, names, given.seconds)
-            ended = time.monotonic()
-            kept_at = await _wait(folder, given.pods)
+            async with usage.peaks({"archive": archive.pid}) as peaks:
+                await _end_all(api, names, given.seconds)
+                ended = time.monotonic()
+                kept_at = await _wait(folder, given.pods)
             return {
                 "pods": given.pods,
                 "bytes of each log": len(text),
                 "pods ended within s": round(ended - started, 1),
                 "last log kept after the last end, s": round(kept_at - ended, 1),
                 "logs kept a second": round(given.pods / (kept_at - started), 1),
-                "archive idle RSS, MiB": idle["VmRSS"],
-                "archive peak RSS, MiB": _memory(archive.pid)["VmHWM"],
-                "archive CPU s a log": round(_cpu(archive.pid) / given.pods, 4),
+                "archive idle RSS, MiB": round(idle / 1024),
+                "archive peak RSS, MiB": round(peaks.mib()["archive"]),
+                "archive CPU s a log": round(usage.cpu(archive.pid) / given.pods, 4),
                 "database bytes a log": _database_bytes(folder) // given.pods,
             }
-        finally:
-            archive.terminate()
-            archive.wait()
 
 
 async def _prepare(api: Api, kubelet: LogKubelet) -> None:
@@ -169,10 +154,15 @@ async def _wait(folder: Path, count: int) -> float:
         await asyncio.sleep(0.2)
 
 
-def _start(folder: Path, kubeconfig: Path) -> subprocess.Popen[bytes]:
-    argv = [sys.executable, "-m", "torpor_archive", "--kubeconfig", str(kubeconfig), "--namespace", "torpor-system"]
-    argv += ["--port", str(free_port()), "--health-port", str(free_port())]
-    return subprocess.Popen(argv, env=os.environ | {"DATABASE_URL": f"sqlite:///{folder}/archive.db"})
+def _archive(folder: Path, kubeconfig: Path) -> ChildProcess:
+    options = ("--kubeconfig", str(kubeconfig), "--namespace", "torpor-system")
+    ports = ("--port", str(free_port()), "--health-port", str(free_port()))
+    return ChildProcess(
+        name="archive",
+        words=("torpor_archive", *options, *ports),
+        log=folder / "archive.log",
+        environ=os.environ | {"DATABASE_URL": f"sqlite:///{folder}/archive.db"},
+    )
 
 
 def _text(size: int) -> bytes:
@@ -184,17 +174,6 @@ def _text(size: int) -> bytes:
         second, fraction = len(lines) // 1000 % 60, choose.randrange(10**9)
         lines += f"2026-01-01T00:00:{second:02d}.{fraction:09d}Z INFO {words} {choose.randrange(10**6)}\n".encode()
     return bytes(lines)
-
-
-def _memory(pid: int) -> dict[str, int]:
-    """Resident memory now and at its peak, in MiB."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return {line.split(":")[0]: int(line.split()[1]) // 1024 for line in lines if line.startswith(("VmRSS", "VmHWM"))}
-
-
-def _cpu(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _database_bytes(folder: Path) -> int:

@@ -22,9 +22,10 @@ from torpor_kubernetes.client.resources import PODS, Resource
 from torpor_wire import times
 
 from benchmarks import samples
-from benchmarks.bench_cluster import NAMESPACE, BenchCluster, bench_cluster
 from benchmarks.cgroups import Meter, entered
 from benchmarks.chart import Line, Mark, Panel, draw
+from benchmarks.harness.cluster import BenchCluster, bench_cluster
+from benchmarks.harness.control_plane import NAMESPACE
 from benchmarks.samples import MIB, Run, Sample
 from benchmarks.watch import Watch
 

@@ -8,14 +8,12 @@ User code is `time.time`, so the clocks of the nodes must agree with that of thi
 import argparse
 import asyncio
 import json
-import secrets
 import statistics
 import sys
-import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 from torpor_crds.models import taskrun
 from torpor_demo import cluster, images
@@ -27,18 +25,20 @@ from torpor_operator.injection.detector import parse_node
 from torpor_operator.settings import Injection
 from torpor_wire import constants
 
-from benchmarks.bench_cluster import NAMESPACE, BenchCluster, bench_cluster
+from benchmarks.harness.cluster import BenchCluster, bench_cluster
+from benchmarks.harness.control_plane import NAMESPACE
+from benchmarks.harness.waiting import Object, new_events
 
 IMAGE = "FROM torpor-worker"
 GOALS_MS = {IMAGE: 100, Injection.IMAGE_VOLUME: 150, Injection.INIT_CONTAINER: 600}
 _OPERATOR = "deployment/torpor-operator"
-_LIMIT = 120.0
-_POLL = 0.05
-_PRINT = ["python3", "-c", "import time; print(time.time())"]
+_PRINT = ("python3", "-c", "import time; print(time.time())")
+Created = dict[str, float]
+"""When the watch showed each pod, in seconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class StartPair:
     """Seconds from the creation to user code: of the pod of a task, and of the bare pod after it."""
 
     task: float
@@ -53,7 +53,7 @@ def main() -> None:
     sys.stdout.write(text(*asyncio.run(_measure(options.rounds))))
 
 
-def text(pairs: Mapping[str, Sequence[Pair]], unsupported: Mapping[str, str]) -> str:
+def text(pairs: Mapping[str, Sequence[StartPair]], unsupported: Mapping[str, str]) -> str:
     """Format the figures as a table, and on the last line as JSON."""
     figures = {way: figures_of(found) for way, found in pairs.items()}
     lines = ["start of a pod to user code, above a bare pod of the same image (medians)"]
@@ -71,7 +71,7 @@ def text(pairs: Mapping[str, Sequence[Pair]], unsupported: Mapping[str, str]) ->
     return "\n".join(lines) + "\n"
 
 
-def figures_of(pairs: Sequence[Pair]) -> dict[str, int]:
+def figures_of(pairs: Sequence[StartPair]) -> dict[str, int]:
     """The medians in milliseconds. `above_ms` is that of the differences within pairs.
 
     On a busy machine the fastest pods show more than the medians.
@@ -90,11 +90,12 @@ def _median_ms(seconds: Iterator[float]) -> int:
     return round(statistics.median(seconds) * 1000)
 
 
-async def _measure(rounds: int) -> tuple[dict[str, list[Pair]], dict[str, str]]:
+async def _measure(rounds: int) -> tuple[dict[str, list[StartPair]], dict[str, str]]:
     python = await asyncio.to_thread(cluster.base_image)
-    async with bench_cluster(list(images.ALL)) as on, _watching(on) as seen:
+    seen: Created = {}
+    async with bench_cluster(list(images.ALL)) as on, new_events(on.api, PODS, NAMESPACE, partial(_note, seen)):
         await asyncio.to_thread(cluster.load, [python])
-        pairs: dict[str, list[Pair]] = {IMAGE: []}
+        pairs: dict[str, list[StartPair]] = {IMAGE: []}
         unsupported: dict[str, str] = {}
         pairs[IMAGE] = await _pairs(on, seen, rounds, images.WORKER.name, "Image")
         for way in (Injection.IMAGE_VOLUME, Injection.INIT_CONTAINER):
@@ -106,6 +107,11 @@ async def _measure(rounds: int) -> tuple[dict[str, list[Pair]], dict[str, str]]:
     return pairs, unsupported
 
 
+def _note(seen: Created, kind: str, body: Object, now: float) -> None:
+    if kind == "ADDED":
+        seen[body["metadata"]["name"]] = now
+
+
 async def _missing(on: BenchCluster) -> str:
     """Why the nodes have no image volumes; empty if they have. The API server's part shows when a pod is created."""
     nodes = (await on.api.list(NODES, None)).items
@@ -115,88 +121,29 @@ async def _missing(on: BenchCluster) -> str:
     return "" if decision.image_volumes else decision.reason
 
 
-async def _pairs(on: BenchCluster, seen: "Creations", rounds: int, image: str, runtime: str) -> list[Pair]:
+async def _pairs(on: BenchCluster, seen: Created, rounds: int, image: str, runtime: str) -> list[StartPair]:
     await _task(on, seen, image, runtime)  # the first reads the files of the image from the disk
-    return [Pair(task=await _task(on, seen, image, runtime), bare=await _bare(on, seen, image)) for _ in range(rounds)]
+    return [
+        StartPair(task=await _task(on, seen, image, runtime), bare=await _bare(on, seen, image)) for _ in range(rounds)
+    ]
 
 
-async def _task(on: BenchCluster, seen: "Creations", image: str, runtime: str) -> float:
+async def _task(on: BenchCluster, seen: Created, image: str, runtime: str) -> float:
     spec = {"image": image, "runtime": runtime, "logs": "none", "tasks": [{"name": "it", "python": "time:time"}]}
     found = await on.run(spec)
     listed = await on.api.list(TASKRUNS, NAMESPACE, label_selector=f"{constants.LABEL_WORKFLOW}={found.metadata.name}")
     (run,) = [taskrun.parse(body) for body in listed.items]
-    began = seen.at[run.status.pod.name if run.status.pod else ""]
+    began = seen[run.status.pod.name if run.status.pod else ""]
     await on.remove(found)
     return float(json.loads(run.status.result or "")) - began
 
 
-async def _bare(on: BenchCluster, seen: "Creations", image: str) -> float:
-    name = f"bare-{secrets.token_hex(4)}"
-    await on.api.create(PODS, NAMESPACE, _pod(name, image))
-    async with asyncio.timeout(_LIMIT):
-        await _succeeded(on, name)
+async def _bare(on: BenchCluster, seen: Created, image: str) -> float:
+    name = await on.start_bare_pod(image, *_PRINT)
+    await on.pod_succeeded(name)
     log = await on.api.read(PODS.path(NAMESPACE, name, "log"))
     await on.api.delete(PODS, NAMESPACE, name)
-    return float(log) - seen.at[name]
-
-
-async def _succeeded(on: BenchCluster, name: str) -> None:
-    while True:
-        pod = await on.api.get(PODS, NAMESPACE, name)
-        if pod["status"].get("phase") == "Succeeded":
-            return
-        await asyncio.sleep(_POLL)
-
-
-def _pod(name: str, image: str) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": NAMESPACE},
-        "spec": {
-            "restartPolicy": "Never",
-            "automountServiceAccountToken": False,
-            "enableServiceLinks": False,
-            "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
-            "containers": [
-                {
-                    "name": "main",
-                    "image": image,
-                    "command": _PRINT,
-                    "securityContext": {
-                        "runAsUser": 65532,
-                        "allowPrivilegeEscalation": False,
-                        "capabilities": {"drop": ["ALL"]},
-                    },
-                }
-            ],
-        },
-    }
-
-
-class Creations:
-    """When the watch showed each pod, in seconds since the epoch."""
-
-    def __init__(self) -> None:
-        self.at: dict[str, float] = {}
-
-
-@asynccontextmanager
-async def _watching(on: BenchCluster) -> AsyncIterator[Creations]:
-    seen = Creations()
-    version = (await on.api.list(PODS, NAMESPACE)).resource_version
-
-    async def watch() -> None:
-        async for event in on.api.watch(PODS, NAMESPACE, resource_version=version):
-            if event.type == "ADDED":
-                seen.at[event.object["metadata"]["name"]] = time.time()
-
-    task = asyncio.create_task(watch())
-    try:
-        yield seen
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+    return float(log) - seen[name]
 
 
 @contextmanager

@@ -15,7 +15,8 @@ from torpor_demo import images
 from torpor_kubernetes.client.resources import PODS
 from torpor_wire import constants
 
-from benchmarks.bench_cluster import NAMESPACE, BenchCluster, bench_cluster
+from benchmarks.harness.cluster import BenchCluster, bench_cluster
+from benchmarks.harness.control_plane import NAMESPACE
 
 _FIGURES = ("startup_ms", "cpu_ms")
 _REPORT = {"name": "TORPOR_STARTUP_REPORT", "value": "1"}

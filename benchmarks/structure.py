@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath as Path
 
-from benchmarks.harness.tables import markdown
+from benchmarks.harness.figures import markdown
 
 _BESIDE = ("tests", "benchmarks", "examples", "conformance", "docs", "dev")
 _SMALL = 40
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tree:
+class RevisionTree:
     """The files of a revision that this reads, as text, and the visible top-level folders."""
 
     files: dict[Path, str]
@@ -65,7 +65,7 @@ def main() -> None:
     print(markdown(("measure", *revisions), rows, numbers=True), end="")
 
 
-def read(revision: str) -> Tree:
+def read(revision: str) -> RevisionTree:
     """The tree of a revision."""
     archive = subprocess.run(["git", "archive", revision], capture_output=True, check=True).stdout
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
@@ -73,14 +73,14 @@ def read(revision: str) -> Tree:
         wanted = {path: tar.extractfile(member) for path, member in members.items() if _is_read(path)}
         files = {path: file.read().decode() for path, file in wanted.items() if file is not None}
     folders = {path.parts[0] for path in members if len(path.parts) > 1}
-    return Tree(files=files, folders=frozenset(name for name in folders if not name.startswith(".")))
+    return RevisionTree(files=files, folders=frozenset(name for name in folders if not name.startswith(".")))
 
 
 def _is_read(path: Path) -> bool:
     return path.suffix == ".py" or path.name in {"pyproject.toml", ".importlinter"}
 
 
-def measures(tree: Tree) -> Iterator[tuple[str, object]]:
+def measures(tree: RevisionTree) -> Iterator[tuple[str, object]]:
     """Each measure by its name."""
     product = {path: size for path, size in tree.modules.items() if path.parts[0] not in _BESIDE}
     yield "visible top-level folders", len(tree.folders)
@@ -109,7 +109,7 @@ def _modules(of_what: str, modules: dict[Path, int]) -> Iterator[tuple[str, obje
     yield f"{of_what}modules of the largest folder", max(folders.values())
 
 
-def _lines(title: str, tree: Tree, paths: Iterable[Path]) -> Iterator[tuple[str, object]]:
+def _lines(title: str, tree: RevisionTree, paths: Iterable[Path]) -> Iterator[tuple[str, object]]:
     lines: Counter[str] = Counter()
     for path in paths:
         lines[tree.component(path)] += tree.modules[path]

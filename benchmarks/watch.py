@@ -10,8 +10,8 @@ from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import PODS, TASKRUNS
 from torpor_wire import constants
 
-from benchmarks.bench_cluster import NAMESPACE
 from benchmarks.cgroups import Meter
+from benchmarks.harness.control_plane import NAMESPACE
 from benchmarks.samples import Sample
 
 _LOOK, _LOOKS_A_SAMPLE = 0.5, 4

@@ -7,38 +7,28 @@ Workflow status. The cluster's own writes for any pod (binding, kubelet status, 
 import argparse
 import asyncio
 import json
-import re
 import sys
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from torpor_demo import images
 from torpor_kubernetes.client.resources import TASKRUNS
 from torpor_wire import constants
 
-from benchmarks.bench_cluster import bench_cluster
+from benchmarks.harness.api_writes import WriteKind, read_writes
+from benchmarks.harness.cluster import bench_cluster
 
-_LINE = re.compile(r"^apiserver_request_total\{(?P<labels>[^}]*)\} (?P<value>\S+)$", re.MULTILINE)
-_LABEL = re.compile(r'(\w+)="([^"]*)"')
-_WRITES = frozenset({"POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION"})
 _LEFT_OUT = frozenset({"events", "leases", "workflows/status"})
 _OURS = frozenset({"taskruns", "taskruns/status", "workflows", "pods"})
 _SETTLE = 10.0
 
 
-class Bytes(NamedTuple):
+class TaskRunBytes(NamedTuple):
     """Mean bytes of a finished TaskRun as compact JSON without managedFields, and of its history."""
 
     taskrun: float
     history: float
-
-
-class Kind(NamedTuple):
-    """What was written, and how."""
-
-    verb: str
-    resource: str  # with its subresource, as in RBAC
 
 
 def main() -> None:
@@ -49,12 +39,12 @@ def main() -> None:
     sys.stdout.write(text(tasks, *asyncio.run(_measure(tasks))))
 
 
-def text(tasks: int, counted: Counter[Kind], stored: Bytes) -> str:
+def text(tasks: int, counted: Counter[WriteKind], stored: TaskRunBytes) -> str:
     """Format the figures as a table, and on the last line as JSON."""
     ours = {kind: count for kind, count in counted.items() if kind.resource in _OURS}
     others = {kind: count for kind, count in counted.items() if kind not in ours}
     total = sum(ours.values())
-    figures = {_words(kind): count / tasks for kind, count in sorted(counted.items())}
+    figures = {str(kind): count / tasks for kind, count in sorted(counted.items())}
     lines = [
         f"API writes of a run of {tasks} python tasks",
         _row("WRITE", "TOTAL", "PER TASK"),
@@ -77,43 +67,32 @@ def text(tasks: int, counted: Counter[Kind], stored: Bytes) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _rows(counted: Mapping[Kind, int], tasks: int) -> list[str]:
-    return [_row(_words(kind), str(count), f"{count / tasks:.2f}") for kind, count in sorted(counted.items())]
+def _rows(counted: Mapping[WriteKind, int], tasks: int) -> list[str]:
+    return [_row(str(kind), str(count), f"{count / tasks:.2f}") for kind, count in sorted(counted.items())]
 
 
 def _row(words: str, total: str, each: str) -> str:
     return f"  {words:<36}{total:>7}{each:>10}"
 
 
-def parse(metrics: str, left_out: Collection[str] = _LEFT_OUT) -> Counter[Kind]:
-    """The writes so far, by kind; answers of any code count, since each was work for the server."""
-    found: Counter[Kind] = Counter()
-    for line in _LINE.finditer(metrics):
-        labels = dict(_LABEL.findall(line["labels"]))
-        if labels["verb"] in _WRITES and labels["resource"]:
-            resource = "/".join(filter(None, (labels["resource"], labels["subresource"])))
-            found[Kind(labels["verb"], resource)] += round(float(line["value"]))
-    return Counter({kind: count for kind, count in found.items() if kind.resource not in left_out})
-
-
-def size_of(taskruns: Sequence[dict[str, Any]]) -> Bytes:
+def size_of(taskruns: Sequence[dict[str, Any]]) -> TaskRunBytes:
     """Mean bytes of TaskRuns."""
     bodies = [
         body | {"metadata": {key: value for key, value in body["metadata"].items() if key != "managedFields"}}
         for body in taskruns
     ]
     histories = [body["status"].get("history", []) for body in taskruns]
-    return Bytes(*(sum(map(_compact, values)) / len(taskruns) for values in (bodies, histories)))
+    return TaskRunBytes(*(sum(map(_compact, values)) / len(taskruns) for values in (bodies, histories)))
 
 
 def _compact(value: object) -> int:
     return len(json.dumps(value, separators=(",", ":")).encode())
 
 
-async def _measure(tasks: int) -> tuple[Counter[Kind], Bytes]:
+async def _measure(tasks: int) -> tuple[Counter[WriteKind], TaskRunBytes]:
     async with bench_cluster(list(images.ALL)) as on:
         await asyncio.sleep(_SETTLE)
-        before = parse(await on.api.read("/metrics"))
+        before = await read_writes(on.api, _LEFT_OUT)
         found = await on.run(
             {
                 "image": images.CENSUS.name,
@@ -129,15 +108,11 @@ async def _measure(tasks: int) -> tuple[Counter[Kind], Bytes]:
         )
         # The kubelet's last words on the pods come after the run's end.
         await asyncio.sleep(_SETTLE)
-        after = parse(await on.api.read("/metrics"))
+        after = await read_writes(on.api, _LEFT_OUT)
         selector = f"{constants.LABEL_WORKFLOW}={found.metadata.name}"
         runs = (await on.api.list(TASKRUNS, found.metadata.namespace, label_selector=selector)).items
         await on.remove(found)
     return after - before, size_of(runs)
-
-
-def _words(kind: Kind) -> str:
-    return f"{kind.verb.lower()} {kind.resource}"
 
 
 if __name__ == "__main__":

@@ -4,14 +4,14 @@ The kinds accept any field, so the API server validates less than with Argo's fu
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from torpor_kubernetes.client.resources import Resource
+
+from benchmarks.harness.waiting import Object
 
 GROUP, VERSION = "argoproj.io", "v1alpha1"
 NAMESPACE, ACCOUNT, CONFIG = "argo-bench", "argo-bench", "workflow-controller-configmap"
 WORKFLOWS = Resource(group=GROUP, version=VERSION, plural="workflows", kind="Workflow")
-Object = dict[str, Any]
 
 _KINDS = (
     "Workflow",

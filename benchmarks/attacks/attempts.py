@@ -15,15 +15,16 @@ from typing import Any
 from torpor_demo.install import SYSTEM
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.resources import CONFIG_MAPS, TASKRUNS, WORKFLOWS
-from torpor_wire import constants as keys
 
 from benchmarks.attacks import environment
 from benchmarks.attacks.clients import IDLE, UPLOADS
-from benchmarks.attacks.environment import ATTACKER, Environment
-from benchmarks.attacks.pod import NEVER
+from benchmarks.attacks.environment import ATTACKER, AttackEnvironment
 from benchmarks.attacks.results import holder
 from benchmarks.attacks.servers import HOST, SILENT_HOSTS
-from benchmarks.workflow import processes
+from benchmarks.harness.pod import NEVER
+from benchmarks.harness.processes import start_nodes
+from benchmarks.harness.runs import workflow
+from benchmarks.harness.waiting import background, until
 
 SECONDS = 40.0
 """For which an attack goes on at most, from when it is under way."""
@@ -33,7 +34,7 @@ _CONSTANT, _COPIES = 480_000, 200
 _MAPPED, _ARGUMENT = 1_024, 8_000
 _EXPRESSIONS = 200
 _ROUNDS = 20
-_PATIENCE = 60.0
+_LIMIT = 60.0
 _LOOK = 0.5
 _MOST = 0.9
 _SETTLE = 2.0
@@ -48,13 +49,13 @@ class Attack:
     """`begin` yields once the attack is under way, with a list of sentences that is complete when it closes."""
 
     what: str
-    begin: Callable[[Environment], AbstractAsyncContextManager[list[str]]]
+    begin: Callable[[AttackEnvironment], AbstractAsyncContextManager[list[str]]]
     on_results: bool = False
     """Whether the bystander namespace puts and gets results rather than run Workflows."""
 
 
 @asynccontextmanager
-async def answers(on: Environment) -> AsyncIterator[list[str]]:
+async def answers(on: AttackEnvironment) -> AsyncIterator[list[str]]:
     """Round after round of waits on servers that answer with more than there is memory for."""
     async with _servers() as (ports, _):
         asked = [_large(ports, number) for number in range(_LARGE_WAITS)]
@@ -63,7 +64,7 @@ async def answers(on: Environment) -> AsyncIterator[list[str]]:
 
 
 @asynccontextmanager
-async def silent(on: Environment) -> AsyncIterator[list[str]]:
+async def silent(on: AttackEnvironment) -> AsyncIterator[list[str]]:
     """Waits on servers that say nothing, and on names that no DNS server answers for."""
     async with _servers() as (ports, counts):
         hosts = [f"{SILENT_HOSTS[number % len(SILENT_HOSTS)]}:{ports['silent']}" for number in range(_SILENT)]
@@ -79,7 +80,7 @@ async def silent(on: Environment) -> AsyncIterator[list[str]]:
 
 
 @asynccontextmanager
-async def constants(on: Environment) -> AsyncIterator[list[str]]:
+async def constants(on: AttackEnvironment) -> AsyncIterator[list[str]]:
     """Round after round of Workflows whose large constant would be copied to each of many instances."""
     task = _python("copies", "x" * _CONSTANT, _COPIES)
     async with _rounds(on, {"image": "bench", "tasks": [task]}) as said:
@@ -87,21 +88,21 @@ async def constants(on: Environment) -> AsyncIterator[list[str]]:
 
 
 @asynccontextmanager
-async def mapped(on: Environment) -> AsyncIterator[list[str]]:
+async def mapped(on: AttackEnvironment) -> AsyncIterator[list[str]]:
     """As many TaskRuns as a task may have by default, each with as much as each may have; their pods are played."""
     said: list[str] = []
-    async with processes.nodes(on.plane):
+    async with start_nodes(on.plane):
         task = _python("each", "x" * _ARGUMENT, _MAPPED)
         began = time.monotonic()
         await _create(on, "mapped", {"image": "bench", "parallelism": _MAPPED, "tasks": [task]})
         yield said
-        if await _end(on, "mapped", _PATIENCE):
+        if await _end(on, "mapped", _LIMIT):
             said.append(f"ended within {time.monotonic() - began:.0f} s")
         said += await _became(on)
 
 
 @asynccontextmanager
-async def expressions(on: Environment) -> AsyncIterator[list[str]]:
+async def expressions(on: AttackEnvironment) -> AsyncIterator[list[str]]:
     """Round after round of expressions that each end the child that evaluates them."""
     wait = {"class": "duration", "kwargs": {"duration": "1s"}}
     tasks = [{"name": f"t{number}", "when": _COSTLY, "trigger": wait} for number in range(_EXPRESSIONS)]
@@ -110,7 +111,7 @@ async def expressions(on: Environment) -> AsyncIterator[list[str]]:
 
 
 @asynccontextmanager
-async def connections(on: Environment) -> AsyncIterator[list[str]]:
+async def connections(on: AttackEnvironment) -> AsyncIterator[list[str]]:
     """Connections to the archive that say nothing, and uploads that hardly go on."""
     task = await holder(on, ATTACKER)
     published = (await on.api.get(CONFIG_MAPS, SYSTEM, "torpor-archive"))["data"]
@@ -118,7 +119,7 @@ async def connections(on: Environment) -> AsyncIterator[list[str]]:
     async with environment.child(*words) as process, _counted(process) as counts:
         given = {"token": task.token, "authority": published["ca.crt"]}
         _given(process.stdin).write(json.dumps(given).encode() + b"\n")
-        await _until(lambda: bool(counts) and counts[-1]["idle"] >= IDLE * _MOST)
+        await until(lambda: bool(counts) and counts[-1]["idle"] >= IDLE * _MOST, _LIMIT, every=_LOOK)
         said: list[str] = []
         yield said
         most = {kind: max(one[kind] for one in counts) for kind in ("idle", "uploads")}
@@ -190,13 +191,12 @@ def _python(name: str, constant: str, count: int) -> Object:
     return {"name": name, "python": "bench:step", "args": {"constant": constant}, "expand": expand}
 
 
-async def _create(on: Environment, name: str, spec: Mapping[str, Any]) -> None:
-    body = {"apiVersion": keys.API_VERSION, "kind": "Workflow", "metadata": {"name": name}, "spec": dict(spec)}
-    await on.api.create(WORKFLOWS, ATTACKER, body)
+async def _create(on: AttackEnvironment, name: str, spec: Mapping[str, Any]) -> None:
+    await on.api.create(WORKFLOWS, ATTACKER, workflow(name, spec, ATTACKER))
 
 
 @asynccontextmanager
-async def _rounds(on: Environment, spec: Mapping[str, Any], *, warm: bool = False) -> AsyncIterator[list[str]]:
+async def _rounds(on: AttackEnvironment, spec: Mapping[str, Any], *, warm: bool = False) -> AsyncIterator[list[str]]:
     """A Workflow of this spec, and another whenever it has ended, as long as this is open.
 
     `warm`: it is under way with the second, since during the first the triggerer imports what these waits take.
@@ -205,7 +205,7 @@ async def _rounds(on: Environment, spec: Mapping[str, Any], *, warm: bool = Fals
     names: list[str] = []
     going = asyncio.create_task(_repeat(on, spec, names))
     try:
-        await _until(lambda: len(names) > int(warm))
+        await until(lambda: len(names) > int(warm), _LIMIT, every=_LOOK)
         yield said
     finally:
         going.cancel()
@@ -214,7 +214,7 @@ async def _rounds(on: Environment, spec: Mapping[str, Any], *, warm: bool = Fals
     said += await _became(on)
 
 
-async def _repeat(on: Environment, spec: Mapping[str, Any], names: list[str]) -> None:
+async def _repeat(on: AttackEnvironment, spec: Mapping[str, Any], names: list[str]) -> None:
     end = time.monotonic() + SECONDS
     for number in range(_ROUNDS):
         await _create(on, f"round-{number}", spec)
@@ -225,34 +225,29 @@ async def _repeat(on: Environment, spec: Mapping[str, Any], names: list[str]) ->
         await asyncio.sleep(_LOOK)
 
 
-async def _deferred(on: Environment, count: int) -> None:
-    selector, found = "status.state=Deferred", 0
-    async with asyncio.timeout(_PATIENCE):
-        while found < count:
-            await asyncio.sleep(_LOOK)
-            found = len((await on.api.list(TASKRUNS, ATTACKER, field_selector=selector)).items)
+async def _deferred(on: AttackEnvironment, count: int) -> None:
+    selector = "status.state=Deferred"
+
+    async def enough() -> bool:
+        return len((await on.api.list(TASKRUNS, ATTACKER, field_selector=selector)).items) >= count
+
+    await until(enough, _LIMIT, every=_LOOK)
 
 
-async def _until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(_PATIENCE):
-        while not holds():  # noqa: ASYNC110 - a pipe sends no notification
-            await asyncio.sleep(_LOOK)
-
-
-async def _end(on: Environment, name: str, seconds: float) -> bool:
+async def _end(on: AttackEnvironment, name: str, seconds: float) -> bool:
     """Whether the Workflow ends in time."""
+
+    async def has_ended() -> bool:
+        return "completionTime" in (await on.api.get(WORKFLOWS, ATTACKER, name)).get("status", {})
+
     try:
-        async with asyncio.timeout(seconds):
-            status: Object = {}
-            while not status.get("completionTime"):
-                await asyncio.sleep(_LOOK)
-                status = (await on.api.get(WORKFLOWS, ATTACKER, name)).get("status", {})
+        await until(has_ended, seconds, every=_LOOK)
     except TimeoutError:
         return False
     return True
 
 
-async def _became(on: Environment) -> list[str]:
+async def _became(on: AttackEnvironment) -> list[str]:
     """What the attacker's Workflows and TaskRuns say of themselves."""
     found: list[str] = []
     for resource in (WORKFLOWS, TASKRUNS):
@@ -276,12 +271,8 @@ async def _counted(process: asyncio.subprocess.Process) -> AsyncIterator[Counts]
         while line := await _given(process.stdout).readline():
             counts.append(json.loads(line))
 
-    reading = asyncio.create_task(read())
-    try:
+    async with background(read()):
         yield counts
-    finally:
-        reading.cancel()
-        await asyncio.gather(reading, return_exceptions=True)
 
 
 def _given(pipe: Any) -> Any:

@@ -9,16 +9,13 @@ import itertools
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
 
 from aiohttp import web
-from torpor_kubernetes.cache.reflector import Notice, Reflector, Unreadable
 from torpor_kubernetes.client.api import Api
-from torpor_kubernetes.client.resources import WORKFLOWS
-from torpor_wire import constants
 
 from benchmarks.attacks.report import Latencies
 from benchmarks.attacks.servers import HOST
+from benchmarks.harness.runs import WatchedRuns, watch_runs, workflow
 
 _PAUSE = 1.0
 _WARM = 3
@@ -29,38 +26,27 @@ _names = itertools.count()
 class Bystander:
     """Runs Workflows in a namespace; `url` answers at once."""
 
-    def __init__(self, api: Api, namespace: str, url: str) -> None:
-        self._api = api
+    def __init__(self, runs: WatchedRuns, namespace: str, url: str) -> None:
+        self._runs = runs
         self._namespace = namespace
         self._url = url
-        self._ends: dict[str, asyncio.Future[tuple[float, str]]] = {}
-        self.watched: Reflector[tuple[str, str]] = Reflector(
-            api, WORKFLOWS, _state, on_change=self._note, jitter=lambda: 0.5, namespaces=(namespace,)
-        )
 
     async def run(self) -> None:
         """One, from its creation until its end is seen. Raises SystemExit where it does not succeed."""
         name = f"bystander-{next(_names)}"
-        end = self._ends[name] = asyncio.get_running_loop().create_future()
-        await self._api.create(WORKFLOWS, self._namespace, _body(name, self._url))
-        _, state = await end
-        if state != "Succeeded":
-            raise SystemExit(f"{name} has ended as {state}")
+        trigger = {"class": "http", "kwargs": {"url": "${params.url}/" + name}}
+        spec = {
+            "params": {"url": self._url, "go": True},
+            "tasks": [{"name": "wait", "when": "params.go", "trigger": trigger}],
+        }
+        await self._runs.create(workflow(name, spec, self._namespace))
+        await self._runs.end(name)
 
     async def warm(self) -> None:
         """The first runs pay for connections and imports."""
         async with asyncio.timeout(_WARM_SECONDS):
             for _ in range(_WARM):
                 await self.run()
-
-    def _note(self, change: Notice[tuple[str, str]]) -> None:
-        if isinstance(change, Unreadable):
-            raise TypeError(change.message)
-        if change.item is not None and change.item[1]:
-            name, state = change.item
-            end = self._ends.get(name)
-            if end is not None and not end.done():
-                end.set_result((time.monotonic(), state))
 
 
 async def latencies(run: Callable[[], Awaitable[None]], count: int, seconds: float) -> Latencies:
@@ -82,15 +68,8 @@ async def latencies(run: Callable[[], Awaitable[None]], count: int, seconds: flo
 @asynccontextmanager
 async def start(api: Api, namespace: str) -> AsyncIterator[Bystander]:
     """With its server, and watched."""
-    async with _server() as url:
-        found = Bystander(api, namespace, url)
-        watching = asyncio.create_task(found.watched.run())
-        await found.watched.synced.wait()
-        try:
-            yield found
-        finally:
-            watching.cancel()
-            await asyncio.gather(watching, return_exceptions=True)
+    async with _server() as url, watch_runs(api, namespaces=(namespace,)) as runs:
+        yield Bystander(runs, namespace, url)
 
 
 @asynccontextmanager
@@ -107,20 +86,3 @@ async def _server() -> AsyncIterator[str]:
         yield f"http://{HOST}:{port}"
     finally:
         await runner.cleanup()
-
-
-def _body(name: str, url: str) -> dict[str, Any]:
-    kwargs = {"url": "${params.url}/" + name}
-    task = {"name": "wait", "when": "params.go", "trigger": {"class": "http", "kwargs": kwargs}}
-    return {
-        "apiVersion": constants.API_VERSION,
-        "kind": "Workflow",
-        "metadata": {"name": name},
-        "spec": {"params": {"url": url, "go": True}, "tasks": [task]},
-    }
-
-
-def _state(body: dict[str, Any]) -> tuple[str, str]:
-    """The name, and the state it ended in; an empty one while it runs."""
-    status = body.get("status", {})
-    return body["metadata"]["name"], status.get("state", "") if status.get("completionTime") else ""

@@ -1,12 +1,11 @@
 """Formats the measurements as a table and as JSON. Pure."""
 
-import json
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from benchmarks.triggerer.figures import quantile
+from benchmarks.harness.figures import markdown, quantile
 
 GOAL = 2.0
 LIMITS: Mapping[str, int] = {"operator": 512, "triggerer": 512, "archive": 768}
@@ -32,7 +31,7 @@ class Latencies:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Phase:
+class AttackPhase:
     """The bystander namespace's runs, and the most MiB that each process had meanwhile, its children among it."""
 
     latencies: Latencies
@@ -42,13 +41,13 @@ class Phase:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measurement:
+class AttackCosts:
     """One attack: before it, during it, and what became of it."""
 
     name: str
     what: str
-    quiet: Phase
-    attacked: Phase
+    quiet: AttackPhase
+    attacked: AttackPhase
     said: Sequence[str] = field(default_factory=tuple)
 
     @property
@@ -62,7 +61,7 @@ class Measurement:
         return self.attacked.latencies.p95 / self.quiet.latencies.p95
 
 
-def table(taken: Sequence[Measurement]) -> str:
+def table(taken: Sequence[AttackCosts]) -> str:
     """Markdown, a row for each attack."""
     memory = [f"{name}, MiB of {most}" for name, most in LIMITS.items()]
     heads = (
@@ -74,24 +73,22 @@ def table(taken: Sequence[Measurement]) -> str:
         "others' CPUs",
         "what became of it",
     )
-    rows = [heads, tuple("---" for _ in heads), *map(_row, taken)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"
+    return markdown(heads, map(_row, taken))
 
 
-def written(taken: Sequence[Measurement], *, commit: str, at: str) -> str:
-    """JSON."""
-    rows = [_figures(one) | asdict(one) for one in taken]
-    return json.dumps({"bench": "attacks", "commit": commit, "taken": at, "goal": GOAL, "attacks": rows}, indent=1)
+def rows(taken: Sequence[AttackCosts]) -> list[dict[str, Any]]:
+    """What was measured, and what follows from it."""
+    return [_figures(attack) | asdict(attack) for attack in taken]
 
 
-def _figures(one: Measurement) -> dict[str, Any]:
+def _figures(one: AttackCosts) -> dict[str, Any]:
     found = {"ratio": one.ratio, "p95_ratio": one.p95_ratio}
     for name, phase in {"quiet": one.quiet, "attacked": one.attacked}.items():
         found |= {f"{name}_median": phase.latencies.median, f"{name}_p95": phase.latencies.p95}
     return {name: round(value, 4) for name, value in found.items()}
 
 
-def _row(one: Measurement) -> tuple[str, ...]:
+def _row(one: AttackCosts) -> tuple[str, ...]:
     memory = (f"{one.attacked.memory[name]:.0f} (quiet {one.quiet.memory[name]:.0f})" for name in LIMITS)
     ratio = f"{one.ratio:.2f} ({one.p95_ratio:.2f})"
     shown = f"**{ratio}**" if one.ratio >= GOAL else ratio
@@ -99,7 +96,7 @@ def _row(one: Measurement) -> tuple[str, ...]:
     return one.what, _span(one.quiet), _span(one.attacked), shown, *memory, foreign, "; ".join(one.said)
 
 
-def _span(phase: Phase) -> str:
+def _span(phase: AttackPhase) -> str:
     found = phase.latencies
     given_up = f", {found.unfinished} of {len(found.seconds)} given up" if found.unfinished else ""
     return f"{1000 * found.median:,.0f} ms ({1000 * found.p95:,.0f} ms){given_up}"

@@ -1,4 +1,4 @@
-"""Results that a task's pod uploads and downloads: the bystander's runs while the archive is attacked."""
+"""ResultRuns that a task's pod uploads and downloads: the bystander's runs while the archive is attacked."""
 
 import asyncio
 import ssl
@@ -12,14 +12,14 @@ from torpor_demo.install import SYSTEM
 from torpor_kubernetes.client.resources import CONFIG_MAPS, PODS, TASKRUNS
 from torpor_wire import constants
 
-from benchmarks.attacks.environment import Environment
+from benchmarks.attacks.environment import AttackEnvironment
 
 _LIMIT = aiohttp.ClientTimeout(total=60.0)
 _CONTENT = b'"' + b"x" * 1000 + b'"'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holder:
+class ResultHolder:
     """A Running TaskRun, and the token of the pod that has claimed it."""
 
     namespace: str
@@ -33,10 +33,10 @@ class Holder:
         return f"/v1/namespaces/{self.namespace}/taskruns/{self.name}/result"
 
 
-class Results:
+class ResultRuns:
     """Puts a small result and reads it."""
 
-    def __init__(self, session: aiohttp.ClientSession, url: str, holder: Holder) -> None:
+    def __init__(self, session: aiohttp.ClientSession, url: str, holder: ResultHolder) -> None:
         self._session = session
         self._url = url
         self._holder = holder
@@ -53,7 +53,7 @@ class Results:
 
 
 @asynccontextmanager
-async def results(on: Environment, namespace: str) -> AsyncIterator[Results]:
+async def results(on: AttackEnvironment, namespace: str) -> AsyncIterator[ResultRuns]:
     """Of one task in this namespace."""
     published = (await on.api.get(CONFIG_MAPS, SYSTEM, "torpor-archive"))["data"]
     found = await holder(on, namespace)
@@ -61,12 +61,12 @@ async def results(on: Environment, namespace: str) -> AsyncIterator[Results]:
     connector = aiohttp.TCPConnector(ssl=trust, force_close=True)
     headers = {"Authorization": f"Bearer {found.token}"}
     async with aiohttp.ClientSession(connector=connector, headers=headers, timeout=_LIMIT) as session:
-        made = Results(session, published["url"], found)
+        made = ResultRuns(session, published["url"], found)
         await made.run()
         yield made
 
 
-async def holder(on: Environment, namespace: str) -> Holder:
+async def holder(on: AttackEnvironment, namespace: str) -> ResultHolder:
     """A task that runs, of nobody's Workflow; its pod is an object only."""
     name = f"t-{uuid.uuid4().hex[:8]}"
     spec = {"workflow": {"name": "run", "uid": uuid.uuid4().hex}, "task": "task", "image": "x", "python": "a:b"}
@@ -78,9 +78,10 @@ async def holder(on: Environment, namespace: str) -> Holder:
     ops = [{"op": "add", "path": f"/status/{field}", "value": value} for field, value in fields.items()]
     await on.api.patch(TASKRUNS, namespace, name, ops, subresource="status")
     bound = ("--bound-object-kind=Pod", f"--bound-object-name={pod['name']}", f"--bound-object-uid={pod['uid']}")
-    token = await on.token(namespace, "torpor-task", f"--audience={constants.ARCHIVE_AUDIENCE}", *bound)
+    words = (f"--audience={constants.ARCHIVE_AUDIENCE}", *bound)
+    token = await asyncio.to_thread(on.plane.token, "torpor-task", *words, namespace=namespace)
     await asyncio.sleep(1)  # the archive may have asked before the API server had taken in the pod
-    return Holder(namespace=namespace, name=name, uid=taskrun["metadata"]["uid"], token=token)
+    return ResultHolder(namespace=namespace, name=name, uid=taskrun["metadata"]["uid"], token=token)
 
 
 def _good(answer: aiohttp.ClientResponse, status: int) -> aiohttp.ClientResponse:

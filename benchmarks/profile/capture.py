@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -12,13 +11,12 @@ from pathlib import Path
 import aiohttp
 from torpor_kubernetes.client.http import HttpTransport
 
+from benchmarks.harness.control_plane import API_SERVER, ETCD, ControlPlane
+from benchmarks.harness.processes import OPERATOR, Processes
 from benchmarks.profile import counters, pprof
 from benchmarks.profile.counters import Counters
-from benchmarks.profile.pprof import Sample
-from benchmarks.workflow.plane import Plane
-from benchmarks.workflow.processes import OPERATOR, Processes
+from benchmarks.profile.pprof import StackSample
 
-API_SERVER, ETCD = "kube-apiserver", "etcd"
 _WINDOW = 10
 _TIMEOUT_SECONDS = 120.0
 _LOOK = 0.1
@@ -29,7 +27,7 @@ _PATH = "/debug/pprof/profile"
 class Captured:
     """Samples by process, complete once the capture has ended."""
 
-    samples: dict[str, list[Sample]] = field(default_factory=lambda: {API_SERVER: [], ETCD: [], OPERATOR: []})
+    samples: dict[str, list[StackSample]] = field(default_factory=lambda: {API_SERVER: [], ETCD: [], OPERATOR: []})
 
 
 @asynccontextmanager
@@ -42,16 +40,16 @@ async def capture(processes: Processes, stacks: Path) -> AsyncIterator[Captured]
         async with asyncio.TaskGroup() as group:
             group.create_task(_windows(lambda: read(processes.plane, _PATH, window), over, found.samples[API_SERVER]))
             group.create_task(_windows(lambda: _get(session, f"{etcd}?seconds={_WINDOW}"), over, found.samples[ETCD]))
-            os.kill(processes.pids[OPERATOR], signal.SIGUSR1)
+            processes.children[OPERATOR].send(signal.SIGUSR1)
             try:
                 yield found
             finally:
                 over.set()
-    os.kill(processes.pids[OPERATOR], signal.SIGUSR2)
+    processes.children[OPERATOR].send(signal.SIGUSR2)
     found.samples[OPERATOR].extend(await _stacks(stacks))
 
 
-async def counted(plane: Plane) -> tuple[Counters, Counters]:
+async def counted(plane: ControlPlane) -> tuple[Counters, Counters]:
     """The counters of API server and etcd."""
     async with aiohttp.ClientSession() as session:
         etcd = await _get(session, f"{plane.etcd.url}/metrics")
@@ -59,7 +57,7 @@ async def counted(plane: Plane) -> tuple[Counters, Counters]:
     return counters.of_api_server(text.decode()), counters.of_etcd(etcd.decode())
 
 
-async def _windows(take: Callable[[], Awaitable[bytes]], over: asyncio.Event, into: list[Sample]) -> None:
+async def _windows(take: Callable[[], Awaitable[bytes]], over: asyncio.Event, into: list[StackSample]) -> None:
     """A profile has a length that is given before; one follows the other."""
     taken = [await take()]
     while not over.is_set():
@@ -68,7 +66,7 @@ async def _windows(take: Callable[[], Awaitable[bytes]], over: asyncio.Event, in
         into.extend(pprof.parse(data))
 
 
-async def read(plane: Plane, path: str, query: Mapping[str, str]) -> bytes:
+async def read(plane: ControlPlane, path: str, query: Mapping[str, str]) -> bytes:
     """What the API server answers, as it is: the client of the operator leaves managedFields out."""
     transport = plane.api.transport
     assert isinstance(transport, HttpTransport)
@@ -81,7 +79,7 @@ async def _get(session: aiohttp.ClientSession, url: str) -> bytes:
         return await response.read()
 
 
-async def _stacks(path: Path) -> list[Sample]:
+async def _stacks(path: Path) -> list[StackSample]:
     """The operator's; shares of its processor time, since the kernel's ticks decide how many there are."""
     async with asyncio.timeout(_TIMEOUT_SECONDS):
         while (found := _written(path)) is None:  # noqa: ASYNC110 - a file sends no notification
@@ -89,8 +87,8 @@ async def _stacks(path: Path) -> list[Sample]:
     return found
 
 
-def _written(path: Path) -> list[Sample] | None:
+def _written(path: Path) -> list[StackSample] | None:
     if not path.exists():
         return None
     found = json.loads(path.read_text())
-    return [Sample(stack=tuple(stack), labels={}, seconds=float(count)) for stack, count in found]
+    return [StackSample(stack=tuple(stack), labels={}, seconds=float(count)) for stack, count in found]

@@ -1,11 +1,9 @@
 """Counters of the API server's and etcd's metrics, by the labels that matter here, and their growth. Pure."""
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-_LINE = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$")
-_LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+from benchmarks.harness.api_writes import series
 
 BY_CLIENT = "torpor_bench_requests_total"
 REQUESTS = "apiserver_request_total"
@@ -45,9 +43,7 @@ def growth(before: Counters, after: Counters) -> dict[str, Counter[Key]]:
 
 def _read(text: str, wanted: Mapping[str, Sequence[str]]) -> Counters:
     found: dict[str, Counter[Key]] = {name: Counter() for name in wanted}
-    for line in text.splitlines():
-        match = _LINE.match(line)
-        if match and match[1] in wanted:
-            labels = dict(_LABEL.findall(match[2] or ""))
-            found[match[1]][tuple(labels.get(name, "") for name in wanted[match[1]])] += round(float(match[3]))
+    for name, names in wanted.items():
+        for labels, value in series(text, name):
+            found[name][tuple(labels.get(label, "") for label in names)] += round(value)
     return found

@@ -1,6 +1,6 @@
 """Attributes samples of etcd's CPU profile to activities. Pure."""
 
-from benchmarks.profile.pprof import Sample
+from benchmarks.profile.pprof import StackSample
 from benchmarks.profile.rules import Rule, activity
 
 ACTIVITIES = (
@@ -24,6 +24,6 @@ ACTIVITIES = (
 )
 
 
-def does(sample: Sample) -> str:
+def does(sample: StackSample) -> str:
     """The activity."""
     return activity(sample.stack, ACTIVITIES)

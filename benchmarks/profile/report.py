@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from benchmarks.harness.control_plane import API_SERVER, ETCD
+from benchmarks.harness.figures import markdown
+from benchmarks.harness.processes import OPERATOR
 from benchmarks.profile import api_server, counters, etcd_server, operator_code
-from benchmarks.profile.capture import API_SERVER, ETCD
 from benchmarks.profile.cost import Cost, Stored, by
-from benchmarks.profile.pprof import Sample
+from benchmarks.profile.pprof import StackSample
 from benchmarks.profile.rules import OTHER
-from benchmarks.workflow.processes import OPERATOR
 
 _COLUMNS = 7
 """Kinds of requests with a column in the table of activities."""
@@ -152,7 +153,7 @@ def _most(found: Mapping) -> list[tuple]:  # type: ignore[type-arg]
     return sorted(found.items(), key=lambda each: -each[1])
 
 
-def _sum(samples: Sequence[Sample]) -> float:
+def _sum(samples: Sequence[StackSample]) -> float:
     return sum(one.seconds for one in samples)
 
 
@@ -169,5 +170,4 @@ def _share(value: float) -> str:
 
 
 def _table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---", *("--:" for _ in head[1:])], *rows]
-    return f"### {title}\n\n" + "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+    return f"### {title}\n\n{markdown(head, rows, numbers=True)}"

@@ -6,28 +6,29 @@ from typing import Any
 
 from torpor_kubernetes.client.resources import PODS, TASKRUNS, Resource
 
+from benchmarks.harness.control_plane import NAMESPACE, ControlPlane, open_plane
+from benchmarks.harness.metering import MeteredSpan
+from benchmarks.harness.processes import start_operator
+from benchmarks.harness.runs import mapped, warm, watch_runs
 from benchmarks.profile import capture, cost, counters
 from benchmarks.profile.cost import Cost
-from benchmarks.workflow import graphs, plane, processes, runs
-from benchmarks.workflow.plane import NAMESPACE, Plane
-from benchmarks.workflow.processes import Interval
 
 _REGISTRY = "/registry/"
 
 
 async def fan_out(count: int) -> Cost:
     """A mapped task with `count` instances."""
-    async with plane.plane(profiled=True) as at:
-        stacks = at.state / "stacks.json"
-        async with processes.start(at, samples=stacks) as hands, runs.runs(at) as asked:
-            await graphs.warm(asked)
-            stored, counted = await at.etcd.sizes(_REGISTRY), await capture.counted(at)
-            interval = Interval.begin(hands)
-            async with capture.capture(hands, stacks) as captured:
+    async with open_plane(profiled=True) as plane:
+        stacks = plane.state / "stacks.json"
+        async with start_operator(plane, samples=stacks) as processes, watch_runs(plane.api) as runs:
+            await warm(runs)
+            stored, counted = await plane.etcd.sizes(_REGISTRY), await capture.counted(plane)
+            span = MeteredSpan.begin(processes)
+            async with capture.capture(processes, stacks) as captured:
                 await asyncio.sleep(0)  # the requests for the profiles start first
-                await asked.start("fan", [graphs.mapped(count)], parallelism=count, maxMapSize=count)
-                wall = await asked.end("fan") - interval.began
-            cpu, ended = interval.cpu(), await capture.counted(at)
+                await runs.start("fan", [mapped(count)], parallelism=count, maxMapSize=count)
+                wall = await runs.end("fan") - span.began
+            cpu, ended = span.cpu(), await capture.counted(plane)
             return Cost(
                 tasks=count,
                 wall=wall,
@@ -35,12 +36,12 @@ async def fan_out(count: int) -> Cost:
                 samples=captured.samples,
                 api_server=counters.growth(counted[0], ended[0]),
                 etcd=counters.growth(counted[1], ended[1]),
-                stored=cost.stored(stored, await at.etcd.sizes(_REGISTRY)),
-                parts={one.plural: cost.parts(await _ended(at, one)) for one in (TASKRUNS, PODS)},
+                stored=cost.stored(stored, await plane.etcd.sizes(_REGISTRY)),
+                parts={one.plural: cost.parts(await _ended(plane, one)) for one in (TASKRUNS, PODS)},
             )
 
 
-async def _ended(at: Plane, resource: Resource) -> dict[str, Any]:
+async def _ended(plane: ControlPlane, resource: Resource) -> dict[str, Any]:
     """One object of the ended run."""
-    found: dict[str, Any] = json.loads(await capture.read(at, resource.path(NAMESPACE), {"limit": "1"}))["items"][0]
+    found: dict[str, Any] = json.loads(await capture.read(plane, resource.path(NAMESPACE), {"limit": "1"}))["items"][0]
     return found

@@ -5,44 +5,60 @@ reduces them, of the operator, of the archive. The former has a limit that they 
 table and writes JSON. Needs the kind cluster, whose nodes it enters.
 """
 
-import argparse
 import asyncio
 import json
-import subprocess
 import sys
 import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from torpor_crds.models import taskrun
 from torpor_crds.models.workflow import Workflow
 from torpor_demo import images
-from torpor_demo.cluster import ROOT
 from torpor_demo.images import Image
 from torpor_dev.progress import say
 from torpor_kubernetes.client.resources import TASKRUNS
-from torpor_wire import constants, times
+from torpor_wire import constants
 
-from benchmarks.bench_cluster import NAMESPACE, BenchCluster, bench_cluster
-from benchmarks.reduce import peaks, rows
-from benchmarks.reduce.rows import Measurement
+from benchmarks.harness import program
+from benchmarks.harness.cluster import BenchCluster, bench_cluster
+from benchmarks.harness.control_plane import NAMESPACE
+from benchmarks.harness.figures import markdown
+from benchmarks.reduce import peaks
 
 IMAGE = Image(name="torpor-reduce:dev", context=Path(__file__).parent / "image")
 LIMIT = "64Mi"
-_PATIENCE = 3600.0
+_LIMIT = 3600.0
+_MIB = 1024**2
+_HEAD = ("results", "MB", "whole run", "the reducing task", "its peak", "operator's peak", "archive's peak")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReduceCosts:
+    """A run. `wall` and `reducing` are seconds; peaks are bytes, of Torpor's parts also before, just after a reset."""
+
+    results: int
+    size: int
+    wall: float
+    reducing: float
+    worker_before: int
+    worker: int
+    before: Mapping[str, int]
+    peaks: Mapping[str, int]
 
 
 def main() -> None:
     """Measure, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = program.parser(__doc__, "reduce")
     parser.add_argument("--results", nargs="+", type=int, default=[10, 1000], help="how many, a run for each")
     parser.add_argument("--size", type=int, default=1_000_000, help="bytes of each")
     parser.add_argument("--parallelism", type=int, default=20, help="pods at a time")
-    parser.add_argument("--into", type=Path, default=ROOT / "docs/design/figures/reduce.json", help="file for the JSON")
     given = parser.parse_args()
     taken = asyncio.run(_measure(given.results, given.size, given.parallelism))
-    given.into.write_text(rows.written(taken, commit=_commit(), at=times.rfc3339(time.time()), limit=LIMIT))
-    sys.stdout.write(rows.table(taken))
+    program.write(given.into, "reduce", worker_limit=LIMIT, runs=[asdict(costs) for costs in taken])
+    sys.stdout.write(markdown(_HEAD, map(_row, taken)))
 
 
 def spec(results: int, size: int, parallelism: int) -> dict[str, Any]:
@@ -62,17 +78,17 @@ def spec(results: int, size: int, parallelism: int) -> dict[str, Any]:
     }
 
 
-async def _measure(several: list[int], size: int, parallelism: int) -> list[Measurement]:
+async def _measure(several: list[int], size: int, parallelism: int) -> list[ReduceCosts]:
     async with bench_cluster([*images.ALL, IMAGE]) as on:
         return [await _run(on, results, size, parallelism) for results in several]
 
 
-async def _run(on: BenchCluster, results: int, size: int, parallelism: int) -> Measurement:
+async def _run(on: BenchCluster, results: int, size: int, parallelism: int) -> ReduceCosts:
     processes = await asyncio.to_thread(peaks.find, on.kubectl)
     await asyncio.to_thread(peaks.reset, processes)
     before = await asyncio.to_thread(peaks.read, processes)
     began = time.monotonic()
-    found = await on.ended(await on.start(spec(results, size, parallelism)), limit=_PATIENCE)
+    found = await on.ended(await on.start(spec(results, size, parallelism)), limit=_LIMIT)
     wall = time.monotonic() - began
     held = await asyncio.to_thread(peaks.read, processes)
     reduced = await _reduced(on, found)
@@ -80,7 +96,7 @@ async def _run(on: BenchCluster, results: int, size: int, parallelism: int) -> M
     say(f"{results} results of {size} bytes took {wall:.0f} s")
     if (reduced["results"], reduced["whole"]) != (results, results):
         raise SystemExit(f"of {results} results {reduced['results']} were read, {reduced['whole']} of them whole")
-    return Measurement(
+    return ReduceCosts(
         results=results,
         size=size,
         wall=wall,
@@ -100,9 +116,15 @@ async def _reduced(on: BenchCluster, found: Workflow) -> dict[str, Any]:
     return told
 
 
-def _commit() -> str:
-    words = ("git", "-C", str(ROOT), "describe", "--always", "--dirty")
-    return subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
+def _row(costs: ReduceCosts) -> tuple[str, ...]:
+    megabytes = costs.results * costs.size / 1e6
+    parts = (_memory(costs.before[part], costs.peaks[part]) for part in ("operator", "archive"))
+    times = (f"{costs.wall:,.0f} s", f"{costs.reducing:.1f} s")
+    return f"{costs.results:,}", f"{megabytes:,.0f}", *times, _memory(costs.worker_before, costs.worker), *parts
+
+
+def _memory(before: int, peak: int) -> str:
+    return f"{peak / _MIB:.1f} MiB (before {before / _MIB:.1f})"
 
 
 if __name__ == "__main__":

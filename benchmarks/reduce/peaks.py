@@ -22,25 +22,25 @@ _LIMIT = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Process:
+class NodeProcess:
     """A process of a pod, by its folder in /proc of its node."""
 
     node: str
     folder: str
 
 
-def find(kubectl: Kubectl) -> dict[str, list[Process]]:
+def find(kubectl: Kubectl) -> dict[str, list[NodeProcess]]:
     """The processes of each part, one for each replica. Raises CommandError where the nodes are not of this engine."""
-    return {part: _of(kubectl, part, program) for part, program in PROGRAMS.items()}
+    return {part: _find_processes(kubectl, part, program) for part, program in PROGRAMS.items()}
 
 
-def reset(processes: Mapping[str, list[Process]]) -> None:
+def reset(processes: Mapping[str, list[NodeProcess]]) -> None:
     """From now on the peak is counted from what each holds now."""
     for each in (one for several in processes.values() for one in several):
         _shell(each, _RESET)
 
 
-def read(processes: Mapping[str, list[Process]]) -> dict[str, int]:
+def read(processes: Mapping[str, list[NodeProcess]]) -> dict[str, int]:
     """The peak of each part since it was reset, in bytes: that of its largest replica.
 
     Raises CommandError where a process is no more, since what another in its place has held says nothing.
@@ -56,11 +56,11 @@ def parse(status: str) -> int:
     return 1024 * int(found[1])
 
 
-def _of(kubectl: Kubectl, part: str, program: str) -> list[Process]:
+def _find_processes(kubectl: Kubectl, part: str, program: str) -> list[NodeProcess]:
     pods = kubectl.read("pods", "-n", SYSTEM, "-l", f"app.kubernetes.io/component={part}")["items"]
     found = [node.running(kubectl, pod["metadata"]["name"], program) for pod in pods]
-    return [Process(node=name, folder=folder) for name, folders in found for folder in folders]
+    return [NodeProcess(node=name, folder=folder) for name, folders in found for folder in folders]
 
 
-def _shell(process: Process, script: str) -> str:
+def _shell(process: NodeProcess, script: str) -> str:
     return command.run("docker", "exec", process.node, "sh", "-c", script, "sh", process.folder, limit=_LIMIT)

@@ -21,7 +21,7 @@ _REGISTRY = "/registry/torpor.dev"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class CopyTarget:
     """The Workflow that a copy belongs to. `number` makes its triggers differ from those of all others."""
 
     name: str
@@ -40,7 +40,7 @@ def key(plural: str, body: Mapping[str, Any]) -> str:
     return folder(plural, body["metadata"]["namespace"]) + str(body["metadata"]["name"])
 
 
-def workflow(body: Mapping[str, Any], to: Target) -> Object:
+def workflow(body: Mapping[str, Any], to: CopyTarget) -> Object:
     """The copy of the Workflow."""
     found = copy.deepcopy(dict(body))
     found["metadata"] |= {"name": to.name, "namespace": to.namespace, "uid": to.uid}
@@ -50,7 +50,7 @@ def workflow(body: Mapping[str, Any], to: Target) -> Object:
     return found
 
 
-def taskrun(body: Mapping[str, Any], to: Target) -> Object:
+def taskrun(body: Mapping[str, Any], to: CopyTarget) -> Object:
     """The copy of one of its TaskRuns."""
     found = copy.deepcopy(dict(body))
     metadata, spec, status = found["metadata"], found["spec"], found["status"]
@@ -69,7 +69,7 @@ def taskrun(body: Mapping[str, Any], to: Target) -> Object:
     return found
 
 
-def _waits(stored: Mapping[str, Any], to: Target, taskrun_name: str) -> Object:
+def _waits(stored: Mapping[str, Any], to: CopyTarget, taskrun_name: str) -> Object:
     kwargs = _later(json.loads(stored["kwargs"]), to)
     built = trigger.build(
         stored["class"], kwargs, namespace=to.namespace, pool=constants.DEFAULT_POOL, now=0.0, taskrun=taskrun_name
@@ -77,5 +77,5 @@ def _waits(stored: Mapping[str, Any], to: Target, taskrun_name: str) -> Object:
     return dict(built.on_status())
 
 
-def _later(kwargs: Mapping[str, Any], to: Target) -> Object:
+def _later(kwargs: Mapping[str, Any], to: CopyTarget) -> Object:
     return {name: str(value).replace(f"{_YEAR}-", f"{_YEAR + to.number}-", 1) for name, value in kwargs.items()}

@@ -4,17 +4,18 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from benchmarks.harness.control_plane import API_SERVER, ETCD
+from benchmarks.harness.figures import Figure
+from benchmarks.harness.metering import MeteredSpan
+from benchmarks.harness.runs import WatchedRuns, mapped
+from benchmarks.harness.waiting import Object
 from benchmarks.scale import workload
-from benchmarks.scale.system import System
-from benchmarks.triggerer.figures import Figure
-from benchmarks.workflow import graphs
-from benchmarks.workflow.processes import Interval
-from benchmarks.workflow.runs import Object, Runs
+from benchmarks.scale.system import ScaleSystem
 
 _LEADER, _STANDBY = "leader", "standby"
 _PARTS: Mapping[str, tuple[str, ...]] = {
-    "api_server": ("kube-apiserver",),
-    "etcd": ("etcd",),
+    "api_server": (API_SERVER,),
+    "etcd": (ETCD,),
     "operator": (_LEADER,),
     "standby": (_STANDBY,),
     "triggerer": ("triggerer-a", "triggerer-b"),
@@ -34,50 +35,50 @@ _TASK = ("api_server", "etcd", "operator", "standby", "controllers", "nodes")
 _WAIT = ("api_server", "etcd", "operator", "standby", "triggerer", "controllers")
 
 
-async def tasks(on: System, asked: Runs, name: str, where: str) -> list[Figure]:
+async def tasks(on: ScaleSystem, runs: WatchedRuns, name: str, where: str) -> list[Figure]:
     """Of a fan-out of python tasks with pods; it is removed afterwards."""
     count = on.sizes.tasks
-    interval = Interval.begin(on)
-    await asked.start(name, [graphs.mapped(count)], **_limits(count))
-    wall = await asked.end(name) - interval.began
-    found = _figures(name, f"a task of a fan-out of {count:,} {where}", count, await _cpu(on, interval), wall, _TASK)
+    span = MeteredSpan.begin(on)
+    await runs.start(name, [mapped(count)], **_limits(count))
+    wall = await runs.end(name) - span.began
+    found = _figures(name, f"a task of a fan-out of {count:,} {where}", count, await _cpu(on, span), wall, _TASK)
     await workload.removed(on, name)
     return found
 
 
-async def fires(on: System, asked: Runs) -> list[Figure]:
+async def fires(on: ScaleSystem, runs: WatchedRuns) -> list[Figure]:
     """Of waits from their creation to the end of the Workflow; it is removed afterwards."""
     count, duration = on.sizes.fires, on.sizes.duration
-    interval = Interval.begin(on)
-    await _start(asked, "wait", workload.firing(count, duration))
-    wall = await asked.end("wait") - interval.began
+    span = MeteredSpan.begin(on)
+    await _start(runs, "wait", workload.firing(count, duration))
+    wall = await runs.end("wait") - span.began
     what = f"a wait of {count:,} that fire after {duration}, from creation to success"
-    found = _figures("wait", what, count, await _cpu(on, interval), wall, _WAIT)
+    found = _figures("wait", what, count, await _cpu(on, span), wall, _WAIT)
     await workload.removed(on, "wait")
     return found
 
 
-async def large(on: System, asked: Runs) -> list[Figure]:
+async def large(on: ScaleSystem, runs: WatchedRuns) -> list[Figure]:
     """Of the instances of the large Workflow, until all of them wait."""
     count = on.sizes.instances
-    interval = Interval.begin(on)
-    await _start(asked, workload.LARGE, workload.waiting(count))
+    span = MeteredSpan.begin(on)
+    await _start(runs, workload.LARGE, workload.waiting(count))
     await workload.deferred(on, workload.LARGE, count)
-    wall = time.monotonic() - interval.began
+    wall = time.monotonic() - span.began
     what = f"an instance of one Workflow of {count:,}, until it waits"
-    return _figures("large", what, count, await _cpu(on, interval), wall, _WAIT)
+    return _figures("large", what, count, await _cpu(on, span), wall, _WAIT)
 
 
-async def _cpu(on: System, interval: Interval) -> dict[str, float]:
+async def _cpu(on: ScaleSystem, span: MeteredSpan) -> dict[str, float]:
     """Seconds by name; the operators by their part now."""
-    cpu, leader = interval.cpu(), await on.leader()
-    parts = {name: _LEADER if name == leader.identity else _STANDBY for name in on.operators}
+    cpu, leader = span.cpu(), await on.leader()
+    parts = {name: _LEADER if name == leader.name else _STANDBY for name in on.operators}
     return {parts.get(name, name): used for name, used in cpu.items()}
 
 
-async def _start(asked: Runs, name: str, wanted: tuple[Object, Mapping[str, Any]]) -> float:
+async def _start(runs: WatchedRuns, name: str, wanted: tuple[Object, Mapping[str, Any]]) -> float:
     task, limits = wanted
-    return await asked.start(name, [task], **limits)
+    return await runs.start(name, [task], **limits)
 
 
 def _limits(count: int) -> dict[str, int]:

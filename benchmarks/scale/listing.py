@@ -15,10 +15,10 @@ import aiohttp
 from torpor_kubernetes.client.resources import TASKRUNS
 from torpor_wire import constants
 
-from benchmarks.scale.system import System
-from benchmarks.triggerer import usage
-from benchmarks.triggerer.figures import Figure
-from benchmarks.workflow.plane import NAMESPACE
+from benchmarks.harness import usage
+from benchmarks.harness.control_plane import API_SERVER, NAMESPACE
+from benchmarks.harness.figures import Figure
+from benchmarks.scale.system import ScaleSystem
 
 CHUNK = 500
 """kubectl's default of --chunk-size."""
@@ -27,7 +27,7 @@ _LIMIT = 600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class ListedPage:
     """One response: seconds until it is complete, bytes as sent (gzip) and decoded, and how many objects it has."""
 
     seconds: float
@@ -37,7 +37,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class KubectlRun:
     """One process: seconds until its first output and its end, of processor time, bytes of memory, lines."""
 
     first: float
@@ -47,9 +47,9 @@ class Command:
     lines: int
 
 
-async def listed(on: System) -> list[Figure]:
+async def listed(on: ScaleSystem) -> list[Figure]:
     """All namespaces, and one."""
-    server = on.plane.servers["kube-apiserver"]
+    server = on.plane.servers[API_SERVER]
     before = usage.cpu(server)
     pages = [page async for page in _pages(on)]
     spent = usage.cpu(server) - before
@@ -63,13 +63,13 @@ async def listed(on: System) -> list[Figure]:
     ]
 
 
-async def _one_workflow(on: System) -> Command:
+async def _one_workflow(on: ScaleSystem) -> KubectlRun:
     return await _command(on, "get", "taskruns", "-n", NAMESPACE, "-l", f"{constants.LABEL_WORKFLOW}=waiting-0")
 
 
-def _by_page(pages: Sequence[Page], server: float) -> list[Figure]:
+def _by_page(pages: Sequence[ListedPage], server: float) -> list[Figure]:
     count = sum(page.objects for page in pages)
-    sent, size = (sum(values) / len(pages) for values in zip(*((one.sent, one.size) for one in pages), strict=True))
+    sent, size = (sum(values) / len(pages) for values in zip(*((page.sent, page.size) for page in pages), strict=True))
     median = statistics.median(page.seconds for page in pages)
     return [
         Figure(name="page_first", what=f"first page of {CHUNK}, as a table", value=1000 * pages[0].seconds, unit="ms"),
@@ -91,7 +91,7 @@ def _by_page(pages: Sequence[Page], server: float) -> list[Figure]:
     ]
 
 
-def _whole(name: str, what: str, taken: Command) -> list[Figure]:
+def _whole(name: str, what: str, taken: KubectlRun) -> list[Figure]:
     return [
         Figure(
             name=f"kubectl_{name}",
@@ -104,7 +104,7 @@ def _whole(name: str, what: str, taken: Command) -> list[Figure]:
     ]
 
 
-async def _pages(on: System) -> AsyncIterator[Page]:
+async def _pages(on: ScaleSystem) -> AsyncIterator[ListedPage]:
     trust = ssl.create_default_context(cafile=str(on.plane.state / "pki/ca.crt"))
     trust.load_cert_chain(on.plane.state / "pki/admin.crt", on.plane.state / "pki/admin.key")
     headers = {"Accept": _TABLE, "Accept-Encoding": "gzip"}
@@ -118,19 +118,19 @@ async def _pages(on: System) -> AsyncIterator[Page]:
             seconds = time.monotonic() - began
             text = gzip.decompress(sent) if response.headers.get("Content-Encoding") == "gzip" else sent
             table = json.loads(text)
-            yield Page(seconds=seconds, sent=len(sent), size=len(text), objects=len(table["rows"]))
+            yield ListedPage(seconds=seconds, sent=len(sent), size=len(text), objects=len(table["rows"]))
             query["continue"] = table["metadata"].get("continue", "")
             if not query["continue"]:
                 return
 
 
-async def _command(on: System, *words: str) -> Command:
-    program = [str(on.admin.program), "--kubeconfig", str(on.admin.kubeconfig), *words]
+async def _command(on: ScaleSystem, *words: str) -> KubectlRun:
+    program = [str(on.plane.admin.program), "--kubeconfig", str(on.plane.admin.kubeconfig), *words]
     async with asyncio.timeout(_LIMIT):
         return await asyncio.to_thread(_run, program)
 
 
-def _run(program: Sequence[str]) -> Command:
+def _run(program: Sequence[str]) -> KubectlRun:
     began = time.monotonic()
     with subprocess.Popen(program, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -141,7 +141,7 @@ def _run(program: Sequence[str]) -> Command:
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"{' '.join(program)} ended with {process.returncode}")
-    return Command(
+    return KubectlRun(
         first=first,
         seconds=time.monotonic() - began,
         cpu=used.ru_utime + used.ru_stime,

@@ -5,11 +5,11 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 
-from benchmarks.scale.system import System
-from benchmarks.triggerer import usage
-from benchmarks.triggerer.figures import Figure
-from benchmarks.workflow.processes import Interval
-from benchmarks.writes import Kind, parse
+from benchmarks.harness import usage
+from benchmarks.harness.api_writes import WriteKind, read_writes
+from benchmarks.harness.figures import Figure
+from benchmarks.harness.metering import MeteredSpan
+from benchmarks.scale.system import ScaleSystem
 
 _OURS = frozenset({"taskruns", "taskruns/status", "workflows", "workflows/status", "events"})
 _KIB = 1024
@@ -18,23 +18,23 @@ _NAMES = ("leader", "standby", "triggerer-a", "triggerer-b", "kube-apiserver", "
 _WITHOUT_SLOPE = ("triggerer-a", "triggerer-b")
 
 
-async def memory(on: System) -> dict[str, float]:
+async def memory(on: ScaleSystem) -> dict[str, float]:
     """PSS in bytes by name, of children too, without the operators' CEL processes, which do not grow."""
     leader = await on.leader()
     pids = dict(on.plane.servers) | {name: one.pid for name, one in on.triggerers.items()}
     for name, one in on.operators.items():
-        pids["leader" if name == leader.identity else "standby"] = one.pid
-    return {name: usage.own_pss(pid) * _KIB for name, pid in pids.items()}
+        pids["leader" if name == leader.name else "standby"] = one.pid
+    return {name: usage.own_pss(pid) for name, pid in pids.items()}
 
 
-async def at_rest(on: System, empty: Mapping[str, float]) -> list[Figure]:
+async def at_rest(on: ScaleSystem, empty: Mapping[str, float]) -> list[Figure]:
     """Over some time. `empty`: the memory before any of the waits."""
     leader = await on.leader()
-    before, interval = await _written(on), Interval.begin(on)
+    before, span = await _written(on), MeteredSpan.begin(on)
     await asyncio.sleep(on.sizes.rest)
-    cpu, seconds = interval.cpu(), time.monotonic() - interval.began
+    cpu, seconds = span.cpu(), time.monotonic() - span.began
     writes = await _written(on) - before
-    cpu = {"leader" if name == leader.identity else name: used for name, used in cpu.items()}
+    cpu = {"leader" if name == leader.name else name: used for name, used in cpu.items()}
     cpu = {"standby" if name in on.operators else name: used for name, used in cpu.items()}
     held = await memory(on)
     return [
@@ -46,13 +46,13 @@ async def at_rest(on: System, empty: Mapping[str, float]) -> list[Figure]:
             what=f"writes of TaskRuns, Workflows and Events within {seconds:.0f} s at rest",
             value=sum(writes.values()),
             unit="writes",
-            aside=", ".join(f"{kind.verb} {kind.resource} {count}" for kind, count in writes.items()),
+            aside=", ".join(f"{kind} {count}" for kind, count in writes.items()),
         ),
     ]
 
 
-async def _written(on: System) -> Counter[Kind]:
-    found = parse(await on.plane.api.read("/metrics"), ())
+async def _written(on: ScaleSystem) -> Counter[WriteKind]:
+    found = await read_writes(on.plane.api)
     return Counter({kind: count for kind, count in found.items() if kind.resource in _OURS})
 
 

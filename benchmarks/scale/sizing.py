@@ -1,7 +1,7 @@
 """`python -m benchmarks.scale.sizing`: computes the tables of docs/operations/sizing.md from the figures.
 
 `Costs.read` takes what was measured, on one API server with two cores. All else is arithmetic, with the assumptions of
-`Cluster` and the constants here. Prints the tables. A test compares them with the page.
+`SizedCluster` and the constants here. Prints the tables. A test compares them with the page.
 """
 
 import json
@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from torpor_demo.cluster import ROOT
+
+from benchmarks.harness.figures import markdown
 
 FIGURES = ROOT / "docs/design/figures"
 HOUR = 3600
@@ -33,7 +35,7 @@ OPERATOR_FINISHED_KIB = 9.39 / 1.024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Each:
+class CpuEach:
     """Milliseconds of CPU of one task, run or wait."""
 
     api_server: float
@@ -45,9 +47,9 @@ class Each:
 class Costs:
     """What was measured. Memory is MiB, and KiB for each waiting TaskRun."""
 
-    task: Each
-    run: Each
-    wait: Each
+    task: CpuEach
+    run: CpuEach
+    wait: CpuEach
     wait_kb: float
     operator_base: float
     operator_wait: float
@@ -66,7 +68,7 @@ class Costs:
         cpu = {name: 1000 * value / many["tasks"] for name, value in many["cpu"].items()}
         return cls(
             task=_each(scale, "beside"),
-            run=Each(api_server=cpu["kube-apiserver"], etcd=cpu["etcd"], operator=cpu["operator"]),
+            run=CpuEach(api_server=cpu["kube-apiserver"], etcd=cpu["etcd"], operator=cpu["operator"]),
             wait=_each(scale, "wait"),
             wait_kb=scale["etcd_taskrun"],
             operator_base=scale["empty_leader"],
@@ -78,10 +80,10 @@ class Costs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cluster:
+class SizedCluster:
     """`cores` are those of all API servers and etcd members together, of which Torpor may use `share`.
 
-    Each API server has an etcd member, and each fills its own watch cache.
+    CpuEach API server has an etcd member, and each fills its own watch cache.
     """
 
     name: str
@@ -89,17 +91,17 @@ class Cluster:
     cores: int
     share: float = 0.5
 
-    def control_plane(self, each: Each) -> float:
+    def control_plane(self, each: CpuEach) -> float:
         """Milliseconds of CPU of all API servers and etcd members."""
         return each.api_server * (1 + WATCH_CACHE_SHARE * (self.servers - 1)) + each.etcd * self.servers
 
-    def rate(self, each: Each) -> float:
+    def rate(self, each: CpuEach) -> float:
         """How many a second the API servers allow."""
         return 1000 * self.cores * self.share / self.control_plane(each)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Load:
+class HourlyLoad:
     """Python tasks with pods an hour, waits that fire an hour, waits at one time, and hours that runs are kept."""
 
     tasks: int
@@ -109,23 +111,23 @@ class Load:
 
 
 CLUSTERS = (
-    Cluster(name="1 API server, 2 cores", servers=1, cores=2),
-    Cluster(name="3 API servers, 16 cores", servers=3, cores=16),
+    SizedCluster(name="1 API server, 2 cores", servers=1, cores=2),
+    SizedCluster(name="3 API servers, 16 cores", servers=3, cores=16),
 )
 LOADS = (
-    Load(tasks=10_000, fires=1_000, waits=1_000),
-    Load(tasks=50_000, fires=10_000, waits=20_000),
-    Load(tasks=100_000, fires=50_000, waits=50_000),
-    Load(tasks=200_000, fires=50_000, waits=100_000),
+    HourlyLoad(tasks=10_000, fires=1_000, waits=1_000),
+    HourlyLoad(tasks=50_000, fires=10_000, waits=20_000),
+    HourlyLoad(tasks=100_000, fires=50_000, waits=50_000),
+    HourlyLoad(tasks=200_000, fires=50_000, waits=100_000),
 )
 
 
-def operator_rate(each: Each) -> float:
+def operator_rate(each: CpuEach) -> float:
     """How many a second one operator plans and writes."""
     return 1000 * OPERATOR_CORES / each.operator
 
 
-def capacity(costs: Costs, clusters: Sequence[Cluster] = CLUSTERS) -> str:
+def capacity(costs: Costs, clusters: Sequence[SizedCluster] = CLUSTERS) -> str:
     """What each cluster carries, if it does nothing else."""
     kinds = {
         "Python tasks with a pod, in large fan-outs": costs.task,
@@ -141,10 +143,10 @@ def capacity(costs: Costs, clusters: Sequence[Cluster] = CLUSTERS) -> str:
         ("waiting TaskRuns in half of an etcd quota of 8 GiB", *(_about(room / costs.wait_kb) for _ in clusters)),
         ("finished TaskRuns with pods in the same", *(_about(room / FINISHED_KB) for _ in clusters)),
     ]
-    return _table(("", *(cluster.name for cluster in clusters)), rows)
+    return markdown(("", *(cluster.name for cluster in clusters)), rows, numbers=True)
 
 
-def requirements(costs: Costs, cluster: Cluster = CLUSTERS[-1], loads: Sequence[Load] = LOADS) -> str:
+def requirements(costs: Costs, cluster: SizedCluster = CLUSTERS[-1], loads: Sequence[HourlyLoad] = LOADS) -> str:
     """What each load needs."""
     head = ("", *(f"{load.tasks:,} tasks per hour, {load.waits:,} waits" for load in loads))
     rows = [
@@ -158,58 +160,58 @@ def requirements(costs: Costs, cluster: Cluster = CLUSTERS[-1], loads: Sequence[
         ("triggerer replicas", *(str(replicas(costs, load)) for load in loads)),
         ("memory of each triggerer", *(_mib(triggerer_memory(costs, load)) for load in loads)),
     ]
-    return _table(head, rows)
+    return markdown(head, rows, numbers=True)
 
 
-def cores(costs: Costs, cluster: Cluster, load: Load) -> float:
+def cores(costs: Costs, cluster: SizedCluster, load: HourlyLoad) -> float:
     """Of all API servers and etcd members."""
     tasks = load.tasks * cluster.control_plane(costs.task)
     return (tasks + load.fires * cluster.control_plane(costs.wait)) / 1000 / HOUR
 
 
-def operator_cores(costs: Costs, load: Load) -> float:
+def operator_cores(costs: Costs, load: HourlyLoad) -> float:
     """Of the leader."""
     return (load.tasks * costs.task.operator + load.fires * costs.wait.operator) / 1000 / HOUR
 
 
-def operator_memory(costs: Costs, load: Load) -> float:
+def operator_memory(costs: Costs, load: HourlyLoad) -> float:
     """MiB of each replica: the standby has the same caches."""
     finished = (load.tasks + load.fires) * load.kept * OPERATOR_FINISHED_KIB
     return costs.operator_base + (load.waits * costs.operator_wait + finished) / 1024
 
 
-def server_memory(costs: Costs, load: Load) -> float:
+def server_memory(costs: Costs, load: HourlyLoad) -> float:
     """MiB above an empty API server, without pods: each TaskRun counts as one that waits."""
     return taskruns(load) * costs.server_wait / 1024
 
 
-def taskruns(load: Load) -> float:
+def taskruns(load: HourlyLoad) -> float:
     """Those that wait, and those that have ended and are kept."""
     return load.waits + (load.tasks + load.fires) * load.kept
 
 
-def etcd_mb(costs: Costs, load: Load) -> float:
+def etcd_mb(costs: Costs, load: HourlyLoad) -> float:
     """MB of objects, without former versions."""
     return (load.waits * costs.wait_kb + (load.tasks + load.fires) * load.kept * FINISHED_KB) / 1000
 
 
-def replicas(costs: Costs, load: Load) -> int:
+def replicas(costs: Costs, load: HourlyLoad) -> int:
     """So many that one can be lost, and that half of the measured rate of fires is enough."""
     by_waits = math.ceil(load.waits / REPLICA_WAITS)
     by_fires = math.ceil(load.fires / HOUR / (costs.fires / 2))
     return max(by_waits, by_fires) + 1
 
 
-def triggerer_memory(costs: Costs, load: Load) -> float:
+def triggerer_memory(costs: Costs, load: HourlyLoad) -> float:
     """MiB of each replica after the loss of one; no replica has more than its capacity."""
     return TRIGGERER_BASE + load.waits / (replicas(costs, load) - 1) * TRIGGERER_WAIT / 1024
 
 
-def _rate(cluster: Cluster, each: Each) -> float:
+def _rate(cluster: SizedCluster, each: CpuEach) -> float:
     return min(cluster.rate(each), operator_rate(each))
 
 
-def _limited(cluster: Cluster, each: Each) -> str:
+def _limited(cluster: SizedCluster, each: CpuEach) -> str:
     limit = "API server" if cluster.rate(each) < operator_rate(each) else "operator"
     return f"{_about(HOUR * _rate(cluster, each))} ({limit})"
 
@@ -218,8 +220,8 @@ def _figures(path: Path) -> dict[str, float]:
     return {one["name"]: float(one["value"]) for one in json.loads(path.read_text())["figures"]}
 
 
-def _each(figures: Mapping[str, float], name: str) -> Each:
-    return Each(
+def _each(figures: Mapping[str, float], name: str) -> CpuEach:
+    return CpuEach(
         api_server=figures[f"{name}_api_server"], etcd=figures[f"{name}_etcd"], operator=figures[f"{name}_operator"]
     )
 
@@ -232,11 +234,6 @@ def _about(value: float) -> str:
 
 def _mib(value: float) -> str:
     return f"{math.ceil(value / 10) * 10:,} MiB"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---", *("--:" for _ in head[1:])], *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
 def main() -> int:

@@ -7,10 +7,10 @@ from typing import Any
 
 import aiohttp
 
+from benchmarks.harness.figures import Figure
 from benchmarks.scale import copies
-from benchmarks.scale.system import System
+from benchmarks.scale.system import ScaleSystem
 from benchmarks.scale.workload import LARGE, PYTHON, TRIGGERS
-from benchmarks.triggerer.figures import Figure
 
 _LIMIT = 300.0
 _KINDS = {
@@ -21,20 +21,20 @@ _KINDS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Database:
+class DatabaseSize:
     """Bytes of the file, and of the part that is in use."""
 
     file: int
     used: int
 
 
-async def database(on: System) -> Database:
+async def database(on: ScaleSystem) -> DatabaseSize:
     """As it is."""
     found = await _maintain(on, "maintenance/status", {})
-    return Database(file=int(found["dbSize"]), used=int(found["dbSizeInUse"]))
+    return DatabaseSize(file=int(found["dbSize"]), used=int(found["dbSizeInUse"]))
 
 
-async def compacted(on: System) -> Database:
+async def compacted(on: ScaleSystem) -> DatabaseSize:
     """After former versions are removed and the file is rewritten, as the API server and an administrator do."""
     revision = (await _maintain(on, "maintenance/status", {}))["header"]["revision"]
     await _maintain(on, "kv/compaction", {"revision": revision, "physical": True})
@@ -42,7 +42,7 @@ async def compacted(on: System) -> Database:
     return await database(on)
 
 
-async def stored(on: System, empty: Database) -> list[Figure]:
+async def stored(on: ScaleSystem, empty: DatabaseSize) -> list[Figure]:
     """What the objects take. `empty`: the database before any of the waits."""
     grown = await database(on)
     runs = [found for name in on.namespaces for found in (await _sizes(on, "taskruns", name)).items()]
@@ -75,13 +75,13 @@ def _by_kind(runs: Sequence[tuple[str, int]]) -> list[Figure]:
     return found
 
 
-async def _sizes(on: System, plural: str, namespace: str) -> dict[str, int]:
+async def _sizes(on: ScaleSystem, plural: str, namespace: str) -> dict[str, int]:
     """By the names of the objects: the bytes of the value."""
     prefix = copies.folder(plural, namespace)
     return {key.removeprefix(prefix): size for key, (size, _) in (await on.plane.etcd.sizes(prefix)).items()}
 
 
-async def _maintain(on: System, verb: str, body: Mapping[str, Any]) -> dict[str, Any]:
+async def _maintain(on: ScaleSystem, verb: str, body: Mapping[str, Any]) -> dict[str, Any]:
     timeout = aiohttp.ClientTimeout(total=_LIMIT)
     async with (
         aiohttp.ClientSession(timeout=timeout) as session,

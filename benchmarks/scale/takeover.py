@@ -1,41 +1,42 @@
 """Failovers with all waits in etcd: of the leading operator, and of a triggerer."""
 
-import asyncio
 import signal
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
-from benchmarks.attacks.memory import Peaks, peaks
-from benchmarks.scale.system import System, until
-from benchmarks.triggerer.figures import Figure
-from benchmarks.workflow.processes import Interval
-from benchmarks.workflow.runs import Runs
-from benchmarks.workflow.small_runs import SmallRuns
+from benchmarks.harness.figures import Figure
+from benchmarks.harness.metering import MeteredSpan
+from benchmarks.harness.processes import ChildProcess
+from benchmarks.harness.runs import WatchedRuns
+from benchmarks.harness.usage import Peaks, peaks
+from benchmarks.harness.waiting import until
+from benchmarks.scale.system import ScaleSystem
+from benchmarks.workflow.small_runs import watch_small_runs
 
 _LIMIT = 300.0
 _LOOK = 0.05
+_NAME = "after-failover"
 _SERVERS = {"kube-apiserver": "API server", "etcd": "etcd"}
 _MEMORY = "peak memory (RSS, with child processes)"
 
 
-async def operator(on: System, asked: Runs) -> list[Figure]:
+async def operator(on: ScaleSystem, runs: WatchedRuns) -> list[Figure]:
     """SIGKILL of the leader and a new Workflow; then a new process in its place."""
     killed = await on.leader()
     (other,) = [one for one in on.operators.values() if one is not killed]
-    async with _pods(asked) as small, peaks({**on.plane.servers, other.identity: other.pid}) as highest:
-        other.sample(signal.SIGUSR1)
+    async with watch_small_runs(runs) as small, peaks({**on.plane.servers, other.name: other.pid}) as highest:
+        _sample(on, other, signal.SIGUSR1)
         began = time.monotonic()
-        await on.end_operator(killed.identity, signal.SIGKILL)
-        await small.one("after-failover")
-        await on.leader(without=killed.identity)
-        led, interval = time.monotonic(), Interval.begin(on)
-        started = await _started(small, "after-failover")
-        to_pod = interval.cpu()
+        await on.end_operator(killed.name, signal.SIGKILL)
+        await small.start(_NAME)
+        await on.leader(without=killed.name)
+        led, span = time.monotonic(), MeteredSpan.begin(on)
+        await until(lambda: _NAME in small.started, _LIMIT, every=_LOOK)
+        started = small.started[_NAME]
+        to_pod = span.cpu()
         await on.calm()
-        cpu = interval.cpu()
-        other.sample(signal.SIGUSR2)
-    await asked.end("after-failover")
+        cpu = span.cpu()
+        _sample(on, other, signal.SIGUSR2)
+    await runs.end(_NAME)
     what = "after the Lease, until it has listed again and the pod of a new Workflow exists"
     return [
         Figure(
@@ -49,21 +50,21 @@ async def operator(on: System, asked: Runs) -> list[Figure]:
             unit="s",
             aside=f"other processes used {to_pod['foreign'] / (started - led):.1f} cores",
         ),
-        *_cpu("failover", "failover", {other.identity: "the operator", **_SERVERS}, to_pod, cpu),
-        *_peaks("failover", "failover", {other.identity: "operator", **_SERVERS}, highest),
-        *await _replaced(on, killed.identity),
+        *_cpu("failover", "failover", {other.name: "the operator", **_SERVERS}, to_pod, cpu),
+        *_peaks("failover", "failover", {other.name: "operator", **_SERVERS}, highest),
+        *await _replaced(on, killed.name),
     ]
 
 
-async def _replaced(on: System, identity: str) -> list[Figure]:
+async def _replaced(on: ScaleSystem, identity: str) -> list[Figure]:
     """A new process lists all objects, and is the standby."""
-    interval = Interval.begin(on)
+    span = MeteredSpan.begin(on)
     one = await on.start_operator(identity)
     async with peaks({**on.plane.servers, identity: one.pid}) as highest:
         await until(one.healthy, _LIMIT)
         await on.calm()
     now = on.cpu()
-    cpu = {name: now[name] - interval.before[name] for name in _SERVERS}
+    cpu = {name: now[name] - span.before[name] for name in _SERVERS}
     cpu[identity] = now[identity]
     return [
         *_cpu("start", "start of a standby", {identity: "the operator", **_SERVERS}, cpu, cpu),
@@ -71,20 +72,26 @@ async def _replaced(on: System, identity: str) -> list[Figure]:
     ]
 
 
-async def triggerer(on: System) -> list[Figure]:
+def _sample(on: ScaleSystem, process: ChildProcess, sign: signal.Signals) -> None:
+    """Begin or end the samples of its stack."""
+    if on.profile:
+        process.send(sign)
+
+
+async def triggerer(on: ScaleSystem) -> list[Figure]:
     """SIGKILL of one of two, until the other runs all waits."""
     count = await on.running_triggers()
     name, killed = next(iter(on.triggerers.items()))
     ((other_name, other),) = [each for each in on.triggerers.items() if each[0] != name]
     moved = await killed.running()
-    before, interval = other.usage(), Interval.begin(on)
+    before, span = other.usage(), MeteredSpan.begin(on)
     async with peaks({other_name: other.pid, **on.plane.servers}) as highest:
         await killed.end(signal.SIGKILL)
         del on.triggerers[name]
-        seconds = await other.runs(count) - interval.began
+        seconds = await other.runs(count) - span.began
         await on.calm()
     after = other.usage()
-    server = on.cpu()["kube-apiserver"] - interval.before["kube-apiserver"]
+    server = on.cpu()["kube-apiserver"] - span.before["kube-apiserver"]
     return [
         Figure(
             name="triggerer_failover",
@@ -126,23 +133,3 @@ def _peaks(name: str, what: str, shown: dict[str, str], highest: Peaks) -> list[
 
 def _word(name: str) -> str:
     return "operator" if name.startswith("operator") else name
-
-
-@asynccontextmanager
-async def _pods(asked: Runs) -> AsyncIterator[SmallRuns]:
-    found = SmallRuns(asked)
-    watching = asyncio.create_task(found.pods.run())
-    await found.pods.synced.wait()
-    try:
-        yield found
-    finally:
-        watching.cancel()
-        await asyncio.gather(watching, return_exceptions=True)
-
-
-async def _started(small: SmallRuns, name: str) -> float:
-    async def seen() -> bool:
-        return name in small.started
-
-    await until(seen, _LIMIT, every=_LOOK)
-    return small.started[name]

@@ -14,7 +14,7 @@ from torpor_wire import constants, transitions, trigger
 from torpor_wire.state import State
 from torpor_wire.transitions import Patch
 
-from benchmarks.workflow import worker
+from benchmarks.harness import worker
 
 DEFERRING = "deferring"
 MOMENT = "2100-01-01T00:00:00"
@@ -22,7 +22,7 @@ MOMENT = "2100-01-01T00:00:00"
 RESUME = {"method": "reports.tasks:load", "kwargs": json.dumps({"day": "2026-11-20", "rows": 120_000})}
 
 
-class Worker(worker.Worker):
+class DeferringWorker(worker.PodWorker):
     """Numbers its waits, so that no two are the same."""
 
     _numbers = itertools.count()
@@ -49,4 +49,4 @@ class Worker(worker.Worker):
 
 
 if __name__ == "__main__":
-    asyncio.run(worker.main(*sys.argv[1:], kind=Worker))
+    asyncio.run(worker.main(*sys.argv[1:], kind=DeferringWorker))

@@ -9,17 +9,18 @@ from typing import Any
 from torpor_kubernetes.client.resources import PODS, WORKFLOWS
 from torpor_wire import constants
 
+from benchmarks.harness.control_plane import NAMESPACE
+from benchmarks.harness.runs import WatchedRuns, step
+from benchmarks.harness.waiting import Object, until
 from benchmarks.scale import copies
-from benchmarks.scale.copies import Target
-from benchmarks.scale.system import System, until
+from benchmarks.scale.copies import CopyTarget
+from benchmarks.scale.system import ScaleSystem
 from benchmarks.scale.worker import DEFERRING, MOMENT
-from benchmarks.workflow.plane import NAMESPACE
-from benchmarks.workflow.runs import Object, Runs, step
 
 TRIGGERS, PYTHON = "waiting", DEFERRING
 """How the names of Workflows begin, by how their tasks came to wait."""
 LARGE = "large"
-_PATIENCE = 3600.0
+_LIMIT = 3600.0
 _LOOK = 1.0
 _AXIS = 100
 _AT_ONCE = 50
@@ -46,28 +47,28 @@ def deferring(count: int) -> tuple[Object, Mapping[str, Any]]:
     return step("each", expand=[{"name": "n", "over": list(range(count))}]), {**_limits(count), "podsTTL": "10s"}
 
 
-async def deferred(on: System, name: str, count: int) -> None:
+async def deferred(on: ScaleSystem, name: str, count: int) -> None:
     """Return once the status of the Workflow says that so many of its instances wait."""
 
     async def all_wait() -> bool:
         return await _deferred(on, name) >= count
 
-    await until(all_wait, _PATIENCE, every=_LOOK)
+    await until(all_wait, _LIMIT, every=_LOOK)
 
 
-async def removed(on: System, *names: str) -> None:
+async def removed(on: ScaleSystem, *names: str) -> None:
     """Delete Workflows with all that they own, and return once that is gone."""
     for name in names:
         await on.plane.api.delete(WORKFLOWS, NAMESPACE, name)
-        await until(functools.partial(_gone, on, name), _PATIENCE, every=_LOOK)
+        await until(functools.partial(_gone, on, name), _LIMIT, every=_LOOK)
 
 
-async def seed(on: System, asked: Runs) -> None:
+async def seed(on: ScaleSystem, runs: WatchedRuns) -> None:
     """Create one Workflow of both kinds with the operator, and copy them in etcd while no operator runs."""
     each = on.sizes.each
     kinds = {TRIGGERS: waiting(each), PYTHON: deferring(each)}
     for kind, (task, limits) in kinds.items():
-        await asked.start(f"{kind}-0", [task], **limits)
+        await runs.start(f"{kind}-0", [task], **limits)
     for kind in kinds:
         await deferred(on, f"{kind}-0", each)
     await _without_pods(on, f"{PYTHON}-0")
@@ -78,7 +79,7 @@ async def seed(on: System, asked: Runs) -> None:
         await _copy(on, templates[target.name.partition("-")[0]], target)
 
 
-async def check(on: System) -> None:
+async def check(on: ScaleSystem) -> None:
     """Check that the operator counts each copy as a wait and that no client has changed one. Raises SystemExit."""
     for to in targets(on):
         counted = await _deferred(on, to.name, to.namespace)
@@ -88,11 +89,11 @@ async def check(on: System) -> None:
             raise SystemExit(f"{to.name}: {counted} wait, {len(versions)} are stored, {written} were written to")
 
 
-def targets(on: System) -> list[Target]:
+def targets(on: ScaleSystem) -> list[CopyTarget]:
     """The Workflows to make, beside the first of each kind."""
     spaces = on.namespaces
     return [
-        Target(
+        CopyTarget(
             name=f"{(TRIGGERS, PYTHON)[number % 2]}-{number}",
             namespace=spaces[number // 2 % len(spaces)],
             number=number,
@@ -101,14 +102,14 @@ def targets(on: System) -> list[Target]:
     ]
 
 
-async def _template(on: System, name: str) -> tuple[Object, list[Object]]:
+async def _template(on: ScaleSystem, name: str) -> tuple[Object, list[Object]]:
     """The stored Workflow, and its TaskRuns."""
     runs = sorted(await on.plane.etcd.sizes(_begins(name)))
     (workflow,) = await _read(on, [f"{copies.folder('workflows', NAMESPACE)}{name}"])
     return workflow, await _read(on, runs)
 
 
-async def _copy(on: System, template: tuple[Object, list[Object]], to: Target) -> None:
+async def _copy(on: ScaleSystem, template: tuple[Object, list[Object]], to: CopyTarget) -> None:
     workflow, runs = template
     # The Workflow first, or the garbage collector finds TaskRuns whose owner does not exist.
     await on.plane.etcd.write(_stored("workflows", [copies.workflow(workflow, to)]), at_once=1)
@@ -119,7 +120,7 @@ def _begins(workflow: str, namespace: str = NAMESPACE) -> str:
     return f"{copies.folder('taskruns', namespace)}{workflow}-each-"
 
 
-async def _read(on: System, keys: Sequence[str]) -> list[Object]:
+async def _read(on: ScaleSystem, keys: Sequence[str]) -> list[Object]:
     limit = asyncio.Semaphore(_AT_ONCE)
 
     async def one(key: str) -> Object:
@@ -142,24 +143,24 @@ def _limits(count: int) -> dict[str, int]:
     return {"parallelism": count, "maxMapSize": count}
 
 
-async def _deferred(on: System, name: str, namespace: str = NAMESPACE) -> int:
+async def _deferred(on: ScaleSystem, name: str, namespace: str = NAMESPACE) -> int:
     status = (await on.plane.api.get(WORKFLOWS, namespace, name)).get("status", {})
     if "completionTime" in status:
         raise SystemExit(f"{name} has ended: {json.dumps(status)}")
     return sum(one.get("deferred", 0) for one in status.get("tasks", []))
 
 
-async def _gone(on: System, name: str) -> bool:
+async def _gone(on: ScaleSystem, name: str) -> bool:
     keys = await on.plane.etcd.sizes(_begins(name))
     selector = f"{constants.LABEL_WORKFLOW}={name}"
     pods = (await on.plane.api.list(PODS, NAMESPACE, label_selector=selector)).items
     return not (keys or pods)
 
 
-async def _without_pods(on: System, workflow: str) -> None:
+async def _without_pods(on: ScaleSystem, workflow: str) -> None:
     selector = f"{constants.LABEL_WORKFLOW}={workflow}"
 
     async def none() -> bool:
         return not (await on.plane.api.list(PODS, NAMESPACE, label_selector=selector)).items
 
-    await until(none, _PATIENCE, every=_LOOK)
+    await until(none, _LIMIT, every=_LOOK)

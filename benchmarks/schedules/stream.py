@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 from torpor_dev.progress import say
 
-from benchmarks.schedules.sightings import Sightings, watching
-from benchmarks.schedules.sizes import Sizes
-from benchmarks.schedules.system import Process, System, schedule
-from benchmarks.triggerer.figures import Figure
+from benchmarks.harness.figures import Figure
+from benchmarks.harness.processes import ChildProcess
+from benchmarks.schedules.sightings import RunSightings, watching
+from benchmarks.schedules.system import ScheduleSizes, ScheduleSystem, schedule
 from tests.integration.triggers.servers import redis_server
 from tests.integration.triggers.servers.redis_server import RedisServer
 
@@ -24,7 +24,7 @@ _SETTLE = 20.0
 """Longer than a source needs to fire again: a doubled entry would show."""
 
 
-async def stream(on: System, sizes: Sizes) -> list[Figure]:
+async def stream(on: ScheduleSystem, sizes: ScheduleSizes) -> list[Figure]:
     """So many entries become runs, with so many kills on the way."""
     with redis_server.started() as redis:
         entries = await _fill(redis, sizes.events)
@@ -37,7 +37,7 @@ async def stream(on: System, sizes: Sizes) -> list[Figure]:
             took = time.monotonic() - began
             await asyncio.sleep(_SETTLE)
         await on.remove()
-    counted = Counter(one.event["id"] for one in seen.runs.values())
+    counted = Counter(run.event["id"] for run in seen.runs.values())
     lost = [entry for entry in entries if not counted[entry]]
     doubled = {entry: count for entry, count in counted.items() if count > 1}
     if lost or doubled:
@@ -66,7 +66,7 @@ async def _fill(redis: RedisServer, count: int) -> list[str]:
     return added
 
 
-async def _drain(on: System, seen: Sightings, sizes: Sizes) -> int:
+async def _drain(on: ScheduleSystem, seen: RunSightings, sizes: ScheduleSizes) -> int:
     """Return once each entry has a run, or none has come for long. Kills at equal numbers of runs; how many kills."""
     targets = itertools.cycle([(on.operator,), tuple(on.triggerers), (on.operator, *on.triggerers)])
     killed, newest, since = 0, 0, time.monotonic()
@@ -80,7 +80,8 @@ async def _drain(on: System, seen: Sightings, sizes: Sizes) -> int:
     return killed
 
 
-async def _kill(processes: Sequence[Process]) -> None:
+async def _kill(processes: Sequence[ChildProcess]) -> None:
     """Kill them at the same moment, and start them again."""
     await asyncio.gather(*(process.end(signal.SIGKILL) for process in processes))
     await asyncio.gather(*(process.start() for process in processes))
+    await asyncio.gather(*(process.ready() for process in processes))

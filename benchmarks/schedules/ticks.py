@@ -12,10 +12,10 @@ from datetime import UTC, datetime, timedelta
 from torpor_operator.schedules.plan.jitter import delay_of
 from torpor_wire import times
 
-from benchmarks.schedules.sightings import Sightings, watching
-from benchmarks.schedules.sizes import Sizes
-from benchmarks.schedules.system import OPERATOR, SERVERS, TRIGGERERS, System, schedule
-from benchmarks.triggerer.figures import Figure, quantile
+from benchmarks.harness.figures import Figure, quantile
+from benchmarks.harness.waiting import until
+from benchmarks.schedules.sightings import RunSightings, watching
+from benchmarks.schedules.system import OPERATOR, SERVERS, TRIGGERERS, ScheduleSizes, ScheduleSystem, schedule
 
 GOAL = 0.5
 _MINUTE = 60.0
@@ -25,17 +25,17 @@ _LIMIT = 300.0
 _LOOK = 0.5
 
 
-async def spread(on: System, sizes: Sizes) -> list[Figure]:
+async def spread(on: ScheduleSystem, sizes: ScheduleSizes) -> list[Figure]:
     """Ticks of a minute each, spread over the minute by jitter."""
     return await _lateness(on, sizes, "jitter", {"jitter": "1m"})
 
 
-async def together(on: System, sizes: Sizes) -> list[Figure]:
+async def together(on: ScheduleSystem, sizes: ScheduleSizes) -> list[Figure]:
     """All ticks in the first second of each minute."""
     return await _lateness(on, sizes, "together", {})
 
 
-async def idle(on: System, sizes: Sizes) -> list[Figure]:
+async def idle(on: ScheduleSystem, sizes: ScheduleSizes) -> list[Figure]:
     """The CPU while all ticks are hours away, and the time until all sources wait."""
     far = datetime.now(UTC) + timedelta(hours=12)
     began = time.monotonic()
@@ -70,12 +70,12 @@ async def idle(on: System, sizes: Sizes) -> list[Figure]:
     ]
 
 
-async def _lateness(on: System, sizes: Sizes, name: str, spec: Mapping[str, str]) -> list[Figure]:
+async def _lateness(on: ScheduleSystem, sizes: ScheduleSizes, name: str, spec: Mapping[str, str]) -> list[Figure]:
     names = [f"{name}-{number}" for number in range(sizes.schedules)]
     async with watching(on.plane) as seen:
-        created = await on.create([schedule(one, {"cron": "* * * * *"}, **spec) for one in names])
+        created = await on.create([schedule(each, {"cron": "* * * * *"}, **spec) for each in names])
         longest = times.seconds(spec["jitter"]) if spec else 0.0
-        delays = {one["metadata"]["name"]: delay_of(one["metadata"]["uid"], longest) for one in created}
+        delays = {body["metadata"]["name"]: delay_of(body["metadata"]["uid"], longest) for body in created}
         await on.armed(sizes.schedules)
         begin = _next_minute(time.time() + _AHEAD)
         end = begin + _MINUTE * sizes.minutes
@@ -93,16 +93,14 @@ async def _lateness(on: System, sizes: Sizes, name: str, spec: Mapping[str, str]
     return _figures(sizes, name, late, faults, spent)
 
 
-async def _complete(seen: Sightings, begin: float, end: float, count: int) -> None:
+async def _complete(seen: RunSightings, begin: float, end: float, count: int) -> None:
     """Return once each tick has its run, at the earliest after the last tick. Raises TimeoutError."""
     await asyncio.sleep(end - _MINUTE / 2 - time.time())
-    async with asyncio.timeout(_LIMIT + _MINUTE / 2):
-        while len(seen.ticks(begin, end)) < count:  # noqa: ASYNC110 - a list sends no notification
-            await asyncio.sleep(_LOOK)
+    await until(lambda: len(seen.ticks(begin, end)) >= count, _LIMIT + _MINUTE / 2, every=_LOOK)
 
 
 def _figures(
-    sizes: Sizes, name: str, late: list[float], faults: tuple[int, int], spent: Mapping[str, float]
+    sizes: ScheduleSizes, name: str, late: list[float], faults: tuple[int, int], spent: Mapping[str, float]
 ) -> list[Figure]:
     """`faults`: ticks that were lost and doubled."""
     lost, doubled = faults

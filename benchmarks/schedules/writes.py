@@ -1,31 +1,39 @@
-"""API writes of a run of a Schedule, above those of the same run that a client creates. Events are counted apart."""
+"""API writes: of a run of a Schedule above those of a run that a client creates, and of sources that fire each second.
+
+Events are counted apart.
+"""
 
 import asyncio
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from torpor_dev.progress import say
 from torpor_kubernetes.client.resources import WORKFLOWS
-from torpor_wire import constants
 
-from benchmarks.schedules.sizes import Sizes
-from benchmarks.schedules.system import FOREVER, RUN, Object, System, schedule
-from benchmarks.triggerer.figures import Figure
-from benchmarks.triggerer.plane import NAMESPACE
-from benchmarks.writes import Kind, parse
+from benchmarks.harness.api_writes import PROGRAMS, WriteKind, read_writes
+from benchmarks.harness.control_plane import NAMESPACE
+from benchmarks.harness.figures import Figure
+from benchmarks.harness.runs import workflow
+from benchmarks.harness.waiting import Object, until
+from benchmarks.schedules.system import FOREVER, RUN, ScheduleSizes, ScheduleSystem, schedule
 
 GOAL = 3
 MOST = 60
 """Runs of one minute, a second apart."""
-_LEFT_OUT = frozenset({"leases", "serviceaccounts/token"})
 _EVENTS = "events"
+_SOURCES = 20
+"""The most that a Schedule may have."""
+_INTERVAL = "1050ms"
+_WARM_UP = 20.0
+_FLOOD_SECONDS = 60.0
 _AHEAD = 15.0
 _SETTLE = 10.0
 _LIMIT = 180.0
 _LOOK = 1.0
 
 
-async def writes(on: System, sizes: Sizes) -> list[Figure]:
+async def writes(on: ScheduleSystem, sizes: ScheduleSizes) -> list[Figure]:
     """Runs a second apart: of a client, of one Schedule with a tick a second, and of Schedules with one tick each."""
     count = min(sizes.runs, MOST)
     of_client = await _of_client(on, count)
@@ -38,17 +46,19 @@ async def writes(on: System, sizes: Sizes) -> list[Figure]:
     ]
 
 
-def above(count: int, scheduled: Mapping[Kind, int], of_client: Mapping[Kind, int]) -> dict[Kind, float]:
+def above(count: int, scheduled: Mapping[WriteKind, int], of_client: Mapping[WriteKind, int]) -> dict[WriteKind, float]:
     """Writes per run of each kind that a Schedule adds; a kind that it saves is negative."""
     kinds = sorted({*scheduled, *of_client})
     found = {kind: (scheduled.get(kind, 0) - of_client.get(kind, 0)) / count for kind in kinds}
     return {kind: value for kind, value in found.items() if value}
 
 
-def _figure(name: str, what: str, count: int, scheduled: Mapping[Kind, int], of_client: Mapping[Kind, int]) -> Figure:
+def _figure(
+    name: str, what: str, count: int, scheduled: Mapping[WriteKind, int], of_client: Mapping[WriteKind, int]
+) -> Figure:
     found = above(count, scheduled, of_client)
     counted = {kind: value for kind, value in found.items() if kind.resource != _EVENTS}
-    parts = ", ".join(f"{kind.verb.lower()} {kind.resource} {value:+.2f}" for kind, value in found.items())
+    parts = ", ".join(f"{kind} {value:+.2f}" for kind, value in found.items())
     total = sum(value for kind, value in of_client.items() if kind.resource != _EVENTS) / count
     return Figure(
         name=name,
@@ -60,12 +70,10 @@ def _figure(name: str, what: str, count: int, scheduled: Mapping[Kind, int], of_
     )
 
 
-async def _of_client(on: System, count: int) -> Counter[Kind]:
+async def _of_client(on: ScheduleSystem, count: int) -> Counter[WriteKind]:
     before = await _written(on)
     for number in range(count):
-        metadata = {"name": f"client-{number}", "namespace": NAMESPACE}
-        body = {"apiVersion": constants.API_VERSION, "kind": "Workflow", "metadata": metadata, "spec": RUN}
-        await on.plane.api.create(WORKFLOWS, NAMESPACE, body)
+        await on.plane.api.create(WORKFLOWS, NAMESPACE, workflow(f"client-{number}", RUN))
         await asyncio.sleep(1)
     await _ended(on, count)
     after = await _written(on)
@@ -73,7 +81,7 @@ async def _of_client(on: System, count: int) -> Counter[Kind]:
     return after - before
 
 
-async def _by_schedules(on: System, count: int, name: str, seconds: Sequence[str]) -> Counter[Kind]:
+async def _by_schedules(on: ScheduleSystem, count: int, name: str, seconds: Sequence[str]) -> Counter[WriteKind]:
     """The writes of the runs of one minute; the Schedules wait before it, so that their own creation is not counted."""
     minute = time.gmtime(time.time() + 60 + _AHEAD + len(seconds)).tm_min
     crons = [f"{second} {minute} * * * *" for second in seconds]
@@ -90,15 +98,17 @@ async def _by_schedules(on: System, count: int, name: str, seconds: Sequence[str
     return after - before
 
 
-async def _ended(on: System, count: int) -> None:
+async def _ended(on: ScheduleSystem, count: int) -> None:
     """Return a while after so many runs have ended."""
-    async with asyncio.timeout(_LIMIT + count):
-        while len(await _finished(on)) < count:  # noqa: ASYNC110 - a list sends no notification
-            await asyncio.sleep(_LOOK)
+
+    async def all_finished() -> bool:
+        return len(await _finished(on)) >= count
+
+    await until(all_finished, _LIMIT + count, every=_LOOK)
     await asyncio.sleep(_SETTLE)
 
 
-async def _remove(on: System) -> None:
+async def _remove(on: ScheduleSystem) -> None:
     """Delete the Schedules and all runs."""
     await on.remove()
     for each in (await on.plane.api.list(WORKFLOWS, NAMESPACE)).items:
@@ -106,10 +116,44 @@ async def _remove(on: System) -> None:
     await asyncio.sleep(_SETTLE)
 
 
-async def _finished(on: System) -> list[Object]:
+async def _finished(on: ScheduleSystem) -> list[Object]:
     found = (await on.plane.api.list(WORKFLOWS, NAMESPACE)).items
-    return [one for one in found if one.get("status", {}).get("completionTime")]
+    return [body for body in found if body.get("status", {}).get("completionTime")]
 
 
-async def _written(on: System) -> Counter[Kind]:
-    return parse(await on.plane.api.read("/metrics"), _LEFT_OUT)
+async def flood(on: ScheduleSystem, sizes: ScheduleSizes) -> list[Figure]:
+    """Events and status patches a second of some Schedules with 20 quick sources each."""
+    source = {"trigger": {"class": "duration", "kwargs": {"duration": _INTERVAL}}}
+    sources = [{"name": f"s{number}", **source} for number in range(_SOURCES)]
+    names = [f"flood-{number}" for number in range(sizes.flood)]
+    await on.create([{**body, "spec": {**body["spec"], "sources": sources}} for body in map(_quick_schedule, names)])
+    await asyncio.sleep(_WARM_UP)
+    before, spent, began = await _written(on), on.cpu(), time.monotonic()
+    await asyncio.sleep(_FLOOD_SECONDS)
+    written, seconds = await _written(on) - before, time.monotonic() - began
+    cpu = ", ".join(f"{part} {value - spent[part]:.1f} s" for part, value in on.cpu().items())
+    await on.remove()
+    what = f"{sizes.flood} Schedules of {_SOURCES} sources that fire every 1.05 s"
+    patches = {kind: count for kind, count in written.items() if kind.resource.endswith("/status")}
+    say(f"{what}: CPU of {seconds:.0f} s: {cpu}")
+    return [
+        _rate("flood_events", f"{what}: Events", _of(written, _EVENTS), seconds),
+        _rate("flood_patches", f"{what}: status patches", patches, seconds),
+    ]
+
+
+def _quick_schedule(name: str) -> dict[str, dict[str, object]]:
+    return schedule(name, {}, when="false")
+
+
+def _of(written: Counter[WriteKind], resource: str) -> dict[WriteKind, int]:
+    return {kind: count for kind, count in written.items() if kind.resource == resource}
+
+
+def _rate(name: str, what: str, counted: dict[WriteKind, int], seconds: float) -> Figure:
+    parts = ", ".join(f"{kind} {count / seconds:.1f}" for kind, count in counted.items())
+    return Figure(name=name, what=what, value=sum(counted.values()) / seconds, unit="/s", aside=parts)
+
+
+async def _written(on: ScheduleSystem) -> Counter[WriteKind]:
+    return await read_writes(on.plane.api, PROGRAMS)

@@ -1,7 +1,7 @@
 """`python -m benchmarks.triggerer.bare FILE`: what the triggerer's fires are measured against.
 
 The least that patches the same statuses: one process, asyncio and aiohttp, the bodies made beforehand, as many under
-way as the triggerer has, its identity, one watch open as it has one. FILE is JSON of `Work`.
+way as the triggerer has, its identity, one watch open as it has one. FILE is JSON of `BareWork`.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from torpor_kubernetes.client.transport import JSON_PATCH
 _DRAIN = 1 << 16
 
 
-class Patch(NamedTuple):
+class TimedPatch(NamedTuple):
     """One write: not before when (seconds since the epoch), its path, its JSON text."""
 
     due: float
@@ -30,7 +30,7 @@ class Patch(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class BareWork:
     """`patches` are in order of when they are due."""
 
     url: str
@@ -38,17 +38,17 @@ class Work:
     token: str
     concurrency: int
     watch: str
-    patches: Sequence[Patch]
+    patches: Sequence[TimedPatch]
 
 
-async def patch(work: Work) -> None:
+async def patch(work: BareWork) -> None:
     """Send them all. Raises aiohttp's error where one is refused, SystemExit where they were due before it was up."""
     tls = ssl.create_default_context(cafile=work.authority)
     headers = {"Authorization": f"Bearer {work.token}"}
     connector = aiohttp.TCPConnector(limit=0, ssl=tls)
     async with aiohttp.ClientSession(work.url, connector=connector, headers=headers) as session:
         watching = asyncio.create_task(_watch(session, work.watch))
-        patches = iter([Patch(*one) for one in work.patches])
+        patches = iter([TimedPatch(*fields) for fields in work.patches])
         if time.time() > work.patches[0][0]:
             raise SystemExit("the bare client was up too late")
         await asyncio.gather(*(_worker(session, patches) for _ in range(work.concurrency)))
@@ -57,7 +57,7 @@ async def patch(work: Work) -> None:
             await watching
 
 
-async def _worker(session: aiohttp.ClientSession, patches: Iterator[Patch]) -> None:
+async def _worker(session: aiohttp.ClientSession, patches: Iterator[TimedPatch]) -> None:
     for due, path, body in patches:
         await asyncio.sleep(due - time.time())
         async with session.patch(path, data=body, headers={"Content-Type": JSON_PATCH}) as response:
@@ -72,4 +72,4 @@ async def _watch(session: aiohttp.ClientSession, path: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(patch(Work(**json.loads(Path(sys.argv[1]).read_text()))))
+    asyncio.run(patch(BareWork(**json.loads(Path(sys.argv[1]).read_text()))))

@@ -15,14 +15,14 @@ from torpor_triggerer.settings import CONCURRENCY
 from torpor_triggerer.sharding import assignment
 from torpor_wire import constants, transitions
 
-from benchmarks.triggerer.bare import Patch, Work
-from benchmarks.triggerer.plane import NAMESPACE, Plane
+from benchmarks.harness.control_plane import NAMESPACE, ControlPlane
+from benchmarks.triggerer.bare import BareWork, TimedPatch
 
 AHEAD = 8.0
 """Seconds in which it is up and has read its work."""
 
 
-async def patched(plane: Plane, made: Mapping[str, TaskRun], due: Mapping[str, float]) -> None:
+async def patched(plane: ControlPlane, made: Mapping[str, TaskRun], due: Mapping[str, float]) -> None:
     """Fire each of these as soon as it is due, which is not before `AHEAD`. Raises SystemExit where it fails."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         file.write(json.dumps(asdict(_work(plane, made, due))))
@@ -34,17 +34,17 @@ async def patched(plane: Plane, made: Mapping[str, TaskRun], due: Mapping[str, f
             raise SystemExit("the bare client failed")
 
 
-def _work(plane: Plane, made: Mapping[str, TaskRun], due: Mapping[str, float]) -> Work:
+def _work(plane: ControlPlane, made: Mapping[str, TaskRun], due: Mapping[str, float]) -> BareWork:
     whole = assignment.selector(constants.DEFAULT_POOL, frozenset(range(constants.SHARDS)))
     query = {"watch": "1", "fieldSelector": whole, "allowWatchBookmarks": "true"}
-    return Work(
-        url=plane.url,
-        authority=str(plane.account / "ca.crt"),
-        token=Path(plane.account / "token").read_text(),
+    return BareWork(
+        url=plane.server,
+        authority=str(plane.account("triggerer") / "ca.crt"),
+        token=Path(plane.account("triggerer") / "token").read_text(),
         concurrency=CONCURRENCY,
         watch=f"{TASKRUNS.path(None)}?{urlencode(query)}",
         patches=[
-            Patch(
+            TimedPatch(
                 due[name],
                 f"{TASKRUNS.path(NAMESPACE, name, 'status')}?fieldManager={constants.FIELD_MANAGER}",
                 _fire(made[name], due[name]),

@@ -6,23 +6,23 @@ from collections.abc import Mapping
 
 from torpor_crds.models.taskrun import TaskRun
 
-from benchmarks.triggerer import bare_client, environment, usage
-from benchmarks.triggerer.environment import Environment
-from benchmarks.triggerer.figures import Figure, quantile
+from benchmarks.harness.figures import Figure, quantile
+from benchmarks.triggerer import bare_client, waits
 from benchmarks.triggerer.observer import observing
-from benchmarks.triggerer.replica import replicas
+from benchmarks.triggerer.replicas import open_replicas
+from benchmarks.triggerer.waits import TriggererBench
 
 _AHEAD = 3.0
 
 
-async def at_once(on: Environment) -> list[Figure]:
+async def at_once(on: TriggererBench) -> list[Figure]:
     """Many due at one moment; the bare client's turn after each of the triggerer's."""
     ours, bare = [], []
     for _ in range(on.sizes.rounds):
         ours.append(await _triggerer(on))
         bare.append(await _bare(on))
     count, rate, least = on.sizes.few, statistics.median(ours), statistics.median(bare)
-    rounds = ", ".join(f"{one:.0f} to {other:.0f}" for one, other in zip(ours, bare, strict=True))
+    rounds = ", ".join(f"{rate:.0f} to {other:.0f}" for rate, other in zip(ours, bare, strict=True))
     what = f"{count:,} due at one moment"
     return [
         Figure(
@@ -43,18 +43,18 @@ async def at_once(on: Environment) -> list[Figure]:
     ]
 
 
-async def steady(on: Environment) -> list[Figure]:
+async def steady(on: TriggererBench) -> list[Figure]:
     """So many a second while very many others wait; then the same by the bare client."""
-    await on.waits.add(environment.sleeping(on.sizes.many))
+    await on.waits.add(waits.sleeping(on.sizes.many))
     _, due = await _stream(on, _AHEAD + on.sizes.many / 400)
-    async with replicas(on.plane) as each, observing(on.plane) as observer:
+    async with open_replicas(on.plane) as each, observing(on.plane) as observer:
         replica = await each.start("--capacity", str(on.sizes.many + 10_000))
         await replica.runs(on.sizes.many + len(due))
         _in_time(min(due.values()))
         await replica.settled()
-        before = usage.cpu(replica.pid)
+        before = replica.cpu()
         await observer.reach(len(due))
-        spent = usage.cpu(replica.pid) - before
+        spent = replica.cpu() - before
     made, later = await _stream(on, _AHEAD + bare_client.AHEAD + on.sizes.rate * on.sizes.steady / 250)
     async with observing(on.plane) as other:
         await bare_client.patched(on.plane, made, later)
@@ -77,10 +77,10 @@ async def steady(on: Environment) -> list[Figure]:
     ]
 
 
-async def _stream(on: Environment, ahead: float) -> tuple[Mapping[str, TaskRun], dict[str, float]]:
-    asked = environment.timers(list(environment.evenly(time.time() + ahead, on.sizes.rate, on.sizes.steady)))
+async def _stream(on: TriggererBench, ahead: float) -> tuple[Mapping[str, TaskRun], dict[str, float]]:
+    asked = waits.timers(list(waits.evenly(time.time() + ahead, on.sizes.rate, on.sizes.steady)))
     made = await on.waits.add(asked)
-    return made, environment.due(asked, made)
+    return made, waits.due(asked, made)
 
 
 def _in_time(moment: float) -> None:
@@ -88,11 +88,11 @@ def _in_time(moment: float) -> None:
         raise SystemExit("the waits were due before all ran: nothing is measured so")
 
 
-async def _triggerer(on: Environment) -> float:
+async def _triggerer(on: TriggererBench) -> float:
     """Fires a second."""
     moment = time.time() + 2 * _AHEAD + on.sizes.few / 400
-    await on.waits.add(environment.timers(environment.at_once(moment, on.sizes.few)))
-    async with replicas(on.plane) as each, observing(on.plane) as observer:
+    await on.waits.add(waits.timers(waits.at_once(moment, on.sizes.few)))
+    async with open_replicas(on.plane) as each, observing(on.plane) as observer:
         replica = await each.start()
         await replica.runs(on.sizes.few)
         _in_time(moment)
@@ -101,9 +101,9 @@ async def _triggerer(on: Environment) -> float:
     return rate
 
 
-async def _bare(on: Environment) -> float:
+async def _bare(on: TriggererBench) -> float:
     """The same of the bare client."""
-    made = await on.waits.add(environment.timers(environment.at_once(time.time() + 86_400, on.sizes.few)))
+    made = await on.waits.add(waits.timers(waits.at_once(time.time() + 86_400, on.sizes.few)))
     moment = time.time() + bare_client.AHEAD
     async with observing(on.plane) as observer:
         await bare_client.patched(on.plane, made, dict.fromkeys(made, moment))

@@ -1,34 +1,33 @@
-"""When the API server shows that a wait is over: one watch of what is Scheduled, the same beside whoever fires."""
+"""When the API server shows that a wait is over: one watch of what is Scheduled, the same for whoever fires."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Never
 
 from torpor_kubernetes.client.resources import TASKRUNS
 from torpor_wire import constants, times
 
-from benchmarks.triggerer.plane import NAMESPACE, Plane
+from benchmarks.harness.control_plane import NAMESPACE, ControlPlane
+from benchmarks.harness.waiting import Object, new_events
 
 _SELECTOR = f"spec.triggerPool={constants.DEFAULT_POOL},status.state=Scheduled"
 _LIMIT = 300.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """Both in seconds since the epoch: when the watch brought it, and what stands as `firedAt`."""
+class SeenFire:
+    """Both in seconds since the epoch: when the watch brought it, and its `firedAt`."""
 
     at: float
     fired_at: float
 
 
-class Observer:
+class FireObserver:
     """What has become Scheduled, by name."""
 
     def __init__(self) -> None:
-        self.seen: dict[str, Seen] = {}
+        self.seen: dict[str, SeenFire] = {}
         self._more = asyncio.Event()
 
     async def reach(self, count: int) -> float:
@@ -37,33 +36,22 @@ class Observer:
             while len(self.seen) < count:
                 self._more.clear()
                 await self._more.wait()
-        return max(one.at for one in self.seen.values())
+        return max(fire.at for fire in self.seen.values())
 
     def late(self, due: Mapping[str, float]) -> list[float]:
         """By how many seconds each came after it was due, in their order."""
         return [self.seen[name].at - at for name, at in due.items()]
 
-    def note(self, name: str, seen: Seen) -> None:
-        """One more."""
-        self.seen[name] = seen
-        self._more.set()
+    def note(self, kind: str, body: Object, now: float) -> None:
+        """Take in an event of the watch."""
+        if kind == "ADDED":
+            self.seen[body["metadata"]["name"]] = SeenFire(at=now, fired_at=times.epoch(body["status"]["firedAt"]))
+            self._more.set()
 
 
 @asynccontextmanager
-async def observing(plane: Plane) -> AsyncIterator[Observer]:
-    """Watches from now on. Raises what ends the watch, if anything does."""
-    observer = Observer()
-    version = (await plane.api.list(TASKRUNS, NAMESPACE, field_selector=_SELECTOR)).resource_version
-    async with asyncio.TaskGroup() as group:
-        task = group.create_task(_watch(plane, observer, version))
+async def observing(plane: ControlPlane) -> AsyncIterator[FireObserver]:
+    """Watches from now on. Raises what ends the watch."""
+    observer = FireObserver()
+    async with new_events(plane.api, TASKRUNS, NAMESPACE, observer.note, field_selector=_SELECTOR):
         yield observer
-        task.cancel()
-
-
-async def _watch(plane: Plane, observer: Observer, version: str) -> Never:
-    while True:
-        async for event in plane.api.watch(TASKRUNS, NAMESPACE, resource_version=version, field_selector=_SELECTOR):
-            version = event.object["metadata"]["resourceVersion"]
-            if event.type == "ADDED":
-                fired = times.epoch(event.object["status"]["firedAt"])
-                observer.note(event.object["metadata"]["name"], Seen(at=time.time(), fired_at=fired))

@@ -6,12 +6,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from benchmarks.triggerer import environment, usage
-from benchmarks.triggerer.environment import Environment
-from benchmarks.triggerer.figures import Figure
-from benchmarks.triggerer.replica import replicas
-from benchmarks.triggerer.usage import Usage
-from benchmarks.triggerer.waits import WaitSpec
+from benchmarks.harness.figures import Figure
+from benchmarks.harness.usage import ProcessUsage
+from benchmarks.triggerer import waits
+from benchmarks.triggerer.replicas import open_replicas
+from benchmarks.triggerer.waits import TriggererBench, WaitSpec
 
 _MINUTE = 60.0
 _ONE_PAGE = 400
@@ -24,31 +23,31 @@ _SETTLE = 5.0
 class _Start:
     count: int
     seconds: float
-    usage: Usage
+    usage: ProcessUsage
 
 
-async def tasks(on: Environment) -> list[Figure]:
+async def tasks(on: TriggererBench) -> list[Figure]:
     """Triggers that have a task each."""
-    few, many = await _both(on, environment.sleeping)
+    few, many = await _both(on, waits.sleeping)
     return [
         *_seconds(few, goal="5 s"),
         *_seconds(many, goal="15 s"),
         *_memory("trigger", few, many, goal="4 KiB"),
         *(
             Figure(
-                name=f"pss_{one.count}",
-                what=f"PSS of all its processes, running {one.count:,} triggers",
-                value=one.usage.pss / 1024,
+                name=f"pss_{start.count}",
+                what=f"PSS of all its processes, running {start.count:,} triggers",
+                value=start.usage.pss / 1024,
                 unit="MiB",
             )
-            for one in (few, many)
+            for start in (few, many)
         ),
     ]
 
 
-async def timers(on: Environment) -> list[Figure]:
+async def timers(on: TriggererBench) -> list[Figure]:
     """Waits for a moment, which have none."""
-    few, many = await _both(on, lambda count: environment.timers(environment.far(count)))
+    few, many = await _both(on, lambda count: waits.timers(waits.far(count)))
     return [
         *_seconds(few, kind="timers"),
         *_seconds(many, kind="timers"),
@@ -56,38 +55,38 @@ async def timers(on: Environment) -> list[Figure]:
     ]
 
 
-async def polls(on: Environment) -> list[Figure]:
+async def polls(on: TriggererBench) -> list[Figure]:
     """Triggers that have a task only while they poll."""
-    few, many = await _both(on, environment.polling)
+    few, many = await _both(on, waits.polling)
     return _memory("polling trigger", few, many, goal="2 KiB")
 
 
-async def lists(on: Environment) -> list[Figure]:
+async def lists(on: TriggererBench) -> list[Figure]:
     """How often two replicas that start at once list the TaskRuns."""
-    await on.waits.add(environment.sleeping(_ONE_PAGE))
-    async with replicas(on.plane) as each:
-        before = await on.plane.lists()
+    await on.waits.add(waits.sleeping(_ONE_PAGE))
+    async with open_replicas(on.plane) as each:
+        before = await waits.count_lists(on.plane)
         both = [await each.start(), await each.start()]
         for replica in both:
             await replica.member()
         await asyncio.sleep(_SETTLE)
         for replica in both:
             await replica.settled()
-        count = await on.plane.lists() - before
+        count = await waits.count_lists(on.plane) - before
     await on.waits.clear()
     return [Figure(name="lists", what="lists of TaskRuns, two replicas that start at once", value=count, unit="lists")]
 
 
-async def idle(on: Environment) -> list[Figure]:
+async def idle(on: TriggererBench) -> list[Figure]:
     """What so many triggers that do nothing cost."""
-    await on.waits.add(environment.sleeping(on.sizes.few))
-    async with replicas(on.plane) as each:
+    await on.waits.add(waits.sleeping(on.sizes.few))
+    async with open_replicas(on.plane) as each:
         replica = await each.start()
         await replica.runs(on.sizes.few)
         await replica.settled()
-        before = usage.cpu(replica.pid)
+        before = replica.cpu()
         await asyncio.sleep(on.sizes.idle)
-        spent = usage.cpu(replica.pid) - before
+        spent = replica.cpu() - before
     await on.waits.clear()
     return [
         Figure(
@@ -100,17 +99,17 @@ async def idle(on: Environment) -> list[Figure]:
     ]
 
 
-async def _both(on: Environment, asked: Callable[[int], Sequence[WaitSpec]]) -> tuple[_Start, _Start]:
+async def _both(on: TriggererBench, asked: Callable[[int], Sequence[WaitSpec]]) -> tuple[_Start, _Start]:
     few = await _start(on, asked(on.sizes.few))
     many = await _start(on, asked(on.sizes.many - on.sizes.few))
     await on.waits.clear()
     return few, many
 
 
-async def _start(on: Environment, more: Sequence[WaitSpec]) -> _Start:
+async def _start(on: TriggererBench, more: Sequence[WaitSpec]) -> _Start:
     await on.waits.add(more)
     count = len(on.waits.names)
-    async with replicas(on.plane) as each:
+    async with open_replicas(on.plane) as each:
         began = time.monotonic()
         replica = await each.start()
         all_run = await replica.runs(count)

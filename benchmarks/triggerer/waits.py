@@ -1,15 +1,19 @@
-"""Creates the waiting TaskRuns of a scenario.
+"""The waiting TaskRuns of a scenario, and what every scenario receives.
 
 One is created and deferred through the API. The others are copies of its stored form with their own name, uid and
 trigger, so that lists and watches have the same content as from the API server.
 """
 
 import asyncio
+import itertools
 import json
+import ssl
 import time
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import aiohttp
@@ -19,9 +23,13 @@ from torpor_kubernetes.client.resources import TASKRUNS
 from torpor_kubernetes.client.transport import JSON_PATCH
 from torpor_wire import constants, times, transitions, trigger
 
-from benchmarks.triggerer import etcd
-from benchmarks.triggerer.plane import NAMESPACE, Plane
+from benchmarks.harness import etcd, usage
+from benchmarks.harness.api_writes import series
+from benchmarks.harness.control_plane import NAMESPACE, ControlPlane
 
+_numbers = itertools.count()
+_CALM = 0.3
+_LOOK = 0.5
 _FOLDER = f"/registry/torpor.dev/taskruns/{NAMESPACE}"
 _PATIENCE = 60.0
 _SPEC = {
@@ -43,10 +51,10 @@ class WaitSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waits:
+class BenchWaits:
     """All waits of the bench."""
 
-    plane: Plane
+    plane: ControlPlane
     sample: dict[str, Any]
     names: set[str] = field(default_factory=set)
 
@@ -61,7 +69,7 @@ class Waits:
         found = {one["metadata"]["name"]: one for one in made}
         self.names.update(found)
         if not live:
-            await self.plane.calm()
+            await calm(self.plane)
         return {name: taskrun.parse(one) for name, one in found.items()}
 
     async def remove(self, names: Sequence[str], *, live: bool = False) -> None:
@@ -72,7 +80,7 @@ class Waits:
     async def clear(self) -> None:
         """Delete all."""
         await self.remove(sorted(self.names))
-        await self.plane.calm()
+        await calm(self.plane)
 
     def _copy(self, asked: WaitSpec) -> dict[str, Any]:
         name = f"nightly-report-arrived-{uuid.uuid4().hex[:12]}"
@@ -85,7 +93,7 @@ class Waits:
         return {**self.sample, "metadata": metadata, "status": status}
 
 
-async def opened(plane: Plane) -> Waits:
+async def opened(plane: ControlPlane) -> BenchWaits:
     """The waits of a plane: none yet."""
     body = {
         "apiVersion": constants.API_VERSION,
@@ -101,18 +109,19 @@ async def opened(plane: Plane) -> Waits:
     await plane.api.patch(TASKRUNS, NAMESPACE, "sample", patch, subresource="status")
     sample = json.loads(await plane.etcd.read(f"{_FOLDER}/sample"))
     await plane.api.delete(TASKRUNS, NAMESPACE, "sample")
-    return Waits(plane=plane, sample=sample)
+    return BenchWaits(plane=plane, sample=sample)
 
 
-async def _guarded(plane: Plane) -> None:
+async def _guarded(plane: ControlPlane) -> None:
     """Wait for the admission policies, because their evaluation is part of a write's cost."""
-    token = (plane.account / "token").read_text()
+    token = (plane.account("triggerer") / "token").read_text()
     headers = {"Authorization": f"Bearer {token}", "Content-Type": JSON_PATCH}
-    path = f"{plane.url}{TASKRUNS.path(NAMESPACE, 'sample', 'status')}?dryRun=All"
+    path = f"{plane.server}{TASKRUNS.path(NAMESPACE, 'sample', 'status')}?dryRun=All"
+    trust = ssl.create_default_context(cafile=str(plane.account("triggerer") / "ca.crt"))
     said = json.dumps([{"op": "add", "path": "/status/message", "value": "may I?"}])
     async with asyncio.timeout(_PATIENCE), aiohttp.ClientSession(headers=headers) as session:
         while True:
-            async with session.patch(path, data=said, ssl=plane.tls()) as response:
+            async with session.patch(path, data=said, ssl=trust) as response:
                 if "torpor-status" in await response.text():
                     return
             await asyncio.sleep(0.5)
@@ -120,3 +129,99 @@ async def _guarded(plane: Plane) -> None:
 
 def _key(raw: Mapping[str, Any]) -> str:
     return f"{_FOLDER}/{raw['metadata']['name']}"
+
+
+async def calm(plane: ControlPlane) -> None:
+    """Return once the servers have taken in what was put into etcd: until then they answer late."""
+    before, busy = _servers_cpu(plane), True
+    while busy:
+        await asyncio.sleep(_LOOK)
+        now = _servers_cpu(plane)
+        before, busy = now, now - before > _CALM * _LOOK or await _read_seconds(plane) > _CALM
+
+
+async def count_lists(plane: ControlPlane) -> int:
+    """How many requests have listed TaskRuns so far."""
+    found = series(await plane.api.read("/metrics"), "apiserver_request_total")
+    return round(sum(value for labels, value in found if (labels["resource"], labels["verb"]) == ("taskruns", "LIST")))
+
+
+async def _read_seconds(plane: ControlPlane) -> float:
+    """Seconds until the first page of a list is there: the API server waits until it is up to date with etcd."""
+    began = time.monotonic()
+    async with aclosing(plane.api.pages(TASKRUNS, NAMESPACE, limit=1)) as pages:
+        await anext(pages)
+    return time.monotonic() - began
+
+
+def _servers_cpu(plane: ControlPlane) -> float:
+    return sum(map(usage.cpu, plane.servers.values()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriggererSizes:
+    """Counts of waits, seconds, fires a second."""
+
+    few: int = 5_000
+    many: int = 20_000
+    rate: float = 50.0
+    steady: float = 20.0
+    idle: float = 30.0
+    churn: float = 45.0
+    block: float = 30.0
+    rounds: int = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriggererBench:
+    """A control plane, the waits in it, and how large things are to be."""
+
+    plane: ControlPlane
+    waits: BenchWaits
+    sizes: TriggererSizes
+
+
+def sleeping(count: int) -> list[WaitSpec]:
+    """Waits that never end and are all different."""
+    return [WaitSpec(class_name="sleeps", kwargs={"number": next(_numbers)}) for _ in range(count)]
+
+
+def polling(count: int) -> list[WaitSpec]:
+    """Waits that poll, never end and are all different."""
+    return [WaitSpec(class_name="polls", kwargs={"number": next(_numbers)}) for _ in range(count)]
+
+
+def counting(count: int, distinct: int, *, every: float) -> list[WaitSpec]:
+    """Waits that look every so many seconds, so many of them different."""
+    first = next(_numbers) + 1
+    kwargs = [{"number": first + number % distinct, "every": every} for number in range(count)]
+    return [WaitSpec(class_name="counts", kwargs=each) for each in kwargs]
+
+
+def timers(moments: Sequence[float]) -> list[WaitSpec]:
+    """Waits for moments (seconds since the epoch)."""
+    return [WaitSpec(class_name="time", kwargs={"at": _text(moment)}, due=moment) for moment in moments]
+
+
+def far(count: int) -> list[float]:
+    """Moments after the bench, all different."""
+    return [time.time() + 86_400 + number / 1000 for number in range(count)]
+
+
+def at_once(moment: float, count: int) -> list[float]:
+    """One moment, in microseconds so far apart that no two waits are the same."""
+    return [moment + number / 1e6 for number in range(count)]
+
+
+def due(asked: Sequence[WaitSpec], made: Mapping[str, TaskRun]) -> dict[str, float]:
+    """When each that was made fires, by name; in the order that they were asked for."""
+    return {name: one.due for name, one in zip(made, asked, strict=True) if one.due is not None}
+
+
+def evenly(begin: float, rate: float, seconds: float) -> Iterator[float]:
+    """Moments, so many a second."""
+    return (begin + number / rate for number in range(int(rate * seconds)))
+
+
+def _text(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

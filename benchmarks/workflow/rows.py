@@ -5,9 +5,9 @@ Argo Workflows 4.1.2 and Tekton 1.15 are quoted at their best tuning, with kwok 
 
 from collections.abc import Mapping, Sequence
 
-from benchmarks.triggerer.figures import Figure, quantile
-from benchmarks.workflow.measurement import Measurement
-from benchmarks.workflow.processes import KUBELET, OPERATOR, WORKER
+from benchmarks.harness.figures import Figure, quantile
+from benchmarks.harness.metering import TaskCosts
+from benchmarks.harness.processes import KUBELET, OPERATOR, WORKER
 
 HEAD = "Argo 4.1.2, Tekton 1.15 (quoted)"
 BESIDE: Mapping[str, str] = {
@@ -29,26 +29,18 @@ _SERVERS = ("etcd", "kube-apiserver")
 _MS, _KB = "ms", "kB"
 
 
-def floor(taken: Measurement) -> list[Figure]:
+def floor(taken: TaskCosts) -> list[Figure]:
     """Bare pods."""
     pods = f"{taken.tasks:,} bare pods by a plain client: the floor"
     return [Figure(name="floor", what=pods, value=taken.wall, unit="s", aside=f"{taken.each():.1f} ms of CPU a pod")]
 
 
-def fan_out(taken: Measurement, bare: Measurement | None) -> list[Figure]:
+def fan_out(taken: TaskCosts, bare: TaskCosts | None) -> list[Figure]:
     """One mapped task; `bare` is the floor, of any size."""
     count, many = taken.tasks, f"{taken.tasks:,}"
     rate = f"{count / taken.wall:.0f} a second; others used {taken.cpu['foreign']:.1f} s of the machine's CPU"
-    found = [
-        Figure(
-            name=f"fan_{count}",
-            what=f"fan-out of {many}",
-            value=taken.wall,
-            unit="s",
-            goal="1.5 s" if count == 100 else "",
-            aside=rate,
-        )
-    ]
+    goal = "1.5 s" if count == 100 else ""
+    found = [Figure(name=f"fan_{count}", what=f"fan-out of {many}", value=taken.wall, unit="s", goal=goal, aside=rate)]
     if bare is not None:
         floors = taken.wall / bare.wall * bare.tasks / count
         goal = "2.1" if count == 1000 else ""
@@ -56,7 +48,7 @@ def fan_out(taken: Measurement, bare: Measurement | None) -> list[Figure]:
     return [*found, *_costs(taken), *_sizes(taken), *_beside(taken)]
 
 
-def chain(taken: Measurement) -> list[Figure]:
+def chain(taken: TaskCosts) -> list[Figure]:
     """One step after the other."""
     each = taken.wall / taken.tasks
     return [
@@ -65,7 +57,7 @@ def chain(taken: Measurement) -> list[Figure]:
     ]
 
 
-def many(taken: Measurement) -> list[Figure]:
+def many(taken: TaskCosts) -> list[Figure]:
     """Many runs."""
     return [
         Figure(
@@ -75,7 +67,7 @@ def many(taken: Measurement) -> list[Figure]:
     ]
 
 
-def _costs(taken: Measurement) -> list[Figure]:
+def _costs(taken: TaskCosts) -> list[Figure]:
     count = taken.tasks
     nodes = f"kubelet {taken.each(KUBELET):.1f}, worker {taken.each(WORKER):.1f}"
     servers = f"API server and etcd {taken.each(*_SERVERS):.1f}"
@@ -85,7 +77,7 @@ def _costs(taken: Measurement) -> list[Figure]:
     ]
 
 
-def _sizes(taken: Measurement) -> list[Figure]:
+def _sizes(taken: TaskCosts) -> list[Figure]:
     count, sizes = taken.tasks, taken.sizes
     return [
         Figure(
@@ -106,7 +98,7 @@ def _sizes(taken: Measurement) -> list[Figure]:
     ]
 
 
-def _beside(taken: Measurement) -> list[Figure]:
+def _beside(taken: TaskCosts) -> list[Figure]:
     words = {"to_pods": "until its pod is there", "to_ends": "until its end"}
     found = {"to_pods": taken.to_pods, "to_ends": taken.to_ends}
     return [_late(taken.tasks, name, words[name], values) for name, values in found.items() if values]
@@ -128,11 +120,17 @@ def _cost(name: str, what: str, value: float, *, goal: str = "", aside: str = ""
     return Figure(name=name, what=what, value=value, unit=_MS, goal=goal, aside=aside)
 
 
-def all_of(
-    bare: Measurement | None, fans: Sequence[Measurement], chains: Sequence[Measurement], several: Sequence[Measurement]
+def figures(
+    floors: Sequence[TaskCosts], fans: Sequence[TaskCosts], chains: Sequence[TaskCosts], several: Sequence[TaskCosts]
 ) -> list[Figure]:
     """Every row of what was measured."""
+    bare = floors[0] if floors else None
     found = floor(bare) if bare is not None else []
-    found += [figure for one in fans for figure in fan_out(one, bare)]
-    found += [figure for one in chains for figure in chain(one)]
-    return found + [figure for one in several for figure in many(one)]
+    found += [figure for taken in fans for figure in fan_out(taken, bare)]
+    found += [figure for taken in chains for figure in chain(taken)]
+    return found + [figure for taken in several for figure in many(taken)]
+
+
+def shown(taken: TaskCosts) -> str:
+    """One measurement as progress."""
+    return f"{taken.wall:.2f} s, {taken.each():.1f} ms of CPU each"

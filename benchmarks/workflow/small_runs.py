@@ -9,11 +9,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from torpor_kubernetes.cache.reflector import Notice, Reflector, Unreadable
 from torpor_kubernetes.client.resources import PODS
 from torpor_wire import constants
 
-from benchmarks.workflow.runs import Runs, step
+from benchmarks.harness.runs import WatchedRuns, step
+from benchmarks.harness.waiting import background, watched
 
 _EVERY = 1.0
 _LIMIT = 600
@@ -23,18 +23,14 @@ _TASK = "small"
 class SmallRuns:
     """`began` is when each was asked for, `started` when its pod was seen (monotonic, by name)."""
 
-    def __init__(self, asked: Runs) -> None:
-        self.asked = asked
+    def __init__(self, runs: WatchedRuns) -> None:
+        self.runs = runs
         self.began: dict[str, float] = {}
         self.started: dict[str, float] = {}
-        selector = f"{constants.LABEL_TASK}={_TASK}"
-        self.pods: Reflector[str] = Reflector(
-            asked.api, PODS, _workflow, label_selector=selector, on_change=self._note, jitter=lambda: 0.5
-        )
 
-    async def one(self, name: str) -> None:
-        """Ask for a run of one step."""
-        self.began[name] = await self.asked.start(name, [step(_TASK)])
+    async def start(self, name: str) -> None:
+        """Create a run of one step."""
+        self.began[name] = await self.runs.start(name, [step(_TASK)])
 
     def to_pods(self) -> tuple[float, ...]:
         """Seconds from asking for each to its pod."""
@@ -42,52 +38,43 @@ class SmallRuns:
 
     def to_ends(self) -> tuple[float, ...]:
         """Seconds from asking for each to its end."""
-        return tuple(self.asked.ended[name] - began for name, began in self.began.items())
+        return tuple(self.runs.ended[name] - began for name, began in self.began.items())
 
-    def _note(self, change: Notice[str]) -> None:
-        if isinstance(change, Unreadable):
-            raise TypeError(change.message)
-        if change.item is not None:
-            self.started.setdefault(change.item, time.monotonic())
-
-
-async def alone(asked: Runs, count: int) -> SmallRuns:
-    """Small runs one after another, with nothing beside."""
-    async with _watched(SmallRuns(asked)) as found:
-        for number in range(count):
-            await found.one(f"alone-{number}")
-            await asked.end(f"alone-{number}")
-    return found
+    def note(self, name: str) -> None:
+        """Take in a pod of the Workflow of this name."""
+        self.started.setdefault(name, time.monotonic())
 
 
 @asynccontextmanager
-async def beside(asked: Runs) -> AsyncIterator[SmallRuns]:
+async def watch_small_runs(runs: WatchedRuns) -> AsyncIterator[SmallRuns]:
+    """Their pods are watched for as long as this is open."""
+    small, selector = SmallRuns(runs), f"{constants.LABEL_TASK}={_TASK}"
+    async with watched(runs.api, PODS, _workflow, small.note, label_selector=selector):
+        yield small
+
+
+async def alone(runs: WatchedRuns, count: int) -> SmallRuns:
+    """Small runs one after another, with nothing beside."""
+    async with watch_small_runs(runs) as small:
+        for number in range(count):
+            await small.start(f"alone-{number}")
+            await runs.end(f"alone-{number}")
+    return small
+
+
+@asynccontextmanager
+async def beside(runs: WatchedRuns) -> AsyncIterator[SmallRuns]:
     """One each second for as long as this is open, all of them ended when it closes."""
-    async with _watched(SmallRuns(asked)) as found:
-        starting = asyncio.create_task(_start(found))
-        try:
-            yield found
-        finally:
-            starting.cancel()
-            await asyncio.gather(starting, return_exceptions=True)
-        await asked.end(*found.began)
+    async with watch_small_runs(runs) as small:
+        async with background(_start_each_second(small)):
+            yield small
+        await runs.end(*small.began)
 
 
-async def _start(found: SmallRuns) -> None:
+async def _start_each_second(small: SmallRuns) -> None:
     for number in range(_LIMIT):
         await asyncio.sleep(_EVERY)
-        await found.one(f"beside-{number}")
-
-
-@asynccontextmanager
-async def _watched(found: SmallRuns) -> AsyncIterator[SmallRuns]:
-    watching = asyncio.create_task(found.pods.run())
-    await found.pods.synced.wait()
-    try:
-        yield found
-    finally:
-        watching.cancel()
-        await asyncio.gather(watching, return_exceptions=True)
+        await small.start(f"beside-{number}")
 
 
 def _workflow(body: dict[str, Any]) -> str:

@@ -8,21 +8,20 @@ from typing import Any
 import pytest
 from torpor_wire import times
 
-from benchmarks import writes
+from benchmarks.harness.api_writes import WriteKind, count_writes
+from benchmarks.harness.figures import quantile
+from benchmarks.harness.metering import TaskCosts
 from benchmarks.scale import sizing
-from benchmarks.scale.sizing import CLUSTERS, Cluster, Costs, Each, Load
-from benchmarks.schedules.sightings import Sightings
+from benchmarks.scale.sizing import CLUSTERS, Costs, CpuEach, HourlyLoad, SizedCluster
+from benchmarks.schedules.sightings import RunSightings
 from benchmarks.schedules.writes import above
-from benchmarks.triggerer.figures import quantile
 from benchmarks.workflow import rows
-from benchmarks.workflow.measurement import Measurement
-from benchmarks.writes import Kind
 
 _PAGE = Path(__file__).resolve().parents[3] / "docs/operations/sizing.md"
 COSTS = Costs(
-    task=Each(api_server=30.0, etcd=4.0, operator=5.0),
-    run=Each(api_server=40.0, etcd=5.0, operator=10.0),
-    wait=Each(api_server=10.0, etcd=2.0, operator=2.0),
+    task=CpuEach(api_server=30.0, etcd=4.0, operator=5.0),
+    run=CpuEach(api_server=40.0, etcd=5.0, operator=10.0),
+    wait=CpuEach(api_server=10.0, etcd=2.0, operator=2.0),
     wait_kb=3.0,
     operator_base=90.0,
     operator_wait=8.0,
@@ -33,23 +32,23 @@ COSTS = Costs(
 
 
 def test_twice_the_cores_carry_twice_the_tasks() -> None:
-    one = Cluster(name="", servers=1, cores=2)
+    one = SizedCluster(name="", servers=1, cores=2)
     assert one.rate(COSTS.task) == pytest.approx(1000 * 2 * 0.5 / 34.0)
     assert replace(one, cores=4).rate(COSTS.task) == pytest.approx(2 * one.rate(COSTS.task))
 
 
 def test_further_api_servers_cost_watch_caches_and_etcd_members() -> None:
-    three = Cluster(name="", servers=3, cores=16)
+    three = SizedCluster(name="", servers=3, cores=16)
     assert three.control_plane(COSTS.task) == pytest.approx(30.0 * (1 + 2 * sizing.WATCH_CACHE_SHARE) + 3 * 4.0)
 
 
 def test_the_operator_limits_a_cluster_with_many_cores() -> None:
-    assert "(operator)" in sizing.capacity(COSTS, [Cluster(name="", servers=1, cores=200)])
-    assert "(operator)" not in sizing.capacity(COSTS, [Cluster(name="", servers=1, cores=1)])
+    assert "(operator)" in sizing.capacity(COSTS, [SizedCluster(name="", servers=1, cores=200)])
+    assert "(operator)" not in sizing.capacity(COSTS, [SizedCluster(name="", servers=1, cores=1)])
 
 
 def test_a_load_needs_the_sum_of_its_parts() -> None:
-    load = Load(tasks=36_000, fires=7_200, waits=1_024, kept=2.0)
+    load = HourlyLoad(tasks=36_000, fires=7_200, waits=1_024, kept=2.0)
     assert sizing.operator_cores(COSTS, load) == pytest.approx(10 * 5.0 / 1000 + 2 * 2.0 / 1000)
     assert sizing.cores(COSTS, CLUSTERS[0], load) == pytest.approx((10 * 34.0 + 2 * 12.0) / 1000)
     finished = 43_200 * 2.0
@@ -60,7 +59,7 @@ def test_a_load_needs_the_sum_of_its_parts() -> None:
 
 @pytest.mark.parametrize(("waits", "fires", "count"), [(1_000, 0, 2), (20_001, 0, 3), (1_000, 720_001, 4)])
 def test_one_triggerer_can_be_lost(waits: int, fires: int, count: int) -> None:
-    assert sizing.replicas(COSTS, Load(tasks=0, fires=fires, waits=waits)) == count
+    assert sizing.replicas(COSTS, HourlyLoad(tasks=0, fires=fires, waits=waits)) == count
 
 
 @pytest.mark.parametrize(("value", "shown"), [(123_456.0, "120,000"), (98.7, "99"), (1.23, "1")])
@@ -75,14 +74,14 @@ def test_a_quantile_is_one_of_the_values(share: float, value: int) -> None:
 
 def test_a_fan_out_is_compared_with_as_many_bare_pods() -> None:
     cpu = dict.fromkeys(("operator", "kubelet", "worker", "kube-apiserver", "etcd", "foreign"), 1.0)
-    bare = Measurement(name="floor", tasks=500, wall=2.5, cpu=cpu)
+    bare = TaskCosts(name="floor", tasks=500, wall=2.5, cpu=cpu)
     fan = replace(bare, tasks=1000, wall=10.0, sizes={"workflow": 1.0, "memory": 1.0})
     found = {figure.name: figure.value for figure in rows.fan_out(fan, bare)}
     assert (found["fan_1000_floors"], found["fan_1000_operator"], found["fan_1000_machine"]) == (2.0, 1.0, 5.0)
 
 
 def test_the_writes_of_a_schedule_are_the_difference_per_run() -> None:
-    create, status = Kind("POST", "workflows"), Kind("PATCH", "schedules/status")
+    create, status = WriteKind("POST", "workflows"), WriteKind("PATCH", "schedules/status")
     assert above(10, {create: 10, status: 20}, {create: 10}) == {status: 2.0}
 
 
@@ -91,13 +90,13 @@ def test_dry_runs_and_failed_writes_are_counted_and_reads_are_not() -> None:
 apiserver_request_total{code="422",dry_run="All",resource="taskruns",subresource="status",verb="PATCH"} 1
 apiserver_request_total{code="200",resource="pods",subresource="",verb="LIST"} 2
 """
-    assert writes.parse(text) == Counter({Kind("PATCH", "taskruns/status"): 4})
+    assert count_writes(text) == Counter({WriteKind("PATCH", "taskruns/status"): 4})
 
 
 def test_a_run_is_late_by_its_tick_and_the_delay_of_its_schedule() -> None:
     begin = times.epoch("2026-11-22T10:00:00Z")
     run_of = {"schedule": "s", "at": times.rfc3339(begin), "event": "{}"}
-    seen = Sightings()
+    seen = RunSightings()
     for uid, kind, after in (("a", "ADDED", 20.25), ("a", "MODIFIED", 30.0), ("b", "ADDED", 20.5)):
         seen.note(kind, {"metadata": {"uid": uid}, "spec": {"runOf": run_of}}, begin + after)
     assert seen.lateness(begin, begin + 60, {"s": 20.0}) == pytest.approx([0.25, 0.5])

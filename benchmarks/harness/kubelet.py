@@ -1,4 +1,4 @@
-"""`python -m benchmarks.workflow.kubelet SOCKET`: the kubelet of all nodes, without containers.
+"""`python -m benchmarks.harness.kubelet SOCKET`: the kubelet of all nodes, without containers.
 
 It reports a bound pod as Running. It sends the environment of a task's pod to the worker behind the socket, and reports
 Succeeded when the worker has finished. Other pods succeed at once. A pod therefore costs two status patches, as with
@@ -26,7 +26,7 @@ _MERGE = "application/strategic-merge-patch+json"
 _PROGRAM = "tests-kubelet"
 
 
-class Pod(NamedTuple):
+class BoundPod(NamedTuple):
     """What is kept of a pod; containers are names and images, `environ` is that of a task's."""
 
     namespace: str
@@ -39,7 +39,7 @@ class Pod(NamedTuple):
     environ: str | None
 
 
-class Kubelet:
+class NodesKubelet:
     """Runs every pod that is bound."""
 
     def __init__(self, api: Api, worker: asyncio.StreamWriter) -> None:
@@ -47,7 +47,7 @@ class Kubelet:
         self._worker = worker
         self._begun: set[str] = set()
         self._ends: dict[str, asyncio.Future[None]] = {}
-        self._pods: Reflector[Pod] = Reflector(api, PODS, _slim, on_change=self._changed, jitter=lambda: 0.5)
+        self._pods: Reflector[BoundPod] = Reflector(api, PODS, _slim, on_change=self._changed, jitter=lambda: 0.5)
 
     async def run(self, answers: asyncio.StreamReader) -> None:
         """Until the worker is gone."""
@@ -60,7 +60,7 @@ class Kubelet:
     async def _watch(self) -> Never:
         await self._pods.run()
 
-    def _changed(self, change: Notice[Pod]) -> None:
+    def _changed(self, change: Notice[BoundPod]) -> None:
         if isinstance(change, Unreadable):
             raise TypeError(change.message)
         pod = change.item
@@ -68,7 +68,7 @@ class Kubelet:
             self._begun.add(pod.uid)
             self._group.create_task(self._live(pod))
 
-    async def _live(self, pod: Pod) -> None:
+    async def _live(self, pod: BoundPod) -> None:
         started = times.rfc3339(time.time())
         with suppress(errors.NotFound):
             await self._say(pod, "Running", started, {"running": {"startedAt": started}})
@@ -76,12 +76,12 @@ class Kubelet:
                 await self._work(pod, pod.environ)
             await self._say(pod, "Succeeded", started, _ended(started))
 
-    async def _work(self, pod: Pod, environ: str) -> None:
+    async def _work(self, pod: BoundPod, environ: str) -> None:
         end = self._ends[pod.uid] = asyncio.get_running_loop().create_future()
         self._worker.write(environ.encode() + b"\n")
         await end
 
-    async def _say(self, pod: Pod, phase: str, started: str, state: Mapping[str, Any]) -> None:
+    async def _say(self, pod: BoundPod, phase: str, started: str, state: Mapping[str, Any]) -> None:
         answer = await self._api.transport.request(
             "PATCH",
             PODS.path(pod.namespace, pod.name, "status"),
@@ -92,7 +92,7 @@ class Kubelet:
             raise errors.from_response(answer)
 
 
-def _status(pod: Pod, phase: str, started: str, state: Mapping[str, Any]) -> dict[str, Any]:
+def _status(pod: BoundPod, phase: str, started: str, state: Mapping[str, Any]) -> dict[str, Any]:
     ready = phase == "Running"
     kinds = ("Initialized", "Ready", "ContainersReady")
     conditions = [{"type": kind, "status": str(ready), "lastTransitionTime": started} for kind in kinds]
@@ -114,12 +114,12 @@ def _ended(started: str) -> dict[str, Any]:
     return {"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": started, "finishedAt": started}}
 
 
-def _slim(body: dict[str, Any]) -> Pod:
+def _slim(body: dict[str, Any]) -> BoundPod:
     metadata, spec = body["metadata"], body["spec"]
     values = {each["name"]: each.get("value", "") for each in spec["containers"][0].get("env", [])}
     environ = json.dumps(values | {constants.ENV_POD_UID: metadata["uid"]}) if constants.ENV_RUNTIME in values else None
     bound = bool(spec.get("nodeName"))
-    return Pod(
+    return BoundPod(
         metadata["namespace"],
         metadata["name"],
         metadata["uid"],
@@ -141,7 +141,7 @@ async def main(path: str) -> None:
 
         async def serve(answers: asyncio.StreamReader, worker: asyncio.StreamWriter) -> None:
             try:
-                await Kubelet(Api(transport, SystemClock()), worker).run(answers)
+                await NodesKubelet(Api(transport, SystemClock()), worker).run(answers)
             finally:
                 worker.close()
                 done.set()

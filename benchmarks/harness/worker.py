@@ -1,4 +1,4 @@
-"""`python -m benchmarks.workflow.worker SOCKET`: the worker of all task pods, in one process.
+"""`python -m benchmarks.harness.worker SOCKET`: the worker of all task pods, in one process.
 
 It claims and reports with the patches of torpor_wire. It impersonates each pod, with the pod's name and uid as extra
 fields, so that the admission policies treat it as the pod without a token for each. All pods share its connections;
@@ -28,7 +28,7 @@ _UNDER_WAY = 100
 _RESULT = "1"
 
 
-class Worker:
+class PodWorker:
     """Runs pods as lines of environment come, and says the uid of each that has ended."""
 
     def __init__(self, session: aiohttp.ClientSession, server: str, said: Callable[[str], None]) -> None:
@@ -71,7 +71,7 @@ def _identity(launched: Launch) -> dict[str, str]:
     }
 
 
-async def main(path: str, server: str, pki: str, *, kind: type[Worker] = Worker) -> None:
+async def main(path: str, server: str, pki: str, *, kind: type[PodWorker] = PodWorker) -> None:
     """Serve the kubelet behind the socket until it hangs up."""
     trust = ssl.create_default_context(cafile=f"{pki}/ca.crt")
     trust.load_cert_chain(f"{pki}/admin.crt", f"{pki}/admin.key")

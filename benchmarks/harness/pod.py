@@ -1,4 +1,4 @@
-"""`python -m benchmarks.attacks.pod MODULE ...`: starts a shipped program as in its pod, outside a pod.
+"""`python -m benchmarks.harness.pod MODULE ...`: starts a shipped program as in its pod, outside a pod.
 
 TORPOR_BENCH_ACCOUNT names the folder of the service account. A kubeconfig would load a client library that pods do not
 load, and add its 50 MB. Names under `NEVER` are not resolved: the lookup blocks, as without a DNS server, and no packet
