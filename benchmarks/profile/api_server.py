@@ -4,7 +4,7 @@
 so `BACKGROUND` has precedence. Pure.
 """
 
-from benchmarks.profile.pprof import StackSample
+from benchmarks.profile.pprof import ProfileSample
 from benchmarks.profile.rules import OTHER, Rule, activity
 
 _COLLECTION = (
@@ -105,7 +105,7 @@ _UNLABELLED = (
 )
 
 
-def kind(sample: StackSample) -> tuple[str, str]:
+def kind(sample: ProfileSample) -> tuple[str, str]:
     """The request (verb and resource) and its client; for what serves no single request, what it is, and no client."""
     behind = OTHER
     if not any(part in name for name in sample.stack for part in _FOREGROUND):
@@ -117,6 +117,6 @@ def kind(sample: StackSample) -> tuple[str, str]:
     return f"({activity(sample.stack, _UNLABELLED)})", ""
 
 
-def does(sample: StackSample) -> str:
+def does(sample: ProfileSample) -> str:
     """The activity."""
     return activity(sample.stack, ACTIVITIES)

@@ -15,7 +15,7 @@ from benchmarks.harness.control_plane import API_SERVER, ETCD, ControlPlane
 from benchmarks.harness.processes import OPERATOR, Processes
 from benchmarks.profile import counters, pprof
 from benchmarks.profile.counters import Counters
-from benchmarks.profile.pprof import StackSample
+from benchmarks.profile.pprof import ProfileSample
 
 _WINDOW = 10
 _TIMEOUT_SECONDS = 120.0
@@ -27,7 +27,7 @@ _PATH = "/debug/pprof/profile"
 class Captured:
     """Samples by process, complete once the capture has ended."""
 
-    samples: dict[str, list[StackSample]] = field(default_factory=lambda: {API_SERVER: [], ETCD: [], OPERATOR: []})
+    samples: dict[str, list[ProfileSample]] = field(default_factory=lambda: {API_SERVER: [], ETCD: [], OPERATOR: []})
 
 
 @asynccontextmanager
@@ -57,7 +57,7 @@ async def counted(plane: ControlPlane) -> tuple[Counters, Counters]:
     return counters.of_api_server(text.decode()), counters.of_etcd(etcd.decode())
 
 
-async def _windows(take: Callable[[], Awaitable[bytes]], over: asyncio.Event, into: list[StackSample]) -> None:
+async def _windows(take: Callable[[], Awaitable[bytes]], over: asyncio.Event, into: list[ProfileSample]) -> None:
     """A profile has a length that is given before; one follows the other."""
     taken = [await take()]
     while not over.is_set():
@@ -79,7 +79,7 @@ async def _get(session: aiohttp.ClientSession, url: str) -> bytes:
         return await response.read()
 
 
-async def _stacks(path: Path) -> list[StackSample]:
+async def _stacks(path: Path) -> list[ProfileSample]:
     """The operator's; shares of its processor time, since the kernel's ticks decide how many there are."""
     async with asyncio.timeout(_TIMEOUT_SECONDS):
         while (found := _written(path)) is None:  # noqa: ASYNC110 - a file sends no notification
@@ -87,8 +87,8 @@ async def _stacks(path: Path) -> list[StackSample]:
     return found
 
 
-def _written(path: Path) -> list[StackSample] | None:
+def _written(path: Path) -> list[ProfileSample] | None:
     if not path.exists():
         return None
     found = json.loads(path.read_text())
-    return [StackSample(stack=tuple(stack), labels={}, seconds=float(count)) for stack, count in found]
+    return [ProfileSample(stack=tuple(stack), labels={}, seconds=float(count)) for stack, count in found]

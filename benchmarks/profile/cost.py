@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from benchmarks.profile.counters import Key
-from benchmarks.profile.pprof import StackSample
+from benchmarks.profile.pprof import ProfileSample
 
 Name = TypeVar("Name")
 
@@ -28,7 +28,7 @@ class Cost:
     tasks: int
     wall: float
     cpu: Mapping[str, float]
-    samples: Mapping[str, Sequence[StackSample]]
+    samples: Mapping[str, Sequence[ProfileSample]]
     api_server: Mapping[str, Counter[Key]]
     etcd: Mapping[str, Counter[Key]]
     stored: Mapping[str, Stored]
@@ -40,7 +40,7 @@ class Cost:
         return 1000 * seconds / self.tasks
 
 
-def by(samples: Sequence[StackSample], name: Callable[[StackSample], Name]) -> dict[Name, float]:
+def by(samples: Sequence[ProfileSample], name: Callable[[ProfileSample], Name]) -> dict[Name, float]:
     """Seconds of the samples by name, the most first."""
     found: defaultdict[Name, float] = defaultdict(float)
     for sample in samples:

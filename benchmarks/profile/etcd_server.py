@@ -1,6 +1,6 @@
 """Attributes samples of etcd's CPU profile to activities. Pure."""
 
-from benchmarks.profile.pprof import StackSample
+from benchmarks.profile.pprof import ProfileSample
 from benchmarks.profile.rules import Rule, activity
 
 ACTIVITIES = (
@@ -24,6 +24,6 @@ ACTIVITIES = (
 )
 
 
-def does(sample: StackSample) -> str:
+def does(sample: ProfileSample) -> str:
     """The activity."""
     return activity(sample.stack, ACTIVITIES)

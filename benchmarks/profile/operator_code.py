@@ -1,6 +1,6 @@
 """Attributes samples of the operator's stacks to activities. Functions have the names of their modules. Pure."""
 
-from benchmarks.profile.pprof import StackSample
+from benchmarks.profile.pprof import ProfileSample
 from benchmarks.profile.rules import Rule, activity
 
 ACTIVITIES = (
@@ -20,6 +20,6 @@ ACTIVITIES = (
 )
 
 
-def does(sample: StackSample) -> str:
+def does(sample: ProfileSample) -> str:
     """The activity."""
     return activity(sample.stack, ACTIVITIES)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from torpor_expressions import protobuf
 
 _SAMPLE, _LOCATION, _FUNCTION, _STRING = 2, 4, 5, 6  # fields of Profile
-_LOCATIONS, _VALUES, _LABEL = 1, 2, 3  # of StackSample
+_LOCATIONS, _VALUES, _LABEL = 1, 2, 3  # of ProfileSample
 _KEY, _TEXT = 1, 2  # of Label
 _ID, _NAME, _LINE, _LINE_FUNCTION = 1, 2, 4, 1  # of Function, Location and Line
 _NANOSECONDS = 1e9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StackSample:
+class ProfileSample:
     """Processor seconds of one stack, the innermost function first, with the labels of its goroutine."""
 
     stack: tuple[str, ...]
@@ -22,7 +22,7 @@ class StackSample:
     seconds: float
 
 
-def parse(data: bytes) -> list[StackSample]:
+def parse(data: bytes) -> list[ProfileSample]:
     """The samples of a profile, whose last value a sample is nanoseconds."""
     parts: dict[int, list[bytes]] = {_SAMPLE: [], _LOCATION: [], _FUNCTION: [], _STRING: []}
     for number, value in protobuf.nested(gzip.decompress(data)):
@@ -40,9 +40,9 @@ def _names(location: bytes, functions: Mapping[int, str]) -> tuple[str, ...]:
     return tuple(functions[_integer(line, _LINE_FUNCTION)] for line in lines)
 
 
-def _sample(message: bytes, locations: Mapping[int, tuple[str, ...]], texts: list[str]) -> StackSample:
+def _sample(message: bytes, locations: Mapping[int, tuple[str, ...]], texts: list[str]) -> ProfileSample:
     labels = [value for number, value in protobuf.nested(message) if number == _LABEL]
-    return StackSample(
+    return ProfileSample(
         stack=tuple(name for at in _integers(message, _LOCATIONS) for name in locations[at]),
         labels={texts[_integer(label, _KEY)]: texts[_integer(label, _TEXT)] for label in labels},
         seconds=[*_integers(message, _VALUES)][-1] / _NANOSECONDS,

@@ -8,7 +8,7 @@ from benchmarks.harness.figures import markdown
 from benchmarks.harness.processes import OPERATOR
 from benchmarks.profile import api_server, counters, etcd_server, operator_code
 from benchmarks.profile.cost import Cost, Stored, by
-from benchmarks.profile.pprof import StackSample
+from benchmarks.profile.pprof import ProfileSample
 from benchmarks.profile.rules import OTHER
 
 _COLUMNS = 7
@@ -153,7 +153,7 @@ def _most(found: Mapping) -> list[tuple]:  # type: ignore[type-arg]
     return sorted(found.items(), key=lambda each: -each[1])
 
 
-def _sum(samples: Sequence[StackSample]) -> float:
+def _sum(samples: Sequence[ProfileSample]) -> float:
     return sum(one.seconds for one in samples)
 
 
