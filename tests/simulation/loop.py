@@ -1,6 +1,6 @@
 """An event loop with virtual time: asyncio's tasks in a seeded order, without sleeping and without I/O.
 
-Callbacks of one process run in asyncio's order; the seed chooses between processes. Time stands still while a callback
+Callbacks of one process run in asyncio's order; the seed chooses between processes. Time does not pass while a callback
 is ready, then jumps to the next timer.
 """
 

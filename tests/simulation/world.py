@@ -246,7 +246,7 @@ class World:
 
 
 def play(seed: int, say: Callable[[str], None] | None = None, kinds: frozenset[str] | None = None) -> Result:
-    """Play one seed, with other kinds of trouble than its own if `kinds` are given.
+    """Play one seed, with other kinds of faults than its own if `kinds` are given.
 
     Deterministic in one interpreter; over interpreters with the same PYTHONHASHSEED.
     """

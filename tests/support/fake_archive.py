@@ -1,4 +1,4 @@
-"""An archive on loopback, on real sockets: bodies in memory, who asked for what, and the troubles that requests meet.
+"""An archive on loopback, on real sockets: bodies in memory, the requests, and the faults of the next ones.
 
 It counts and describes bodies as ADR 0012 says; who may ask is the real one's to judge.
 """
@@ -24,13 +24,13 @@ _LINES = {"list", "object"}
 
 
 class FakeArchive:
-    """Bodies by digest. `troubles` are statuses that the next requests get; 0 cuts the answer short."""
+    """Bodies by digest. `faults` are statuses that the next requests get; 0 cuts the answer short."""
 
     def __init__(self) -> None:
         self.bodies: dict[str, bytes] = {}
         self.requests: list[str] = []
         self.headers: list[Message] = []
-        self.troubles: list[int] = []
+        self.faults: list[int] = []
         self.message = "try again"
         self.largest = 2**62
         self.connections = 0
@@ -95,7 +95,7 @@ class _Handler(BaseHTTPRequestHandler):
                 said = {"reason": "TooLarge", "message": f"{len(body)} bytes came and {self.archive.largest} fit"}
                 self.close_connection = True
                 return self._answer(413, json.dumps(said).encode())
-        if self.archive.troubles and (status := self.archive.troubles.pop(0)) >= 400:
+        if self.archive.faults and (status := self.archive.faults.pop(0)) >= 400:
             return self._answer(status, json.dumps({"message": self.archive.message}).encode())
         name = self.headers["Torpor-Name"]
         about = self.archive.keep(self.headers["Torpor-Type"], bytes(body), None if name is None else unquote(name))
@@ -104,17 +104,17 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._noted()
         url = urlsplit(self.path)
-        trouble = self.archive.troubles.pop(0) if self.archive.troubles else 200
+        fault = self.archive.faults.pop(0) if self.archive.faults else 200
         body = self.archive.bodies.get(url.path.rpartition("/")[2])
-        if trouble >= 400 or body is None:
-            return self._answer(trouble if body else 404, json.dumps({"message": self.archive.message}).encode())
+        if fault >= 400 or body is None:
+            return self._answer(fault if body else 404, json.dumps({"message": self.archive.message}).encode())
         if url.query:
             asked = {name: int(values[0]) for name, values in parse_qs(url.query).items()}
             lines = body.splitlines(keepends=True)
             if asked["item"] >= len(lines):
                 return self._answer(416, b'{"message": "outside"}')
             body = b"".join(lines[asked["item"] :][: asked.get("count", 1)])
-        return self._answer(200, body, cut=trouble == 0)
+        return self._answer(200, body, cut=fault == 0)
 
     def _answer(self, status: int, body: bytes, *, cut: bool = False) -> None:
         self.send_response(status)

@@ -77,7 +77,7 @@ class Stored:
         self.slots: dict[str, int] = {}  # free slots of pools
         self.holders: set[str] = set()  # names of TaskRuns that have one
         self.archive: ArchiveEndpoint | None = None
-        self.archive_trouble = ""
+        self.archive_error = ""
         self.uploads: dict[tuple[int, str], ArchiveOutcome] = {}  # by clears and completion time
         self.archived: list[str] = []  # the completion time of the run at each upload
         self.settled_logs: frozenset[str] = frozenset()  # uids of pods
@@ -133,8 +133,8 @@ class Stored:
 
     def _archive_run(self, now: float) -> None:
         version = self._version()
-        if self.archive_trouble:
-            self.uploads[version] = RunNotArchived(self.archive_trouble, now + 30)
+        if self.archive_error:
+            self.uploads[version] = RunNotArchived(self.archive_error, now + 30)
         else:
             self.archived.append(version[1])
             self.uploads[version] = RunArchived()
@@ -225,8 +225,8 @@ class Stored:
                 return self._template(name)
             case ConfirmArchived(completed=completed):
                 self.confirmed.append(need)
-                if self.archive_trouble:
-                    return RunNotArchived(self.archive_trouble)
+                if self.archive_error:
+                    return RunNotArchived(self.archive_error)
                 return Presence.PRESENT if completed in self.archived else Presence.GONE
             case ConfirmTaskRun(name=name):
                 self.confirmed.append(need)

@@ -1,7 +1,7 @@
 """Objects that a CRD's schema allows: Hypothesis strategies read off the committed YAML.
 
 Most rules between fields are not in the schema, so about half of what is generated is refused by CEL rules or policies.
-Texts are drawn from a pool of what has made trouble: expressions, brackets, control characters, names of other tasks.
+Texts are drawn from what has caused failures: expressions, brackets, control characters, names of other tasks.
 """
 
 from functools import cache

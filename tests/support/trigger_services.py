@@ -19,7 +19,7 @@ from tests.support.fake_api import FakeApi, VirtualClock
 
 NAMESPACE = "workflows"
 # For a machine that is busy with other work: only a test that fails waits for so long.
-PATIENCE = 180.0
+TIMEOUT = 180.0
 
 
 def network(**given: Any) -> Network:
@@ -70,7 +70,7 @@ async def event(trigger: Any, given: Backends | None = None, **settings: Any) ->
 async def first(trigger: Any) -> Any:
     """What one that is bound fires."""
     events = trigger.run()
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         async for one in events:
             await events.aclose()
             return one.payload
@@ -98,7 +98,7 @@ async def looked(trigger: Any, words: str) -> str:
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    """Wait for what rings no bell. Raises TimeoutError where patience is at its end."""
-    async with asyncio.timeout(PATIENCE):
+    """Poll a condition until it holds. Raises TimeoutError after three minutes."""
+    async with asyncio.timeout(TIMEOUT):
         while not holds():  # noqa: ASYNC110
             await asyncio.sleep(0.02)

@@ -58,7 +58,7 @@ async def test_three_hundred_waits_on_silent_servers_leave_connections_to_anothe
         await trigger_services.until(lambda: not backends.network.requests.is_open("greedy"))
         other = Http(at.url, timeout=60)
         other.bind(trigger_services.services(backends, namespace="other"))
-        async with asyncio.timeout(trigger_services.PATIENCE):
+        async with asyncio.timeout(trigger_services.TIMEOUT):
             assert (await trigger_services.first(other))["status"] == 200
         for task in waits:
             task.cancel()

@@ -31,7 +31,7 @@ def sql(postgres: Postgres, query: str, **given: Any) -> Sql:
 
 async def counted(postgres: Postgres, query: str, number: int) -> None:
     """Until it counts so many: a connection that was ended is seen for a moment more."""
-    async with asyncio.timeout(trigger_services.PATIENCE):
+    async with asyncio.timeout(trigger_services.TIMEOUT):
         while await postgres.value(query) != number:  # noqa: ASYNC110 - a server rings no bell
             await asyncio.sleep(0.02)
 

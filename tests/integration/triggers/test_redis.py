@@ -114,7 +114,7 @@ async def test_waits_on_one_server_share_one_pool_that_ends_with_the_last(
         await client.rpush(key, "x")
         assert [event["value"] for event in await asyncio.gather(*waits)] == ["x"] * 20
     await backends.clients.closed()
-    async with asyncio.timeout(trigger_services.PATIENCE):
+    async with asyncio.timeout(trigger_services.TIMEOUT):
         while await ours(client):  # noqa: ASYNC110 - a server rings no bell
             await asyncio.sleep(0.02)
 

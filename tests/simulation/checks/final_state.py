@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def is_finished(world: "World") -> bool:
-    """Whether every Workflow has ended, or stands still for a reason that is said."""
+    """Whether every Workflow has ended, or has stopped with a stated reason."""
     flows = world.fake.history.of_kind(collection(WORKFLOWS))
     return all(_over(world, flow) for flow in flows) and not world.expected and world.schedules.is_quiet()
 
@@ -29,7 +29,7 @@ def check_progress(world: "World") -> None:
     world.schedules.check_end()
     for flow in world.fake.history.of_kind(collection(WORKFLOWS)):
         name, status = flow["metadata"]["name"], flow.get("status", {})
-        open_runs = [_told(run) for run in _runs(world, flow) if run["status"]["state"] not in TERMINAL]
+        open_runs = [_described(run) for run in _runs(world, flow) if run["status"]["state"] not in TERMINAL]
         world.checker.expect("I5", _over(world, flow), f"{name} does not end: {status.get('state')}, {open_runs}")
         if status.get("completionTime"):
             world.checker.expect("I5", not open_runs, f"{name} has ended: {status.get('state')}, but not {open_runs}")
@@ -169,7 +169,7 @@ def _runs(world: "World", flow: Object) -> list[Object]:
     return [run for run in runs if "workflow" in run["spec"] and run["spec"]["workflow"]["uid"] == uid]
 
 
-def _told(run: Object) -> str:
+def _described(run: Object) -> str:
     status = run["status"]
     numbers = f"a{status['attempt']} s{status['segment']} l{status['launch']}"
     return f"{run['metadata']['name']} {status['state']} {numbers} {status.get('reason', '')}".rstrip()

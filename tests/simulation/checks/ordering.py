@@ -1,7 +1,7 @@
 """Checks the order of tasks by path (I11).
 
-Within a group an instance awaits those of the same indexes; whoever stands outside awaits all. Judged where TaskRuns
-are created, as they then stand committed: one that comes later than what awaits it is as wrong as one that still runs.
+Within a group an instance awaits those of the same indexes; a task outside awaits all. Checked when TaskRuns
+are created, against the committed state: one that comes later than what awaits it is as wrong as one that still runs.
 The run itself awaits all.
 """
 
@@ -59,7 +59,7 @@ class Order:
         """A TaskRun that was not there."""
         owner, created = run["spec"]["workflow"]["uid"], _of(run)
         shape = self._shapes[owner]
-        self._stands_where_its_task_does(run, created, shape)
+        self._check_position(run, created, shape)
         # What was under way when somebody asked for a clearing comes to nothing: it is deleted and made anew.
         # A marked one runs nothing, and waits for nothing.
         if self.ordered and created.clears == self._clears[owner] and not created.marked:
@@ -69,7 +69,7 @@ class Order:
         self.changed(run)
 
     def changed(self, run: Object) -> None:
-        """How one now stands."""
+        """The current state of a TaskRun."""
         self._standing.setdefault(run["spec"]["workflow"]["uid"], {})[run["metadata"]["uid"]] = _of(run)
 
     def gone(self, run: Object) -> None:
@@ -89,16 +89,16 @@ class Order:
             )
 
     def _near(self, owner: str, shape: Shape, created: _Standing) -> Iterator[_Standing]:
-        """All that have the same indexes of the groups that both stand in."""
+        """All with the same indexes of the groups that both are in."""
         for other in self._standing.get(owner, {}).values():
             shared = shape.shared(created.task, other.task)
             if other.path[:shared] == created.path[:shared]:
                 yield other
 
-    def _stands_where_its_task_does(self, run: Object, created: _Standing, shape: Shape) -> None:
+    def _check_position(self, run: Object, created: _Standing, shape: Shape) -> None:
         depth = len(run["spec"].get("groupIndexes") or ())
         right = depth == len(shape.chains[created.task]) and len(created.path) == shape.depth(created.task)
-        self._expect("I11", right, f"{created.name} stands at {created.path}, where its task has no instances")
+        self._expect("I11", right, f"{created.name} is at {created.path}, where its task has no instances")
 
 
 def _cut_short(flow: Object) -> bool:

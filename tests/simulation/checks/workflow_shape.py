@@ -1,4 +1,4 @@
-"""How the tasks of a Workflow stand to each other, read from what a person wrote: groups, order, what depends on what.
+"""Relations of the tasks of a Workflow, read from its spec: groups, order and dependencies.
 
 The invariants are judged by this, and by nothing that the code under test makes of the same words.
 """
@@ -15,7 +15,7 @@ _TASK = re.compile(r"\btasks\.([a-z][a-z0-9_]*)")
 _AT_ONCE = frozenset({"one_success", "one_failed", "one_done", "always"})
 
 Prefixes = Mapping[str, frozenset[Path]]
-"""Of each task, paths that stand for all its instances below them."""
+"""For each task, paths that represent all instances below them."""
 
 
 class Shape:
@@ -53,12 +53,12 @@ class Shape:
         return "hook" not in asked and said == "all_success" and other in self._upstream(task)
 
     def shared(self, first: str, other: str) -> int:
-        """How many groups two tasks both stand in."""
+        """The number of groups that contain both tasks."""
         pairs = zip(self.chains[first], self.chains[other], strict=False)
         return next((depth for depth, (a, b) in enumerate(pairs) if a != b), self._shorter(first, other))
 
     def dependent(self, named: Prefixes) -> Prefixes:
-        """What is named and all that depends on it: of who stands in the same groups, the same indexes."""
+        """What is named and all that depends on it; tasks in the same groups have the same indexes."""
         meant = dict(named)
         while True:
             more = {task: self._affected(task, meant) for task in self._tasks}
@@ -117,14 +117,14 @@ class Shape:
 
 
 def path_of(run: Object) -> Path:
-    """Where a TaskRun stands: the index of each group around it, and its own if its task is mapped."""
+    """The path of a TaskRun: the index of each group around it, and its own if its task is mapped."""
     spec = run["spec"]
     own = (spec["mapIndex"],) if spec.get("mapIndex", -1) >= 0 else ()
     return (*(spec.get("groupIndexes") or ()), *own)
 
 
 def below(path: Path, prefixes: Iterable[Path]) -> bool:
-    """Whether a path is one of these, or stands below one."""
+    """Whether a path is one of these, or below one."""
     return any(path[: len(prefix)] == prefix for prefix in prefixes)
 
 

@@ -24,7 +24,7 @@ _WEIGHTS = (1, 1, 2, 1, 4, 1, 1)
 
 
 def schedule(world: "World") -> None:
-    """Draw the troubles of a world; each finds its victim when its moment has come."""
+    """Draw the faults of a world; each chooses its target when it is due."""
     rng, until = world.rng, world.fault_profile.until
     acts: dict[str, Callable[[World], None]] = {
         "breaks": _break_watches,
@@ -43,7 +43,7 @@ def schedule(world: "World") -> None:
 
 
 def calm(world: "World") -> None:
-    """The end of all trouble: who was stopped goes on, what was suspended too, nodes are mended, most of them."""
+    """End all faults: resume stopped processes and suspended runs, and repair most nodes."""
     for process in world.controllers.values():
         process.paused, process.cut_until = False, 0.0
     for flow in world.fake.history.of_kind(collection(WORKFLOWS)):
@@ -106,7 +106,7 @@ def clear(world: "World") -> None:
 
 
 def _within_groups(world: "World", flow: Object, text: str) -> str:
-    """Half of the time what stands at some index, or one index with all below it."""
+    """Half of the time the instances at some index, or one index with all below it."""
     runs = world.fake.history.of_kind(collection(TASKRUNS))
     uid = flow["metadata"]["uid"]
     ours = [run for run in runs if run["metadata"]["ownerReferences"][0]["uid"] == uid and path_of(run)]
@@ -199,7 +199,7 @@ def _edit(world: "World") -> None:
 
 
 def _end(world: "World", flow: Object) -> None:
-    """Stopped, with its hooks, or cancelled, without; somebody may lose patience with a stop, or resume the run."""
+    """Stop a run with its hooks, or cancel it without; then perhaps cancel the stop, or resume the run."""
     ways: tuple[Object, ...] = ({"stop": True}, {"cancel": True}, {"stop": True, "cancel": True})
     way = world.rng.choice(ways)
     world.note(f"{flow['metadata']['name']} is to end: {', '.join(way)}")

@@ -26,7 +26,7 @@ _KINDS = frozenset({"kill", "restart", "pause", "breaks", "edits", "clear"})
 
 
 def disrupt_commit(world: "World", writer: Process, entry: ObjectChange) -> None:
-    """One commit: perhaps the moment for one of the troubles that this world has."""
+    """One commit: perhaps the time for one of the faults of this world."""
     kinds = world.fault_profile.kinds & _KINDS
     moments = _SCHEDULED if world.scheduled else _MOMENTS
     if world.faults.calm or not kinds or entry.address.kind not in moments:

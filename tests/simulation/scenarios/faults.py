@@ -116,7 +116,7 @@ class RandomFaults:
                 # Or it comes when nobody counts on it any more.
                 request_fault.lost, request_fault.back = self._rng.random() < 0.6, self._rng.choice((0.5, 4.0))
                 if "lag" in self._profile.kinds and request.path.endswith(f"/{PODS.plural}"):
-                    # The same trouble holds up the stream that would tell, and who asks again; not the other streams.
+                    # The same fault delays this stream and its reconnects, and no other stream.
                     self._slow[process, collection(PODS)], self._slow[process, collection(TASKRUNS)] = _BEHIND, 0.01
                     self._unresponsive_until[process] = process.loop.time() + self._rng.choice((0.0, 3.0, 6.0))
             case "dropped":

@@ -85,7 +85,7 @@ class _Drawn:
         return len(entries) == 1 and not isinstance(over, str) and all(isinstance(item, list) for item in items)
 
     def _task(self, group: str, *, before: str | None = None, mapped: bool = False) -> str:
-        task = self._kind(group, before) if not mapped else self._told(group, before)
+        task = self._kind(group, before) if not mapped else self._single(group, before)
         task |= {"group": group} | self._retries()
         if mapped:
             task["expand"] = [{"name": "item", "over": self._rng.choice(([1, 2], [1, 2], [1, 2], []))}]
@@ -100,11 +100,11 @@ class _Drawn:
 
     def _kind(self, group: str, before: str | None) -> Object:
         if self._rng.random() < 0.7:
-            return self._told(group, before)
+            return self._single(group, before)
         task = self._rng.choice(self._others)(self._rng, [])
         return task | ({"after": [before]} if before is not None else {})
 
-    def _told(self, group: str | None, before: str | None) -> Object:
+    def _single(self, group: str | None, before: str | None) -> Object:
         """A function that receives its group indexes and, if possible, the results of an earlier task."""
         task = self._python(self._rng, [])
         task.pop("expand", None)
@@ -131,11 +131,13 @@ class _Drawn:
         args = {"script": [["pick"]], "at": _AT[OUTER], "names": names}
         picks = self._add({"python": _PYTHON, "args": args, "branch": True, "group": OUTER} | self._retries())
         for _ in names:
-            self._add(self._told(OUTER, None) | {"group": OUTER, "after": [picks]})
+            self._add(self._single(OUTER, None) | {"group": OUTER, "after": [picks]})
 
     def _report(self) -> None:
-        """Who stands outside: it awaits all indexes, by a task or by the group's name."""
-        task = self._told(None, self._rng.choice([other["name"] for other in self._spec["tasks"] if "group" in other]))
+        """A task outside: it awaits all indexes, by a task or by the group's name."""
+        task = self._single(
+            None, self._rng.choice([other["name"] for other in self._spec["tasks"] if "group" in other])
+        )
         if self._rng.random() < 0.4:
             task["after"] = [self._rng.choice([group["name"] for group in self._spec["groups"]])]
         if self._rng.random() < 0.5:

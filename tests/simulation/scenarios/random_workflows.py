@@ -111,7 +111,7 @@ def _skip(rng: random.Random, tasks: list[Object]) -> None:
         if script is not None and rng.random() < 0.6:
             task["args"] = {**task["args"], "script": script}
             attempt = rng.choice(script)
-            # What tells where it stands returns that, and no event's payload.
+            # A task that returns its position does not return the payload of an event.
             words = ("skip", "skip", "skips", "fails") if "at" in task["args"] else ("skip", "skips", "ends", "fails")
             word = rng.choice(words)
             if word == "skip" and rng.random() < 0.7:

@@ -9,7 +9,7 @@ BUSY = 100_000
 
 
 class VirtualClock:
-    """A `torpor_kubernetes.timing.Clock` that stands still but for `advance`; `jump` moves the wall clock alone."""
+    """A `torpor_kubernetes.timing.Clock` that moves only by `advance`; `jump` moves the wall clock alone."""
 
     def __init__(self, start: float = 1_700_000_000.0) -> None:
         self._start = start

@@ -63,7 +63,7 @@ def test_the_workflow_gives_each_function_the_arguments_that_it_takes(installed:
     world = World(*body.pop("tasks"), **body).settle()
 
     def played(name: str, function: Any, path: tuple[int, ...] = ()) -> None:
-        """The task as its pod would run it, with the arguments that stand on its TaskRun."""
+        """The task as its pod would run it, with the arguments of its TaskRun."""
         given = {name: json.loads(text) for name, text in world.arguments(name, path or -1).items()}
         world.succeed(name, json.dumps(testing.run(function, given).result), index=path or -1)
 

@@ -10,7 +10,7 @@ from torpor_wire import trigger
 
 
 class Resolver:
-    """Answers as told, one answer a call."""
+    """Gives the next of its answers at each call."""
 
     def __init__(self, *answers: list[str] | OSError) -> None:
         self.answers = list(answers)

@@ -13,12 +13,12 @@ from tests.support.triggerer_world import TriggererWorld, triggerer_world
 KINDS = {"workflow": WORKFLOWS, "taskrun": TASKRUNS}
 
 
-def stands(world: TriggererWorld, resource: Resource, state: str, **status: Any) -> None:
+def set_state(world: TriggererWorld, resource: Resource, state: str, **status: Any) -> None:
     """A run named `other` that is in this state, begun or changed."""
     said = {"reason": status.pop("reason", None), "message": status.pop("message", None)}
     words = {"Succeeded": "True", "Failed": "False", "Cancelled": "False"}
-    stands = {"type": "Succeeded", "status": words.get(state, "Unknown"), **{k: v for k, v in said.items() if v}}
-    body = {"status": {"state": state, "conditions": [stands], **status}}
+    condition = {"type": "Succeeded", "status": words.get(state, "Unknown"), **{k: v for k, v in said.items() if v}}
+    body = {"status": {"state": state, "conditions": [condition], **status}}
     if world.fake.get(resource, "workflows", "other") is None:
         world.fake.put(resource, {"metadata": {"name": "other", "namespace": "workflows"}, **body})
     else:
@@ -29,10 +29,10 @@ async def event_of(world: TriggererWorld, class_name: str, **status: Any) -> dic
     """The event of a wait for a run that ends so."""
     world.taskrun("a", class_name, {"name": "other"})
     await world.start()
-    stands(world, KINDS[class_name], "Running")
+    set_state(world, KINDS[class_name], "Running")
     await world.settle()
     assert world.state_and_reason("a")[0] == "Deferred"
-    stands(world, KINDS[class_name], **status)
+    set_state(world, KINDS[class_name], **status)
     await world.settle()
     found: dict[str, Any] = json.loads(world.status("a")["event"])
     assert found.pop("uid") == (world.fake.get(KINDS[class_name], "workflows", "other") or {})["metadata"]["uid"]
@@ -66,7 +66,7 @@ async def test_a_result_that_does_not_fit_is_left_out_and_said_to_be() -> None:
 
 async def test_one_that_has_ended_before_is_not_waited_for() -> None:
     async with triggerer_world() as world:
-        stands(world, WORKFLOWS, "Succeeded")
+        set_state(world, WORKFLOWS, "Succeeded")
         world.taskrun("a", "workflow", {"name": "other", "state": "succeeded"})
         await world.start()
         assert world.state_and_reason("a")[0] == "Scheduled"
@@ -77,7 +77,7 @@ async def test_one_that_was_to_succeed_and_did_not_fails_the_wait(class_name: st
     async with triggerer_world() as world:
         world.taskrun("a", class_name, {"name": "other", "state": "succeeded"})
         await world.start()
-        stands(world, KINDS[class_name], "Cancelled", reason="Cancelled", message="spec.cancel was set")
+        set_state(world, KINDS[class_name], "Cancelled", reason="Cancelled", message="spec.cancel was set")
         await world.settle()
         assert world.state_and_reason("a") == ("Failed", "TriggerFailed")
         assert "other has cancelled: Cancelled: spec.cancel was set" in world.status("a")["message"]
@@ -92,7 +92,7 @@ async def test_a_wait_that_times_out_says_the_state_of_the_workflow(states: list
         world.taskrun("a", "workflow", {"name": "other"}, timeout=60)
         await world.start()
         for state in states:
-            stands(world, WORKFLOWS, state)
+            set_state(world, WORKFLOWS, state)
             await world.settle()
         await world.pass_time(61)
         assert said in world.status("a")["message"]

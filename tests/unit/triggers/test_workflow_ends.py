@@ -18,10 +18,10 @@ BEGIN = "2023-11-14T00:00:00Z"
 def workflow(world: TriggererWorld, name: str, state: str = "Running", at: float | None = None, **labels: str) -> None:
     """A run of this name: a new one, or a change of one."""
     words = {"Succeeded": "True", "Failed": "False", "Cancelled": "False"}
-    stands: dict[str, Any] = {"type": "Succeeded", "status": words.get(state, "Unknown")}
+    condition: dict[str, Any] = {"type": "Succeeded", "status": words.get(state, "Unknown")}
     if state == "Failed":
-        stands |= {"reason": "TaskFailed", "message": "load: no such file"}
-    status: dict[str, Any] = {"state": state, "conditions": [stands]}
+        condition |= {"reason": "TaskFailed", "message": "load: no such file"}
+    status: dict[str, Any] = {"state": state, "conditions": [condition]}
     if state in words:
         status["completionTime"] = times.rfc3339(world.now if at is None else at)
     if world.fake.get(WORKFLOWS, "workflows", name) is None:

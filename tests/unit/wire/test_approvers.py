@@ -1,4 +1,4 @@
-"""Who may answer a wait, as it stands in the kwargs of a trigger and on the TaskRun."""
+"""Persons who may answer a wait, in the kwargs of a trigger and on the TaskRun."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A trigger as it stands on a TaskRun: absolute, keyed, in a shard, and described."""
+"""A trigger on a TaskRun: absolute, keyed, in a shard, and described."""
 
 from collections.abc import Mapping
 

@@ -104,8 +104,8 @@ def test_any_sequence_of_transitions_leaves_a_consistent_status(walk: list[str])
         assert ("conditions" in status) == (after.state in TERMINAL)
         if after.state in TERMINAL:
             completed, reason, message = (status.get(name) for name in ("completionTime", "reason", "message"))
-            stands = succeeded_condition(after.state, completed=str(completed), reason=reason, message=message)
-            assert status["conditions"] == [stands]
+            condition = succeeded_condition(after.state, completed=str(completed), reason=reason, message=message)
+            assert status["conditions"] == [condition]
         if step not in {"explain", "ask to cancel"}:
             with pytest.raises(json_patch.PatchError):
                 json_patch.apply(body, patch)

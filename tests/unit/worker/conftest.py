@@ -26,7 +26,7 @@ from tests.support.fake_archive import FakeArchive
 
 NOW = 1_700_000_000.0
 CREATED = "2023-11-14T22:13:00Z"
-Trouble = Callable[[Callable[[], ApiResponse]], ApiResponse]
+ApiFault = Callable[[Callable[[], ApiResponse]], ApiResponse]
 
 
 def lost_before(_write: Callable[[], ApiResponse]) -> ApiResponse:
@@ -38,19 +38,19 @@ def lost_after(write: Callable[[], ApiResponse]) -> ApiResponse:
     raise UnclearError("timed out")
 
 
-def answered(status: int, **body: Any) -> Trouble:
+def answered(status: int, **body: Any) -> ApiFault:
     return lambda _write: ApiResponse(status, {"kind": "Status", **body})
 
 
 class Cluster:
-    """TaskRuns by name, the requests that came, and the troubles that the next patches meet."""
+    """TaskRuns by name, the requests that came, and the faults of the next patches."""
 
     def __init__(self) -> None:
         self.taskruns: dict[str, Any] = {}
         self.requests: list[tuple[str, str]] = []
         self.patches: list[list[dict[str, Any]]] = []
-        self.troubles: list[Trouble] = []
-        self.reads: list[Trouble] = []
+        self.patch_faults: list[ApiFault] = []
+        self.read_faults: list[ApiFault] = []
         self.begun = 0
         self.archive_url: str | None = None
         self.archive: Callable[[Launch], Archive | None] = lambda _launch: None
@@ -61,12 +61,12 @@ class Cluster:
         self.requests.append((method, path))
         name = path.removesuffix("/status").rpartition("/")[2]
         if method == "GET":
-            return self._troubled(self.reads, partial(self._get, name))
+            return self._with_fault(self.read_faults, partial(self._get, name))
         self.patches.append(body)
-        return self._troubled(self.troubles, partial(self._patch, name, body))
+        return self._with_fault(self.patch_faults, partial(self._patch, name, body))
 
-    def _troubled(self, troubles: list[Trouble], act: Callable[[], ApiResponse]) -> ApiResponse:
-        return troubles.pop(0)(act) if troubles else act()
+    def _with_fault(self, faults: list[ApiFault], act: Callable[[], ApiResponse]) -> ApiResponse:
+        return faults.pop(0)(act) if faults else act()
 
     def _get(self, name: str) -> ApiResponse:
         found = self.taskruns.get(name)
@@ -167,7 +167,7 @@ class Pod:
 
 
 def module_of(pod: Pod) -> Any:
-    """The module that a pod's task stands in, once it has run."""
+    """The module of a pod's task, once it has run."""
     python: str = pod.cluster.taskruns[pod.name]["spec"]["python"]
     return sys.modules[python.partition(":")[0]]
 
@@ -246,7 +246,7 @@ def upstream(cluster: Cluster) -> Callable[..., None]:
 
 @pytest.fixture
 def referring(task: Callable[..., Pod]) -> Callable[..., Pod]:
-    """A task whose argument `value` stands in the TaskRuns of the task `list`."""
+    """A task whose argument `value` is a result of the task `list`."""
 
     def make(
         field: str, count: int = 1, source: str = "def load(value): return value", mapped_by: str = "", **more: Any
@@ -263,7 +263,7 @@ def referring(task: Callable[..., Pod]) -> Callable[..., Pod]:
 
 @pytest.fixture
 def archive(cluster: Cluster) -> Iterator[FakeArchive]:
-    """An archive that the cluster's pods are told of."""
+    """An archive whose address the pods of the cluster get."""
     made = FakeArchive()
     cluster.archive_url = "https://archive"
     cluster.archive = lambda launch: made.client(launch.taskrun)
@@ -271,8 +271,8 @@ def archive(cluster: Cluster) -> Iterator[FakeArchive]:
     made.close()
 
 
-class Troubles:
-    """What may happen to a request."""
+class ApiFaults:
+    """Faults of a request."""
 
     before = staticmethod(lost_before)
     after = staticmethod(lost_after)
@@ -280,5 +280,5 @@ class Troubles:
 
 
 @pytest.fixture
-def trouble() -> type[Troubles]:
-    return Troubles
+def api_faults() -> type[ApiFaults]:
+    return ApiFaults

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from torpor.results import Position
 
     from tests.support.fake_archive import FakeArchive
-    from tests.unit.worker.conftest import Cluster, Pod, Troubles
+    from tests.unit.worker.conftest import ApiFaults, Cluster, Pod
 
 
 class Instances:
@@ -38,10 +38,10 @@ class Instances:
         return [position]
 
 
-@pytest.mark.parametrize("told", [True, False], ids=["told what is missing", "not told"])
-def test_they_are_a_sequence_without_what_is_missing(told: bool) -> None:
+@pytest.mark.parametrize("given", [True, False], ids=["missing is given", "missing is not given"])
+def test_they_are_a_sequence_without_what_is_missing(given: bool) -> None:
     made = Instances(10, 13)
-    results = Results(made.find, range(10, 16), made.missing if told else None)
+    results = Results(made.find, range(10, 16), made.missing if given else None)
 
     assert [*results] == [[11], [12], [14], [15]]
     assert len(results) == 4
@@ -53,10 +53,10 @@ def test_they_are_a_sequence_without_what_is_missing(told: bool) -> None:
     assert next(reversed(results)) == [15]
 
 
-@pytest.mark.parametrize("told", [True, False], ids=["told what is missing", "not told"])
-def test_results_of_several_levels_are_a_sequence_with_tuple_positions(told: bool) -> None:
+@pytest.mark.parametrize("given", [True, False], ids=["missing is given", "missing is not given"])
+def test_results_of_several_levels_are_a_sequence_with_tuple_positions(given: bool) -> None:
     made = Instances((0, 1))
-    results = Results(made.find, [(0, 0), (0, 1), (1, 0), (2, 5)], made.missing if told else None)
+    results = Results(made.find, [(0, 0), (0, 1), (1, 0), (2, 5)], made.missing if given else None)
 
     assert [*results] == [[(0, 0)], [(1, 0)], [(2, 5)]]
     assert results[-1] == [(2, 5)]
@@ -117,7 +117,7 @@ def test_the_last_result_is_kept_and_no_other() -> None:
 
 
 class Large:
-    """A result that can be told to be gone."""
+    """A result that can be removed."""
 
 
 def test_a_result_is_let_go_before_the_next_is_loaded() -> None:
@@ -241,10 +241,10 @@ def test_results_that_are_passed_on_go_through_one_by_one(
 
 @pytest.mark.parametrize("large", [True, False])
 def test_results_that_cannot_be_read_when_passed_on_fail_the_attempt_only(
-    referring: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles], archive: FakeArchive, *, large: bool
+    referring: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults], archive: FakeArchive, *, large: bool
 ) -> None:
     cluster.archive_url = cluster.archive_url if large else None
-    cluster.reads = [trouble.answered(500, message="etcd is away")] * 1000
+    cluster.read_faults = [api_faults.answered(500, message="etcd is away")] * 1000
     pod = referring("results", 3)
     cluster.taskruns[pod.name]["spec"]["retries"] = {"limit": 1}
 

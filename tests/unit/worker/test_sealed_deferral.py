@@ -1,4 +1,4 @@
-"""A trigger's `encrypted__` arguments: sealed before they stand on the TaskRun."""
+"""A trigger's `encrypted__` arguments: sealed before they are written to the TaskRun."""
 
 from __future__ import annotations
 

@@ -42,8 +42,8 @@ class PatientAsync(AsyncKey):
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Sets what the pod is told of whether its sensors are to defer."""
+def set_deferring(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Set whether the sensors of the pod are to defer."""
     return lambda what: monkeypatch.setenv(constants.ENV_DEFERRABLE, what)
 
 
@@ -117,10 +117,10 @@ def test_a_sensor_with_an_async_poke_waits_as_its_own_trigger(task: Callable[...
 )
 @pytest.mark.parametrize("name", ["Key", "AsyncKey"])
 def test_who_decides_whether_a_sensor_defers(
-    task: Callable[..., Pod], told: Callable[[str], None], name: str, decision: tuple[str, bool | None, bool]
+    task: Callable[..., Pod], set_deferring: Callable[[str], None], name: str, decision: tuple[str, bool | None, bool]
 ) -> None:
     says, asked, defers = decision
-    told(says)
+    set_deferring(says)
     source = SENSOR.replace("super().__init__(**kwargs)", "super().__init__(**kwargs); self.poke_interval = 0.01")
     pod = task(source, name=name, path="a", deferrable=asked)
     pod.run()

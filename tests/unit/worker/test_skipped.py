@@ -65,7 +65,7 @@ def test_a_skip_without_a_message_gets_a_default_message(task: Callable[..., Pod
 
 def test_a_skip_whose_answer_is_lost_is_stored_once(task: Callable[..., Pod]) -> None:
     pod = task(OURS + "def load(): raise TaskSkipped('no file today')")
-    pod.cluster.troubles += [lambda write: write(), lost_after]
+    pod.cluster.patch_faults += [lambda write: write(), lost_after]
 
     assert pod.run() == 0
     assert pod.status["state"] == "Skipped"

@@ -38,7 +38,7 @@ def shown(update: Update) -> str:
 
 
 def followed(answers: list[ScriptedResponse], number: int) -> tuple[list[str], list[RecordedRequest], list[str]]:
-    """The first updates of a watch whose server gives these answers; its requests; what the user is told."""
+    """The first updates of a watch whose server gives these answers; its requests; what is printed for the user."""
     remaining, notes = iter(answers), list[str]()
     with scripted_server(lambda _: next(remaining)) as server:
         api = ApiClient(HttpClient(Access(server=ServerEndpoint(url=server.url), login=Anonymous())))

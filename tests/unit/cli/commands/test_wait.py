@@ -13,7 +13,7 @@ def end(cluster: FakeCluster, name: str, state: str, reason: str = "") -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "reason", "told"),
+    ("state", "reason", "expected"),
     [
         ("Succeeded", "", (0, "x Succeeded after 1m\n", "")),
         ("Failed", "TaskFailed", (3, "x Failed after 1m: why\n", "")),
@@ -21,12 +21,12 @@ def end(cluster: FakeCluster, name: str, state: str, reason: str = "") -> None:
     ],
 )
 def test_the_exit_code_tells_how_the_run_ended(
-    cluster: FakeCluster, torpor: Run, state: str, reason: str, told: tuple[int, str, str]
+    cluster: FakeCluster, torpor: Run, state: str, reason: str, expected: tuple[int, str, str]
 ) -> None:
     cluster.workflow("x", "a")
     timer = threading.Timer(0.2, end, [cluster, "x", state, reason])
     timer.start()
-    assert torpor("wait", "x") == told
+    assert torpor("wait", "x") == expected
     timer.join()
 
 

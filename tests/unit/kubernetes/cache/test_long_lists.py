@@ -23,12 +23,12 @@ async def test_a_long_page_gives_others_their_turn() -> None:
     fake = FakeApi(clock)
     for number in range(3 * BATCH):
         fake.put(TASKRUNS, {"metadata": {"name": f"t{number:03}", "namespace": "ns"}, "spec": {}, "status": {}})
-    told: list[Notice[str]] = []
-    reflector = Reflector(Api(fake, clock), TASKRUNS, name, on_change=told.append, jitter=lambda: 1.0)
+    notices: list[Notice[str]] = []
+    reflector = Reflector(Api(fake, clock), TASKRUNS, name, on_change=notices.append, jitter=lambda: 1.0)
     running = asyncio.create_task(reflector.run())
     seen: set[int] = set()
-    while len(told) < 3 * BATCH:
-        seen.add(len(told))
+    while len(notices) < 3 * BATCH:
+        seen.add(len(notices))
         await asyncio.sleep(0)
     assert {BATCH, 2 * BATCH} <= seen
     running.cancel()

@@ -30,7 +30,7 @@ def parse(raw: dict[str, Any]) -> Item:
     return raw["metadata"]["name"], status["state"], int(status.get("segment", 0))
 
 
-def told(notices: list[Notice[Item]]) -> list[str]:
+def described(notices: list[Notice[Item]]) -> list[str]:
     return [f"{note.kind} {note.name}" if isinstance(note, Change) else f"unreadable {note.name}" for note in notices]
 
 
@@ -92,7 +92,7 @@ async def test_a_status_patch_lets_an_object_enter_and_leave_the_selector(fake: 
         assert reflector.store.get("ns", "a") is None
         fake.edit(TASKRUNS, "ns", "a", {"status": {"state": "Deferred", "segment": 1}})
         await settle()
-    assert told(seen) == ["upsert a", "delete a", "upsert a"]
+    assert described(seen) == ["upsert a", "delete a", "upsert a"]
     last = seen[-1]
     assert isinstance(last, Change)
     assert (last.item, last.previous) == (("a", "Deferred", 1), None)
@@ -118,7 +118,7 @@ async def test_after_410_what_vanished_meanwhile_is_reported(
             fake.end_watches(errors.Unreachable("the connection broke"))
         await clock.advance(1)
         assert reflector.relists == 2
-        assert sorted(told(seen)) == ["delete goes", "upsert comes"]
+        assert sorted(described(seen)) == ["delete goes", "upsert comes"]
         assert {item[0] for item in reflector.store.values()} == {"stays", "comes"}
 
 
@@ -133,10 +133,10 @@ async def test_a_refresh_shows_what_a_slow_watch_does_not_yet(fake: FakeApi, clo
         fake.put(TASKRUNS, body("comes"))
         seen.clear()
         await reflector.refresh()
-        assert told(seen) == ["upsert comes", "delete goes"]
+        assert described(seen) == ["upsert comes", "delete goes"]
         fake.release_watches()
         await settle()
-        assert told(seen) == ["upsert comes", "delete goes"]
+        assert described(seen) == ["upsert comes", "delete goes"]
         fake.edit(TASKRUNS, "ns", "comes", {"status": {"segment": 1}})
         await settle()
         assert reflector.store.get("ns", "comes") == ("comes", "Deferred", 1)
@@ -169,7 +169,7 @@ async def test_a_watch_that_ends_is_opened_again_where_it_was_without_a_list(
         await settle()
         fake.put(TASKRUNS, body("b"))
         await settle()
-        assert told(seen) == ["upsert a", "upsert b"]
+        assert described(seen) == ["upsert a", "upsert b"]
         assert reflector.relists == 1
         versions = [request.query["resourceVersion"] for request in fake.requests if request.method == "WATCH"]
         assert versions == ["98", "99"]
@@ -208,7 +208,7 @@ async def test_pages_that_cannot_be_finished_are_read_again_as_one(fake: FakeApi
         await clock.advance(5)
         assert reflector.synced.is_set()
         assert len(reflector.store) == 699
-        assert told(seen).count("delete t0") == 1
+        assert described(seen).count("delete t0") == 1
         lists = [request.query.get("limit") for request in fake.requests if request.method == "GET"]
         assert lists == ["500", "500", None]
 
@@ -253,7 +253,7 @@ async def test_an_unreadable_object_is_reported_once_per_version_and_harms_none(
     fake.put(TASKRUNS, body("good"))
     fake.put(TASKRUNS, body("bad", segment="no number"))
     async with running(fake, clock, seen.append) as reflector:
-        assert sorted(told(seen)) == ["unreadable bad", "upsert good"]
+        assert sorted(described(seen)) == ["unreadable bad", "upsert good"]
         assert reflector.store.get("ns", "bad") is None
         assert reflector.store.unreadable("ns", "bad") is not None
         fake.end_watches(errors.Gone("too old"))
@@ -281,7 +281,7 @@ async def test_an_own_write_is_seen_at_once_and_not_notified_again_by_the_watch(
         assert reflector.store.get("ns", "mine") is not None
         fake.release_watches()
         await settle()
-        assert told(seen) == ["upsert mine"]
+        assert described(seen) == ["upsert mine"]
 
 
 async def test_an_own_write_that_is_late_does_not_resurrect_what_was_deleted(

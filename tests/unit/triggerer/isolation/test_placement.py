@@ -76,19 +76,19 @@ CLASSES = {
 
 
 class CodeLocation:
-    """Hosts that are watched, and what was told of blocks."""
+    """Watched event loops, and the reports of their blocks."""
 
     def __init__(self) -> None:
         self.begun: list[str] = []
-        self.told: list[Blocked] = []
+        self.reports: list[Blocked] = []
         self.registry = Registry(CLASSES)
         self.placement = Placement(
-            SystemClock(), self.registry, seconds=10, on_block=self.begun.append, on_unblock=self.told.append
+            SystemClock(), self.registry, seconds=10, on_block=self.begun.append, on_unblock=self.reports.append
         )
 
-    async def until_told(self, times: int) -> None:
+    async def until_reported(self, times: int) -> None:
         async with asyncio.timeout(180):
-            while len(self.told) < times:  # noqa: ASYNC110 - another thread tells
+            while len(self.reports) < times:  # noqa: ASYNC110 - another thread reports
                 await asyncio.sleep(0.01)
 
 
@@ -105,14 +105,14 @@ async def test_a_class_that_blocks_three_times_gets_a_thread_of_its_own(where: s
         for times in range(1, 4):
             trigger = Blocks(where)
             assert isinstance(await place.placement.run("blocks", trigger), Fired)
-            await place.until_told(times)
-            assert place.told[-1].subject is trigger
-        assert [(block.class_name, block.moved) for block in place.told] == [
+            await place.until_reported(times)
+            assert place.reports[-1].subject is trigger
+        assert [(block.class_name, block.moved) for block in place.reports] == [
             ("blocks", False),
             ("blocks", False),
             ("blocks", True),
         ]
-        assert place.told[-1].place.startswith("test_placement.py:")
+        assert place.reports[-1].place.startswith("test_placement.py:")
         assert list(place.placement.thread_loops) == ["blocks"]
         made = place.registry.make("blocks", {"where": where}, services())
         assert isinstance(made, TriggerProxy)
@@ -120,7 +120,7 @@ async def test_a_class_that_blocks_three_times_gets_a_thread_of_its_own(where: s
         async with asyncio.timeout(180):
             while place.placement.blocked["blocks"] < 4:  # noqa: ASYNC110 - another thread counts
                 await asyncio.sleep(0.01)
-        assert len(place.told) == 3
+        assert len(place.reports) == 3
         assert place.begun == ["blocks"] * 4
 
 
@@ -132,7 +132,7 @@ async def test_many_that_are_made_in_one_step_are_spared_from_the_fourth_on() ->
             attribution.call(mark, lambda: place.registry.make("blocks", {"where": "__init__"}, services()))
             for _ in range(12)
         ]
-        await place.until_told(3)
+        await place.until_reported(3)
         assert [type(instance) for instance in made[-6:]] == [TriggerProxy] * 6
         assert Blocks in {type(instance) for instance in made}
 
@@ -141,8 +141,8 @@ async def test_one_block_that_is_long_is_enough(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(module, "LONG", 0.2)
     with watching() as place:
         await place.placement.run("blocks", Blocks())
-        await place.until_told(1)
-        assert (place.told[0].moved, list(place.placement.thread_loops)) == (True, ["blocks"])
+        await place.until_reported(1)
+        assert (place.reports[0].moved, list(place.placement.thread_loops)) == (True, ["blocks"])
 
 
 async def test_blocks_that_lie_far_apart_are_forgiven(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,8 +150,8 @@ async def test_blocks_that_lie_far_apart_are_forgiven(monkeypatch: pytest.Monkey
     with watching() as place:
         for times in range(1, 4):
             await place.placement.run("blocks", Blocks())
-            await place.until_told(times)
-        assert [block.moved for block in place.told] == [False] * 3
+            await place.until_reported(times)
+        assert [block.moved for block in place.reports] == [False] * 3
 
 
 async def test_a_part_of_another_is_named_and_not_the_whole() -> None:
@@ -159,8 +159,8 @@ async def test_a_part_of_another_is_named_and_not_the_whole() -> None:
         whole = AnyOf([{"class": "blocks", "kwargs": {"where": "run"}}])
         whole.bind(replace(services(), registry=place.registry))
         assert isinstance(await place.placement.run("any_of", whole), Fired)
-        await place.until_told(1)
-        assert (place.told[0].class_name, place.told[0].subject) == ("blocks", whole)
+        await place.until_reported(1)
+        assert (place.reports[0].class_name, place.reports[0].subject) == ("blocks", whole)
 
 
 async def test_a_query_for_many_is_its_classs_and_all_of_theirs() -> None:
@@ -168,8 +168,8 @@ async def test_a_query_for_many_is_its_classs_and_all_of_theirs() -> None:
         lent = services()
         waits = [place.registry.make("many", {"number": number}, lent) for number in range(3)]
         await asyncio.gather(*(place.placement.run("many", wait) for wait in waits))
-        await place.until_told(1)
-        assert (place.told[0].class_name, place.told[0].subject) == ("many", waits)
+        await place.until_reported(1)
+        assert (place.reports[0].class_name, place.reports[0].subject) == ("many", waits)
 
 
 async def test_a_class_that_is_known_to_block_never_runs_in_the_loop_of_all() -> None:
@@ -177,7 +177,7 @@ async def test_a_class_that_is_known_to_block_never_runs_in_the_loop_of_all() ->
         made = place.registry.make("blocks", {"where": "__init__"}, services())
         assert isinstance(await place.placement.run("blocks", made), Fired)
         await asyncio.sleep(0.2)
-        assert place.told == []
+        assert place.reports == []
 
 
 @pytest.mark.parametrize(("where", "ends"), [("cancels all", Failed), ("stops the loop", Fired)])

@@ -1,4 +1,4 @@
-"""Who keeps an event loop, told from a thread beside it: real threads, real time."""
+"""Code that blocks an event loop, reported by another thread: real threads, real time."""
 
 import asyncio
 import gc
@@ -76,8 +76,8 @@ async def test_a_block_is_reported_while_it_lasts() -> None:
     reported_at: list[float] = []
     loop = asyncio.get_running_loop()
     dog = Watchdog()
-    told = BlockListener(began=lambda _: reported_at.append(time.monotonic()), ended=lambda _: None)
-    dog.watch(LoopMonitor(loop, threading.get_ident(), told))
+    listener = BlockListener(began=lambda _: reported_at.append(time.monotonic()), ended=lambda _: None)
+    dog.watch(LoopMonitor(loop, threading.get_ident(), listener))
     dog.start()
     await asyncio.sleep(0.1)
     attribution.call(mark(1), lambda: time.sleep(2))

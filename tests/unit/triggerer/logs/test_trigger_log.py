@@ -1,4 +1,4 @@
-"""Log lines of triggers: whose they are, which are kept, and what never stands in them."""
+"""Log lines of triggers: their wait, which are kept, and what they never contain."""
 
 import asyncio
 import io

@@ -7,7 +7,7 @@ from tests.support.fake_api import Fault
 from tests.support.triggerer_world import NAMESPACE, TriggererWorld, start_with_wait, triggerer_world
 
 
-def told(world: TriggererWorld) -> list[str]:
+def denials(world: TriggererWorld) -> list[str]:
     return [event["note"] for event in world.fake.all(EVENTS) if event["reason"] == "FireForbidden"]
 
 
@@ -17,7 +17,7 @@ async def test_a_trigger_does_not_even_begin_where_the_pool_may_not_fire() -> No
         await start_with_wait(world, "a")
         await world.pass_time(30)
         assert (world.called("a"), world.trigger_kwargs, world.status("a")["state"]) == ([], [], "Deferred")
-        (note,) = told(world)
+        (note,) = denials(world)
         assert "the triggerers of pool default may not fire in namespace workflows" in note
         assert "create rolebinding torpor-triggerer-pool-default" in note
 
@@ -37,7 +37,7 @@ async def test_a_denial_of_a_starting_server_is_not_reported() -> None:
         world.fake.may_fire = lambda _: len(world.fake.reviews) > 2
         await start_with_wait(world, "a")
         await world.pass_time(10)
-        assert (world.called("a"), told(world)) == (["run"], [])
+        assert (world.called("a"), denials(world)) == (["run"], [])
 
 
 async def test_many_waits_of_a_denied_namespace_ask_no_more_often_than_one() -> None:
@@ -48,7 +48,7 @@ async def test_many_waits_of_a_denied_namespace_ask_no_more_often_than_one() -> 
         await world.start()
         await world.pass_time(600)
         assert 5 < len(world.fake.reviews) < 20
-        assert len(told(world)) == 50
+        assert len(denials(world)) == 50
 
 
 async def test_an_answer_serves_all_waits_of_the_namespace_for_a_bounded_time() -> None:
@@ -96,7 +96,7 @@ async def test_an_unanswered_review_is_repeated_and_no_trigger_runs_meanwhile() 
         await start_with_wait(world, "a")
         assert world.called("a") == []
         await world.pass_time(600)
-        assert (world.called("a"), told(world)) == (["run"], [])
+        assert (world.called("a"), denials(world)) == (["run"], [])
 
 
 async def test_a_wait_that_ends_while_it_may_not_run_is_let_go() -> None:

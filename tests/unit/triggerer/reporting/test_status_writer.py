@@ -58,8 +58,8 @@ async def test_a_forbidden_write_is_reported_once_and_retried_with_backoff() -> 
         await world.pass_time(180)
         assert world.state_and_reason("a") == ("Scheduled", None)
         assert world.patches("a") == 8
-        told = [write.body["note"] for write in world.fake.writes() if write.path.endswith("/events")]
-        assert sum("may not write the outcome" in note for note in told) == 1
+        notes = [write.body["note"] for write in world.fake.writes() if write.path.endswith("/events")]
+        assert sum("may not write the outcome" in note for note in notes) == 1
 
 
 async def test_an_outcome_that_the_server_refuses_fails_the_taskrun_for_good() -> None:

@@ -128,8 +128,8 @@ async def test_a_thousand_that_queue_say_so_within_the_budget_the_oldest_first()
         waits(world, 9, *[5] * 200)
         await world.start()
         await world.pass_time(30)
-        told = [number for number in range(201) if world.state_and_reason(f"t{number}")[1] == "Queued"]
-        assert 40 <= len(told) <= 62
+        queued = [number for number in range(201) if world.state_and_reason(f"t{number}")[1] == "Queued"]
+        assert 40 <= len(queued) <= 62
 
 
 async def test_a_wait_with_a_changed_start_time_still_has_one_queue_entry() -> None:

@@ -218,10 +218,10 @@ async def test_a_budget_gives_as_much_as_its_rate(rate: float) -> None:
 
 async def test_a_namespace_with_very_many_waits_does_not_keep_another_silent() -> None:
     clock = VirtualClock()
-    told: list[str] = []
+    namespaces: list[str] = []
 
     async def tell(run: Any, _: str) -> None:
-        told.append(run.wait.namespace)
+        namespaces.append(run.wait.namespace)
 
     def wait(namespace: str) -> Any:
         facts = {"last_look": "not yet", "is_ending": False, "last_progress": None, "asks": ""}
@@ -236,6 +236,6 @@ async def test_a_namespace_with_very_many_waits_does_not_keep_another_silent() -
     await clock.advance(10)
     runs.append(wait("other"))
     await clock.advance(5)
-    assert "other" in told
-    assert told.count("greedy") > 10
+    assert "other" in namespaces
+    assert namespaces.count("greedy") > 10
     progress.cancel()

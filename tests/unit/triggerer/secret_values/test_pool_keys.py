@@ -138,12 +138,12 @@ async def test_what_was_sealed_is_nowhere_to_be_seen(does: str) -> None:
         world.taskrun("a", kwargs={"does": does, "name": "a", "encrypted__x": box})
         await world.pass_time(1)
         assert world.state_and_reason("a")[0] in {"Scheduled", "Failed"}
-        stands = [*world.fake.all(TASKRUNS), *world.fake.all(EVENTS), *world.fake.all(CONFIG_MAPS)]
+        objects = [*world.fake.all(TASKRUNS), *world.fake.all(EVENTS), *world.fake.all(CONFIG_MAPS)]
         written = [write.body for write in world.fake.writes()]
-        shown = world.log_output.getvalue() + json.dumps(stands) + json.dumps(written)
+        shown = world.log_output.getvalue() + json.dumps(objects) + json.dumps(written)
         assert "hunter2" not in shown
         assert "987654" not in shown.replace(json.dumps(world.status("a").get("event")), "")
-        assert private(world) not in world.log_output.getvalue() + json.dumps(stands)
+        assert private(world) not in world.log_output.getvalue() + json.dumps(objects)
 
 
 async def test_without_keys_nothing_sealed_is_opened() -> None:

@@ -1,4 +1,4 @@
-"""One replica: what stands in a Secret reaches the trigger, and nothing and nobody else."""
+"""One replica: the value of a Secret reaches the trigger and nothing else."""
 
 import json
 from typing import Any
@@ -25,10 +25,10 @@ def prepared(world: TriggererWorld, account: str = constants.TASK_ACCOUNT) -> No
 
 
 def seen(world: TriggererWorld) -> str:
-    """All that anybody could see: the log, what was written, and what stands."""
-    stands = [*world.fake.all(TASKRUNS), *world.fake.all(EVENTS)]
+    """All that a user can see: the log, the writes and the objects."""
+    objects = [*world.fake.all(TASKRUNS), *world.fake.all(EVENTS)]
     written = [request.body for request in world.fake.requests if request.body is not None]
-    return world.log_output.getvalue() + json.dumps(stands) + json.dumps(written)
+    return world.log_output.getvalue() + json.dumps(objects) + json.dumps(written)
 
 
 async def test_a_reference_anywhere_in_the_kwargs_is_the_text_of_the_secret() -> None:

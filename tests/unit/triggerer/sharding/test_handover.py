@@ -1,4 +1,4 @@
-"""What the Lease is for: the others begin at once where a replica is told to stop, and hear of it where it hangs."""
+"""Handover by Lease: others take over at once from a replica that stops, and after its expiry from one that hangs."""
 
 from tests.support.fake_api import Fault
 from tests.support.triggerer_world import TriggererWorld, triggerer_world

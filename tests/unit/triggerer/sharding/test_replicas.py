@@ -117,9 +117,9 @@ async def test_whichever_dies_the_other_runs_everything(dying: str) -> None:
 async def test_what_only_a_retired_stream_still_showed_is_let_go_with_it() -> None:
     clock = VirtualClock()
     fake = FakeApi(clock)
-    told: list[Key] = []
+    changed: list[Key] = []
     async with asyncio.TaskGroup() as tasks:
-        watches = Watches(Api(fake, clock), tasks.create_task, on_change=told.append, on_unreadable=lambda _: None)
+        watches = Watches(Api(fake, clock), tasks.create_task, on_change=changed.append, on_unreadable=lambda _: None)
         async with triggerer_world() as world:
             world.taskrun("a")
             stored = world.fake.get(TASKRUNS, "workflows", "a")
@@ -130,11 +130,11 @@ async def test_what_only_a_retired_stream_still_showed_is_let_go_with_it() -> No
         assert watches.find(Key("workflows", "a")) is not None
         fake.hold_watches()
         fake.edit(TASKRUNS, "workflows", "a", {"status": {"state": "Scheduled"}})
-        told.clear()
+        changed.clear()
         watches.want(frozenset({"status.state=Deferred,spec.triggerPool=default"}))
         await settle()
         assert watches.find(Key("workflows", "a")) is None
-        assert told == [Key("workflows", "a")]
+        assert changed == [Key("workflows", "a")]
         watches.stop()
 
 

@@ -70,8 +70,8 @@ def test_retry_after_is_seconds_or_a_date(status: int, asked: str, seconds: floa
 def test_delays_grow_while_a_server_fails_and_reset_when_it_recovers() -> None:
     pace = RequestDelays(5)
     delays = []
-    for told in (answer(200), None, answer(500), answer(429), None, answer(503), None, answer(404)):
-        pace.note(told, NOW)
+    for response in (answer(200), None, answer(500), answer(429), None, answer(503), None, answer(404)):
+        pace.note(response, NOW)
         delays.append(pace.pause(0.5))
     assert delays == [5, 5, 10, 20, 40, 60, 60, 5]
 
@@ -81,9 +81,11 @@ def test_delays_grow_while_a_server_fails_and_reset_when_it_recovers() -> None:
     st.lists(st.sampled_from([None, answer(200), answer(500), answer(503, "40")]), max_size=40),
     st.floats(0, 1),
 )
-def test_a_delay_is_within_retry_after_and_the_limit(interval: float, told: list[Answer | None], jitter: float) -> None:
+def test_a_delay_is_within_retry_after_and_the_limit(
+    interval: float, responses: list[Answer | None], jitter: float
+) -> None:
     pace = RequestDelays(interval)
-    for response in told:
+    for response in responses:
         pace.note(response, NOW)
         asked = 40 if response and response.status == 503 else 0
         assert max(asked, 0.9 * interval) <= pace.pause(jitter) <= 1.1 * max(asked, interval, 60)

@@ -1,4 +1,4 @@
-"""Arguments by reference: results of other tasks, read where they stand."""
+"""Arguments by reference: results of other tasks, read from their TaskRuns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.unit.worker.conftest import module_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.worker.conftest import Cluster, Pod, Troubles
+    from tests.unit.worker.conftest import ApiFaults, Cluster, Pod
 
 
 def test_a_large_result_is_read_from_the_taskrun_of_its_task(
@@ -55,10 +55,10 @@ def test_a_taskrun_of_another_workflow_is_refused(referring: Callable[..., Pod],
 
 
 def test_a_result_is_asked_for_again_while_the_api_server_is_away(
-    referring: Callable[..., Pod], upstream: Callable[..., None], cluster: Cluster, trouble: type[Troubles]
+    referring: Callable[..., Pod], upstream: Callable[..., None], cluster: Cluster, api_faults: type[ApiFaults]
 ) -> None:
     upstream("here")
-    cluster.reads = [trouble.before, trouble.answered(503)]
+    cluster.read_faults = [api_faults.before, api_faults.answered(503)]
     pod = referring("result")
 
     assert pod.run() == 0
@@ -66,11 +66,11 @@ def test_a_result_is_asked_for_again_while_the_api_server_is_away(
 
 
 def test_a_result_that_cannot_be_read_fails_the_attempt_and_not_the_task(
-    referring: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles]
+    referring: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults]
 ) -> None:
     pod = referring("result")
     pod.cluster.taskruns[pod.name]["spec"]["retries"] = {"limit": 1}
-    cluster.reads = [trouble.answered(500, message="etcd is away")] * 100
+    cluster.read_faults = [api_faults.answered(500, message="etcd is away")] * 100
 
     assert pod.run() == 1
     assert cluster.begun == 0
@@ -157,8 +157,8 @@ def test_a_function_that_cannot_map_fails_the_task_for_good_by_its_name(
 
     assert pod.run() == 1
     assert pod.status["state"] == "Failed"
-    told = f"{pod.status['reason']}: {pod.status['message']}"
-    assert told.startswith(said.replace("M", module_of(pod).__name__))
+    failure = f"{pod.status['reason']}: {pod.status['message']}"
+    assert failure.startswith(said.replace("M", module_of(pod).__name__))
 
 
 def test_the_traceback_of_a_function_that_cannot_map_is_in_the_log(
@@ -189,16 +189,16 @@ def after(event): return event
     assert [method for method, _ in cluster.requests] == ["PATCH", "PATCH"]
 
 
-@pytest.mark.parametrize("told", [{"missing": "1"}, {}], ids=["told what is missing", "not told"])
+@pytest.mark.parametrize("given", [{"missing": "1"}, {}], ids=["missing is given", "missing is not given"])
 def test_an_instance_that_returned_none_is_no_result(
-    referring: Callable[..., Pod], cluster: Cluster, upstream: Callable[..., None], told: dict[str, str]
+    referring: Callable[..., Pod], cluster: Cluster, upstream: Callable[..., None], given: dict[str, str]
 ) -> None:
     for index, result in enumerate(["a", "none", 0]):
         upstream(result, index=index)
     none = next(body for body in cluster.taskruns.values() if body["metadata"]["uid"] == "uid-1")
     none["status"]["result"] = "null"
     pod = referring(
-        "results", 3, "def load(value): return [[*value], len(value), value.positions, value.missing]", **told
+        "results", 3, "def load(value): return [[*value], len(value), value.positions, value.missing]", **given
     )
 
     assert pod.run() == 0

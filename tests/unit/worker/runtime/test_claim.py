@@ -9,7 +9,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.worker.conftest import Cluster, Pod, Troubles
+    from tests.unit.worker.conftest import ApiFaults, Cluster, Pod
 
 COUNTED = "def load():\n    print('user code')\n    return 1"
 
@@ -27,10 +27,10 @@ def test_the_second_of_two_pods_leaves_quietly_without_user_code(
 
 
 def test_a_claim_whose_answer_was_lost_after_it_was_stored_is_found_and_kept(
-    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles]
+    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults]
 ) -> None:
     pod = task(COUNTED)
-    cluster.troubles = [trouble.after]
+    cluster.patch_faults = [api_faults.after]
 
     assert pod.run() == 0
     assert pod.status["state"] == "Succeeded"
@@ -38,10 +38,15 @@ def test_a_claim_whose_answer_was_lost_after_it_was_stored_is_found_and_kept(
 
 
 def test_a_claim_that_was_lost_before_it_was_stored_is_sent_again(
-    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles]
+    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults]
 ) -> None:
     pod = task(COUNTED)
-    cluster.troubles = [trouble.before, trouble.answered(503), trouble.answered(429), trouble.answered(409)]
+    cluster.patch_faults = [
+        api_faults.before,
+        api_faults.answered(503),
+        api_faults.answered(429),
+        api_faults.answered(409),
+    ]
 
     assert pod.run() == 0
     assert pod.status["state"] == "Succeeded"
@@ -49,30 +54,30 @@ def test_a_claim_that_was_lost_before_it_was_stored_is_sent_again(
 
 
 def test_a_claim_of_ours_that_arrives_late_is_not_taken_for_anothers(
-    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles]
+    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults]
 ) -> None:
     pod = task(COUNTED)
     delayed: list[Callable[[], object]] = []
 
     def overtaken(write: Callable[[], object]) -> object:
         delayed.append(write)
-        return trouble.before(write)  # type: ignore[arg-type]
+        return api_faults.before(write)  # type: ignore[arg-type]
 
     def after_the_delayed(write: Callable[[], object]) -> object:
         delayed[0]()
         return write()
 
-    cluster.troubles = [overtaken, after_the_delayed]  # type: ignore[list-item]
+    cluster.patch_faults = [overtaken, after_the_delayed]  # type: ignore[list-item]
 
     assert pod.run() == 0
     assert pod.status["state"] == "Succeeded"
 
 
 def test_an_unclear_claim_that_another_pod_won_ends_without_user_code(
-    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles]
+    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults]
 ) -> None:
     pod = task(COUNTED)
-    cluster.troubles = [trouble.before]
+    cluster.patch_faults = [api_faults.before]
     pod.status.update(state="Running", pod={"claim": "another's"})
 
     assert pod.run() == 0
@@ -84,12 +89,12 @@ def test_an_unclear_claim_that_another_pod_won_ends_without_user_code(
 def test_a_claim_that_is_forbidden_ends_with_one_line(
     task: Callable[..., Pod],
     cluster: Cluster,
-    trouble: type[Troubles],
+    api_faults: type[ApiFaults],
     capsys: pytest.CaptureFixture[str],
     status: int,
 ) -> None:
     pod = task(COUNTED)
-    cluster.troubles = [trouble.answered(status, message="not for you")]
+    cluster.patch_faults = [api_faults.answered(status, message="not for you")]
 
     assert pod.run() == 2
     assert cluster.begun == 0
@@ -100,24 +105,24 @@ def test_a_claim_that_is_forbidden_ends_with_one_line(
 
 
 def test_a_claim_is_repeated_while_the_api_server_has_not_read_the_roles(
-    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles]
+    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults]
 ) -> None:
     pod = task(COUNTED)
     for verb in ("patch", "get", "patch"):
-        cluster.troubles.append(trouble.answered(403, message=f'User "pod" cannot {verb} resource "taskruns"'))
+        cluster.patch_faults.append(api_faults.answered(403, message=f'User "pod" cannot {verb} resource "taskruns"'))
 
     assert pod.run() == 0
     assert cluster.begun == 1
 
 
 def test_a_claim_that_no_role_allows_ends_with_its_own_exit_code(
-    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles], capsys: pytest.CaptureFixture[str]
+    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults], capsys: pytest.CaptureFixture[str]
 ) -> None:
     pod = task(COUNTED)
     began = cluster.clock
-    forbidden = trouble.answered(403, message='User "pod" cannot patch resource "taskruns/status"')
-    cluster.troubles = [forbidden] * 100
-    cluster.reads = [trouble.answered(403, message='User "pod" cannot get resource "taskruns"')] * 100
+    forbidden = api_faults.answered(403, message='User "pod" cannot patch resource "taskruns/status"')
+    cluster.patch_faults = [forbidden] * 100
+    cluster.read_faults = [api_faults.answered(403, message='User "pod" cannot get resource "taskruns"')] * 100
 
     assert pod.run() == 77
     assert cluster.begun == 0
@@ -126,10 +131,10 @@ def test_a_claim_that_no_role_allows_ends_with_its_own_exit_code(
 
 
 def test_a_claim_that_breaks_the_schema_names_the_cause(
-    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles], capsys: pytest.CaptureFixture[str]
+    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults], capsys: pytest.CaptureFixture[str]
 ) -> None:
     pod = task(COUNTED)
-    cluster.troubles = [trouble.answered(422, message="status.pod.name: too long", details={"causes": [{}]})]
+    cluster.patch_faults = [api_faults.answered(422, message="status.pod.name: too long", details={"causes": [{}]})]
 
     assert pod.run() == 2
     assert cluster.begun == 0
@@ -137,11 +142,11 @@ def test_a_claim_that_breaks_the_schema_names_the_cause(
 
 
 def test_a_claim_that_never_gets_an_answer_is_given_up_after_a_minute(
-    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles]
+    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults]
 ) -> None:
     pod = task(COUNTED)
     began = cluster.clock
-    cluster.troubles = [trouble.before] * 100
+    cluster.patch_faults = [api_faults.before] * 100
 
     assert pod.run() == 2
     assert cluster.begun == 0

@@ -68,9 +68,9 @@ def test_an_answer_that_breaks_off_is_taken_up_again(
     referring: Callable[..., Pod], upstream: Callable[..., None], archive: FakeArchive, kind: str
 ) -> None:
     upstream(None, stored=archive.keep(kind, ROWS))
-    archive.troubles = [0, 503, 0]
-    told = "value.stat().st_size" if kind == "file" else "len(value)"
-    pod = referring("result", source=f"def load(value): return {told}")
+    archive.faults = [0, 503, 0]
+    size = "value.stat().st_size" if kind == "file" else "len(value)"
+    pod = referring("result", source=f"def load(value): return {size}")
 
     assert pod.run() == 0, pod.status
     assert json.loads(pod.status["result"]) == (1000 if kind == "list" else len(ROWS))
@@ -95,7 +95,7 @@ def test_a_forbidden_body_fails_the_attempt_with_the_archives_message(
     referring: Callable[..., Pod], upstream: Callable[..., None], archive: FakeArchive
 ) -> None:
     upstream(None, stored=archive.keep("list", ROWS))
-    archive.troubles, archive.message = [403], "this is another Workflow's"
+    archive.faults, archive.message = [403], "this is another Workflow's"
     pod = referring("result")
     pod.cluster.taskruns[pod.name]["spec"]["retries"] = {"limit": 1}
 

@@ -1,4 +1,4 @@
-"""Results of tasks that stand in mapped groups, found by the indexes of the groups."""
+"""Results of tasks in mapped groups, found by the indexes of the groups."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ def test_a_result_that_is_not_there_is_named_by_its_indexes(
     assert pod.status["message"] == f"task 'list' has no result at position {at}"
 
 
-@pytest.mark.parametrize("told", [{"missing": "1"}, {}], ids=["told what is missing", "not told"])
+@pytest.mark.parametrize("given", [{"missing": "1"}, {}], ids=["missing is given", "missing is not given"])
 def test_results_of_a_mapped_task_are_those_of_one_group_path(
-    referring: Callable[..., Pod], upstream: Callable[..., None], told: dict[str, str]
+    referring: Callable[..., Pod], upstream: Callable[..., None], given: dict[str, str]
 ) -> None:
     for index in (0, 2):
         upstream(f"here {index}", groups=(4,), index=index)
         upstream("of another frame", groups=(1,), index=index)
     source = "def load(value): return [*value, value.positions, value.missing]"
-    pod = referring("results", 3, source, groupIndexes=[4], **told)
+    pod = referring("results", 3, source, groupIndexes=[4], **given)
 
     assert pod.run() == 0, pod.status
     assert json.loads(pod.status["result"]) == ["here 0", "here 2", [0, 2], [1]]
@@ -56,13 +56,13 @@ def test_results_of_a_mapped_task_are_those_of_one_group_path(
 TELL = "def load(value): return [[*value], value.positions, value.missing]"
 
 
-def told(pod: Pod) -> list[object]:
+def result_of(pod: Pod) -> list[object]:
     assert pod.run() == 0, pod.status
     values, positions, missing = json.loads(pod.status["result"])
     return [values, positions, missing]
 
 
-@pytest.mark.parametrize("missing", ["0.1", None], ids=["told what is missing", "not told"])
+@pytest.mark.parametrize("missing", ["0.1", None], ids=["missing is given", "missing is not given"])
 @pytest.mark.parametrize("inside", [(), (3,)], ids=["from outside", "from within a group"])
 @pytest.mark.parametrize("mapped", [True, False], ids=["mapped itself", "not mapped itself"])
 def test_results_of_several_frames_come_in_the_order_of_their_paths(
@@ -79,7 +79,7 @@ def test_results_of_several_frames_come_in_the_order_of_their_paths(
     source = {"groupIndexes": [*inside], "paths": "0-1.0-1,0-1.2", "mapped": mapped, "missing": missing}
     paths = [[0, 0], [0, 2], [1, 0], [1, 1], [1, 2]]
 
-    assert told(referring("results", 1, TELL, **source)) == [paths, paths, [[0, 1]]]
+    assert result_of(referring("results", 1, TELL, **source)) == [paths, paths, [[0, 1]]]
 
 
 @pytest.mark.parametrize("mapped", [True, False], ids=["mapped itself", "not mapped itself"])
@@ -90,12 +90,12 @@ def test_paths_of_one_number_are_numbers(
         upstream(number, groups=(5,) if mapped else (5, number), index=number if mapped else -1)
     pod = referring("results", 1, TELL, groupIndexes=[5], paths="0,2-3,10", mapped=mapped, missing="3")
 
-    assert told(pod) == [[0, 2, 10], [0, 2, 10], [3]]
+    assert result_of(pod) == [[0, 2, 10], [0, 2, 10], [3]]
 
 
-@pytest.mark.parametrize("missing", ["", None], ids=["told what is missing", "not told"])
+@pytest.mark.parametrize("missing", ["", None], ids=["missing is given", "missing is not given"])
 def test_results_of_no_frame_are_none(referring: Callable[..., Pod], missing: str | None) -> None:
-    assert told(referring("results", 7, TELL, paths="", missing=missing)) == [[], [], []]
+    assert result_of(referring("results", 7, TELL, paths="", missing=missing)) == [[], [], []]
 
 
 def test_a_pod_reads_nothing_of_other_frames_before_its_code_asks(

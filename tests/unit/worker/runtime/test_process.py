@@ -82,7 +82,7 @@ def load():
         print('at work')
         time.sleep(60)
     except BaseException as error:
-        print('told to end by', type(error).__name__)
+        print('ended by', type(error).__name__)
         {then}
 """
 ASYNC = "import asyncio\nasync def load():\n    print('at work')\n    await asyncio.sleep(60)"
@@ -101,7 +101,7 @@ def deleted(process: subprocess.Popen[str]) -> tuple[int, list[str]]:
 def test_a_pod_that_is_deleted_lets_the_task_clean_up_and_reports_nothing(tmp_path: Path) -> None:
     process = start(tmp_path, GUARDED.format(then="raise"))
 
-    assert deleted(process) == (143, ["told to end by Terminated"])
+    assert deleted(process) == (143, ["ended by Terminated"])
 
 
 def test_a_pod_that_is_deleted_ends_an_async_task_as_well(tmp_path: Path) -> None:
@@ -165,13 +165,13 @@ def test_the_hooks_of_an_operator_run_around_its_work(tmp_path: Path) -> None:
 def test_a_failure_on_the_way_out_of_a_deleted_pod_is_not_reported(tmp_path: Path) -> None:
     process = start(tmp_path, GUARDED.format(then="raise OSError('authored')"))
 
-    assert deleted(process) == (143, ["told to end by Terminated"])
+    assert deleted(process) == (143, ["ended by Terminated"])
 
 
 def test_a_result_that_is_ready_when_the_pod_is_deleted_is_reported(tmp_path: Path) -> None:
     process = start(tmp_path, GUARDED.format(then="return 1"))
 
-    assert deleted(process) == (0, ["told to end by Terminated", "patched to Succeeded"])
+    assert deleted(process) == (0, ["ended by Terminated", "patched to Succeeded"])
 
 
 def test_a_thread_left_behind_does_not_keep_the_pod(tmp_path: Path) -> None:

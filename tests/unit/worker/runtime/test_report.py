@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from torpor.runtime.http import ApiResponse
 
-    from tests.unit.worker.conftest import Cluster, Pod, Troubles
+    from tests.unit.worker.conftest import ApiFaults, Cluster, Pod
 
 DONE = "def load(): return 1"
 WAITING = """
@@ -29,10 +29,10 @@ def claimed(write: Callable[[], ApiResponse]) -> ApiResponse:
 
 @pytest.mark.parametrize("source", [DONE, WAITING, "def load(): raise ValueError('no')"])
 def test_a_report_whose_answer_was_lost_after_it_was_stored_is_not_repeated(
-    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles], source: str
+    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults], source: str
 ) -> None:
     pod = task(source)
-    cluster.troubles = [claimed, trouble.after]
+    cluster.patch_faults = [claimed, api_faults.after]
 
     assert pod.run() == (1 if "raise" in source else 0)
     assert pod.status["state"] in {"Succeeded", "Deferred", "Failed"}
@@ -40,21 +40,21 @@ def test_a_report_whose_answer_was_lost_after_it_was_stored_is_not_repeated(
 
 
 def test_a_report_is_repeated_for_minutes_until_it_is_stored(
-    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles]
+    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults]
 ) -> None:
     pod = task(DONE)
-    cluster.troubles = [claimed, *[trouble.before, trouble.answered(500), trouble.answered(401)] * 8]
+    cluster.patch_faults = [claimed, *[api_faults.before, api_faults.answered(500), api_faults.answered(401)] * 8]
 
     assert pod.run() == 0
     assert pod.status["state"] == "Succeeded"
 
 
 def test_a_report_is_given_up_after_five_minutes(
-    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles], capsys: pytest.CaptureFixture[str]
+    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults], capsys: pytest.CaptureFixture[str]
 ) -> None:
     pod = task(DONE)
     began = cluster.clock
-    cluster.troubles = [claimed, *[trouble.before] * 200]
+    cluster.patch_faults = [claimed, *[api_faults.before] * 200]
 
     assert pod.run() == 2
     assert 300 <= cluster.clock - began < 311
@@ -62,27 +62,27 @@ def test_a_report_is_given_up_after_five_minutes(
 
 
 def test_a_report_is_not_repeated_blindly_while_the_taskrun_cannot_be_read(
-    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles]
+    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults]
 ) -> None:
     pod = task(DONE)
-    cluster.troubles = [claimed, trouble.after]
-    cluster.reads = [trouble.before, trouble.answered(500)]
+    cluster.patch_faults = [claimed, api_faults.after]
+    cluster.read_faults = [api_faults.before, api_faults.answered(500)]
 
     assert pod.run() == 0
     assert pod.status["state"] == "Succeeded"
 
 
 def test_a_wait_that_was_stored_and_already_fired_is_not_written_again(
-    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles], capsys: pytest.CaptureFixture[str]
+    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults], capsys: pytest.CaptureFixture[str]
 ) -> None:
     pod = task(WAITING)
 
     def fired(write: Callable[[], ApiResponse]) -> ApiResponse:
         write()
         pod.fire("early")
-        return trouble.before(write)
+        return api_faults.before(write)
 
-    cluster.troubles = [claimed, fired]
+    cluster.patch_faults = [claimed, fired]
 
     assert pod.run() == 0
     assert pod.status["state"] == "Scheduled"
@@ -99,7 +99,7 @@ def test_what_was_cancelled_while_it_ran_stays_cancelled(
         pod.status["state"] = "Cancelled"
         return write()
 
-    cluster.troubles = [claimed, cancelled]
+    cluster.patch_faults = [claimed, cancelled]
 
     assert pod.run() == 0
     assert pod.status["state"] == "Cancelled"
@@ -107,11 +107,13 @@ def test_what_was_cancelled_while_it_ran_stays_cancelled(
 
 
 def test_a_report_that_breaks_the_schema_is_stored_as_a_failure_that_says_so(
-    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles]
+    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults]
 ) -> None:
     pod = task(DONE, spec={"retries": {"limit": 3}})
-    refusal = trouble.answered(422, message="status.result: Too long", details={"causes": [{"reason": "FieldValue"}]})
-    cluster.troubles = [claimed, refusal]
+    refusal = api_faults.answered(
+        422, message="status.result: Too long", details={"causes": [{"reason": "FieldValue"}]}
+    )
+    cluster.patch_faults = [claimed, refusal]
 
     assert pod.run() == 1
     assert pod.status["state"] == "Failed"
@@ -120,21 +122,21 @@ def test_a_report_that_breaks_the_schema_is_stored_as_a_failure_that_says_so(
 
 
 def test_a_report_forbidden_while_the_api_server_starts_is_stored_later(
-    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles]
+    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults]
 ) -> None:
     pod = task(DONE)
-    forbidden = trouble.answered(403, message='User "pod" cannot patch resource "taskruns/status"')
-    cluster.troubles = [claimed, forbidden, forbidden]
+    forbidden = api_faults.answered(403, message='User "pod" cannot patch resource "taskruns/status"')
+    cluster.patch_faults = [claimed, forbidden, forbidden]
 
     assert pod.run() == 0
     assert pod.status["state"] == "Succeeded"
 
 
 def test_a_report_that_the_fence_forbids_is_said_in_the_log(
-    task: Callable[..., Pod], cluster: Cluster, trouble: type[Troubles], capsys: pytest.CaptureFixture[str]
+    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults], capsys: pytest.CaptureFixture[str]
 ) -> None:
     pod = task(DONE)
-    cluster.troubles = [claimed, trouble.answered(403, message="denied by policy")]
+    cluster.patch_faults = [claimed, api_faults.answered(403, message="denied by policy")]
 
     assert pod.run() == 2
     assert "could not be stored: HTTP 403: denied by policy" in capsys.readouterr().err

@@ -113,7 +113,7 @@ def test_a_value_that_is_not_json_fails_without_a_retry_and_names_its_path(
 
 
 def test_an_archive_that_is_away_is_asked_again_for_minutes(task: Callable[..., Pod], archive: FakeArchive) -> None:
-    archive.troubles = [503, 500, 429, 401]
+    archive.faults = [503, 500, 429, 401]
     pod = task("def load(): return 'x' * 9000")
 
     assert pod.run() == 0
@@ -124,7 +124,7 @@ def test_an_archive_that_is_away_is_asked_again_for_minutes(task: Callable[..., 
 def test_a_result_that_cannot_be_stored_fails_with_its_own_reason(
     task: Callable[..., Pod], archive: FakeArchive, cluster: Cluster
 ) -> None:
-    archive.troubles, archive.message = [503] * 100, "the database is away"
+    archive.faults, archive.message = [503] * 100, "the database is away"
     pod = task("def load(): return 'x' * 9000", spec={"retries": {"limit": 1}})
     before = cluster.clock
 
@@ -137,7 +137,7 @@ def test_a_result_that_cannot_be_stored_fails_with_its_own_reason(
 def test_a_namespace_over_its_quota_fails_at_once_with_the_archives_message(
     task: Callable[..., Pod], archive: FakeArchive
 ) -> None:
-    archive.troubles, archive.message = [507] * 100, "the quota of namespace team is used up"
+    archive.faults, archive.message = [507] * 100, "the quota of namespace team is used up"
     pod = task("def load(): return 'x' * 9000", spec={"retries": {"limit": 1}})
 
     assert pod.run() == 1
@@ -157,7 +157,7 @@ def test_an_invalid_address_is_reported(task: Callable[..., Pod], cluster: Clust
 
 
 def test_a_pod_that_may_not_write_does_not_insist(task: Callable[..., Pod], archive: FakeArchive) -> None:
-    archive.troubles, archive.message = [403], "another pod runs this"
+    archive.faults, archive.message = [403], "another pod runs this"
     pod = task("def load(): return 'x' * 9000", spec={"retries": {"limit": 1}})
 
     assert pod.run() == 1

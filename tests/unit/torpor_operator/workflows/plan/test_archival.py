@@ -18,7 +18,7 @@ def ended(*, failure: str = "", **spec: Any) -> World:
     """A run that has ended, in an installation with an archive."""
     world = World(python("a"), **spec)
     world.api.archive = ENDPOINT
-    world.api.archive_trouble = failure
+    world.api.archive_error = failure
     return world.settle().succeed("a")
 
 
@@ -93,7 +93,7 @@ def test_a_failed_upload_is_reported_once_and_repeated_after_a_pause() -> None:
     assert made.status == world.status
     world.now += 30
     assert uploads(world) == 1
-    world.api.archive_trouble = ""
+    world.api.archive_error = ""
     world.settle()
     condition = archived(world)
     assert condition is not None
@@ -105,7 +105,7 @@ def test_a_run_beyond_its_ttl_stays_until_it_is_archived() -> None:
     world = ended(failure=FAILURE, ttlAfterFinished="1s").advance(3600)
     assert not world.api.deleted
     assert world.api.confirmed == []
-    world.api.archive_trouble = ""
+    world.api.archive_error = ""
     assert world.advance(30).api.deleted
 
 
@@ -119,14 +119,14 @@ def test_a_run_that_the_archive_lost_is_archived_again_before_its_deletion() -> 
 
 def test_an_archived_run_stays_beyond_its_ttl_until_the_archive_confirms_it() -> None:
     world = ended(ttlAfterFinished="1h")
-    world.api.archive_trouble = FAILURE
+    world.api.archive_error = FAILURE
     world.advance(3600)
     assert any(isinstance(need, ConfirmArchived) for need in world.api.confirmed)
     assert not world.api.deleted
     condition = archived(world)
     assert condition is not None
     assert (condition.status, condition.message) == ("False", FAILURE)
-    world.api.archive_trouble = ""
+    world.api.archive_error = ""
     assert world.advance(30).api.deleted
 
 

@@ -216,9 +216,9 @@ def test_pods_that_ended_together_are_deleted_in_batches() -> None:
 SEAT = ArchiveEndpoint(url="https://archive:8443", certificate="PEM")
 
 
-def finished(trouble: str = "", archive: ArchiveEndpoint | None = SEAT) -> World:
+def finished(error: str = "", archive: ArchiveEndpoint | None = SEAT) -> World:
     world = World(python("a"), ttlAfterFinished="1h")
-    world.api.archive, world.api.archive_trouble = archive, trouble
+    world.api.archive, world.api.archive_error = archive, error
     world.settle().succeed("a")
     world.now += 3601
     return world
@@ -238,7 +238,7 @@ def test_a_run_stays_while_the_archive_does_not_store_it() -> None:
     assert condition.message == "the archive answers 503: DatabaseUnavailable"
     assert world.status.state == "Succeeded"
     assert world.plan().again_at == world.now + 30
-    world.api.archive_trouble = ""
+    world.api.archive_error = ""
     assert world.advance(30).api.deleted
 
 
