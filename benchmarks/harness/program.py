@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from aiohttp import ClientError
 from torpor_demo.cluster import ROOT
-from torpor_dev.progress import say
+from torpor_dev.console import say
 from torpor_kubernetes.client.errors import ApiError
 from torpor_wire import times
 

@@ -18,7 +18,7 @@ from torpor_crds.models import taskrun
 from torpor_crds.models.workflow import Workflow
 from torpor_demo import images
 from torpor_demo.images import Image
-from torpor_dev.progress import say
+from torpor_dev.console import say
 from torpor_kubernetes.client.resources import TASKRUNS
 from torpor_wire import constants
 

@@ -12,7 +12,7 @@ from collections.abc import Awaitable
 from dataclasses import asdict
 from pathlib import Path
 
-from torpor_dev.progress import say
+from torpor_dev.console import say
 
 from benchmarks.harness import program
 from benchmarks.harness.figures import Figure

@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 
-from torpor_dev.progress import say
+from torpor_dev.console import say
 
 from benchmarks.harness.figures import Figure
 from benchmarks.harness.processes import ChildProcess

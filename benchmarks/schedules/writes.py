@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from torpor_dev.progress import say
+from torpor_dev.console import say
 from torpor_kubernetes.client.resources import WORKFLOWS
 
 from benchmarks.harness.api_writes import PROGRAMS, WriteKind, read_writes

@@ -8,17 +8,16 @@ import sys
 from typing import Any
 
 import yaml
-from torpor_dev.errors import DevError
+from torpor_dev.console import DevError
 from torpor_kubernetes.client.errors import ApiError
 from torpor_wire.state import State
 
-from torpor_demo import cluster, failure, images, observe, summary
+from torpor_demo import cluster, images, recording, report
 from torpor_demo.cluster import ROOT
-from torpor_demo.follower import Follower
 from torpor_demo.images import Release
 from torpor_demo.install import NAMESPACE, install, install_released
 from torpor_demo.kubectl import Kubectl
-from torpor_demo.recording import Film
+from torpor_demo.recording import RunFollower, RunRecording
 from torpor_demo.release import add_arguments
 
 _EXAMPLE = ROOT / "examples/census.yaml"
@@ -52,10 +51,10 @@ def _demo(kubectl: Kubectl, image: str) -> int:
     body = _workflow(image)
     name = body["metadata"]["name"]
     print(f"\n{_EXAMPLE.relative_to(ROOT)} runs as Workflow {name}; `torpor get -w {name}` follows it:\n", flush=True)
-    with Follower(kubectl.kubeconfig, NAMESPACE, name) as follower:
-        film = asyncio.run(observe.follow(kubectl.kubeconfig, body, created=follower.start, limit=_LIMIT))
+    with RunFollower(kubectl.kubeconfig, NAMESPACE, name) as follower:
+        film = asyncio.run(recording.follow(kubectl.kubeconfig, body, created=follower.start, limit=_LIMIT))
     if film.workflow is None or film.workflow.status.state != "Succeeded":
-        print(f"\n{failure.explain(kubectl, film)}", file=sys.stderr)
+        print(f"\n{report.explain(kubectl, film)}", file=sys.stderr)
         return 1
     print(f"\nThe report:\n\n{_indented(_table(film))}\n\nWhat the waiting cost:\n\n{_indented(_proof(film))}")
     print(f"\nWhat to try next:\n\n{_indented(_next(name, image))}")
@@ -71,15 +70,15 @@ def _workflow(image: str) -> dict[str, Any]:
     return body
 
 
-def _table(film: Film) -> str:
+def _table(film: RunRecording) -> str:
     ended = [seen.run.status for seen in film.runs if seen.run.spec.task == "report"]
     result = next((status.result for status in ended if status.state is State.SUCCEEDED), None)
     table: str = json.loads(result or "{}").get("table", "")
     return table
 
 
-def _proof(film: Film) -> str:
-    return "\n".join(summary.lines(film))
+def _proof(film: RunRecording) -> str:
+    return "\n".join(report.lines(film))
 
 
 def _next(name: str, image: str) -> str:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from torpor_dev.errors import DevError
+from torpor_dev.console import DevError
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from torpor_dev import command
-from torpor_dev.errors import DevError
+from torpor_dev.console import DevError, step
 from torpor_dev.offline import base_image
-from torpor_dev.progress import step
 
 from torpor_demo.cluster import ROOT
 

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from torpor_dev.errors import CommandError, DevError
-from torpor_dev.progress import step
+from torpor_dev.console import CommandError, DevError, step
 
 from torpor_demo import cluster, images, manifest
 from torpor_demo.cluster import ROOT

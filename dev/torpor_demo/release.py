@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from torpor_dev.errors import DevError
+from torpor_dev.console import DevError
 
 from torpor_demo import cluster, images, manifest
 from torpor_demo.cluster import ROOT

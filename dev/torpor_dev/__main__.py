@@ -5,8 +5,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from torpor_dev import cluster, control_plane, engine, host, kubectl, load, purge
-from torpor_dev.errors import DevError
+from torpor_dev import cluster, control_plane, engine, host, kubectl, load
+from torpor_dev.console import DevError
 from torpor_dev.offline import base_image, golang
 
 _PROGRAMS: dict[str, Callable[[], Path]] = {
@@ -57,7 +57,7 @@ def _perform(options: argparse.Namespace) -> None:
         case "kubeconfig":
             print(cluster.kubeconfig())
         case "cluster-down":
-            purge.everything() if options.purge else cluster.down()
+            cluster.purge() if options.purge else cluster.down()
         case "base-image":
             machine = host.observe()
             engine.ensure(machine)

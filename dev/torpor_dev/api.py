@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from torpor_dev.errors import DevError
+from torpor_dev.console import DevError
 
 _TIMEOUT = 5
 
@@ -25,14 +25,14 @@ class UnreachableError(DevError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Api:
+class ApiReader:
     """An API server and the administrator's certificate for it."""
 
     server: str
     context: ssl.SSLContext
 
     @classmethod
-    def of(cls, kubeconfig: Path) -> Self:
+    def from_kubeconfig(cls, kubeconfig: Path) -> Self:
         """Read a kubeconfig. Raises UnreachableError if it is missing or embeds no certificates."""
         try:
             text = kubeconfig.read_text()

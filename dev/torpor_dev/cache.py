@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from torpor_dev import progress
-from torpor_dev.errors import DevError
+from torpor_dev import console
+from torpor_dev.console import DevError
 
 SOURCES = Path(__file__).resolve().parents[1]
 
@@ -44,6 +44,6 @@ def lock(path: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            progress.say(f"waiting for another command that holds {path.name}")
+            console.say(f"waiting for another command that holds {path.name}")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -5,18 +5,18 @@ restart of the engine, and with a cluster of another checkout.
 """
 
 import os
+import shutil
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import assert_never
 
-from torpor_dev import cache, command, engine, external_cluster, extra_node, health, host, kind
-from torpor_dev.api import Api, UnreachableError
-from torpor_dev.errors import CommandError, DevError
+from torpor_dev import cache, command, control_plane, engine, external_cluster, extra_node, health, host, kind
+from torpor_dev.api import ApiReader, UnreachableError
+from torpor_dev.console import CommandError, DevError, say, step
 from torpor_dev.health import Action
 from torpor_dev.offline import node_image, pod_network
-from torpor_dev.progress import say, step
 
 _READY_LIMIT = 180.0
 _MEND_LIMIT = 90.0
@@ -75,7 +75,7 @@ def node_count() -> int:
     return int(asked)
 
 
-def _wanted(machine: host.Host) -> Wanted:
+def _wanted(machine: host.HostFacts) -> Wanted:
     base = node_image.ensure(machine)
     nodes = node_count()
     configuration = kind.config(nodes=nodes, official=base.official, cgroup_v1=machine.cgroup_v1)
@@ -165,7 +165,7 @@ def _await_health(wanted: Wanted, *, limit: float) -> list[str]:
 def _faults(wanted: Wanted) -> list[str]:
     """The reasons why this host cannot use the cluster. Configures the pod network on the way."""
     try:
-        api = Api.of(kind.kubeconfig())
+        api = ApiReader.from_kubeconfig(kind.kubeconfig())
         api.get("/readyz")
         # Tests add and lose an extra node: that is not a fault of the cluster.
         nodes = [
@@ -204,3 +204,21 @@ def _names(nodes: list[dict[str, dict[str, str]]]) -> list[str]:
 def _reaches_dns(node: str) -> bool:
     """Whether the Service of cluster DNS answers, which needs kube-proxy's rules and a running CoreDNS."""
     return command.succeeds("docker", "exec", node, "timeout", "2", "bash", "-c", f"</dev/tcp/{_DNS}/53", limit=10)
+
+
+def purge() -> None:
+    """Remove everything that this package created but installed Debian packages."""
+    control_plane.stop(control_plane.default_state())
+    if engine.reachable():
+        _remove_images()
+    elif shutil.which("docker"):
+        say("no Docker engine answers, so its images torpor-dev/* stay; start it and repeat the command to remove them")
+    down()
+    with step("removing the cache folder"):
+        shutil.rmtree(cache.folder())
+
+
+def _remove_images() -> None:
+    names = command.run("docker", "images", "--format", "{{.Repository}}:{{.Tag}}", "torpor-dev/*", limit=60).split()
+    if names:
+        command.run("docker", "rmi", "--force", *names, limit=300)

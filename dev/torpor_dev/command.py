@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from torpor_dev.errors import CommandError
+from torpor_dev.console import CommandError
 
 _TAIL = 15
 

@@ -12,10 +12,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from torpor_dev import cache, daemon, pki
-from torpor_dev.api import Api, UnreachableError
-from torpor_dev.errors import DevError, NothingWorksError
+from torpor_dev.api import ApiReader, UnreachableError
+from torpor_dev.console import DevError, NothingWorksError, say, step
 from torpor_dev.offline import golang
-from torpor_dev.progress import say, step
 
 ETCD, API_SERVER, CONTROLLERS, SCHEDULER = "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"
 _ALL = (SCHEDULER, CONTROLLERS, API_SERVER, ETCD)
@@ -44,7 +43,7 @@ class Ports:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class ControlPlanePlan:
     """What was started. The next start compares it, and replaces another version."""
 
     kube: str
@@ -82,7 +81,7 @@ def start(state: Path, *, scheduler: bool = False, emulated: str | None = None, 
     state = state.resolve()
     state.mkdir(parents=True, exist_ok=True, mode=0o700)
     kube = golang.build(golang.KUBE)
-    wanted = Plan(
+    wanted = ControlPlanePlan(
         kube=str(kube),
         api_server=str(golang.build(golang.LABELLED_API_SERVER) if profiled else kube),
         scheduler=scheduler,
@@ -107,7 +106,7 @@ def stop(state: Path) -> None:
             _erase(state)
 
 
-def _start_anew(state: Path, wanted: Plan) -> None:
+def _start_anew(state: Path, wanted: ControlPlanePlan) -> None:
     keys = pki.create(state / "pki")
     for attempt in range(1, _ATTEMPTS + 1):
         plan = replace(wanted, ports=_free_ports())
@@ -123,7 +122,7 @@ def _start_anew(state: Path, wanted: Plan) -> None:
     raise DevError(f"the control plane in {state} did not start; its last lines:\n{said}")
 
 
-def _launch(state: Path, plan: Plan, keys: pki.Pki) -> None:
+def _launch(state: Path, plan: ControlPlanePlan, keys: pki.Pki) -> None:
     (state / "bin").mkdir(exist_ok=True)
     for name in plan.names:
         (state / "bin" / name).unlink(missing_ok=True)
@@ -136,7 +135,7 @@ def _launch(state: Path, plan: Plan, keys: pki.Pki) -> None:
             daemon.start(name, [state / "bin" / name, *arguments], folder=state)
 
 
-def _arguments(state: Path, plan: Plan, keys: pki.Pki, config: Path) -> dict[str, list[str]]:
+def _arguments(state: Path, plan: ControlPlanePlan, keys: pki.Pki, config: Path) -> dict[str, list[str]]:
     ports = plan.ports
     client, peer = f"http://127.0.0.1:{ports.etcd}", f"http://127.0.0.1:{ports.peer}"
     return {
@@ -185,7 +184,7 @@ def _arguments(state: Path, plan: Plan, keys: pki.Pki, config: Path) -> dict[str
     }
 
 
-def _becomes_ready(state: Path, plan: Plan) -> bool:
+def _becomes_ready(state: Path, plan: ControlPlanePlan) -> bool:
     deadline = time.monotonic() + _READY_LIMIT
     while time.monotonic() < deadline:
         if any(daemon.find(name, folder=state) is None for name in plan.names):
@@ -196,10 +195,10 @@ def _becomes_ready(state: Path, plan: Plan) -> bool:
     return False
 
 
-def _healthy(state: Path, wanted: Plan) -> bool:
+def _healthy(state: Path, wanted: ControlPlanePlan) -> bool:
     try:
         noted = json.loads((state / "plan.json").read_text())
-        plan = Plan(**noted | {"ports": Ports(**noted["ports"])})
+        plan = ControlPlanePlan(**noted | {"ports": Ports(**noted["ports"])})
     except (OSError, ValueError, TypeError, KeyError):
         return False
     running = all(daemon.find(name, folder=state) is not None for name in plan.names)
@@ -210,7 +209,7 @@ def _healthy(state: Path, wanted: Plan) -> bool:
 def _answers(state: Path) -> bool:
     """Whether a pod can be created: the API is ready and the default ServiceAccount exists."""
     try:
-        api = Api.of(_kubeconfig(state))
+        api = ApiReader.from_kubeconfig(_kubeconfig(state))
         for path in ("/readyz", "/api/v1/namespaces/default/serviceaccounts/default"):
             api.get(path)
     except UnreachableError:

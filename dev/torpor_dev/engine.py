@@ -3,16 +3,18 @@
 Never stops an engine that was not started here, and never restarts one that answers.
 """
 
+import functools
 import os
 import shutil
 import time
 from pathlib import Path
 
 from torpor_dev import cache, command, daemon, host
-from torpor_dev.errors import CommandError, DevError, NothingWorksError
+from torpor_dev.console import CommandError, DevError, NothingWorksError, step
 from torpor_dev.offline import golang
-from torpor_dev.progress import step
 
+_SMALLEST_IMAGE = "hello-world:latest"
+_PULL_LIMIT = 15
 _NAME = "dockerd"
 _PACKAGES = ("docker.io", "iptables", "ca-certificates")
 _START_LIMIT = 60.0
@@ -27,7 +29,7 @@ def reachable() -> bool:
     return command.succeeds("docker", "version", "--format", "{{.Server.Version}}", limit=20)
 
 
-def ensure(machine: host.Host) -> None:
+def ensure(machine: host.HostFacts) -> None:
     """Ensure a Docker engine that answers. Raises NothingWorksError at once if none is possible."""
     if reachable():
         return
@@ -37,7 +39,7 @@ def ensure(machine: host.Host) -> None:
             _start(machine)
 
 
-def _require(machine: host.Host) -> None:
+def _require(machine: host.HostFacts) -> None:
     if not (machine.linux and machine.debian and machine.root):
         raise NothingWorksError(
             "No Docker engine answers, and one can be installed here only as root on Debian.\n"
@@ -45,7 +47,7 @@ def _require(machine: host.Host) -> None:
         )
 
 
-def _start(machine: host.Host) -> None:
+def _start(machine: host.HostFacts) -> None:
     install(*(() if shutil.which("dockerd") else _PACKAGES))
     with step("starting the Docker engine"):
         if machine.systemd and machine.sys_resource:
@@ -72,7 +74,7 @@ def install(*packages: str) -> None:
         command.run("apt-get", "install", "-q", "-y", "--no-install-recommends", *packages, limit=900, env=env)
 
 
-def _start_by_hand(machine: host.Host) -> None:
+def _start_by_hand(machine: host.HostFacts) -> None:
     daemon.stop(_NAME, folder=_folder(), patience=30)  # started here, but without an answer
     for file, program in _PID_FILES:
         _drop_stale(file, program)
@@ -113,3 +115,13 @@ def image_id(image: str) -> str | None:
         return command.run("docker", "image", "inspect", "--format", "{{.Id}}", image, limit=30).strip()
     except CommandError:
         return None
+
+
+@functools.cache
+def can_pull() -> bool:
+    """Whether the engine can pull from Docker Hub or its mirror.
+
+    Tries a real pull, because the proxies and mirrors of the engine are unknown here.
+    """
+    with step("asking whether an image registry can be reached"):
+        return command.succeeds("docker", "pull", "--quiet", _SMALLEST_IMAGE, limit=_PULL_LIMIT)

@@ -5,8 +5,7 @@ import shutil
 from pathlib import Path
 
 from torpor_dev import command
-from torpor_dev.errors import CommandError, DevError
-from torpor_dev.progress import say
+from torpor_dev.console import CommandError, DevError, say
 
 VARIABLE = "TORPOR_KUBECONFIG"
 

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from torpor_dev import cache, command, host, kind, load
-from torpor_dev.api import Api
-from torpor_dev.errors import DevError
-from torpor_dev.health import Container
+from torpor_dev.api import ApiReader
+from torpor_dev.console import DevError, step
+from torpor_dev.health import NodeContainer
 from torpor_dev.offline import node_image, pod_network
-from torpor_dev.progress import step
 
 TAINT = "torpor.dev/spare"
 _JOIN_LIMIT = 120.0
@@ -97,7 +96,7 @@ def _join(images: Sequence[str]) -> None:
     load.onto_node(node_name(), images)
 
 
-def _control_plane() -> Container:
+def _control_plane() -> NodeContainer:
     found = next((each for each in kind.containers() if each.running), None)
     if found is None:
         raise DevError("no kind cluster runs that a node could join")
@@ -106,7 +105,7 @@ def _control_plane() -> Container:
 
 def _ready(*, official: bool) -> bool:
     """Whether the node is Ready. Configures the pod network first, because a node needs it."""
-    nodes = Api.of(kind.kubeconfig()).get("/api/v1/nodes")["items"]
+    nodes = ApiReader.from_kubeconfig(kind.kubeconfig()).get("/api/v1/nodes")["items"]
     subnets = {node["metadata"]["name"]: node["spec"].get("podCIDR", "") for node in nodes}
     if not subnets.get(node_name()):
         return False

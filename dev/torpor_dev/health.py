@@ -20,7 +20,7 @@ class Action(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Container:
+class NodeContainer:
     """The container of a node; the name of its image has the fingerprint of its configuration."""
 
     name: str
@@ -33,7 +33,7 @@ class Container:
         return self.state == "running"
 
 
-def plan(containers: Sequence[Container], *, image: str, nodes: int, faults: Sequence[str]) -> Action:
+def plan(containers: Sequence[NodeContainer], *, image: str, nodes: int, faults: Sequence[str]) -> Action:
     """The next step, from the nodes and the faults of the cluster."""
     if not containers:
         return Action.CREATE

@@ -9,7 +9,7 @@ _CAP_SYS_RESOURCE = 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Host:
+class HostFacts:
     """The facts that decide how a cluster is created."""
 
     linux: bool
@@ -20,9 +20,9 @@ class Host:
     sys_resource: bool
 
 
-def observe() -> Host:
+def observe() -> HostFacts:
     """Observe this machine."""
-    return Host(
+    return HostFacts(
         linux=platform.system() == "Linux",
         debian=Path("/etc/debian_version").exists(),
         root=os.geteuid() == 0,

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from torpor_dev import cache, command
-from torpor_dev.errors import DevError
-from torpor_dev.health import Container
+from torpor_dev.console import DevError
+from torpor_dev.health import NodeContainer
 from torpor_dev.offline import golang
 
 DEFAULT_NAME = "torpor"
@@ -64,14 +64,14 @@ def config(*, nodes: int, official: bool, cgroup_v1: bool) -> str:
     )
 
 
-def containers() -> list[Container]:
+def containers() -> list[NodeContainer]:
     """The nodes of this cluster that the engine knows, running or not; the control plane first."""
     ids = _container_ids(f"{_LABEL}={name()}")
     if not ids:
         return []
     found = json.loads(command.run("docker", "inspect", *ids, limit=60))
     nodes = [
-        Container(name=each["Name"].lstrip("/"), image=each["Config"]["Image"], state=each["State"]["Status"])
+        NodeContainer(name=each["Name"].lstrip("/"), image=each["Config"]["Image"], state=each["State"]["Status"])
         for each in found
     ]
     return sorted(nodes, key=lambda node: node.name)
@@ -103,14 +103,14 @@ def delete() -> None:
     kubeconfig().unlink(missing_ok=True)
 
 
-def start(nodes: list[Container]) -> None:
+def start(nodes: list[NodeContainer]) -> None:
     """Start stopped nodes and unpause paused ones. Raises CommandError if the engine fails."""
     for node in nodes:
         if not node.running:
             command.run("docker", "unpause" if node.state == "paused" else "start", node.name, limit=120)
 
 
-def restart(nodes: list[Container]) -> None:
+def restart(nodes: list[NodeContainer]) -> None:
     """Restart nodes, together with the engine's port forwarding to them."""
     for node in nodes:
         command.run("docker", "restart", "--time", "3", node.name, limit=120)

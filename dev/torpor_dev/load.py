@@ -4,8 +4,7 @@ import json
 from collections.abc import Sequence
 
 from torpor_dev import command, engine, external_cluster, kind
-from torpor_dev.errors import DevError
-from torpor_dev.progress import say, step
+from torpor_dev.console import DevError, say, step
 
 _IMPORT = ("ctr", "--namespace=k8s.io", "images", "import", "--snapshotter=overlayfs", "-")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from torpor_demo.kubectl import Kubectl
-from torpor_dev.errors import CommandError
+from torpor_dev.console import CommandError
 from torpor_wire import times
 from torpor_wire.state import State
 

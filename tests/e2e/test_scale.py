@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from torpor_crds.models.taskrun import TaskRun
 from torpor_demo.kubectl import Kubectl
-from torpor_dev.errors import CommandError
+from torpor_dev.console import CommandError
 from torpor_kubernetes.client.resources import LEASES, PODS
 from torpor_wire.state import State
 

@@ -8,8 +8,8 @@ import os
 from pathlib import Path
 
 from torpor_dev import cache, command, engine, host, versions
-from torpor_dev.offline import registry, rootfs
-from torpor_dev.progress import step
+from torpor_dev.console import step
+from torpor_dev.offline import rootfs
 
 OFFICIAL = f"python:{versions.PYTHON}-slim-{versions.DEBIAN}"
 _PACKAGES = ("python3", "python3-venv", "python3-pip", "ca-certificates")
@@ -20,7 +20,7 @@ _CHANGES = (
 )
 
 
-def ensure(machine: host.Host) -> str:
+def ensure(machine: host.HostFacts) -> str:
     """The name of a Python image in the local engine."""
     local = f"torpor-dev/python:{versions.PYTHON}-{_fingerprint()}"
     with cache.lock(cache.folder("images") / "python.lock"):
@@ -29,7 +29,7 @@ def ensure(machine: host.Host) -> str:
                 return image
         tar = cache.folder("images") / f"python-{_fingerprint()}.tar"
         if not tar.exists():
-            if registry.reachable():
+            if engine.can_pull():
                 return _pull()
             with rootfs.made("python", _PACKAGES, machine) as root:
                 _finish(root)

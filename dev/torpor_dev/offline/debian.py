@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from torpor_dev import cache, command
-from torpor_dev.errors import NothingWorksError
-from torpor_dev.progress import step
+from torpor_dev.console import NothingWorksError, step
 
 _LIBRARIES = ("usr/lib", "lib")
 

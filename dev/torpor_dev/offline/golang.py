@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from torpor_dev import cache, command, versions
-from torpor_dev.errors import CommandError, DevError
-from torpor_dev.progress import step
+from torpor_dev.console import CommandError, DevError, step
 
 _MODULE = cache.SOURCES / "go"
 _VERSION = "k8s.io/component-base/version"
@@ -25,7 +24,7 @@ _COLD_LIMIT = 3600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
+class GoProgram:
     """A Go program: the name of its binary, the package it is built from, and the module that keeps its version."""
 
     name: str
@@ -35,23 +34,23 @@ class Program:
     cgo: bool = False
 
 
-KUBE = Program(name="kube", package="./kube", remark=" (once; some 5 minutes on 2 cores)")
-LABELLED_API_SERVER = Program(
+KUBE = GoProgram(name="kube", package="./kube", remark=" (once; some 5 minutes on 2 cores)")
+LABELLED_API_SERVER = GoProgram(
     name="labelled-apiserver", package="./apiserver", remark=" (once; a minute where Kubernetes was built before)"
 )
-KUBEADM = Program(name="kubeadm", package="k8s.io/kubernetes/cmd/kubeadm")
-COREDNS = Program(name="coredns", package="./coredns")
-PROVISIONER = Program(name="local-path-provisioner", package="github.com/rancher/local-path-provisioner")
-PAUSE = Program(name="pause", package="./pause")
-LESSCAPS = Program(name="lesscaps", package="./lesscaps")
-VERSITYGW = Program(
+KUBEADM = GoProgram(name="kubeadm", package="k8s.io/kubernetes/cmd/kubeadm")
+COREDNS = GoProgram(name="coredns", package="./coredns")
+PROVISIONER = GoProgram(name="local-path-provisioner", package="github.com/rancher/local-path-provisioner")
+PAUSE = GoProgram(name="pause", package="./pause")
+LESSCAPS = GoProgram(name="lesscaps", package="./lesscaps")
+VERSITYGW = GoProgram(
     name="versitygw",
     package="github.com/versity/versitygw/cmd/versitygw",
     remark=" (once; some 2 minutes on 2 cores)",
     module=cache.SOURCES / "s3",
 )
-TORPOR_TOOL = Program(name="torpor-tool", package="./", module=cache.SOURCES.parent / "worker-image" / "runtime-tool")
-VALE = Program(
+TORPOR_TOOL = GoProgram(name="torpor-tool", package="./", module=cache.SOURCES.parent / "worker-image" / "runtime-tool")
+VALE = GoProgram(
     name="vale",
     package="github.com/vale-cli/vale/v3/cmd/vale",
     remark=" (once; some 2 minutes on 2 cores)",
@@ -60,7 +59,7 @@ VALE = Program(
 )
 
 
-def build(program: Program) -> Path:
+def build(program: GoProgram) -> Path:
     """The path of the program, built if the cache lacks this version."""
     target = _target(program)
     with cache.lock(cache.folder("bin") / f"{program.name}.lock"):
@@ -70,7 +69,7 @@ def build(program: Program) -> Path:
     return target
 
 
-def built(program: Program) -> bool:
+def built(program: GoProgram) -> bool:
     """Whether the cache has this version of the program."""
     return _target(program).exists()
 
@@ -95,11 +94,11 @@ def module_folder(module: str) -> Path:
     return found
 
 
-def _target(program: Program) -> Path:
+def _target(program: GoProgram) -> Path:
     return cache.folder("bin") / f"{program.name}-{_fingerprint(program)}"
 
 
-def _compile(program: Program, target: Path) -> None:
+def _compile(program: GoProgram, target: Path) -> None:
     partial = target.with_suffix(".partial")
     flags = ["-mod=readonly", "-buildvcs=false", "-trimpath", "-ldflags", _LDFLAGS]
     command.run(
@@ -116,7 +115,7 @@ def _compile(program: Program, target: Path) -> None:
     partial.rename(target)
 
 
-def _fingerprint(program: Program) -> str:
+def _fingerprint(program: GoProgram) -> str:
     own, module = program.module / program.package, program.module
     required = (module / name for name in ("go.mod", "go.sum"))  # without requirements there is no go.sum
     files = [

@@ -17,7 +17,7 @@ _PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Image:
+class ArchivedImage:
     """An image of one layer: its names, files by their place in it, and links by their target."""
 
     names: tuple[str, ...]
@@ -26,7 +26,7 @@ class Image:
     entrypoint: tuple[str, ...]
 
 
-def write(image: Image, target: Path) -> None:
+def write(image: ArchivedImage, target: Path) -> None:
     """Write the image as a Docker archive."""
     layer = target.with_suffix(".layer")
     _write_layer(image, layer)
@@ -44,7 +44,7 @@ def write(image: Image, target: Path) -> None:
     layer.unlink()
 
 
-def _config(image: Image, layer_digest: str) -> dict[str, object]:
+def _config(image: ArchivedImage, layer_digest: str) -> dict[str, object]:
     return {
         "architecture": _ARCHITECTURES.get(platform.machine(), platform.machine()),
         "os": "linux",
@@ -53,7 +53,7 @@ def _config(image: Image, layer_digest: str) -> dict[str, object]:
     }
 
 
-def _write_layer(image: Image, target: Path) -> None:
+def _write_layer(image: ArchivedImage, target: Path) -> None:
     with tarfile.open(target, "w") as tar:
         for folder in _folders(image):
             info = tarfile.TarInfo(folder)
@@ -70,6 +70,6 @@ def _write_layer(image: Image, target: Path) -> None:
             tar.addfile(info)
 
 
-def _folders(image: Image) -> list[str]:
+def _folders(image: ArchivedImage) -> list[str]:
     names = [*image.files, *image.links]
     return [*sorted({str(parent) for name in names for parent in Path(name).parents} - {"."}), "tmp"]

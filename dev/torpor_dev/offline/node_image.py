@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from torpor_dev import cache, command, engine, host, versions
-from torpor_dev.offline import golang, image_archive, registry, rootfs
-from torpor_dev.progress import step
+from torpor_dev.console import step
+from torpor_dev.offline import golang, image_archive, rootfs
 
 _PACKAGES = (
     *("systemd", "conntrack", "iptables", "nftables", "iproute2", "ethtool", "util-linux", "mount", "kmod"),
@@ -36,7 +36,7 @@ class NodeImage:
     official: bool
 
 
-def ensure(machine: host.Host) -> NodeImage:
+def ensure(machine: host.HostFacts) -> NodeImage:
     """A node image in the local engine, made by whatever this machine allows."""
     official, local = versions.NODE_IMAGE, f"torpor-dev/node-base:{fingerprint(machine)}"
     # kind's image starts kube-proxy privileged, which needs a capability that this machine may lack.
@@ -48,16 +48,16 @@ def ensure(machine: host.Host) -> NodeImage:
     return NodeImage(name=name, id=engine.image_id(name) or name, official=name == official)
 
 
-def fingerprint(machine: host.Host) -> str:
+def fingerprint(machine: host.HostFacts) -> str:
     """What a node image built here depends on, as twelve hex digits."""
     go = cache.SOURCES / "go"
     sources = [Path(__file__), *_DATA.iterdir(), *go.glob("*/*.go"), go / "go.mod"]
     return cache.fingerprint(sources, versions.KUBERNETES, _KIND_FILES, *_PACKAGES, str(machine.sys_resource))
 
 
-def _obtain(machine: host.Host, official: str, local: str) -> str:
+def _obtain(machine: host.HostFacts, official: str, local: str) -> str:
     tar = _tar(machine)
-    if machine.sys_resource and not tar.exists() and registry.reachable():
+    if machine.sys_resource and not tar.exists() and engine.can_pull():
         with step(f"pulling {official}"):
             command.run("docker", "pull", "--quiet", official, limit=1800)
         return official
@@ -68,7 +68,7 @@ def _obtain(machine: host.Host, official: str, local: str) -> str:
     return local
 
 
-def _tar(machine: host.Host) -> Path:
+def _tar(machine: host.HostFacts) -> Path:
     return cache.folder("images") / f"node-{fingerprint(machine)}.tar"
 
 
@@ -80,7 +80,7 @@ def _load(tar: Path, image: str) -> None:
     command.run("docker", "rm", container, limit=120)
 
 
-def _build(machine: host.Host) -> None:
+def _build(machine: host.HostFacts) -> None:
     kube = golang.build(golang.KUBE)
     kubeadm = golang.build(golang.KUBEADM)
     with rootfs.made("node", _PACKAGES, machine) as root:
@@ -103,7 +103,7 @@ def _copy_kind_files(root: Path) -> None:
         copied.chmod(0o755 if copied.is_dir() else 0o644)
 
 
-def _finish(root: Path, machine: host.Host) -> None:
+def _finish(root: Path, machine: host.HostFacts) -> None:
     env = {
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "KUBERNETES": versions.KUBERNETES,
@@ -127,7 +127,7 @@ def _import(root: Path, kube: Path) -> None:
         written.unlink()
 
 
-def _images(root: Path, kube: Path) -> list[image_archive.Image]:
+def _images(root: Path, kube: Path) -> list[image_archive.ArchivedImage]:
     """The images that kubeadm and the provisioner's manifest name."""
     tags = command.run(
         *(golang.build(golang.KUBEADM), "config", "images", "list", "--kubernetes-version", versions.KUBERNETES),
@@ -137,7 +137,7 @@ def _images(root: Path, kube: Path) -> list[image_archive.Image]:
     named = {each: tuple(tag for tag in tags if f"/{each}:" in tag) for each in ("etcd", "coredns", "pause")}
     components = tuple(f"registry.k8s.io/{each}:{versions.KUBERNETES}" for each in _COMPONENTS)
     return [
-        image_archive.Image(
+        image_archive.ArchivedImage(
             names=(*components, *named["etcd"]),
             files={"usr/local/bin/kube": kube, **_iptables(root)},
             links={
@@ -148,7 +148,7 @@ def _images(root: Path, kube: Path) -> list[image_archive.Image]:
         ),
         _single(named["coredns"], golang.COREDNS, "coredns"),
         _single(named["pause"], golang.PAUSE, "pause"),
-        image_archive.Image(
+        image_archive.ArchivedImage(
             names=("localhost/local-path-provisioner:dev",),
             files={
                 "usr/local/bin/local-path-provisioner": golang.build(golang.PROVISIONER),
@@ -160,8 +160,10 @@ def _images(root: Path, kube: Path) -> list[image_archive.Image]:
     ]
 
 
-def _single(names: tuple[str, ...], program: golang.Program, place: str) -> image_archive.Image:
-    return image_archive.Image(names=names, files={place: golang.build(program)}, links={}, entrypoint=(f"/{place}",))
+def _single(names: tuple[str, ...], program: golang.GoProgram, place: str) -> image_archive.ArchivedImage:
+    return image_archive.ArchivedImage(
+        names=names, files={place: golang.build(program)}, links={}, entrypoint=(f"/{place}",)
+    )
 
 
 def _iptables(root: Path) -> dict[str, Path]:

@@ -10,14 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from torpor_dev import cache, command, engine, host, versions
-from torpor_dev.errors import NothingWorksError
-from torpor_dev.progress import step
+from torpor_dev.console import NothingWorksError, step
 
 _EXCLUDED = ("doc", "man", "locale", "info", "lintian", "bug")
 
 
 @contextmanager
-def made(name: str, packages: Sequence[str], machine: host.Host) -> Iterator[Path]:
+def made(name: str, packages: Sequence[str], machine: host.HostFacts) -> Iterator[Path]:
     """Create a root file system with these packages; remove it at the end."""
     if not (machine.root and machine.debian):
         raise NothingWorksError(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 from torpor_demo.kubectl import Kubectl
 from torpor_dev import command
-from torpor_dev.errors import CommandError
+from torpor_dev.console import CommandError
 
 SYSTEM = "torpor-system"
 _PROCESSES = 'for f in /proc/[0-9]*/cgroup; do if grep -q "$1" "$f"; then echo "${f%/cgroup}"; fi; done 2>/dev/null'

@@ -3,7 +3,7 @@
 import time
 
 from torpor_demo.kubectl import Kubectl
-from torpor_dev.errors import CommandError
+from torpor_dev.console import CommandError
 
 _LIMIT_S = 300.0
 

@@ -6,7 +6,7 @@ import pytest
 import yaml
 from torpor_demo import images, manifest
 from torpor_demo.images import Release
-from torpor_dev.errors import DevError
+from torpor_dev.console import DevError
 from torpor_dev.offline import base_image
 
 DIGEST = "sha256:" + "0a" * 32

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from torpor_dev import cluster, engine, extra_node, kind, load
-from torpor_dev.errors import DevError, NothingWorksError
-from torpor_dev.host import Host
+from torpor_dev.console import DevError, NothingWorksError
+from torpor_dev.host import HostFacts
 from torpor_dev.offline import image_archive, node_image, pod_network
 
 LISTING = """\
@@ -16,8 +16,8 @@ docker.io/library/census:dev   application/vnd.list sha256:aa   1.0 MiB linux/am
 """
 
 
-def host(*, root: bool = True, debian: bool = True) -> Host:
-    return Host(linux=True, debian=debian, root=root, systemd=False, cgroup_v1=False, sys_resource=True)
+def host(*, root: bool = True, debian: bool = True) -> HostFacts:
+    return HostFacts(linux=True, debian=debian, root=root, systemd=False, cgroup_v1=False, sys_resource=True)
 
 
 def configuration(*, nodes: int = 1, official: bool = False, cgroup_v1: bool = False) -> str:
@@ -97,7 +97,7 @@ def test_the_id_of_an_image_is_its_configurations_digest() -> None:
 
 @pytest.mark.parametrize("machine", [host(root=False), host(debian=False)])
 def test_without_an_engine_and_a_way_to_one_it_says_what_would_help(
-    machine: Host, monkeypatch: pytest.MonkeyPatch
+    machine: HostFacts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine, "reachable", lambda: False)
     with pytest.raises(NothingWorksError, match=r"Docker.*root on Debian.*TORPOR_KUBECONFIG") as caught:
@@ -132,7 +132,9 @@ def test_a_wrong_number_of_nodes_is_refused(asked: str, monkeypatch: pytest.Monk
 def test_an_image_archive_is_the_same_for_the_same_files(tmp_path: Path) -> None:
     program = tmp_path / "pause"
     program.write_bytes(b"program")
-    image = image_archive.Image(names=("pause:1",), files={"bin/pause": program}, links={}, entrypoint=("/bin/pause",))
+    image = image_archive.ArchivedImage(
+        names=("pause:1",), files={"bin/pause": program}, links={}, entrypoint=("/bin/pause",)
+    )
     image_archive.write(image, tmp_path / "one.tar")
     program.touch()
     image_archive.write(image, tmp_path / "two.tar")

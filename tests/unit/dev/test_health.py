@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from torpor_dev import health
-from torpor_dev.health import Action, Container
+from torpor_dev.health import Action, NodeContainer
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -20,8 +20,8 @@ def lease(name: str = "one", *, age: timedelta = timedelta(seconds=5)) -> dict[s
     return {"metadata": {"name": name}, "spec": {"renewTime": renewed}}
 
 
-def container(state: str = "running", image: str = "node:a", name: str = "one") -> Container:
-    return Container(name=name, image=image, state=state)
+def container(state: str = "running", image: str = "node:a", name: str = "one") -> NodeContainer:
+    return NodeContainer(name=name, image=image, state=state)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def container(state: str = "running", image: str = "node:a", name: str = "one") 
         ([container(), container(name="two")], [], Action.REPLACE),
     ],
 )
-def test_the_step_follows_from_what_is_found(found: list[Container], faults: list[str], expected: Action) -> None:
+def test_the_step_follows_from_what_is_found(found: list[NodeContainer], faults: list[str], expected: Action) -> None:
     assert health.plan(found, image="node:a", nodes=1, faults=faults) is expected
 
 

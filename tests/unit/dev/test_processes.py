@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from torpor_dev import command, daemon
-from torpor_dev.errors import CommandError
+from torpor_dev.console import CommandError
 
 
 def test_a_failing_command_shows_its_last_lines() -> None:
