@@ -5,24 +5,33 @@ a task instead. A workflow may also name an unmarked function. If it names a fun
 lists the marked ones.
 """
 
-import sys
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from functools import update_wrapper
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from torpor.authoring.options import TaskOptions
+    from torpor.options import TaskOptions
 
 _MARK = "__torpor_task__"
-_BUILD = "torpor.authoring.build"
-"""Only a module with a workflow imports it, so a pod does not pay for it."""
 
 ClassT = TypeVar("ClassT", bound=type[Any])
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+class TaskCalls(Protocol):
+    """Gets the calls of tasks in a workflow function. `torpor.authoring` implements it, which no task pod imports."""
+
+    def add_call(self, task: "Task[..., Any]", how: str, over: Any) -> object:
+        """Add a task by a call, `expand` or `expand_kwargs`. Return the reference to its result."""
+
+
+task_calls: ContextVar[TaskCalls | None] = ContextVar("torpor_task_calls", default=None)
+"""Who gets the calls; None outside of workflow functions."""
 
 
 class Task(Generic[P, R]):
@@ -42,8 +51,7 @@ class Task(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function; in a workflow function, add a task and return a reference to its result."""
-        build = sys.modules.get(_BUILD)
-        if build is None or build.current() is None:
+        if task_calls.get() is None:
             return self.function(*args, **kwargs)
         return cast("R", self.partial(*args, **kwargs)._add("call", None))  # noqa: SLF001 - of this class
 
@@ -73,9 +81,9 @@ class Task(Generic[P, R]):
         return changed
 
     def _add(self, how: str, over: Any) -> object:
-        from torpor.authoring import build  # noqa: PLC0415 - not needed in a task pod
-
-        return build.add(self, how, over)
+        if (calls := task_calls.get()) is None:
+            raise TypeError(f"{function_name(self)} is possible only in a @workflow function")
+        return calls.add_call(self, how, over)
 
     def __get__(self, instance: object, owner: object = None) -> Any:
         """Bind a marked method to its object."""
@@ -108,6 +116,11 @@ def task(function: Callable[..., Any]) -> Any:
     marked_one = function if isinstance(function, type | Task) else Task(function)
     setattr(marked_one, _MARK, True)
     return marked_one
+
+
+def function_name(task: Task[..., Any]) -> str:
+    """Return the name of the function of a task."""
+    return str(getattr(task.function, "__name__", type(task.function).__name__))
 
 
 def unmarked(target: Any) -> Any:

@@ -5,12 +5,12 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any, TypeVar, cast
 
-from torpor.authoring import options, reference
+from torpor import options
+from torpor.authoring import reference
 from torpor.authoring.reference import Item, Reference
-from torpor.decorators import Task, unmarked
+from torpor.decorators import Task, function_name, task_calls, unmarked
 
 R = TypeVar("R")
 Fields = dict[str, Any]
@@ -40,6 +40,10 @@ class Build:
         self.groups.append({"name": name, **({"in": self.open[-1]} if self.open else {}), **fields})
         return Item(name, (*self.open, name))
 
+    def add_call(self, task: Task[..., Any], how: str, over: Any) -> Reference:
+        """Add a task by a call, `expand` or `expand_kwargs`. Return the reference to its result. Raises TypeError."""
+        return _add_call(self, task, how, over)
+
     def check(self, *values: object) -> None:
         """Raise TypeError for a reference to one instance of a group that is not open."""
         for name, groups in reference.items_of(values):
@@ -48,14 +52,9 @@ class Build:
                 raise TypeError(f"{where}; write results(x) for the results of all instances of a task x")
 
 
-_CURRENT: ContextVar[Build | None] = ContextVar("torpor_build", default=None)
-current = _CURRENT.get
-"""Returns the build whose workflow function runs now, else None."""
-
-
 def required(place: str) -> Build:
-    """Return the build. Raises TypeError outside of a workflow function."""
-    if (build := current()) is None:
+    """Return the build whose workflow function runs now. Raises TypeError outside of one."""
+    if not isinstance(build := task_calls.get(), Build):
         raise TypeError(f"{place} is possible only in a @workflow function")
     return build
 
@@ -63,13 +62,13 @@ def required(place: str) -> Build:
 @contextmanager
 def building() -> Iterator[Build]:
     """Collect the tasks that are called inside. Raises TypeError inside a workflow function."""
-    if current() is not None:
+    if task_calls.get() is not None:
         raise TypeError("a @workflow function cannot call another one; share tasks by a plain function that calls them")
-    token = _CURRENT.set(Build())
+    token = task_calls.set(Build())
     try:
         yield required("a workflow")
     finally:
-        _CURRENT.reset(token)
+        task_calls.reset(token)
 
 
 def expansion(place: str, over: Mapping[str, object]) -> dict[str, Any]:
@@ -99,12 +98,11 @@ def text(template: str, /, **values: object) -> str:
     return reference.filled("text", template, {key: str(reference.plain(values[key], key)) for key in values})
 
 
-def add(task: Task[..., Any], how: str, over: Any) -> Reference:
-    """Add a task by a call, `expand` or `expand_kwargs`. Return the reference to its result. Raises TypeError."""
-    name = getattr(task.function, "__name__", type(task.function).__name__)
-    place, found = f"{name}.{how}", required(name)
+def _add_call(build: Build, task: Task[..., Any], how: str, over: Any) -> Reference:
+    name = function_name(task)
+    place = f"{name}.{how}"
     options.check(name, task.settings, options.TaskOptions)
-    found.check(task.args, task.kwargs, task.settings, over)
+    build.check(task.args, task.kwargs, task.settings, over)
     mapped: Fields = {"expandKwargs": reference.plain(over, place)} if how == "expand_kwargs" else {}
     mapped = expansion(place, over) if how == "expand" else mapped
     later = (*(over if how == "expand" else ()), *(["event"] if "trigger" in task.settings else []))
@@ -115,7 +113,7 @@ def add(task: Task[..., Any], how: str, over: Any) -> Reference:
     )
     after = list(dict.fromkeys(item_of(each).name for each in task.predecessors))
     given = {options.field_name(key): _option(name, key, value) for key, value in task.settings.items()}
-    item = found.add_task(body.pop("name", name), {**({"after": after} if after else {}), **body, **mapped, **given})
+    item = build.add_task(body.pop("name", name), {**({"after": after} if after else {}), **body, **mapped, **given})
     result = "results" if mapped else "result"
     return Reference(f"{reference.member('tasks', item.name)}.{result}", (item,))
 

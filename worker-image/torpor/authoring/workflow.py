@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping
 from functools import update_wrapper
 from typing import Any, Generic, ParamSpec, Unpack, get_origin, get_type_hints, overload
 
-from torpor.authoring import build, options, reference
-from torpor.authoring.options import WorkflowOptions
+from torpor import options
+from torpor.authoring import build, reference
 from torpor.authoring.reference import Reference
 from torpor.decorators import Task
+from torpor.options import WorkflowOptions
 
 P = ParamSpec("P")
 _TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object"}

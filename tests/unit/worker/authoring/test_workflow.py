@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 from torpor.authoring import expression, group, python, results, text, wait, workflow
-from torpor.authoring.options import TaskOptions, WorkflowOptions, field_name
+from torpor.options import TaskOptions, WorkflowOptions, field_name
 from torpor_crds.models.task import Task as TaskModel
 from torpor_crds.models.workflow import WorkflowSpec
 
