@@ -16,7 +16,7 @@ from torpor import in_process
 from torpor.context import Context
 from torpor.errors import TaskFailed
 from torpor.in_process import TIMED_OUT, Finished, Wait
-from torpor.runtime import entrypoint, outcome, tracebacks
+from torpor.runtime import entrypoint, exceptions, outcome
 from torpor.runtime.outcome import Skipped, Success
 from torpor.runtime.taskrun import Argument, Resume, TaskRun
 from torpor.testing import results
@@ -141,7 +141,7 @@ def _event(text: str) -> Any:
 def _report(request: Request, error: BaseException) -> int:
     """Print a failure as in the log of a pod, and its outcome."""
     error = error.with_traceback(_below_this(error.__traceback__))
-    tracebacks.print_failure(error)
+    exceptions.print_failure(error)
     match outcome.from_exception(error):
         case Success():  # SystemExit(0)
             _print_result(request.task, None, 0)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from greenlet import greenlet  # type: ignore[import-untyped]
 from torpor import deferral
 from torpor.runtime import environment as launch
-from torpor.runtime import main, tracebacks
+from torpor.runtime import exceptions, main
 from torpor.runtime.http import ApiResponse, UnclearError
 from torpor.runtime.runner import Terminated
 from torpor_kubernetes.client.errors import Unreachable
@@ -211,7 +211,7 @@ class PythonPod:
 
 def silence_logs() -> None:
     """Failures of tasks are the point here; their tracebacks are not."""
-    for module, name in ((tracebacks, "show"), (main, "_say")):
+    for module, name in ((exceptions, "show"), (main, "_say")):
         setattr(module, name, lambda _: None)
 
 

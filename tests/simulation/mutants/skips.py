@@ -4,7 +4,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
-from torpor.runtime import foreign_exceptions
+from torpor.runtime import exceptions
 from torpor_operator.graph import trigger_rules
 from torpor_operator.graph.trigger_rules import OutcomeCounts
 from torpor_operator.state import task_state
@@ -18,7 +18,7 @@ from tests.simulation.mutants.mutant import Mutant, put
 
 
 def _word_of_a_task() -> None:
-    put(foreign_exceptions, "skip_of", lambda _: None)
+    put(exceptions, "skip_of", lambda _: None)
 
 
 def _word_of_an_event() -> None:

@@ -5,9 +5,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-from torpor.runtime import claim as worker_claim
-from torpor.runtime import main, status_patch, taskrun
-from torpor.runtime import report as worker_report
+from torpor.runtime import main, status_patch, taskrun, taskrun_writes
 from torpor_kubernetes.client.api import Api
 from torpor_triggerer.model import outcome
 from torpor_wire import constants, transitions
@@ -32,7 +30,7 @@ def _without_test(path: str) -> None:
 
 
 def _claim_test() -> None:
-    put(worker_claim, "transitions", SimpleNamespace(Claim=transitions.Claim, claim=_untested(transitions.claim)))
+    put(taskrun_writes, "transitions", SimpleNamespace(**vars(transitions) | {"claim": _untested(transitions.claim)}))
 
 
 def _claim_nonce() -> None:
@@ -43,11 +41,15 @@ def _claim_nonce() -> None:
 
         return state_of
 
-    put(worker_claim, "write_state_of", looking)
+    put(taskrun_writes, "claim_state_of", looking)
 
 
 def _report_test() -> None:
-    put(main, "report", SimpleNamespace(**vars(worker_report) | {"patch_of": _untested(worker_report.patch_of)}))
+    put(
+        main,
+        "taskrun_writes",
+        SimpleNamespace(**vars(taskrun_writes) | {"patch_of": _untested(taskrun_writes.patch_of)}),
+    )
 
 
 def _unclear_answer() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from torpor import TaskSkipped
-from torpor.runtime import foreign_exceptions
+from torpor.runtime import exceptions
 
 from tests.unit.worker.conftest import lost_after
 
@@ -80,5 +80,5 @@ def test_an_exception_group_with_other_errors_reports_those(task: Callable[..., 
 
 
 def test_a_class_of_another_name_skips_nothing() -> None:
-    assert foreign_exceptions.skip_of(type("AirflowException", (Exception,), {})()) is None
-    assert foreign_exceptions.skip_of(TaskSkipped("why")) is not None
+    assert exceptions.skip_of(type("AirflowException", (Exception,), {})()) is None
+    assert exceptions.skip_of(TaskSkipped("why")) is not None

@@ -3,7 +3,7 @@
 Such an end is final: `failWhen` and `result` do not apply, and no retry follows.
 """
 
-from torpor.runtime import foreign_exceptions
+from torpor.runtime import exceptions
 from torpor.triggers.support import end_events
 from torpor.triggers.support.end_events import EndKind, TaskEnd
 from torpor_wire.reason import Reason
@@ -24,7 +24,7 @@ def of_event(event: object) -> Ended:
 
 def of_error(error: BaseException) -> Skipped | Failed:
     """Return the outcome of what a trigger raised: a sensor may skip its task by an exception."""
-    skip = foreign_exceptions.skip_of(error)
+    skip = exceptions.skip_of(error)
     if skip is None:
         return outcome.from_exception(error)
     return Skipped(message=outcome.error_text(skip) or "the trigger skipped the task")

@@ -16,7 +16,7 @@ from torpor import decorators, deferral
 from torpor.context import Context
 from torpor.deferral import Deferral, DeferralError
 from torpor.errors import RejectedError
-from torpor.runtime import foreign_exceptions, resume_checks, signatures, tracebacks
+from torpor.runtime import call_checks, exceptions
 from torpor.runtime.taskrun import Resume, TaskRun
 
 
@@ -70,7 +70,7 @@ def _made(name: str, reference: str | None, value: Any, image: str) -> Any:
     try:
         made = function(value)
     except Exception as error:
-        said = f"argument {name!r}: {reference} cannot map its value: {tracebacks.describe(error)}"
+        said = f"argument {name!r}: {reference} cannot map its value: {exceptions.describe(error)}"
         raise RejectedError(Reason.ARGUMENTS_INVALID, said) from error
     if isinstance(made, types.CoroutineType):
         made.close()
@@ -107,7 +107,7 @@ def enter(
             keywords = first
         case Resume(method=""):
             keywords = {**first, "event": after.event}
-        case Resume(late=True) if not signatures.takes(function, "event"):
+        case Resume(late=True) if not call_checks.takes(function, "event"):
             keywords = after.state
         case Resume():
             keywords = {**after.state, "event": after.event}
@@ -118,10 +118,10 @@ def enter(
         if is_stopped():
             _kill(operator)
             raise
-        moment = foreign_exceptions.rescheduled_to(error)
+        moment = exceptions.rescheduled_to(error)
         if moment is None:
             raise
-        return resume_checks.from_the_beginning(moment, after)
+        return call_checks.from_the_beginning(moment, after)
 
 
 def _through_operator(call: Call, context: Context, after: Resume | None) -> Call:
@@ -154,9 +154,9 @@ def _performed(call: Call, context: Context) -> object:
         deferred = deferral.deferral_from(error)
         if deferred is None:
             raise
-        returned = resume_checks.from_exception(deferred, call.operator, call.function)
+        returned = call_checks.from_exception(deferred, call.operator, call.function)
     if isinstance(returned, Deferral):
-        return resume_checks.checked(returned, call.operator, context)
+        return call_checks.checked(returned, call.operator, context)
     if deferral.defer_called():
         raise DeferralError("defer(...) was called but not returned; write `return defer(...)`")
     return returned
@@ -183,7 +183,7 @@ def _kill(operator: object) -> None:
     try:
         _hook(operator, "on_kill")
     except BaseException as error:  # noqa: BLE001 - user code; the pod ends in any case
-        tracebacks.print_failure(error)
+        exceptions.print_failure(error)
 
 
 def _invoked(function: Callable[..., Any], positional: tuple[object, ...], keywords: Mapping[str, Any]) -> Any:
@@ -192,7 +192,7 @@ def _invoked(function: Callable[..., Any], positional: tuple[object, ...], keywo
     except TypeError as error:
         if error.__traceback__ is None or error.__traceback__.tb_next is not None:
             raise
-        raise RejectedError(Reason.ARGUMENTS_INVALID, signatures.described(function, keywords, error)) from error
+        raise RejectedError(Reason.ARGUMENTS_INVALID, call_checks.described(function, keywords, error)) from error
 
 
 def _module(name: str, image: str) -> types.ModuleType:

@@ -6,7 +6,7 @@ from torpor_wire import canonical
 from torpor_wire.reason import Reason
 
 from torpor.errors import RejectedError, UnreadableError
-from torpor.runtime import tracebacks
+from torpor.runtime import exceptions
 
 _ADVICE = "store it elsewhere and return its location"
 
@@ -28,7 +28,7 @@ def text(  # noqa: PLR0913 - the parts of the message
     except canonical.NotJsonError as error:
         raise RejectedError(reason, f"{what} is not JSON: {error}") from error
     except Exception as error:
-        raise RejectedError(reason, f"{what} cannot be written as JSON: {tracebacks.describe(error)}") from error
+        raise RejectedError(reason, f"{what} cannot be written as JSON: {exceptions.describe(error)}") from error
     size = len(written.encode())
     if size > limit:
         raise RejectedError(reason, f"{what} has {size} bytes of JSON, above the limit of {limit}: {advice}")

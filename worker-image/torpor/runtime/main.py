@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, assert_never
 from torpor_wire import constants
 
 from torpor.errors import UnreadableError
-from torpor.runtime import claim, environment, http, report, runner, status_patch, taskrun, tracebacks
+from torpor.runtime import environment, exceptions, http, runner, status_patch, taskrun, taskrun_writes
 from torpor.runtime.arguments import LIMIT_S, Reader
 from torpor.runtime.deferral import Suspension
 from torpor.runtime.environment import Launch, LaunchError
@@ -69,14 +69,19 @@ def main(start: Callable[[], int]) -> NoReturn:
     except KeyboardInterrupt:
         code = _SIGNALLED + signal.SIGINT
     except BaseException as error:  # noqa: BLE001 - exit code 1 would mean that a failure is stored
-        tracebacks.print_failure(error)
+        exceptions.print_failure(error)
         code = UNABLE
     _leave(code)
 
 
 def run(world: RuntimeEnvironment, launched: Launch) -> int:
     """Claim, run and report; return the exit code."""
-    claimed = claim.claim(world.transport, launched, world.retry_policy(claim.LIMIT_S, claim.REPEATS), now=world.now())
+    claimed = taskrun_writes.claim(
+        world.transport,
+        launched,
+        world.retry_policy(taskrun_writes.CLAIM_LIMIT_S, taskrun_writes.CLAIM_REPEATS),
+        now=world.now(),
+    )
     match claimed:
         case status_patch.WriteStored(body):
             return _run(world, launched, body)
@@ -97,7 +102,7 @@ def _run(world: RuntimeEnvironment, launched: Launch, body: Any) -> int:
     found = taskrun.parse_taskrun(body)
     found = found if world.code is None else found._replace(image=world.code)
     launched = launched._replace(history=taskrun.parse_history(body))
-    retry_policy = world.retry_policy(LIMIT_S, claim.REPEATS)
+    retry_policy = world.retry_policy(LIMIT_S, taskrun_writes.CLAIM_REPEATS)
     reader = Reader(world.transport, launched.namespace, found, retry_policy, lambda: world.archive(launched))
     process = os.getpid()
     ended = runner.perform(launched, found, reader, begin=world.begin, now=world.now, is_stopped=world.is_stopped)
@@ -108,9 +113,9 @@ def _run(world: RuntimeEnvironment, launched: Launch, body: Any) -> int:
     outcome = ended if isinstance(ended, Success | Suspension | Skipped | Failure) else _kept(world, launched, ended)
     reader.close()  # again, because the upload may read lazy results
     now = world.now()
-    patch = report.patch_of(outcome, launched, found, now=now)
-    retry_policy = world.retry_policy(report.LIMIT_S, report.REPEATS)
-    return _reported(launched, outcome, report.report(world.transport, launched, patch, retry_policy, now=now))
+    patch = taskrun_writes.patch_of(outcome, launched, found, now=now)
+    retry_policy = world.retry_policy(taskrun_writes.REPORT_LIMIT_S, taskrun_writes.REPORT_REPEATS)
+    return _reported(launched, outcome, taskrun_writes.report(world.transport, launched, patch, retry_policy, now=now))
 
 
 def _kept(world: RuntimeEnvironment, launched: Launch, body: "Body") -> Outcome:
@@ -122,7 +127,7 @@ def _kept(world: RuntimeEnvironment, launched: Launch, body: "Body") -> Outcome:
         return upload.not_stored(str(error))
     if to is None:
         return upload.not_stored("this pod has no address of it")
-    return upload.kept(to, body, world.retry_policy(upload.LIMIT_S, report.REPEATS))
+    return upload.kept(to, body, world.retry_policy(upload.LIMIT_S, taskrun_writes.REPORT_REPEATS))
 
 
 def _reported(launched: Launch, outcome: Outcome, settled: status_patch.WriteResult) -> int:
@@ -209,7 +214,9 @@ def _archive(world: RuntimeEnvironment, launched: Launch) -> "Archive | None":
         return None
     from torpor.runtime.archive import client  # noqa: PLC0415 - only for large values
 
-    return client.archive_at(world.transport, launched, world.retry_policy(report.LIMIT_S, report.REPEATS))
+    return client.archive_at(
+        world.transport, launched, world.retry_policy(taskrun_writes.REPORT_LIMIT_S, taskrun_writes.REPORT_REPEATS)
+    )
 
 
 class _Process:

@@ -13,7 +13,7 @@ from torpor_wire.reason import Reason
 
 from torpor.deferral import Deferral, DeferralError
 from torpor.errors import RejectedError, TaskFailed
-from torpor.runtime import deferral, foreign_exceptions, json_text, tracebacks
+from torpor.runtime import deferral, exceptions, json_text
 from torpor.runtime.deferral import DeferralContext, Suspension
 
 if TYPE_CHECKING:
@@ -73,25 +73,25 @@ def from_return(
 
 def from_exception(error: BaseException) -> Success | Skipped | Failure:
     """Return the outcome of a task that raised."""
-    if (skip := foreign_exceptions.skip_of(error)) is not None:
-        return Skipped(tracebacks.exception_text(skip) or "the task skipped itself")
+    if (skip := exceptions.skip_of(error)) is not None:
+        return Skipped(exceptions.exception_text(skip) or "the task skipped itself")
     match error:
         case RejectedError():
             return Failure(error.reason, error.message, retryable=False)
         case DeferralError():
-            return Failure(Reason.DEFERRAL_INVALID, tracebacks.exception_text(error), retryable=False)
+            return Failure(Reason.DEFERRAL_INVALID, exceptions.exception_text(error), retryable=False)
         case TaskFailed():
-            return Failure(Reason.ERROR, tracebacks.exception_text(error), retryable=error.retryable)
+            return Failure(Reason.ERROR, exceptions.exception_text(error), retryable=error.retryable)
         case SystemExit(code=None | 0):
             return Success("null")
         case SystemExit():
             return Failure(Reason.ERROR, f"the task called sys.exit({error.code!r:.200})", retryable=True)
-        case _ if foreign_exceptions.is_named(error, _OF_DEBUGGER):
+        case _ if exceptions.is_named(error, _OF_DEBUGGER):
             return Failure(Reason.ERROR, f"{type(error).__name__}: {_NO_TERMINAL}", retryable=False)
         case _:
-            instead = foreign_exceptions.instead(error)
+            instead = exceptions.instead(error)
             if instead is not None:
                 said = f"{type(error).__name__} has no effect in Torpor: {instead}"
                 return Failure(Reason.ERROR, said, retryable=False)
-            final = foreign_exceptions.is_named(error, foreign_exceptions.FINAL)
-            return Failure(Reason.ERROR, tracebacks.describe(error), retryable=not final)
+            final = exceptions.is_named(error, exceptions.FINAL)
+            return Failure(Reason.ERROR, exceptions.describe(error), retryable=not final)

@@ -12,7 +12,7 @@ from torpor_wire import canonical, json_types
 from torpor_wire.reason import Reason
 
 from torpor.errors import RejectedError, UnreadableError
-from torpor.runtime import tracebacks
+from torpor.runtime import exceptions
 
 _PIECE = 64 * 1024
 _JSON, _LINES, _BYTES = "application/json", "application/x-ndjson", "application/octet-stream"
@@ -87,7 +87,7 @@ def _checked(texts: Iterator[str]) -> Iterator[str]:
     except canonical.NotJsonError as error:
         raise RejectedError(Reason.RESULT_INVALID, f"the result is not JSON: {error}") from error
     except Exception as error:
-        said = f"the result cannot be written as JSON: {tracebacks.describe(error)}"
+        said = f"the result cannot be written as JSON: {exceptions.describe(error)}"
         raise RejectedError(Reason.RESULT_INVALID, said) from error
 
 

@@ -10,7 +10,7 @@ from torpor_wire.reason import Reason
 
 from torpor.context import Context, running
 from torpor.errors import RejectedError
-from torpor.runtime import entrypoint, outcome, tracebacks
+from torpor.runtime import entrypoint, exceptions, outcome
 from torpor.runtime.arguments import Reader
 from torpor.runtime.deferral import DeferralContext
 from torpor.runtime.environment import Launch
@@ -57,7 +57,7 @@ def perform(  # noqa: PLR0913 - the callbacks of the process
     except (Terminated, KeyboardInterrupt):
         raise
     except BaseException as error:  # noqa: BLE001 - the boundary: user code may raise anything
-        tracebacks.print_failure(error)
+        exceptions.print_failure(error)
         return outcome.from_exception(error)
     finally:
         reader.close()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from torpor.errors import UnreadableError
 from torpor.runtime import environment, main
-from torpor.runtime.archive import certificate
+from torpor.runtime.archive import client
 from torpor.runtime.http import ApiResponse, UnclearError
 from torpor.runtime.status_patch import RetryPolicy
 from torpor_wire import constants
@@ -44,7 +44,7 @@ class Server:
 def read(server: Server) -> str:
     clock = iter(range(1000))
     policy = RetryPolicy(30.0, frozenset({429}), lambda: next(clock), lambda _: None, lambda: 0.5)
-    return certificate.read(server, "system", policy)
+    return client.read(server, "system", policy)
 
 
 def stored(**data: str) -> ApiResponse:

@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 
 from torpor_wire import constants
 
-from torpor.runtime import http
-from torpor.runtime.archive import certificate
+from torpor.errors import UnreadableError
+from torpor.runtime import http, status_patch
 from torpor.runtime.environment import Launch
-from torpor.runtime.http import ApiResponse, UnclearError
+from torpor.runtime.http import ApiResponse, UnclearError, WorkerTransport
 from torpor.runtime.status_patch import RetryPolicy
 
 _PIECE = 64 * 1024
@@ -138,7 +138,7 @@ def archive_at(transport: http.WorkerTransport, launched: Launch, retry_policy: 
     parts = urlsplit(url)
     if parts.scheme != "https" or parts.hostname is None:
         raise ValueError(f"the URL of the archive is {url!r}, not https://host:port")
-    ca = certificate.read(transport, launched.archive_namespace, retry_policy)
+    ca = read(transport, launched.archive_namespace, retry_policy)
     connect = http.over_tls(parts.hostname, parts.port or 443, None, ca_text=ca, limit=_LIMIT_S)
     token = http.token_in(constants.CREDENTIALS, constants.ARCHIVE_TOKEN)
     return Archive(ArchiveAddress(parts.netloc, connect, token, namespace, taskrun))
@@ -174,3 +174,20 @@ def _exactly(reader: BinaryIO, size: int) -> Iterator[bytes]:
             raise ValueError(f"the response ended {size} bytes early")
         size -= len(piece)
         yield piece
+
+
+def read(transport: WorkerTransport, namespace: str, retry_policy: status_patch.RetryPolicy) -> str:
+    """Return the certificate in PEM. `namespace` is that of the ConfigMap. Raises UnreadableError."""
+    name = f"ConfigMap {namespace}/{constants.ARCHIVE_CONFIG}"
+    path = f"/api/v1/namespaces/{namespace}/configmaps/{constants.ARCHIVE_CONFIG}"
+    match status_patch.read(transport, path, retry_policy):
+        case status_patch.WriteStored(body):
+            certificate = (body.get("data") or {}).get(constants.ARCHIVE_CERTIFICATE)
+            if certificate:
+                return str(certificate)
+            message = f"it has no {constants.ARCHIVE_CERTIFICATE}"
+        case status_patch.WriteRefused(message) | status_patch.Indeterminate(message):
+            pass
+        case status_patch.WriteLost():
+            message = "HTTP 422"
+    raise UnreadableError(f"the certificate of the archive cannot be read from {name}: {message}")

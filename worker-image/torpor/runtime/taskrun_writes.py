@@ -1,7 +1,10 @@
-"""The report: one status patch that stores the outcome of a segment.
+"""The two writes of a task pod: the claim before any user code, and the report of the outcome.
 
-It is retried for minutes, because hours of work may depend on it. If another writer has moved the TaskRun on (cancelled
-it, or failed it as lost), that state stays.
+By the claim exactly one process runs the segment. It needs no read before it, and its response is the TaskRun: what to
+run, the event, and where to resume. A process that loses the claim exits silently, because another one has it.
+
+The report is retried for minutes, because hours of work may depend on it. If another writer has moved the TaskRun on
+(cancelled it, or failed it as lost), that state stays.
 """
 
 from collections.abc import Callable
@@ -18,8 +21,36 @@ from torpor.runtime.http import WorkerTransport
 from torpor.runtime.outcome import Failure, Outcome, Skipped, Success
 from torpor.runtime.taskrun import TaskRun
 
-LIMIT_S = 300.0
-REPEATS = frozenset({status_patch.UNAUTHORIZED, status_patch.CONFLICT, status_patch.TOO_MANY})
+CLAIM_LIMIT_S = 60.0
+CLAIM_FORBIDDEN_S = 5.0
+"""Seconds. A starting API server loads its roles within a second or two; a Forbidden after five is final."""
+CLAIM_REPEATS = frozenset({status_patch.CONFLICT, status_patch.TOO_MANY})
+REPORT_LIMIT_S = 300.0
+REPORT_REPEATS = frozenset({status_patch.UNAUTHORIZED, status_patch.CONFLICT, status_patch.TOO_MANY})
+
+
+def claim(
+    transport: WorkerTransport, launch: Launch, retry_policy: status_patch.RetryPolicy, *, now: float
+) -> status_patch.WriteResult:
+    """Claim the segment for this process."""
+    who = transitions.Claim(launch.pod, launch.pod_uid, launch.nonce, launch.source)
+    patch = transitions.claim(launch.pin(State.SCHEDULED), who, started=launch.started, now=now)
+    retry_policy = retry_policy._replace(forbidden=CLAIM_FORBIDDEN_S)
+    return status_patch.write(transport, launch.path(), patch, claim_state_of(launch), retry_policy)
+
+
+def claim_state_of(launch: Launch) -> Callable[[Any], status_patch.WriteState]:
+    """Return a function that tells from a TaskRun whether the claim is open, ours or lost."""
+
+    def state_of(body: Any) -> status_patch.WriteState:
+        found = taskrun.parse_state(body)
+        if found.claim == launch.nonce:
+            return status_patch.WriteState.MINE
+        pinned = (launch.uid, State.SCHEDULED, launch.attempt, launch.segment, launch.launch)
+        still = (found.uid, found.state, found.attempt, found.segment, found.launch) == pinned
+        return status_patch.WriteState.OPEN if still else status_patch.WriteState.OTHERS
+
+    return state_of
 
 
 def report(
@@ -30,8 +61,8 @@ def report(
     *,
     now: float,
 ) -> status_patch.WriteResult:
-    """Store the outcome. If the API server rejects its values, fail the TaskRun and return `Refused`."""
-    state_of = write_state_of(launch)
+    """Store the outcome. If the API server rejects its values, fail the TaskRun and return `WriteRefused`."""
+    state_of = report_state_of(launch)
     settled = status_patch.write(transport, launch.path(), patch, state_of, retry_policy)
     if isinstance(settled, status_patch.WriteRefused) and settled.invalid:
         message = f"the API server refused the report: {settled.message}"
@@ -60,7 +91,7 @@ def patch_of(outcome: Outcome, launch: Launch, run: TaskRun, *, now: float) -> t
             assert_never(outcome)
 
 
-def write_state_of(launch: Launch) -> Callable[[Any], status_patch.WriteState]:
+def report_state_of(launch: Launch) -> Callable[[Any], status_patch.WriteState]:
     """Return a function that tells from a TaskRun whether the report is open, stored or lost."""
 
     def state_of(body: Any) -> status_patch.WriteState:

@@ -5,14 +5,14 @@ A deferral may last for days, so a misspelled method must fail at once.
 
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from torpor import decorators, deferral
 from torpor.context import Context
 from torpor.deferral import Deferral, DeferralError, TaskDeferred
-from torpor.runtime import foreign_exceptions, signatures
+from torpor.runtime import exceptions
 from torpor.runtime.taskrun import Resume
 
 
@@ -25,7 +25,7 @@ def from_exception(deferred: TaskDeferred, operator: object, function: object) -
     then = deferred.method_name if never else _named(deferred.method_name, "method_name", operator, function)
     late = deferred.on_timeout
     on_timeout = None if late is None else _named(late, "on_timeout", operator, function)
-    final = deferred.timeout_is_final or foreign_exceptions.is_sensor(operator)
+    final = deferred.timeout_is_final or exceptions.is_sensor(operator)
     return Deferral(deferred.trigger, then, kwargs, deferred.timeout, on_timeout, final)
 
 
@@ -43,7 +43,7 @@ def checked(given: Deferral, operator: object, context: Context) -> Deferral:
         _call(given.then, {**given.state, "event": None}, operator, context)
     if given.on_timeout is not None:
         late = _found(given.on_timeout, operator)
-        event = {"event": None} if signatures.takes(late, "event") else {}
+        event = {"event": None} if takes(late, "event") else {}
         _call(given.on_timeout, {**given.state, **event}, operator, context)
     return given
 
@@ -70,9 +70,9 @@ def _named(name: object, said: str, operator: object, function: object) -> str:
 
 def _call(name: str, keywords: Mapping[str, Any], operator: object, context: Context) -> None:
     function = _found(name, operator)
-    misfit = signatures.misfit(function, () if ":" in name else (context,), keywords)
-    if misfit is not None:
-        raise DeferralError(f"the task could not resume in {name}: {misfit}")
+    problem = misfit(function, () if ":" in name else (context,), keywords)
+    if problem is not None:
+        raise DeferralError(f"the task could not resume in {name}: {problem}")
 
 
 def _found(name: str, operator: object) -> Callable[..., Any]:
@@ -84,3 +84,43 @@ def _found(name: str, operator: object) -> Callable[..., Any]:
         raise DeferralError(f"there is no {name} to resume in; defer with defer(...) or self.defer(...)")
     function: Callable[..., Any] = decorators.unmarked(found)
     return function
+
+
+def takes(function: Callable[..., Any], name: str) -> bool:
+    """Return whether a parameter has this name. `**kwargs` does not count."""
+    import inspect  # noqa: PLC0415 - 7 ms, only for tasks that defer or are called wrongly
+
+    try:
+        return name in inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def misfit(function: Callable[..., Any], positional: tuple[object, ...], keywords: Mapping[str, Any]) -> str | None:
+    """Return why the call does not fit; None if it does, or if only the call itself can tell.
+
+    The signature of a decorator's wrapper counts, because it may add arguments.
+    """
+    import inspect  # noqa: PLC0415 - 7 ms, only for tasks that defer or are called wrongly
+
+    try:
+        signature = inspect.signature(function, follow_wrapped=False)
+    except (TypeError, ValueError):
+        return None
+    try:
+        signature.bind(*positional, **keywords)
+    except TypeError as error:
+        return described(function, keywords, error)
+    return None
+
+
+def described(function: Callable[..., Any], keywords: Iterable[str], error: TypeError) -> str:
+    """Return a call that does not fit, next to the signature."""
+    import inspect  # noqa: PLC0415 - 7 ms, only for tasks that defer or are called wrongly
+
+    name = getattr(function, "__qualname__", "the task")
+    try:
+        name += str(inspect.signature(function))
+    except (TypeError, ValueError):
+        name += "(...)"
+    return f"{error}; {name} is given {', '.join(keywords) or 'no arguments'}"
