@@ -15,8 +15,8 @@ import pytest
 from aiohttp import web
 from torpor.triggers import Http, Object, Redis, Sql
 from torpor.triggers.support import object_urls, redis_pool, sql_engine
+from torpor.triggers.support.arguments import Reference, Revealed
 from torpor.triggers.support.metering import AnswerTooLargeError
-from torpor.triggers.support.secret_refs import Reference, Revealed
 from torpor_kubernetes.fairness.namespace_shares import Shares
 
 from tests.integration.triggers.servers import postgres as postgres_server

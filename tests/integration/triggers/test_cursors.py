@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 from torpor.triggers import Http, Object, Redis, Sql
-from torpor.triggers.support.secret_refs import Revealed
+from torpor.triggers.support.arguments import Revealed
 
 from tests.integration.triggers.passing import NeverError, PassingClock
 from tests.integration.triggers.servers.postgres import Postgres

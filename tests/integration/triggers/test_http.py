@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 from torpor.triggers import Http
-from torpor.triggers.support.secret_refs import Revealed
+from torpor.triggers.support.arguments import Revealed
 from torpor_kubernetes.timing import SystemClock
 from torpor_triggerer.services.trigger_services import TriggerServices
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from torpor.triggers import Sql
-from torpor.triggers.support.secret_refs import Revealed
+from torpor.triggers.support.arguments import Revealed
 
 from tests.integration.triggers.servers.postgres import PASSWORD, Postgres
 from tests.support import trigger_services

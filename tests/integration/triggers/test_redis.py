@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis as Client
 from torpor.triggers import Redis
-from torpor.triggers.support.secret_refs import Revealed
+from torpor.triggers.support.arguments import Revealed
 from torpor_wire import canonical
 
 from tests.integration.triggers.servers.redis_server import PASSWORD, RedisServer

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from obstore.store import S3Store
 from torpor.triggers import Object
-from torpor.triggers.support.secret_refs import Revealed
+from torpor.triggers.support.arguments import Revealed
 from torpor_wire import times
 
 from tests.integration.triggers.servers.s3 import ACCESS_KEY, BUCKET, REGION, S3, SECRET_KEY

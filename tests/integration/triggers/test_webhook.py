@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from torpor.triggers import Webhook
-from torpor.triggers.support.secret_refs import Revealed
+from torpor.triggers.support.arguments import Revealed
 from torpor.triggers.webhook import WebhookRefusedError
 
 from tests.integration.triggers.passing import NeverError, PassingClock

@@ -10,7 +10,7 @@ from torpor.triggers import Http
 from torpor.triggers.cursors import UNSET
 from torpor.triggers.http import SHOWN_HEADERS, payload
 from torpor.triggers.services import Answer
-from torpor.triggers.support.secret_refs import Revealed
+from torpor.triggers.support.arguments import Revealed
 from torpor_wire import canonical
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from torpor.triggers import Object, cursors
 from torpor.triggers.support import object_clients, object_urls
+from torpor.triggers.support.arguments import Revealed
 from torpor.triggers.support.object_urls import ObjectLocation
-from torpor.triggers.support.secret_refs import Revealed
 
 from tests.support import trigger_services
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from torpor.triggers import Redis
 from torpor.triggers.support import redis_pool
+from torpor.triggers.support.arguments import Revealed
 from torpor.triggers.support.redis_pool import Address
-from torpor.triggers.support.secret_refs import Revealed
 
 from tests.support import trigger_services
 

@@ -9,9 +9,9 @@ from uuid import UUID
 
 import pytest
 from torpor.triggers import Sql
-from torpor.triggers.support import database_url, sql_values
+from torpor.triggers.support import database_url, sql_batch
+from torpor.triggers.support.arguments import Revealed
 from torpor.triggers.support.database_url import File, Server
-from torpor.triggers.support.secret_refs import Revealed
 from torpor_wire import canonical
 
 from tests.support import trigger_services
@@ -153,7 +153,7 @@ def test_a_row_becomes_json_without_loss() -> None:
         "far": float("inf"),
         "many": 2**60,
     }
-    found = sql_values.row(row)
+    found = sql_batch.json_row(row)
     assert json.loads(canonical.plain(found)) == found
     assert found == {
         "at": "2026-11-20T08:00:00.000001+00:00",
@@ -172,4 +172,4 @@ def test_a_row_becomes_json_without_loss() -> None:
 @pytest.mark.parametrize(("value", "words"), [(b"x", "encode\\(picture, 'base64'\\)"), (object(), "cast it to text")])
 def test_what_json_cannot_say_is_refused_with_what_the_query_could(value: object, words: str) -> None:
     with pytest.raises(ValueError, match=f"'picture'.*{words}"):
-        sql_values.row({"picture": value})
+        sql_batch.json_row({"picture": value})

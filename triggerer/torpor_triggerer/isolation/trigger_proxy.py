@@ -10,8 +10,8 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, assert_never
 
-from torpor.triggers import BaseTrigger, TaskSkippedEvent, TaskSuccessEvent, TriggerEvent
-from torpor.triggers.support import arguments, sharing
+from torpor.triggers import BaseTrigger, TaskSkippedEvent, TaskSuccessEvent, TriggerEvent, base
+from torpor.triggers.support import arguments
 from torpor_wire import typed_json
 
 from torpor_triggerer.isolation.services_proxy import ServicesProxy
@@ -77,7 +77,7 @@ class TriggerProxy:
     def shareable(self) -> bool:
         """As `invoke.shareable`."""
         counts = "timeout" in self._kwargs and not _is_ours(self._made_by)
-        says = sharing.class_decides(self._made_by)
+        says = base.decides_sharing(self._made_by)
         return says and not counts and getattr(self._made_by, "shareable", False) is True
 
     @property

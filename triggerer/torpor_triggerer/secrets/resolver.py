@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from torpor.triggers.support.secret_refs import Revealed
+from torpor.triggers.support.arguments import Revealed
 from torpor_kubernetes.timing import Clock
 from torpor_wire import secret_ref, trigger
 from torpor_wire.reason import Reason

@@ -12,8 +12,8 @@ from datetime import timedelta
 from math import inf, isnan
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from torpor.triggers import BaseTrigger, TriggerEvent
-from torpor.triggers.support import polling, sharing
+from torpor.triggers import BaseTrigger, TriggerEvent, base
+from torpor.triggers.support import polling
 from torpor_kubernetes import timing
 from torpor_kubernetes.timing import Clock
 
@@ -144,7 +144,7 @@ def shareable(trigger: Any) -> bool:
     A foreign class with a timeout counts it from its start, which is too early for a wait that joins later.
     """
     try:
-        if not attribution.call(_attribution(trigger), lambda: sharing.is_shareable(trigger)):
+        if not attribution.call(_attribution(trigger), lambda: base.is_shareable(trigger)):
             return False
     except BaseException as error:
         log.warning("shareable of the trigger failed", exc_info=error)
@@ -190,7 +190,7 @@ def can_be_made_again(trigger: Any) -> bool:
 
     Only for classes of Torpor without end methods: they keep nothing that their kwargs do not contain.
     """
-    return sharing.is_own(type(trigger)) and not any(implements(trigger, method) for method in ("cleanup", "on_kill"))
+    return base.is_builtin(type(trigger)) and not any(implements(trigger, method) for method in ("cleanup", "on_kill"))
 
 
 def payload(trigger: Any) -> Fired | Failed:

@@ -4,8 +4,8 @@ Such an end is final: `failWhen` and `result` do not apply, and no retry follows
 """
 
 from torpor.runtime import exceptions
-from torpor.triggers.support import end_events
-from torpor.triggers.support.end_events import EndKind, TaskEnd
+from torpor.triggers import events
+from torpor.triggers.events import EndKind, TaskEnd
 from torpor_wire.reason import Reason
 
 from torpor_triggerer.model import outcome
@@ -15,7 +15,7 @@ from torpor_triggerer.model.outcome import Done, Ended, Failed, Skipped
 def of_event(event: object) -> Ended:
     """Return the outcome of what a trigger yielded."""
     try:
-        end = end_events.task_end(event)
+        end = events.task_end(event)
     except Exception as error:  # noqa: BLE001 - a trigger's own class
         message = f"failed to read the event: {type(error).__name__}: {outcome.error_text(error)}"
         return Failed(reason=Reason.EVENT_INVALID, message=message)

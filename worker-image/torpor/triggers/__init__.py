@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from torpor.triggers.approval import Approval
-    from torpor.triggers.base import BaseTrigger, TaskFailedEvent, TaskSkippedEvent, TaskSuccessEvent, TriggerEvent
+    from torpor.triggers.base import BaseTrigger
     from torpor.triggers.composite import AllOf, AnyOf
     from torpor.triggers.cron import Cron
+    from torpor.triggers.events import TaskFailedEvent, TaskSkippedEvent, TaskSuccessEvent, TriggerEvent
     from torpor.triggers.file import File
     from torpor.triggers.http import Http
     from torpor.triggers.kubernetes import Kubernetes
@@ -59,13 +60,13 @@ _MODULES = {
     "Object": "object_store",
     "Redis": "redis",
     "Sql": "sql",
-    "TaskFailedEvent": "base",
+    "TaskFailedEvent": "events",
     "TaskRunEnd": "workflow_end",
-    "TaskSkippedEvent": "base",
-    "TaskSuccessEvent": "base",
+    "TaskSkippedEvent": "events",
+    "TaskSuccessEvent": "events",
     "Tcp": "tcp",
     "Time": "time",
-    "TriggerEvent": "base",
+    "TriggerEvent": "events",
     "Webhook": "webhook",
     "WorkflowEnd": "workflow_end",
 }

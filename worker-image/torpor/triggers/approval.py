@@ -11,7 +11,8 @@ from typing import Any
 from torpor_wire import constants, times
 from torpor_wire.approvers import parse_approvers
 
-from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers.base import BaseTrigger
+from torpor.triggers.events import TriggerEvent
 from torpor.triggers.services import TaskRunRef
 from torpor.triggers.support import arguments
 

@@ -8,43 +8,12 @@ from collections.abc import AsyncIterator, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from torpor.triggers.events import TriggerEvent
 from torpor.triggers.services import Services
 from torpor.triggers.support import polling
 
-
-class TriggerEvent:
-    """The event that a trigger yields when it fires.
-
-    Args:
-        payload: A JSON value or None, up to 1 MiB with an archive and 4 kB without one. It may also contain datetimes,
-            dates, timedeltas, tuples, sets, Decimals, UUIDs and bytes; the task gets them with their types.
-    """
-
-    __slots__ = ("payload",)
-
-    def __init__(self, payload: Any = None) -> None:
-        self.payload = payload
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.payload!r})"
-
-
-class TaskSuccessEvent(TriggerEvent):
-    """Ends the task Succeeded without another pod, as in Airflow. The payload is the result."""
-
-    __slots__ = ()
-
-
-class TaskFailedEvent(TriggerEvent):
-    """Ends the task Failed without a retry, as in Airflow. The payload is the message."""
-
-    __slots__ = ()
-
-
-class TaskSkippedEvent(TriggerEvent):
-    """Ends the task Skipped. The payload is the message."""
-
-    __slots__ = ()
+_SHAREABLE = "shareable"
+_OWN = "torpor.triggers"
 
 
 class BaseTrigger:
@@ -139,3 +108,27 @@ class BaseTrigger:
 
     async def on_kill(self) -> None:
         """Called if the deferral was cancelled, and not when it moves to another triggerer."""
+
+
+def is_shareable(trigger: Any) -> bool:
+    """Return whether this trigger may serve several TaskRuns. Raises whatever its own attribute raises.
+
+    Torpor's own triggers have no side effects, so they may. Other classes may have some: Airflow's HttpTrigger sends
+    its POST, and two tasks with the same POST mean two. Such a class is shared only if it says so itself.
+    """
+    says = decides_sharing(type(trigger)) or _SHAREABLE in getattr(trigger, "__dict__", ())
+    return says and getattr(trigger, _SHAREABLE, False) is True
+
+
+def decides_sharing(found: Any) -> bool:
+    """Return whether the class sets `shareable` itself, instead of inheriting it from a class of Torpor."""
+    for one in getattr(found, "__mro__", ()):
+        if _SHAREABLE in vars(one):
+            return is_builtin(found) or not is_builtin(one)
+    return False
+
+
+def is_builtin(found: Any) -> bool:
+    """Return whether a class is one of Torpor's triggers."""
+    module = getattr(found, "__module__", "")
+    return module == _OWN or str(module).startswith(f"{_OWN}.")

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 from torpor_wire import canonical, constants, trigger, typed_json
 
-from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers import base
+from torpor.triggers.base import BaseTrigger
+from torpor.triggers.events import TriggerEvent
 from torpor.triggers.services import Services
-from torpor.triggers.support import sharing
 
 DEPTH_MAX = 2
 COUNT_MAX = 16
@@ -101,7 +102,7 @@ class _Several(BaseTrigger):
     @property
     def shareable(self) -> bool:  # type: ignore[override]
         """Whether each trigger is shareable."""
-        return all(sharing.is_shareable(one) for one in self._made)
+        return all(base.is_shareable(one) for one in self._made)
 
     @property
     def last_look(self) -> str:  # type: ignore[override]

@@ -12,8 +12,9 @@ from torpor_wire import times
 from torpor_wire.cron import expression as expressions
 
 from torpor.triggers import cursors
-from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers.base import BaseTrigger
 from torpor.triggers.cursors import UNSET, Cursor
+from torpor.triggers.events import TriggerEvent
 from torpor.triggers.services import Services
 from torpor.triggers.support import arguments
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from torpor_wire import canonical, constants, times, trigger
 
-from torpor.triggers.support import event_size
+from torpor.triggers import events
 
 SETTLE = 2.0
 """Seconds after which nothing earlier becomes visible: times may have whole seconds."""
@@ -161,7 +161,7 @@ def batch(name: str, items: Sequence[tuple[CursorPosition, Any]], complete: int)
     longest = max(
         (str(CursorProgress(place, complete)) for place, _ in items), key=lambda text: len(canonical.plain(text))
     )
-    fitting = event_size.listed({"count": len(items), trigger.CURSOR: longest}, name, [item for _, item in items])[name]
+    fitting = events.fit_items({"count": len(items), trigger.CURSOR: longest}, name, [item for _, item in items])[name]
     count = max(1, len(fitting))
     after = str(CursorProgress(items[count - 1][0], complete))
     lacks = {} if fitting else {"truncated": True}

@@ -10,11 +10,11 @@ from typing import Any
 
 from torpor_wire import constants, times
 
-from torpor.triggers import cursors
+from torpor.triggers import cursors, events
 from torpor.triggers.base import BaseTrigger
 from torpor.triggers.cursors import UNSET, Cursor, SettlingWindow
 from torpor.triggers.services import Services
-from torpor.triggers.support import arguments, event_size, file_access, polling
+from torpor.triggers.support import arguments, file_access, polling
 from torpor.triggers.support.file_access import FileInfo
 
 
@@ -79,7 +79,7 @@ class File(BaseTrigger):
         self.last_look = f"{len(found)} of {self.count} files match {self.path}"
         if len(found) < self.count:
             return None
-        return event_size.listed({"count": len(found)}, "files", [_shown(one) for one in found])
+        return events.fit_items({"count": len(found)}, "files", [_shown(one) for one in found])
 
     def _new(self, found: Sequence[FileInfo]) -> dict[str, Any] | None:
         """Return the event of the files after the cursor, without the newest ones.

@@ -14,12 +14,13 @@ from typing import Any
 from torpor_wire import canonical, constants
 
 from torpor.triggers import cursors
-from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers.base import BaseTrigger
 from torpor.triggers.cursors import UNSET, Cursor
+from torpor.triggers.events import TriggerEvent
 from torpor.triggers.services import Answer, Request, Services
 from torpor.triggers.support import arguments, http_request, polling
+from torpor.triggers.support.arguments import Reference
 from torpor.triggers.support.metering import AddressDeniedError, AnswerTooLargeError
-from torpor.triggers.support.secret_refs import Reference
 
 ROOTS = frozenset({"response"})
 METHODS = ("GET", "HEAD", "POST")

@@ -8,7 +8,8 @@ import re
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers.base import BaseTrigger
+from torpor.triggers.events import TriggerEvent
 from torpor.triggers.services import NotYetError, Services
 
 ROOTS = frozenset({"object"})

@@ -11,22 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from torpor_wire import constants, times
 
-from torpor.triggers import cursors
-from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers import cursors, events
+from torpor.triggers.base import BaseTrigger
 from torpor.triggers.cursors import UNSET, Cursor, SettlingWindow
+from torpor.triggers.events import TriggerEvent
 from torpor.triggers.services import Services
-from torpor.triggers.support import (
-    arguments,
-    event_size,
-    file_access,
-    object_clients,
-    object_urls,
-    polling,
-    secret_refs,
-)
+from torpor.triggers.support import arguments, file_access, object_clients, object_urls, polling
+from torpor.triggers.support.arguments import Reference, Revealed
 from torpor.triggers.support.metering import AddressDeniedError, AnswerTooLargeError
 from torpor.triggers.support.object_urls import ObjectInfo, ObjectLocation
-from torpor.triggers.support.secret_refs import Reference, Revealed
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -121,7 +114,7 @@ class Object(BaseTrigger):
             raise ValueError(
                 "an endpoint needs credentials or anonymous: true, because it must not get those of the triggerer"
             )
-        missing = [name for name, value in self.options.items() if secret_refs.is_reference(value)]
+        missing = [name for name, value in self.options.items() if arguments.is_reference(value)]
         if missing:
             raise TypeError(f"options: {missing[0]} is a secretRef that was not resolved")
 
@@ -185,7 +178,7 @@ class Object(BaseTrigger):
         self.last_look = f"{len(found)} of {wanted} objects are under {self.url}"
         if len(found) < wanted:
             return None
-        return TriggerEvent(event_size.listed({"count": len(found)}, "objects", [self._told(one) for one in found]))
+        return TriggerEvent(events.fit_items({"count": len(found)}, "objects", [self._told(one) for one in found]))
 
     def _of_new(self, found: Sequence[ObjectInfo], wanted: int) -> TriggerEvent | None:
         """Return the event of the objects after the cursor, without the newest ones."""
@@ -266,8 +259,8 @@ def _options(options: object, place: ObjectLocation) -> dict[str, Any]:
 def _option(name: str, value: object, taken: set[str], scheme: str) -> Any:
     if name not in taken:
         raise ValueError(f"options: {scheme} accepts {', '.join(sorted(taken)) or 'none'}, not {name[:50]!r}")
-    if secret_refs.is_reference(value) and name not in _FLAGS:
-        return secret_refs.reference(value, f"options: {name}")
+    if arguments.is_reference(value) and name not in _FLAGS:
+        return arguments.reference(value, f"options: {name}")
     if name in _FLAGS:
         if not isinstance(value, bool):
             raise TypeError(f"options: {name} must be true or false")

@@ -10,13 +10,14 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from torpor.triggers import cursors
-from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers import cursors, events
+from torpor.triggers.base import BaseTrigger
 from torpor.triggers.cursors import UNSET, Cursor
+from torpor.triggers.events import TriggerEvent
 from torpor.triggers.services import Services
-from torpor.triggers.support import arguments, event_size, polling, redis_pool, secret_refs
+from torpor.triggers.support import arguments, polling, redis_pool
+from torpor.triggers.support.arguments import Reference, Revealed
 from torpor.triggers.support.metering import AddressDeniedError, AnswerTooLargeError
-from torpor.triggers.support.secret_refs import Reference, Revealed
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis as Client
@@ -125,7 +126,7 @@ class Redis(BaseTrigger):
         self.last_look = f"list {name} has {length} of {self.count} elements"
         if length < self.count or value is None:
             return None
-        return event_size.text({"list": name, "length": length}, "value", value)
+        return events.fit_text({"list": name, "length": length}, "value", value)
 
     async def _entry(self, client: "Client") -> dict[str, Any] | None:
         name = str(self.stream)
@@ -135,7 +136,7 @@ class Redis(BaseTrigger):
         if found is None:
             return None
         event = cursors.with_cursor({"stream": name, "id": found.id}, self.cursor, found.id)
-        return event_size.mapped(event, "fields", found.fields)
+        return events.fit_fields(event, "fields", found.fields)
 
     def _shown(self, error: OSError) -> str:
         """Return the text of an error without values from a Secret, the host included."""
@@ -144,8 +145,8 @@ class Redis(BaseTrigger):
 
 
 def _url(url: object) -> "str | Reference":
-    if secret_refs.is_reference(url):
-        return secret_refs.reference(url, "url")
+    if arguments.is_reference(url):
+        return arguments.reference(url, "url")
     found = redis_pool.parse_redis_url(url)
     if found.password and not isinstance(url, Revealed):
         raise ValueError(

@@ -10,24 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from torpor_wire import canonical, constants, trigger
 
-from torpor.triggers import cursors
-from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers import cursors, events
+from torpor.triggers.base import BaseTrigger
 from torpor.triggers.cursors import UNSET, Cursor
+from torpor.triggers.events import TriggerEvent
 from torpor.triggers.services import Services
-from torpor.triggers.support import (
-    arguments,
-    database_url,
-    event_size,
-    file_access,
-    polling,
-    secret_refs,
-    sql_batch,
-    sql_engine,
-    sql_values,
-)
+from torpor.triggers.support import arguments, database_url, file_access, polling, sql_batch, sql_engine
+from torpor.triggers.support.arguments import Reference, Revealed
 from torpor.triggers.support.database_url import File, Server
 from torpor.triggers.support.metering import AddressDeniedError
-from torpor.triggers.support.secret_refs import Reference, Revealed
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
@@ -149,7 +140,7 @@ class Sql(BaseTrigger):
         return self._judged(found) if found or self.condition is not None else None
 
     async def _judged(self, found: "Rows") -> TriggerEvent | None:
-        rows = [sql_values.row(one) for one in found]
+        rows = [sql_batch.json_row(one) for one in found]
         if not await self._meets(rows):
             return None
         return TriggerEvent(self._event(rows))
@@ -157,11 +148,11 @@ class Sql(BaseTrigger):
     def _event(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
         """Return the event; with a cursor only the first row, because the cursor after it is that of the event."""
         if self.cursor is UNSET:
-            return event_size.listed({"count": len(rows)}, "rows", rows)
+            return events.fit_items({"count": len(rows)}, "rows", rows)
         if not rows:
             raise ValueError("condition is true without a row, but the next cursor is a column of the first row")
         event = cursors.with_cursor({"count": 1}, self.cursor, self._next(rows[0]))
-        return event_size.listed(event, "rows", rows[:1])
+        return events.fit_items(event, "rows", rows[:1])
 
     def _next(self, row: Mapping[str, Any]) -> str:
         match row.get(trigger.CURSOR):
@@ -215,8 +206,8 @@ class Sql(BaseTrigger):
 
 
 def _url(url: object) -> "str | Reference":
-    if secret_refs.is_reference(url):
-        return secret_refs.reference(url, "url")
+    if arguments.is_reference(url):
+        return arguments.reference(url, "url")
     found = database_url.parse_database_url(url)
     if isinstance(found, Server) and found.password and not isinstance(url, Revealed):
         raise ValueError(
@@ -242,8 +233,8 @@ def _params(params: object) -> dict[str, Any]:
     for name, value in params.items():
         if not isinstance(name, str) or not name.isidentifier():
             raise ValueError(f"params: {name!r:.50} is not a valid parameter name")
-        if secret_refs.is_reference(value):
-            secret_refs.reference(value, f"params: {name}")
+        if arguments.is_reference(value):
+            arguments.reference(value, f"params: {name}")
         elif not isinstance(value, bool | int | float | str | None):
             raise TypeError(
                 f"params: {name} is of type {type(value).__name__}; it must be text, a number, a boolean or null"

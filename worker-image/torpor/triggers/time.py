@@ -10,7 +10,8 @@ from typing import Any
 from torpor_wire import times
 
 from torpor import clock
-from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers.base import BaseTrigger
+from torpor.triggers.events import TriggerEvent
 from torpor.triggers.support import arguments
 
 

@@ -10,12 +10,13 @@ from typing import Any
 
 from torpor_wire import canonical
 
-from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers.base import BaseTrigger
+from torpor.triggers.events import TriggerEvent
 from torpor.triggers.services import Answer, Request, Services, TaskRunRef
 from torpor.triggers.support import arguments, http_request, polling
+from torpor.triggers.support.arguments import Reference
 from torpor.triggers.support.http_request import RequestDelays, is_unavailable
 from torpor.triggers.support.metering import AddressDeniedError
-from torpor.triggers.support.secret_refs import Reference
 
 METHODS = ("POST", "PUT")
 KEY = "Idempotency-Key"

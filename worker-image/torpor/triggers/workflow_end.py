@@ -8,8 +8,9 @@ from typing import Any, Literal
 from torpor_wire import canonical, constants, times
 
 from torpor.triggers import cursors
-from torpor.triggers.base import BaseTrigger, TriggerEvent
+from torpor.triggers.base import BaseTrigger
 from torpor.triggers.cursors import UNSET, Cursor, CursorPosition, CursorProgress
+from torpor.triggers.events import TriggerEvent
 from torpor.triggers.services import Services
 from torpor.triggers.support import arguments
 

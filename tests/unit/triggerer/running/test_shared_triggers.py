@@ -4,8 +4,7 @@ from base64 import b64encode
 from collections.abc import AsyncIterator
 
 import pytest
-from torpor.triggers import Http, TriggerEvent
-from torpor.triggers.support import sharing
+from torpor.triggers import Http, TriggerEvent, base
 from torpor_kubernetes.client.resources import SECRETS, TASKRUNS
 from torpor_wire.secret_ref import SecretRef
 
@@ -261,10 +260,10 @@ async def test_a_user_class_runs_once_for_each_taskrun_unless_it_is_shareable(cl
 
 
 def test_a_subclass_of_a_torpor_trigger_does_not_inherit_shareable() -> None:
-    assert sharing.is_shareable(Http("http://x"))
-    assert not sharing.is_shareable(OwnHttp("http://x"))
-    assert not sharing.is_shareable(Posts())
-    assert sharing.is_shareable(SaysSo())
+    assert base.is_shareable(Http("http://x"))
+    assert not base.is_shareable(OwnHttp("http://x"))
+    assert not base.is_shareable(Posts())
+    assert base.is_shareable(SaysSo())
 
 
 async def test_two_waits_for_the_same_post_make_two_requests_an_interval() -> None:

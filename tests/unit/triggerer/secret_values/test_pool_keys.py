@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from torpor import sealing
 from torpor.sealing import SealScope
-from torpor.triggers.support.secret_refs import Revealed
+from torpor.triggers.support.arguments import Revealed
 from torpor_kubernetes.client.resources import CONFIG_MAPS, EVENTS, SECRETS, TASKRUNS
 from torpor_wire import constants
 

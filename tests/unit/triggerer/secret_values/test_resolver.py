@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from torpor.triggers.support.secret_refs import Revealed
+from torpor.triggers.support.arguments import Revealed
 from torpor_kubernetes.client.resources import EVENTS, SECRETS, TASKRUNS
 from torpor_triggerer.secrets import reader
 from torpor_triggerer.secrets.reader import SecretReader

@@ -3,8 +3,7 @@
 from typing import Any
 
 import pytest
-from torpor.triggers import TaskFailedEvent, TaskSkippedEvent, TaskSuccessEvent
-from torpor.triggers.support import end_events
+from torpor.triggers import TaskFailedEvent, TaskSkippedEvent, TaskSuccessEvent, events
 
 from tests.support.triggerer_world import start_with_wait, triggerer_world
 
@@ -88,10 +87,10 @@ class Broken(TaskSkippedEvent):
 
 
 def test_as_a_part_of_another_trigger_only_a_success_counts_as_an_event() -> None:
-    assert end_events.payload_of(TaskSuccessEvent(1)) == 1
+    assert events.payload_of(TaskSuccessEvent(1)) == 1
     for event, words in ((TaskFailedEvent("killed"), "killed"), (TaskSkippedEvent(), "TaskSkippedEvent")):
         with pytest.raises(RuntimeError, match=words):
-            end_events.payload_of(event)
+            events.payload_of(event)
 
 
 async def test_an_end_that_cannot_be_read_fails_the_task() -> None:

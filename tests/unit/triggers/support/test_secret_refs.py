@@ -3,16 +3,16 @@
 from typing import Any
 
 import pytest
-from torpor.triggers.support import secret_refs
-from torpor.triggers.support.secret_refs import Revealed
+from torpor.triggers.support import arguments
+from torpor.triggers.support.arguments import Revealed
 from torpor_wire import canonical
 
 GIVEN = {"secretRef": {"name": "db", "key": "url"}}
 
 
 def test_a_reference_is_taken_as_it_is() -> None:
-    assert secret_refs.is_reference(GIVEN)
-    assert secret_refs.reference(GIVEN, "url") == GIVEN
+    assert arguments.is_reference(GIVEN)
+    assert arguments.reference(GIVEN, "url") == GIVEN
 
 
 @pytest.mark.parametrize(
@@ -27,9 +27,9 @@ def test_a_reference_is_taken_as_it_is() -> None:
     ],
 )
 def test_what_names_no_key_of_a_secret_is_refused_by_the_arguments_name(value: Any) -> None:
-    assert secret_refs.is_reference(value)
+    assert arguments.is_reference(value)
     with pytest.raises(ValueError, match="url"):
-        secret_refs.reference(value, "url")
+        arguments.reference(value, "url")
 
 
 def test_what_a_secret_held_is_its_text_and_is_not_shown() -> None:

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from torpor.triggers.support import end_events
+from torpor.triggers.events import payload_of
 
 STOP_SECONDS = 5.0
 
@@ -25,14 +25,14 @@ class ConcurrentTriggers:
     """Triggers that run concurrently, started on creation."""
 
     def __init__(self, made: Sequence[Any]) -> None:
-        self._running = [asyncio.create_task(_first(number, one)) for number, one in enumerate(made)]
+        self._running = [asyncio.create_task(_first(number, trigger)) for number, trigger in enumerate(made)]
 
     async def next_end(self) -> End | None:
         """Return how the next trigger ends, in order if several have; None after the last."""
         if not self._running:
             return None
         done, _ = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
-        task = next(one for one in self._running if one in done)
+        task = next(running for running in self._running if running in done)
         self._running.remove(task)
         return task.result()
 
@@ -47,16 +47,16 @@ class ConcurrentTriggers:
 
 async def call_each(made: Sequence[Any], method: str) -> list[BaseException]:
     """Call a method of all triggers that have it, and return the errors."""
-    told = await asyncio.gather(*(_call(one, method) for one in made))
-    return [error for error in told if error is not None]
+    errors = await asyncio.gather(*(_call(trigger, method) for trigger in made))
+    return [error for error in errors if error is not None]
 
 
-async def _first(number: int, one: Any) -> End:
+async def _first(number: int, trigger: Any) -> End:
     events = None
     try:
-        events = one.run()
+        events = trigger.run()
         async for event in events:
-            return End(number, end_events.payload_of(event), None)
+            return End(number, payload_of(event), None)
         return End(number, None, RuntimeError("it ended without an event"))
     except BaseException as error:
         if _is_ours(error):
@@ -66,9 +66,9 @@ async def _first(number: int, one: Any) -> End:
         await _call(events, "aclose")
 
 
-async def _call(one: Any, method: str) -> BaseException | None:
+async def _call(called: Any, method: str) -> BaseException | None:
     try:
-        await getattr(one, method, _nothing)()
+        await getattr(called, method, _nothing)()
     except BaseException as error:
         if _is_ours(error):
             raise

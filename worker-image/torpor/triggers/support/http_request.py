@@ -10,8 +10,8 @@ from typing import TypeAlias
 from torpor_wire.retry import Backoff
 
 from torpor.triggers.services import Answer
-from torpor.triggers.support import header_rules, polling, secret_refs
-from torpor.triggers.support.secret_refs import Reference, Revealed
+from torpor.triggers.support import arguments, header_rules, polling
+from torpor.triggers.support.arguments import Reference, Revealed
 
 Headers: TypeAlias = "dict[str, str | Reference]"
 
@@ -26,8 +26,8 @@ def url(value: object) -> str | Reference:
     """Return a URL or a reference to one. Raises TypeError or ValueError."""
     from urllib.parse import urlsplit
 
-    if secret_refs.is_reference(value):
-        return secret_refs.reference(value, "url")
+    if arguments.is_reference(value):
+        return arguments.reference(value, "url")
     if not isinstance(value, str):
         raise TypeError(f"url must be text, not {type(value).__name__}")
     shown = "the url" if isinstance(value, Revealed) else f"url {value[:100]!r}"
@@ -92,8 +92,8 @@ def _name(name: object) -> str:
 
 
 def _value(name: str, value: object) -> str | Reference:
-    if secret_refs.is_reference(value):
-        return secret_refs.reference(value, f"headers: {name}")
+    if arguments.is_reference(value):
+        return arguments.reference(value, f"headers: {name}")
     if isinstance(value, Revealed):
         value = Revealed(value.strip())
     if not isinstance(value, str) or not value.isprintable():

@@ -1,7 +1,7 @@
 """Queries Redis with read-only commands: one connection pool for each server.
 
 The URL is parsed here, because the client accepts file names and options of the process in it. The triggerer opens the
-connections (`redis_connection`), so each reply is counted before it is in memory.
+connections (`_Metered`), so each reply is counted before it is in memory.
 """
 
 from collections.abc import Mapping
@@ -16,6 +16,10 @@ from torpor.triggers.support.metering import AddressDeniedError, AnswerTooLargeE
 if TYPE_CHECKING:
     from redis.asyncio import Redis
     from redis.exceptions import RedisError
+
+from functools import cache
+
+from torpor.triggers.support.metering import Meter
 
 CONNECTIONS = 5
 CONNECT_SECONDS = 5.0
@@ -73,11 +77,9 @@ def connect(address: Address, services: Services) -> "Redis":
     from redis.asyncio.retry import Retry
     from redis.backoff import NoBackoff
 
-    from torpor.triggers.support import redis_connection
-
     tls: dict[str, Any] = {"ssl_check_hostname": True} if address.tls else {}
     pool = BlockingConnectionPool(
-        connection_class=redis_connection.kind(tls=address.tls),
+        connection_class=metered_connection_class(tls=address.tls),
         services=services,
         host=address.host,
         port=address.port,
@@ -162,3 +164,50 @@ def _meant(error: "RedisError | OSError", most: int) -> Exception:
             return ConnectionError(words)
         case _:
             return ValueError(words)
+
+
+class _Metered:
+    """A mixin for connections of the client."""
+
+    def __init__(self, *, services: Services, **given: Any) -> None:
+        super().__init__(**given)
+        self._services = services
+        self._meter = Meter(services.answer_bytes)
+
+    async def _connect(self) -> None:
+        """Connect through the triggerer instead of the client."""
+        import asyncio
+
+        options: dict[str, Any] = dict(self._connection_arguments())  # type: ignore[attr-defined]
+        host, port = options.pop("host"), options.pop("port")
+        if "ssl" in options:
+            options["server_hostname"] = host
+        seconds = self.socket_connect_timeout  # type: ignore[attr-defined]
+        opened = await self._services.connect(host, port, seconds=seconds, meter=self._meter)
+        try:
+            async with asyncio.timeout(seconds):
+                reader, writer = await asyncio.open_connection(sock=opened, **options)
+        except BaseException:
+            opened.close()
+            raise
+        client: Any = self
+        client._reader, client._writer = reader, writer  # noqa: SLF001 - a subclass of the client's connection
+
+    async def send_packed_command(self, *given: Any, **options: Any) -> None:
+        """Start a new count for each reply."""
+        self._meter.start()
+        await super().send_packed_command(*given, **options)  # type: ignore[misc]
+
+
+@cache
+def metered_connection_class(*, tls: bool) -> Any:
+    """Return the connection class for the pool of the client."""
+    from redis.asyncio import Connection, SSLConnection
+
+    class MeteredConnection(_Metered, Connection):
+        pass
+
+    class MeteredTLSConnection(_Metered, SSLConnection):
+        pass
+
+    return MeteredTLSConnection if tls else MeteredConnection

@@ -12,6 +12,8 @@ from torpor.triggers.support import sql_engine
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+import math
+
 Params: TypeAlias = Mapping[str, Any]
 Rows: TypeAlias = Sequence[Mapping[str, Any]]
 
@@ -149,3 +151,44 @@ async def _fetched(raw: Any, statement: str, values: Sequence[Sequence[Any]], co
         if len(found[at - 1]) < sql_engine.ROWS:
             found[at - 1].append(dict(zip(names, row, strict=True)))
     return found
+
+
+def json_row(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row by column name. Raises ValueError naming the column whose value has no JSON form."""
+    return {str(name): json_cell(value, str(name)) for name, value in found.items()}
+
+
+def json_cell(value: Any, column: str) -> Any:
+    """Return a value: times as RFC 3339, decimals and UUIDs as text, intervals in seconds."""
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case list() | tuple() if not hasattr(value, "_fields"):
+            return [json_cell(one, column) for one in value]
+        case Mapping():
+            return {str(name): json_cell(one, column) for name, one in value.items()}
+        case _:
+            return _spelled(value, column)
+
+
+def _spelled(value: Any, column: str) -> Any:
+    from datetime import date, datetime, time, timedelta
+    from decimal import Decimal
+    from ipaddress import IPv4Address, IPv4Interface, IPv4Network, IPv6Address, IPv6Interface, IPv6Network
+    from uuid import UUID
+
+    match value:
+        case datetime() | date() | time():
+            return value.isoformat()
+        case timedelta():
+            return value.total_seconds()
+        case Decimal() | UUID():
+            return str(value)
+        case IPv4Address() | IPv4Interface() | IPv4Network() | IPv6Address() | IPv6Interface() | IPv6Network():
+            return str(value)
+        case bytes() | bytearray() | memoryview():
+            raise ValueError(f"column {column!r} contains bytes: select encode({column}, 'base64') or omit it")
+        case _:
+            raise ValueError(f"column {column!r} has the type {type(value).__name__}: cast it to text in the query")
