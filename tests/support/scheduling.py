@@ -19,8 +19,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "outages": tuple(
         f"integration/controller/test_{name}" for name in ("unavailable", "leader", "waits_under_pressure")
     ),
-    # Controllers of its own for twenty-nine stuck runs.
-    "why": ("integration/controller/why/",),
+    # The folder why comes last: it leaves twenty-nine stuck runs, which it cancels.
     "controllers": ("integration/controller/",),
     # What stops, scales or kills Torpor's own pods, counts them, measures how soon they act or reads all their logs.
     "disruptions": (
@@ -37,7 +36,6 @@ ORDER: Sequence[str] = (
     "node",
     "outages",
     "controllers",
-    "why",
     "disruptions",
     # These compute, while the groups above wait.
     "simulation/test_invariants",
@@ -55,7 +53,7 @@ APART: Sequence[str] = ("simulation/test_invariants", "integration/triggerer/")
 
 def processes(cores: int) -> int:
     """How many processes run the tests, since most tests wait. More than eight gain nothing: one cluster serves all."""
-    return min(2 * cores + 1, 8)
+    return min(3 * cores, 8)
 
 
 def group(nodeid: str) -> str:
@@ -64,9 +62,9 @@ def group(nodeid: str) -> str:
     for name, starts in GROUPS.items():
         if path.startswith(tuple(starts)):
             return name
-    if path.startswith("integration/archive/"):
+    if path.startswith(("integration/archive/", "integration/attacks/test_archive")):
         # Each kind of database is a server, and an archive that uses it.
-        return next((f"archive {kind}" for kind in ("sqlite", "postgresql") if f"[{kind}" in test), path)
+        return "archive postgresql" if "[postgresql" in test else "archive sqlite"
     return nodeid if path.startswith(tuple(APART)) else path
 
 

@@ -152,11 +152,12 @@ class Pool:
     def until(
         self, holds: Callable[[], bool], what: str, replica: Replica | None = None, patience: float = _PATIENCE
     ) -> None:
-        end = time.monotonic() + patience
+        end, pause = time.monotonic() + patience, 0.05
         while not holds():
             logs = (replica or self.replicas[-1]).text()
             assert time.monotonic() < end, f"after {patience:.0f} s still not: {what}\n{logs}"
-            time.sleep(0.05)
+            time.sleep(pause)
+            pause = min(2 * pause, 0.25)
 
     def _read(self, name: str) -> taskrun.TaskRun:
         path = f"/apis/torpor.dev/v1alpha1/namespaces/{self.namespace}/taskruns/{name}"

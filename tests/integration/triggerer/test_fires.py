@@ -87,14 +87,14 @@ def test_http_fires_when_the_answer_is_as_asked(pool: Any, site: tuple[str, type
 
 
 def test_http_goes_nowhere_but_to_http(pool: Any, site: tuple[str, type[Site]]) -> None:
-    name = pool.deferred("http", {"url": f"{site[0]}/away", "status": "200-399", "interval": "200ms"}, timeout=10)
+    name = pool.deferred("http", {"url": f"{site[0]}/away", "status": "200-399", "interval": "200ms"}, timeout=4)
     status = pool.ends(name)
     assert status.reason == "DeferralTimeout"
     assert "file:///etc/passwd" in status.message
 
 
 def test_nobody_listening_means_not_yet(pool: Any) -> None:
-    name = pool.deferred("http", {"url": "http://127.0.0.1:9/", "interval": "200ms"}, timeout=10)
+    name = pool.deferred("http", {"url": "http://127.0.0.1:9/", "interval": "200ms"}, timeout=4)
     status = pool.ends(name)
     assert (status.state, status.reason) == ("Failed", "DeferralTimeout")
     assert "Cannot connect to host 127.0.0.1:9" in status.message
