@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from torpor_views.model import Instance, Run
+from torpor_views.model import InstanceView, RunView
 from torpor_wire import instance_paths
 
 from torpor_cli import errors
 from torpor_cli.references import RunReference
 
 
-def check_reference(wanted: RunReference, run: Run, *, later: bool = False) -> None:
+def check_reference(wanted: RunReference, run: RunView, *, later: bool = False) -> None:
     """Raise UnknownNameError for a task or an instance that the run does not have.
 
     `later`: an instance that does not exist yet may come.
@@ -26,7 +26,7 @@ def check_reference(wanted: RunReference, run: Run, *, later: bool = False) -> N
         )
 
 
-def instances_at(wanted: RunReference, run: Run) -> tuple[Instance, ...]:
+def instances_at(wanted: RunReference, run: RunView) -> tuple[InstanceView, ...]:
     """Return the instances that a reference names. A path that is too short names a whole group."""
     if wanted.task is None:
         return run.all_instances()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 
 from torpor_views import json_fields
-from torpor_views.instance import Instance
+from torpor_views.instance import InstanceView
 from torpor_wire.state import State
 
 from torpor_cli import stored_body
@@ -47,7 +47,7 @@ class MappedResults:
     def collect(self, taskruns: Iterable[Object]) -> None:
         """Add the results of TaskRuns."""
         for taskrun in taskruns:
-            one = Instance.parse(taskrun)
+            one = InstanceView.parse(taskrun)
             if one.uid in self._uids:  # a list that starts again
                 continue
             self._uids.add(one.uid)
@@ -68,7 +68,7 @@ class MappedResults:
             yield from (chunk.replace(b"\n", b"") for chunk in read(line.taskrun, line.taskrun["status"]["stored"]))
             yield b"}\n"
 
-    def _add(self, one: Instance, taskrun: Object) -> None:
+    def _add(self, one: InstanceView, taskrun: Object) -> None:
         offset = self.file.seek(0, 2)
         status = json_fields.fields(taskrun.get("status"))
         stored = json_fields.fields(status.get("stored"))

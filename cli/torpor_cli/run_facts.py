@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from torpor_views.facts import Facts
-from torpor_views.model import Run
+from torpor_views.model import RunView
 from torpor_wire import constants, names
 
 from torpor_cli.cluster.api import Object, ObjectSelection
@@ -18,7 +18,7 @@ from torpor_cli.cluster.resources import CONFIG_MAPS, EVENTS, PODS, TASKRUNS
 T = TypeVar("T")
 
 
-def read(cluster: ClusterConnection, run: Run) -> Facts:
+def read(cluster: ClusterConnection, run: RunView) -> Facts:
     """Return the facts of a live run. An ended run needs none."""
     if run.ended:
         return Facts()

@@ -17,7 +17,8 @@ from typing import Any, Self
 from torpor_crds.models import taskrun, workflow
 from torpor_crds.models.taskrun import TaskRun
 from torpor_crds.models.workflow import Workflow
-from torpor_kubernetes.cache.reflector import Change, Notice, Reflector
+from torpor_kubernetes.cache.reflector import Notice, Reflector
+from torpor_kubernetes.cache.store import StoreChange
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.http import connect
 from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS
@@ -110,14 +111,14 @@ class RunRecorder:
 
     def on_workflow(self, notice: Notice[Workflow]) -> None:
         """Record a change of the Workflow."""
-        if isinstance(notice, Change) and notice.item is not None:
+        if isinstance(notice, StoreChange) and notice.item is not None:
             self.recording.workflow = notice.item
             if notice.item.status.completion_time is not None:
                 self.over.set()
 
     def on_taskrun(self, notice: Notice[TaskRun]) -> None:
         """Record a TaskRun whose state, attempt or segment changed."""
-        if not isinstance(notice, Change) or notice.item is None:
+        if not isinstance(notice, StoreChange) or notice.item is None:
             return
         run, before = notice.item, self._runs.get(notice.item.metadata.uid)
         self._runs[run.metadata.uid] = run
@@ -130,7 +131,7 @@ class RunRecorder:
 
     def on_pod(self, notice: Notice[Mapping[str, Any]]) -> None:
         """Record when a pod begins and when it ends to be Pending or Running."""
-        if not isinstance(notice, Change):
+        if not isinstance(notice, StoreChange):
             return
         body = notice.item or notice.previous or {}
         active = notice.item is not None and body["status"].get("phase") in _ACTIVE

@@ -22,7 +22,7 @@ from torpor_kubernetes.client.archive import ArchiveClient
 from torpor_kubernetes.client.lease import Leadership, Renewals
 from torpor_kubernetes.timing import SystemClock
 
-from torpor_operator.app import LEASE, ArchiveClients, Operator, Stop, lease_terms
+from torpor_operator.app import LEASE, ArchiveClients, Operator, Stop, lease_config
 from torpor_operator.controller.archive import UPLOAD_SECONDS, HttpRunStore
 from torpor_operator.quarantine.hang_timer import HangTimer
 from torpor_operator.quarantine.lease_annotation import LeaseAnnotation
@@ -54,7 +54,9 @@ async def serve(settings: Settings) -> None:
         )
         api = Api(transport, SystemClock())
         hang_timer = HangTimer(cpu_seconds=settings.hang_cpu, seconds=settings.hang)
-        leadership = Leadership(api, lease_terms(settings), run_renewals=_renew_in_thread, is_alive=hang_timer.is_alive)
+        leadership = Leadership(
+            api, lease_config(settings), run_renewals=_renew_in_thread, is_alive=hang_timer.is_alive
+        )
         operator = Operator.build(
             api, settings, evaluator, archive, leadership=leadership, guard=_work_guard(api, settings)
         )

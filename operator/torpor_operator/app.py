@@ -15,7 +15,7 @@ from typing import Any, Protocol, Self
 from torpor_expressions.evaluator import Evaluating
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
-from torpor_kubernetes.client.lease import Leadership, Terms
+from torpor_kubernetes.client.lease import Leadership, LeaseConfig
 from torpor_kubernetes.client.write_limits import WriteLimits
 from torpor_kubernetes.timing import Clock
 
@@ -157,7 +157,7 @@ class Operator:
             in_use=lambda: cache.namespaces() | schedules.namespaces(),
             on_change=lambda namespace: _enqueue_namespace(namespace, cache, schedules),
         )
-        leadership = leadership or Leadership(api, lease_terms(settings))
+        leadership = leadership or Leadership(api, lease_config(settings))
         resolver = QueryResolver(
             api,
             cache,
@@ -288,9 +288,11 @@ def write_limits(api: Api, settings: Settings) -> WriteLimits:
     )
 
 
-def lease_terms(settings: Settings) -> Terms:
+def lease_config(options: Settings) -> LeaseConfig:
     """The Lease that the replicas share."""
-    return Terms(namespace=settings.namespace, name=LEASE, identity=settings.identity, duration=settings.lease_duration)
+    return LeaseConfig(
+        namespace=options.namespace, name=LEASE, identity=options.identity, duration=options.lease_duration
+    )
 
 
 async def _cancel(tasks: Sequence[asyncio.Task[None]]) -> None:

@@ -210,7 +210,7 @@ class Kubelet:
         while True:
             try:
                 await act()
-            except errors.Unavailable:
+            except errors.ApiUnavailable:
                 await asyncio.sleep(0.5)
             else:
                 return

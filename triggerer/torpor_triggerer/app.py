@@ -10,7 +10,7 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
-from torpor_kubernetes.cache.store import Key, Unreadable
+from torpor_kubernetes.cache.store import ObjectKey, Unreadable
 from torpor_wire.reason import Reason
 
 from torpor_triggerer.isolation.blocking_report import BlockingReport
@@ -208,7 +208,7 @@ class Triggerer:
     def _on_due(self, wait: PackedWait) -> None:
         self._scheduler.fire(wait)
 
-    def _on_change(self, key: Key) -> None:
+    def _on_change(self, key: ObjectKey) -> None:
         self._scheduler.reconcile(key)
 
     def _on_members(self, members: frozenset[str]) -> None:

@@ -20,7 +20,7 @@ async def review(api: Api, resource: Resource, spec: Mapping[str, Any]) -> Mappi
     for pause in PAUSES:
         try:
             return (await api.create(resource, None, body)).get("status") or {}
-        except errors.Unavailable as error:
+        except errors.ApiUnavailable as error:
             await api.clock.sleep(error.retry_after or pause)
         except errors.ApiError as error:
             raise RefusedError(unavailable(error)) from error

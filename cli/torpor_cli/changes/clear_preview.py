@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from torpor_views.model import Instance, Run, Task
+from torpor_views.model import InstanceView, RunView, TaskView
 from torpor_wire import constants, instance_paths
 from torpor_wire.instance_paths import Path
 from torpor_wire.state import TASK_BROKEN, State
@@ -36,7 +36,7 @@ class PreviewedTask:
         return f"{self.name}{which} ({number}{'' if self.named else ', depends on these'})"
 
 
-def request(run: Run, entries: Sequence[str]) -> str:
+def request(run: RunView, entries: Sequence[str]) -> str:
     """Return the value of the annotation for entries such as `load` or `load/3`; none means what failed.
 
     Raises UsageError and UnknownNameError for entries that the operator would refuse.
@@ -53,7 +53,7 @@ def request(run: Run, entries: Sequence[str]) -> str:
     return text
 
 
-def preview(run: Run, text: str) -> tuple[PreviewedTask, ...]:
+def preview(run: RunView, text: str) -> tuple[PreviewedTask, ...]:
     """Return what the value of the annotation runs again: what it names, and what depends on it."""
     named: dict[str, InstanceSelection] = {}
     names = {task.name for task in run.tasks}
@@ -65,7 +65,7 @@ def preview(run: Run, text: str) -> tuple[PreviewedTask, ...]:
     return tuple(_cleared(run, name, paths, named=name in named) for name, paths in selected.items())
 
 
-def _check(run: Run, entry: str) -> None:
+def _check(run: RunView, entry: str) -> None:
     reference = references.parse(f"{run.name}/{entry}")
     task = run.task(reference.task or "")
     if task is None:
@@ -85,7 +85,7 @@ def _entry(entry: str) -> dict[str, InstanceSelection]:
     return {name: frozenset({tuple(map(int, path.split(".")))}) if path else None}
 
 
-def _failed(run: Run) -> dict[str, InstanceSelection]:
+def _failed(run: RunView) -> dict[str, InstanceSelection]:
     """What failed, was cancelled or was deleted; a task is selected as a whole if none of its instances is left."""
     found: dict[str, InstanceSelection] = {}
     for task in run.tasks:
@@ -98,7 +98,7 @@ def _failed(run: Run) -> dict[str, InstanceSelection]:
     return found
 
 
-def _with_dependents(run: Run, named: Mapping[str, InstanceSelection]) -> dict[str, InstanceSelection]:
+def _with_dependents(run: RunView, named: Mapping[str, InstanceSelection]) -> dict[str, InstanceSelection]:
     selected: dict[str, InstanceSelection] = {}
     for task in run.tasks:
         above = [name for name in selected if task.hook or name in task.before]
@@ -114,7 +114,7 @@ def _with_dependents(run: Run, named: Mapping[str, InstanceSelection]) -> dict[s
     return selected
 
 
-def _common(one: Task | None, other: Task) -> int:
+def _common(one: TaskView | None, other: TaskView) -> int:
     """How many groups two tasks share, from the outermost."""
     depth = 0
     for mine, theirs in zip(one.groups if one else (), other.groups, strict=False):
@@ -128,7 +128,7 @@ def _union(one: InstanceSelection, other: InstanceSelection) -> InstanceSelectio
     return None if one is None or other is None else one | other
 
 
-def _cleared(run: Run, name: str, paths: InstanceSelection, *, named: bool) -> PreviewedTask:
+def _cleared(run: RunView, name: str, paths: InstanceSelection, *, named: bool) -> PreviewedTask:
     instances = run.of(name)
     chosen = instances if paths is None else _below(instances, paths)
     whole = paths is None or len(chosen) == len(instances)
@@ -137,6 +137,6 @@ def _cleared(run: Run, name: str, paths: InstanceSelection, *, named: bool) -> P
     return PreviewedTask(name=name, instances=len(chosen), indexes=shown, named=named)
 
 
-def _below(instances: Iterable[Instance], paths: frozenset[Path]) -> list[Instance]:
+def _below(instances: Iterable[InstanceView], paths: frozenset[Path]) -> list[InstanceView]:
     depths = {len(path) for path in paths}
     return [one for one in instances if any(one.path[:depth] in paths for depth in depths)]

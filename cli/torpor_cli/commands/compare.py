@@ -9,7 +9,7 @@ from typing import Any
 import click
 from torpor_views import compare
 from torpor_views.compare import MISSING, Comparison, Difference, Side, TaskRow
-from torpor_views.model import Run
+from torpor_views.model import RunView
 
 from torpor_cli import output, references
 from torpor_cli.cluster.connect import ClusterConnection, connect
@@ -45,11 +45,11 @@ def compare_command(target: TargetOptions, left: str, right: str, output_format:
     _conclude(found)
 
 
-def _run(cluster: ClusterConnection, name: str) -> Run:
+def _run(cluster: ClusterConnection, name: str) -> RunView:
     if references.parse(name).task is not None:
         raise UsageError(f"{name} names a task; compare takes two runs: torpor compare A B")
     found = find_run(cluster, name)
-    return Run.parse(found.workflow, found.taskruns, now=time.time())
+    return RunView.parse(found.workflow, found.taskruns, now=time.time())
 
 
 def tables(found: Comparison, *, everything: bool) -> Iterator[tuple[Sequence[str], list[Sequence[str]]]]:

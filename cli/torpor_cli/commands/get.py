@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 from torpor_views import tree
-from torpor_views.model import Run
-from torpor_views.tree import Node, Tree
+from torpor_views.model import RunView
+from torpor_views.tree import RunTree, TreeNode
 
 from torpor_cli import errors, output, references, run_state, runs
 from torpor_cli.cluster.connect import ClusterConnection, connect
@@ -70,13 +70,13 @@ def _show_tree(cluster: ClusterConnection, reference: RunReference, unfold: tupl
     _check_tasks(workflow, [name for name in (reference.task, *unfold) if name and name != "all"])
     early = reference.task is None and not found.archived and _created(workflow) > _EARLY
     if early:
-        short = tree.build(Run.parse(workflow, now=now))
+        short = tree.build(RunView.parse(workflow, now=now))
         width = render.name_width(short, look)
         _print(render.head(short, look))
         output.flush()
     taskruns = found.taskruns if found.archived else runs.taskruns_of(cluster, workflow)
     chosen = {*unfold, reference.task} if reference.task else set(unfold)
-    run = Run.parse(workflow, taskruns, now=now)
+    run = RunView.parse(workflow, taskruns, now=now)
     built = tree.build(run, unfold=tree.ALL if "all" in chosen else {each for each in chosen if each}, limit=_SHOWN)
     if reference.task:
         built = _only(built, reference)
@@ -104,10 +104,10 @@ def _check_tasks(workflow: Mapping[str, Any], names: list[str]) -> None:
             raise errors.unknown("task", name, known, f"the run has {', '.join(known[:20])}")
 
 
-def _only(built: Tree, reference: RunReference) -> Tree:
+def _only(built: RunTree, reference: RunReference) -> RunTree:
     """Return the tree with one task, or one instance of it."""
     found = _find(built.nodes, reference.task or "")
-    nodes: tuple[Node, ...] = (found,) if found else ()
+    nodes: tuple[TreeNode, ...] = (found,) if found else ()
     if found and reference.path is not None:
         wanted = f"{reference.task}/{'.'.join(map(str, reference.path))}"
         nodes = tuple(node for node in found.children if node.ref == wanted)
@@ -119,7 +119,7 @@ def _only(built: Tree, reference: RunReference) -> Tree:
     return replace(built, nodes=nodes)
 
 
-def _find(nodes: tuple[Node, ...], name: str) -> Node | None:
+def _find(nodes: tuple[TreeNode, ...], name: str) -> TreeNode | None:
     for node in nodes:
         if node.ref == name:
             return node

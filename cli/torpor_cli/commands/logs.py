@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 
 import click
-from torpor_views.model import Run
+from torpor_views.model import RunView
 from torpor_wire import constants, names, times
 
 from torpor_cli import errors, exit_codes, output, references
@@ -110,7 +110,7 @@ class _Logs:
         self._cluster = cluster
         self._archive = ArchiveProxy(cluster.api)  # one for all logs, so that it requests one token
         self._run = run
-        self._view = Run.parse(run.workflow, run.taskruns, now=time.time())
+        self._view = RunView.parse(run.workflow, run.taskruns, now=time.time())
         self._wanted = wanted
         self._printer = printer
         self._options = options

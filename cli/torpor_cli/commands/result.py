@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 from torpor_views import json_fields
-from torpor_views.model import Instance, Run
+from torpor_views.model import InstanceView, RunView
 from torpor_wire import constants, instance_paths, names
 from torpor_wire.state import State
 from torpor_wire.text import printable
@@ -69,7 +69,7 @@ def result_command(target: TargetOptions, reference: str, path: str | None) -> N
 
 
 def _is_mapped(found: FoundRun, name: str) -> bool:
-    task = Run.parse(found.workflow, now=0.0).task(name)
+    task = RunView.parse(found.workflow, now=0.0).task(name)
     return task is not None and task.several
 
 
@@ -99,7 +99,7 @@ def _all_results(cluster: ClusterConnection, found: FoundRun, wanted: RunReferen
 def _taskrun(cluster: ClusterConnection, found: FoundRun, wanted: RunReference) -> Object:
     """Return the TaskRun that a reference names. Raises UnknownNameError, and CliError if it has no result."""
     taskruns = found.taskruns if found.archived else _taskruns(cluster, found.workflow, wanted.task or "")
-    run = Run.parse(found.workflow, taskruns, now=0.0)
+    run = RunView.parse(found.workflow, taskruns, now=0.0)
     check_reference(wanted, run)
     one = _instance(run, wanted)
     if one.state is not State.SUCCEEDED:
@@ -118,7 +118,7 @@ def _selection(cluster: ClusterConnection, workflow: Object, task: str) -> Objec
     return ObjectSelection(resource=TASKRUNS, namespace=cluster.namespace, labels=labels)
 
 
-def _instance(run: Run, wanted: RunReference) -> Instance:
+def _instance(run: RunView, wanted: RunReference) -> InstanceView:
     task = wanted.task or ""
     instances = run.of(task)
     if wanted.path is None and len(instances) == 1 and not instances[0].path:

@@ -4,7 +4,7 @@ import sys
 import time
 
 import click
-from torpor_views.model import Run
+from torpor_views.model import RunView
 from torpor_wire import constants
 
 from torpor_cli import errors, output, run_state, runs
@@ -33,7 +33,7 @@ def retry_command(
     cluster = connect(target)
     workflow = runs.find_workflow_to_change(cluster, name)
     _check(workflow)
-    run = Run.parse(workflow, runs.taskruns_of(cluster, workflow), now=time.time())
+    run = RunView.parse(workflow, runs.taskruns_of(cluster, workflow), now=time.time())
     text = clear_preview.request(run, tasks)
     _show(clear_preview.preview(run, text))
     if dry_run:

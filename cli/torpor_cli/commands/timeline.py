@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import click
 from torpor_views import timeline
-from torpor_views.model import Run
+from torpor_views.model import RunView
 
 from torpor_cli import output, references
 from torpor_cli.cluster.connect import connect
@@ -38,7 +38,7 @@ def timeline_command(target: TargetOptions, reference: str, output_format: str) 
     """
     wanted = references.parse(reference)
     found = find_run(connect(target), wanted.run)
-    run = Run.parse(found.workflow, found.taskruns, now=time.time())
+    run = RunView.parse(found.workflow, found.taskruns, now=time.time())
     check_reference(wanted, run)
     built = _chosen(timeline.build(run), wanted, run)
     if output_format in {Format.JSON, Format.YAML}:
@@ -53,7 +53,7 @@ def timeline_command(target: TargetOptions, reference: str, output_format: str) 
         sys.stdout.write(f"{line}\n")  # the chart has escaped foreign text, and may have colours
 
 
-def _chosen(built: timeline.Timeline, wanted: RunReference, run: Run) -> timeline.Timeline:
+def _chosen(built: timeline.Timeline, wanted: RunReference, run: RunView) -> timeline.Timeline:
     """Return the timeline with the rows that a reference names, on the time of the whole run."""
     if wanted.task is None:
         return built
@@ -61,7 +61,7 @@ def _chosen(built: timeline.Timeline, wanted: RunReference, run: Run) -> timelin
     return replace(built, rows=tuple(row for row in built.rows if row.taskrun in named))
 
 
-def chart_of(run: Run, built: timeline.Timeline, *, unfold: bool, only: str = "") -> Chart:
+def chart_of(run: RunView, built: timeline.Timeline, *, unfold: bool, only: str = "") -> Chart:
     """Return the chart of a run, or of one task."""
     return Chart(
         title=run.name,
@@ -73,13 +73,13 @@ def chart_of(run: Run, built: timeline.Timeline, *, unfold: bool, only: str = ""
     )
 
 
-def _notes(run: Run, built: timeline.Timeline, only: str) -> list[str]:
+def _notes(run: RunView, built: timeline.Timeline, only: str) -> list[str]:
     if not built.rows:
         return ["No task has started."]
     return _absent(run, only) + _inexact(built)
 
 
-def _absent(run: Run, only: str) -> list[str]:
+def _absent(run: RunView, only: str) -> list[str]:
     """Return a sentence about the tasks without a row."""
     absent = [f"{task.name} ({task.word})" for task in run.tasks if not run.of(task.name) and only in {"", task.name}]
     shown = ", ".join(absent[:_ABSENT_MAX])

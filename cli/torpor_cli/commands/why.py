@@ -7,7 +7,7 @@ import click
 from torpor_views import why
 from torpor_views.causes.cause import Cause
 from torpor_views.facts import Facts
-from torpor_views.model import Run
+from torpor_views.model import RunView
 
 from torpor_cli import output, references, run_facts
 from torpor_cli.cluster.connect import connect
@@ -30,7 +30,7 @@ def why_command(target: TargetOptions, reference: str, output_format: str) -> No
     """Explain why a run, a task or an instance does not run now, with the command that helps."""
     wanted, cluster = references.parse(reference), connect(target)
     found = find_run(cluster, wanted.run)
-    run = Run.parse(found.workflow, found.taskruns, now=time.time())
+    run = RunView.parse(found.workflow, found.taskruns, now=time.time())
     check_reference(wanted, run)
     facts = Facts() if found.archived else run_facts.read(cluster, run)
     causes = causes_of(wanted, run, facts)
@@ -45,7 +45,7 @@ def why_command(target: TargetOptions, reference: str, output_format: str) -> No
                 output.line(line)
 
 
-def causes_of(wanted: RunReference, run: Run, facts: Facts) -> tuple[Cause, ...]:
+def causes_of(wanted: RunReference, run: RunView, facts: Facts) -> tuple[Cause, ...]:
     """Return the causes of what the user names."""
     if wanted.task is None:
         return why.of_run(run, facts)
@@ -58,7 +58,7 @@ def causes_of(wanted: RunReference, run: Run, facts: Facts) -> tuple[Cause, ...]
     return tuple(cause for one in chosen for cause in why.of_instance(run, task, one, facts))
 
 
-def lines(causes: Sequence[Cause], run: Run) -> Iterator[str]:
+def lines(causes: Sequence[Cause], run: RunView) -> Iterator[str]:
     """Yield a sentence for each cause, and below it the command that helps."""
     if not causes:
         yield f"Run {run.name} has no task that waits; its state is {run.word}."

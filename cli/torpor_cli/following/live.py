@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from torpor_views import tree
-from torpor_views.model import Run
+from torpor_views.model import RunView
 from torpor_wire.state import TERMINAL
 
 from torpor_cli import errors, exit_codes, output, run_state, runs
@@ -189,7 +189,7 @@ class _Redrawn:
 
     def _draw(self, copy: RunCopy, *, whole: bool) -> None:
         began = time.monotonic()
-        run = Run.parse(copy.workflow, copy.taskruns.values(), now=time.time())
+        run = RunView.parse(copy.workflow, copy.taskruns.values(), now=time.time())
         lines = render.lines(
             tree.build(run), terminal.look_of(copy.workflow, wide=self._wide), waits=render.waits_of(run)
         )

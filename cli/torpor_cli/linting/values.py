@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 from torpor_crds.models import workflow as models
-from torpor_crds.models.task import Group, Task
+from torpor_crds.models.task import MappedGroup, Task
 from torpor_operator.expressions import resolve
 from torpor_operator.expressions.context import Scope
 from torpor_operator.mapping import expand
@@ -80,22 +80,22 @@ def _lists(spec: models.WorkflowSpec) -> Iterator[LintProblem]:
     allowed = expand.Allowed(limit, limit)
     workflow = models.Workflow.model_validate({"metadata": {"name": "x"}, "spec": spec})
     scope = Scope(workflow=workflow, outcomes={}, known={})
-    parts: tuple[tuple[str, tuple[Task | Group, ...]], ...] = (("tasks", spec.tasks), ("groups", spec.groups))
+    parts: tuple[tuple[str, tuple[Task | MappedGroup, ...]], ...] = (("tasks", spec.tasks), ("groups", spec.groups))
     for kind, owners in parts:
         for index, owner in enumerate(owners):
             if _is_constant(owner) and isinstance(found := expand.resolve_product(owner, scope, allowed), TaskOutcome):
                 yield _outcome(found, owner, ("spec", kind, index))
 
 
-def _is_constant(owner: Task | Group) -> bool:
+def _is_constant(owner: Task | MappedGroup) -> bool:
     """Whether all lists are written out, so that their items are known."""
     lists = [*(entry.over for entry in owner.expand), *([] if owner.expand_kwargs is None else [owner.expand_kwargs])]
     return bool(lists) and not any(resolve.embedded(one) for one in lists)
 
 
-def _outcome(found: TaskOutcome, owner: Task | Group, path: Path) -> LintProblem:
+def _outcome(found: TaskOutcome, owner: Task | MappedGroup, path: Path) -> LintProblem:
     severity = Severity.WARNING if found.state is TaskState.SKIPPED else Severity.ERROR
     field = "expand" if owner.expand else "expandKwargs"
-    kind = "group" if isinstance(owner, Group) else "task"
+    kind = "group" if isinstance(owner, MappedGroup) else "task"
     message = f"{kind} {owner.name}: {found.message}"
     return LintProblem(path=(*path, field), rule=LintRule.EXPAND, severity=severity, message=message)

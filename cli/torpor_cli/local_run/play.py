@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from torpor_views.model import Run
+from torpor_views.model import RunView
 
 from torpor_cli import errors, exit_codes, output, run_state
 from torpor_cli.local_run import interruption, report
@@ -99,7 +99,7 @@ async def _played(engine: Any, options: Any, run: Play, progress: ProgressView) 
 
 
 def _report(run: Play, outcome: Any) -> None:
-    found = Run.parse(outcome.workflow, outcome.objects.get("TaskRun", ()), now=time.time())
+    found = RunView.parse(outcome.workflow, outcome.objects.get("TaskRun", ()), now=time.time())
     if not run.is_text:
         output.data(report.as_json(outcome.workflow, outcome.results, found, run.folder), run.output_format)
         return

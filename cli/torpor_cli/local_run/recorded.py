@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from torpor_views.model import Run
+from torpor_views.model import RunView
 
 from torpor_cli import errors, references, run_state
 from torpor_cli.local_run import folders, play, preflight, report, workflow_file
@@ -37,7 +37,7 @@ class RecordedRun:
     history: tuple[Transition, ...]
     failures: Mapping[str, str]
     workflow: Mapping[str, Any]
-    run: Run
+    run: RunView
     folder: Path
 
     @property
@@ -116,7 +116,7 @@ def record(  # noqa: PLR0913 - keyword arguments, each with a default
     documents = preflight.documents(folders.named(found.workflow), found.others)
     recorder = _Recorder()
     outcome = _outside_of_a_loop(lambda: asyncio.run(engine.play(documents, chosen, recorder)))
-    run = Run.parse(outcome.workflow, outcome.objects.get("TaskRun", ()), now=0.0)
+    run = RunView.parse(outcome.workflow, outcome.objects.get("TaskRun", ()), now=0.0)
     return RecordedRun(
         state=run_state.word_of(outcome.workflow),
         message=run_state.message_of(outcome.workflow),

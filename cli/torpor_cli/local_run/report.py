@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from torpor_views import task_graph
-from torpor_views.model import Instance, Run
+from torpor_views.model import InstanceView, RunView
 from torpor_wire import names
 from torpor_wire.state import State
 
@@ -25,7 +25,7 @@ _LONG = 10 * _RESULT
 _LINE = 120
 
 
-def as_json(workflow: Object, results: Mapping[str, Any], run: Run, folder: Path) -> dict[str, Any]:
+def as_json(workflow: Object, results: Mapping[str, Any], run: RunView, folder: Path) -> dict[str, Any]:
     """Return the outcome as an object of `-o json`."""
     return {
         "run": run.name,
@@ -37,11 +37,11 @@ def as_json(workflow: Object, results: Mapping[str, Any], run: Run, folder: Path
     }
 
 
-def _failure(one: Instance) -> dict[str, Any]:
+def _failure(one: InstanceView) -> dict[str, Any]:
     return {"task": one.ref, "reason": one.reason, "message": one.message}
 
 
-def failed(run: Run) -> list[Instance]:
+def failed(run: RunView) -> list[InstanceView]:
     """Return the instances that failed."""
     return [one for one in run.all_instances() if one.state is State.FAILED]
 
@@ -69,7 +69,7 @@ def _as_yaml(value: Any) -> str:
     return writer.dump(value, readable=True).rstrip()
 
 
-def failure_lines(run: Run, folder: Path) -> Iterator[str]:
+def failure_lines(run: RunView, folder: Path) -> Iterator[str]:
     """Yield the failures, each with the last lines of the log of its pod."""
     every = failed(run)
     for one in every[:_FAILURES]:
@@ -79,7 +79,7 @@ def failure_lines(run: Run, folder: Path) -> Iterator[str]:
         yield f"... and {len(every) - _FAILURES} more failures"
 
 
-def log_of(folder: Path, one: Instance) -> Path:
+def log_of(folder: Path, one: InstanceView) -> Path:
     """Return the log of the last pod of an instance."""
     return folder / LOGS / f"{names.pod(one.name, one.attempt, one.segment, one.launch)}.log"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from torpor_views.model import Run
+from torpor_views.model import RunView
 
 from torpor_cli import errors
 from torpor_cli.local_run import play
@@ -24,9 +24,9 @@ class StoredRun:
     results: Mapping[str, Any]
     now: float
 
-    def parse(self) -> Run:
+    def parse(self) -> RunView:
         """Return the run for the views."""
-        return Run.parse(self.workflow, self.taskruns, now=self.now)
+        return RunView.parse(self.workflow, self.taskruns, now=self.now)
 
 
 def read(folder: Path) -> StoredRun:

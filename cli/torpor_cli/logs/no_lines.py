@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from torpor_views.model import Instance, Run
+from torpor_views.model import InstanceView, RunView
 from torpor_wire.state import State
 
 from torpor_cli import errors
@@ -16,11 +16,11 @@ class SelectedLogs:
 
     found: LogSelection
     not_started: int
-    instances: Sequence[Instance]
+    instances: Sequence[InstanceView]
     archive_read: bool = True
 
 
-def explained(run: Run, chosen: Filter, logs: SelectedLogs, options: Sequence[str]) -> str:
+def explained(run: RunView, chosen: Filter, logs: SelectedLogs, options: Sequence[str]) -> str:
     """Return a sentence. Raises UnknownNameError for an attempt that did not take place.
 
     `options`: the filters as the user wrote them.
@@ -51,7 +51,7 @@ def _none(named: str, logs: SelectedLogs) -> str:
     )
 
 
-def _check_attempt(chosen: Filter, named: str, instances: Sequence[Instance]) -> None:
+def _check_attempt(chosen: Filter, named: str, instances: Sequence[InstanceView]) -> None:
     most = max((one.attempt for one in instances), default=0)
     if chosen.attempt is not None and chosen.attempt > most:
         attempts = "1 attempt" if most == 1 else f"{most} attempts"

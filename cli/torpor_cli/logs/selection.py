@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from torpor_views import json_fields
-from torpor_views.model import Instance
+from torpor_views.model import InstanceView
 from torpor_wire import constants
 from torpor_wire.enums import LogKind
 from torpor_wire.state import State
@@ -55,7 +55,7 @@ class LogCandidates:
     """What the cluster and the archive have of a run, as JSON. `tasks`: the names of the run's tasks."""
 
     tasks: Sequence[str]
-    instances: Sequence[Instance]
+    instances: Sequence[InstanceView]
     pods: Iterable[Mapping[str, Any]] = ()
     archived: Iterable[Mapping[str, Any]] = ()
 
@@ -114,7 +114,7 @@ def kept(item: Mapping[str, Any]) -> bool:
     return item.get("state") == "Kept"
 
 
-def executed(one: Instance) -> Iterable[LogSource]:
+def executed(one: InstanceView) -> Iterable[LogSource]:
     """Return the pods that claimed the instance, according to its history."""
     for entry in one.history:
         if entry.state is State.RUNNING and entry.count == 1:
@@ -123,7 +123,7 @@ def executed(one: Instance) -> Iterable[LogSource]:
 
 
 def chooses(
-    chosen: Filter, source: LogSource, states: Mapping[tuple[str, tuple[int, ...]], Instance] | None = None
+    chosen: Filter, source: LogSource, states: Mapping[tuple[str, tuple[int, ...]], InstanceView] | None = None
 ) -> bool:
     """Whether the filter chooses a log. Without states, `failed` chooses none."""
     key = source.key
@@ -140,7 +140,7 @@ def chooses(
 def _of_archive(
     items: Iterable[Mapping[str, Any]],
     live: Sequence[LogSource],
-    states: Mapping[tuple[str, tuple[int, ...]], Instance],
+    states: Mapping[tuple[str, tuple[int, ...]], InstanceView],
 ) -> tuple[list[LogSource], list[MissingLog]]:
     """Return the archived logs and the lost ones, without those of pods that still exist."""
     existing = {source.id for source in live}
@@ -157,7 +157,7 @@ def _of_archive(
     return found, missing
 
 
-def _marked(source: LogSource, states: Mapping[tuple[str, tuple[int, ...]], Instance]) -> LogSource:
+def _marked(source: LogSource, states: Mapping[tuple[str, tuple[int, ...]], InstanceView]) -> LogSource:
     """Mark a log that ended before the present TaskRun was created: a retry has replaced its own."""
     one = states.get((source.key.task, source.key.path))
     if one is None or one.created is None or source.end is None:
@@ -172,6 +172,6 @@ def _why(item: Mapping[str, Any]) -> str:
     return ": ".join([state, *(word for word in words if word)])
 
 
-def _failed(key: SourceKey, one: Instance | None) -> bool:
+def _failed(key: SourceKey, one: InstanceView | None) -> bool:
     """Whether the attempt failed: a later one began, or the instance is in such a state."""
     return one is not None and (key.attempt < one.attempt or one.state in _FAILED)

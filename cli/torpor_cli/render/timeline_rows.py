@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import assert_never
 
 from torpor_views import timeline
-from torpor_views.timeline import Phase
+from torpor_views.timeline import TimelinePhase
 
 FOLD_ABOVE = 8
 """Instances of a mapped task that are shown one by one."""
@@ -93,26 +93,26 @@ def of_timeline(found: timeline.Timeline, *, unfold: bool = False) -> tuple[Char
     return tuple(rows)
 
 
-def _row(one: timeline.Row) -> ChartRow:
+def _row(one: timeline.TimelineRow) -> ChartRow:
     return ChartRow(label=one.label, state=one.state, bars=tuple(_bar(each) for each in one.intervals))
 
 
-def _bar(interval: timeline.Interval) -> Bar:
+def _bar(interval: timeline.TimelineInterval) -> Bar:
     kind = _kind(interval.phase)
     return Bar(kind=kind, start=interval.start, end=interval.end, note=interval.reason or interval.detail)
 
 
-def _kind(phase: Phase) -> SpanKind:
+def _kind(phase: TimelinePhase) -> SpanKind:
     match phase:
-        case Phase.QUEUED | Phase.STARTING:
+        case TimelinePhase.QUEUED | TimelinePhase.STARTING:
             return SpanKind.QUEUED
-        case Phase.RUNNING:
+        case TimelinePhase.RUNNING:
             return SpanKind.POD
-        case Phase.WAITING:
+        case TimelinePhase.WAITING:
             return SpanKind.WAIT
-        case Phase.BACKING_OFF:
+        case TimelinePhase.BACKING_OFF:
             return SpanKind.BACKOFF
-        case Phase.GAP:
+        case TimelinePhase.GAP:
             return SpanKind.UNKNOWN
         case _:
             assert_never(phase)

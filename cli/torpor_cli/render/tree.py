@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from torpor_views import counts
-from torpor_views.model import Run, Trigger
-from torpor_views.tree import Node, NodeKind, Tree
+from torpor_views.model import RunView, TriggerView
+from torpor_views.tree import NodeKind, RunTree, TreeNode
 from torpor_wire import times
 from torpor_wire.reason import Reason
 from torpor_wire.text import printable_line
@@ -58,7 +58,7 @@ class TreeRow:
     taskrun: str = ""
 
 
-def lines(tree: Tree, look: RenderOptions, *, waits: dict[str, str] | None = None, least: int = 0) -> list[str]:
+def lines(tree: RunTree, look: RenderOptions, *, waits: dict[str, str] | None = None, least: int = 0) -> list[str]:
     """Return the heading and the lines of a tree. `waits`: what deferred TaskRuns wait for, by name.
 
     `least` is the width of the first column at least.
@@ -67,17 +67,17 @@ def lines(tree: Tree, look: RenderOptions, *, waits: dict[str, str] | None = Non
     return _padded(rows, look, least)
 
 
-def name_width(tree: Tree, look: RenderOptions) -> int:
+def name_width(tree: RunTree, look: RenderOptions) -> int:
     """Return the width of the first column."""
     return max(len(row.name) for row in [_root(tree, look), *_rows(tree.nodes, "", look.branches, {})])
 
 
-def head(tree: Tree, look: RenderOptions) -> list[str]:
+def head(tree: RunTree, look: RenderOptions) -> list[str]:
     """Return the heading and the line of the run, as `lines` begins for this width of names."""
     return _padded([_root(tree, look)], look, name_width(tree, look))
 
 
-def _root(tree: Tree, look: RenderOptions) -> TreeRow:
+def _root(tree: RunTree, look: RenderOptions) -> TreeRow:
     progress = tree.progress or f"{tree.counts.done}/{tree.counts.total}"
     why = look.why or (tree.message if tree.state == "Failed" else "")
     return TreeRow(
@@ -88,7 +88,7 @@ def _root(tree: Tree, look: RenderOptions) -> TreeRow:
     )
 
 
-def _rows(nodes: Sequence[Node], indent: str, branches: Branches, waits: dict[str, str]) -> Iterator[TreeRow]:
+def _rows(nodes: Sequence[TreeNode], indent: str, branches: Branches, waits: dict[str, str]) -> Iterator[TreeRow]:
     for place, node in enumerate(nodes):
         last = place == len(nodes) - 1
         yield TreeRow(
@@ -105,11 +105,11 @@ def _rows(nodes: Sequence[Node], indent: str, branches: Branches, waits: dict[st
             yield TreeRow(name=f"{below}... {node.hidden} more", state="", duration="", details="")
 
 
-def _label(node: Node) -> str:
+def _label(node: TreeNode) -> str:
     return printable_line(f"[{node.label}]" if node.kind is NodeKind.GROUP else node.label)
 
 
-def _details(node: Node, waits: dict[str, str]) -> str:
+def _details(node: TreeNode, waits: dict[str, str]) -> str:
     parts = [counts.summary(node.counts)] if node.folded else []
     wait = waits.get(node.taskrun)
     if wait and node.reason in _WAITS_AS_IT_SHOULD:
@@ -121,7 +121,7 @@ def _details(node: Node, waits: dict[str, str]) -> str:
     return "  ".join(map(one_line, filter(None, parts)))
 
 
-def _why(node: Node) -> str:
+def _why(node: TreeNode) -> str:
     """The reason and the message, which often begins with it. A reason that is the state itself is left out."""
     if node.message.startswith(node.reason) or node.reason == node.state:
         return node.message
@@ -133,13 +133,13 @@ def one_line(text: str) -> str:
     return printable_line(" ".join(text.split()))
 
 
-def waits_of(run: Run) -> dict[str, str]:
+def waits_of(run: RunView) -> dict[str, str]:
     """Return what deferred instances wait for, by the names of their TaskRuns. A past moment is marked as over."""
     found = ((one, one.trigger) for one in run.all_instances())
     return {one.name: _waited_for(trigger, run.now) for one, trigger in found if trigger and trigger.waits_for}
 
 
-def _waited_for(trigger: Trigger, now: float) -> str:
+def _waited_for(trigger: TriggerView, now: float) -> str:
     late = 0.0 if trigger.moment is None else now - trigger.moment
     return f"{trigger.waits_for} ({times.human(late)} ago)" if late >= 1 else trigger.waits_for
 

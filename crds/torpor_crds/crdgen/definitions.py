@@ -25,7 +25,7 @@ _ATOMIC = {"x-kubernetes-map-type": "atomic"}
 """For an object with one writer at a time: metadata.managedFields has one entry for it, not for each of its fields."""
 
 
-class Column(NamedTuple):
+class PrinterColumn(NamedTuple):
     """A column of `kubectl get`. Priority 1 shows it with `-o wide` only."""
 
     name: str
@@ -40,113 +40,117 @@ class Column(NamedTuple):
         return column | ({"priority": self.priority} if self.priority else {})
 
 
-class Kind(NamedTuple):
+class KindDefinition(NamedTuple):
     """The properties in which the kinds differ."""
 
     name: str
     plural: str
     short: str
-    columns: Sequence[Column]
+    columns: Sequence[PrinterColumn]
     selectable: Sequence[str] = ()
     has_status: bool = True
 
 
-_AGE = Column("Age", ".metadata.creationTimestamp", "Time since it was created.", "date")
+_AGE = PrinterColumn("Age", ".metadata.creationTimestamp", "Time since it was created.", "date")
 
-_TASKRUN = Kind(
+_TASKRUN = KindDefinition(
     name="TaskRun",
     plural="taskruns",
     short="ttr",
     selectable=(".spec.triggerPool", ".status.state", ".status.trigger.shard"),
     columns=(
-        Column("Workflow", ".spec.workflow.name", "Workflow of the TaskRun."),
-        Column("Schedule", ".spec.schedule.name", "Schedule of the TaskRun.", priority=1),
-        Column("Task", ".spec.task", "Task of the Workflow, or source of the Schedule."),
+        PrinterColumn("Workflow", ".spec.workflow.name", "Workflow of the TaskRun."),
+        PrinterColumn("Schedule", ".spec.schedule.name", "Schedule of the TaskRun.", priority=1),
+        PrinterColumn("Task", ".spec.task", "Task of the Workflow, or source of the Schedule."),
         # The whole array: kubectl prints it as [2,0], but only the first number of `[*]`.
-        Column(
+        PrinterColumn(
             "Group-Indexes",
             ".spec.groupIndexes",
             "Index in each mapped group that contains the task, outermost first.",
             priority=1,
         ),
-        Column("Index", ".spec.mapIndex", "Index of the instance; empty if the task is not mapped.", "integer"),
-        Column("State", ".status.state", "State of the TaskRun."),
-        Column("Reason", ".status.reason", "Why it failed or waits."),
-        Column("Attempt", ".status.attempt", "Number of the attempt, from 1.", "integer"),
-        Column("Waits-For", ".status.trigger.waitsFor", "What the TaskRun waits for."),
+        PrinterColumn("Index", ".spec.mapIndex", "Index of the instance; empty if the task is not mapped.", "integer"),
+        PrinterColumn("State", ".status.state", "State of the TaskRun."),
+        PrinterColumn("Reason", ".status.reason", "Why it failed or waits."),
+        PrinterColumn("Attempt", ".status.attempt", "Number of the attempt, from 1.", "integer"),
+        PrinterColumn("Waits-For", ".status.trigger.waitsFor", "What the TaskRun waits for."),
         _AGE,
-        Column("Display-Name", ".spec.displayName", "Display name of the instance.", priority=1),
-        Column("Pod", ".status.pod.name", "Pod of the current segment.", priority=1),
-        Column("Trigger", ".status.trigger.class", "Class of the trigger.", priority=1),
-        Column("Duration", ".status.duration", "Time from the creation to the end.", priority=1),
-        Column("Finished-At", ".status.completionTime", "Time of the end.", priority=1),
-        Column("Shard", ".status.trigger.shard", "Shard of the triggerer that runs it.", "integer", 1),
+        PrinterColumn("Display-Name", ".spec.displayName", "Display name of the instance.", priority=1),
+        PrinterColumn("Pod", ".status.pod.name", "Pod of the current segment.", priority=1),
+        PrinterColumn("Trigger", ".status.trigger.class", "Class of the trigger.", priority=1),
+        PrinterColumn("Duration", ".status.duration", "Time from the creation to the end.", priority=1),
+        PrinterColumn("Finished-At", ".status.completionTime", "Time of the end.", priority=1),
+        PrinterColumn("Shard", ".status.trigger.shard", "Shard of the triggerer that runs it.", "integer", 1),
     ),
 )
 
-_WORKFLOW = Kind(
+_WORKFLOW = KindDefinition(
     name="Workflow",
     plural="workflows",
     short="twf",
     columns=(
-        Column("State", ".status.state", "State of the run."),
-        Column("Progress", ".status.progress", "Ended instances of the known instances."),
-        Column("Reason", '.status.conditions[?(@.type=="Succeeded")].reason', "Reason of the condition Succeeded."),
+        PrinterColumn("State", ".status.state", "State of the run."),
+        PrinterColumn("Progress", ".status.progress", "Ended instances of the known instances."),
+        PrinterColumn(
+            "Reason", '.status.conditions[?(@.type=="Succeeded")].reason', "Reason of the condition Succeeded."
+        ),
         _AGE,
-        Column(
+        PrinterColumn(
             "Message",
             '.status.conditions[?(@.type=="Succeeded")].message',
             "Message of the condition Succeeded.",
             priority=1,
         ),
-        Column("Schedule", ".spec.runOf.schedule", "Schedule that started the run.", priority=1),
+        PrinterColumn("Schedule", ".spec.runOf.schedule", "Schedule that started the run.", priority=1),
     ),
 )
 
-_TEMPLATE = Kind(
+_TEMPLATE = KindDefinition(
     name="WorkflowTemplate",
     plural="workflowtemplates",
     short="twt",
     has_status=False,
     columns=(
-        Column("Description", ".spec.description", "What the workflow does."),
+        PrinterColumn("Description", ".spec.description", "What the workflow does."),
         _AGE,
     ),
 )
 
-_SCHEDULE = Kind(
+_SCHEDULE = KindDefinition(
     name="Schedule",
     plural="schedules",
     short="tsch",
     columns=(
         # A date column shows the age, so a time in the future has to be a string.
-        Column("Next", ".status.next", "The next tick."),
-        Column("Last", ".status.last", "Time since the last event.", "date"),
-        Column("Active", ".status.active", "Number of active runs.", "integer"),
-        Column("Failed", ".status.failed", "Number of events that started no run because of an error.", "integer"),
-        Column("Suspended", ".spec.suspend", "Whether the Schedule is suspended.", "boolean"),
-        Column("Ready", '.status.conditions[?(@.type=="Ready")].status', "Whether events start runs."),
+        PrinterColumn("Next", ".status.next", "The next tick."),
+        PrinterColumn("Last", ".status.last", "Time since the last event.", "date"),
+        PrinterColumn("Active", ".status.active", "Number of active runs.", "integer"),
+        PrinterColumn(
+            "Failed", ".status.failed", "Number of events that started no run because of an error.", "integer"
+        ),
+        PrinterColumn("Suspended", ".spec.suspend", "Whether the Schedule is suspended.", "boolean"),
+        PrinterColumn("Ready", '.status.conditions[?(@.type=="Ready")].status', "Whether events start runs."),
         _AGE,
-        Column("Queued", ".status.queued", "Number of queued runs.", "integer", 1),
-        Column("Missed", ".status.missed.count", "Number of missed ticks.", "integer", 1),
-        Column("Last-Run", ".status.lastRun.name", "The last run.", priority=1),
-        Column("Message", '.status.conditions[?(@.type=="Ready")].message', "Why it is not ready.", priority=1),
+        PrinterColumn("Queued", ".status.queued", "Number of queued runs.", "integer", 1),
+        PrinterColumn("Missed", ".status.missed.count", "Number of missed ticks.", "integer", 1),
+        PrinterColumn("Last-Run", ".status.lastRun.name", "The last run.", priority=1),
+        PrinterColumn("Message", '.status.conditions[?(@.type=="Ready")].message', "Why it is not ready.", priority=1),
     ),
 )
 
-_BACKFILL = Kind(
+_BACKFILL = KindDefinition(
     name="Backfill",
     plural="backfills",
     short="tbf",
     columns=(
-        Column("Schedule", ".spec.schedule", "Schedule of the runs."),
-        Column("State", ".status.state", "State of the Backfill."),
-        Column("Progress", ".status.progress", "Finished ticks of all ticks."),
-        Column("Active", ".status.active", "Number of active runs.", "integer"),
-        Column("Failed", ".status.failed", "Number of failed runs.", "integer"),
+        PrinterColumn("Schedule", ".spec.schedule", "Schedule of the runs."),
+        PrinterColumn("State", ".status.state", "State of the Backfill."),
+        PrinterColumn("Progress", ".status.progress", "Finished ticks of all ticks."),
+        PrinterColumn("Active", ".status.active", "Number of active runs.", "integer"),
+        PrinterColumn("Failed", ".status.failed", "Number of failed runs.", "integer"),
         _AGE,
-        Column("From", ".spec.from", "First time of the period.", priority=1),
-        Column("To", ".spec.to", "End of the period.", priority=1),
+        PrinterColumn("From", ".spec.from", "First time of the period.", priority=1),
+        PrinterColumn("To", ".spec.to", "End of the period.", priority=1),
     ),
 )
 
@@ -201,7 +205,7 @@ def _leave_to_policy(spec: Schema) -> None:
     del spec["properties"]["tasks"]["items"]["properties"]["python"]["pattern"]
 
 
-def _schema(model: type[Model], kind: Kind) -> Schema:
+def _schema(model: type[Model], kind: KindDefinition) -> Schema:
     source = model.model_json_schema(by_alias=True)
     fields = {name: field for name, field in source["properties"].items() if name != "metadata"}
     schema = structural(source | {"properties": fields, "required": ["spec"]})
@@ -218,7 +222,7 @@ def _schema(model: type[Model], kind: Kind) -> Schema:
     return schema
 
 
-def _crd(kind: Kind, schema: Schema) -> Schema:
+def _crd(kind: KindDefinition, schema: Schema) -> Schema:
     version = {
         "name": constants.VERSION,
         "served": True,

@@ -7,7 +7,7 @@ from pydantic import Field
 from torpor_crds.models.base import Model, ObjectName
 
 
-class Source(Model):
+class CodeSource(Model):
     """Python files that are not in the image."""
 
     config_map: Annotated[

@@ -14,7 +14,7 @@ from torpor_crds.models.base import Model, PrintableLine
 PersonName = Annotated[str, Field(min_length=1, max_length=NAME_MAX)]
 
 
-class Approvers(Model):
+class ApproverNames(Model):
     """Users and groups that may answer an approval."""
 
     users: Annotated[tuple[PersonName, ...], Field(max_length=NAMES_MAX, description="Names of users.")] = ()
@@ -41,5 +41,5 @@ class Waiting(Model):
         PrintableLine, Field(max_length=120, description="What the TaskRun waits for, in one line.")
     ] = ""
     approvers: Annotated[
-        Approvers | None, Field(description="Users and groups that may answer an approval. A policy enforces it.")
+        ApproverNames | None, Field(description="Users and groups that may answer an approval. A policy enforces it.")
     ] = None

@@ -17,7 +17,7 @@ from torpor_crds.models.task import TriggerTask, Value
 from torpor_crds.models.workflow import WorkflowSpec
 
 
-class Source(Model):
+class ScheduleSource(Model):
     """A cron expression or a trigger."""
 
     name: Annotated[Identifier, Field(description="Name of the source. Expressions read it as `source`.")]
@@ -73,7 +73,7 @@ class ScheduleSpec(Model):
     """When runs start, and what they run."""
 
     sources: Annotated[
-        tuple[Source, ...],
+        tuple[ScheduleSource, ...],
         Field(
             min_length=1,
             max_length=20,

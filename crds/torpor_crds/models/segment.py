@@ -26,7 +26,7 @@ class PodRef(Model):
     ] = None
 
 
-class Resume(Model):
+class NextSegment(Model):
     """What the next segment runs."""
 
     method: Annotated[

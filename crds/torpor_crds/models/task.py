@@ -6,7 +6,7 @@ from pydantic import Field
 from torpor_wire.enums import Hook, Runtime, TriggerRule
 
 from torpor_crds.models.base import CLASS, FUNCTION, Duration, Expression, Identifier, Model, Name, Retries
-from torpor_crds.models.code import Source
+from torpor_crds.models.code import CodeSource
 from torpor_crds.models.command import Command
 from torpor_crds.models.pod_fields import PodFields
 
@@ -64,7 +64,7 @@ class Expansion(Model):
     ] = None
 
 
-class Group(Model):
+class MappedGroup(Model):
     """Tasks that are mapped together (AIP-42). They run once for each item, and no index waits for another."""
 
     name: Annotated[
@@ -171,7 +171,7 @@ class Task(Model):
         Runtime | None, Field(description="Runtime of this python task, instead of spec.runtime: Inject or Image.")
     ] = None
     source: Annotated[
-        Source | None, Field(description="Files of this python task, instead of those of spec.source.")
+        CodeSource | None, Field(description="Files of this python task, instead of those of spec.source.")
     ] = None
     args: Annotated[
         dict[str, Value],

@@ -31,13 +31,13 @@ from torpor_crds.models.base import (
     ReasonWord,
     Retries,
 )
-from torpor_crds.models.code import Source
+from torpor_crds.models.code import CodeSource
 from torpor_crds.models.command import Command
 from torpor_crds.models.deferral import Waiting
 from torpor_crds.models.history import TaskRunHistory
 from torpor_crds.models.mark import Mark
 from torpor_crds.models.pod_fields import EnvValue
-from torpor_crds.models.segment import PodRef, Resume
+from torpor_crds.models.segment import NextSegment, PodRef
 from torpor_crds.models.stored_result import StoredResult
 
 ABSENT_DEFAULTS = {
@@ -98,7 +98,7 @@ class TaskRunSpec(Model):
         Runtime | None, Field(description="Image: the image has the runtime. Unset: the operator injects it.")
     ] = None
     source: Annotated[
-        Source | None, Field(description="Files that the function can import and that are not in the image.")
+        CodeSource | None, Field(description="Files that the function can import and that are not in the image.")
     ] = None
     container: Annotated[
         Command | None, Field(description="Program to run in the image, with evaluated expressions.")
@@ -171,7 +171,7 @@ class TaskRunStatus(Model):
         Moment, Field(description="Time of the first claim of the first attempt. Unset in the first attempt.")
     ] = None
     trigger: Annotated[Waiting | None, Field(description="What a deferred TaskRun waits for.")] = None
-    next: Annotated[Resume | None, Field(description="Function or method that the resumed pod calls.")] = None
+    next: Annotated[NextSegment | None, Field(description="Function or method that the resumed pod calls.")] = None
     deferred_at: Annotated[Moment, Field(description="Time of the last deferral.")] = None
     deadline: Annotated[Moment, Field(description="Time at which the wait times out.")] = None
     event: Annotated[

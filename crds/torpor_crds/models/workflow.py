@@ -22,10 +22,10 @@ from torpor_crds.models.base import (
     ObjectName,
     ReasonWord,
 )
-from torpor_crds.models.code import Source
+from torpor_crds.models.code import CodeSource
 from torpor_crds.models.history import WorkflowHistoryEntry
 from torpor_crds.models.run_of import RunOf, TemplateRef
-from torpor_crds.models.task import Group, Task, Value
+from torpor_crds.models.task import MappedGroup, Task, Value
 
 
 class WorkflowSpec(Model):
@@ -58,7 +58,7 @@ class WorkflowSpec(Model):
         ),
     ] = None
     source: Annotated[
-        Source | None,
+        CodeSource | None,
         Field(
             description="Files that python tasks can import and that are not in their image. They are mounted at "
             "/torpor-source, which comes first in sys.path."
@@ -111,7 +111,7 @@ class WorkflowSpec(Model):
     stop: Annotated[bool, Field(description="Ends the run: cancels tasks and waits, then runs the hooks.")] = False
     cancel: Annotated[bool, Field(description="Ends the run as stop does, but runs no hooks.")] = False
     groups: Annotated[
-        tuple[Group, ...],
+        tuple[MappedGroup, ...],
         Field(
             max_length=20,
             description="Groups of tasks that are mapped together. A task names its group in `group`.",

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from torpor_views import counts, tree
-from torpor_views.counts import Counts
-from torpor_views.model import Run, Task
-from torpor_views.tree import Node, NodeKind
+from torpor_views.counts import InstanceCounts
+from torpor_views.model import RunView, TaskView
+from torpor_views.tree import NodeKind, TreeNode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,14 +24,14 @@ class Difference:
         return type(self.left) is not type(self.right) or self.left != self.right
 
 
-class Missing:
+class MissingValue:
     """The value of a run that has none; null is a value."""
 
     def __repr__(self) -> str:
         return "-"
 
 
-MISSING = Missing()
+MISSING = MissingValue()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Side:
 
     state: str
     progress: str
-    counts: Counts
+    counts: InstanceCounts
     attempts: int
     image: str
     started: float | None
@@ -94,7 +94,7 @@ class Comparison:
     tasks: tuple[TaskRow, ...]
 
 
-def build(left: Run, right: Run) -> Comparison:
+def build(left: RunView, right: RunView) -> Comparison:
     """Return the comparison of two runs with their TaskRuns, live or archived."""
     nodes = _tasks(left), _tasks(right)
     names = _united((task.name for task in left.tasks), (task.name for task in right.tasks))
@@ -122,9 +122,9 @@ def _united(left: Iterable[str], right: Iterable[str]) -> list[str]:
     return list(dict.fromkeys([*left, *right]))
 
 
-def _tasks(run: Run) -> Mapping[str, Node]:
+def _tasks(run: RunView) -> Mapping[str, TreeNode]:
     """The nodes of the tasks of a run, in any group."""
-    found: dict[str, Node] = {}
+    found: dict[str, TreeNode] = {}
     queue = list(tree.build(run).nodes)
     while queue:
         node = queue.pop()
@@ -135,7 +135,7 @@ def _tasks(run: Run) -> Mapping[str, Node]:
     return found
 
 
-def _side(run: Run, nodes: Mapping[str, Node], name: str) -> Side | None:
+def _side(run: RunView, nodes: Mapping[str, TreeNode], name: str) -> Side | None:
     task, node = run.task(name), nodes.get(name)
     if task is None or node is None:
         return None
@@ -152,7 +152,7 @@ def _side(run: Run, nodes: Mapping[str, Node], name: str) -> Side | None:
     )
 
 
-def _whole(run: Run) -> Side:
+def _whole(run: RunView) -> Side:
     whole = tree.build(run)
     return Side(
         state=run.word,
@@ -167,22 +167,22 @@ def _whole(run: Run) -> Side:
     )
 
 
-def _images(run: Run) -> Mapping[str, str]:
+def _images(run: RunView) -> Mapping[str, str]:
     """The image of each task that has a pod; the image of its TaskRuns if they are known."""
     return {task.name: image for task in run.tasks if task.needs_pod and (image := _image(run, task))}
 
 
-def _code(run: Run) -> Mapping[str, str]:
+def _code(run: RunView) -> Mapping[str, str]:
     return {task.name: task.code for task in run.tasks if task.code}
 
 
-def _sources(run: Run) -> Mapping[str, str]:
+def _sources(run: RunView) -> Mapping[str, str]:
     """The ConfigMap of each task with `source`, with the hash that ran; without TaskRuns its name alone."""
     hashes = {task.name: [one.code_hash for one in run.of(task.name) if one.code_hash] for task in run.tasks}
     return {task.name: " ".join([task.source, *hashes[task.name][-1:]]) for task in run.tasks if task.source}
 
 
-def _image(run: Run, task: Task) -> str:
+def _image(run: RunView, task: TaskView) -> str:
     """The image that ran last: the spec may have changed before the task began, or since."""
     ran = [one.image for one in run.of(task.name) if one.image]
     return ran[-1] if ran else task.image

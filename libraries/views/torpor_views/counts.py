@@ -6,11 +6,11 @@ from typing import Self, assert_never
 
 from torpor_wire.state import State
 
-from torpor_views.model import Run, Task
+from torpor_views.model import RunView, TaskView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
+class InstanceCounts:
     """Numbers of instances; each instance counts once.
 
     `pending`: not created yet. `active`: Scheduled, Running or UpForRetry, where the Workflow status does not say
@@ -42,21 +42,21 @@ class Counts:
         """All instances; 0 while the number of instances is unknown."""
         return sum(getattr(self, one.name) for one in fields(self))
 
-    def __add__(self, other: Self) -> "Counts":
-        return Counts(**{one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)})
+    def __add__(self, other: Self) -> "InstanceCounts":
+        return InstanceCounts(**{one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)})
 
 
-def of_task(run: Run, task: Task) -> Counts:
+def of_task(run: RunView, task: TaskView) -> InstanceCounts:
     """Return the counts of a task."""
     return _of_instances(run, task) if run.of(task.name) else _of_status(task)
 
 
-def of_run(run: Run) -> Counts:
+def of_run(run: RunView) -> InstanceCounts:
     """Return the counts of all tasks. A task whose number of instances is unknown counts as one pending instance."""
-    return sum((_at_least_one(task, of_task(run, task)) for task in run.tasks), Counts())
+    return sum((_at_least_one(task, of_task(run, task)) for task in run.tasks), InstanceCounts())
 
 
-def summary(counts: Counts) -> str:
+def summary(counts: InstanceCounts) -> str:
     """Return a mapped task in one line: `812/1000, 40 waiting, 3 failed`; `0/?` while the number is unknown."""
     parts = [f"{counts.done}/{counts.total or '?'}"]
     words = ("active", "running", "queued", "waiting", "retrying", "failed", "cancelled", "skipped", "deleted")
@@ -64,14 +64,14 @@ def summary(counts: Counts) -> str:
     return ", ".join(parts)
 
 
-def _at_least_one(task: Task, counts: Counts) -> Counts:
-    return counts if counts.total or task.ended else Counts(pending=1)
+def _at_least_one(task: TaskView, counts: InstanceCounts) -> InstanceCounts:
+    return counts if counts.total or task.ended else InstanceCounts(pending=1)
 
 
-def _of_status(task: Task) -> Counts:
+def _of_status(task: TaskView) -> InstanceCounts:
     counts = task.counts
     done = counts.active + counts.deferred + counts.succeeded + counts.failed + counts.skipped
-    return Counts(
+    return InstanceCounts(
         pending=0 if task.ended else max(counts.total - done, 0),
         active=counts.active,
         waiting=counts.deferred,
@@ -81,7 +81,7 @@ def _of_status(task: Task) -> Counts:
     )
 
 
-def _of_instances(run: Run, task: Task) -> Counts:
+def _of_instances(run: RunView, task: TaskView) -> InstanceCounts:
     """The Workflow status may be a second older than the TaskRuns, so a total below their number is not used."""
     instances = run.of(task.name)
     states = Counter(_field(one.state) for one in instances)
@@ -90,7 +90,7 @@ def _of_instances(run: Run, task: Task) -> Counts:
     deleted = 0 if task.name in run.clearing else max(task.counts.created - len(instances), 0)
     created = len(instances) + deleted + skipped - ended_skipped
     pending = 0 if task.ended else max(task.counts.total - created, 0)
-    return Counts(**{**states, "skipped": skipped, "deleted": deleted, "pending": pending})
+    return InstanceCounts(**{**states, "skipped": skipped, "deleted": deleted, "pending": pending})
 
 
 def _field(state: State | None) -> str:

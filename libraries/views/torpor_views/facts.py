@@ -10,7 +10,7 @@ from typing import Self, TypeVar
 from torpor_wire import constants
 
 from torpor_views import json_fields
-from torpor_views.instance import Instance
+from torpor_views.instance import InstanceView
 from torpor_views.json_fields import Fields
 
 T = TypeVar("T")
@@ -92,7 +92,7 @@ class EventFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pool:
+class SlotPool:
     """A pool of slots. `deferred`: deferred TaskRuns hold slots, too."""
 
     slots: int
@@ -108,8 +108,8 @@ class Facts:
 
     pods: Mapping[str, tuple[PodFacts, ...]] | None = None
     events: Mapping[str, tuple[EventFacts, ...]] = field(default_factory=dict)
-    pools: Mapping[str, Pool] | None = None
-    others: tuple[Instance, ...] | None = None
+    pools: Mapping[str, SlotPool] | None = None
+    others: tuple[InstanceView, ...] | None = None
 
     @classmethod
     def parse(
@@ -134,19 +134,19 @@ class Facts:
         )
 
 
-def parse_pools(config_map: Fields) -> Mapping[str, Pool]:
+def parse_pools(config_map: Fields) -> Mapping[str, SlotPool]:
     """Return the pools of the ConfigMap `torpor-pools`; an entry that is not a number of slots is not a pool."""
     data = {name: json_fields.text(value).strip() for name, value in json_fields.fields(config_map.get("data")).items()}
     return {
-        name: Pool(slots=int(value), deferred=data.get(f"{name}.deferred", "").lower() == "true")
+        name: SlotPool(slots=int(value), deferred=data.get(f"{name}.deferred", "").lower() == "true")
         for name, value in data.items()
         if value.isdecimal() and len(value) <= _DIGITS and "." not in name
     }
 
 
-def _with_pool(taskruns: Iterable[Fields]) -> tuple[Instance, ...]:
+def _with_pool(taskruns: Iterable[Fields]) -> tuple[InstanceView, ...]:
     named = (one for one in map(json_fields.fields, taskruns) if json_fields.fields(one.get("spec")).get("pool"))
-    return tuple(map(Instance.parse, named))
+    return tuple(map(InstanceView.parse, named))
 
 
 def _owner(pod: PodFacts) -> str:

@@ -55,7 +55,7 @@ class HistoryEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trigger:
+class TriggerView:
     """What a deferred instance waits for. `kwargs` is JSON text."""
 
     class_name: str
@@ -92,7 +92,7 @@ class Trigger:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Instance:
+class InstanceView:
     """One TaskRun.
 
     `path`: its index in each group, outermost first, then its own index if its task is mapped. `state` is None for a
@@ -140,7 +140,7 @@ class Instance:
     deadline: float | None = None
     cancel: float | None = None
     timed_out: bool = False
-    trigger: Trigger | None = None
+    trigger: TriggerView | None = None
     reason: str = ""
     message: str = ""
     has_result: bool = False
@@ -196,7 +196,7 @@ class Instance:
             deadline=moment(status.get("deadline")),
             cancel=moment(status.get("cancel")),
             timed_out=json_fields.truth(status.get("timedOut")),
-            trigger=Trigger.parse(status.get("trigger")),
+            trigger=TriggerView.parse(status.get("trigger")),
             reason=text(status.get("reason")),
             message=text(status.get("message")),
             has_result=status.get("result") is not None or status.get("stored") is not None,

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from torpor_wire.state import RunState, TaskState
 
-from torpor_views.model import Run, Task
+from torpor_views.model import RunView, TaskView
 
 NAMED = 3
 """Objects that a sentence names; it counts the others."""
@@ -20,7 +20,7 @@ def listed(names: Iterable[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def readable(run: Run, message: str) -> str:
+def readable(run: RunView, message: str) -> str:
     """Return a message without the names of TaskRuns; instances of a mapped task or a group are named by `task/0.1`."""
     if "TaskRun " not in message:
         return message
@@ -28,14 +28,14 @@ def readable(run: Run, message: str) -> str:
     return _TASKRUN.sub(lambda found: refs.get(found[1], found[0]), message)
 
 
-def of_task(run: Run, task: Task) -> str:
+def of_task(run: RunView, task: TaskView) -> str:
     """Return the message of a task; of one that an ended run never started, that it did not start."""
     if run.ended and not task.ended and not run.of(task.name):
         return "did not start: the run has ended"
     return readable(run, task.message)
 
 
-def of_tree(run: Run) -> str:
+def of_tree(run: RunView) -> str:
     """Return the message of a run above its tasks: a failed run names its failed tasks, whose own messages say why."""
     verdict = run.conditions.get("Succeeded")
     if verdict is None:

@@ -13,11 +13,21 @@ from torpor_wire.state import RUN_ENDED, RunState
 
 from torpor_views import json_fields
 from torpor_views import task as task_module
-from torpor_views.instance import HistoryEntry, Instance, Trigger
+from torpor_views.instance import HistoryEntry, InstanceView, TriggerView
 from torpor_views.json_fields import Fields
-from torpor_views.task import Group, Task, TaskCounts
+from torpor_views.task import GroupView, TaskCounts, TaskView
 
-__all__ = ["Condition", "Group", "HistoryEntry", "Instance", "Run", "RunEvent", "Task", "TaskCounts", "Trigger"]
+__all__ = [
+    "ConditionView",
+    "GroupView",
+    "HistoryEntry",
+    "InstanceView",
+    "RunEvent",
+    "RunView",
+    "TaskCounts",
+    "TaskView",
+    "TriggerView",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +52,7 @@ class RunEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
+class ConditionView:
     """A condition of a Workflow. `status` is True, False or Unknown."""
 
     type: str
@@ -53,7 +63,7 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class RunView:
     """A Workflow with its TaskRuns.
 
     `tasks` are in topological order, tasks of equal rank in the order of the spec, hooks last. `instances` has the
@@ -86,11 +96,11 @@ class Run:
     reopened: float | None = None
     completed: float | None = None
     clearing: tuple[str, ...] = ()
-    conditions: Mapping[str, Condition] = field(default_factory=dict)
+    conditions: Mapping[str, ConditionView] = field(default_factory=dict)
     history: tuple[RunEvent, ...] = ()
-    groups: tuple[Group, ...] = ()
-    tasks: tuple[Task, ...] = ()
-    instances: Mapping[str, tuple[Instance, ...]] = field(default_factory=dict)
+    groups: tuple[GroupView, ...] = ()
+    tasks: tuple[TaskView, ...] = ()
+    instances: Mapping[str, tuple[InstanceView, ...]] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, workflow: Fields, taskruns: Iterable[Fields] = (), *, now: float) -> Self:
@@ -150,30 +160,30 @@ class Run:
         verdict = self.conditions.get("Succeeded")
         return self.state is RunState.FAILED and verdict is not None and verdict.reason == "Cancelled"
 
-    def task(self, name: str) -> Task | None:
+    def task(self, name: str) -> TaskView | None:
         """Return the task of this name."""
         return next((task for task in self.tasks if task.name == name), None)
 
-    def of(self, task: str) -> tuple[Instance, ...]:
+    def of(self, task: str) -> tuple[InstanceView, ...]:
         """Return the instances of a task, by path."""
         return self.instances.get(task, ())
 
-    def word_of(self, task: Task) -> str:
+    def word_of(self, task: TaskView) -> str:
         """Return the state of a task to show: that of its only instance, which is fresher and more precise."""
         instances = self.of(task.name)
         return task.word if task.several or len(instances) != 1 or task.broken else instances[0].word
 
-    def all_instances(self) -> tuple[Instance, ...]:
+    def all_instances(self) -> tuple[InstanceView, ...]:
         """Return all instances, in the order of the tasks."""
         known = {task.name for task in self.tasks}
         others = (name for name in self.instances if name not in known)
         return tuple(one for name in (*(task.name for task in self.tasks), *others) for one in self.of(name))
 
 
-def _conditions(status: Fields) -> Mapping[str, Condition]:
+def _conditions(status: Fields) -> Mapping[str, ConditionView]:
     text = json_fields.text
     found = (
-        Condition(
+        ConditionView(
             type=text(one.get("type")),
             status=text(one.get("status")),
             reason=text(one.get("reason")),
@@ -185,11 +195,11 @@ def _conditions(status: Fields) -> Mapping[str, Condition]:
     return {condition.type: condition for condition in found}
 
 
-def _instances(taskruns: Iterable[Fields], uid: str) -> Mapping[str, tuple[Instance, ...]]:
+def _instances(taskruns: Iterable[Fields], uid: str) -> Mapping[str, tuple[InstanceView, ...]]:
     """Return the TaskRuns by task; of two at one path, the one that was created after more clears."""
-    found: dict[str, dict[Sequence[int], Instance]] = {}
+    found: dict[str, dict[Sequence[int], InstanceView]] = {}
     for body in taskruns:
-        one = Instance.parse(json_fields.fields(body))
+        one = InstanceView.parse(json_fields.fields(body))
         if uid and one.workflow_uid and one.workflow_uid != uid:
             continue
         former = found.setdefault(one.task, {}).get(one.path)
@@ -198,5 +208,5 @@ def _instances(taskruns: Iterable[Fields], uid: str) -> Mapping[str, tuple[Insta
     return {task: tuple(one for _, one in sorted(paths.items())) for task, paths in found.items()}
 
 
-def _age(one: Instance) -> tuple[int, float]:
+def _age(one: InstanceView) -> tuple[int, float]:
     return one.clears, one.created or 0.0

@@ -11,7 +11,7 @@ from torpor_wire.enums import TriggerRule
 from torpor_wire.state import TaskState
 
 from torpor_views import counts
-from torpor_views.model import Run, Task
+from torpor_views.model import RunView, TaskView
 
 _WHEN_MAX = 60
 
@@ -62,7 +62,7 @@ class RunGraph:
         return tuple(self.nodes[edge.source].name for edge in self.edges if edge.target == index)
 
 
-def build(run: Run, *, states: bool = True) -> RunGraph:
+def build(run: RunView, *, states: bool = True) -> RunGraph:
     """Return the graph of a run. `states`: whether it has begun, so that nodes have states."""
     numbers = {task.name: number for number, task in enumerate(run.tasks)}
     return RunGraph(
@@ -73,7 +73,7 @@ def build(run: Run, *, states: bool = True) -> RunGraph:
     )
 
 
-def _node(run: Run, task: Task, *, states: bool) -> GraphNode:
+def _node(run: RunView, task: TaskView, *, states: bool) -> GraphNode:
     return GraphNode(
         name=task.name,
         details=tuple(_details(task)),
@@ -86,7 +86,7 @@ def _node(run: Run, task: Task, *, states: bool) -> GraphNode:
     )
 
 
-def _details(task: Task) -> Iterator[str]:
+def _details(task: TaskView) -> Iterator[str]:
     yield f"trigger {task.trigger_class}" if task.kind == "trigger" and task.trigger_class else task.kind
     if task.mapped:
         yield "mapped"
@@ -101,7 +101,7 @@ def _details(task: Task) -> Iterator[str]:
         yield f"hook for {task.hook}"
 
 
-def _edges(task: Task, numbers: dict[str, int]) -> Iterator[GraphEdge]:
+def _edges(task: TaskView, numbers: dict[str, int]) -> Iterator[GraphEdge]:
     for name in task.before:
         if name in numbers:
             kind = EdgeKind.UPSTREAM if name in task.upstream else EdgeKind.LIST

@@ -32,7 +32,7 @@ class TaskCounts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class GroupView:
     """A mapped group. `chain`: the groups around it and itself, outermost first."""
 
     name: str
@@ -40,7 +40,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class TaskView:
     """A task: what the spec says, and its entry in the Workflow status.
 
     `kind`: python, container, or trigger for a wait without a pod. `groups`: the groups that contain it, outermost
@@ -94,13 +94,13 @@ class Task:
         return self.kind != "trigger"
 
 
-def parse_groups(spec: Fields) -> tuple[Group, ...]:
+def parse_groups(spec: Fields) -> tuple[GroupView, ...]:
     """Return the mapped groups in the order of the spec."""
     chains = task_graph.group_chains(spec)
-    return tuple(Group(name=name, chain=chain) for name, chain in chains.items())
+    return tuple(GroupView(name=name, chain=chain) for name, chain in chains.items())
 
 
-def parse_tasks(spec: Fields, status: Fields) -> tuple[Task, ...]:
+def parse_tasks(spec: Fields, status: Fields) -> tuple[TaskView, ...]:
     """Return the tasks in topological order; those that only the status has come last."""
     graph = task_graph.build(spec)
     entries = {json_fields.text(one.get("name")): one for one in json_fields.objects(status.get("tasks"))}
@@ -109,10 +109,10 @@ def parse_tasks(spec: Fields, status: Fields) -> tuple[Task, ...]:
     return tuple(_task(name, spec, named.get(name, {}), entries.get(name, {}), graph) for name in order)
 
 
-def _task(name: str, spec: Fields, body: Fields, entry: Fields, graph: task_graph.TaskGraph) -> Task:
+def _task(name: str, spec: Fields, body: Fields, entry: Fields, graph: task_graph.TaskGraph) -> TaskView:
     text = json_fields.text
     word = text(entry.get("state")) or TaskState.PENDING
-    return Task(
+    return TaskView(
         name=name,
         kind=next((kind for kind in ("python", "container") if body.get(kind) is not None), "trigger"),
         mapped=bool(body.get("expand")) or body.get("expandKwargs") is not None,

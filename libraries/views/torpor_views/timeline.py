@@ -16,7 +16,7 @@ from torpor_wire.state import State
 
 from torpor_views import json_fields, timeline_entries
 from torpor_views.json_fields import Fields
-from torpor_views.model import HistoryEntry, Instance, Run
+from torpor_views.model import HistoryEntry, InstanceView, RunView
 
 _NOT_STARTED = frozenset(
     {
@@ -31,7 +31,7 @@ _NOT_STARTED = frozenset(
 """Reasons of a pod whose container has not started."""
 
 
-class Phase(StrEnum):
+class TimelinePhase(StrEnum):
     """What an instance does during an interval."""
 
     QUEUED = "queued"
@@ -49,13 +49,13 @@ class Phase(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
+class TimelineInterval:
     """An interval of an instance. `end` is now for the last one of an instance that has not ended (`open`).
 
     `detail`: the pod of RUNNING and STARTING, the trigger class of WAITING, the number of transitions of GAP.
     """
 
-    phase: Phase
+    phase: TimelinePhase
     start: float
     end: float
     open: bool = False
@@ -67,7 +67,7 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class TimelineRow:
     """The intervals of an instance in the order of time, without overlap. `exact`: from `status.history`.
 
     `state` is the present state as written; `ended` is when it became terminal.
@@ -82,7 +82,7 @@ class Row:
     reason: str
     ended: float | None
     exact: bool
-    intervals: tuple[Interval, ...]
+    intervals: tuple[TimelineInterval, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,10 +91,10 @@ class Timeline:
 
     start: float
     end: float
-    rows: tuple[Row, ...]
+    rows: tuple[TimelineRow, ...]
 
 
-def build(run: Run, *, pods: Iterable[Fields] = ()) -> Timeline:
+def build(run: RunView, *, pods: Iterable[Fields] = ()) -> Timeline:
     """Return the timeline of a run with TaskRuns. Pods (JSON) that still exist separate QUEUED and STARTING."""
     created = _pod_creations(pods)
     rows = tuple(row(one, now=run.now, pods=created) for one in run.all_instances())
@@ -104,7 +104,7 @@ def build(run: Run, *, pods: Iterable[Fields] = ()) -> Timeline:
     return Timeline(start=start, end=max(start, end), rows=rows)
 
 
-def row(one: Instance, *, now: float, pods: Mapping[str, float] | None = None) -> Row:
+def row(one: InstanceView, *, now: float, pods: Mapping[str, float] | None = None) -> TimelineRow:
     """Return the row of one instance. `pods`: when pods were created, by name."""
     intervals = [
         interval
@@ -112,7 +112,7 @@ def row(one: Instance, *, now: float, pods: Mapping[str, float] | None = None) -
         if interval.end > interval.start or interval.open
     ]
     split = (part for interval in intervals for part in _split(one, interval, pods or {}))
-    return Row(
+    return TimelineRow(
         task=one.task,
         ref=one.ref,
         label=one.display_name or one.ref,
@@ -136,14 +136,14 @@ def _pod_creations(pods: Iterable[Fields]) -> Mapping[str, float]:
     return found
 
 
-def _between(one: Instance, entries: list[HistoryEntry], now: float) -> Iterator[Interval]:
+def _between(one: InstanceView, entries: list[HistoryEntry], now: float) -> Iterator[TimelineInterval]:
     """The intervals from each transition to the next.
 
     The last one of an instance that goes on ends now. A history whose end is missing ends at the completion.
     """
     for entry, following in pairwise(entries):
         found = _interval(entry, following.at, following.reason)
-        yield found if timeline_entries.follows(entry, following) else replace(found, phase=Phase.GAP)
+        yield found if timeline_entries.follows(entry, following) else replace(found, phase=TimelinePhase.GAP)
     last = entries[-1] if entries else None
     if last is None or (last.state is not None and _phase(last.state) is None):
         return
@@ -153,15 +153,15 @@ def _between(one: Instance, entries: list[HistoryEntry], now: float) -> Iterator
         yield _interval(last, max(one.completed, last.at), one.reason)
 
 
-def _interval(entry: HistoryEntry, end: float, why: str) -> Interval:
+def _interval(entry: HistoryEntry, end: float, why: str) -> TimelineInterval:
     """The interval that an entry begins. `why`: the reason of its end, or the present one.
 
     A container task is Running as soon as its pod exists, so the pod may never have started.
     """
-    phase = Phase.GAP if entry.count > 1 else _phase(entry.state) or Phase.GAP
-    phase = Phase.STARTING if phase is Phase.RUNNING and why in _NOT_STARTED else phase
+    phase = TimelinePhase.GAP if entry.count > 1 else _phase(entry.state) or TimelinePhase.GAP
+    phase = TimelinePhase.STARTING if phase is TimelinePhase.RUNNING and why in _NOT_STARTED else phase
     detail = str(entry.count) if entry.count > 1 else entry.trigger or entry.pod
-    return Interval(
+    return TimelineInterval(
         phase=phase,
         start=entry.at,
         end=end,
@@ -173,36 +173,36 @@ def _interval(entry: HistoryEntry, end: float, why: str) -> Interval:
     )
 
 
-def _phase(state: State | None) -> Phase | None:
+def _phase(state: State | None) -> TimelinePhase | None:
     """What follows the entry of a state; None after a terminal one."""
     match state:
         case State.SCHEDULED:
-            return Phase.QUEUED
+            return TimelinePhase.QUEUED
         case State.RUNNING:
-            return Phase.RUNNING
+            return TimelinePhase.RUNNING
         case State.DEFERRED:
-            return Phase.WAITING
+            return TimelinePhase.WAITING
         case State.UP_FOR_RETRY:
-            return Phase.BACKING_OFF
+            return TimelinePhase.BACKING_OFF
         case State.SUCCEEDED | State.FAILED | State.SKIPPED | State.CANCELLED:
             return None
         case None:
-            return Phase.GAP
+            return TimelinePhase.GAP
         case _:
             assert_never(state)
 
 
-def _split(one: Instance, interval: Interval, pods: Mapping[str, float]) -> Iterator[Interval]:
+def _split(one: InstanceView, interval: TimelineInterval, pods: Mapping[str, float]) -> Iterator[TimelineInterval]:
     """A queued interval as the part before the creation of its pod, and the part after."""
     pod = _pod_name(one, interval)
     created = pods.get(pod)
-    if interval.phase is not Phase.QUEUED or created is None or created >= interval.end:
+    if interval.phase is not TimelinePhase.QUEUED or created is None or created >= interval.end:
         yield interval
         return
     if created > interval.start:
         yield replace(interval, end=created, open=False)
-    yield replace(interval, phase=Phase.STARTING, start=max(created, interval.start), detail=pod)
+    yield replace(interval, phase=TimelinePhase.STARTING, start=max(created, interval.start), detail=pod)
 
 
-def _pod_name(one: Instance, interval: Interval) -> str:
+def _pod_name(one: InstanceView, interval: TimelineInterval) -> str:
     return names.pod(one.name, interval.attempt, interval.segment, interval.launch)

@@ -9,13 +9,13 @@ from dataclasses import replace
 from torpor_wire.reason import Reason
 from torpor_wire.state import EDGES, State
 
-from torpor_views.instance import HistoryEntry, Instance
+from torpor_views.instance import HistoryEntry, InstanceView
 
 _SAME = 1.0
 """Seconds by which an entry may be older than the moment of the same transition."""
 
 
-def of_instance(one: Instance) -> list[HistoryEntry]:
+def of_instance(one: InstanceView) -> list[HistoryEntry]:
     """Return the transitions, beginning with the creation; empty if not even this is known."""
     history = one.history
     return _with_first(one, _with_unwritten(one, history)) if history else _from_moments(one)
@@ -39,7 +39,7 @@ def _is_transition(before: State, entry: HistoryEntry) -> bool:
     return (before, entry.state) in EDGES
 
 
-def _with_unwritten(one: Instance, history: tuple[HistoryEntry, ...]) -> list[HistoryEntry]:
+def _with_unwritten(one: InstanceView, history: tuple[HistoryEntry, ...]) -> list[HistoryEntry]:
     """Add the transitions that workers made without an entry, as far as the status has their moments."""
     found = list(history)
     present = [entry for entry in history if entry.attempt == one.attempt]
@@ -56,13 +56,13 @@ def _with_unwritten(one: Instance, history: tuple[HistoryEntry, ...]) -> list[Hi
     return found
 
 
-def _insert(found: list[HistoryEntry], state: State, at: float, one: Instance, segment: int) -> None:
+def _insert(found: list[HistoryEntry], state: State, at: float, one: InstanceView, segment: int) -> None:
     """Insert an entry of the present attempt before the first later one."""
     place = next((place for place, entry in enumerate(found) if entry.at > at), len(found))
     found.insert(place, HistoryEntry(state=state, word=state, at=at, attempt=one.attempt, segment=segment))
 
 
-def _with_first(one: Instance, history: list[HistoryEntry]) -> list[HistoryEntry]:
+def _with_first(one: InstanceView, history: list[HistoryEntry]) -> list[HistoryEntry]:
     """The history with the creation, which has no entry; in the order of time, whatever the clocks of the writers.
 
     An object that an older version created has no entries for its first transitions, so its beginning is a gap.
@@ -77,7 +77,7 @@ def _with_first(one: Instance, history: list[HistoryEntry]) -> list[HistoryEntry
     return entries
 
 
-def _from_moments(one: Instance) -> list[HistoryEntry]:
+def _from_moments(one: InstanceView) -> list[HistoryEntry]:
     """The transitions that the moments of a status without history tell: those of the present attempt and segment."""
     found = [(State.SCHEDULED, one.created, 0)]
     if one.attempt > 1 and one.retry_at is not None:

@@ -10,8 +10,8 @@ from enum import StrEnum
 from torpor_wire.state import TASK_ENDED, State, TaskState
 
 from torpor_views import counts, messages
-from torpor_views.counts import Counts
-from torpor_views.model import Instance, Run, Task
+from torpor_views.counts import InstanceCounts
+from torpor_views.model import InstanceView, RunView, TaskView
 
 ALL = frozenset({"*"})
 """`unfold` for the instances of all tasks."""
@@ -26,7 +26,7 @@ class NodeKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class TreeNode:
     """A line of the tree.
 
     `ref`: the name as the commands take it: `task`, `task/0.1`, or the name of the group. `label`: what to show, such
@@ -40,7 +40,7 @@ class Node:
     ref: str
     label: str
     state: str
-    counts: Counts
+    counts: InstanceCounts
     folded: bool = False
     hidden: int = 0
     hook: str = ""
@@ -51,34 +51,34 @@ class Node:
     duration: float | None = None
     reason: str = ""
     message: str = ""
-    children: tuple["Node", ...] = ()
+    children: tuple["TreeNode", ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tree:
+class RunTree:
     """The tree of a run. `state` is a word of RunState, or an unknown word as written."""
 
     namespace: str
     name: str
     state: str
     progress: str
-    counts: Counts
+    counts: InstanceCounts
     reason: str
     message: str
     started: float | None
     ended: float | None
     duration: float | None
-    nodes: tuple[Node, ...]
+    nodes: tuple[TreeNode, ...]
 
 
-def build(run: Run, *, unfold: Collection[str] = (), limit: int = 20) -> Tree:
+def build(run: RunView, *, unfold: Collection[str] = (), limit: int = 20) -> RunTree:
     """Return the tree of a run.
 
     `unfold`: names of tasks whose instances are shown, or ALL; at most `limit` instances of each, failed ones first,
     then those that run or wait. The TaskRuns of the run are needed for that.
     """
     verdict = run.conditions.get("Succeeded")
-    return Tree(
+    return RunTree(
         namespace=run.namespace,
         name=run.name,
         state=run.word,
@@ -93,9 +93,11 @@ def build(run: Run, *, unfold: Collection[str] = (), limit: int = 20) -> Tree:
     )
 
 
-def _level(run: Run, tasks: Sequence[Task], depth: int, unfold: Collection[str], limit: int) -> tuple[Node, ...]:
+def _level(
+    run: RunView, tasks: Sequence[TaskView], depth: int, unfold: Collection[str], limit: int
+) -> tuple[TreeNode, ...]:
     """The nodes of the tasks that are in the same groups down to this depth, in the order of the tasks."""
-    nodes: list[Node] = []
+    nodes: list[TreeNode] = []
     seen: set[str] = set()
     for task in tasks:
         if len(task.groups) <= depth:
@@ -107,15 +109,15 @@ def _level(run: Run, tasks: Sequence[Task], depth: int, unfold: Collection[str],
     return tuple(nodes)
 
 
-def _group(run: Run, name: str, members: Sequence[Task], children: tuple[Node, ...]) -> Node:
+def _group(run: RunView, name: str, members: Sequence[TaskView], children: tuple[TreeNode, ...]) -> TreeNode:
     instances = [one for task in members for one in run.of(task.name)]
     started, ended = _span(instances, ended=all(task.ended for task in members))
-    return Node(
+    return TreeNode(
         kind=NodeKind.GROUP,
         ref=name,
         label=name,
         state=_group_state(members),
-        counts=sum((counts.of_task(run, task) for task in members), Counts()),
+        counts=sum((counts.of_task(run, task) for task in members), InstanceCounts()),
         folded=True,
         started=started,
         ended=ended,
@@ -124,7 +126,7 @@ def _group(run: Run, name: str, members: Sequence[Task], children: tuple[Node, .
     )
 
 
-def _group_state(members: Iterable[Task]) -> str:
+def _group_state(members: Iterable[TaskView]) -> str:
     """The state of a group, as the operator combines the states of parts."""
     states = {task.state for task in members}
     if not states <= TASK_ENDED:
@@ -135,13 +137,13 @@ def _group_state(members: Iterable[Task]) -> str:
     return worst or (TaskState.SKIPPED if states <= {TaskState.SKIPPED} else TaskState.SUCCEEDED)
 
 
-def _task(run: Run, task: Task, unfold: Collection[str], limit: int) -> Node:
+def _task(run: RunView, task: TaskView, unfold: Collection[str], limit: int) -> TreeNode:
     instances = run.of(task.name)
     started, ended = _span(instances, ended=task.ended)
     only = instances[0] if len(instances) == 1 and not task.several else None
     explained = only or next((one for one in instances if one.stuck and not task.ended), None)
     shown = _children(run, instances, limit) if task.several and ("*" in unfold or task.name in unfold) else ()
-    return Node(
+    return TreeNode(
         kind=NodeKind.TASK,
         ref=task.name,
         label=task.name,
@@ -161,23 +163,23 @@ def _task(run: Run, task: Task, unfold: Collection[str], limit: int) -> Node:
     )
 
 
-def _children(run: Run, instances: Sequence[Instance], limit: int) -> tuple[Node, ...]:
+def _children(run: RunView, instances: Sequence[InstanceView], limit: int) -> tuple[TreeNode, ...]:
     chosen = sorted(instances, key=lambda one: (_urgency(one), one.path))[: max(limit, 0)]
     return tuple(_instance(run, one) for one in chosen)
 
 
-def _urgency(one: Instance) -> int:
+def _urgency(one: InstanceView) -> int:
     order = (State.FAILED, State.CANCELLED, State.UP_FOR_RETRY, None, State.RUNNING, State.SCHEDULED, State.DEFERRED)
     return order.index(one.state) if one.state in order else len(order)
 
 
-def _instance(run: Run, one: Instance) -> Node:
-    return Node(
+def _instance(run: RunView, one: InstanceView) -> TreeNode:
+    return TreeNode(
         kind=NodeKind.INSTANCE,
         ref=one.ref,
         label=one.display_name or one.index,
         state=one.word,
-        counts=Counts(),
+        counts=InstanceCounts(),
         taskrun=one.name,
         attempt=one.attempt,
         started=one.started,
@@ -188,12 +190,12 @@ def _instance(run: Run, one: Instance) -> Node:
     )
 
 
-def _span(instances: Sequence[Instance], *, ended: bool) -> tuple[float | None, float | None]:
+def _span(instances: Sequence[InstanceView], *, ended: bool) -> tuple[float | None, float | None]:
     """From the first start to the last end; no end while an instance may follow."""
     started = min((one.started for one in instances if one.started is not None), default=None)
     over = ended and all(one.ended for one in instances)
     return started, max((one.completed or 0.0 for one in instances), default=0.0) or None if over else None
 
 
-def _duration(run: Run, started: float | None, ended: float | None) -> float | None:
+def _duration(run: RunView, started: float | None, ended: float | None) -> float | None:
     return None if started is None else max((run.now if ended is None else ended) - started, 0.0)

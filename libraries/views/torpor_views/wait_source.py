@@ -12,7 +12,7 @@ from torpor_wire import canonical, constants, secret_ref, typed_json
 from torpor_wire.trigger import ALONE, SEALED
 
 from torpor_views import json_fields
-from torpor_views.instance import Instance, Trigger
+from torpor_views.instance import InstanceView, TriggerView
 
 _USER = re.compile(r"(?<=//)[^/@\s]*@")
 
@@ -29,7 +29,7 @@ class WaitSource:
     query: Hashable
 
 
-def of(one: Instance, trigger: Trigger) -> WaitSource:
+def wait_source(one: InstanceView, trigger: TriggerView) -> WaitSource:
     """Return the source of a wait."""
     kwargs = json_fields.fields(json_fields.decoded(trigger.kwargs))
     shared = _trigger_key(one, trigger, kwargs)
@@ -40,7 +40,7 @@ def of(one: Instance, trigger: Trigger) -> WaitSource:
     )
 
 
-def _trigger_key(one: Instance, trigger: Trigger, kwargs: json_fields.Fields) -> Hashable:
+def _trigger_key(one: InstanceView, trigger: TriggerView, kwargs: json_fields.Fields) -> Hashable:
     """Sealed values and classes whose event belongs to one TaskRun are never shared."""
     if trigger.class_name in ALONE or not trigger.key or _is_sealed(kwargs):
         return "alone", one.namespace, one.name
@@ -63,7 +63,7 @@ def _batch(class_name: str, kwargs: json_fields.Fields) -> Hashable | None:
             return None
 
 
-def _label(trigger: Trigger, kwargs: json_fields.Fields) -> str:
+def _label(trigger: TriggerView, kwargs: json_fields.Fields) -> str:
     match trigger.class_name:
         case "http" | "tcp" | "webhook":
             words = [kwargs.get("url") or kwargs.get("host") or kwargs.get("path")]

@@ -8,7 +8,7 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
 from torpor_views import json_fields, wait_source
-from torpor_views.instance import Instance, Trigger
+from torpor_views.instance import InstanceView, TriggerView
 from torpor_views.json_fields import Fields
 from torpor_views.wait_progress import WaitProgress
 
@@ -16,7 +16,7 @@ _STUCK = frozenset({Reason.QUEUED, Reason.POOL_UNSERVED, Reason.FIRE_FORBIDDEN})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wait:
+class WaitView:
     """A deferred TaskRun. `shares`: how many other waits its running trigger serves. Times in seconds since the epoch.
 
     `reason`: the word on the TaskRun, such as Waiting, Queued or PoolUnserved; empty if none.
@@ -49,7 +49,7 @@ class WaitGroup:
     pool: str
     class_name: str
     source: str
-    waits: tuple[Wait, ...]
+    waits: tuple[WaitView, ...]
     triggers: int
     queries: int
     stuck: int
@@ -59,19 +59,19 @@ class WaitGroup:
 
 def build(taskruns: Iterable[Fields], *, now: float) -> tuple[WaitGroup, ...]:
     """Return the waits among TaskRuns (JSON, of any runs and namespaces), the largest groups first."""
-    groups: dict[tuple[str, str, str], list[tuple[Instance, Trigger, wait_source.WaitSource]]] = {}
+    groups: dict[tuple[str, str, str], list[tuple[InstanceView, TriggerView, wait_source.WaitSource]]] = {}
     for body in taskruns:
-        one = Instance.parse(json_fields.fields(body))
+        one = InstanceView.parse(json_fields.fields(body))
         if one.state is State.DEFERRED:
-            trigger = one.trigger or Trigger(class_name="unknown")
-            source = wait_source.of(one, trigger)
+            trigger = one.trigger or TriggerView(class_name="unknown")
+            source = wait_source.wait_source(one, trigger)
             groups.setdefault((one.trigger_pool, trigger.class_name, source.label), []).append((one, trigger, source))
     built = (_group(key, members, now) for key, members in groups.items())
     return tuple(sorted(built, key=lambda group: (-len(group.waits), group.pool, group.class_name, group.source)))
 
 
 def _group(
-    key: tuple[str, str, str], members: list[tuple[Instance, Trigger, wait_source.WaitSource]], now: float
+    key: tuple[str, str, str], members: list[tuple[InstanceView, TriggerView, wait_source.WaitSource]], now: float
 ) -> WaitGroup:
     pool, class_name, source = key
     sharing: dict[Hashable, int] = {}
@@ -91,9 +91,9 @@ def _group(
     )
 
 
-def _wait(one: Instance, trigger: Trigger, shares: int, now: float) -> Wait:
+def _wait(one: InstanceView, trigger: TriggerView, shares: int, now: float) -> WaitView:
     progress = WaitProgress.parse(one.message, trigger.waits_for)
-    return Wait(
+    return WaitView(
         namespace=one.namespace,
         workflow=one.workflow,
         ref=one.ref,
@@ -110,7 +110,7 @@ def _wait(one: Instance, trigger: Trigger, shares: int, now: float) -> Wait:
     )
 
 
-def _next(trigger: Trigger, progress: WaitProgress, now: float) -> float | None:
+def _next(trigger: TriggerView, progress: WaitProgress, now: float) -> float | None:
     """When the trigger fires, if this is known, or looks next. The triggerer reports no looks of a timer."""
     if trigger.class_name != "cron":
         return progress.next_after(now) if trigger.moment is None else trigger.moment
@@ -124,5 +124,5 @@ def _next(trigger: Trigger, progress: WaitProgress, now: float) -> float | None:
     return None if tick is None else tick + delay
 
 
-def _age(wait: Wait) -> tuple[float, str, str]:
+def _age(wait: WaitView) -> tuple[float, str, str]:
     return wait.since if wait.since is not None else float("inf"), wait.namespace, wait.taskrun

@@ -9,7 +9,7 @@ from dataclasses import replace
 from torpor_views.causes import instance_causes, run_causes, slots, task_causes
 from torpor_views.causes.cause import Cause, CauseKind, Urgency
 from torpor_views.facts import Facts
-from torpor_views.model import Instance, Run, Task
+from torpor_views.model import InstanceView, RunView, TaskView
 
 __all__ = ["Cause", "CauseKind", "Urgency", "of_instance", "of_run", "of_task"]
 
@@ -18,7 +18,7 @@ _ORDER = tuple(Urgency)
 _REPORTED_ONCE = frozenset({CauseKind.NOT_SEEN, CauseKind.SUSPENDED, CauseKind.NAMESPACE_NOT_READY})
 
 
-def of_run(run: Run, facts: Facts = NOTHING) -> tuple[Cause, ...]:
+def of_run(run: RunView, facts: Facts = NOTHING) -> tuple[Cause, ...]:
     """Return why the run does not go on: its own causes, then one for each task and kind that does not run now.
 
     Causes that need a person come first. Tasks that run or have ended well are left out. Instances of a task with the
@@ -31,7 +31,7 @@ def of_run(run: Run, facts: Facts = NOTHING) -> tuple[Cause, ...]:
     return (*own, *sorted(found, key=lambda cause: _ORDER.index(cause.urgency)))
 
 
-def of_task(run: Run, task: Task, facts: Facts = NOTHING) -> tuple[Cause, ...]:
+def of_task(run: RunView, task: TaskView, facts: Facts = NOTHING) -> tuple[Cause, ...]:
     """Return why a task does not go on, also if it runs or has ended.
 
     Instances with the same cause are one entry, with `others`. Without the TaskRuns, the causes of instances are
@@ -47,12 +47,12 @@ def of_task(run: Run, task: Task, facts: Facts = NOTHING) -> tuple[Cause, ...]:
     return tuple(folded) or tuple(_folded(each))
 
 
-def of_instance(run: Run, task: Task, one: Instance, facts: Facts = NOTHING) -> tuple[Cause, ...]:
+def of_instance(run: RunView, task: TaskView, one: InstanceView, facts: Facts = NOTHING) -> tuple[Cause, ...]:
     """Return why one instance does not go on, or what it does: the cause, and a timeout that is nearly over."""
     return _of_instance(run, one, facts, slots.missing_slot(run, facts, task))
 
 
-def _of_instance(run: Run, one: Instance, facts: Facts, slot: Cause | None) -> tuple[Cause, ...]:
+def _of_instance(run: RunView, one: InstanceView, facts: Facts, slot: Cause | None) -> tuple[Cause, ...]:
     near = instance_causes.timeout_near(run, one)
     cause = instance_causes.of_instance(run, facts, one, slot)
     return (cause,) if near is None else (cause, near)

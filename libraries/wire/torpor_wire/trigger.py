@@ -51,7 +51,7 @@ class TriggerError(ValueError):
     """A trigger that cannot be stored; the message says what to change."""
 
 
-class Trigger(NamedTuple):
+class DeferredTrigger(NamedTuple):
     """A serialized trigger: registered class name, JSON text of the kwargs, and what derives from them."""
 
     class_name: str
@@ -83,7 +83,7 @@ def build(  # noqa: PLR0913 - the parts of a key
     now: float,
     account: str = constants.TASK_ACCOUNT,
     taskrun: str = "",
-) -> Trigger:
+) -> DeferredTrigger:
     """Return the trigger for the TaskRun of this name, with relative times made absolute.
 
     `account` is the ServiceAccount that must be allowed to read its Secrets. Raises TriggerError if the kwargs are not
@@ -100,7 +100,7 @@ def build(  # noqa: PLR0913 - the parts of a key
         )
     wait = key(class_name, kwargs, namespace=namespace, pool=pool, account=account, taskrun=taskrun)
     words = describe(class_name, kwargs)
-    return Trigger(class_name, text, wait, shard(wait), words, answered_by(class_name, kwargs))
+    return DeferredTrigger(class_name, text, wait, shard(wait), words, answered_by(class_name, kwargs))
 
 
 def parse(kwargs: str) -> Mapping[str, canonical.Json]:

@@ -57,9 +57,9 @@ class BackfillExecutor:
         try:
             async with self._limits.queue.place(namespace):
                 if not self._is_leader():
-                    raise errors.Unavailable("this replica is not the leader")
+                    raise errors.ApiUnavailable("this replica is not the leader")
                 stored = await self._writes.finish(self._create_or_get(namespace, body))
-        except (errors.NotFound, errors.Unavailable):
+        except (errors.NotFound, errors.ApiUnavailable):
             raise
         except errors.ApiError as error:
             if not error.status or error.status == HTTPStatus.UNAUTHORIZED:

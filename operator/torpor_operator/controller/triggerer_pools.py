@@ -11,7 +11,7 @@ from typing import Never
 
 from torpor_kubernetes.client import errors, lease
 from torpor_kubernetes.client.api import Api
-from torpor_kubernetes.client.lease import Sighting
+from torpor_kubernetes.client.lease import ObservedLease
 from torpor_kubernetes.client.resources import CONFIG_MAPS, LEASES
 from torpor_wire import constants
 
@@ -27,7 +27,7 @@ class TriggererPools:
     def __init__(self, api: Api, namespace: str) -> None:
         self._api = api
         self._namespace = namespace
-        self._leases: dict[str, Sighting] = {}
+        self._leases: dict[str, ObservedLease] = {}
         self._seal_keys: Mapping[str, str] = {}
         self._read = False
 
@@ -53,7 +53,7 @@ class TriggererPools:
         now = self._api.clock.monotonic()
         leases = (await self._api.list(LEASES, self._namespace, label_selector=constants.LABEL_POOL)).items
         parsed = [lease.parse(raw) for raw in leases]
-        self._leases = {one.name: lease.sight(self._leases.get(one.name), one, now) for one in parsed}
+        self._leases = {one.name: lease.observe(self._leases.get(one.name), one, now) for one in parsed}
         self._read = True
         maps = (await self._api.list(CONFIG_MAPS, self._namespace, label_selector=constants.LABEL_POOL)).items
         self._seal_keys = {

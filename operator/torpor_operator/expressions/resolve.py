@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from torpor_crds.models.task import Group, Task
+from torpor_crds.models.task import MappedGroup, Task
 from torpor_expressions import references, template
 from torpor_expressions.errors import ExpressionError
 from torpor_expressions.value import JSON, Value
@@ -52,7 +52,7 @@ def _of_pod(task: Task, roots: frozenset[str]) -> Iterator[LocatedExpression]:
         yield from _located(f"{ENV}: {variable.name}", variable.value, roots)
 
 
-def group_expressions(group: Group) -> Iterator[LocatedExpression]:
+def group_expressions(group: MappedGroup) -> Iterator[LocatedExpression]:
     """Every expression of a group; they see the groups around it."""
     for entry in group.expand:
         yield from _located(f"expand {entry.name}", entry.over, LIST_ROOTS)

@@ -4,7 +4,7 @@ from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 
-from torpor_crds.models.task import Group, Task
+from torpor_crds.models.task import MappedGroup, Task
 from torpor_crds.models.workflow import WorkflowSpec
 from torpor_expressions import errors, references
 from torpor_expressions.errors import ExpressionError
@@ -30,7 +30,7 @@ class Graph:
     order: tuple[Task, ...]
     upstream: Mapping[str, frozenset[str]]
     branches: frozenset[str]
-    groups: Mapping[str, Group]
+    groups: Mapping[str, MappedGroup]
     chains: Mapping[str, Chain]
     producers: Mapping[str, frozenset[str]]
     parsed: tuple[Parsed, ...] = ()  # its expressions, held so that none is parsed again
@@ -156,7 +156,7 @@ class _Spec:
             raise _ProblemError(Reason.WORKFLOW_INVALID, message)
         return frozenset(before)
 
-    def producers(self, group: Group) -> frozenset[str]:
+    def producers(self, group: MappedGroup) -> frozenset[str]:
         """The tasks that produce the lists of a group."""
         where, expressions = f"group {group.name}", self.expressions.groups[group.name]
         for expression in expressions:
@@ -168,7 +168,7 @@ class _Spec:
             raise _ProblemError(Reason.WORKFLOW_INVALID, message)
         return producers
 
-    def _check_producer_outside(self, group: Group, located: resolve.LocatedExpression) -> None:
+    def _check_producer_outside(self, group: MappedGroup, located: resolve.LocatedExpression) -> None:
         refs = self.expressions.refs[located]
         inside = sorted(refs.tasks & self._members(group.name)) if not isinstance(refs, ExpressionError) else []
         if inside:
@@ -179,7 +179,7 @@ class _Spec:
         """The tasks in a group and in the groups inside it."""
         return frozenset(task for task, chain in self.chains.items() if group in chain)
 
-    def _around(self, group: Group) -> Chain:
+    def _around(self, group: MappedGroup) -> Chain:
         """The groups that contain a group."""
         inside = next((chain for chain in self.chains.values() if group.name in chain), ())
         return inside[: inside.index(group.name)] if inside else ()

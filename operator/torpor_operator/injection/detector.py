@@ -74,7 +74,7 @@ class ImageVolumes:
         for namespace in sorted(self._namespaces())[:_TRIES]:
             try:
                 stored = await self._api.create(PODS, namespace, probe(namespace, self._settings), dry_run=True)
-            except errors.Unavailable:
+            except errors.ApiUnavailable:
                 raise
             except errors.ApiError as error:
                 refusal = f"namespace {namespace}: {error.message}"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from torpor_crds.models.argument import ArgumentSource
-from torpor_crds.models.task import Group, Task
+from torpor_crds.models.task import MappedGroup, Task
 from torpor_expressions import references
 from torpor_expressions.errors import ExpressionError
 from torpor_expressions.value import JSON, Value
@@ -81,7 +81,7 @@ class Allowed(NamedTuple):
 Resolved: TypeAlias = "Product | TaskOutcome | Pending"
 
 
-def resolve_product(task: Task | Group, scope: Scope, allowed: Allowed) -> Resolved:
+def resolve_product(task: Task | MappedGroup, scope: Scope, allowed: Allowed) -> Resolved:
     """What a task or group is mapped over; its outcome where that is empty or invalid; or what must be known first."""
     if _awaits_producer(task, scope):
         return Pending(())
@@ -108,7 +108,7 @@ class _EntrySpec(NamedTuple):
     map: str | None = None
 
 
-def _entry(task: Task | Group, spec: _EntrySpec, scope: Scope) -> ExpandedList | TaskOutcome | Pending:
+def _entry(task: Task | MappedGroup, spec: _EntrySpec, scope: Scope) -> ExpandedList | TaskOutcome | Pending:
     """One entry with its items, or why it has none."""
     field, name, over, mapper = spec
     items = _items(over, scope)
@@ -130,7 +130,7 @@ def _entry(task: Task | Group, spec: _EntrySpec, scope: Scope) -> ExpandedList |
 _REQUIRED = {True: "a list or an object", False: "a list of objects"}
 
 
-def _specs(task: Task | Group) -> Iterator[_EntrySpec]:
+def _specs(task: Task | MappedGroup) -> Iterator[_EntrySpec]:
     """All entries, in their order."""
     for entry in task.expand:
         yield _EntrySpec(f"expand {entry.name}", entry.name, entry.over, entry.map)
@@ -138,12 +138,12 @@ def _specs(task: Task | Group) -> Iterator[_EntrySpec]:
         yield _EntrySpec("expandKwargs", "", task.expand_kwargs)
 
 
-def _awaits_producer(task: Task | Group, scope: Scope) -> bool:
+def _awaits_producer(task: Task | MappedGroup, scope: Scope) -> bool:
     """Whether a task that produces one of the lists has not ended. The width needs it with any trigger rule."""
     return any(not scope.outcomes[producer.name].ended for spec in _specs(task) for producer in _producers(spec.over))
 
 
-def _outcome_without_list(task: Task | Group, field: str, over: JSON, scope: Scope) -> TaskOutcome | None:
+def _outcome_without_list(task: Task | MappedGroup, field: str, over: JSON, scope: Scope) -> TaskOutcome | None:
     """The outcome of a task whose list is missing since its producer did not succeed.
 
     A failed producer counts before a skipped one.
@@ -200,7 +200,7 @@ def _require_objects(items: MapItems | str) -> MapItems | str:
     return items
 
 
-def _rejected(task: Task | Group, product: Product, allowed: Allowed) -> TaskOutcome | None:
+def _rejected(task: Task | MappedGroup, product: Product, allowed: Allowed) -> TaskOutcome | None:
     """The outcome of a task with an empty list or too many instances."""
     entries, total = product.entries, product.total
     if not total:

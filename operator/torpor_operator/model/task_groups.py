@@ -5,7 +5,7 @@ A group path is one index of each group that contains a task, outermost first; i
 
 from collections.abc import Mapping, Sequence
 
-from torpor_crds.models.task import Group
+from torpor_crds.models.task import MappedGroup
 from torpor_crds.models.workflow import WorkflowSpec
 from torpor_wire import constants
 
@@ -43,10 +43,10 @@ def common(one: Sequence[str], other: Sequence[str]) -> int:
     )
 
 
-def _with_containing(group: Group, groups: Mapping[str, Group]) -> Chain:
+def _with_containing(group: MappedGroup, groups: Mapping[str, MappedGroup]) -> Chain:
     """The group and the groups that contain it, outermost first."""
     names: list[str] = []
-    inner: Group | None = group
+    inner: MappedGroup | None = group
     while inner is not None:
         if inner.name in names:
             raise GroupingError(f"groups contain each other: {' in '.join([*names, inner.name])}; remove one `in`")
@@ -59,5 +59,5 @@ def _with_containing(group: Group, groups: Mapping[str, Group]) -> Chain:
     return tuple(reversed(names))
 
 
-def _listed(groups: Mapping[str, Group]) -> str:
+def _listed(groups: Mapping[str, MappedGroup]) -> str:
     return f"groups: {', '.join(sorted(groups)) or 'none'}"

@@ -145,7 +145,7 @@ class ScheduleExecutor:
         """Remember a rejected run, and post an Event about an action that is retried."""
         _LOG.warning("%s/%s: %s: %s", *_key(schedule.metadata), type(action).__name__, error.message)
         exceeds_quota = status.exceeds_quota(error.message)
-        if isinstance(error, errors.Unavailable) or error.status == HTTPStatus.UNAUTHORIZED:
+        if isinstance(error, errors.ApiUnavailable) or error.status == HTTPStatus.UNAUTHORIZED:
             return
         if isinstance(error, errors.Forbidden) and error.lacks_role:
             self._on_forbidden(schedule.metadata.namespace)

@@ -133,7 +133,7 @@ class Executor:
         """Remove our finalizer from a pod."""
         async with self._limits.queue.place(action.namespace, urgent=True):
             if not self._is_leader():
-                raise errors.Unavailable("this replica is not the leader")
+                raise errors.ApiUnavailable("this replica is not the leader")
             await self._finish(self._pods.remove_finalizer(action))
 
     async def report_orphan(self, run: TaskRun, reason: Reason, message: str) -> None:

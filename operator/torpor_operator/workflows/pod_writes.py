@@ -56,10 +56,10 @@ class PodExecutor:
         namespace, name = taskrun.metadata.namespace, action.body["metadata"]["name"]
         body = await self._add_program(action)
         if not self._is_leader():  # again, since the read may have taken long
-            raise errors.Unavailable("this replica is not the leader")
+            raise errors.ApiUnavailable("this replica is not the leader")
         try:
             stored = await self._api.create(PODS, namespace, body)
-        except errors.Unavailable:
+        except errors.ApiUnavailable:
             self._cache.unconfirmed_pods[taskrun.metadata.uid] = name
             raise
         except errors.AlreadyExists:
@@ -98,7 +98,7 @@ class PodExecutor:
             node_lost = pod.node_lost_message(other, self._clock.now() - self._node_grace)
             if node_lost is not None and action.taskrun.status.reason != Reason.NODE_LOST:
                 await self._explain(action, Reason.NODE_LOST, node_lost)
-            raise errors.Unavailable(f"pod {other.name} of a deleted TaskRun of the same name still exists")
+            raise errors.ApiUnavailable(f"pod {other.name} of a deleted TaskRun of the same name still exists")
         await self._launch_failed(action, f"a pod named {other.name} exists and does not belong to Torpor; delete it")
 
     async def _refused(self, action: CreatePod, error: errors.ApiError) -> None:

@@ -150,7 +150,7 @@ class QueryResolver:
         try:
             return await self._evaluator.evaluate(query.expression, query.variables, share=namespace)
         except Unavailable as error:
-            raise errors.Unavailable(str(error)) from error
+            raise errors.ApiUnavailable(str(error)) from error
 
     async def _read_variables(self, query: ReadVariables) -> Answer:
         try:

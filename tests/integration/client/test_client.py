@@ -9,7 +9,8 @@ from typing import Any, Never
 import pytest
 from torpor_crds.models import taskrun
 from torpor_crds.models.taskrun import TaskRun
-from torpor_kubernetes.cache.reflector import Change, Notice, Reflector
+from torpor_kubernetes.cache.reflector import Notice, Reflector
+from torpor_kubernetes.cache.store import StoreChange
 from torpor_kubernetes.client import errors, events, lease
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import EVENTS, LEASES, TASKRUNS, WORKFLOWS, Resource
@@ -66,7 +67,7 @@ async def test_a_reflector_of_waits_sees_each_come_and_go_once(api: Api, namespa
         await api.delete(TASKRUNS, namespace, "b")
         while len(told) < 4:
             note = await notices.get()
-            assert isinstance(note, Change)
+            assert isinstance(note, StoreChange)
             told.append((note.kind, note.name))
         assert len(reflector.store) == 0
         assert notices.empty()
@@ -177,8 +178,8 @@ async def test_one_of_three_leads_and_the_next_one_follows_at_once(api: Api, nam
 
     tasks: dict[str, asyncio.Task[Never]] = {}
     for name in ("a", "b", "c"):
-        terms = lease.Terms(namespace=namespace, name="leader", identity=name, duration=6)
-        tasks[name] = asyncio.create_task(lease.Leadership(api, terms).run(partial(lead, name)))
+        config = lease.LeaseConfig(namespace=namespace, name="leader", identity=name, duration=6)
+        tasks[name] = asyncio.create_task(lease.Leadership(api, config).run(partial(lead, name)))
     try:
         async with asyncio.timeout(_PATIENCE):
             first = await led.get()

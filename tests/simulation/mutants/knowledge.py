@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from torpor_kubernetes.cache import store
-from torpor_kubernetes.cache.store import Store
+from torpor_kubernetes.cache.store import CacheStore
 from torpor_operator import app
 from torpor_operator.model.snapshot import Presence
 from torpor_operator.state import instance_indexes
@@ -47,16 +47,16 @@ def _fresh_list() -> None:
 
 
 def _relist_diff() -> None:
-    put(Store, "settle", lambda self, _, version: self.advance(version))
+    put(CacheStore, "settle", lambda self, _, version: self.advance(version))
 
 
 def _older_word() -> None:
     put(store, "version_of", lambda _: 10**9)
-    put(Store, "advance", lambda *_: None)
+    put(CacheStore, "advance", lambda *_: None)
 
 
 def _resurrection() -> None:
-    put(Store, "absorb", Store.upsert)
+    put(CacheStore, "absorb", CacheStore.upsert)
 
 
 def _confirm(kind: str) -> None:

@@ -76,7 +76,7 @@ async def test_no_row_belongs_to_a_namespace_that_does_not_exist() -> None:
 
 async def test_without_the_api_server_nothing_is_read() -> None:
     api = OneNamespace()
-    api.metadata = errors.Unavailable("try again", status=503)
+    api.metadata = errors.ApiUnavailable("try again", status=503)
     with pytest.raises(RefusedError) as caught:
         await ClusterNamespaces(cast("Api", api)).current("team")
     assert caught.value.refusal.status == 503

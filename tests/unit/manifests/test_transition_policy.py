@@ -12,7 +12,7 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import CONDITION_STATUS, EDGES, POD_EDGES, TERMINAL, TRIGGERER_EDGES, State
 
 _POLICY = Path(__file__).resolve().parents[3] / "manifests/base/policies/status.yaml"
-_WAIT = trigger.Trigger("time", "{}", "k", 0, "time")
+_WAIT = trigger.DeferredTrigger("time", "{}", "k", 0, "time")
 _AGAIN = retry.Policy(limit=9)
 
 

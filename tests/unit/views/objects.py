@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from torpor_views.facts import Facts
-from torpor_views.model import Run
+from torpor_views.model import RunView
 from torpor_wire import constants, names, times
 
 Object = dict[str, Any]
@@ -109,9 +109,9 @@ def pod(run: Object, phase: str = "Pending", **fields: Any) -> Object:
     }
 
 
-def run(body: Object, *taskruns: Object, now: float = NOW) -> Run:
+def run(body: Object, *taskruns: Object, now: float = NOW) -> RunView:
     """The parsed run."""
-    return Run.parse(body, taskruns, now=now)
+    return RunView.parse(body, taskruns, now=now)
 
 
 def facts(**read: Any) -> Facts:

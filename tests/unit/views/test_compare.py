@@ -2,7 +2,7 @@
 
 from torpor_views import compare
 from torpor_views.compare import MISSING, Comparison
-from torpor_views.model import Run
+from torpor_views.model import RunView
 
 from tests.unit.views.objects import NOW, Object, at, python, taskrun, workflow
 
@@ -10,7 +10,7 @@ from tests.unit.views.objects import NOW, Object, at, python, taskrun, workflow
 def compared(
     left: Object, right: Object, lefts: list[Object] | None = None, rights: list[Object] | None = None
 ) -> Comparison:
-    return compare.build(Run.parse(left, lefts or [], now=NOW), Run.parse(right, rights or [], now=NOW))
+    return compare.build(RunView.parse(left, lefts or [], now=NOW), RunView.parse(right, rights or [], now=NOW))
 
 
 def test_params_are_compared_by_value_and_type() -> None:

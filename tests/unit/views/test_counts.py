@@ -2,13 +2,13 @@
 
 import pytest
 from torpor_views import counts
-from torpor_views.counts import Counts
+from torpor_views.counts import InstanceCounts
 from torpor_wire.state import State
 
 from tests.unit.views.objects import Object, python, run, taskrun, workflow
 
 
-def of_load(task: Object, *taskruns: Object, **fields: object) -> Counts:
+def of_load(task: Object, *taskruns: Object, **fields: object) -> InstanceCounts:
     parsed = run(workflow(task, **fields), *taskruns)  # type: ignore[arg-type]
     return counts.of_task(parsed, parsed.tasks[0])
 
@@ -65,4 +65,4 @@ def test_an_unknown_number_of_instances_is_a_question_mark() -> None:
 
 def test_the_counts_of_a_run_count_a_task_of_unknown_size_once() -> None:
     parsed = run(workflow(python("a", "Succeeded", counts={"total": 1, "created": 1, "succeeded": 1}), python("b")))
-    assert counts.of_run(parsed) == Counts(succeeded=1, pending=1)
+    assert counts.of_run(parsed) == InstanceCounts(succeeded=1, pending=1)

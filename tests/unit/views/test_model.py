@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torpor_views import compare, timeline, tree, waits, why
 from torpor_views.facts import Facts
-from torpor_views.model import Run
+from torpor_views.model import RunView
 from torpor_wire.state import RunState, State, TaskState
 
 from tests.unit.views.objects import NOW, at, deferred, python, run, taskrun, workflow
@@ -70,7 +70,7 @@ _WORKFLOW = _object(
     others=st.lists(_JSON | _object(metadata=_JSON), max_size=2),
 )
 def test_no_content_of_an_object_makes_a_view_raise(body: Any, taskruns: Any, others: Any) -> None:
-    parsed = Run.parse(body, taskruns, now=NOW)
+    parsed = RunView.parse(body, taskruns, now=NOW)
     read = Facts.parse(pods=others, events=others, pools={"data": others}, taskruns=taskruns)
     tree.build(parsed, unfold=tree.ALL)
     timeline.build(parsed, pods=others)
@@ -82,7 +82,7 @@ def test_no_content_of_an_object_makes_a_view_raise(body: Any, taskruns: Any, ot
 
 
 def test_a_run_without_status_is_pending() -> None:
-    parsed = Run.parse({"metadata": {"name": "new"}, "spec": {"tasks": [{"name": "load"}]}}, now=NOW)
+    parsed = RunView.parse({"metadata": {"name": "new"}, "spec": {"tasks": [{"name": "load"}]}}, now=NOW)
     assert parsed.state is RunState.PENDING
     assert [task.state for task in parsed.tasks] == [TaskState.PENDING]
 

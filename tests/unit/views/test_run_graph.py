@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from torpor_views import run_graph
-from torpor_views.model import Run
+from torpor_views.model import RunView
 from torpor_views.run_graph import EdgeKind, RunGraph
 
 TASKS: list[dict[str, Any]] = [
@@ -19,7 +19,7 @@ GROUPS = [{"name": "days", "expand": [{"name": "d", "over": "${tasks.list.result
 
 def build(*, states: bool = True, **status: Any) -> RunGraph:
     body = {"metadata": {"name": "ingest"}, "spec": {"tasks": TASKS, "groups": GROUPS}, "status": status}
-    return run_graph.build(Run.parse(body, now=0.0), states=states)
+    return run_graph.build(RunView.parse(body, now=0.0), states=states)
 
 
 def test_a_node_says_what_differs_from_a_plain_task() -> None:
@@ -58,4 +58,4 @@ def test_states_are_those_of_the_run_and_absent_before_it() -> None:
 
 @pytest.mark.parametrize("spec", [None, [], {"tasks": "x"}, {"tasks": [{"name": 1}, None]}, {"groups": [{"in": []}]}])
 def test_a_spec_of_any_shape_has_a_graph(spec: Any) -> None:
-    assert run_graph.build(Run.parse({"spec": spec}, now=0.0)).nodes == ()
+    assert run_graph.build(RunView.parse({"spec": spec}, now=0.0)).nodes == ()

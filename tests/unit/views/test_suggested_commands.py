@@ -9,11 +9,11 @@ from torpor_operator.controller import namespaces
 from torpor_triggerer.secrets import reader
 from torpor_triggerer.secrets.reader import Reader
 from torpor_views.causes import commands
-from torpor_views.model import Run
+from torpor_views.model import RunView
 
 from tests.unit.views.objects import NOW
 
-RUN = Run.parse({"metadata": {"name": "etl", "namespace": "data"}, "spec": {}}, now=NOW)
+RUN = RunView.parse({"metadata": {"name": "etl", "namespace": "data"}, "spec": {}}, now=NOW)
 SUGGESTED = [
     commands.torpor("why", RUN),
     commands.torpor("why", RUN, "load/0.1"),
@@ -48,7 +48,7 @@ def test_torpor_takes_the_command(line: str) -> None:
 
 
 def test_names_are_quoted_for_a_shell_and_their_control_characters_are_text() -> None:
-    hostile = Run.parse({"metadata": {"name": "a; rm -rf /\x1b", "namespace": "x y"}, "spec": {}}, now=NOW)
+    hostile = RunView.parse({"metadata": {"name": "a; rm -rf /\x1b", "namespace": "x y"}, "spec": {}}, now=NOW)
     line = commands.torpor("get", hostile)
     assert "\x1b" not in line
     assert shlex.split(line) == ["torpor", "get", "a; rm -rf /\\x1b", "-n", "x y"]

@@ -1,12 +1,12 @@
 """The tree of a run: groups as levels, tasks in order, mapped tasks folded."""
 
 from torpor_views import counts, tree
-from torpor_views.tree import Node, NodeKind
+from torpor_views.tree import NodeKind, TreeNode
 
 from tests.unit.views.objects import NOW, at, python, run, taskrun, workflow
 
 
-def names(nodes: tuple[Node, ...]) -> list[object]:
+def names(nodes: tuple[TreeNode, ...]) -> list[object]:
     return [[node.label, names(node.children)] if node.kind is NodeKind.GROUP else node.label for node in nodes]
 
 

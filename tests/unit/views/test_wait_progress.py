@@ -11,8 +11,8 @@ from tests.unit.views.objects import NOW
 
 
 def written(look: str, *, tries: int = 0, last: float = 0, following: float = 0, awaited: str = "for http x") -> str:
-    looks = SimpleNamespace(tries=tries, last_at=last, next_at=following)
-    run: Any = SimpleNamespace(wait=SimpleNamespace(awaited=awaited), looks=looks, asks="")
+    poll_stats = SimpleNamespace(tries=tries, last_at=last, next_at=following)
+    run: Any = SimpleNamespace(wait=SimpleNamespace(awaited=awaited), poll_stats=poll_stats, asks="")
     return progress.message(run, look, NOW)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from torpor_views import why
-from torpor_views.model import Instance, Run
+from torpor_views.model import InstanceView, RunView
 from torpor_views.why import Cause, CauseKind, Urgency
 
 from tests.unit.views.objects import (
@@ -197,14 +197,14 @@ def test_parallelism_names_who_holds_the_slots() -> None:
 def test_many_instances_that_wait_for_a_slot_read_the_holders_once(monkeypatch: pytest.MonkeyPatch) -> None:
     body = workflow(python("load", "Running", expand=MAPPED, reason="ParallelismReached"), parallelism=1)
     made = run(body, *(taskrun("load", "Scheduled", index) for index in range(20)))
-    reads: list[Run] = []
-    all_instances = Run.all_instances
+    reads: list[RunView] = []
+    all_instances = RunView.all_instances
 
-    def counted(self: Run) -> tuple[Instance, ...]:
+    def counted(self: RunView) -> tuple[InstanceView, ...]:
         reads.append(self)
         return all_instances(self)
 
-    monkeypatch.setattr(Run, "all_instances", counted)
+    monkeypatch.setattr(RunView, "all_instances", counted)
     (found,) = why.of_task(made, made.tasks[0])
     assert (found.ref, found.others, len(reads)) == ("load/0", 19, 1)
 

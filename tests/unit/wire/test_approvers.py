@@ -10,7 +10,7 @@ from torpor_wire.trigger import TriggerError
 ANN = {"users": ["ann"]}
 
 
-def build(class_name: str, kwargs: Any) -> trigger.Trigger:
+def build(class_name: str, kwargs: Any) -> trigger.DeferredTrigger:
     return trigger.build(class_name, kwargs, namespace="n", pool="default", now=0.0, taskrun="t")
 
 

@@ -191,8 +191,8 @@ def _views_instance(run: TaskRun, body: Body) -> Values:
     }
 
 
-def _views_trigger(trigger: Waiting) -> views.Trigger:
-    return views.Trigger(
+def _views_trigger(trigger: Waiting) -> views.TriggerView:
+    return views.TriggerView(
         class_name=trigger.class_name,
         kwargs=trigger.kwargs,
         key=trigger.key,
@@ -207,7 +207,7 @@ _READERS: dict[str, tuple[Callable[[Any], Any], Callable[[TaskRun, Body], Values
     "worker": (worker.parse_taskrun, _worker_taskrun),
     "worker's state": (worker.parse_state, _worker_state),
     "triggerer": (deferred_taskrun.parse, _triggerer_wait),
-    "views": (views.Instance.parse, _views_instance),
+    "views": (views.InstanceView.parse, _views_instance),
 }
 
 

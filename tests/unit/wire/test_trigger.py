@@ -20,7 +20,7 @@ def build(  # noqa: PLR0913 - what a key is made of
     namespace: str = "ns",
     account: str = constants.TASK_ACCOUNT,
     taskrun: str = "",
-) -> trigger.Trigger:
+) -> trigger.DeferredTrigger:
     return trigger.build(class_name, kwargs, namespace=namespace, pool=pool, now=NOW, account=account, taskrun=taskrun)
 
 

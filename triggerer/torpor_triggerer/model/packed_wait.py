@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
-from torpor_kubernetes.cache.store import Key
+from torpor_kubernetes.cache.store import ObjectKey
 from torpor_wire import retry
 from torpor_wire.approvers import Approvers
 from torpor_wire.transitions import HistorySize
@@ -77,9 +77,9 @@ class PackedWait:
         return self._common.cancelled
 
     @property
-    def key(self) -> Key:
+    def key(self) -> ObjectKey:
         """The key of the TaskRun."""
-        return Key(self._common.namespace, self.name)
+        return ObjectKey(self._common.namespace, self.name)
 
     @property
     def segment_id(self) -> SegmentId:

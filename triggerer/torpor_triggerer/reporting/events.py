@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, Never
 from torpor_kubernetes.client import errors, events
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import TASKRUNS
-from torpor_kubernetes.fairness.event_limits import EventLimits, Verdict, key_of
+from torpor_kubernetes.fairness.event_limits import EventLimits, Verdict, event_identity
 from torpor_kubernetes.fairness.namespace_shares import GENEROSITY
 from torpor_kubernetes.timing import Clock
 from torpor_wire.reason import Reason
@@ -112,7 +112,7 @@ class EventRecorder:
 
     def _put(self, body: Mapping[str, Any], *, at_once: bool) -> None:
         """Queue an Event within the limits. `at_once`: post it without waiting for the rate, or drop it."""
-        key, now = key_of(body), self._api.clock.monotonic()
+        key, now = event_identity(body), self._api.clock.monotonic()
         decision = self._limits.admit(key, now)
         if decision.verdict is Verdict.POST:
             event = _Event(events.with_similar(body, decision.similar), at_once)

@@ -64,7 +64,7 @@ class StatusWriter:
             except errors.Refused as error:
                 await self._on_invalid(wait, outcome, error, released)
                 return
-            except (errors.Unavailable, errors.Conflict) as error:
+            except (errors.ApiUnavailable, errors.Conflict) as error:
                 log.warning("Failed to write the outcome; retrying: %s", error.message)
                 await self._pause(RETRY, tries + 1, error.retry_after)
             except errors.ApiError as error:
@@ -96,7 +96,7 @@ class StatusWriter:
             patch = outcomes.patch(wait, outcome, self._api.clock.now())
             try:
                 await self._api.patch(TASKRUNS, wait.namespace, wait.name, patch, subresource="status")
-            except errors.Unavailable as error:
+            except errors.ApiUnavailable as error:
                 self._failures += 1
                 if again and self._failures > self._concurrency:
                     await self._pause(HELD, 1, error.retry_after)

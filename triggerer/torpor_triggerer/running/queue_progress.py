@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any, Never, TypeAlias
 
-from torpor_kubernetes.cache.store import Key
+from torpor_kubernetes.cache.store import ObjectKey
 from torpor_kubernetes.timing import Clock
 from torpor_wire.reason import Reason
 
@@ -38,7 +38,7 @@ class QueueProgress:
         self._scheduler = scheduler
         self._capacity = capacity
         self._write = write
-        self._reported: dict[Key, tuple[SegmentId, float]] = {}
+        self._reported: dict[ObjectKey, tuple[SegmentId, float]] = {}
         self._round: deque[tuple[int, PackedWait]] = deque()
 
     async def run(self) -> Never:
@@ -79,7 +79,7 @@ class QueueProgress:
     def _started(self) -> list[PackedWait]:
         return [wait for wait in map(self._started_wait, self._reported) if wait is not None]
 
-    def _started_wait(self, key: Key) -> PackedWait | None:
+    def _started_wait(self, key: ObjectKey) -> PackedWait | None:
         """The wait of a TaskRun, if it has started and has reported no progress of its own."""
         run = self._scheduler.find(key)
         if run is None:

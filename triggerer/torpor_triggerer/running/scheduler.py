@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 
-from torpor_kubernetes.cache.store import Key
+from torpor_kubernetes.cache.store import ObjectKey
 
 from torpor_triggerer.model.packed_wait import PackedWait
 from torpor_triggerer.running import arrivals
@@ -25,16 +25,20 @@ class Scheduler:
     """All runs and timers of this process: at most `capacity`, not counting runs whose outcome is being written."""
 
     def __init__(
-        self, lifecycle: Lifecycle, capacity: int, find: Callable[[Key], PackedWait | None], now: Callable[[], float]
+        self,
+        lifecycle: Lifecycle,
+        capacity: int,
+        find: Callable[[ObjectKey], PackedWait | None],
+        now: Callable[[], float],
     ) -> None:
         self._lifecycle = lifecycle
         self._find = find
         self._now = now
         self._shards: frozenset[int] = frozenset()
         self._capacity: Capacity[PackedWait] = Capacity(capacity, arrivals.age, lambda wait: wait.namespace)
-        self._runs: dict[Key, Run] = {}
-        self._timers: dict[Key, Timer[Timed]] = {}
-        self._queued: dict[Key, PackedWait] = {}
+        self._runs: dict[ObjectKey, Run] = {}
+        self._timers: dict[ObjectKey, Timer[Timed]] = {}
+        self._queued: dict[ObjectKey, PackedWait] = {}
         self._stopped = False
 
     def __len__(self) -> int:
@@ -65,16 +69,16 @@ class Scheduler:
         keys = (wait.key for wait in self._capacity.queue())
         return (self._queued[key] for key in keys if key in self._queued)
 
-    def find(self, key: Key) -> Run | None:
+    def find(self, key: ObjectKey) -> Run | None:
         """Return the run of a TaskRun."""
         return self._runs.get(key)
 
-    def find_timed(self, key: Key) -> PackedWait | None:
+    def find_timed(self, key: ObjectKey) -> PackedWait | None:
         """Return the wait of a TaskRun that has a timer and no run."""
         timer = self._timers.get(key)
         return timer.item if timer is not None and isinstance(timer.item, PackedWait) else None
 
-    def find_queued(self, key: Key) -> PackedWait | None:
+    def find_queued(self, key: ObjectKey) -> PackedWait | None:
         """Return the queued wait of a TaskRun."""
         return self._queued.get(key)
 
@@ -82,7 +86,7 @@ class Scheduler:
         """Serve these shards from now on. The caller reconciles the TaskRuns that this affects."""
         self._shards = shards
 
-    def reconcile(self, key: Key) -> None:
+    def reconcile(self, key: ObjectKey) -> None:
         """Make what runs for a TaskRun match its state. Never raises: one TaskRun must not affect another."""
         if self._stopped:
             return
@@ -132,7 +136,7 @@ class Scheduler:
             self._lifecycle.release(run)
         await self._lifecycle.stop()
 
-    def _reconcile(self, key: Key) -> None:
+    def _reconcile(self, key: ObjectKey) -> None:
         wait, served = self._owned(key), self._served(key)
         if served is not None and (wait is None or not wait.is_same(served)):
             self._stop_serving(key, served)
@@ -143,17 +147,17 @@ class Scheduler:
             wait.since = served.since
             self._cancel(key, wait)
 
-    def _owned(self, key: Key) -> PackedWait | None:
+    def _owned(self, key: ObjectKey) -> PackedWait | None:
         """The wait of a TaskRun, if this replica owns its shard."""
         wait = self._find(key)
         return wait if wait is not None and wait.shard in self._shards else None
 
-    def _served(self, key: Key) -> PackedWait | None:
+    def _served(self, key: ObjectKey) -> PackedWait | None:
         """The wait that runs or queues for a TaskRun, or has a timer."""
         run = self._runs.get(key)
         return run.packed if run is not None else self.find_timed(key) or self._queued.get(key)
 
-    def _serve(self, key: Key, wait: PackedWait) -> None:
+    def _serve(self, key: ObjectKey, wait: PackedWait) -> None:
         wait.since = _interned_second(int(arrivals.counts_from(wait, self._now())))
         without_slot = self._capacity.enter(wait)
         if without_slot is not None and without_slot.key != key:
@@ -163,7 +167,7 @@ class Scheduler:
             return
         self._start(key, wait)
 
-    def _stop_serving(self, key: Key, wait: PackedWait) -> None:
+    def _stop_serving(self, key: ObjectKey, wait: PackedWait) -> None:
         next_wait = self._free_slot(wait)
         self._queued.pop(key, None)
         self._discard_timer(key)
@@ -173,7 +177,7 @@ class Scheduler:
         if next_wait is not None:
             self._start(next_wait.key, next_wait)
 
-    def _discard_timer(self, key: Key) -> None:
+    def _discard_timer(self, key: ObjectKey) -> None:
         timer = self._timers.pop(key, None)
         if timer is not None:
             self._lifecycle.timers.discard(timer)
@@ -183,7 +187,7 @@ class Scheduler:
         next_wait = self._capacity.leave(wait)
         return None if next_wait is None else self._queued.pop(next_wait.key, None)
 
-    def _start(self, key: Key, wait: PackedWait) -> None:
+    def _start(self, key: ObjectKey, wait: PackedWait) -> None:
         """Start a run. If that fails, the next wait gets its slot, and a later `reconcile` retries."""
         waiting: PackedWait | None = wait
         while waiting is not None:
@@ -197,14 +201,14 @@ class Scheduler:
                 self._keep(key, run)
                 return
 
-    def _keep(self, key: Key, run: Run) -> None:
+    def _keep(self, key: ObjectKey, run: Run) -> None:
         """Keep a run, or only its timer. The key is that of the watch's store, which is one object for both."""
         if run.timed and run.timer is not None:
             self._timers[key] = run.timer
         else:
             self._runs[key] = run
 
-    def _return_to_queue(self, key: Key) -> None:
+    def _return_to_queue(self, key: ObjectKey) -> None:
         """A run whose outcome is being written continues: it ends soon."""
         timed, run = self.find_timed(key), self._runs.get(key)
         if timed is not None:
@@ -214,7 +218,7 @@ class Scheduler:
             self._queued[key] = run.packed
             self._lifecycle.release(self._runs.pop(key))
 
-    def _cancel(self, key: Key, wait: PackedWait) -> None:
+    def _cancel(self, key: ObjectKey, wait: PackedWait) -> None:
         """Cancel a wait. One without a run needs no slot: its trigger is made, so that `on_kill` ends earlier work."""
         run = self._runs.get(key)
         if run is not None:

@@ -13,7 +13,7 @@ from typing import Never
 from torpor_kubernetes.cache.reflector import Notice, Reflector, Unreadable
 from torpor_kubernetes.client import errors, lease
 from torpor_kubernetes.client.api import Api
-from torpor_kubernetes.client.lease import Lease, Sighting, Terms
+from torpor_kubernetes.client.lease import Lease, LeaseConfig, ObservedLease
 from torpor_kubernetes.client.resources import LEASES
 from torpor_kubernetes.timing import within
 from torpor_wire import constants
@@ -38,7 +38,7 @@ class Membership:
         self._renew_every = settings.lease_renew
         self._retry = Backoff(first=min(1.0, settings.lease_renew), cap=settings.lease_renew)
         self._on_members = on_members
-        self._terms = Terms(
+        self._lease_config = LeaseConfig(
             namespace=settings.namespace,
             name=_name(settings.pool, settings.identity),
             identity=settings.identity,
@@ -54,7 +54,7 @@ class Membership:
             namespaces=(settings.namespace,),
             label_selector=f"{constants.LABEL_POOL}={settings.pool}",
         )
-        self._sightings: dict[str, Sighting] = {}
+        self._observed: dict[str, ObservedLease] = {}
         self._members: frozenset[str] = frozenset()
         self._renewed = float("-inf")
         self._held = False
@@ -63,7 +63,7 @@ class Membership:
     @property
     def name(self) -> str:
         """The name of this replica among the members."""
-        return self._terms.name
+        return self._lease_config.name
 
     @property
     def count(self) -> int:
@@ -89,9 +89,9 @@ class Membership:
         if not self._held:
             return
         try:
-            await within(self._clock, self._renew_every, self._delete(self._terms.name))
+            await within(self._clock, self._renew_every, self._delete(self._lease_config.name))
         except (errors.ApiError, TimeoutError) as error:
-            log.info("Failed to delete the lease %s, which will expire: %s", self._terms.name, error)
+            log.info("Failed to delete the lease %s, which will expire: %s", self._lease_config.name, error)
 
     async def _keep(self) -> Never:
         while True:
@@ -99,7 +99,7 @@ class Membership:
             renewed = await self._renew()
             if renewed:
                 if not self._held:
-                    self._reset_sightings(started)
+                    self._reset_observed(started)
                 self._renewed = started
                 self._update_members()
             self._held = renewed
@@ -118,36 +118,36 @@ class Membership:
         try:
             await within(self._clock, self._renew_every, self._renew_or_acquire())
         except (errors.ApiError, TimeoutError) as error:
-            log.warning("Failed to renew the lease %s: %s", self._terms.name, error)
+            log.warning("Failed to renew the lease %s: %s", self._lease_config.name, error)
             return False
         return True
 
     async def _renew_or_acquire(self) -> None:
         """After a failed renewal the next try reads first: the Lease may be gone, or still this replica's."""
         if self._held:
-            await lease.renew(self._api, self._terms)
+            await lease.renew(self._api, self._lease_config)
         else:
-            await lease.acquire(self._api, self._terms, await lease.fetch(self._api, self._terms))
+            await lease.acquire(self._api, self._lease_config, await lease.fetch(self._api, self._lease_config))
 
     async def _sweep(self) -> None:
         """Delete the Leases of replicas that died long ago; nothing else does."""
-        long_ago = self._clock.monotonic() - FORGET_AFTER * self._terms.duration
-        for name in [name for name, seen in self._sightings.items() if seen.since < long_ago and name != self.name]:
+        long_ago = self._clock.monotonic() - FORGET_AFTER * self._lease_config.duration
+        for name in [name for name, seen in self._observed.items() if seen.since < long_ago and name != self.name]:
             try:
                 await within(self._clock, self._renew_every, self._delete(name))
             except (errors.ApiError, TimeoutError) as error:
                 log.info("Failed to delete the lease %s of a dead replica: %s", name, error)
                 return
 
-    def _reset_sightings(self, now: float) -> None:
+    def _reset_observed(self, now: float) -> None:
         """Give every replica a whole duration: none could renew while this one could not either."""
-        self._sightings = {name: Sighting(lease=seen.lease, since=now) for name, seen in self._sightings.items()}
+        self._observed = {name: ObservedLease(lease=seen.lease, since=now) for name, seen in self._observed.items()}
 
     def _update_members(self) -> None:
         now = self._clock.monotonic()
-        if not self._others.synced.is_set() or now - self._renewed >= self._terms.duration:
+        if not self._others.synced.is_set() or now - self._renewed >= self._lease_config.duration:
             return
-        live = frozenset(one.name for one in lease.live(self._sightings, now)) | {self.name}
+        live = frozenset(one.name for one in lease.live(self._observed, now)) | {self.name}
         if live != self._members:
             log.info("members: %s", ", ".join(sorted(live)))
             self._members = live
@@ -157,15 +157,15 @@ class Membership:
         if isinstance(notice, Unreadable):
             log.warning("Failed to parse the lease %s: %s", notice.name, notice.message)
         elif notice.item is None:
-            self._sightings.pop(notice.name, None)
+            self._observed.pop(notice.name, None)
         else:
-            seen = lease.sight(self._sightings.get(notice.name), notice.item, self._clock.monotonic())
-            self._sightings[notice.name] = seen
+            seen = lease.observe(self._observed.get(notice.name), notice.item, self._clock.monotonic())
+            self._observed[notice.name] = seen
         if self._others.synced.is_set():
             self._update_members()
 
     async def _delete(self, name: str) -> None:
-        await self._api.delete(LEASES, self._terms.namespace, name)
+        await self._api.delete(LEASES, self._lease_config.namespace, name)
 
 
 def _name(pool: str, identity: str) -> str:

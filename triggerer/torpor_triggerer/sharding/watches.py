@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from torpor_kubernetes.cache.reflector import Notice, Reflector, Unreadable
-from torpor_kubernetes.cache.store import Key
+from torpor_kubernetes.cache.store import ObjectKey
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import TASKRUNS
 
@@ -35,7 +35,7 @@ class Watches:
         api: Api,
         spawn: Spawn,
         *,
-        on_change: Callable[[Key], None],
+        on_change: Callable[[ObjectKey], None],
         on_unreadable: Callable[[Unreadable], None],
         namespaces: Sequence[str] = (),
     ) -> None:
@@ -56,7 +56,7 @@ class Watches:
         """How often a watch was listed or opened again since the start."""
         return self._retired_restarts + sum(map(_restarts, self._streams.values()))
 
-    def find(self, key: Key) -> PackedWait | None:
+    def find(self, key: ObjectKey) -> PackedWait | None:
         """Return a wait as last seen; None if no watch shows it."""
         for stream in self._streams.values():
             found = stream.reflector.store.get(key.namespace, key.name)
@@ -64,7 +64,7 @@ class Watches:
                 return found
         return None
 
-    def seen(self) -> set[Key]:
+    def seen(self) -> set[ObjectKey]:
         """Return the keys of all waits that the watches show, owned or not."""
         return {one.key for stream in self._streams.values() for one in _shown(stream)}
 

@@ -23,7 +23,7 @@ class Suspension(NamedTuple):
     `state` is JSON text, `timeout` is in seconds, `method` and `on_timeout` are where it resumes.
     """
 
-    trigger: trigger.Trigger
+    trigger: trigger.DeferredTrigger
     method: str
     state: str
     timeout: float | None
@@ -66,7 +66,7 @@ def prepare(deferral: Deferral, place: DeferralContext) -> Suspension:
     return Suspension(waiting, deferral.then, state, timeout, deferral.on_timeout, deferral.timeout_is_final)
 
 
-def _trigger(given: object, place: DeferralContext) -> trigger.Trigger:
+def _trigger(given: object, place: DeferralContext) -> trigger.DeferredTrigger:
     class_name, kwargs = _serialized(given)
     try:
         encoded = typed_json.encode(kwargs)

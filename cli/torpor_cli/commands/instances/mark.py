@@ -4,7 +4,7 @@ import json
 import time
 
 import click
-from torpor_views.model import Run
+from torpor_views.model import RunView
 from torpor_wire import constants, instance_paths
 
 from torpor_cli import errors, output, references, run_state, runs
@@ -40,7 +40,7 @@ def mark_command(target: TargetOptions, reference: str, state: str, because: str
     cluster = connect(target)
     workflow = runs.find_workflow_to_change(cluster, wanted.run)
     _check(workflow)
-    run = Run.parse(workflow, runs.taskruns_of(cluster, workflow), now=time.time())
+    run = RunView.parse(workflow, runs.taskruns_of(cluster, workflow), now=time.time())
     text = f"{state} {','.join(_instances(run, wanted))} because {because}"
     if len(text) + len(result or "") >= constants.CLEAR_MAX:
         raise errors.UsageError(
@@ -74,7 +74,7 @@ def _check(workflow: Object) -> None:
         raise errors.CliError(f"an earlier request for {name} is in progress; try again in a moment")
 
 
-def _instances(run: Run, wanted: RunReference) -> list[str]:
+def _instances(run: RunView, wanted: RunReference) -> list[str]:
     """Return the instances as the annotation names them. Raises CliError if a mapped task has none."""
     task = wanted.task or ""
     check_reference(wanted, run)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 from torpor_views import run_graph
-from torpor_views.model import Run
+from torpor_views.model import RunView
 from torpor_views.run_graph import RunGraph
 
 from torpor_cli import output, references, runs
@@ -52,7 +52,7 @@ def _of_run(target: TargetOptions, name: str) -> RunGraph:
     if references.parse(name).task is not None:
         raise UsageError(f"{name} names a task; graph takes a run: torpor graph {references.parse(name).run}")
     found = runs.find_run(connect(target), name)
-    return run_graph.build(Run.parse(found.workflow, found.taskruns, now=time.time()))
+    return run_graph.build(RunView.parse(found.workflow, found.taskruns, now=time.time()))
 
 
 def _of_file(source: str) -> RunGraph:
@@ -70,7 +70,7 @@ def _of_file(source: str) -> RunGraph:
         file = workflow_file.of_documents(source, documents)
         metadata, spec = file.workflow.get("metadata"), file.spec()
     named = {"name": (metadata or {}).get("name") or (metadata or {}).get("generateName")}
-    return run_graph.build(Run.parse({"metadata": named, "spec": spec}, now=0.0), states=False)
+    return run_graph.build(RunView.parse({"metadata": named, "spec": spec}, now=0.0), states=False)
 
 
 def _print(graph: RunGraph) -> None:

@@ -19,12 +19,20 @@ from typing import Any, Generic, Never, TypeVar
 
 from torpor_wire.retry import Backoff
 
-from torpor_kubernetes.cache.store import Change, Key, Notice, Store, Unreadable, key_of, no_index, version_of
+from torpor_kubernetes.cache.store import (
+    CacheStore,
+    Notice,
+    ObjectKey,
+    Unreadable,
+    key_of,
+    no_index,
+    version_of,
+)
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import PAGE, Api
 from torpor_kubernetes.client.resources import Resource
 
-__all__ = ["Change", "Notice", "Reflector", "Unreadable"]
+__all__ = ["Notice", "Reflector", "Unreadable"]
 
 T = TypeVar("T")
 
@@ -55,7 +63,7 @@ class Reflector(Generic[T]):
         label_selector: str = "",
         index: Callable[[T], Iterable[str]] = no_index,
     ) -> None:
-        self.store: Store[T] = Store(parse, on_change, index=index)
+        self.store: CacheStore[T] = CacheStore(parse, on_change, index=index)
         self.synced = asyncio.Event()
         self.relists = 0
         self.watches = 0
@@ -119,7 +127,7 @@ class Reflector(Generic[T]):
             return await self._read_pages(scope, 0)
 
     async def _read_pages(self, scope: str | None, limit: int) -> str:
-        listed: set[Key] = set()
+        listed: set[ObjectKey] = set()
         version = ""
         pages = self._api.pages(
             self._resource,

@@ -15,7 +15,7 @@ from torpor_kubernetes.client.decoding import UNREADABLE
 T = TypeVar("T")
 
 
-class Key(NamedTuple):
+class ObjectKey(NamedTuple):
     """Identifies an object within its kind."""
 
     namespace: str
@@ -23,7 +23,7 @@ class Key(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change(Generic[T]):
+class StoreChange(Generic[T]):
     """An object was added, changed or deleted. Leaving the selector looks like a deletion.
 
     `key` is the store's own, so that an index of its objects need not hold another. `item` is None for a deletion.
@@ -31,7 +31,7 @@ class Change(Generic[T]):
     """
 
     kind: Literal["upsert", "delete"]
-    key: Key
+    key: ObjectKey
     item: T | None
     previous: T | None
 
@@ -57,7 +57,7 @@ class Unreadable:
     message: str
 
 
-Notice: TypeAlias = Change[T] | Unreadable
+Notice: TypeAlias = StoreChange[T] | Unreadable
 
 
 class _Entry(NamedTuple, Generic[T]):
@@ -73,7 +73,7 @@ def no_index(_: object) -> Iterable[str]:
     return ()
 
 
-class Store(Generic[T]):
+class CacheStore(Generic[T]):
     """Objects by namespace and name, by uid, and by the words that `index` returns for each."""
 
     def __init__(
@@ -88,13 +88,13 @@ class Store(Generic[T]):
         self._parse = parse
         self._on_change = on_change
         self._index = index
-        self._entries: dict[Key, _Entry[T]] = {}
-        self._keys_by_uid: dict[str, Key] | None = None
-        self._keys_by_word: dict[str, dict[Key, None]] = {}
+        self._entries: dict[ObjectKey, _Entry[T]] = {}
+        self._keys_by_uid: dict[str, ObjectKey] | None = None
+        self._keys_by_word: dict[str, dict[ObjectKey, None]] = {}
 
     def get(self, namespace: str, name: str) -> T | None:
         """Return the last readable version of the object."""
-        entry = self._entries.get(Key(namespace, name))
+        entry = self._entries.get(ObjectKey(namespace, name))
         return entry.item if entry else None
 
     def by_uid(self, uid: str) -> T | None:
@@ -115,7 +115,7 @@ class Store(Generic[T]):
 
     def unreadable(self, namespace: str, name: str) -> Unreadable | None:
         """Return why the current version of an object cannot be read, if so."""
-        entry = self._entries.get(Key(namespace, name))
+        entry = self._entries.get(ObjectKey(namespace, name))
         return entry.unreadable if entry else None
 
     def __len__(self) -> int:
@@ -158,7 +158,7 @@ class Store(Generic[T]):
 
     def read_again(self, unreadable: Unreadable) -> None:
         """Parse an unreadable object again, unless it has changed. The cause may be over."""
-        key = Key(unreadable.namespace, unreadable.name)
+        key = ObjectKey(unreadable.namespace, unreadable.name)
         current = self._entries.get(key)
         if current is None or current.unreadable is not unreadable:
             return
@@ -183,7 +183,7 @@ class Store(Generic[T]):
         """Record that everything up to this version has been seen, in the namespace or in all."""
         self._progress[namespace] = max(self._progress.get(namespace, 0), version)
 
-    def settle(self, listed: set[Key], version: int, namespace: str | None = None) -> None:
+    def settle(self, listed: set[ObjectKey], version: int, namespace: str | None = None) -> None:
         """Finish a list of this version: remove all objects of its namespace that are not newer and were not listed."""
         gone = [
             (key, entry)
@@ -194,11 +194,11 @@ class Store(Generic[T]):
         for key, entry in gone:
             self._remove(key, entry)
 
-    def _put_item(self, key: Key, uid: str, version: int, item: T, *, previous: T | None) -> None:
+    def _put_item(self, key: ObjectKey, uid: str, version: int, item: T, *, previous: T | None) -> None:
         self._put(key, _Entry(uid, version, item, None, tuple(self._index(item))))
-        self._on_change(Change(kind="upsert", key=key, item=item, previous=previous))
+        self._on_change(StoreChange(kind="upsert", key=key, item=item, previous=previous))
 
-    def _put(self, key: Key, entry: _Entry[T]) -> None:
+    def _put(self, key: ObjectKey, entry: _Entry[T]) -> None:
         self._forget(key)
         self._entries[key] = entry
         if self._keys_by_uid is not None:
@@ -206,11 +206,11 @@ class Store(Generic[T]):
         for word in entry.words:
             self._keys_by_word.setdefault(word, {})[key] = None
 
-    def _remove(self, key: Key, entry: _Entry[T]) -> None:
+    def _remove(self, key: ObjectKey, entry: _Entry[T]) -> None:
         self._forget(key)
-        self._on_change(Change(kind="delete", key=key, item=None, previous=entry.item))
+        self._on_change(StoreChange(kind="delete", key=key, item=None, previous=entry.item))
 
-    def _forget(self, key: Key) -> None:
+    def _forget(self, key: ObjectKey) -> None:
         entry = self._entries.pop(key, None)
         if entry is None:
             return
@@ -230,10 +230,10 @@ def _require_complete(raw: dict[str, Any]) -> dict[str, Any]:
     return raw
 
 
-def key_of(raw: Mapping[str, Any]) -> Key:
+def key_of(raw: Mapping[str, Any]) -> ObjectKey:
     """Return the namespace (empty for a cluster-scoped object) and the name."""
     meta = raw["metadata"]
-    return Key(str(meta.get("namespace") or ""), str(meta["name"]))
+    return ObjectKey(str(meta.get("namespace") or ""), str(meta["name"]))
 
 
 def version_of(raw: Mapping[str, Any]) -> int:

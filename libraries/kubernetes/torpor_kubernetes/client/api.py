@@ -55,7 +55,7 @@ class Api:
         for attempt in range(1, READ_TRIES):
             try:
                 return _body(await self.transport.request("GET", path, query=query))
-            except errors.Unavailable as error:
+            except errors.ApiUnavailable as error:
                 await self.clock.sleep(max(error.retry_after or 0.0, READ_BACKOFF.delay(attempt, self.jitter())))
         return _body(await self.transport.request("GET", path, query=query))
 

@@ -1,7 +1,7 @@
 """The errors of requests to the API server, as types.
 
 A lost race (`LostRace`, `Conflict`, `AlreadyExists`, `NotFound`) is an expected outcome. `Refused` and `Forbidden` need
-a person. `Unavailable` may be retried; the caller decides.
+a person. `ApiUnavailable` may be retried; the caller decides.
 """
 # ruff: noqa: N818 - the names are the reasons of the API conventions, and most are outcomes, not errors
 
@@ -56,11 +56,11 @@ class Gone(ApiError):
     """410: the resourceVersion is too old to continue from; list again."""
 
 
-class Unavailable(ApiError):
+class ApiUnavailable(ApiError):
     """429, 5xx or no response: retry, after `retry_after` seconds if the server gave them."""
 
 
-class Unreachable(Unavailable):
+class Unreachable(ApiUnavailable):
     """No response: a write may or may not have happened."""
 
 
@@ -100,7 +100,7 @@ def _class(code: int, reason: str, *, causes: bool) -> type[ApiError]:
         return AlreadyExists if reason == "AlreadyExists" else Conflict
     if code == HTTPStatus.UNPROCESSABLE_ENTITY:
         return Refused if causes else LostRace
-    return _BY_CODE.get(code, Unavailable if code >= HTTPStatus.INTERNAL_SERVER_ERROR else ApiError)
+    return _BY_CODE.get(code, ApiUnavailable if code >= HTTPStatus.INTERNAL_SERVER_ERROR else ApiError)
 
 
 _BY_CODE: dict[int, type[ApiError]] = {
@@ -108,5 +108,5 @@ _BY_CODE: dict[int, type[ApiError]] = {
     HTTPStatus.UNAUTHORIZED: Forbidden,
     HTTPStatus.FORBIDDEN: Forbidden,
     HTTPStatus.GONE: Gone,
-    HTTPStatus.TOO_MANY_REQUESTS: Unavailable,
+    HTTPStatus.TOO_MANY_REQUESTS: ApiUnavailable,
 }

@@ -43,7 +43,7 @@ KEEPALIVE = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cluster:
+class ClusterEndpoint:
     """The API server and the credentials. `authorization` returns the Authorization header, or None."""
 
     host: str
@@ -56,7 +56,9 @@ class Cluster:
 class HttpTransport:
     """Sends requests to one API server with aiohttp."""
 
-    def __init__(self, cluster: Cluster, requests: aiohttp.ClientSession, watches: aiohttp.ClientSession) -> None:
+    def __init__(
+        self, cluster: ClusterEndpoint, requests: aiohttp.ClientSession, watches: aiohttp.ClientSession
+    ) -> None:
         self._cluster = cluster
         self._requests = requests
         self._watches = watches
@@ -194,7 +196,7 @@ async def connect(
         await asyncio.sleep(CLOSE_SECONDS)
 
 
-def _connector(cluster: Cluster, limit: int) -> aiohttp.TCPConnector:
+def _connector(cluster: ClusterEndpoint, limit: int) -> aiohttp.TCPConnector:
     return aiohttp.TCPConnector(limit=limit, ssl=cluster.tls or True, socket_factory=_socket)
 
 
@@ -207,21 +209,21 @@ def _socket(address: aiohttp.AddrInfoType) -> socket.socket:
     return created
 
 
-async def _find_cluster(kubeconfig: str | None) -> Cluster:
+async def _find_cluster(kubeconfig: str | None) -> ClusterEndpoint:
     path = kubeconfig or os.environ.get("KUBECONFIG")
     if not path and os.environ.get("KUBERNETES_SERVICE_HOST"):
         return _in_cluster(SERVICE_ACCOUNT, os.environ)
     return await _from_kubeconfig(path or str(Path.home() / ".kube" / "config"))
 
 
-def _in_cluster(folder: Path, environ: Mapping[str, str]) -> Cluster:
+def _in_cluster(folder: Path, environ: Mapping[str, str]) -> ClusterEndpoint:
     host, port = environ["KUBERNETES_SERVICE_HOST"], environ.get("KUBERNETES_SERVICE_PORT", "443")
     try:
         tls = _tls(str(folder / "ca.crt"))
         token = _TokenFile(folder / "token")
     except (OSError, ValueError) as exc:
         raise errors.Unconfigured(f"cannot use the pod's service account in {folder}: {exc}") from exc
-    return Cluster(
+    return ClusterEndpoint(
         host=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
         tls=tls,
         authorization=token.authorization,
@@ -245,7 +247,7 @@ class _TokenFile:
         return f"Bearer {self._token}"
 
 
-async def _from_kubeconfig(path: str) -> Cluster:
+async def _from_kubeconfig(path: str) -> ClusterEndpoint:
     # Imported here because it takes 1.5 s and 50 MB, and pods do not need it.
     from kubernetes_asyncio.client import Configuration  # noqa: PLC0415
     from kubernetes_asyncio.config import ConfigException, load_kube_config  # noqa: PLC0415
@@ -271,7 +273,7 @@ async def _from_kubeconfig(path: str) -> Cluster:
                 raise errors.Unreachable(f"the exec plugin of {path} returned no token: {exc}") from exc
         return getattr(loader, "token", None)
 
-    return Cluster(
+    return ClusterEndpoint(
         host=str(configuration.host),
         tls=tls if str(configuration.host).startswith("https") else None,
         authorization=authorization,

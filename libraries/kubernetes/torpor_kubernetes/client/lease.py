@@ -31,7 +31,7 @@ class LeaseLost(errors.ApiError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class LeaseConfig:
     """The Lease to hold. `identity` is unique to the process; `duration` is in seconds."""
 
     namespace: str
@@ -55,7 +55,7 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
+class ObservedLease:
     """A Lease, and the monotonic time since when it has been unchanged."""
 
     lease: Lease
@@ -76,70 +76,70 @@ def parse(raw: Mapping[str, Any]) -> Lease:
     )
 
 
-def sight(previous: Sighting | None, lease: Lease, now: float) -> Sighting:
+def observe(previous: ObservedLease | None, lease: Lease, now: float) -> ObservedLease:
     """Record a Lease at `now` (monotonic). A renewal starts a new period."""
     if previous and (previous.lease.holder, previous.lease.renewed) == (lease.holder, lease.renewed):
-        return Sighting(lease=lease, since=previous.since)
-    return Sighting(lease=lease, since=now)
+        return ObservedLease(lease=lease, since=previous.since)
+    return ObservedLease(lease=lease, since=now)
 
 
-def expired(sighting: Sighting, now: float) -> bool:
+def expired(observed: ObservedLease, now: float) -> bool:
     """Return whether the holder did not renew for its whole duration."""
-    return now - sighting.since >= sighting.lease.duration
+    return now - observed.since >= observed.lease.duration
 
 
-def live(sightings: Mapping[str, Sighting], now: float) -> list[Lease]:
+def live(observed: Mapping[str, ObservedLease], now: float) -> list[Lease]:
     """Return the Leases that are held and not expired, sorted by name."""
-    held = [seen.lease for seen in sightings.values() if seen.lease.holder and not expired(seen, now)]
+    held = [seen.lease for seen in observed.values() if seen.lease.holder and not expired(seen, now)]
     return sorted(held, key=lambda lease: lease.name)
 
 
-def may_acquire(sighting: Sighting, identity: str, now: float) -> bool:
+def may_acquire(observed: ObservedLease, identity: str, now: float) -> bool:
     """Return whether the Lease is free, already ours, or expired."""
-    return sighting.lease.holder in {"", identity} or expired(sighting, now)
+    return observed.lease.holder in {"", identity} or expired(observed, now)
 
 
-async def fetch(api: Api, terms: Terms) -> Lease | None:
+async def fetch(api: Api, config: LeaseConfig) -> Lease | None:
     """Read the Lease. Returns None if it does not exist."""
     try:
-        return parse(await api.get(LEASES, terms.namespace, terms.name))
+        return parse(await api.get(LEASES, config.namespace, config.name))
     except errors.NotFound:
         return None
 
 
-async def acquire(api: Api, terms: Terms, seen: Lease | None) -> Lease:
+async def acquire(api: Api, config: LeaseConfig, seen: Lease | None) -> Lease:
     """Take the Lease as read. Raises `errors.LostRace` or `errors.AlreadyExists` if another process was first."""
     now = timing.text(api.clock.now())
-    changed = seen is None or seen.holder != terms.identity
+    changed = seen is None or seen.holder != config.identity
     spec = {
-        "holderIdentity": terms.identity,
-        "leaseDurationSeconds": terms.duration,
+        "holderIdentity": config.identity,
+        "leaseDurationSeconds": config.duration,
         "acquireTime": now,
         "renewTime": now,
         "leaseTransitions": (seen.transitions if seen else 0) + changed,
     }
     if seen is None:
-        metadata = {"name": terms.name, "namespace": terms.namespace, "labels": dict(terms.labels)}
+        metadata = {"name": config.name, "namespace": config.namespace, "labels": dict(config.labels)}
         body = {"apiVersion": LEASES.api_version, "kind": LEASES.kind, "metadata": metadata, "spec": spec}
-        return parse(await api.create(LEASES, terms.namespace, body))
+        return parse(await api.create(LEASES, config.namespace, body))
     ops = [_test("/metadata/resourceVersion", seen.resource_version), {"op": "add", "path": "/spec", "value": spec}]
-    return parse(await api.patch(LEASES, terms.namespace, terms.name, ops))
+    return parse(await api.patch(LEASES, config.namespace, config.name, ops))
 
 
-async def renew(api: Api, terms: Terms) -> Lease:
+async def renew(api: Api, config: LeaseConfig) -> Lease:
     """Renew the Lease. Raises `errors.LostRace` if another process holds it, `errors.NotFound` if it was deleted.
 
     The patch tests the holder, not the resourceVersion, so a renewal whose response was lost can be retried.
     """
     now = timing.text(api.clock.now())
-    ops = [_test("/spec/holderIdentity", terms.identity), {"op": "add", "path": "/spec/renewTime", "value": now}]
-    return parse(await api.patch(LEASES, terms.namespace, terms.name, ops))
+    ops = [_test("/spec/holderIdentity", config.identity), {"op": "add", "path": "/spec/renewTime", "value": now}]
+    return parse(await api.patch(LEASES, config.namespace, config.name, ops))
 
 
-async def release(api: Api, terms: Terms) -> None:
+async def release(api: Api, config: LeaseConfig) -> None:
     """Release the Lease, so that another process can take it at once. Raises as `renew` does."""
-    ops = [_test("/spec/holderIdentity", terms.identity), {"op": "add", "path": "/spec/holderIdentity", "value": None}]
-    await api.patch(LEASES, terms.namespace, terms.name, ops)
+    ops = [_test("/spec/holderIdentity", config.identity), {"op": "add", "path": "/spec/holderIdentity", "value": None}]
+    await api.patch(LEASES, config.namespace, config.name, ops)
 
 
 def _test(path: str, value: str) -> dict[str, Any]:
@@ -160,14 +160,14 @@ class Leadership:
     def __init__(
         self,
         api: Api,
-        terms: Terms,
+        config: LeaseConfig,
         *,
         run_renewals: Callable[[Renewals], Coroutine[Any, Any, Never]] | None = None,
         is_alive: Callable[[], bool] = lambda: True,
     ) -> None:
         self._api = api
         self._clock = api.clock
-        self._terms = terms
+        self._config = config
         self._run_renewals = run_renewals or (lambda renewals: renewals(api))
         self._is_alive = is_alive
         self._until = float("-inf")
@@ -182,7 +182,7 @@ class Leadership:
         Raises `LeaseLost`, and cancels `lead`, if the Lease is lost.
         """
         await self._acquire()
-        log.info("%s holds the lease %s", self._terms.identity, self._terms.name)
+        log.info("%s holds the lease %s", self._config.identity, self._config.name)
         leading, keeping = asyncio.create_task(lead()), asyncio.create_task(self._run_renewals(self._keep))
         try:
             await asyncio.wait((leading, keeping), return_when=asyncio.FIRST_COMPLETED)
@@ -196,59 +196,59 @@ class Leadership:
             await self._release()
 
     async def _acquire(self) -> None:
-        seen: Sighting | None = None
+        seen: ObservedLease | None = None
         while True:
             started = self._clock.monotonic()
             try:
-                found = await fetch(self._api, self._terms)
+                found = await fetch(self._api, self._config)
                 # The time of the response, because the Lease may have been written while the request was in flight.
                 now = self._clock.monotonic()
-                seen = sight(seen, found, now) if found else None
-                if seen is None or may_acquire(seen, self._terms.identity, now):
-                    await acquire(self._api, self._terms, found)
-                    self._until = started + self._terms.duration * GIVE_UP
+                seen = observe(seen, found, now) if found else None
+                if seen is None or may_acquire(seen, self._config.identity, now):
+                    await acquire(self._api, self._config, found)
+                    self._until = started + self._config.duration * GIVE_UP
                 if self.holds():
                     return
             except (errors.LostRace, errors.AlreadyExists):
-                log.debug("another process took the lease %s first", self._terms.name)
+                log.debug("another process took the lease %s first", self._config.name)
             except errors.ApiError as error:
-                log.warning("cannot take the lease %s: %s", self._terms.name, error.message)
+                log.warning("cannot take the lease %s: %s", self._config.name, error.message)
             await self._clock.sleep(self._pause(seen))
 
-    def _pause(self, seen: Sighting | None) -> float:
+    def _pause(self, seen: ObservedLease | None) -> float:
         """Return the seconds until the next try: at most until the Lease expires."""
-        pause = self._terms.duration * RETRY * (0.5 + self._api.jitter())
+        pause = self._config.duration * RETRY * (0.5 + self._api.jitter())
         left = 0.0 if seen is None else seen.since + seen.lease.duration - self._clock.monotonic()
         return min(pause, left) if left > 0 else pause
 
     async def _keep(self, api: Api) -> Never:
         pause = RENEW
         while True:
-            await self._clock.sleep(self._terms.duration * pause)
+            await self._clock.sleep(self._config.duration * pause)
             started = self._clock.monotonic()
             if not self.holds():
                 raise self._lost("it could not be renewed in time")
             if not self._is_alive():
                 raise self._lost("the event loop hangs")
             try:
-                await timing.within(self._clock, self._until - started, renew(api, self._terms))
-                self._until = started + self._terms.duration * GIVE_UP
+                await timing.within(self._clock, self._until - started, renew(api, self._config))
+                self._until = started + self._config.duration * GIVE_UP
                 pause = RENEW
             except (errors.LostRace, errors.NotFound) as exc:
                 raise self._lost("another process holds it, or it was deleted") from exc
             except (errors.ApiError, TimeoutError) as exc:
                 pause = RETRY / 2
-                log.warning("cannot renew the lease %s: %s", self._terms.name, exc)
+                log.warning("cannot renew the lease %s: %s", self._config.name, exc)
 
     def _lost(self, why: str) -> LeaseLost:
         self._until = float("-inf")
-        return LeaseLost(f"lease {self._terms.name} of {self._terms.identity} is lost: {why}")
+        return LeaseLost(f"lease {self._config.name} of {self._config.identity} is lost: {why}")
 
     async def _release(self) -> None:
         if not self.holds():
             return
         self._until = float("-inf")
         try:
-            await timing.within(self._clock, self._terms.duration * RENEW, release(self._api, self._terms))
+            await timing.within(self._clock, self._config.duration * RENEW, release(self._api, self._config))
         except (errors.ApiError, TimeoutError) as exc:
-            log.info("the lease %s is left to expire: %s", self._terms.name, exc)
+            log.info("the lease %s is left to expire: %s", self._config.name, exc)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from torpor_kubernetes.client import errors, events
 from torpor_kubernetes.client.api import Api
-from torpor_kubernetes.fairness.event_limits import EventLimits, Verdict, key_of
+from torpor_kubernetes.fairness.event_limits import EventLimits, Verdict, event_identity
 from torpor_kubernetes.fairness.write_queue import WriteQueue
 
 _LOG = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ class EventPoster:
 
     async def post(self, body: Mapping[str, Any]) -> None:
         """Post an Event, unless it is above a limit or was posted before. Raises errors.ApiError."""
-        key, now = key_of(body), self._api.clock.monotonic()
+        key, now = event_identity(body), self._api.clock.monotonic()
         decision = self._limits.admit(key, now)
         if decision.verdict is Verdict.POST:
             try:

@@ -38,7 +38,7 @@ class _Similar(NamedTuple):
     reason: str
 
 
-class EventKey(NamedTuple):
+class EventIdentity(NamedTuple):
     """What the limits see of an Event. `name` is the same for the same object and text."""
 
     namespace: str
@@ -56,7 +56,7 @@ class Verdict(StrEnum):
     DROPPED = "Dropped"
 
 
-class Decision(NamedTuple):
+class EventDecision(NamedTuple):
     """The verdict, and how many similar Events were dropped since the last one that was posted."""
 
     verdict: Verdict
@@ -77,10 +77,10 @@ class EventLimits:
         self._reported_at = float("-inf")
         self.dropped = 0
 
-    def admit(self, event: EventKey, now: float) -> Decision:
+    def admit(self, event: EventIdentity, now: float) -> EventDecision:
         """Decide about an Event. One that is admitted counts as posted; `withdraw` it if the request fails."""
         if now < self._posted.get(event.name, float("-inf")) + SIMILAR_SECONDS:
-            return Decision(Verdict.REPEATED)
+            return EventDecision(Verdict.REPEATED)
         about = _Object(event.namespace, event.uid, event.warning)
         similar = _Similar(about, event.reason)
         kept = 0.0 if event.warning else self._burst // 2
@@ -91,15 +91,15 @@ class EventLimits:
         ):
             self._hide(similar)
             self.drop(event.namespace)
-            return Decision(Verdict.DROPPED)
+            return EventDecision(Verdict.DROPPED)
         self._similar.take(similar, now)
         self._objects.take(about, now)
         self._namespaces.take(event.namespace, now)
         self._posted[event.name] = now
         _trim(self._posted, event.name)
-        return Decision(Verdict.POST, self._hidden.pop(similar, 0))
+        return EventDecision(Verdict.POST, self._hidden.pop(similar, 0))
 
-    def withdraw(self, event: EventKey) -> None:
+    def withdraw(self, event: EventIdentity) -> None:
         """Note that an admitted Event could not be posted: the next one of the same text is no repetition."""
         self._posted.pop(event.name, None)
 
@@ -137,8 +137,8 @@ def _sentence(counts: Counter[str]) -> str:
     return f"Dropped {counts.total()} Events: {', '.join([*shown, *more])}"
 
 
-def key_of(body: Mapping[str, Any]) -> EventKey:
+def event_identity(body: Mapping[str, Any]) -> EventIdentity:
     """The key of an Event of events.k8s.io/v1 whose name derives from its object and text."""
     regarding, name = body["regarding"], body["metadata"]["name"]
     namespace = regarding["namespace"]
-    return EventKey(namespace, regarding["uid"], body["type"] == "Warning", body["reason"], f"{namespace}/{name}")
+    return EventIdentity(namespace, regarding["uid"], body["type"] == "Warning", body["reason"], f"{namespace}/{name}")

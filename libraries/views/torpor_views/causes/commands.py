@@ -7,7 +7,7 @@ import shlex
 from torpor_wire import constants
 from torpor_wire.text import printable_line
 
-from torpor_views.model import Run
+from torpor_views.model import RunView
 
 _CUT = " ... "  # what `transitions.shorten` puts in place of the middle
 _WORD = r"[A-Za-z0-9._:/=@-]+"
@@ -24,53 +24,53 @@ _KUBECTL = re.compile(
 """The commands that Torpor writes into messages. Code of a task writes messages too, so no other is suggested."""
 
 
-def torpor(verb: str, run: Run, ref: str = "", *flags: str) -> str:
+def torpor(verb: str, run: RunView, ref: str = "", *flags: str) -> str:
     """Return `torpor VERB RUN[/REF] -n NAMESPACE`."""
     return _line("torpor", verb, f"{run.name}/{ref}" if ref else run.name, *flags, "-n", run.namespace)
 
 
-def retry(run: Run, *refs: str) -> str:
+def retry(run: RunView, *refs: str) -> str:
     """Return the command that runs tasks or instances again."""
     return _line("torpor", "retry", run.name, *refs, "-n", run.namespace)
 
 
-def submit(run: Run) -> str:
+def submit(run: RunView) -> str:
     """Return the command that submits a corrected Workflow as a new run."""
     return f"torpor submit FILE {_line('-n', run.namespace)}"
 
 
-def edit(run: Run) -> str:
+def edit(run: RunView) -> str:
     """Return the command that edits the Workflow of a run."""
     return _line("kubectl", "-n", run.namespace, "edit", "workflow", run.name)
 
 
-def describe(run: Run, kind: str, name: str = "") -> str:
+def describe(run: RunView, kind: str, name: str = "") -> str:
     """Return `kubectl describe` of an object, or of all of a kind."""
     return _line("kubectl", "-n", run.namespace, "describe", kind, *([name] if name else []))
 
 
-def list_all(run: Run, plural: str) -> str:
+def list_all(run: RunView, plural: str) -> str:
     """Return `kubectl get` of all objects of a kind in the namespace."""
     return _line("kubectl", "-n", run.namespace, "get", plural)
 
 
-def raise_parallelism(run: Run) -> str:
+def raise_parallelism(run: RunView) -> str:
     """Return the command that doubles the parallelism of a run."""
     patch = json.dumps({"spec": {"parallelism": min(max(run.parallelism, 1) * 2, 10_000)}}, separators=(",", ":"))
     return _line("kubectl", "-n", run.namespace, "patch", "workflow", run.name, "--type=merge", "-p", patch)
 
 
-def edit_config_map(run: Run, name: str) -> str:
+def edit_config_map(run: RunView, name: str) -> str:
     """Return the command that edits a ConfigMap of the namespace."""
     return _line("kubectl", "-n", run.namespace, "edit", "configmap", name)
 
 
-def edit_pools(run: Run) -> str:
+def edit_pools(run: RunView) -> str:
     """Return the command that edits the pools of the namespace."""
     return edit_config_map(run, constants.POOLS_CONFIG)
 
 
-def create_pool(run: Run, pool: str) -> str:
+def create_pool(run: RunView, pool: str) -> str:
     """Return the command that creates the pools of the namespace with this one."""
     literal = f"--from-literal={pool}=1"
     return _line("kubectl", "-n", run.namespace, "create", "configmap", constants.POOLS_CONFIG, literal)

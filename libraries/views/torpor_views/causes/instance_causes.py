@@ -10,7 +10,7 @@ from torpor_views import json_fields
 from torpor_views.causes import commands, pod_causes, remedies, wait_causes
 from torpor_views.causes.cause import Cause, CauseKind, Urgency, ago, quoted, sentence, until
 from torpor_views.facts import Facts, PodFacts
-from torpor_views.model import Instance, Run
+from torpor_views.model import InstanceView, RunView
 
 _NEAR = 0.1
 """The last part of a timeout in which it is worth a sentence."""
@@ -18,7 +18,7 @@ _LOGS = frozenset({Reason.ERROR, Reason.LOST, Reason.TRIGGER_FAILED, Reason.TIME
 """Reasons that the log explains."""
 
 
-def of_instance(run: Run, facts: Facts, one: Instance, slot: Cause | None) -> Cause:
+def of_instance(run: RunView, facts: Facts, one: InstanceView, slot: Cause | None) -> Cause:
     """Return why an instance does not go on; for one that runs or has ended, what it does or how it ended.
 
     `slot`: the one that its task waits for, from `slots.missing_slot`.
@@ -32,7 +32,7 @@ def of_instance(run: Run, facts: Facts, one: Instance, slot: Cause | None) -> Ca
     return _by_state(run, facts, one, slot)
 
 
-def timeout_near(run: Run, one: Instance) -> Cause | None:
+def timeout_near(run: RunView, one: InstanceView) -> Cause | None:
     """Return the timeout of a wait or an attempt that is nearly over; None while there is time."""
     match one.state:
         case State.DEFERRED if one.deadline is not None and one.deferred_at is not None:
@@ -50,7 +50,7 @@ def timeout_near(run: Run, one: Instance) -> Cause | None:
     return _cause(one, CauseKind.TIMEOUT_NEAR, Urgency.WAIT, detail, command, deadline=due)
 
 
-def _by_state(run: Run, facts: Facts, one: Instance, slot: Cause | None) -> Cause:
+def _by_state(run: RunView, facts: Facts, one: InstanceView, slot: Cause | None) -> Cause:
     match one.state:
         case State.SCHEDULED:
             return _scheduled(run, facts, one, slot)
@@ -77,7 +77,7 @@ def _by_state(run: Run, facts: Facts, one: Instance, slot: Cause | None) -> Caus
             assert_never(one.state)
 
 
-def _scheduled(run: Run, facts: Facts, one: Instance, slot: Cause | None) -> Cause:
+def _scheduled(run: RunView, facts: Facts, one: InstanceView, slot: Cause | None) -> Cause:
     if one.waits_first and one.segment == 0 and not one.reason:
         overdue = one.created is not None and run.now > one.created + pod_causes.STALE
         detail = f"is about to begin its wait{ago(one.created, run.now)}"
@@ -87,7 +87,7 @@ def _scheduled(run: Run, facts: Facts, one: Instance, slot: Cause | None) -> Cau
     return known if not one.reason or known.kind is not CauseKind.POD_STARTING else _blocked(run, one)
 
 
-def _running(run: Run, facts: Facts, one: Instance) -> Cause:
+def _running(run: RunView, facts: Facts, one: InstanceView) -> Cause:
     """A container task is Running as soon as its pod exists, so the pod may not have started."""
     pod = _pod(facts, one)
     kept = pod_causes.of_pod(run, one, pod)
@@ -104,13 +104,13 @@ def _running(run: Run, facts: Facts, one: Instance) -> Cause:
     return _cause(one, CauseKind.RUNNING, Urgency.DONE, detail, commands.torpor("logs", run, one.ref, "-f"))
 
 
-def _blocked(run: Run, one: Instance) -> Cause:
+def _blocked(run: RunView, one: InstanceView) -> Cause:
     command = commands.within(one.message, run.namespace) or commands.describe(run, "taskrun", one.name)
     detail = f"does not go on: {quoted(one.reason, one.message)}"
     return _cause(one, CauseKind.BLOCKED, Urgency.ACT, detail, command)
 
 
-def _backing_off(run: Run, one: Instance) -> Cause:
+def _backing_off(run: RunView, one: InstanceView) -> Cause:
     attempt = f"attempt {one.attempt + 1} of {max(one.limit, one.attempt) + 1}"
     when = until(one.retry_at, run.now) if one.retry_at is not None else "now"
     why = quoted(one.reason, one.message)
@@ -121,9 +121,9 @@ def _backing_off(run: Run, one: Instance) -> Cause:
     return _cause(one, CauseKind.BACKING_OFF, Urgency.WAIT, detail, command, next_at=one.retry_at)
 
 
-def _failed(run: Run, one: Instance) -> Cause:
+def _failed(run: RunView, one: InstanceView) -> Cause:
     why = quoted(one.reason, one.message)
-    failure = remedies.Failure(reason=one.reason, source=one.source)
+    failure = remedies.FailureCause(reason=one.reason, source=one.source)
     attempts = f" in attempt {one.attempt} of {max(one.limit + 1, one.attempt)}" if one.limit else ""
     logs = commands.torpor("logs", run, one.ref, "--failed")
     command = remedies.of_message(run, one.message, one.ref) or (
@@ -133,7 +133,7 @@ def _failed(run: Run, one: Instance) -> Cause:
     return _cause(one, CauseKind.FAILED, Urgency.ACT, detail, command)
 
 
-def _deleting(run: Run, facts: Facts, one: Instance) -> Cause:
+def _deleting(run: RunView, facts: Facts, one: InstanceView) -> Cause:
     pods = () if facts.pods is None else facts.pods.get(one.uid, ())
     stuck = next((pod for pod in pods if pod.deleting is not None and not pod.terminal), None)
     if one.reason == Reason.NODE_LOST or (
@@ -144,13 +144,13 @@ def _deleting(run: Run, facts: Facts, one: Instance) -> Cause:
     return _cause(one, CauseKind.DELETING, Urgency.WAIT, detail, commands.describe(run, "taskrun", one.name))
 
 
-def _pod(facts: Facts, one: Instance) -> PodFacts | None:
+def _pod(facts: Facts, one: InstanceView) -> PodFacts | None:
     pods = () if facts.pods is None else facts.pods.get(one.uid, ())
     return next((pod for pod in pods if pod.name == one.pod_name), None)
 
 
 def _cause(  # noqa: PLR0913 - the parts of a cause
-    one: Instance,
+    one: InstanceView,
     kind: CauseKind,
     urgency: Urgency,
     detail: str,

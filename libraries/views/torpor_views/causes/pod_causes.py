@@ -8,7 +8,7 @@ from torpor_views import json_fields
 from torpor_views.causes import commands, slots
 from torpor_views.causes.cause import Cause, CauseKind, Urgency, ago, quoted, sentence
 from torpor_views.facts import Facts, PodFacts
-from torpor_views.model import Instance, Run
+from torpor_views.model import InstanceView, RunView
 
 STALE = 60.0
 """Seconds after which a step that the operator takes at once is overdue."""
@@ -31,7 +31,7 @@ _CHANGES = {
 """Advice where a change of the Workflow helps only with a retry."""
 
 
-def of_scheduled(run: Run, facts: Facts, one: Instance, slot: Cause | None) -> Cause:
+def of_scheduled(run: RunView, facts: Facts, one: InstanceView, slot: Cause | None) -> Cause:
     """Return why a Scheduled instance has not started. `slot`: the one that its task waits for."""
     pods = () if facts.pods is None else facts.pods.get(one.uid, ())
     pod = next((each for each in pods if each.name == one.pod_name), None)
@@ -44,7 +44,7 @@ def of_scheduled(run: Run, facts: Facts, one: Instance, slot: Cause | None) -> C
     return _starting(run, facts, one, pod)
 
 
-def of_pod(run: Run, one: Instance, pod: PodFacts | None) -> Cause | None:
+def of_pod(run: RunView, one: InstanceView, pod: PodFacts | None) -> Cause | None:
     """Return what keeps a pod from running, by the reason on the TaskRun or by the pod; None if nothing is known."""
     explained = _explained(run, one, pod)
     if explained is not None or pod is None:
@@ -63,7 +63,7 @@ def of_pod(run: Run, one: Instance, pod: PodFacts | None) -> Cause | None:
     return None
 
 
-def node_lost(run: Run, one: Instance, pod: PodFacts | None) -> Cause:
+def node_lost(run: RunView, one: InstanceView, pod: PodFacts | None) -> Cause:
     """Return the cause of an instance whose pod is on a node that does not answer."""
     node = pod.node if pod is not None else ""
     where = f"node {node}" if node else "its node"
@@ -73,7 +73,7 @@ def node_lost(run: Run, one: Instance, pod: PodFacts | None) -> Cause:
     return _with_command(found, commands.delete_node(node))
 
 
-def _explained(run: Run, one: Instance, pod: PodFacts | None) -> Cause | None:
+def _explained(run: RunView, one: InstanceView, pod: PodFacts | None) -> Cause | None:
     kind = next((kind for reason, kind in _KINDS.items() if reason == one.reason), None)
     if kind is None:
         return None
@@ -82,7 +82,7 @@ def _explained(run: Run, one: Instance, pod: PodFacts | None) -> Cause | None:
     return _stuck(run, one, kind, json_fields.message_line(one.message) or one.reason, pod)
 
 
-def _stuck(run: Run, one: Instance, kind: CauseKind, detail: str, pod: PodFacts | None) -> Cause:
+def _stuck(run: RunView, one: InstanceView, kind: CauseKind, detail: str, pod: PodFacts | None) -> Cause:
     """Return the cause of a pod that does not start. A pod that exists keeps its image and its requests."""
     found = _cause(run, one, kind, f"does not start: {detail}{_CHANGES.get(kind, '')}", pod)
     if kind in _CHANGES:
@@ -90,7 +90,7 @@ def _stuck(run: Run, one: Instance, kind: CauseKind, detail: str, pod: PodFacts 
     return _with_command(found, commands.describe(run, "quota")) if kind is CauseKind.QUOTA else found
 
 
-def _former(run: Run, one: Instance, pod: PodFacts) -> Cause:
+def _former(run: RunView, one: InstanceView, pod: PodFacts) -> Cause:
     """The pod of an earlier segment or attempt has not ended; two never run at a time."""
     if pod.deleting is not None and run.now > pod.deleting + STALE:
         return node_lost(run, one, pod)
@@ -99,13 +99,13 @@ def _former(run: Run, one: Instance, pod: PodFacts) -> Cause:
     )
 
 
-def _terminating(run: Run, one: Instance, pod: PodFacts) -> Cause:
+def _terminating(run: RunView, one: InstanceView, pod: PodFacts) -> Cause:
     if run.now > (pod.deleting or run.now) + STALE:
         return node_lost(run, one, pod)
     return _cause(run, one, CauseKind.FORMER_POD, f"starts again when pod {pod.name} has ended", pod, Urgency.WAIT)
 
 
-def _starting(run: Run, facts: Facts, one: Instance, pod: PodFacts | None) -> Cause:
+def _starting(run: RunView, facts: Facts, one: InstanceView, pod: PodFacts | None) -> Cause:
     since = one.fired_at or one.retry_at or one.created
     if pod is not None:
         where = f"on node {pod.node}" if pod.node else "without a node so far"
@@ -125,7 +125,7 @@ def _urgency(overdue: bool) -> Urgency:
 
 
 def _cause(  # noqa: PLR0913, PLR0917 - the parts of a cause
-    run: Run, one: Instance, kind: CauseKind, detail: str, pod: PodFacts | None, urgency: Urgency = Urgency.ACT
+    run: RunView, one: InstanceView, kind: CauseKind, detail: str, pod: PodFacts | None, urgency: Urgency = Urgency.ACT
 ) -> Cause:
     described = commands.describe(run, "pod", pod.name if pod is not None else one.pod_name)
     return Cause(

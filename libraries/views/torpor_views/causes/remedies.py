@@ -8,7 +8,7 @@ from torpor_wire.reason import Reason
 
 from torpor_views import json_fields
 from torpor_views.causes import commands
-from torpor_views.model import Run
+from torpor_views.model import RunView
 
 
 class Remedy(Enum):
@@ -101,7 +101,7 @@ _ADVICE: Mapping[Remedy, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class FailureCause:
     """A failure. `source`: the ConfigMap with the code of the task; empty if the image has it."""
 
     reason: str
@@ -113,7 +113,7 @@ class Failure:
         return REMEDIES.get(self.reason, Remedy.RETRY)
 
 
-def advice(failure: Failure) -> str:
+def advice(failure: FailureCause) -> str:
     """Return the end of a sentence that says what to do before a retry; empty if a retry alone may help."""
     if failure.remedy is Remedy.CODE and failure.source:
         package = ", or add the package to the image," if failure.reason == Reason.MODULE_NOT_FOUND else ""
@@ -121,7 +121,7 @@ def advice(failure: Failure) -> str:
     return _ADVICE[failure.remedy]
 
 
-def command(run: Run, failure: Failure, *refs: str) -> str:
+def command(run: RunView, failure: FailureCause, *refs: str) -> str:
     """Return the command after a failure. `refs`: what to retry, as `torpor retry` takes it."""
     again = commands.retry(run, *refs)
     match failure.remedy:
@@ -135,7 +135,7 @@ def command(run: Run, failure: Failure, *refs: str) -> str:
             return commands.submit(run)
 
 
-def of_message(run: Run, message: str, *refs: str) -> str:
+def of_message(run: RunView, message: str, *refs: str) -> str:
     """Return the commands of the message of a failure; after one that creates a missing right, the retry.
 
     Empty without a command.

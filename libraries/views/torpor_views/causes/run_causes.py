@@ -10,7 +10,7 @@ from torpor_views import json_fields, messages
 from torpor_views.causes import commands, remedies
 from torpor_views.causes.cause import Cause, CauseKind, Urgency, ago, quoted, sentence
 from torpor_views.messages import listed
-from torpor_views.model import Condition, Run
+from torpor_views.model import ConditionView, RunView
 
 _UNSEEN = 10.0
 """Seconds within which the operator writes the status of a new run, unless it is down."""
@@ -24,7 +24,7 @@ _INVALID = frozenset(
 )
 
 
-def of_run(run: Run) -> tuple[Cause, ...]:
+def of_run(run: RunView) -> tuple[Cause, ...]:
     """Return the causes of the run itself, most important first; none if its tasks say all."""
     quarantined = _quarantined(run)
     state = _by_state(run) if quarantined is None or run.state is not RunState.PENDING else None
@@ -32,7 +32,7 @@ def of_run(run: Run) -> tuple[Cause, ...]:
     return tuple(cause for cause in causes if cause is not None)
 
 
-def _by_state(run: Run) -> Cause | None:
+def _by_state(run: RunView) -> Cause | None:
     match run.state:
         case RunState.PENDING:
             return _template_missing(run) or _not_seen(run)
@@ -58,7 +58,7 @@ def _by_state(run: Run) -> Cause | None:
             assert_never(run.state)
 
 
-def _not_seen(run: Run) -> Cause:
+def _not_seen(run: RunView) -> Cause:
     overdue = run.created is not None and run.now > run.created + _UNSEEN
     detail = f"has no status yet{ago(run.created, run.now)}: the operator has not seen it"
     detail += "; check that the operator is running" if overdue else ""
@@ -66,7 +66,7 @@ def _not_seen(run: Run) -> Cause:
     return _cause(run, CauseKind.NOT_SEEN, Urgency.ACT if overdue else Urgency.WAIT, detail, command)
 
 
-def _template_missing(run: Run) -> Cause | None:
+def _template_missing(run: RunView) -> Cause | None:
     verdict = run.conditions.get("Succeeded")
     if verdict is None or verdict.reason != Reason.TEMPLATE_NOT_FOUND:
         return None
@@ -75,18 +75,18 @@ def _template_missing(run: Run) -> Cause | None:
     return _cause(run, CauseKind.TEMPLATE_NOT_FOUND, Urgency.ACT, detail, command, verdict)
 
 
-def _suspended(run: Run) -> Cause:
+def _suspended(run: RunView) -> Cause:
     detail = f"is suspended{_by(run, 'Suspended')}: no further task starts until it is resumed"
     return _cause(run, CauseKind.SUSPENDED, Urgency.ACT, detail, commands.torpor("resume", run))
 
 
-def _by(run: Run, *types: str) -> str:
+def _by(run: RunView, *types: str) -> str:
     """Return ` by ann`: the user of the last event of these types; empty if it is not known."""
     last = next((event for event in reversed(run.history) if event.type in types), None)
     return f" by {json_fields.one_line(last.by, 100)}" if last is not None and last.by else ""
 
 
-def _ending(run: Run) -> Cause:
+def _ending(run: RunView) -> Cause:
     open_tasks = [one.ref for one in run.all_instances() if not one.ended]
     open_tasks = open_tasks or [task.name for task in run.tasks if not task.ended and not task.hook]
     verdict = run.conditions.get("Succeeded")
@@ -96,7 +96,7 @@ def _ending(run: Run) -> Cause:
     return _cause(run, CauseKind.CANCELLING, Urgency.WAIT, detail, commands.torpor("get", run, "", "-w"))
 
 
-def _deleting(run: Run) -> Cause | None:
+def _deleting(run: RunView) -> Cause | None:
     if run.deleting is None:
         return None
     open_refs = [one.ref for one in run.all_instances() if not one.ended]
@@ -104,7 +104,7 @@ def _deleting(run: Run) -> Cause | None:
     return _cause(run, CauseKind.DELETING, Urgency.WAIT, detail, commands.describe(run, "workflow", run.name))
 
 
-def _quarantined(run: Run) -> Cause | None:
+def _quarantined(run: RunView) -> Cause | None:
     condition = run.conditions.get("Quarantined")
     if condition is None or condition.status != "True":
         return None
@@ -112,7 +112,7 @@ def _quarantined(run: Run) -> Cause | None:
     return _cause(run, CauseKind.QUARANTINED, Urgency.ACT, detail, "torpor doctor", condition)
 
 
-def _not_ready(run: Run) -> Cause | None:
+def _not_ready(run: RunView) -> Cause | None:
     verdict = run.conditions.get("Succeeded")
     if run.ended or verdict is None or verdict.reason != Reason.NAMESPACE_NOT_READY:
         return None
@@ -121,7 +121,7 @@ def _not_ready(run: Run) -> Cause | None:
     return _cause(run, CauseKind.NAMESPACE_NOT_READY, Urgency.ACT, detail, command, verdict)
 
 
-def _failed(run: Run) -> Cause:
+def _failed(run: RunView) -> Cause:
     verdict = run.conditions.get("Succeeded")
     why = quoted(verdict.reason, messages.readable(run, verdict.message)) if verdict is not None else ""
     if verdict is not None and verdict.reason in _INVALID:
@@ -137,19 +137,19 @@ def _failed(run: Run) -> Cause:
     return _cause(run, CauseKind.RUN_ENDED, Urgency.DONE, detail, command, verdict)
 
 
-def _failure(run: Run, reason: str) -> remedies.Failure:
+def _failure(run: RunView, reason: str) -> remedies.FailureCause:
     """The failure of the run, which has the reason of its first failed task."""
     task = next((task for task in run.tasks if task.broken and task.reason == reason), None)
-    return remedies.Failure(reason=reason, source=task.source if task is not None else "")
+    return remedies.FailureCause(reason=reason, source=task.source if task is not None else "")
 
 
-def _took(run: Run) -> str:
+def _took(run: RunView) -> str:
     if run.started is None or run.completed is None:
         return ""
     return f" after {times.human(run.completed - run.started)}"
 
 
-def _clearing(run: Run) -> Cause | None:
+def _clearing(run: RunView) -> Cause | None:
     if not run.clearing or run.ended:
         return None
     stalled = run.conditions.get("Stalled")
@@ -161,7 +161,7 @@ def _clearing(run: Run) -> Cause | None:
     return _cause(run, CauseKind.CLEARING, Urgency.WAIT, detail, commands.torpor("get", run, "", "-w"))
 
 
-def _timeout_near(run: Run) -> Cause | None:
+def _timeout_near(run: RunView) -> Cause | None:
     began = run.reopened or run.started
     if run.ended or run.timeout is None or began is None:
         return None
@@ -173,7 +173,7 @@ def _timeout_near(run: Run) -> Cause | None:
     return _cause(run, CauseKind.TIMEOUT_NEAR, Urgency.WAIT, detail, command, deadline=began + run.timeout)
 
 
-def _archive(run: Run) -> Cause | None:
+def _archive(run: RunView) -> Cause | None:
     archived = run.conditions.get("Archived")
     if not run.ended or archived is None or archived.status != "False":
         return None
@@ -183,12 +183,12 @@ def _archive(run: Run) -> Cause | None:
 
 
 def _cause(  # noqa: PLR0913, PLR0917 - the parts of a cause
-    run: Run,
+    run: RunView,
     kind: CauseKind,
     urgency: Urgency,
     detail: str,
     command: str,
-    condition: Condition | None = None,
+    condition: ConditionView | None = None,
     *,
     deadline: float | None = None,
 ) -> Cause:

@@ -10,12 +10,12 @@ from torpor_wire.state import State
 from torpor_views import json_fields
 from torpor_views.causes import commands
 from torpor_views.causes.cause import Cause, CauseKind, Urgency
-from torpor_views.facts import Facts, Pool
+from torpor_views.facts import Facts, SlotPool
 from torpor_views.messages import listed
-from torpor_views.model import Instance, Run, Task
+from torpor_views.model import InstanceView, RunView, TaskView
 
 
-def missing_slot(run: Run, facts: Facts, task: Task) -> Cause | None:
+def missing_slot(run: RunView, facts: Facts, task: TaskView) -> Cause | None:
     """Return the slot that the instances of a task wait for; None if the status names none.
 
     It reads all instances, so a caller with many of them calls it once, and `of_instance` for each.
@@ -45,13 +45,13 @@ def missing_slot(run: Run, facts: Facts, task: Task) -> Cause | None:
             return None
 
 
-def of_instance(slot: Cause, one: Instance) -> Cause:
+def of_instance(slot: Cause, one: InstanceView) -> Cause:
     """Return the slot that one instance waits for, from that of its task."""
     sentence = slot.sentence.replace(f"Task {one.task} ", f"Task {one.ref} ", 1)
     return replace(slot, sentence=sentence, ref=one.ref, taskrun=one.name, since=one.created)
 
 
-def _cause(kind: CauseKind, urgency: Urgency, task: Task, sentence: str, command: str) -> Cause:
+def _cause(kind: CauseKind, urgency: Urgency, task: TaskView, sentence: str, command: str) -> Cause:
     return Cause(
         kind=kind,
         urgency=urgency,
@@ -63,7 +63,7 @@ def _cause(kind: CauseKind, urgency: Urgency, task: Task, sentence: str, command
     )
 
 
-def _pool_holders(run: Run, facts: Facts, name: str) -> str:
+def _pool_holders(run: RunView, facts: Facts, name: str) -> str:
     """How many slots the pool has, and which instances of the namespace hold them."""
     pool = None if facts.pools is None else facts.pools.get(name)
     size = "" if pool is None else f"all {pool.slots} slots are" if pool.slots != 1 else "its only slot is"
@@ -78,15 +78,15 @@ def _pool_holders(run: Run, facts: Facts, name: str) -> str:
     return f"{size} held by {listed(held)}" if size else f"slots are held by {listed(held)}"
 
 
-def _in_pool(instances: Iterable[Instance], pool: str) -> Iterable[Instance]:
+def _in_pool(instances: Iterable[InstanceView], pool: str) -> Iterable[InstanceView]:
     return (one for one in instances if one.pool == pool)
 
 
-def _deferred(pool: Pool | None) -> bool:
+def _deferred(pool: SlotPool | None) -> bool:
     return pool is not None and pool.deferred
 
 
-def _holds(one: Instance, facts: Facts, *, deferred: bool) -> bool:
+def _holds(one: InstanceView, facts: Facts, *, deferred: bool) -> bool:
     """Whether an instance holds a slot: while it has a pod. Without the pods, a Scheduled one counts as having none."""
     match one.state:
         case State.RUNNING:

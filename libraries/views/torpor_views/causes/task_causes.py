@@ -9,12 +9,12 @@ from torpor_views import counts, json_fields, messages
 from torpor_views.causes import commands, remedies, slots, upstream
 from torpor_views.causes.cause import Cause, CauseKind, Urgency, quoted, sentence
 from torpor_views.facts import Facts
-from torpor_views.model import Run, Task
+from torpor_views.model import RunView, TaskView
 
 _AFTER_TASKS = frozenset({RunState.FINISHING, RunState.SUCCEEDED, RunState.FAILED})
 
 
-def of_task(run: Run, facts: Facts, task: Task) -> Cause | None:
+def of_task(run: RunView, facts: Facts, task: TaskView) -> Cause | None:
     """Return why a task does not go on, or how it ended; None if its instances say all."""
     if run.ended and not task.ended:
         return _did_not_run(run, task)
@@ -46,13 +46,13 @@ def of_task(run: Run, facts: Facts, task: Task) -> Cause | None:
             assert_never(task.state)
 
 
-def _did_not_run(run: Run, task: Task) -> Cause:
+def _did_not_run(run: RunView, task: TaskView) -> Cause:
     """The run ended without the task, for example since the Workflow is invalid."""
     done = "did not start" if task.state is TaskState.PENDING else "did not end"
     return _cause(task, CauseKind.RUN_ENDED, Urgency.DONE, f"{done}: the run has ended", _why(run))
 
 
-def _pending(run: Run, facts: Facts, task: Task) -> Cause:
+def _pending(run: RunView, facts: Facts, task: TaskView) -> Cause:
     if task.hook and run.state not in _AFTER_TASKS:
         end = {"success": "succeeds", "failure": "fails"}.get(task.hook, "ends")
         detail = f"is a hook: it runs when the run {end} and all other tasks have ended"
@@ -65,7 +65,7 @@ def _pending(run: Run, facts: Facts, task: Task) -> Cause:
     )
 
 
-def _partly_created(run: Run, facts: Facts, task: Task) -> Cause | None:
+def _partly_created(run: RunView, facts: Facts, task: TaskView) -> Cause | None:
     """Why the instances of a task that are not created yet do not follow."""
     found = counts.of_task(run, task)
     if found.deleted:
@@ -76,12 +76,12 @@ def _partly_created(run: Run, facts: Facts, task: Task) -> Cause | None:
     return slots.missing_slot(run, facts, task) or upstream_of_group(run, task)
 
 
-def upstream_of_group(run: Run, task: Task) -> Cause | None:
+def upstream_of_group(run: RunView, task: TaskView) -> Cause | None:
     """Return which upstream tasks the indexes of a group wait for; each index waits only for its own."""
     return upstream.open_upstream(run, task) if task.groups else None
 
 
-def _refused(run: Run, task: Task) -> Cause | None:
+def _refused(run: RunView, task: TaskView) -> Cause | None:
     """The API server rejected a TaskRun: the message of the run begins with its error."""
     verdict = run.conditions.get("Succeeded")
     if verdict is None or verdict.reason not in {Reason.QUOTA_EXCEEDED, Reason.LAUNCH_FAILED}:
@@ -95,7 +95,7 @@ def _refused(run: Run, task: Task) -> Cause | None:
     return _cause(task, kind, Urgency.ACT, detail, command)
 
 
-def _to_be_created(run: Run, task: Task) -> Cause:
+def _to_be_created(run: RunView, task: TaskView) -> Cause:
     verdict = run.conditions.get("Succeeded")
     if run.state is RunState.PENDING:
         return _cause(task, CauseKind.NOT_SEEN, Urgency.WAIT, "waits until the operator has seen the run", _why(run))
@@ -111,22 +111,22 @@ def _to_be_created(run: Run, task: Task) -> Cause:
     return _cause(task, CauseKind.TO_BE_CREATED, Urgency.WAIT, detail, commands.torpor("get", run, "", "-w"))
 
 
-def _why(run: Run) -> str:
+def _why(run: RunView) -> str:
     return commands.torpor("why", run)
 
 
-def _failed(run: Run, task: Task) -> Cause:
+def _failed(run: RunView, task: TaskView) -> Cause:
     if task.reason == Reason.DELETED:
         detail = f"failed, since a user deleted TaskRuns of it: {json_fields.message_line(task.message) or 'Deleted'}"
         return _cause(task, CauseKind.DELETED, Urgency.ACT, detail, commands.retry(run, task.name))
     why = quoted(task.reason, messages.readable(run, task.message))
-    failure = remedies.Failure(reason=task.reason, source=task.source)
+    failure = remedies.FailureCause(reason=task.reason, source=task.source)
     command = remedies.of_message(run, task.message, task.name) or remedies.command(run, failure, task.name)
     detail = f"failed{f': {why}' if why else ''}{remedies.advice(failure)}"
     return _cause(task, CauseKind.FAILED, Urgency.ACT, detail, command)
 
 
-def _cause(task: Task, kind: CauseKind, urgency: Urgency, detail: str, command: str) -> Cause:
+def _cause(task: TaskView, kind: CauseKind, urgency: Urgency, detail: str, command: str) -> Cause:
     return Cause(
         kind=kind,
         urgency=urgency,

@@ -9,10 +9,10 @@ from torpor_views import counts, messages
 from torpor_views.causes import commands, remedies
 from torpor_views.causes.cause import Cause, CauseKind, Urgency, quoted
 from torpor_views.messages import listed
-from torpor_views.model import Run, Task
+from torpor_views.model import RunView, TaskView
 
 
-def open_upstream(run: Run, task: Task) -> Cause | None:
+def open_upstream(run: RunView, task: TaskView) -> Cause | None:
     """Return which upstream tasks a Pending task waits for; None if its rule no longer waits for any."""
     lists = [name for name in task.before if name not in task.upstream]
     waiting = _open(run, lists)
@@ -25,7 +25,7 @@ def open_upstream(run: Run, task: Task) -> Cause | None:
     return _cause(run, task, waiting, f"Task {task.name} waits until {_awaited(task.rule, waiting, run)}.")
 
 
-def failed_upstream(run: Run, task: Task) -> Cause:
+def failed_upstream(run: RunView, task: TaskView) -> Cause:
     """Return which failed task keeps a task from running, through tasks that did not run either."""
     root = _root(run, task)
     if root is None:
@@ -36,7 +36,7 @@ def failed_upstream(run: Run, task: Task) -> Cause:
         direct = "upstream task" if root.name in task.before else "the earlier task"
         sentence = f"Task {task.name} does not run: rule {task.rule}, and {direct} {root.name} {_ended(root)}"
         sentence += f" ({why})." if why else "."
-        command = remedies.command(run, remedies.Failure(reason=root.reason, source=root.source), root.name)
+        command = remedies.command(run, remedies.FailureCause(reason=root.reason, source=root.source), root.name)
     return Cause(
         kind=CauseKind.UPSTREAM_FAILED,
         urgency=Urgency.ACT,
@@ -48,7 +48,7 @@ def failed_upstream(run: Run, task: Task) -> Cause:
     )
 
 
-def _cause(run: Run, task: Task, waiting: list[Task], sentence: str) -> Cause:
+def _cause(run: RunView, task: TaskView, waiting: list[TaskView], sentence: str) -> Cause:
     return Cause(
         kind=CauseKind.UPSTREAM_OPEN,
         urgency=Urgency.WAIT,
@@ -59,12 +59,12 @@ def _cause(run: Run, task: Task, waiting: list[Task], sentence: str) -> Cause:
     )
 
 
-def _open(run: Run, names: list[str]) -> list[Task]:
+def _open(run: RunView, names: list[str]) -> list[TaskView]:
     tasks = (run.task(name) for name in names)
     return [task for task in tasks if task is not None and not task.ended]
 
 
-def _awaited(rule: TriggerRule, waiting: list[Task], run: Run) -> str:
+def _awaited(rule: TriggerRule, waiting: list[TaskView], run: RunView) -> str:
     states = _states(waiting, run)
     match rule:
         case TriggerRule.ONE_SUCCESS:
@@ -89,15 +89,15 @@ def _awaited(rule: TriggerRule, waiting: list[Task], run: Run) -> str:
             assert_never(rule)
 
 
-def _states(tasks: list[Task], run: Run) -> str:
+def _states(tasks: list[TaskView], run: RunView) -> str:
     return listed(f"task {task.name} [{_progress(task, run)}]" for task in tasks)
 
 
-def _progress(task: Task, run: Run) -> str:
+def _progress(task: TaskView, run: RunView) -> str:
     return f"{task.word} {counts.summary(counts.of_task(run, task))}" if task.several else run.word_of(task)
 
 
-def _root(run: Run, task: Task) -> Task | None:
+def _root(run: RunView, task: TaskView) -> TaskView | None:
     """The nearest task before it that failed or was cancelled itself."""
     queue, seen = list(task.before), set(task.before)
     while queue:
@@ -112,5 +112,5 @@ def _root(run: Run, task: Task) -> Task | None:
     return None
 
 
-def _ended(task: Task) -> str:
+def _ended(task: TaskView) -> str:
     return "was cancelled" if task.state is TaskState.CANCELLED else "failed"

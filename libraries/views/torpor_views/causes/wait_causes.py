@@ -11,7 +11,7 @@ from torpor_views import json_fields
 from torpor_views.causes import commands
 from torpor_views.causes.cause import Cause, CauseKind, Urgency, ago, quoted, sentence, until
 from torpor_views.facts import EventFacts, Facts
-from torpor_views.model import Instance, Run, Trigger
+from torpor_views.model import InstanceView, RunView, TriggerView
 from torpor_views.wait_progress import WaitProgress
 
 _CLOCK_SLACK = 5.0
@@ -20,7 +20,7 @@ _DEPTH = 4
 _EVENTS = (Reason.FIRE_FORBIDDEN, Reason.LOOP_BLOCKED)
 
 
-def of_deferred(run: Run, facts: Facts, one: Instance) -> Cause:
+def of_deferred(run: RunView, facts: Facts, one: InstanceView) -> Cause:
     """Return why a Deferred instance waits."""
     if one.cancel is not None:
         detail = f"ends: its cancellation was requested{ago(one.cancel, run.now)}, and its triggerer stops the wait"
@@ -39,13 +39,13 @@ def of_deferred(run: Run, facts: Facts, one: Instance) -> Cause:
             return _cause(run, one, CauseKind.BLOCKED, Urgency.ACT, detail, commands.within(one.message, run.namespace))
 
 
-def pool_command(one: Instance) -> str:
+def pool_command(one: InstanceView) -> str:
     """Return the command that shows the triggerers of an instance."""
     return commands.pool_pods(one.trigger_pool)
 
 
-def _waiting(run: Run, one: Instance) -> Cause:
-    trigger = one.trigger or Trigger(class_name="an unknown trigger")
+def _waiting(run: RunView, one: InstanceView) -> Cause:
+    trigger = one.trigger or TriggerView(class_name="an unknown trigger")
     if (approval := _approval(trigger.class_name, json_fields.decoded(trigger.kwargs))) is not None:
         return _approval_cause(run, one, trigger, approval)
     progress = WaitProgress.parse(one.message, trigger.waits_for)
@@ -56,7 +56,7 @@ def _waiting(run: Run, one: Instance) -> Cause:
     return _cause(run, one, CauseKind.WAITING, Urgency.WAIT, detail, command, next_at=_next(trigger, progress, run.now))
 
 
-def _waits(run: Run, one: Instance) -> str:
+def _waits(run: RunView, one: InstanceView) -> str:
     return "waits" if one.deferred_at is None else f"has waited {times.human(run.now - one.deferred_at)}"
 
 
@@ -72,12 +72,12 @@ def _looks(progress: WaitProgress, now: float) -> str:
     return f"; last report {seen}"
 
 
-def _next(trigger: Trigger, progress: WaitProgress, now: float) -> float | None:
+def _next(trigger: TriggerView, progress: WaitProgress, now: float) -> float | None:
     """The next check; of a trigger that only waits for a moment, this moment."""
     return progress.next_after(now) if trigger.moment is None else trigger.moment
 
 
-def _approval_cause(run: Run, one: Instance, trigger: Trigger, kwargs: json_fields.Fields) -> Cause:
+def _approval_cause(run: RunView, one: InstanceView, trigger: TriggerView, kwargs: json_fields.Fields) -> Cause:
     question = json_fields.one_line(kwargs.get("question"), 200)
     about = f" ({question})" if question else ""
     who = Approvers(trigger.users, trigger.groups).shown() or f"every user who may patch TaskRuns in {run.namespace}"
@@ -102,7 +102,7 @@ def _approval(class_name: str, kwargs: Any, depth: int = _DEPTH) -> json_fields.
     return None
 
 
-def _event(run: Run, facts: Facts, one: Instance) -> Cause | None:
+def _event(run: RunView, facts: Facts, one: InstanceView) -> Cause | None:
     """What a triggerer could say only by an Event: it may not write the status, or the trigger blocks it."""
     events = facts.events.get(one.name, ())
     since = (one.deferred_at or 0.0) - _CLOCK_SLACK
@@ -113,7 +113,7 @@ def _event(run: Run, facts: Facts, one: Instance) -> Cause | None:
     return _event_cause(run, one, last)
 
 
-def _event_cause(run: Run, one: Instance, event: EventFacts) -> Cause:
+def _event_cause(run: RunView, one: InstanceView, event: EventFacts) -> Cause:
     message = json_fields.message_line(commands.without_command(event.message))
     command = commands.within(event.message, run.namespace)
     if event.reason == Reason.FIRE_FORBIDDEN:
@@ -123,7 +123,7 @@ def _event_cause(run: Run, one: Instance, event: EventFacts) -> Cause:
     return _cause(run, one, CauseKind.LOOP_BLOCKED, Urgency.ACT, detail, command or pool_command(one))
 
 
-def _overdue(run: Run, one: Instance) -> Cause | None:
+def _overdue(run: RunView, one: InstanceView) -> Cause | None:
     moment = one.trigger.moment if one.trigger is not None else None
     if moment is not None and run.now >= moment + _OVERDUE:
         detail = f"should have ended its wait {times.human(run.now - moment)} ago, but no triggerer of pool "
@@ -137,7 +137,13 @@ def _overdue(run: Run, one: Instance) -> Cause | None:
 
 
 def _cause(  # noqa: PLR0913, PLR0917 - the parts of a cause
-    run: Run, one: Instance, kind: CauseKind, urgency: Urgency, detail: str, command: str, next_at: float | None = None
+    run: RunView,
+    one: InstanceView,
+    kind: CauseKind,
+    urgency: Urgency,
+    detail: str,
+    command: str,
+    next_at: float | None = None,
 ) -> Cause:
     return Cause(
         kind=kind,

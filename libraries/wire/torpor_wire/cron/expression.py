@@ -32,7 +32,7 @@ _KINDS = {(date(year, 1, 1).weekday(), isleap(year)): year for year in range(200
 _LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
-class Expression(NamedTuple):
+class CronExpression(NamedTuple):
     """The times of day, the months, and the days of a month by the weekday of its first day (0 is Sunday) and length.
 
     `is_fixed` says whether the expression has a fixed time, which decides about clock changes.
@@ -53,7 +53,7 @@ class Expression(NamedTuple):
         return self.days[date(year, month, 1).isoweekday() % 7, length]
 
 
-def parse(text: str) -> Expression:
+def parse(text: str) -> CronExpression:
     """Return a parsed expression.
 
     Raises ValueError with a sentence for an invalid expression, and for one that ticks less than once in `YEARS_MAX`
@@ -67,7 +67,7 @@ def parse(text: str) -> Expression:
 
 # An invalid expression is kept as well: a Schedule with one is planned again and again.
 @lru_cache(maxsize=1024)
-def _parsed(text: str) -> Expression | str:
+def _parsed(text: str) -> CronExpression | str:
     """Return the expression, or why there is none."""
     try:
         words = split(text)
@@ -96,7 +96,7 @@ def split(text: str) -> list[str]:
     return ["*" if word == "?" and day else word for word, day in zip(words, is_day, strict=True)]
 
 
-def _expression(words: list[str], text: str, *, is_crontab: bool) -> Expression:
+def _expression(words: list[str], text: str, *, is_crontab: bool) -> CronExpression:
     _, minute, hour, day, month, weekday = words
     try:
         masks = [
@@ -107,7 +107,7 @@ def _expression(words: list[str], text: str, *, is_crontab: bool) -> Expression:
         weekdays = fields.parse_weekdays(weekday)
     except ValueError as error:
         raise ValueError(f"{text[:200]!r}: {error}") from error
-    return Expression(
+    return CronExpression(
         seconds=masks[0],
         minutes=masks[1],
         hours=masks[2],
@@ -152,11 +152,11 @@ def _days_of_week(weekdays: Weekdays, first: int, length: int) -> int:
     return named
 
 
-def _has_days(expression: Expression, year: int) -> bool:
+def _has_days(expression: CronExpression, year: int) -> bool:
     return any(expression.days_of(year, month) for month in range(1, 13))
 
 
-def _is_frequent(expression: Expression) -> bool:
+def _is_frequent(expression: CronExpression) -> bool:
     """Whether each period of `YEARS_MAX` years has a day: the calendar repeats after 400 years."""
     frequent = {kind for kind, year in _KINDS.items() if _has_days(expression, year)}
     last = 2000

@@ -13,7 +13,7 @@ _WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 _NTH_MAX = 5
 
 
-class Field(NamedTuple):
+class CronField(NamedTuple):
     """A field: its title, its range, and the names of its numbers."""
 
     title: str
@@ -22,12 +22,12 @@ class Field(NamedTuple):
     names: Mapping[str, int] = MappingProxyType({})
 
 
-SECOND = Field("second", 0, 59)
-MINUTE = Field("minute", 0, 59)
-HOUR = Field("hour", 0, 23)
-DAY = Field("day of month", 1, 31)
-MONTH = Field("month", 1, 12, {name: number for number, name in enumerate(_MONTHS, 1)})
-WEEKDAY = Field("day of week", 0, 7, {name: number for number, name in enumerate(_WEEKDAYS)})
+SECOND = CronField("second", 0, 59)
+MINUTE = CronField("minute", 0, 59)
+HOUR = CronField("hour", 0, 23)
+DAY = CronField("day of month", 1, 31)
+MONTH = CronField("month", 1, 12, {name: number for number, name in enumerate(_MONTHS, 1)})
+WEEKDAY = CronField("day of week", 0, 7, {name: number for number, name in enumerate(_WEEKDAYS)})
 FIELDS = (SECOND, MINUTE, HOUR, DAY, MONTH, WEEKDAY)
 
 
@@ -47,7 +47,7 @@ class Weekdays(NamedTuple):
     nth: frozenset[tuple[int, int]] = frozenset()
 
 
-def parse_numbers(text: str, kind: Field) -> frozenset[int]:
+def parse_numbers(text: str, kind: CronField) -> frozenset[int]:
     """Return the numbers of a field without specials. Raises ValueError with a sentence."""
     return frozenset(number for term in text.split(",") for number in _range(term, text, kind))
 
@@ -83,7 +83,7 @@ def _nth(place: str, text: str) -> int:
     raise _invalid(text, WEEKDAY, "write 5#2 for the second Friday; the number is 1 to 5")
 
 
-def _range(term: str, text: str, kind: Field) -> range:
+def _range(term: str, text: str, kind: CronField) -> range:
     """Return the numbers of `*`, `5`, `1-5`, and of each of them with a step."""
     bounds, slash, step = term.partition("/")
     if slash and not re.fullmatch(r"0*[1-9][0-9]*", step):
@@ -101,7 +101,7 @@ def _range(term: str, text: str, kind: Field) -> range:
     return range(least, most + 1, int(step or "1"))
 
 
-def _number(word: str, text: str, kind: Field) -> int:
+def _number(word: str, text: str, kind: CronField) -> int:
     if word in kind.names:
         return kind.names[word]
     if re.fullmatch(r"[0-9]+", word) and kind.least <= int(word) <= kind.most:
@@ -109,19 +109,19 @@ def _number(word: str, text: str, kind: Field) -> int:
     raise _invalid(text, kind)
 
 
-def _unwrapped(least: int, most: int, kind: Field) -> str:
+def _unwrapped(least: int, most: int, kind: CronField) -> str:
     """Return the two ranges that a wrapping one means, such as 22-23,0-2."""
     end = 6 if kind is WEEKDAY else kind.most
     ranges = ((least, end), (kind.least, most))
     return ",".join(str(first) if first == second else f"{first}-{second}" for first, second in ranges)
 
 
-def _invalid(text: str, kind: Field, remedy: str = "") -> ValueError:
+def _invalid(text: str, kind: CronField, remedy: str = "") -> ValueError:
     remedy = remedy or next((words for pattern, words in _remedies(kind) if re.search(pattern, text)), "")
     return ValueError(f"{text[:50]!r} is not valid for the {kind.title}" + (f"; {remedy}" if remedy else ""))
 
 
-def _remedies(kind: Field) -> tuple[tuple[str, str], ...]:
+def _remedies(kind: CronField) -> tuple[tuple[str, str], ...]:
     """Spellings of other programs, and what to write instead."""
     if kind is WEEKDAY:
         return ((r"L", "write 5L for the last Friday of a month"), (r"\?", "write ? or * alone"))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 
-from torpor_wire.cron.expression import Expression
+from torpor_wire.cron.expression import CronExpression
 
 DAY = 86_400
 _HOUR = 3600
@@ -20,7 +20,7 @@ _EPOCH = date(1970, 1, 1).toordinal()
 class LocalTimes:
     """The local times of an expression. A period is `start <= time < end`."""
 
-    expression: Expression
+    expression: CronExpression
 
     def first(self, start: int, end: int) -> int | None:
         """Return the first time of a period."""

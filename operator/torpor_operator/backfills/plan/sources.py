@@ -5,7 +5,7 @@ The ticks follow from the present spec of the Schedule: after an edit, the rest 
 
 from dataclasses import dataclass
 
-from torpor_crds.models.schedule import Schedule, ScheduleSpec, Source
+from torpor_crds.models.schedule import Schedule, ScheduleSource, ScheduleSpec
 from torpor_wire import times
 from torpor_wire.reason import Reason
 
@@ -56,7 +56,7 @@ def template_missing(snapshot: BackfillSnapshot) -> TemporaryObstacle | None:
     return TemporaryObstacle("TemplateNotFound", f"WorkflowTemplate {reference.name} does not exist: create it")
 
 
-def _cron_sources(spec: ScheduleSpec, name: str | None) -> list[Source]:
+def _cron_sources(spec: ScheduleSpec, name: str | None) -> list[ScheduleSource]:
     """The cron sources that start a run by themselves; those of `allOf` do not."""
     return [
         source

@@ -1,6 +1,6 @@
 """The ticks of a cron source: where it continues, which ticks it passes over, and the next one."""
 
-from torpor_crds.models.schedule import Source
+from torpor_crds.models.schedule import ScheduleSource
 from torpor_wire import times
 from torpor_wire.cron.ticks import Ticks
 
@@ -10,12 +10,12 @@ from torpor_operator.schedules.plan.event import ScheduleEvent
 from torpor_operator.schedules.plan.missed import CatchUp, catch_up
 
 
-def ticks_of(source: Source) -> Ticks:
+def ticks_of(source: ScheduleSource) -> Ticks:
     """The ticks of the source. Raises ValueError for an invalid expression or time zone."""
     return Ticks.parse(source.cron or "", source.timezone)
 
 
-def cursor_of(draft: Draft, source: Source) -> float:
+def cursor_of(draft: Draft, source: ScheduleSource) -> float:
     """The last tick that was run or passed over; at first the creation of the Schedule, or `notBefore`."""
     stored = _time(draft.sources[source.name].cursor)
     if stored is not None:
@@ -28,12 +28,12 @@ def cursor_of(draft: Draft, source: Source) -> float:
     return max(created, times.epoch(begin) - 1) if begin else created
 
 
-def cursor_from_now(draft: Draft, source: Source) -> str:
+def cursor_from_now(draft: Draft, source: ScheduleSource) -> str:
     """The cursor that passes over all ticks until now."""
     return times.rfc3339(max(draft.snapshot.now, _time(draft.sources[source.name].cursor) or 0.0))
 
 
-def missed(draft: Draft, source: Source, now: float) -> CatchUp:
+def missed(draft: Draft, source: ScheduleSource, now: float) -> CatchUp:
     """The ticks after the cursor that are too late to be run at this time."""
     snapshot = draft.snapshot
     return catch_up(
@@ -47,7 +47,7 @@ def missed(draft: Draft, source: Source, now: float) -> CatchUp:
     )
 
 
-def passed_over(draft: Draft, source: Source, event: ScheduleEvent, fired_at: float) -> CatchUp | None:
+def passed_over(draft: Draft, source: ScheduleSource, event: ScheduleEvent, fired_at: float) -> CatchUp | None:
     """The ticks to pass over instead of running the tick of an event; None if the tick is run.
 
     A tick that fired in time is run, however long it has waited since for a leader or for another run to end.
@@ -62,7 +62,7 @@ def passed_over(draft: Draft, source: Source, event: ScheduleEvent, fired_at: fl
     return None
 
 
-def next_tick(draft: Draft, source: Source) -> str | None:
+def next_tick(draft: Draft, source: ScheduleSource) -> str | None:
     """The next tick; None if there is none up to `notAfter`, or the Schedule is suspended.
 
     Raises ValueError for an expression that never ticks, which a time zone that always skips its time can cause.

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from torpor_crds.models.run_of import PreviousRun, RunOf
-from torpor_crds.models.schedule import Schedule, Source
+from torpor_crds.models.schedule import Schedule, ScheduleSource
 from torpor_crds.models.taskrun import TaskRun
 from torpor_expressions.value import JSON
 from torpor_wire import constants, times
@@ -56,7 +56,7 @@ class ScheduleEvent:
         )
 
 
-def of_source(schedule: Schedule, source: Source, taskrun: TaskRun) -> ScheduleEvent:
+def of_source(schedule: Schedule, source: ScheduleSource, taskrun: TaskRun) -> ScheduleEvent:
     """The event of a TaskRun that has fired."""
     status, uid = taskrun.status, schedule.metadata.uid
     value = parsed(status.event)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from torpor_crds.models.base import Retries
-from torpor_crds.models.schedule import Schedule, Source
+from torpor_crds.models.schedule import Schedule, ScheduleSource
 from torpor_crds.models.taskrun import OwnerRef, TaskRun, TaskRunSpec, TriggerCall
 from torpor_wire import canonical, constants, names, times, transitions, trigger
 
@@ -18,7 +18,7 @@ RETRIES = Retries(limit=100, delay="5s", backoff=2, max_delay="10m")
 """A source retries for most of a day before its TaskRun fails, and is then created again."""
 
 
-def build(schedule: Schedule, source: Source) -> dict[str, Any]:
+def build(schedule: Schedule, source: ScheduleSource) -> dict[str, Any]:
     """The TaskRun of a source, as JSON. Raises trigger.TriggerError for invalid arguments."""
     metadata = schedule.metadata
     return {
@@ -37,7 +37,7 @@ def build(schedule: Schedule, source: Source) -> dict[str, Any]:
     }
 
 
-def fits(schedule: Schedule, source: Source, taskrun: TaskRun) -> bool:
+def fits(schedule: Schedule, source: ScheduleSource, taskrun: TaskRun) -> bool:
     """Whether the TaskRun is what the spec requires now. Raises trigger.TriggerError for invalid arguments."""
     wanted, found = _spec(schedule, source), taskrun.spec
     return (wanted.trigger, wanted.trigger_pool, wanted.service_account) == (
@@ -47,19 +47,19 @@ def fits(schedule: Schedule, source: Source, taskrun: TaskRun) -> bool:
     )
 
 
-def has_other_class(source: Source, taskrun: TaskRun) -> bool:
+def has_other_class(source: ScheduleSource, taskrun: TaskRun) -> bool:
     """Whether the TaskRun waits for a trigger of another class than the source."""
     wanted = _CRON if source.trigger is None else source.trigger.class_name
     return taskrun.spec.trigger is None or taskrun.spec.trigger.class_name != wanted
 
 
-def has_other_ticks(source: Source, taskrun: TaskRun) -> bool:
+def has_other_ticks(source: ScheduleSource, taskrun: TaskRun) -> bool:
     """Whether the TaskRun waits for ticks of another expression or time zone than the source."""
     found = {} if taskrun.spec.trigger is None else trigger.parse(taskrun.spec.trigger.kwargs)
     return any(found.get(name) != value for name, value in _ticks(source).items())
 
 
-def first_cursor(schedule: Schedule, source: Source) -> str | None:
+def first_cursor(schedule: Schedule, source: ScheduleSource) -> str | None:
     """The cursor before the first event.
 
     Without one, `workflow` begins with each wait, and would lose the ends between a failed wait and its retry.
@@ -69,7 +69,7 @@ def first_cursor(schedule: Schedule, source: Source) -> str | None:
     return source.cursor
 
 
-def needs_cursor(source: Source) -> bool:
+def needs_cursor(source: ScheduleSource) -> bool:
     """Whether each event must have a cursor: that of a class outside the library, for a source with a cursor.
 
     Without it the source would be armed at the same position, and fire for the same thing again.
@@ -100,7 +100,7 @@ def arm(taskrun: TaskRun, cursor: str | None, now: float) -> PatchTaskRun:
     )
 
 
-def _spec(schedule: Schedule, source: Source) -> TaskRunSpec:
+def _spec(schedule: Schedule, source: ScheduleSource) -> TaskRunSpec:
     metadata = schedule.metadata
     return TaskRunSpec(
         schedule=OwnerRef(name=metadata.name, uid=metadata.uid),
@@ -112,7 +112,7 @@ def _spec(schedule: Schedule, source: Source) -> TaskRunSpec:
     )
 
 
-def _trigger(schedule: Schedule, source: Source) -> TriggerCall:
+def _trigger(schedule: Schedule, source: ScheduleSource) -> TriggerCall:
     if source.trigger is not None:
         written = source.trigger.kwargs
         kwargs = canonical.plain(secret_refs.mark(written, written))
@@ -123,7 +123,7 @@ def _trigger(schedule: Schedule, source: Source) -> TriggerCall:
     return TriggerCall(class_name=_CRON, kwargs=canonical.plain(arguments))
 
 
-def _ticks(source: Source) -> dict[str, canonical.Json]:
+def _ticks(source: ScheduleSource) -> dict[str, canonical.Json]:
     return {"expression": source.cron, "timezone": source.timezone or "UTC"}
 
 

@@ -4,7 +4,7 @@ An event is handled in this order: create its run, store the outcome in the stat
 again. Each step finds out from the objects whether the one before it was done, so any leader can go on.
 """
 
-from torpor_crds.models.schedule import Schedule, Source
+from torpor_crds.models.schedule import Schedule, ScheduleSource
 from torpor_crds.models.taskrun import TaskRun
 from torpor_wire import constants, times
 from torpor_wire.reason import Reason
@@ -31,7 +31,7 @@ QUICK_PAUSE = 5.0
 """Seconds between the events of a source that has fired so often, each time within a second on average."""
 
 
-def advance(draft: Draft, room: ConcurrencyLimit, source: Source) -> None:
+def advance(draft: Draft, room: ConcurrencyLimit, source: ScheduleSource) -> None:
     """Advance one source. An invalid one is reported in the status, and does not affect the others."""
     draft.update_source(source.name, reason=None, message=None)
     try:
@@ -42,7 +42,7 @@ def advance(draft: Draft, room: ConcurrencyLimit, source: Source) -> None:
         _refuse(draft, source, f"source {source.name}: {error}")
 
 
-def _refuse(draft: Draft, source: Source, message: str) -> None:
+def _refuse(draft: Draft, source: ScheduleSource, message: str) -> None:
     """Report a source that cannot wait: in the status, and once as an Event."""
     former = next((one for one in draft.snapshot.schedule.status.sources if one.name == source.name), None)
     if former is None or former.message != message:
@@ -50,7 +50,7 @@ def _refuse(draft: Draft, source: Source, message: str) -> None:
     draft.update_source(source.name, reason=Reason.TRIGGER_INVALID, message=message, next=None)
 
 
-def is_open(draft: Draft, source: Source) -> bool:
+def is_open(draft: Draft, source: ScheduleSource) -> bool:
     """Whether the source waits for events.
 
     A tick up to `notAfter` fires later if it has jitter or the triggerers were down. It is run or counted as missed.
@@ -67,7 +67,7 @@ def is_over(schedule: Schedule, now: float) -> bool:
     return schedule.spec.not_after is not None and now > times.epoch(schedule.spec.not_after)
 
 
-def _advance(draft: Draft, room: ConcurrencyLimit, source: Source) -> None:
+def _advance(draft: Draft, room: ConcurrencyLimit, source: ScheduleSource) -> None:
     snapshot = draft.snapshot
     schedule, taskrun = snapshot.schedule, snapshot.taskruns.get(source.name)
     if taskrun is None:
@@ -96,7 +96,7 @@ def has_event(taskrun: TaskRun) -> bool:
     return taskrun.status.state is State.SCHEDULED and taskrun.status.event is not None
 
 
-def _handle(draft: Draft, room: ConcurrencyLimit, source: Source, taskrun: TaskRun) -> None:
+def _handle(draft: Draft, room: ConcurrencyLimit, source: ScheduleSource, taskrun: TaskRun) -> None:
     """Find an outcome for the event of a source."""
     schedule, event = draft.snapshot.schedule, events.of_source(draft.snapshot.schedule, source, taskrun)
     if schedule.spec.suspend:
@@ -122,7 +122,7 @@ def _fired_at(taskrun: TaskRun) -> float:
     return times.epoch(taskrun.status.fired_at or taskrun.metadata.creation_timestamp)
 
 
-def _arm(draft: Draft, source: Source, taskrun: TaskRun) -> None:
+def _arm(draft: Draft, source: ScheduleSource, taskrun: TaskRun) -> None:
     snapshot = draft.snapshot
     if not is_open(draft, source):
         return
@@ -137,7 +137,7 @@ def _arm(draft: Draft, source: Source, taskrun: TaskRun) -> None:
         draft.actions.append(sources.arm(taskrun, times.rfc3339(caught_up.cursor), snapshot.now))
 
 
-def _arm_trigger(draft: Draft, source: Source, taskrun: TaskRun) -> None:
+def _arm_trigger(draft: Draft, source: ScheduleSource, taskrun: TaskRun) -> None:
     """Arm a source that is a trigger. One that keeps firing at once, perhaps for the same thing, waits in between."""
     snapshot, stored = draft.snapshot, draft.sources[source.name].cursor
     cursor = sources.first_cursor(snapshot.schedule, source) if stored is None else stored
@@ -155,7 +155,7 @@ def _fires_at_once(taskrun: TaskRun) -> bool:
     return status.segment >= QUICK_EVENTS and (status.deferred_seconds or 0.0) < status.segment
 
 
-def _replace(draft: Draft, source: Source, taskrun: TaskRun) -> None:
+def _replace(draft: Draft, source: ScheduleSource, taskrun: TaskRun) -> None:
     """Delete a TaskRun of another spec.
 
     Ticks of a new expression or time zone count from now. A trigger of another class begins without a cursor.
@@ -169,7 +169,7 @@ def _replace(draft: Draft, source: Source, taskrun: TaskRun) -> None:
         draft.update_source(source.name, cursor=cron_source.cursor_from_now(draft, source))
 
 
-def _recreate(draft: Draft, source: Source, taskrun: TaskRun) -> None:
+def _recreate(draft: Draft, source: ScheduleSource, taskrun: TaskRun) -> None:
     """Create the TaskRun of a source that has failed again, after a pause."""
     _explain(draft, source, taskrun)
     ended = taskrun.status.completion_time
@@ -180,7 +180,7 @@ def _recreate(draft: Draft, source: Source, taskrun: TaskRun) -> None:
         draft.actions.append(DeleteSource(taskrun=taskrun))
 
 
-def _follow(draft: Draft, source: Source, taskrun: TaskRun) -> None:
+def _follow(draft: Draft, source: ScheduleSource, taskrun: TaskRun) -> None:
     """Apply the rules of every TaskRun that waits or is retried."""
     snapshot = draft.snapshot
     view = TaskRunView(
@@ -200,7 +200,7 @@ def _follow(draft: Draft, source: Source, taskrun: TaskRun) -> None:
         _explain(draft, source, taskrun)
 
 
-def _explain(draft: Draft, source: Source, taskrun: TaskRun) -> None:
+def _explain(draft: Draft, source: ScheduleSource, taskrun: TaskRun) -> None:
     status = taskrun.status
     message = f"source {source.name}: {status.message or status.reason or status.state}"
     draft.update_source(source.name, reason=status.reason or Reason.SOURCE_FAILED, message=message[:1024])

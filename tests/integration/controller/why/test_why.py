@@ -12,7 +12,7 @@ import pytest
 import yaml
 from torpor_views import json_fields, why
 from torpor_views.facts import Facts
-from torpor_views.model import Run
+from torpor_views.model import RunView
 from torpor_views.why import Cause, CauseKind
 
 from tests.integration.conftest import _content, _namespace_manifest, collection
@@ -162,7 +162,7 @@ def _causes(stage: Stage, workflow: str, expected: Situation) -> tuple[Cause, ..
         taskruns=taskruns,
     )
     mine = [one for one in taskruns if _of(one, workflow)]
-    return why.of_run(Run.parse(body, mine, now=now), facts)
+    return why.of_run(RunView.parse(body, mine, now=now), facts)
 
 
 def _of(taskrun: dict[str, Any], workflow: str) -> bool:

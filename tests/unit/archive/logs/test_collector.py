@@ -106,7 +106,7 @@ async def test_the_log_of_a_pod_that_ends_is_kept_once(collecting: Collecting) -
 
 
 async def test_a_log_whose_node_does_not_answer_is_read_again(collecting: Collecting) -> None:
-    collecting.failure = errors.Unavailable("try again", status=503)
+    collecting.failure = errors.ApiUnavailable("try again", status=503)
     pod = collecting.pod()["metadata"]["uid"]
     await collecting.until(lambda found: [row["reason"] for row in found] == ["NodeLost"])
     assert await log_store.settled(collecting.database, "team", [pod]) == set()

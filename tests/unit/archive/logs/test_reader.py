@@ -119,7 +119,7 @@ async def test_a_container_that_starts_while_its_pod_is_deleted_has_a_log(latest
         (errors.NotFound("gone", status=404), "PodGone"),
         (errors.ApiError("container not found", status=400), "LogUnavailable"),
         (errors.Forbidden("no", status=403), "Forbidden"),
-        (errors.Unavailable("dial tcp: no route to host", status=500), "NodeLost"),
+        (errors.ApiUnavailable("dial tcp: no route to host", status=500), "NodeLost"),
         (errors.Unreachable("timeout"), "NodeLost"),
     ],
 )
@@ -131,7 +131,7 @@ async def test_a_log_that_cannot_be_read_is_lost_with_the_reason(error: errors.A
 
 
 async def test_a_node_that_does_not_answer_is_left_alone_for_a_while() -> None:
-    node, clock = ScriptedNode(*[(b"", errors.Unavailable("no route", status=500))] * 2, (LINE, None)), QuickClock()
+    node, clock = ScriptedNode(*[(b"", errors.ApiUnavailable("no route", status=500))] * 2, (LINE, None)), QuickClock()
     reader = PodLogReader(node, clock, None)
     for _ in range(3):
         assert (await reader.read(ENDED, ENDED.source(), lambda: ENDED)).outcome.reason == "NodeLost"
@@ -142,7 +142,7 @@ async def test_a_node_that_does_not_answer_is_left_alone_for_a_while() -> None:
 
 @pytest.mark.parametrize("status", [0, 429, 503])
 async def test_an_api_server_that_does_not_answer_says_nothing_about_the_node(status: int) -> None:
-    node = ScriptedNode(*[(b"", errors.Unavailable("try again", status=status))] * 2, (LINE, None))
+    node = ScriptedNode(*[(b"", errors.ApiUnavailable("try again", status=status))] * 2, (LINE, None))
     reader = PodLogReader(node, QuickClock(), None)
     lost = await reader.read(ENDED, ENDED.source(), lambda: ENDED)
     assert (lost.outcome.reason, "the API server" in lost.outcome.message) == ("NodeLost", True)

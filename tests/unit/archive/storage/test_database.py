@@ -22,7 +22,7 @@ from torpor_archive.storage.log_tables import LOGS
 from torpor_archive.storage.tables import BODIES, CHUNKS, METADATA, RESULTS
 from torpor_archive.storage.upload import Uploads
 from torpor_kubernetes.client.api import Api, Page
-from torpor_kubernetes.client.errors import Unavailable
+from torpor_kubernetes.client.errors import ApiUnavailable
 from torpor_kubernetes.timing import SystemClock
 
 from tests.support.fake_api import VirtualClock
@@ -128,7 +128,7 @@ class Lists:
         yield Page([{"metadata": {"uid": uid}} for uid in found], "1")
 
 
-@pytest.mark.parametrize("error", [RecursionError(), Unavailable("gone"), KeyError("metadata")])
+@pytest.mark.parametrize("error", [RecursionError(), ApiUnavailable("gone"), KeyError("metadata")])
 async def test_only_a_namespace_whose_list_fails_keeps_its_results(tmp_path: Path, error: Exception) -> None:
     database = Database(
         f"sqlite:///{tmp_path}/a.db", VirtualClock(), retry_seconds=0.1, on_transaction=lambda _succeeded: None

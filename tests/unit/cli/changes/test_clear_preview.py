@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from torpor_cli.changes import clear_preview
 from torpor_cli.errors import CliError
-from torpor_views.model import Run
+from torpor_views.model import RunView
 
 _TASKS: list[dict[str, Any]] = [
     {"name": "files", "python": "m:f"},
@@ -21,7 +21,7 @@ _GROUPED: list[dict[str, Any]] = [
 
 def parsed(
     tasks: list[dict[str, Any]], states: Mapping[str, str], taskruns: Mapping[tuple[str, int | None], str]
-) -> Run:
+) -> RunView:
     grouped = any(task.get("group") for task in tasks)
     status = {"state": "Failed", "tasks": [{"name": name, "state": state} for name, state in states.items()]}
     spec = {"tasks": tasks} | (
@@ -35,10 +35,10 @@ def parsed(
         name = f"{task}-{index}"
         metadata = {"name": name, "uid": name, "ownerReferences": [{"uid": "u"}]}
         items.append({"metadata": metadata, "spec": spec_of_run, "status": {"state": state}})
-    return Run.parse(workflow, items, now=0.0)
+    return RunView.parse(workflow, items, now=0.0)
 
 
-def mapped() -> Run:
+def mapped() -> RunView:
     return parsed(
         _TASKS,
         {"files": "Succeeded", "load": "Failed", "report": "UpstreamFailed", "notify": "Succeeded"},
@@ -53,7 +53,7 @@ def mapped() -> Run:
     )
 
 
-def lines(run: Run, *entries: str) -> list[str]:
+def lines(run: RunView, *entries: str) -> list[str]:
     return [task.text() for task in clear_preview.preview(run, clear_preview.request(run, entries))]
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from torpor_cli.local_run import report
-from torpor_views.model import Run
+from torpor_views.model import RunView
 
 _SPEC = {
     "tasks": [
@@ -22,9 +22,9 @@ def taskrun(task: str, state: str, index: int = -1, **status: Any) -> dict[str, 
     return {"metadata": {"name": name, "uid": name}, "spec": spec, "status": {"state": state, "attempt": 1, **status}}
 
 
-def run(*taskruns: dict[str, Any]) -> Run:
+def run(*taskruns: dict[str, Any]) -> RunView:
     workflow = {"metadata": {"name": "x", "uid": "u"}, "spec": _SPEC, "status": {"state": "Failed"}}
-    return Run.parse(workflow, taskruns, now=0.0)
+    return RunView.parse(workflow, taskruns, now=0.0)
 
 
 def test_the_results_of_the_last_tasks_are_printed() -> None:

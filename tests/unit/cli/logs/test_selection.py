@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from torpor_cli.logs import pods, selection
 from torpor_cli.logs.selection import Filter, LogCandidates
-from torpor_views.model import Instance
+from torpor_views.model import InstanceView
 from torpor_wire import names
 from torpor_wire.enums import LogKind
 
@@ -62,7 +62,7 @@ def test_folded_transitions_of_a_history_do_not_count_as_a_missing_log() -> None
         {"state": "Running", "attempt": 1, "at": "2026-11-22T10:00:00Z", "count": 7},
         {"state": "Running", "attempt": 5, "segment": 0, "launch": 0, "at": "2026-11-22T10:01:00Z", "pod": "p"},
     ]
-    instance = Instance.parse(taskrun("ingest", "load", history=history))
+    instance = InstanceView.parse(taskrun("ingest", "load", history=history))
     found = selection.select(LogCandidates(tasks=["load"], instances=[instance]), Filter())
     assert [each.source.name for each in found.missing] == ["load a5 s0"]
 
@@ -70,7 +70,7 @@ def test_folded_transitions_of_a_history_do_not_count_as_a_missing_log() -> None
 def test_a_pod_whose_container_is_not_reported_yet_is_not_missing() -> None:
     body = pod()
     history = [{"state": "Running", "attempt": 2, "segment": 1, "at": "2026-11-22T10:00:00Z", "pod": _name(body)}]
-    instance = Instance.parse(taskrun("ingest", "load", history=history))
+    instance = InstanceView.parse(taskrun("ingest", "load", history=history))
     assert selection.select(LogCandidates(tasks=["load"], instances=[instance], pods=[body]), Filter()).missing == ()
     assert len(selection.select(LogCandidates(tasks=["load"], instances=[instance]), Filter()).missing) == 1
 

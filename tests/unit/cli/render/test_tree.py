@@ -4,7 +4,7 @@ import pytest
 from torpor_cli.render import tree as render
 from torpor_cli.render.tree import RenderOptions
 from torpor_views import tree
-from torpor_views.model import Run
+from torpor_views.model import RunView
 
 from tests.unit.views.objects import NOW, at, deferred, python, run, taskrun, wait, workflow
 
@@ -17,7 +17,7 @@ def drawn(look: RenderOptions, message: str, reason: str = "Error") -> list[str]
         "spec": {"tasks": [{"name": "a", "python": "m:f"}]},
         "status": {"state": "Failed", "tasks": [task]},
     }
-    return render.lines(tree.build(Run.parse(workflow, now=0.0)), look)
+    return render.lines(tree.build(RunView.parse(workflow, now=0.0)), look)
 
 
 def test_without_a_terminal_messages_are_whole() -> None:

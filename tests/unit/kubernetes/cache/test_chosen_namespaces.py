@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from torpor_kubernetes.cache.reflector import Notice, Reflector
-from torpor_kubernetes.cache.store import Store
+from torpor_kubernetes.cache.store import CacheStore
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import TASKRUNS
 
@@ -45,7 +45,7 @@ async def test_it_watches_the_chosen_namespaces_and_no_other() -> None:
 
 
 def test_the_progress_of_a_namespace_hides_nothing_of_another() -> None:
-    store: Store[str] = Store(name_of, lambda _: None)
+    store: CacheStore[str] = CacheStore(name_of, lambda _: None)
     store.settle(set(), 20, "a")
     store.absorb(version("b", 10))
     store.absorb(version("a", 10))
@@ -53,7 +53,7 @@ def test_the_progress_of_a_namespace_hides_nothing_of_another() -> None:
 
 
 def test_a_list_of_a_namespace_removes_nothing_of_another() -> None:
-    store: Store[str] = Store(name_of, lambda _: None)
+    store: CacheStore[str] = CacheStore(name_of, lambda _: None)
     store.absorb(version("b", 10))
     store.settle(set(), 30, "a")
     assert store.get("b", "x") == "x"

@@ -3,7 +3,8 @@
 import asyncio
 from typing import Any
 
-from torpor_kubernetes.cache.reflector import Change, Notice, Reflector, Unreadable
+from torpor_kubernetes.cache.reflector import Notice, Reflector, Unreadable
+from torpor_kubernetes.cache.store import StoreChange
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import TASKRUNS
 
@@ -33,6 +34,6 @@ async def test_an_object_whose_problem_is_over_is_read_without_a_change() -> Non
     await clock.advance(60)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    assert [type(notice) for notice in seen] == [Unreadable, Change]
+    assert [type(notice) for notice in seen] == [Unreadable, StoreChange]
     assert reflector.store.get("team", "held") == "held"
     assert reflector.store.unreadable("team", "held") is None

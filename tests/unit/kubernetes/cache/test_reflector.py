@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from torpor_kubernetes.cache.reflector import Change, Notice, Reflector, Unreadable
+from torpor_kubernetes.cache.reflector import Notice, Reflector, Unreadable
+from torpor_kubernetes.cache.store import StoreChange
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import TASKRUNS
@@ -31,7 +32,9 @@ def parse(raw: dict[str, Any]) -> Item:
 
 
 def described(notices: list[Notice[Item]]) -> list[str]:
-    return [f"{note.kind} {note.name}" if isinstance(note, Change) else f"unreadable {note.name}" for note in notices]
+    return [
+        f"{note.kind} {note.name}" if isinstance(note, StoreChange) else f"unreadable {note.name}" for note in notices
+    ]
 
 
 @pytest.fixture
@@ -94,7 +97,7 @@ async def test_a_status_patch_lets_an_object_enter_and_leave_the_selector(fake: 
         await settle()
     assert described(seen) == ["upsert a", "delete a", "upsert a"]
     last = seen[-1]
-    assert isinstance(last, Change)
+    assert isinstance(last, StoreChange)
     assert (last.item, last.previous) == (("a", "Deferred", 1), None)
 
 

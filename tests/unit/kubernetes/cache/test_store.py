@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_kubernetes.cache.store import Change, Notice, Store, key_of
+from torpor_kubernetes.cache.store import CacheStore, Notice, StoreChange, key_of
 
 Truth = dict[str, dict[str, Any]]
 
@@ -17,9 +17,9 @@ def value_of(item: dict[str, Any]) -> str:
     return str(item["value"])
 
 
-def made() -> tuple[Store[str], list[Notice[str]]]:
+def made() -> tuple[CacheStore[str], list[Notice[str]]]:
     notices: list[Notice[str]] = []
-    return Store(value_of, notices.append, index=lambda value: value.split()), notices
+    return CacheStore(value_of, notices.append, index=lambda value: value.split()), notices
 
 
 def test_versions_are_compared_as_numbers() -> None:
@@ -50,7 +50,7 @@ def test_a_new_object_of_the_same_name_is_a_delete_and_an_upsert() -> None:
     store, notices = made()
     store.upsert(raw("a", 1, uid="first", value="x"))
     store.upsert(raw("a", 5, uid="second", value="y"))
-    assert [(note.kind, note.item, note.previous) for note in notices if isinstance(note, Change)] == [
+    assert [(note.kind, note.item, note.previous) for note in notices if isinstance(note, StoreChange)] == [
         ("upsert", "x", None),
         ("delete", None, "x"),
         ("upsert", "y", None),
@@ -131,7 +131,7 @@ def happened(operations: list[tuple[str, str]]) -> tuple[list[tuple[str, dict[st
 def replayed(notices: list[Notice[str]]) -> dict[str, str]:
     held: dict[str, str] = {}
     for note in notices:
-        assert isinstance(note, Change)
+        assert isinstance(note, StoreChange)
         assert note.previous == held.get(note.name)
         if note.item is None:
             del held[note.name]

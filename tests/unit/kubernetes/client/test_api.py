@@ -105,7 +105,7 @@ async def test_a_read_is_repeated_while_the_server_is_unavailable_but_not_for_ev
     await api.get(TASKRUNS, "ns", "a")
     assert clock.slept == pytest.approx([3, 0.4, 0.8])
     fake.inject(Fault(method="GET", status=500, times=9))
-    with pytest.raises(errors.Unavailable):
+    with pytest.raises(errors.ApiUnavailable):
         await api.get(TASKRUNS, "ns", "a")
     assert len(fake.requests) == 4 + 4
 
@@ -184,9 +184,9 @@ def test_a_name_cannot_lead_to_another_path(name: str) -> None:
         (410, "Expired", [], errors.Gone),
         (422, "Invalid", [], errors.LostRace),
         (422, "Invalid", [{"reason": "FieldValueInvalid"}], errors.Refused),
-        (429, "TooManyRequests", [], errors.Unavailable),
-        (500, "InternalError", [], errors.Unavailable),
-        (504, "Timeout", [], errors.Unavailable),
+        (429, "TooManyRequests", [], errors.ApiUnavailable),
+        (500, "InternalError", [], errors.ApiUnavailable),
+        (504, "Timeout", [], errors.ApiUnavailable),
         (400, "BadRequest", [], errors.ApiError),
     ],
 )

@@ -22,8 +22,8 @@ def fake(clock: VirtualClock) -> FakeApi:
     return FakeApi(clock)
 
 
-def terms(identity: str) -> lease.Terms:
-    return lease.Terms(namespace="ns", name="leader", identity=identity, duration=15, labels={"part": "operator"})
+def lease_config(identity: str) -> lease.LeaseConfig:
+    return lease.LeaseConfig(namespace="ns", name="leader", identity=identity, duration=15, labels={"part": "operator"})
 
 
 class Replica:
@@ -31,7 +31,7 @@ class Replica:
 
     def __init__(self, fake: FakeApi, clock: VirtualClock, identity: str, jitter: float = 0.5) -> None:
         self.leading = False
-        self.leadership = lease.Leadership(Api(fake, clock, jitter=lambda: jitter), terms(identity))
+        self.leadership = lease.Leadership(Api(fake, clock, jitter=lambda: jitter), lease_config(identity))
         self.task = asyncio.create_task(self.leadership.run(self._lead))
 
     async def _lead(self) -> Never:
@@ -196,7 +196,7 @@ async def test_what_is_led_may_end_or_fail_and_the_lease_is_released(fake: FakeA
     async def fail() -> int:
         raise ZeroDivisionError
 
-    leadership = lease.Leadership(Api(fake, clock), terms("first"))
+    leadership = lease.Leadership(Api(fake, clock), lease_config("first"))
     assert await leadership.run(answer) == 42
     with pytest.raises(ZeroDivisionError):
         await leadership.run(fail)
@@ -205,8 +205,10 @@ async def test_what_is_led_may_end_or_fail_and_the_lease_is_released(fake: FakeA
     assert "holderIdentity" not in stored["spec"]
 
 
-def sighted(previous: Mapping[str, lease.Sighting], leases: list[lease.Lease], now: float) -> dict[str, lease.Sighting]:
-    return {record.name: lease.sight(previous.get(record.name), record, now) for record in leases}
+def observed(
+    previous: Mapping[str, lease.ObservedLease], leases: list[lease.Lease], now: float
+) -> dict[str, lease.ObservedLease]:
+    return {record.name: lease.observe(previous.get(record.name), record, now) for record in leases}
 
 
 def test_members_are_live_until_each_has_been_silent_for_its_own_duration() -> None:
@@ -214,9 +216,9 @@ def test_members_are_live_until_each_has_been_silent_for_its_own_duration() -> N
         spec: dict[str, Any] = {"holderIdentity": name, "renewTime": renewed, "leaseDurationSeconds": duration}
         return lease.parse({"metadata": {"name": name, "resourceVersion": "1"}, "spec": spec})
 
-    seen = sighted({}, [member("b", "t0"), member("a", "t0"), member("c", "t0", 5)], 100.0)
+    seen = observed({}, [member("b", "t0"), member("a", "t0"), member("c", "t0", 5)], 100.0)
     assert [held.name for held in lease.live(seen, 100.0)] == ["a", "b", "c"]
-    seen = sighted(seen, [member("a", "t1"), member("b", "t0"), member("c", "t0", 5)], 110.0)
+    seen = observed(seen, [member("a", "t1"), member("b", "t0"), member("c", "t0", 5)], 110.0)
     assert [held.name for held in lease.live(seen, 114.9)] == ["a", "b"]
     assert [held.name for held in lease.live(seen, 115.0)] == ["a"]
     assert lease.may_acquire(seen["b"], "x", 115.0)
@@ -233,7 +235,7 @@ def cut_off(replica: Replica) -> None:
 
 async def test_a_leader_whose_event_loop_hangs_lets_its_lease_expire(fake: FakeApi, clock: VirtualClock) -> None:
     alive = True
-    leadership = lease.Leadership(Api(fake, clock), terms("hanging"), is_alive=lambda: alive)
+    leadership = lease.Leadership(Api(fake, clock), lease_config("hanging"), is_alive=lambda: alive)
     task = asyncio.create_task(leadership.run(asyncio.Event().wait))
     await clock.advance(60)
     assert leadership.holds()

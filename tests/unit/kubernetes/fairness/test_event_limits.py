@@ -10,17 +10,19 @@ from torpor_kubernetes.fairness.event_limits import (
     REPORT_SECONDS,
     SIMILAR,
     SIMILAR_SECONDS,
-    EventKey,
+    EventIdentity,
     EventLimits,
     Verdict,
 )
 
 
-def event(text: object, *, uid: str = "u", namespace: str = "a", reason: str = "Odd", warning: bool = True) -> EventKey:
-    return EventKey(namespace, uid, warning, reason, f"{namespace}/{uid}/{reason}/{text}")
+def event(
+    text: object, *, uid: str = "u", namespace: str = "a", reason: str = "Odd", warning: bool = True
+) -> EventIdentity:
+    return EventIdentity(namespace, uid, warning, reason, f"{namespace}/{uid}/{reason}/{text}")
 
 
-def posted(limits: EventLimits, events: list[EventKey], now: float = 0.0) -> int:
+def posted(limits: EventLimits, events: list[EventIdentity], now: float = 0.0) -> int:
     return Counter(limits.admit(event, now).verdict for event in events)[Verdict.POST]
 
 

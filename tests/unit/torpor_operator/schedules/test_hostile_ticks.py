@@ -5,7 +5,7 @@ from torpor_operator.schedules import reconciler
 from torpor_operator.schedules.plan.actions import SchedulePlan
 from torpor_operator.schedules.plan.planner import plan
 from torpor_operator.schedules.plan.snapshot import ScheduleSnapshot
-from torpor_wire.cron.expression import Expression
+from torpor_wire.cron.expression import CronExpression
 
 from tests.support.schedules.harness import ScheduleHarness
 
@@ -32,9 +32,9 @@ def sources(expression: str, **more: str) -> list[dict[str, str]]:
 async def test_a_pass_over_twenty_hostile_sources_is_bounded(
     monkeypatch: pytest.MonkeyPatch, expression: str, zone: str, cursor: str | None, run: str
 ) -> None:
-    harness, days_of, read, passes = ScheduleHarness(), Expression.days_of, [0], list[int]()
+    harness, days_of, read, passes = ScheduleHarness(), CronExpression.days_of, [0], list[int]()
 
-    def read_month(self: Expression, year: int, month: int) -> int:
+    def read_month(self: CronExpression, year: int, month: int) -> int:
         read[0] += 1
         return days_of(self, year, month)
 
@@ -45,7 +45,7 @@ async def test_a_pass_over_twenty_hostile_sources_is_bounded(
         finally:
             passes.append(read[0] - before)
 
-    monkeypatch.setattr(Expression, "days_of", read_month)
+    monkeypatch.setattr(CronExpression, "days_of", read_month)
     monkeypatch.setattr(reconciler, "plan", noted)
     position = {} if cursor is None else {"cursor": cursor}
     async with harness.running():

@@ -127,7 +127,7 @@ async def test_a_replica_that_is_not_the_leader_writes_nothing() -> None:
 
     assert await executor.apply(workflow(), [SetFinalizers(finalizers=("torpor.dev/cancel-first",))])
     assert not await executor.write_status(workflow(), WorkflowStatus(state="Running"))
-    with pytest.raises(errors.Unavailable):
+    with pytest.raises(errors.ApiUnavailable):
         await executor.remove_finalizer(RemovePodFinalizer(namespace="ns", name="pod", uid="u", finalizers=()))
     assert fake.requests == []
 

@@ -33,7 +33,7 @@ class NoChildren:
 async def test_a_machine_without_processes_makes_an_evaluation_unavailable() -> None:
     harness = ControllerHarness(Settings())
     resolver = QueryResolver(Api(harness.fake, harness.clock), harness.cache, NoChildren())
-    with pytest.raises(errors.Unavailable, match="no process for 1 \\+ 1"):
+    with pytest.raises(errors.ApiUnavailable, match="no process for 1 \\+ 1"):
         await resolver.resolve([Evaluate("1 + 1", (), {})])
 
 

@@ -4,7 +4,7 @@ import sys
 from dataclasses import replace
 
 import pytest
-from torpor_kubernetes.cache.store import Key
+from torpor_kubernetes.cache.store import ObjectKey
 from torpor_triggerer.model.deferred_taskrun import EndExpressions, SegmentId, StoredTrigger, Wait
 from torpor_triggerer.model.packed_wait import PackedWait
 from torpor_wire import retry
@@ -51,7 +51,7 @@ EXPRESSIONS = EndExpressions("event.value", None, '{"day":"\ud800"}', "{}")
 def test_what_is_unpacked_is_what_was_packed(wait: Wait) -> None:
     packed = PackedWait(wait)
     assert packed.unpack() == wait
-    assert packed.key == Key("ns", "report-load")
+    assert packed.key == ObjectKey("ns", "report-load")
     assert (packed.segment_id, packed.tag, packed.shard) == (wait.segment_id, wait.tag, wait.shard)
     assert packed.class_name == ("" if wait.trigger is None else "time")
     assert packed.cancelled is wait.cancelled

@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from torpor_kubernetes.cache.store import Key
+from torpor_kubernetes.cache.store import ObjectKey
 from torpor_triggerer.model.deferred_taskrun import SegmentId, Wait
 from torpor_triggerer.model.packed_wait import PackedWait
 from torpor_triggerer.running.lifecycle import Lifecycle
@@ -75,7 +75,7 @@ def test_a_wait_that_cannot_start_leaves_its_capacity_to_others() -> None:
     lives = FakeLifecycle("bad")
     made = scheduler(lives, waits, capacity=1)
     for name in ("bad", "good"):
-        made.reconcile(Key("ns", name))
+        made.reconcile(ObjectKey("ns", name))
     assert lives.started == ["good"]
     assert not made.queued
 
@@ -86,10 +86,10 @@ def test_free_capacity_skips_waits_that_cannot_start() -> None:
     lives = FakeLifecycle()
     made = scheduler(lives, waits, capacity=1)
     for name in names:
-        made.reconcile(Key("ns", name))
+        made.reconcile(ObjectKey("ns", name))
     lives.refused = {name for name in names if name.startswith("bad")}
     del waits["first"]
-    made.reconcile(Key("ns", "first"))
+    made.reconcile(ObjectKey("ns", "first"))
     assert lives.started == ["last"]
 
 
@@ -97,9 +97,9 @@ def test_a_wait_that_could_not_start_starts_at_the_next_reconcile() -> None:
     waits = {"bad": wait("bad", 0)}
     lives = FakeLifecycle("bad")
     made = scheduler(lives, waits, capacity=1)
-    made.reconcile(Key("ns", "bad"))
+    made.reconcile(ObjectKey("ns", "bad"))
     lives.refused.clear()
-    made.reconcile(Key("ns", "bad"))
+    made.reconcile(ObjectKey("ns", "bad"))
     assert lives.started == ["bad"]
 
 
@@ -108,13 +108,13 @@ def test_a_wait_that_cannot_fire_frees_its_capacity_and_is_retried_later() -> No
     lives = FakeLifecycle()
     made = scheduler(lives, waits, capacity=1)
     for name in waits:
-        made.reconcile(Key("ns", name))
+        made.reconcile(ObjectKey("ns", name))
     assert (lives.started, [wait_.name for wait_ in made.queued]) == (["timed"], ["next"])
     made.fire(waits["timed"])
     assert lives.started == ["timed", "next"]
     assert (len(made), list(made.timed), list(made.queued)) == (1, [], [])
     del waits["next"]
-    made.reconcile(Key("ns", "next"))
-    made.reconcile(Key("ns", "timed"))
+    made.reconcile(ObjectKey("ns", "next"))
+    made.reconcile(ObjectKey("ns", "timed"))
     assert lives.started == ["timed", "timed"]
     assert [wait_.name for wait_ in made.timed] == ["timed"]

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from torpor_kubernetes.cache.store import Key
+from torpor_kubernetes.cache.store import ObjectKey
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import LEASES, TASKRUNS
 from torpor_kubernetes.client.transport import Response
@@ -117,7 +117,7 @@ async def test_whichever_dies_the_other_runs_everything(dying: str) -> None:
 async def test_what_only_a_retired_stream_still_showed_is_let_go_with_it() -> None:
     clock = VirtualClock()
     fake = FakeApi(clock)
-    changed: list[Key] = []
+    changed: list[ObjectKey] = []
     async with asyncio.TaskGroup() as tasks:
         watches = Watches(Api(fake, clock), tasks.create_task, on_change=changed.append, on_unreadable=lambda _: None)
         async with triggerer_world() as world:
@@ -127,14 +127,14 @@ async def test_what_only_a_retired_stream_still_showed_is_let_go_with_it() -> No
         fake.put(TASKRUNS, stored)
         watches.want(frozenset({"status.state=Deferred"}))
         await settle()
-        assert watches.find(Key("workflows", "a")) is not None
+        assert watches.find(ObjectKey("workflows", "a")) is not None
         fake.hold_watches()
         fake.edit(TASKRUNS, "workflows", "a", {"status": {"state": "Scheduled"}})
         changed.clear()
         watches.want(frozenset({"status.state=Deferred,spec.triggerPool=default"}))
         await settle()
-        assert watches.find(Key("workflows", "a")) is None
-        assert changed == [Key("workflows", "a")]
+        assert watches.find(ObjectKey("workflows", "a")) is None
+        assert changed == [ObjectKey("workflows", "a")]
         watches.stop()
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torpor_wire import times
 from torpor_wire.cron import offsets
-from torpor_wire.cron.expression import Expression
+from torpor_wire.cron.expression import CronExpression
 from torpor_wire.cron.ticks import SEARCH_YEARS, Ticks
 
 pytestmark = pytest.mark.attack
@@ -36,10 +36,10 @@ class Reads:
 @contextmanager
 def counted() -> Iterator[Reads]:
     """Count what the searches read, without what earlier ones have left in caches."""
-    reads, days_of, offset = Reads(), Expression.days_of, offsets._offset
+    reads, days_of, offset = Reads(), CronExpression.days_of, offsets._offset
     offsets._of_year.cache_clear()
 
-    def read_month(self: Expression, year: int, month: int) -> int:
+    def read_month(self: CronExpression, year: int, month: int) -> int:
         reads.months += 1
         return days_of(self, year, month)
 
@@ -48,7 +48,7 @@ def counted() -> Iterator[Reads]:
         return offset(*arguments)  # type: ignore[arg-type]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Expression, "days_of", read_month)
+        patch.setattr(CronExpression, "days_of", read_month)
         patch.setattr(offsets, "_offset", read_offset)
         yield reads
 
