@@ -288,11 +288,10 @@ def write_limits(api: Api, settings: Settings) -> WriteLimits:
     )
 
 
-def lease_config(options: Settings) -> LeaseConfig:
+def lease_config(settings: Settings) -> LeaseConfig:
     """The Lease that the replicas share."""
-    return LeaseConfig(
-        namespace=options.namespace, name=LEASE, identity=options.identity, duration=options.lease_duration
-    )
+    namespace, identity, duration = settings.namespace, settings.identity, settings.lease_duration
+    return LeaseConfig(namespace=namespace, name=LEASE, identity=identity, duration=duration)
 
 
 async def _cancel(tasks: Sequence[asyncio.Task[None]]) -> None:
