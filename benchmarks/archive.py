@@ -4,10 +4,7 @@ The shipped operator and archive run as processes against a real API server; nod
 Small runs are counted without an archive, then with one.
 """
 
-import argparse
 import asyncio
-import json
-import sys
 import urllib.request
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -18,9 +15,10 @@ from torpor_demo.install import SYSTEM
 from torpor_kubernetes.client.archive import find_endpoint
 from torpor_kubernetes.client.resources import WORKFLOWS
 
-from benchmarks.harness import processes
+from benchmarks.harness import processes, program
 from benchmarks.harness.api_writes import WriteKind, read_writes, series
 from benchmarks.harness.control_plane import NAMESPACE, ControlPlane, open_plane
+from benchmarks.harness.figures import Figure
 from benchmarks.harness.processes import OPERATOR, start_operator
 from benchmarks.harness.runs import WatchedRuns, step, watch_runs
 from benchmarks.harness.waiting import until
@@ -47,26 +45,25 @@ class ArchiveWrites:
 
 
 def main() -> None:
-    """Measure and print a table, then JSON."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Measure, print and write."""
+    parser = program.parser(__doc__)
     parser.add_argument("--runs", type=int, default=50)
-    sys.stdout.write(text(asyncio.run(_measure(parser.parse_args().runs))))
+    given = parser.parse_args()
+    program.report(given, "archive", figures(asyncio.run(_measure(given.runs))), runs=given.runs)
 
 
-def text(found: ArchiveWrites) -> str:
-    """Format the figures as a table, and on the last line as JSON."""
-    count = found.runs
-    rows = {
-        "status writes of the Workflow, without an archive": found.without[_STATUS] / count,
-        "status writes of the Workflow, with an archive": found.archived[_STATUS] / count,
-        "all writes to the API server, without an archive": found.without.total() / count,
-        "all writes to the API server, with an archive": found.archived.total() / count,
-        "uploads": found.uploads / count,
-        "kB of an upload": found.size / max(found.uploads, 1) / 1000,
-    }
-    lines = [f"Per run, over {count} runs of one task", *(f"  {name:<52}{value:>8.2f}" for name, value in rows.items())]
-    lines.append(json.dumps({"bench": "archive", "runs": count, **{name: round(rows[name], 3) for name in rows}}))
-    return "\n".join(lines) + "\n"
+def figures(taken: ArchiveWrites) -> list[Figure]:
+    """Per run."""
+    plain, archived, count = taken.without, taken.archived, taken.runs
+    status, writes = f"status writes of a Workflow, {count} runs of one task", "all writes to the API server"
+    return [
+        Figure(name="status", what=f"{status}, without an archive", value=plain[_STATUS] / count, unit="writes"),
+        Figure(name="status_archived", what="the same with one", value=archived[_STATUS] / count, unit="writes"),
+        Figure(name="writes", what=f"{writes}, without an archive", value=plain.total() / count, unit="writes"),
+        Figure(name="writes_archived", what="the same with one", value=archived.total() / count, unit="writes"),
+        Figure(name="uploads", what="uploads", value=taken.uploads / count, unit="uploads"),
+        Figure(name="upload_kb", what="an upload", value=taken.size / max(taken.uploads, 1) / 1000, unit="kB"),
+    ]
 
 
 async def _measure(count: int) -> ArchiveWrites:

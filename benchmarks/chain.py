@@ -4,12 +4,9 @@ A step is the time between the completions of two tasks. The bare pod has the sa
 and ends when the API shows its success. Steps and pods alternate, so that other load affects both.
 """
 
-import argparse
 import asyncio
 import itertools
-import json
 import statistics
-import sys
 import time
 from typing import Any
 
@@ -18,31 +15,26 @@ from torpor_demo import images
 from torpor_kubernetes.client.resources import PODS, TASKRUNS
 from torpor_wire import times
 
+from benchmarks.harness import program
 from benchmarks.harness.cluster import BenchCluster, bench_cluster
 from benchmarks.harness.control_plane import NAMESPACE
+from benchmarks.harness.figures import Figure
 
 
 def main() -> None:
-    """Measure and print a table, then JSON."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Measure, print and write."""
+    parser = program.parser(__doc__)
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=2)
-    options = parser.parse_args()
-    sys.stdout.write(text(*asyncio.run(_measure(options.steps, options.rounds))))
-
-
-def text(steps: list[float], pods: list[float]) -> str:
-    """Format the figures as a table, and on the last line as JSON."""
+    given = parser.parse_args()
+    steps, pods = asyncio.run(_measure(given.steps, given.rounds))
     step, pod = statistics.median(steps), statistics.median(pods)
-    figures = {"bench": "chain", "steps": len(steps), "step_s": step, "bare_pod_s": pod, "overhead_s": step - pod}
-    lines = [
-        f"a chain on real pods: {len(steps)} steps, {len(pods)} bare pods",
-        f"  a step, median     {step:>7.2f} s",
-        f"  a bare pod, median {pod:>7.2f} s",
-        f"  overhead a step    {step - pod:>7.2f} s",
-        json.dumps(figures),
+    figures = [
+        Figure(name="step_s", what=f"a step of a chain, median of {len(steps)}", value=step, unit="s"),
+        Figure(name="bare_pod_s", what=f"a bare pod, median of {len(pods)}", value=pod, unit="s"),
+        Figure(name="overhead_s", what="overhead of a step", value=step - pod, unit="s"),
     ]
-    return "\n".join(lines) + "\n"
+    program.report(given, "chain", figures)
 
 
 async def _measure(steps: int, rounds: int) -> tuple[list[float], list[float]]:

@@ -3,7 +3,6 @@
 The median of 20 starts. The namespace is that of KUBECONFIG's context, or of the first argument.
 """
 
-import json
 import os
 import shutil
 import statistics
@@ -12,6 +11,8 @@ import sys
 import time
 from pathlib import Path
 
+from benchmarks.harness import program
+from benchmarks.harness.figures import Figure
 from benchmarks.harness.usage import children_cpu
 
 GOALS = {"--help": 0.35, "get @latest": 0.6, "list": 0.8}
@@ -30,17 +31,21 @@ def measured(arguments: list[str]) -> tuple[list[float], float]:
 
 
 def main() -> int:
-    """Print a line for each command; 1 if a median exceeds its goal."""
-    program = shutil.which("torpor", path=str(Path(sys.executable).parent)) or "torpor"
-    namespace = ["-n", sys.argv[1]] if len(sys.argv) > 1 else []
-    rows = {}
+    """Measure, print and write. Returns 1 if a median exceeds its goal."""
+    parser = program.parser(__doc__)
+    parser.add_argument("namespace", nargs="?", help="instead of that of KUBECONFIG's context")
+    given = parser.parse_args()
+    executable = shutil.which("torpor", path=str(Path(sys.executable).parent)) or "torpor"
+    namespace = ["-n", given.namespace] if given.namespace else []
+    figures, exceeded = [], False
     for command, goal in GOALS.items():
-        took, cpu = measured([program, *command.split(), *(namespace if command != "--help" else [])])
-        figures = {"median": statistics.median(took), "least": took[0], "cpu": cpu, "goal": goal}
-        rows[command] = {name: round(value, 3) for name, value in figures.items()}
-    load = os.getloadavg()[0]
-    print(json.dumps({"starts": STARTS, "load": round(load, 1), "cores": os.cpu_count(), "seconds": rows}, indent=2))
-    return int(any(row["median"] > row["goal"] for row in rows.values()))
+        took, cpu = measured([executable, *command.split(), *(namespace if command != "--help" else [])])
+        aside, median = f"fastest {took[0]:.3f} s, {cpu:.3f} s of CPU", statistics.median(took)
+        what = f"torpor {command}, median of {STARTS}"
+        figures.append(Figure(name=command, what=what, value=median, unit="s", goal=f"{goal:g} s", aside=aside))
+        exceeded = exceeded or median > goal
+    program.report(given, "cli", figures, load=os.getloadavg()[0], cores=os.cpu_count())
+    return int(exceeded)
 
 
 if __name__ == "__main__":

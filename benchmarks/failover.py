@@ -5,14 +5,11 @@ Lease in its own name. `pod`: it never comes back, as with its node, and the oth
 out. Many short tasks are under way, so that a pod is due at any moment; counted is from before the signal is sent.
 """
 
-import argparse
 import asyncio
-import json
 import random
 import statistics
-import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torpor_demo import images
@@ -21,8 +18,10 @@ from torpor_demo.kubectl import Kubectl
 from torpor_kubernetes.client.resources import LEASES, PODS, WORKFLOWS
 from torpor_wire import times
 
+from benchmarks.harness import program
 from benchmarks.harness.cluster import BenchCluster, bench_cluster
 from benchmarks.harness.control_plane import NAMESPACE
+from benchmarks.harness.figures import Figure
 from benchmarks.harness.waiting import Object, new_events
 from tests.e2e.support import node
 
@@ -57,38 +56,32 @@ class Takeover:
 
 
 def main() -> None:
-    """Measure and print a table, then JSON."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Measure, print and write."""
+    parser = program.parser(__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="of each way to die")
-    rounds: int = parser.parse_args().rounds
-    sys.stdout.write(text(asyncio.run(_measure(rounds))))
+    given = parser.parse_args()
+    rounds = asyncio.run(_measure(given.rounds))
+    figures = [figure for way, takeovers in rounds.items() for figure in _figures(way, takeovers)]
+    program.report(given, "failover", figures)
 
 
-def text(rounds: Mapping[str, Sequence[Takeover]]) -> str:
-    """Format the figures as a table, and on the last line as JSON."""
-    found = {way: _spread(takeovers) for way, takeovers in rounds.items()}
-    lines = [
-        f"SIGKILL of the leading operator, to the next task pod; goal {GOAL:.0f} s",
-        f"  {'WAY':<8} {'ROUNDS':>6} {'MIN':>7} {'MEDIAN':>7} {'MAX':>7}   ANOTHER POD LEADS",
-        *(
-            f"  {way:<8} {each['rounds']:>6} {each['min_s']:>7.2f} {each['median_s']:>7.2f} {each['max_s']:>7.2f}"
-            f"   in {each['another']} of {each['rounds']}"
-            for way, each in found.items()
-        ),
-        json.dumps({"bench": "failover", "goal_s": GOAL, **found}),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _spread(takeovers: Sequence[Takeover]) -> dict[str, float]:
+def _figures(way: str, takeovers: Sequence[Takeover]) -> list[Figure]:
     seconds = [each.seconds for each in takeovers]
-    return {
-        "rounds": len(takeovers),
-        "min_s": round(min(seconds), 3),
-        "median_s": round(statistics.median(seconds), 3),
-        "max_s": round(max(seconds), 3),
-        "another": sum(each.another for each in takeovers),
-    }
+    another = sum(each.another for each in takeovers)
+    values = {"min": min(seconds), "median": statistics.median(seconds), "max": max(seconds)}
+    what = f"SIGKILL of the leader, to the next task pod ({way}, {len(takeovers)} rounds)"
+    aside = {"max": f"another pod led in {another} of {len(takeovers)}"}
+    return [
+        Figure(
+            name=f"{way}_{name}_s",
+            what=f"{what}, {name}",
+            value=value,
+            unit="s",
+            goal=f"{GOAL:.0f} s",
+            aside=aside.get(name, ""),
+        )
+        for name, value in values.items()
+    ]
 
 
 async def _measure(rounds: int) -> dict[str, list[Takeover]]:

@@ -19,12 +19,13 @@ from typing import Any, NamedTuple
 from torpor_cli.local_run import stored_run
 from torpor_wire import times
 
+from benchmarks.harness import program
+from benchmarks.harness.figures import Figure
 from benchmarks.harness.usage import children_cpu
 
 ROOT = Path(__file__).resolve().parents[1]
 CENSUS = ROOT / "examples/census.yaml"
-GOALS = {"census: first code": 3.0, "census: whole": 10.0}
-TASKS = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
+GOALS = {"census_first_code": 3.0, "census_whole": 10.0}
 _FAN = {
     "apiVersion": "torpor.dev/v1alpha1",
     "kind": "Workflow",
@@ -72,47 +73,53 @@ def waited(taskruns: Iterable[Mapping[str, Any]]) -> float:
     return total
 
 
-def census(folder: Path) -> dict[str, float]:
+def census(folder: Path) -> list[Figure]:
     """Play the census twice, since the first start compiles modules, and return the figures of the second."""
     for number in range(2):
         (folder / str(number)).mkdir()
         played = play(CENSUS, folder / str(number))
     first = min(moment for one in played.taskruns for moment in moments(one, "Running"))
     before = [one for one in played.taskruns if one["spec"]["task"] == "clock"]
-    return {
-        "census: first code": first - played.began - waited(before),
-        "census: whole": played.wall - waited(played.taskruns),
-        "census: CPU": played.cpu,
-    }
+    return [
+        _figure("census_first_code", "the census: first code", first - played.began - waited(before), "s"),
+        _figure("census_whole", "the census: whole", played.wall - waited(played.taskruns), "s"),
+        _figure("census_cpu", "the census: CPU", played.cpu, "s"),
+    ]
 
 
-def fan(folder: Path) -> dict[str, float]:
+def fan(folder: Path, tasks: int) -> list[Figure]:
     """Play a task that is mapped over 1,000 items, and return its rate, and the memory of the command."""
     body = json.loads(json.dumps(_FAN))
-    body["spec"]["tasks"][0]["expand"][0]["over"] = list(range(TASKS))
+    body["spec"]["tasks"][0]["expand"][0]["over"] = list(range(tasks))
     (folder / "fan.yaml").write_text(json.dumps(body))
     (folder / "fan_task.py").write_text("def one(number):\n    return number\n")
     played = play(folder / "fan.yaml", folder)
     first = min(moment for one in played.taskruns for moment in moments(one, "Running"))
     ended = max(moment for one in played.taskruns for moment in moments(one, "Succeeded"))
-    return {
-        f"{TASKS} tasks: seconds": ended - first,
-        f"{TASKS} tasks: per second": TASKS / (ended - first),
-        f"{TASKS} tasks: CPU per task, ms": 1_000 * played.cpu / TASKS,
-        f"{TASKS} tasks: memory, MB": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1_000,
-    }
+    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1_000
+    return [
+        _figure("fan_seconds", f"{tasks:,} mapped tasks", ended - first, "s"),
+        _figure("fan_rate", "the same, tasks a second", tasks / (ended - first), "/s"),
+        _figure("fan_cpu", "CPU of a task", 1_000 * played.cpu / tasks, "ms"),
+        _figure("fan_memory", "memory of the command", memory, "MB"),
+    ]
+
+
+def _figure(name: str, what: str, value: float, unit: str) -> Figure:
+    return Figure(name=name, what=what, value=value, unit=unit, goal=f"{GOALS[name]:g} s" if name in GOALS else "")
 
 
 def main() -> int:
-    """Print the figures; 1 if one exceeds its goal."""
-    load = os.getloadavg()[0]
+    """Measure, print and write. Returns 1 if a figure exceeds its goal."""
+    parser = program.parser(__doc__)
+    parser.add_argument("tasks", nargs="?", type=int, default=1_000)
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         for name in ("census", "fan"):
             (Path(scratch) / name).mkdir()
-        found = census(Path(scratch) / "census") | fan(Path(scratch) / "fan")
-    rows = {name: round(value, 2) for name, value in found.items()}
-    print(json.dumps({"load": round(load, 1), "cores": os.cpu_count(), "figures": rows, "goals": GOALS}, indent=2))
-    return int(any(found[name] > goal for name, goal in GOALS.items()))
+        figures = census(Path(scratch) / "census") + fan(Path(scratch) / "fan", given.tasks)
+    program.report(given, "run", figures, load=os.getloadavg()[0], cores=os.cpu_count())
+    return int(any(figure.value > GOALS[figure.name] for figure in figures if figure.name in GOALS))
 
 
 if __name__ == "__main__":

@@ -6,11 +6,9 @@ loopback. Pods are objects that end at a steady rate; a log is kept when its ent
 
 import argparse
 import asyncio
-import json
 import os
 import random
 import sqlite3
-import sys
 import time
 from contextlib import closing, suppress
 from pathlib import Path
@@ -22,7 +20,8 @@ from torpor_kubernetes.client.resources import NODES, PODS, Resource
 from torpor_kubernetes.timing import SystemClock
 from torpor_wire import constants
 
-from benchmarks.harness import control_plane, usage
+from benchmarks.harness import control_plane, program, usage
+from benchmarks.harness.figures import Figure
 from benchmarks.harness.processes import ChildProcess, running
 from tests.integration.archive import log_kubelet
 from tests.integration.archive.log_kubelet import LogKubelet, PodLog
@@ -38,8 +37,8 @@ _PATCH = "application/json-patch+json"
 
 
 def main() -> None:
-    """Run the benchmark and print the figures as JSON."""
-    parser = argparse.ArgumentParser()
+    """Measure, print and write."""
+    parser = program.parser(__doc__)
     parser.add_argument("--pods", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--bytes", type=int, default=100_000)
@@ -48,10 +47,10 @@ def main() -> None:
         folder = state / "archive"
         folder.mkdir()
         figures = asyncio.run(measure(given, folder, state / "kubeconfig", kubelet))
-    sys.stdout.write(json.dumps(figures, indent=2) + "\n")
+    program.report(given, "logs", figures, pods=given.pods, bytes=given.bytes)
 
 
-async def measure(given: argparse.Namespace, folder: Path, kubeconfig: Path, kubelet: LogKubelet) -> dict[str, Any]:
+async def measure(given: argparse.Namespace, folder: Path, kubeconfig: Path, kubelet: LogKubelet) -> list[Figure]:
     """End the pods, wait for their logs, and return the figures."""
     async with connect(str(kubeconfig), program="bench-logs") as transport:
         api = Api(transport, SystemClock())
@@ -71,17 +70,16 @@ async def measure(given: argparse.Namespace, folder: Path, kubeconfig: Path, kub
                 await _end_all(api, names, given.seconds)
                 ended = time.monotonic()
                 kept_at = await _wait(folder, given.pods)
-            return {
-                "pods": given.pods,
-                "bytes of each log": len(text),
-                "pods ended within s": round(ended - started, 1),
-                "last log kept after the last end, s": round(kept_at - ended, 1),
-                "logs kept a second": round(given.pods / (kept_at - started), 1),
-                "archive idle RSS, MiB": round(idle / 1024),
-                "archive peak RSS, MiB": round(peaks.mib()["archive"]),
-                "archive CPU s a log": round(usage.cpu(archive.pid) / given.pods, 4),
-                "database bytes a log": _database_bytes(folder) // given.pods,
+            rows = {
+                "ended_s": ("pods ended within", ended - started, "s"),
+                "last_kept_s": ("last log kept after the last end", kept_at - ended, "s"),
+                "rate": ("logs kept a second", given.pods / (kept_at - started), "/s"),
+                "idle_mib": ("archive, idle (RSS)", idle / 1024, "MiB"),
+                "peak_mib": ("archive, at its peak (RSS)", peaks.mib()["archive"], "MiB"),
+                "cpu_s": ("CPU of the archive for a log", usage.cpu(archive.pid) / given.pods, "s"),
+                "database_bytes": ("database for a log", _database_bytes(folder) / given.pods, "bytes"),
             }
+            return [Figure(name=name, what=what, value=value, unit=unit) for name, (what, value, unit) in rows.items()]
 
 
 async def _prepare(api: Api, kubelet: LogKubelet) -> None:

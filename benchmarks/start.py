@@ -5,12 +5,11 @@ Torpor adds: the runtime, the claim, and for an init container another container
 User code is `time.time`, so the clocks of the nodes must agree with that of this machine for the absolute times.
 """
 
-import argparse
 import asyncio
 import json
 import statistics
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -25,12 +24,21 @@ from torpor_operator.injection.detector import parse_node
 from torpor_operator.settings import Injection
 from torpor_wire import constants
 
+from benchmarks.harness import program
 from benchmarks.harness.cluster import BenchCluster, bench_cluster
 from benchmarks.harness.control_plane import NAMESPACE
+from benchmarks.harness.figures import Figure
 from benchmarks.harness.waiting import Object, new_events
 
 IMAGE = "FROM torpor-worker"
 GOALS_MS = {IMAGE: 100, Injection.IMAGE_VOLUME: 150, Injection.INIT_CONTAINER: 600}
+_MEASURES = {
+    "above": "above a bare pod of the same image, median",
+    "task": "median",
+    "bare": "a bare pod, median",
+    "task_min": "fastest",
+    "bare_min": "fastest bare pod",
+}
 _OPERATOR = "deployment/torpor-operator"
 _PRINT = ("python3", "-c", "import time; print(time.time())")
 Created = dict[str, float]
@@ -46,48 +54,37 @@ class StartPair:
 
 
 def main() -> None:
-    """Measure and print a table, then JSON."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Measure, print and write."""
+    parser = program.parser(__doc__)
     parser.add_argument("--rounds", type=int, default=15)
-    options = parser.parse_args()
-    sys.stdout.write(text(*asyncio.run(_measure(options.rounds))))
+    given = parser.parse_args()
+    pairs, unsupported = asyncio.run(_measure(given.rounds))
+    for way, reason in unsupported.items():
+        sys.stdout.write(f"{way} is not supported: {reason}\n")
+    figures = [figure for way, measured in pairs.items() for figure in _figures(way, measured)]
+    program.report(given, "start", figures, unsupported=unsupported)
 
 
-def text(pairs: Mapping[str, Sequence[StartPair]], unsupported: Mapping[str, str]) -> str:
-    """Format the figures as a table, and on the last line as JSON."""
-    figures = {way: figures_of(found) for way, found in pairs.items()}
-    lines = ["start of a pod to user code, above a bare pod of the same image (medians)"]
-    for way, goal in GOALS_MS.items():
-        if way in unsupported:
-            lines.append(f"  {way:<20} unsupported: {unsupported[way]}")
-        else:
-            row = figures[way]
-            lines.append(
-                f"  {way:<20} {row['above_ms']:>5} ms above (goal {goal}): "
-                f"{row['task_ms']} ms, bare {row['bare_ms']} ms; "
-                f"fastest {row['task_min_ms']} ms, bare {row['bare_min_ms']} ms; {row['pairs']} pairs"
-            )
-    lines.append(json.dumps({"bench": "start", "ways": figures, "unsupported": dict(unsupported)}))
-    return "\n".join(lines) + "\n"
-
-
-def figures_of(pairs: Sequence[StartPair]) -> dict[str, int]:
-    """The medians in milliseconds. `above_ms` is that of the differences within pairs.
-
-    On a busy machine the fastest pods show more than the medians.
-    """
-    return {
-        "pairs": len(pairs),
-        "task_ms": _median_ms(pair.task for pair in pairs),
-        "bare_ms": _median_ms(pair.bare for pair in pairs),
-        "above_ms": _median_ms(pair.task - pair.bare for pair in pairs),
-        "task_min_ms": round(min(pair.task for pair in pairs) * 1000),
-        "bare_min_ms": round(min(pair.bare for pair in pairs) * 1000),
+def _figures(way: str, pairs: Sequence[StartPair]) -> list[Figure]:
+    """The medians, `above` is that of the differences within pairs. On a busy machine the fastest pods show more."""
+    values = {
+        "above": statistics.median(pair.task - pair.bare for pair in pairs),
+        "task": statistics.median(pair.task for pair in pairs),
+        "bare": statistics.median(pair.bare for pair in pairs),
+        "task_min": min(pair.task for pair in pairs),
+        "bare_min": min(pair.bare for pair in pairs),
     }
-
-
-def _median_ms(seconds: Iterator[float]) -> int:
-    return round(statistics.median(seconds) * 1000)
+    return [
+        Figure(
+            name=f"{way}_{name}_ms",
+            what=f"start of a pod to user code, {way}: {_MEASURES[name]}",
+            value=1000 * seconds,
+            unit="ms",
+            goal=f"{GOALS_MS[way]} ms" if name == "above" else "",
+            aside=f"{len(pairs)} pairs" if name == "above" else "",
+        )
+        for name, seconds in values.items()
+    ]
 
 
 async def _measure(rounds: int) -> tuple[dict[str, list[StartPair]], dict[str, str]]:

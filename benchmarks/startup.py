@@ -4,7 +4,6 @@ The runtime reports it from /proc, one JSON line in the pod's log. Pods run one 
 figure is a pod's own and not that of a crowded node; `--parallelism` crowds it.
 """
 
-import argparse
 import asyncio
 import json
 import statistics
@@ -15,43 +14,39 @@ from torpor_demo import images
 from torpor_kubernetes.client.resources import PODS
 from torpor_wire import constants
 
+from benchmarks.harness import program
 from benchmarks.harness.cluster import BenchCluster, bench_cluster
 from benchmarks.harness.control_plane import NAMESPACE
+from benchmarks.harness.figures import Figure, quantile
 
-_FIGURES = ("startup_ms", "cpu_ms")
+_MEASURES = {"startup_ms": "wall time", "cpu_ms": "CPU time"}
 _REPORT = {"name": "TORPOR_STARTUP_REPORT", "value": "1"}
 
 
 def main() -> None:
-    """Measure and print a table, then JSON."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Measure, print and write."""
+    parser = program.parser(__doc__)
     parser.add_argument("--pods", type=int, default=20)
     parser.add_argument("--parallelism", type=int, default=1)
-    options = parser.parse_args()
-    sys.stdout.write(text(options.pods, options.parallelism, asyncio.run(_measure(options.pods, options.parallelism))))
+    given = parser.parse_args()
+    reports = asyncio.run(_measure(given.pods, given.parallelism))
+    modules = sorted({module for report in reports for module in report["modules"]})
+    sys.stdout.write(f"{len(modules)} modules: {' '.join(modules)}\n")
+    sizes = {"pods": given.pods, "parallelism": given.parallelism}
+    program.report(given, "startup", figures(reports), **sizes, modules=modules)
 
 
-def text(pods: int, parallelism: int, reports: list[dict[str, Any]]) -> str:
-    """Format the figures as a table, and on the last line as JSON."""
-    found = summary(reports)
-    figures = {"bench": "startup", "pods": pods, "parallelism": parallelism, **found}
-    lines = [
-        f"process start to user code, {pods} pods, {parallelism} at a time",
-        *(f"  {name:<12} median {found[name]['median']:>7.1f}   p95 {found[name]['p95']:>7.1f}" for name in _FIGURES),
-        f"  {len(found['modules'])} modules: {' '.join(found['modules'])}",
-        json.dumps(figures),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def summary(reports: list[dict[str, Any]]) -> dict[str, Any]:
-    """Median and 95th percentile of each figure, and the modules that any of the processes had imported."""
-    modules = set.union(*(set(report["modules"]) for report in reports))
-    return {name: _spread([report[name] for report in reports]) for name in _FIGURES} | {"modules": sorted(modules)}
-
-
-def _spread(values: list[float]) -> dict[str, float]:
-    return {"median": statistics.median(values), "p95": sorted(values)[max(0, -(-len(values) * 95 // 100) - 1)]}
+def figures(reports: list[dict[str, Any]]) -> list[Figure]:
+    """Median and 95th percentile."""
+    found = []
+    for measure, words in _MEASURES.items():
+        values = [report[measure] for report in reports]
+        what = f"process start to user code, {len(reports)} pods: {words}"
+        found += [
+            Figure(name=f"{measure}_median", what=f"{what}, median", value=statistics.median(values), unit="ms"),
+            Figure(name=f"{measure}_p95", what=f"{what}, p95", value=quantile(values, 0.95), unit="ms"),
+        ]
+    return found
 
 
 async def _measure(pods: int, parallelism: int) -> list[dict[str, Any]]:

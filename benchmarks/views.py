@@ -8,12 +8,16 @@ from typing import Any
 
 from torpor_wire import times
 
+from benchmarks.harness import program
+from benchmarks.harness.figures import Figure
+
 INSTANCES = 10_000
 STATES = ("Succeeded", "Succeeded", "Succeeded", "Succeeded", "Deferred", "Running", "Scheduled", "Failed")
 NOW = 1_795_341_600.0
 
 
 def main() -> int:
+    given = program.parser(__doc__).parse_args()
     import_seconds, views = timed(load)
     body, taskruns = workflow(), [json.loads(json.dumps(taskrun(index))) for index in range(INSTANCES)]
     model, tree, timeline, why = views
@@ -28,8 +32,8 @@ def main() -> int:
         "timeline": timed(lambda: timeline.build(run))[0],
         "why": timed(lambda: why.of_run(run))[0],
     }
-    for name, seconds in steps.items():
-        print(f"{name:30} {seconds * 1000:8.1f} ms")
+    figures = [Figure(name=name, what=name, value=seconds * 1000, unit="ms") for name, seconds in steps.items()]
+    program.report(given, "views", figures)
     return 0
 
 

@@ -4,10 +4,8 @@ The writes come from `apiserver_request_total` before and after a fan-out, witho
 Workflow status. The cluster's own writes for any pod (binding, kubelet status, token) are shown separately.
 """
 
-import argparse
 import asyncio
 import json
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -16,8 +14,10 @@ from torpor_demo import images
 from torpor_kubernetes.client.resources import TASKRUNS
 from torpor_wire import constants
 
+from benchmarks.harness import program
 from benchmarks.harness.api_writes import WriteKind, read_writes
 from benchmarks.harness.cluster import bench_cluster
+from benchmarks.harness.figures import Figure
 
 _LEFT_OUT = frozenset({"events", "leases", "workflows/status"})
 _OURS = frozenset({"taskruns", "taskruns/status", "workflows", "pods"})
@@ -32,47 +32,30 @@ class TaskRunBytes(NamedTuple):
 
 
 def main() -> None:
-    """Measure and print a table, then JSON."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Measure, print and write."""
+    parser = program.parser(__doc__)
     parser.add_argument("--tasks", type=int, default=50)
-    tasks: int = parser.parse_args().tasks
-    sys.stdout.write(text(tasks, *asyncio.run(_measure(tasks))))
+    given = parser.parse_args()
+    counted, stored = asyncio.run(_measure(given.tasks))
+    program.report(given, "writes", figures(given.tasks, counted, stored), tasks=given.tasks)
 
 
-def text(tasks: int, counted: Counter[WriteKind], stored: TaskRunBytes) -> str:
-    """Format the figures as a table, and on the last line as JSON."""
-    ours = {kind: count for kind, count in counted.items() if kind.resource in _OURS}
-    others = {kind: count for kind, count in counted.items() if kind not in ours}
-    total = sum(ours.values())
-    figures = {str(kind): count / tasks for kind, count in sorted(counted.items())}
-    lines = [
-        f"API writes of a run of {tasks} python tasks",
-        _row("WRITE", "TOTAL", "PER TASK"),
-        *_rows(ours, tasks),
-        _row("in all", str(total), f"{total / tasks:.2f}"),
-        "the cluster's own, for any pod:",
-        *_rows(others, tasks),
-        f"a finished TaskRun has {stored.taskrun:.0f} bytes, {stored.history:.0f} of them history",
-        json.dumps(
-            {
-                "bench": "writes",
-                "tasks": tasks,
-                "per_task": total / tasks,
-                "writes": figures,
-                "taskrun_bytes": round(stored.taskrun),
-                "history_bytes": round(stored.history),
-            }
-        ),
+def figures(tasks: int, counted: Mapping[WriteKind, int], stored: TaskRunBytes) -> list[Figure]:
+    """Torpor's writes per task, then the cluster's own for any pod, then bytes."""
+    torpor = {kind: count for kind, count in counted.items() if kind.resource in _OURS}
+    others = {kind: count for kind, count in counted.items() if kind not in torpor}
+    per_task = sum(torpor.values()) / tasks
+    return [
+        *(_figure(f"{kind}", f"{kind}, per task", count / tasks) for kind, count in sorted(torpor.items())),
+        _figure("per_task", f"API writes per task, of {tasks} python tasks", per_task),
+        *(_figure(f"{kind}", f"the cluster's own: {kind}, per task", n / tasks) for kind, n in sorted(others.items())),
+        Figure(name="taskrun_bytes", what="a finished TaskRun", value=round(stored.taskrun), unit="bytes"),
+        Figure(name="history_bytes", what="its history", value=round(stored.history), unit="bytes"),
     ]
-    return "\n".join(lines) + "\n"
 
 
-def _rows(counted: Mapping[WriteKind, int], tasks: int) -> list[str]:
-    return [_row(str(kind), str(count), f"{count / tasks:.2f}") for kind, count in sorted(counted.items())]
-
-
-def _row(words: str, total: str, each: str) -> str:
-    return f"  {words:<36}{total:>7}{each:>10}"
+def _figure(name: str, what: str, value: float) -> Figure:
+    return Figure(name=name, what=what, value=value, unit="writes")
 
 
 def size_of(taskruns: Sequence[dict[str, Any]]) -> TaskRunBytes:

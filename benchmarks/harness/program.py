@@ -25,10 +25,13 @@ Taken = TypeVar("Taken")
 _FAILURES = (SystemExit, OSError, ExceptionGroup, ApiError, ClientError)
 
 
-def parser(doc: str | None, bench: str, sizes: type[Any] | None = None) -> argparse.ArgumentParser:
-    """The options of all benchmarks that write JSON, and one for each field of the dataclass `sizes`."""
+def parser(doc: str | None, bench: str = "", sizes: type[Any] | None = None) -> argparse.ArgumentParser:
+    """The options of all benchmarks, and one for each field of the dataclass `sizes`.
+
+    `bench`: the committed JSON that a run replaces by default.
+    """
     found = argparse.ArgumentParser(description=doc)
-    file = ROOT / f"docs/design/figures/{bench}.json"
+    file = ROOT / f"docs/design/figures/{bench}.json" if bench else None
     found.add_argument("--into", type=Path, default=file, help="file for the JSON")
     found.add_argument("--compare", type=Path, help="JSON of another run, whose figures get a column")
     for field in fields(sizes) if sizes else ():
@@ -73,16 +76,22 @@ def report(
     column: tuple[str, Mapping[str, str]] = ("", {}),
     **body: Any,
 ) -> None:
-    """Write the JSON, and print the table. `column`: head and texts, by the names of the figures, to show beside."""
+    """Print the table, and write the JSON: to `--into`, or as the last line.
+
+    `column`: head and texts, by the names of the figures, to show beside.
+    """
     beside = _other_run(given.compare) if given.compare else column
-    write(given.into, bench, **body, figures=[asdict(figure) for figure in figures])
     sys.stdout.write(table(figures, *beside))
+    write(given.into, bench, **body, figures=[asdict(figure) for figure in figures])
 
 
-def write(into: Path, bench: str, **body: Any) -> None:
-    """Write the JSON of a run."""
-    head = {"bench": bench, "commit": commit(), "taken": times.rfc3339(time.time())}
-    into.write_text(json.dumps(head | body, indent=1) + "\n")
+def write(into: Path | None, bench: str, **body: Any) -> None:
+    """Write the JSON of a run, or print it as one line."""
+    whole = {"bench": bench, "commit": commit(), "taken": times.rfc3339(time.time()), **body}
+    if into is None:
+        print(json.dumps(whole))
+    else:
+        into.write_text(json.dumps(whole, indent=1) + "\n")
 
 
 def commit() -> str:
