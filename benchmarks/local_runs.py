@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from torpor_cli.local_run import stored_run
+from torpor_cli.local_run.play import read_run
 from torpor_wire import times
 
 from benchmarks.harness import program
@@ -53,7 +53,7 @@ def play(file: Path, folder: Path, *options: str) -> PlayedRun:
     cpu, began, start = children_cpu(), time.time(), time.perf_counter()
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wall = time.perf_counter() - start
-    return PlayedRun(began, wall, children_cpu() - cpu, list(stored_run.read(folder / "run").taskruns))
+    return PlayedRun(began, wall, children_cpu() - cpu, list(read_run(folder / "run").taskruns))
 
 
 def moments(taskrun: Mapping[str, Any], state: str) -> list[float]:

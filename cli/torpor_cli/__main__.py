@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import click
 
-from torpor_cli import errors, exit_codes, output
+from torpor_cli import errors, output
 from torpor_cli.app import app
+from torpor_cli.errors import ExitCode
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -18,18 +19,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return end.exit_code
     except click.UsageError as error:
         output.fail(_usage(error))
-        return exit_codes.USAGE
+        return ExitCode.USAGE
     except click.ClickException as error:
         output.fail(error.format_message())
-        return exit_codes.FAILED
+        return ExitCode.FAILED
     except errors.CliError as error:
         output.fail(str(error))
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        return exit_codes.INTERRUPTED
+        return ExitCode.INTERRUPTED
     except BrokenPipeError:  # the reader, such as `head`, has what it wants
         output.discard(sys.stdout)
-        return exit_codes.FAILED
+        return ExitCode.FAILED
 
 
 def _run(arguments: Sequence[str] | None) -> int:
@@ -38,7 +39,7 @@ def _run(arguments: Sequence[str] | None) -> int:
             stream.reconfigure(errors="backslashreplace")
     code = app.main(arguments, prog_name="torpor", standalone_mode=False)
     sys.stdout.flush()
-    return code if isinstance(code, int) else exit_codes.SUCCEEDED
+    return code if isinstance(code, int) else ExitCode.SUCCEEDED
 
 
 def _usage(error: click.UsageError) -> str:

@@ -8,7 +8,8 @@ import click
 
 from torpor_cli import errors
 from torpor_cli.command_table import COMMANDS, CommandEntry, CommandGroup
-from torpor_cli.target import TARGET_OPTIONS, TargetOptions, target_of
+from torpor_cli.options import TARGET_OPTIONS
+from torpor_cli.target import TargetOptions, target_of
 
 
 class LazyGroup(click.Group):

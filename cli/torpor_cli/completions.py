@@ -8,14 +8,14 @@ from contextlib import suppress
 import click
 from torpor_wire import constants, names
 
-from torpor_cli import runs as run_lookup
 from torpor_cli.cluster import kubeconfig
 from torpor_cli.cluster.api import ObjectSelection
 from torpor_cli.cluster.connect import ClusterConnection, connect
 from torpor_cli.cluster.resources import BACKFILLS, NAMESPACES, SCHEDULES, TASKRUNS, TEMPLATES
 from torpor_cli.errors import CliError
-from torpor_cli.references import LATEST, path_of, written
-from torpor_cli.run_state import RunWord, has_ended
+from torpor_cli.runs import run_lookup
+from torpor_cli.runs.references import LATEST, path_of, written
+from torpor_cli.runs.run_state import RunWord, has_ended
 from torpor_cli.schedules import lookup
 from torpor_cli.target import target_of
 

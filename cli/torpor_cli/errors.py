@@ -2,20 +2,35 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from enum import IntEnum
 
-from torpor_cli import exit_codes
+
+class ExitCode(IntEnum):
+    """The exit codes of `torpor`. Scripts depend on them."""
+
+    SUCCEEDED = 0
+    FAILED = 1
+    """The command failed."""
+    USAGE = 2
+    """The command line is wrong."""
+    RUN_FAILED = 3
+    RUN_CANCELLED = 4
+    TIMED_OUT = 5
+    """The time limit of the command ended; the run goes on."""
+    INTERRUPTED = 130
+    """Ctrl-C; the run goes on."""
 
 
 class CliError(Exception):
     """The base of all errors that a command reports."""
 
-    exit_code = exit_codes.FAILED
+    exit_code = ExitCode.FAILED
 
 
 class UsageError(CliError):
     """The arguments are invalid, independent of what the cluster contains."""
 
-    exit_code = exit_codes.USAGE
+    exit_code = ExitCode.USAGE
 
 
 class UnknownNameError(CliError):

@@ -7,13 +7,15 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from enum import StrEnum
 from typing import Any, TextIO, TypeVar
 
 import click
+from torpor_wire import times
 from torpor_wire.text import printable, printable_line
 
-from torpor_cli.yaml_format import writer
+from torpor_cli import yaml_format
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -98,7 +100,7 @@ def data(value: Any, output: str) -> None:
     if output == Format.JSON:
         sys.stdout.write(f"{json.dumps(value, indent=2)}\n")
         return
-    sys.stdout.write(writer.dump(value))
+    sys.stdout.write(yaml_format.dump(value))
 
 
 def objects(items: Sequence[Mapping[str, Any]], output: str, *, single: bool) -> None:
@@ -137,3 +139,27 @@ def interactive() -> bool:
 def coloured() -> bool:
     """Whether to use colours: on a terminal, unless NO_COLOR is set (https://no-color.org)."""
     return interactive() and not os.environ.get("NO_COLOR")
+
+
+_MOMENTS = frozenset({"at", "start", "end", "started", "ended", "since", "created", "completed", "deadline", "next_at"})
+
+
+def to_json(value: Any) -> Any:
+    """Return a dataclass, or a collection of them, as JSON."""
+    if is_dataclass(value) and not isinstance(value, type):
+        found = {field.name: getattr(value, field.name) for field in fields(value)}
+        return {_camel(name): _field(name, one) for name, one in found.items() if one not in (None, "", (), [], {})}
+    if isinstance(value, Mapping):
+        return {str(key): to_json(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [to_json(one) for one in value]
+    return str(value) if isinstance(value, str) else value
+
+
+def _field(name: str, value: Any) -> Any:
+    return times.rfc3339(value) if name in _MOMENTS and isinstance(value, float | int) else to_json(value)
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(word.capitalize() for word in others)

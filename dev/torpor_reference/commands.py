@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 import click
 from torpor_cli.app import app
-from torpor_cli.target import ClusterCommand, TargetOptions
+from torpor_cli.options import ClusterCommand
+from torpor_cli.target import TargetOptions
 
 from torpor_reference.tables import escaped, markdown
 

@@ -25,10 +25,9 @@ def compile_workflow(
         raise UsageError(
             f"{reference!r} is no workflow function; write package.module:name, such as ingest.flows:ingest"
         )
-    from torpor_cli.authoring import subprocess_build  # noqa: PLC0415 - subprocess costs 10 ms, most runs have files
-    from torpor_cli.local_run import interpreter  # noqa: PLC0415 - as above
+    from torpor_cli.authoring import interpreter  # noqa: PLC0415 - subprocess costs 10 ms, most runs have files
 
-    built = subprocess_build.run(interpreter.choose(python), reference)
+    built = interpreter.build_workflow(interpreter.choose(python), reference)
     given = _given(reference, built["params"], pairs, values or {})
     body: dict[str, Any] = built["workflow"]
     body["spec"].get("params", {}).update(given)
@@ -38,7 +37,11 @@ def compile_workflow(
 def findings(body: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """Return the errors and the warnings of the offline checks, each with its task. Raises CliError."""
     try:
-        from torpor_cli.linting import kinds, objects, triggers  # noqa: PLC0415 - they need pydantic and CEL
+        from torpor_cli.linting import (  # noqa: PLC0415 - they need pydantic and CEL
+            kinds,
+            objects,
+            triggers,
+        )
         from torpor_cli.linting.finding import Severity, dotted  # noqa: PLC0415
     except ImportError as error:
         raise CliError(f"the checks need the package {error.name}, which is not installed for this Python") from error

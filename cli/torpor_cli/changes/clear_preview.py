@@ -9,7 +9,8 @@ from torpor_wire import constants, instance_paths
 from torpor_wire.instance_paths import Path
 from torpor_wire.state import TASK_BROKEN, State
 
-from torpor_cli import errors, references
+from torpor_cli import errors
+from torpor_cli.runs import references
 
 FAILED = "failed"
 _FAILED_STATES = frozenset({State.FAILED, State.CANCELLED})

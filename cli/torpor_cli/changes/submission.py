@@ -5,11 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from torpor_cli import errors, exit_codes, output
+from torpor_cli import errors, output
 from torpor_cli.cluster.api import Object
 from torpor_cli.cluster.connect import ClusterConnection
 from torpor_cli.cluster.errors import ConflictError
 from torpor_cli.cluster.resources import WORKFLOWS
+from torpor_cli.errors import ExitCode
 from torpor_cli.following import live, waiting
 from torpor_cli.following.waiting import Goal
 from torpor_cli.output import Format
@@ -72,10 +73,10 @@ def follow_up(cluster: ClusterConnection, made: list[Object], afterwards: Follow
             follow_logs(cluster, made[0]["metadata"]["name"], limit)
         except KeyboardInterrupt:
             output.note(f"interrupted; {made[0]['metadata']['name']} goes on")
-            return exit_codes.INTERRUPTED
+            return ExitCode.INTERRUPTED
         limit = None if limit is None else max(limit - (time.monotonic() - began), 0.0)
     if afterwards.watch:
         return live.follow(cluster, made[0], limit=limit)
     if afterwards.wait or afterwards.logs:
         return waiting.wait(cluster, made, Goal.END, limit)
-    return exit_codes.SUCCEEDED
+    return ExitCode.SUCCEEDED

@@ -4,8 +4,18 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from torpor_cli.diagnosis.facts import DiagnosisFacts, Item, Object, UnreadableFact, unknown
-from torpor_cli.diagnosis.result import CheckResult, failed, listed, passed, warning
+from torpor_cli.diagnosis.facts import (
+    CheckResult,
+    DiagnosisFacts,
+    Item,
+    Object,
+    UnreadableFact,
+    failed,
+    listed,
+    passed,
+    unknown,
+    warning,
+)
 
 APPLY = "apply the manifest of this version: docs/install.md"
 _MINOR = 33

@@ -6,8 +6,18 @@ from datetime import datetime
 
 from torpor_wire import constants
 
-from torpor_cli.diagnosis.facts import DiagnosisFacts, Object, UnreadableFact, unknown
-from torpor_cli.diagnosis.result import CheckResult, Status, failed, listed, passed, warning
+from torpor_cli.diagnosis.facts import (
+    CheckResult,
+    DiagnosisFacts,
+    Object,
+    Status,
+    UnreadableFact,
+    failed,
+    listed,
+    passed,
+    unknown,
+    warning,
+)
 
 _STUCK_S = 300.0
 _READS = ("list workflows", "list taskruns", "get pods/log")

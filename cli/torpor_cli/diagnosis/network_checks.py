@@ -6,8 +6,16 @@ does. So the check knows the DaemonSets of plugins by name, and says that it can
 
 from collections.abc import Iterable
 
-from torpor_cli.diagnosis.facts import DiagnosisFacts, Object, UnreadableFact, unknown
-from torpor_cli.diagnosis.result import CheckResult, listed, passed, warning
+from torpor_cli.diagnosis.facts import (
+    CheckResult,
+    DiagnosisFacts,
+    Object,
+    UnreadableFact,
+    listed,
+    passed,
+    unknown,
+    warning,
+)
 
 POLICIES = ("torpor", "torpor-archive", "torpor-metrics")
 ENFORCING = (

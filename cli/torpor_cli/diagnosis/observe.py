@@ -10,7 +10,7 @@ from typing import Any
 
 from torpor_wire import constants
 
-from torpor_cli.archive import SYSTEM, ArchiveAwayError, ArchiveProxy
+from torpor_cli.cluster.archive import SYSTEM, ArchiveAwayError, ArchiveProxy
 from torpor_cli.cluster.connect import ClusterConnection
 from torpor_cli.cluster.errors import ClusterError, ForbiddenError, NotFoundError
 from torpor_cli.cluster.resources import PODS, SELF_ACCESS_REVIEWS, TASKRUNS, WORKFLOWS, ApiResource

@@ -6,8 +6,17 @@ from datetime import datetime
 from torpor_wire import constants
 
 from torpor_cli.diagnosis.cluster_checks import APPLY
-from torpor_cli.diagnosis.facts import DiagnosisFacts, Object, UnreadableFact, unknown
-from torpor_cli.diagnosis.result import CheckResult, failed, listed, passed, warning
+from torpor_cli.diagnosis.facts import (
+    CheckResult,
+    DiagnosisFacts,
+    Object,
+    UnreadableFact,
+    failed,
+    listed,
+    passed,
+    unknown,
+    warning,
+)
 
 _COMPONENTS = ("operator", "triggerer", "archive")
 _COMPONENT = "app.kubernetes.io/component"

@@ -4,13 +4,14 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from torpor_cli import exit_codes, output
+from torpor_cli import output
 from torpor_cli.cluster.api import Object, ObjectSelection
 from torpor_cli.cluster.connect import ClusterConnection
 from torpor_cli.cluster.resources import BACKFILLS
 from torpor_cli.cluster.watch import Changed, Deleted, ListSnapshot, NothingChanged, Update, merged, watch
+from torpor_cli.errors import ExitCode
 
-_CODES = {"Succeeded": exit_codes.SUCCEEDED, "Failed": exit_codes.RUN_FAILED, "Cancelled": exit_codes.RUN_CANCELLED}
+_CODES = {"Succeeded": ExitCode.SUCCEEDED, "Failed": ExitCode.RUN_FAILED, "Cancelled": ExitCode.RUN_CANCELLED}
 
 
 def ended_state(backfill: Object) -> str:
@@ -45,19 +46,19 @@ def wait(cluster: ClusterConnection, backfill: Object, limit: float | None) -> i
             current = _current(update, uid)
             if current is None:
                 output.line(f"{name} Deleted")
-                return exit_codes.FAILED
+                return ExitCode.FAILED
             if current and (line := summary(current)) != shown:
                 shown = line
                 output.line(line)
                 output.flush()
             if current and (state := ended_state(current)):
-                return _CODES.get(state, exit_codes.FAILED)
+                return _CODES.get(state, ExitCode.FAILED)
             if ends is not None and time.monotonic() >= ends:
                 output.note(f"timed out; {name} goes on")
-                return exit_codes.TIMED_OUT
+                return ExitCode.TIMED_OUT
     except KeyboardInterrupt:
         output.note(f"interrupted; {name} goes on")
-        return exit_codes.INTERRUPTED
+        return ExitCode.INTERRUPTED
     raise AssertionError("a watch does not end")
 
 

@@ -9,14 +9,16 @@ from torpor_views import tree
 from torpor_views.model import RunView
 from torpor_wire.state import TERMINAL
 
-from torpor_cli import errors, exit_codes, output, run_state, runs
+from torpor_cli import errors, output
 from torpor_cli.cluster.api import Object, ObjectSelection
 from torpor_cli.cluster.connect import ClusterConnection
 from torpor_cli.cluster.resources import WORKFLOWS
 from torpor_cli.cluster.watch import Changed, Deleted, ListSnapshot, NothingChanged, Update, merged, watch
+from torpor_cli.errors import ExitCode
 from torpor_cli.render import terminal, transition
 from torpor_cli.render import tree as render
-from torpor_cli.render.screen import Screen
+from torpor_cli.render.terminal import Screen
+from torpor_cli.runs import run_lookup, run_state
 
 _TICK_S = 1.0
 _FRAME_S = 0.1
@@ -46,12 +48,12 @@ class RunCopy:
             return []
         match update:
             case ListSnapshot(items=items):
-                listed = {item["metadata"]["uid"]: item for item in runs.owned(items, self.workflow)}
+                listed = {item["metadata"]["uid"]: item for item in run_lookup.owned(items, self.workflow)}
                 changed = [(self.taskruns.get(uid), item) for uid, item in listed.items()]
                 first, self.taskruns, self.complete = not self.complete, listed, True
                 return [(before, item) for before, item in changed if not (first and _over(item))]
             case Changed(item=item):
-                if not runs.owned([item], self.workflow):
+                if not run_lookup.owned([item], self.workflow):
                     return []
                 uid = item["metadata"]["uid"]
                 before, self.taskruns[uid] = self.taskruns.get(uid), item
@@ -102,10 +104,10 @@ def follow(cluster: ClusterConnection, workflow: Object, *, wide: bool = False, 
             if ends is not None and time.monotonic() > ends:
                 view.end(copy)
                 output.note(f"run {copy.workflow['metadata']['name']} has not ended; it goes on")
-                return exit_codes.TIMED_OUT
+                return ExitCode.TIMED_OUT
     except KeyboardInterrupt:
         output.note(f"interrupted; run {copy.workflow['metadata']['name']} goes on")
-        return exit_codes.INTERRUPTED
+        return ExitCode.INTERRUPTED
     view.end(copy)
     return run_state.exit_code([run_state.word_of(copy.workflow)])
 
@@ -210,5 +212,5 @@ def _stage(item: Mapping[str, Any]) -> tuple[Any, ...]:
 def _updates(cluster: ClusterConnection, workflow: Object) -> Iterator[Update | NothingChanged]:
     name = workflow["metadata"]["name"]
     own = ObjectSelection(resource=WORKFLOWS, namespace=cluster.namespace, fields=f"metadata.name={name}")
-    selections = (own, runs.taskruns_selection(cluster, workflow))
+    selections = (own, run_lookup.taskruns_selection(cluster, workflow))
     return merged([watch(cluster.api, each, noted=output.note) for each in selections], tick=_TICK_S)

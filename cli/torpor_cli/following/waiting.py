@@ -7,11 +7,13 @@ from enum import StrEnum
 
 from torpor_wire import times
 
-from torpor_cli import exit_codes, output, run_state
+from torpor_cli import output
 from torpor_cli.cluster.api import Object, ObjectSelection
 from torpor_cli.cluster.connect import ClusterConnection
 from torpor_cli.cluster.resources import WORKFLOWS
 from torpor_cli.cluster.watch import Changed, Deleted, ListSnapshot, NothingChanged, Update, merged, watch
+from torpor_cli.errors import ExitCode
+from torpor_cli.runs import run_state
 
 _WATCHES_MAX = 4
 """Runs that are watched one by one; more are watched with all runs of the namespace."""
@@ -52,8 +54,8 @@ def exit_code(outcomes: Mapping[str, WaitOutcome], goal: Goal) -> int:
         return run_state.exit_code(one.state for one in outcomes.values())
     missed = [one.state for one in outcomes.values() if not one.reached]
     if not missed:
-        return exit_codes.SUCCEEDED
-    return run_state.exit_code(missed) or exit_codes.FAILED
+        return ExitCode.SUCCEEDED
+    return run_state.exit_code(missed) or ExitCode.FAILED
 
 
 def wait(cluster: ClusterConnection, workflows: list[Object], goal: Goal, limit: float | None) -> int:
@@ -73,7 +75,7 @@ def wait(cluster: ClusterConnection, workflows: list[Object], goal: Goal, limit:
                 return _timed_out(missing)
     except KeyboardInterrupt:
         output.note(f"interrupted; {_names(missing)} goes on")
-        return exit_codes.INTERRUPTED
+        return ExitCode.INTERRUPTED
     raise AssertionError("a watch does not end")
 
 
@@ -140,7 +142,7 @@ def _duration(item: Object) -> str:
 
 def _timed_out(missing: Mapping[str, Object]) -> int:
     output.note(f"timed out; {_names(missing)} goes on")
-    return exit_codes.TIMED_OUT
+    return ExitCode.TIMED_OUT
 
 
 def _names(missing: Mapping[str, Object]) -> str:

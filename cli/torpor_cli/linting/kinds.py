@@ -1,11 +1,12 @@
-"""The kinds that are checked, and objects that seem to be meant as one of them and are none. Pure."""
+"""The kinds that are checked, objects that are meant as one of them, and the Workflow that an object contains. Pure."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from torpor_wire import constants
 
-from torpor_cli.linting.finding import LintProblem, LintRule
+from torpor_cli.linting.finding import LintProblem, LintRule, Path, dotted
 from torpor_cli.linting.schema import nearest
 
 WORKFLOW, TEMPLATE, SCHEDULE, BACKFILL = "Workflow", "WorkflowTemplate", "Schedule", "Backfill"
@@ -41,3 +42,40 @@ def problem(document: Mapping[str, Any]) -> LintProblem | None:
     field = "apiVersion" if kind in _KINDS or kind is None else "kind"
     message = f'no matches for kind "{kind}" in version "{version}"{hint}' if kind else "kind is missing"
     return LintProblem(path=(field,), rule=LintRule.KIND, message=message)
+
+
+_PLACEHOLDER = "x"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embedded:
+    """The spec, with every param that a run of it has, and its path in the object."""
+
+    spec: Mapping[str, Any]
+    path: Path
+
+    def relocated(self, problem: LintProblem) -> LintProblem:
+        """Return a problem of a Workflow with this spec as one of the object."""
+        path = (*self.path, *problem.path[1:])
+        before, after = dotted(problem.path), dotted(path)
+        moved = problem.message.startswith(before)
+        return replace(problem, path=path, message=problem.message.replace(before, after) if moved else problem.message)
+
+
+def embedded_workflow(kind: str, spec: Mapping[str, Any]) -> Embedded | None:
+    """Return the Workflow's spec in the spec of an object, None without one."""
+    if kind == WORKFLOW:
+        return Embedded(spec=spec, path=("spec",))
+    workflow = spec.get("workflow")
+    if not isinstance(workflow, Mapping):
+        return None
+    params = {**_params(kind, spec), **(workflow.get("params") or {})}
+    return Embedded(spec={**workflow, "params": params}, path=("spec", "workflow"))
+
+
+def _params(kind: str, spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the params that a run has besides those of the workflow. Their values are not known."""
+    params = spec.get("params")
+    if kind == TEMPLATE and isinstance(params, list):
+        return {one["name"]: _PLACEHOLDER for one in params if isinstance(one, Mapping) and "name" in one}
+    return dict.fromkeys(params, _PLACEHOLDER) if kind == SCHEDULE and isinstance(params, dict) else {}

@@ -3,21 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from torpor_cli.linting import (
-    bundled,
-    crd_rules,
-    embedded,
-    graph,
-    kinds,
-    metadata,
-    policies,
-    schedule,
-    schema,
-    triggers,
-    values,
-)
-from torpor_cli.linting.embedded import Embedded
+from torpor_cli.linting import bundled, cel_rules, graph, kinds, metadata, schedule, schema, triggers, values
 from torpor_cli.linting.finding import LintProblem, Severity
+from torpor_cli.linting.kinds import Embedded
 from torpor_cli.linting.triggers import Classes
 
 _OF_POLICIES = frozenset({"in", "group", "hook", "name", "spec", "workflow"})
@@ -39,10 +27,10 @@ def problems(document: Mapping[str, Any], kind: str, classes: Classes) -> Iterat
     invalid = list(schema.violations(stored, checked))
     yield from invalid
     blocking = [problem.path for problem in invalid if schema.is_blocking(problem)]
-    yield from crd_rules.violations(stored, checked, blocking)
+    yield from cel_rules.crd_violations(stored, checked, blocking)
     if not blocking:
         named = {**stored, "metadata": document.get("metadata") or {}}
-        found = list(policies.violations(named, kinds.PLURALS[kind]))
+        found = list(cel_rules.policy_violations(named, kinds.PLURALS[kind]))
         yield from found
         rejected = [problem for problem in found if problem.severity is Severity.ERROR]
         # The model of the operator rejects this field too, and then reports nothing else.
@@ -56,7 +44,7 @@ def _semantics(
     """Yield what operator and triggerer report of an object that the API server admits."""
     if kind == kinds.SCHEDULE:
         yield from schedule.problems(document["spec"], [problem.path for problem in rejected], classes)
-    found = embedded.find(kind, document["spec"])
+    found = kinds.embedded_workflow(kind, document["spec"])
     if found is not None and found.spec.get("tasks"):
         yield from _workflow(found, rejected, classes)
 

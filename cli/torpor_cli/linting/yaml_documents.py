@@ -13,8 +13,8 @@ from typing import Any
 
 import yaml
 
+from torpor_cli import yaml_format
 from torpor_cli.linting.finding import FilePosition, LintProblem, LintRule, Path
-from torpor_cli.yaml_format import scalars
 
 DEPTH_MAX = 100
 NODES_MAX = 1_000_000
@@ -32,7 +32,7 @@ class YamlNode:
     """A scalar, a list or an object, and where it begins."""
 
     at: FilePosition
-    value: scalars.Scalar = None
+    value: yaml_format.Scalar = None
     items: "list[YamlNode] | None" = None
     entries: "list[tuple[YamlNode, YamlNode]] | None" = None
     size: int = 1  # values in it, with itself
@@ -198,9 +198,9 @@ def _roots(text: str) -> Iterator[YamlNode]:
 
 def _scalar(event: Any, at: FilePosition) -> YamlNode:
     if event.tag is not None and event.tag != "!":
-        return YamlNode(at=at, value=scalars.tagged(event.value, event.tag), length=len(event.value))
+        return YamlNode(at=at, value=yaml_format.tagged(event.value, event.tag), length=len(event.value))
     plain = event.implicit[0] and event.tag is None
-    value = scalars.resolve(event.value) if plain else event.value
+    value = yaml_format.resolve(event.value) if plain else event.value
     return YamlNode(at=at, value=value, length=len(event.value), merges=plain and event.value == _MERGE)
 
 
@@ -235,7 +235,7 @@ def _value(node: YamlNode, path: Path, problems: list[LintProblem]) -> Any:
 
 
 def _key(node: YamlNode) -> str:
-    return scalars.key_text(node.value)
+    return yaml_format.key_text(node.value)
 
 
 def _entries(node: YamlNode) -> Iterable[tuple[YamlNode, YamlNode]]:

@@ -1,7 +1,9 @@
-"""The folder of a local run: `.torpor/runs/NAME` unless the user names another."""
+"""The folder of a local run, the folders of its sources, and its events from `--event TASK=JSON`."""
 
+import json
+import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ def named(workflow: Mapping[str, Any]) -> dict[str, Any]:
     return {**workflow, "metadata": metadata}
 
 
-def check(chosen: str | None) -> None:
+def check_folder(chosen: str | None) -> None:
     """Raise CliError if another run uses or has the chosen folder."""
     from torpor_local import folder, options  # noqa: PLC0415 - an extra of this package
 
@@ -60,3 +62,88 @@ def _new(name: str) -> Path:
             continue
         return folder
     raise errors.CliError(f"{runs} has {_MOST} runs named {name}; delete some, or choose a --folder")
+
+
+Object = Mapping[str, Any]
+
+
+def config_maps(spec: Object, others: Sequence[Object], beside: Path) -> list[dict[str, Any]]:
+    """Return the ConfigMaps that `others` lacks, read from folders in `beside`, as kubectl create --from-file does.
+
+    Without such a folder there is none, and the run is refused.
+    """
+    known = {one["metadata"]["name"] for one in others if one.get("kind") == "ConfigMap"}
+    missing = [name for name in dict.fromkeys(names(spec)) if name not in known]
+    return [_config_map(name, beside / name) for name in missing if (beside / name).is_dir()]
+
+
+def source_of_task(spec: Object, task: str, others: Sequence[Object], beside: Path, scratch: Path) -> Path | None:
+    """Return the folder with the code of one task, None if it has no `source`.
+
+    The folder beside the file is used itself, so that breakpoints of an editor hold. A ConfigMap of the file is written
+    to `scratch`.
+    """
+    own: Object = next((one for one in spec.get("tasks") or () if one.get("name") == task), {})
+    name = (own.get("source") or spec.get("source") or {}).get("configMap")
+    if not isinstance(name, str):
+        return None
+    if (beside / name).is_dir():
+        return beside / name
+    from torpor_local.apiserver import config_maps as rules  # noqa: PLC0415 - most tasks have no such source
+
+    for file, content in rules.files(next((one for one in others if _is_config_map(one, name)), {})).items():
+        (scratch / file).write_bytes(content)
+    return scratch
+
+
+def source_problems(others: Sequence[Object]) -> Iterator[str]:
+    """Yield what is wrong with ConfigMaps, whose keys become names of files."""
+    found = [one for one in others if one.get("kind") == "ConfigMap"]
+    if not found:
+        return
+    from torpor_local.apiserver import config_maps as rules  # noqa: PLC0415 - most files have none
+
+    for one in found:
+        if problem := rules.problem(None, one):
+            yield f"ConfigMap {(one.get('metadata') or {}).get('name', '')} is invalid: {problem}"
+
+
+def _is_config_map(body: Object, name: str) -> bool:
+    return body.get("kind") == "ConfigMap" and (body.get("metadata") or {}).get("name") == name
+
+
+def names(spec: Object) -> Iterator[str]:
+    """Yield the ConfigMaps that `source` of the Workflow and of its tasks name."""
+    for place in (spec, *(spec.get("tasks") or ())):
+        name = (place.get("source") or {}).get("configMap")
+        if isinstance(name, str):
+            yield name
+
+
+def _config_map(name: str, folder: Path) -> dict[str, Any]:
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    data = {path.name: path.read_text(encoding="utf-8") for path in files if path.suffix == ".py"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+_EVENT = re.compile(r"(?P<task>[a-z][a-z0-9_]*)(?P<path>(?:/[0-9.]+)?)=(?P<json>.*)", re.DOTALL)
+
+
+def parse_events(texts: Iterable[str], tasks: Sequence[str] | None) -> dict[str, Any]:
+    """Return the payloads by task, or by task and index as `load/3`. Raises UsageError.
+
+    `tasks` are the names of the Workflow, None if they are not known.
+    """
+    found: dict[str, Any] = {}
+    for text in texts:
+        matched = _EVENT.fullmatch(text)
+        if matched is None:
+            raise errors.UsageError(f"--event {text}: write --event TASK=JSON, such as --event drop='{{}}'")
+        task = matched["task"]
+        if tasks is not None and task not in tasks:
+            raise errors.UsageError(str(errors.unknown("task", task, tasks, f"the file has {', '.join(tasks)}")))
+        try:
+            found[task + matched["path"]] = json.loads(matched["json"])
+        except (ValueError, RecursionError) as error:
+            raise errors.UsageError(f"--event {text}: the event is no JSON: {error}") from None
+    return found

@@ -13,9 +13,11 @@ import torpor_wire
 from torpor import debugging
 from torpor.debugging import TIMED_OUT_WORD, Request
 
-from torpor_cli import errors, exit_codes, references
-from torpor_cli.local_run import source_folders, task_call
+from torpor_cli import errors
+from torpor_cli.errors import ExitCode
+from torpor_cli.local_run import folders, task_call
 from torpor_cli.local_run.workflow_file import WorkflowFile
+from torpor_cli.runs import references
 
 _START = """
 import sys
@@ -50,7 +52,7 @@ def run(call: Request, python: str, file: WorkflowFile) -> int:
         packages, scratch = folder / "lib", folder / "source"
         packages.mkdir()
         scratch.mkdir()
-        source = source_folders.of_task(file.spec(), call.task, file.others, Path(file.name).parent, scratch)
+        source = folders.source_of_task(file.spec(), call.task, file.others, Path(file.name).parent, scratch)
         first = [str(source.absolute())] if source is not None else []
         if _is_this_process(python):
             sys.path[:0] = [*first, os.getcwd()]  # noqa: PTH109 - as `python -m` does
@@ -86,7 +88,7 @@ def _foreground(command: Sequence[str], lock: int) -> int:
             break
         except KeyboardInterrupt:
             continue
-    return exit_codes.INTERRUPTED if code < 0 else code
+    return ExitCode.INTERRUPTED if code < 0 else code
 
 
 def _arguments(text: str | None) -> Mapping[str, Any]:

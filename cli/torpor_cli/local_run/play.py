@@ -1,21 +1,76 @@
-"""Plays a Workflow on this machine, and shows it. `torpor_local` is the extra `run` of this command."""
+"""Plays a Workflow on this machine, shows it, and reads the run that a folder has.
+
+`torpor_local` is the extra `run` of this command. The tasks of a run are process groups of their own: without
+`Interruption` they would go on after a signal.
+"""
 
 import asyncio
+import signal
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from torpor_views.model import RunView
 
-from torpor_cli import errors, exit_codes, output, run_state
-from torpor_cli.local_run import interruption, report
-from torpor_cli.local_run.interruption import Interruption
-from torpor_cli.local_run.progress import ProgressView
+from torpor_cli import errors, output
+from torpor_cli.errors import ExitCode
+from torpor_cli.local_run import report
+from torpor_cli.local_run.report import ProgressView
 from torpor_cli.output import Format
+from torpor_cli.runs import run_state
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Interruption:
+    """The first interruption cancels a run as `torpor cancel` does. A second one ends it at once."""
+
+    def __init__(self, playing: "asyncio.Future[Any]") -> None:
+        self._playing = playing
+        self._interrupted = False
+
+    @contextmanager
+    def signals(self) -> Iterator[None]:
+        """Handle signals of the process inside the block, but for those that its caller ignores, such as nohup."""
+        loop = asyncio.get_running_loop()
+        handled = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        for number in handled:
+            loop.add_signal_handler(number, self._receive, number)
+        try:
+            yield
+        finally:
+            for number in handled:
+                loop.remove_signal_handler(number)
+
+    def lose_output(self) -> None:
+        """Cancel the run, because its output cannot be written. This counts as the first interruption."""
+        self._cancel("the output cannot be written: the run is cancelled; press Ctrl-C to end it at once")
+
+    def _receive(self, number: signal.Signals) -> None:
+        if not self._interrupted:
+            self._cancel("interrupted: the run is cancelled; press Ctrl-C again to end it at once")
+        elif number is not signal.SIGHUP:  # the kernel and the shell both send it when a terminal is closed
+            self._playing.cancel()
+
+    def _cancel(self, message: str) -> None:
+        if not self._interrupted and not self._playing.done():
+            self._interrupted = True
+            self._playing.cancel()
+            note(message)
+
+
+def note(message: str) -> None:
+    """Print a remark on standard error, unless its terminal was closed."""
+    try:
+        output.note(message)
+    except OSError:
+        for stream in (sys.stdout, sys.stderr):
+            output.discard(stream)
+
 
 _NOT_INSTALLED = (
     "torpor run needs the extra `run`, which is not installed ({0} is missing); install it with "
@@ -63,8 +118,8 @@ def play(run: Play) -> int:
     except options.LocalRunError as error:
         raise errors.CliError(str(error)) from error
     except asyncio.CancelledError:
-        interruption.note(f"ended at once; `torpor run --resume {run.folder}` goes on with it")
-        return exit_codes.INTERRUPTED
+        note(f"ended at once; `torpor run --resume {run.folder}` goes on with it")
+        return ExitCode.INTERRUPTED
     progress.end()
     try:
         _report(run, outcome)
@@ -108,3 +163,39 @@ def _report(run: Play, outcome: Any) -> None:
     for line in report.result_lines(outcome.workflow["spec"], outcome.results):
         output.line(line)
     output.note(f"logs are in {run.folder / report.LOGS}; `torpor run --show {run.folder}` shows the run again")
+
+
+Object = dict[str, Any]
+_JOURNAL = "state.jsonl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRun:
+    """A Workflow with its TaskRuns and the results by task. `now` is when the folder was last written."""
+
+    workflow: Object
+    taskruns: Sequence[Object]
+    results: Mapping[str, Any]
+    now: float
+
+    def parse(self) -> Run:
+        """Return the run for the views."""
+        return Run.parse(self.workflow, self.taskruns, now=self.now)
+
+
+def read_run(folder: Path) -> StoredRun:
+    """Read the run of a folder. Raises UsageError if there is none."""
+    check_installed()
+    from torpor_local import folder as folders  # noqa: PLC0415 - an extra of this package
+    from torpor_local import journal, outcome  # noqa: PLC0415
+
+    path = folder / _JOURNAL
+    saved = journal.read(path)
+    workflows = [] if saved is None else saved.of_kind("Workflow")
+    if saved is None or not workflows:
+        raise errors.UsageError(f"{folder} has no run; the folders of runs are in .torpor/runs")
+    found = next(one for one in workflows if saved.workflow is None or one["metadata"]["name"] == saved.workflow[1])
+    taskruns = saved.of_kind("TaskRun")
+    ended = outcome.build(found, {"TaskRun": taskruns})
+    built = asyncio.run(outcome.with_archived(ended, folders.archive_file(folder)))
+    return StoredRun(workflow=found, taskruns=taskruns, results=built.results, now=path.stat().st_mtime + saved.offset)

@@ -8,7 +8,7 @@ from typing import Any
 
 from torpor_wire import constants, secret_ref
 
-from torpor_cli.local_run import source_folders
+from torpor_cli.local_run import folders
 from torpor_cli.local_run.workflow_file import WorkflowFile
 
 Object = Mapping[str, Any]
@@ -121,7 +121,7 @@ def _refused_image(task: Object, spec: Object) -> Iterator[str]:
 
 def _missing_code(spec: Object, others: Sequence[Object]) -> Iterator[str]:
     """Yield the ConfigMaps of `source` that do not exist. The folders beside the file are among the others."""
-    for name in dict.fromkeys(source_folders.names(spec)):
+    for name in dict.fromkeys(folders.names(spec)):
         if not _has(others, "ConfigMap", name):
             yield f"source names ConfigMap {name}: add it to the file, or put its files into a folder {name} beside it"
 

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 from torpor_views.model import RunView
 
-from torpor_cli import errors, references, run_state
+from torpor_cli import errors
 from torpor_cli.local_run import folders, play, preflight, report, workflow_file
 from torpor_cli.local_run.workflow_file import InvalidFile
+from torpor_cli.runs import references, run_state
 
 
 class Transition(NamedTuple):

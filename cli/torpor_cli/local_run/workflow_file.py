@@ -10,7 +10,7 @@ from torpor_wire import constants
 
 from torpor_cli import errors
 from torpor_cli.changes import manifest, params, template_params
-from torpor_cli.local_run import source_folders
+from torpor_cli.local_run import folders
 
 Object = dict[str, Any]
 _NOT_COMPILED = (
@@ -66,7 +66,7 @@ class WorkflowFile:
         """Return the file with the ConfigMaps of `source` that are folders beside it."""
         if not Path(self.name).is_file():  # standard input
             return self
-        found = source_folders.config_maps(self.spec(), self.others, Path(self.name).parent)
+        found = folders.config_maps(self.spec(), self.others, Path(self.name).parent)
         return replace(self, others=(*self.others, *found))
 
     def with_params(self, pairs: Sequence[str], values: Mapping[str, Any]) -> "WorkflowFile":
@@ -120,7 +120,7 @@ def read(name: str, own_triggers: Mapping[str, str] | None = None) -> WorkflowFi
         return InvalidFile(lines=list(report.text(checked)), summary=report.summary(checked))
     documents = manifest.documents(found[0].name, found[0].text)
     file = of_documents(found[0].name, documents).as_stored().with_source_folders()
-    if problem := next(source_folders.problems(file.others), None):
+    if problem := next(folders.source_problems(file.others), None):
         raise errors.CliError(f"{name}: {problem}")
     return file
 
@@ -147,7 +147,11 @@ def _objects(document: Any) -> list[Object]:
 
 
 def _as_stored(body: Object) -> Object:
-    from torpor_cli.linting import bundled, kinds, schema  # noqa: PLC0415 - they need pydantic
+    from torpor_cli.linting import (  # noqa: PLC0415 - they need pydantic
+        bundled,
+        kinds,
+        schema,
+    )
 
     kind = kinds.kind_of(body)
     if kind is None:

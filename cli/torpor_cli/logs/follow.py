@@ -12,16 +12,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from torpor_cli.archive import ArchiveProxy
 from torpor_cli.cluster.api import ApiClient, Object, ObjectSelection
+from torpor_cli.cluster.archive import ArchiveProxy
 from torpor_cli.cluster.errors import ClusterError, NotFoundError
 from torpor_cli.cluster.watch import Changed, Deleted, ListSnapshot, Update, watch
 from torpor_cli.errors import CliError
 from torpor_cli.logs import selection
+from torpor_cli.logs.ordering import LogCursor, ReorderBuffer, unseen
 from torpor_cli.logs.pods import of_pod
-from torpor_cli.logs.progress import LogCursor, unseen
 from torpor_cli.logs.reader import LogReader, container_runs
-from torpor_cli.logs.reorder import ReorderBuffer
 from torpor_cli.logs.selection import Filter
 from torpor_cli.logs.source import LogLine, LogSource
 

@@ -1,18 +1,68 @@
 """Merges logs into one stream in the order of time, with bounded memory and few connections.
 
-Logs are opened in groups, in the order of their start, when the stream reaches the first of a group. Of groups that
-overlap, each further one is merged into a temporary file first, which closes its connections.
+Logs are opened in groups, in the order of their start, when the stream reaches the first of a group. A thread opens
+each log, so that the requests of many take the time of one. Of groups that overlap, each further one is merged into a
+temporary file first, which closes its connections.
 """
 
 import heapq
 import tempfile
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from itertools import count
-from typing import IO, NamedTuple, TypeAlias
+from queue import SimpleQueue
+from typing import IO, NamedTuple, Protocol, TypeAlias
 
-from torpor_cli.logs.ahead import ClosableLines, PrefetchedLog
 from torpor_cli.logs.source import LogLine, LogSource, Nanoseconds
+
+
+class ClosableLines(Iterator[LogLine], Protocol):
+    """The lines of a log, which holds a connection until it is closed or read to its end."""
+
+    def close(self) -> None:
+        """Close the connection."""
+
+
+class PrefetchedLog:
+    """The lines of a log, of which a thread fetches the first. The thread does not keep the process alive."""
+
+    def __init__(self, lines: ClosableLines) -> None:
+        self._lines = lines
+        self._first: SimpleQueue[LogLine | BaseException | None] = SimpleQueue()
+        self._fetched = False
+        self._closed = False
+        threading.Thread(target=self._fetch, daemon=True).start()
+
+    def __iter__(self) -> "PrefetchedLog":
+        return self
+
+    def __next__(self) -> LogLine:
+        if self._fetched:
+            return next(self._lines)
+        self._fetched = True
+        match self._first.get():
+            case BaseException() as error:
+                raise error
+            case None:
+                raise StopIteration
+            case line:
+                return line
+
+    def close(self) -> None:
+        """Close the log; if its thread still waits for the first line, the thread does it."""
+        self._closed = True
+        with suppress(ValueError):  # the generator is executing
+            self._lines.close()
+
+    def _fetch(self) -> None:
+        try:
+            self._first.put(next(self._lines, None))
+        except BaseException as error:  # noqa: BLE001 - the reader of the lines raises it
+            self._first.put(error)
+        if self._closed:
+            self._lines.close()
+
 
 GROUP = 32
 """Logs that are opened together; each is a connection."""

@@ -8,7 +8,7 @@ from torpor_views import json_fields
 from torpor_wire import constants, names
 from torpor_wire.enums import LogKind
 
-from torpor_cli.logs import timestamps
+from torpor_cli.logs import log_text
 from torpor_cli.logs.source import LogSource, SourceKey
 
 CONTAINER = "main"
@@ -33,10 +33,10 @@ def key_of(pod: Mapping[str, Any], tasks: Iterable[str]) -> SourceKey | None:
 def of_pod(pod: Mapping[str, Any], tasks: Iterable[str]) -> LogSource | None:
     """Return the log of a pod; None if its container has not started, or if it is no pod of these tasks."""
     metadata, state = json_fields.fields(pod.get("metadata")), container_state(json_fields.fields(pod.get("status")))
-    key, started = key_of(pod, tasks), timestamps.of_text(state.get("startedAt"))
+    key, started = key_of(pod, tasks), log_text.nanoseconds_of_text(state.get("startedAt"))
     if key is None or started is None:
         return None
-    finished = timestamps.of_text(state.get("finishedAt"))
+    finished = log_text.nanoseconds_of_text(state.get("finishedAt"))
     end = None if finished is None else finished + _SECOND  # the API server shows whole seconds
     uid, name = json_fields.text(metadata.get("uid")), json_fields.text(metadata.get("name"))
     return LogSource(key=key, start=started, end=end, id=uid, pod=name, running=finished is None)

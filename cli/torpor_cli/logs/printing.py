@@ -4,13 +4,41 @@ import json
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from zlib import crc32
 
 from torpor_wire import instance_paths
+from torpor_wire.text import printable_line
 
 from torpor_cli import output
-from torpor_cli.logs import timestamps
+from torpor_cli.logs import log_text
 from torpor_cli.logs.source import LogLine, LogSource
-from torpor_cli.render.log_lines import Prefixes
+
+_COLOURS = (36, 33, 32, 35, 34, 96, 93, 92, 95, 94)
+_RESET = "\x1b[0m"
+
+
+@dataclass(slots=True)
+class Prefixes:
+    """Writes prefixes of equal width. The width grows with the sources that appear."""
+
+    colour: bool = False
+    width: int = 0
+
+    def widen(self, names: Iterable[str]) -> None:
+        """Make room for these names."""
+        self.width = max([self.width, *(len(printable_line(name)) for name in names)])
+
+    def text(self, name: str, task: str) -> str:
+        """Return `load[3] a1 s0 | `."""
+        shown = printable_line(name)
+        self.width = max(self.width, len(shown))
+        padded = f"{shown.ljust(self.width)} | "
+        return f"\x1b[{colour_of(task)}m{padded}{_RESET}" if self.colour else padded
+
+
+def colour_of(task: str) -> int:
+    """Return the colour of a task: the same in every run."""
+    return _COLOURS[crc32(task.encode()) % len(_COLOURS)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +68,7 @@ class LogPrinter:
             return
         if self._style.prefix:
             sys.stdout.write(self._prefixes.text(line.source.name, line.source.key.task))
-        time = f"{timestamps.written(line.at)} " if self._style.times else ""
+        time = f"{log_text.written(line.at)} " if self._style.times else ""
         output.line(time + line.text)
 
 
@@ -48,7 +76,7 @@ def as_json(line: LogLine) -> dict[str, object]:
     """Return a line as an object of JSON Lines."""
     key = line.source.key
     return {
-        "at": timestamps.written(line.at),
+        "at": log_text.written(line.at),
         "task": key.task,
         "index": instance_paths.written(key.path),
         "attempt": key.attempt,

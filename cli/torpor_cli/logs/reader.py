@@ -8,12 +8,12 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from torpor_cli.archive import ArchiveProxy
 from torpor_cli.cluster.api import ApiClient
+from torpor_cli.cluster.archive import ArchiveProxy
 from torpor_cli.cluster.errors import ClusterError, NotFoundError
 from torpor_cli.cluster.resources import PODS
 from torpor_cli.errors import CliError
-from torpor_cli.logs import raw_lines, timestamps
+from torpor_cli.logs import log_text
 from torpor_cli.logs.pods import CONTAINER
 from torpor_cli.logs.source import LogLine, LogSource, Nanoseconds
 
@@ -61,15 +61,15 @@ class LogReader:
         if follow:
             query["follow"] = "true"
         if since:
-            query["sinceTime"] = timestamps.written(since)
+            query["sinceTime"] = log_text.written(since)
         if tail is not None:
             query["tailLines"] = str(tail)
         chunks = self._api.stream(PODS.path(self._namespace, source.pod, "log"), query=query)
-        yield from timestamps.lines_of(source, _checked(raw_lines.split(chunks)))
+        yield from log_text.lines_of(source, _checked(log_text.split(chunks)))
 
     def _archived(self, source: LogSource) -> Generator[LogLine, None, None]:
         chunks = (line + b"\n" for line in self._archive.log_lines(self._namespace, source.id))
-        yield from timestamps.lines_of(source, raw_lines.split(chunks))
+        yield from log_text.lines_of(source, log_text.split(chunks))
 
     def _since(self, lines: Iterable[LogLine]) -> Iterator[LogLine]:
         return (line for line in lines if line.at >= self._window.since)
@@ -91,7 +91,7 @@ def _checked(lines: Iterator[str]) -> Iterator[str]:
     first = next(lines, None)
     if first is None:
         return
-    if timestamps.parse(first)[0] is None:
+    if log_text.parse_line(first)[0] is None:
         raise CliError(f"the node has no log: {first}")
     yield first
     yield from lines

@@ -1,4 +1,7 @@
-"""Chooses the logs of a run: from the API server while the pod exists, from the archive afterwards. Pure."""
+"""Chooses the logs of a run, and explains why there are no lines to show. Pure.
+
+A log is read from the API server while the pod exists, from the archive afterwards.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +13,8 @@ from torpor_wire import constants
 from torpor_wire.enums import LogKind
 from torpor_wire.state import State
 
-from torpor_cli.logs import timestamps
+from torpor_cli import errors
+from torpor_cli.logs import log_text
 from torpor_cli.logs.pods import container_state, key_of, of_pod
 from torpor_cli.logs.source import LogSource, Nanoseconds, SourceKey
 
@@ -101,8 +105,8 @@ def of_archive(item: Mapping[str, Any]) -> LogSource:
     )
     return LogSource(
         key=key,
-        start=timestamps.of_text(item.get("started")) or 0,
-        end=timestamps.of_text(item.get("ended")),
+        start=log_text.nanoseconds_of_text(item.get("started")) or 0,
+        end=log_text.nanoseconds_of_text(item.get("ended")),
         pod=text(item.get("pod")),
         id=text(item.get("id")),
         archived=True,
@@ -119,7 +123,7 @@ def executed(one: InstanceView) -> Iterable[LogSource]:
     for entry in one.history:
         if entry.state is State.RUNNING and entry.count == 1:
             key = SourceKey(one.task, one.path, entry.attempt, entry.segment, entry.launch, LogKind.POD)
-            yield LogSource(key=key, start=timestamps.of_epoch(entry.at), pod=entry.pod)
+            yield LogSource(key=key, start=log_text.nanoseconds_of_epoch(entry.at), pod=entry.pod)
 
 
 def chooses(
@@ -162,7 +166,7 @@ def _marked(source: LogSource, states: Mapping[tuple[str, tuple[int, ...]], Inst
     one = states.get((source.key.task, source.key.path))
     if one is None or one.created is None or source.end is None:
         return source
-    return replace(source, earlier=source.end < timestamps.of_epoch(one.created))
+    return replace(source, earlier=source.end < log_text.nanoseconds_of_epoch(one.created))
 
 
 def _why(item: Mapping[str, Any]) -> str:
@@ -175,3 +179,51 @@ def _why(item: Mapping[str, Any]) -> str:
 def _failed(key: SourceKey, one: InstanceView | None) -> bool:
     """Whether the attempt failed: a later one began, or the instance is in such a state."""
     return one is not None and (key.attempt < one.attempt or one.state in _FAILED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectedLogs:
+    """What a user names, without further filters: its logs, its pods that have not started, its instances."""
+
+    found: LogSelection
+    not_started: int
+    instances: Sequence[Instance]
+    archive_read: bool = True
+
+
+def explained(run: Run, chosen: Filter, logs: SelectedLogs, options: Sequence[str]) -> str:
+    """Return a sentence. Raises UnknownNameError for an attempt that did not take place.
+
+    `options`: the filters as the user wrote them.
+    """
+    named = f"{run.name}/{chosen.task}" if chosen.task else run.name
+    there = bool(logs.found.sources or logs.found.missing)
+    if there and options:
+        _check_attempt(chosen, named, logs.instances)
+        return f"no line of {named} matches {' '.join(options)}"
+    if run.ended or bool(chosen.task and logs.instances and all(one.ended for one in logs.instances)):
+        return f"the log of {named} is empty" if there else _none(named, logs)
+    if logs.not_started:
+        pods = "1 pod has" if logs.not_started == 1 else f"{logs.not_started} pods have"
+        return f"there is no log yet: {pods} not started; `torpor why {named}` explains why"
+    if there:
+        return f"the log of {named} is empty; `torpor why {named}` explains what the tasks wait for"
+    if any(one.state is State.DEFERRED for one in logs.instances):
+        return f"there is no log yet: the archive keeps the lines of a wait when it ends; see `torpor why {named}`"
+    return f"there is no log yet; `torpor why {named}` explains what the tasks wait for"
+
+
+def _none(named: str, logs: SelectedLogs) -> str:
+    """The archive may have a log that was not read."""
+    return (
+        f"there is no log of {named}"
+        if logs.archive_read
+        else f"no pod of {named} exists, and the archive was not read"
+    )
+
+
+def _check_attempt(chosen: Filter, named: str, instances: Sequence[Instance]) -> None:
+    most = max((one.attempt for one in instances), default=0)
+    if chosen.attempt is not None and chosen.attempt > most:
+        attempts = "1 attempt" if most == 1 else f"{most} attempts"
+        raise errors.UnknownNameError(f"{named} has no attempt {chosen.attempt}; it had {attempts} so far")

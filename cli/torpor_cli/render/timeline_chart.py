@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from torpor_wire.text import printable_line
 
-from torpor_cli.render import time_axis, timeline_cells
-from torpor_cli.render.cell_width import cut, width_of
+from torpor_cli.render import timeline_axis
+from torpor_cli.render.cells import cut, width_of
 from torpor_cli.render.timeline_rows import Chart, ChartRow, SpanKind
 
 LABEL_SHARE = 3
@@ -69,7 +69,7 @@ class Layout:
 def draw(chart: Chart, width: int, *, style: ChartStyle = UNICODE, colour: bool = False) -> Iterator[str]:
     """Yield the lines of the chart, none longer than `width`."""
     layout = plan_layout(chart, width)
-    title = f"{printable_line(chart.title)}  {chart.state}  {time_axis.duration(chart.seconds)}"
+    title = f"{printable_line(chart.title)}  {chart.state}  {timeline_axis.duration(chart.seconds)}"
     yield cut(title, max(width, WIDTH_MIN))
     yield from _axis(chart, layout, style)
     for row in chart.rows:
@@ -89,10 +89,10 @@ def plan_layout(chart: Chart, width: int) -> Layout:
 def cells_of(row: ChartRow, chart: Chart, count: int, style: ChartStyle = UNICODE) -> list[tuple[str, SpanKind | None]]:
     """Return the character and the kind of each cell of a row; a space where nothing happened."""
     if row.count == 1:
-        kinds = timeline_cells.kinds_of(row.bars, chart, count)
+        kinds = timeline_axis.kinds_of(row.bars, chart, count)
         return [(" " if kind is None else style.cells[kind], kind) for kind in kinds]
-    found = timeline_cells.shares(row.bars, chart, count)
-    drawn = zip(timeline_cells.folded_kinds(found), timeline_cells.pod_heights(found), strict=True)
+    found = timeline_axis.shares(row.bars, chart, count)
+    drawn = zip(timeline_axis.folded_kinds(found), timeline_axis.pod_heights(found), strict=True)
     return [(_folded_cell(kind, height, style), kind) for kind, height in drawn]
 
 
@@ -133,7 +133,7 @@ def _label(row: ChartRow) -> str:
 
 
 def _ending(row: ChartRow) -> str:
-    took = f" {time_axis.duration(row.seconds)}" if row.seconds is not None else ""
+    took = f" {timeline_axis.duration(row.seconds)}" if row.seconds is not None else ""
     return f"{printable_line(row.state)}{took}"
 
 
@@ -141,9 +141,9 @@ def _axis(chart: Chart, layout: Layout, style: ChartStyle) -> Iterator[str]:
     """Yield the line of tick labels, and the line of ticks."""
     labels, marks = [" "] * layout.cells, [" "] * layout.cells
     free = 0
-    for at in time_axis.ticks(chart.seconds, layout.cells // _TICK_CELLS):
+    for at in timeline_axis.ticks(chart.seconds, layout.cells // _TICK_CELLS):
         cell = min(round(at / chart.seconds * layout.cells), layout.cells - 1)
-        text = time_axis.tick_label(at)
+        text = timeline_axis.tick_label(at)
         marks[cell] = style.tick
         first = min(cell, layout.cells - len(text))
         if first >= free:

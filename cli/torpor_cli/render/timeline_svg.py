@@ -9,8 +9,8 @@ from html import escape
 
 from torpor_wire.text import printable_line
 
-from torpor_cli.render import time_axis, timeline_cells
-from torpor_cli.render.cell_width import cut, width_of
+from torpor_cli.render import timeline_axis
+from torpor_cli.render.cells import cut, width_of
 from torpor_cli.render.timeline_rows import Bar, Chart, ChartRow, SpanKind
 
 WIDTH = 1200.0
@@ -53,7 +53,7 @@ def draw(chart: Chart) -> Iterator[str]:
     left = _MARGIN * 2 + _CHARACTER * min(max((_label_width(row) for row in chart.rows), default=0), _LABEL_MAX)
     right = _MARGIN * 2 + _CHARACTER * min(max((width_of(_ending(row)) for row in chart.rows), default=0), _END_MAX)
     height = _TOP + _ROW * len(chart.rows) + 44.0 + 18.0 * len(chart.notes)
-    title = cut(f"{printable_line(chart.title)}  {chart.state}  {time_axis.duration(chart.seconds)}", _TITLE_MAX)
+    title = cut(f"{printable_line(chart.title)}  {chart.state}  {timeline_axis.duration(chart.seconds)}", _TITLE_MAX)
     yield _HEAD.format(width=WIDTH, height=height, title=xml_text(title)) + "\n"
     yield _text(_MARGIN, 24.0, title, extra=' font-size="15" font-weight="bold"')
     yield from _axis(chart, left, WIDTH - right)
@@ -73,10 +73,10 @@ def xml_text(text: str) -> str:
 
 def _axis(chart: Chart, left: float, right: float) -> Iterator[str]:
     bottom = _TOP + _ROW * len(chart.rows)
-    for at in time_axis.ticks(chart.seconds, _TICKS):
+    for at in timeline_axis.ticks(chart.seconds, _TICKS):
         x = _x(chart, chart.start + at, left, right)
         yield f'<path d="M{x:.1f} {_TOP - 8:.1f}V{bottom:.1f}" stroke="#e3e6ea"/>\n'
-        yield _text(x, _TOP - 13, time_axis.tick_label(at), extra=' fill="#6a6f78" text-anchor="middle"')
+        yield _text(x, _TOP - 13, timeline_axis.tick_label(at), extra=' fill="#6a6f78" text-anchor="middle"')
 
 
 def _row(row: ChartRow, chart: Chart, left: float, right: float, top: float) -> Iterator[str]:
@@ -98,7 +98,7 @@ def _folded(row: ChartRow, chart: Chart, sides: tuple[float, float], middle: flo
     low, width = middle + thickness / 2, (sides[1] - sides[0]) / _FOLDED_CELLS
     steps = "".join(
         f"V{low - height * thickness:.1f}h{width:.2f}"
-        for height in timeline_cells.pod_heights(timeline_cells.shares(row.bars, chart, _FOLDED_CELLS))
+        for height in timeline_axis.pod_heights(timeline_axis.shares(row.bars, chart, _FOLDED_CELLS))
     )
     yield f'<path d="M{sides[0]:.1f} {low:.1f}{steps}V{low:.1f}Z" fill="{_COLOURS[SpanKind.POD]}"/>\n'
 
@@ -106,7 +106,7 @@ def _folded(row: ChartRow, chart: Chart, sides: tuple[float, float], middle: flo
 def _bar(bar: Bar, row: ChartRow, chart: Chart, sides: tuple[float, float], middle: float) -> str:
     start, end = (_x(chart, at, *sides) for at in (bar.start, bar.end))
     thickness = _THICKNESS[bar.kind]
-    tip = f"{row.label} {bar.kind} {time_axis.duration(bar.end - bar.start)} {bar.note}".rstrip()
+    tip = f"{row.label} {bar.kind} {timeline_axis.duration(bar.end - bar.start)} {bar.note}".rstrip()
     return (
         f'<rect x="{start:.1f}" y="{middle - thickness / 2:.1f}" width="{max(end - start, 1.0):.1f}" '
         f'height="{thickness:g}" fill="{_COLOURS[bar.kind]}"><title>{xml_text(tip)}</title></rect>\n'
@@ -151,5 +151,5 @@ def _label_width(row: ChartRow) -> int:
 
 
 def _ending(row: ChartRow) -> str:
-    took = f" {time_axis.duration(row.seconds)}" if row.seconds is not None else ""
+    took = f" {timeline_axis.duration(row.seconds)}" if row.seconds is not None else ""
     return f"{printable_line(row.state)}{took}"

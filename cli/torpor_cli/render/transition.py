@@ -8,9 +8,9 @@ from torpor_wire import times
 from torpor_wire.state import State
 from torpor_wire.text import printable_line
 
-from torpor_cli import references
-from torpor_cli.render.cell_width import cut
+from torpor_cli.render.cells import cut
 from torpor_cli.render.tree import one_line, waits_for
+from torpor_cli.runs import references
 
 _NAME = 20
 _STATE = 10

@@ -10,7 +10,7 @@ from torpor_wire import times
 from torpor_wire.reason import Reason
 from torpor_wire.text import printable_line
 
-from torpor_cli.render import cell_width, style
+from torpor_cli.render import cells
 
 _STATE = len("UpstreamFailed")
 _DURATION = len("100d23h")
@@ -169,5 +169,5 @@ def _line(row: TreeRow, look: RenderOptions, name: int, taskrun: int) -> str:
     if look.wide:
         after += f"{row.attempt.ljust(len('ATTEMPT'))}   {row.taskrun.ljust(taskrun)}   "
     used = len(before) + _STATE + len(after)
-    details = cell_width.cut(row.details, max(look.width - used, _DETAILS_MIN)) if look.width else row.details
-    return f"{before}{style.state(row.state, coloured=look.coloured, width=_STATE)}{after}{details}".rstrip()
+    details = cells.cut(row.details, max(look.width - used, _DETAILS_MIN)) if look.width else row.details
+    return f"{before}{cells.state(row.state, coloured=look.coloured, width=_STATE)}{after}{details}".rstrip()

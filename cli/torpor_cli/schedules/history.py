@@ -6,9 +6,9 @@ from typing import Any
 
 from torpor_wire import times
 
-from torpor_cli import run_list
-from torpor_cli.run_list import ListedRun
-from torpor_cli.schedules import moments, run_origin
+from torpor_cli.runs import run_list
+from torpor_cli.runs.run_list import ListedRun
+from torpor_cli.schedules import listing, moments
 
 HEAD = ("NAME", "AT", "SOURCE", "STATE", "DURATION", "IN")
 FAILED_HEAD = ("AT", "SOURCE", "REASON", "MESSAGE")
@@ -91,4 +91,4 @@ def _counted(number: int, noun: str) -> str:
 def _past(run: ListedRun, workflow: Mapping[str, Any]) -> PastRun:
     run_of = (workflow.get("spec") or {}).get("runOf") or {}
     at = moments.epoch(run_of.get("at"))
-    return PastRun(run=run, at=run.created if at is None else at, source=run_origin.source_of(run_of))
+    return PastRun(run=run, at=run.created if at is None else at, source=listing.origin_of(run_of))

@@ -1,17 +1,54 @@
-"""The ticks of a Schedule's cron sources, in the future or in a period. Pure."""
+"""The ticks of a cron expression and of a Schedule's cron sources, in the future or in a period. Pure.
+
+Only the commands that need it import this module: the time zones cost milliseconds.
+"""
 
 import heapq
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from torpor_cli import cron_ticks
-from torpor_cli.cron_ticks import ZonedCron
+from torpor_wire.cron.ticks import Ticks
+
 from torpor_cli.errors import CliError
 from torpor_cli.schedules import moments
+
+_CHUNK = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZonedCron:
+    """A cron expression in a zone. `name` is that of the zone."""
+
+    ticks: Ticks
+    name: str
+
+    def after(self, moment: float) -> Iterator[float]:
+        """Yield the ticks after a time, in seconds since the epoch."""
+        tick = self.ticks.next(moment)
+        while tick is not None:
+            yield tick
+            tick = self.ticks.next(tick)
+
+    def between(self, start: float, end: float) -> Iterator[float]:
+        """Yield the ticks of a period. `start` is included, `end` is not."""
+        after, until = math.ceil(start) - 1.0, math.ceil(end) - 1.0  # ticks are whole seconds
+        while found := self.ticks.between(after, until, _CHUNK):
+            yield from found
+            after = found[-1]
+
+    def local(self, moment: float) -> str:
+        """Return a time in the zone, with its offset."""
+        return datetime.fromtimestamp(moment, self.ticks.zone).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def parse_cron(expression: str, timezone: str | None = None) -> ZonedCron:
+    """Return the ticks of an expression. Raises ValueError with a sentence."""
+    return ZonedCron(ticks=Ticks.parse(expression, timezone), name=timezone or "UTC")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -54,7 +91,7 @@ def crons(schedule: Mapping[str, Any], source: str | None = None) -> dict[str, Z
         raise CliError(f"schedule {name} has no cron source {source!r}; it has {', '.join(known)}")
     chosen = known if source is None else {source: known[source]}
     try:
-        return {each: cron_ticks.parse(str(one["cron"]), one.get("timezone")) for each, one in chosen.items()}
+        return {each: parse_cron(str(one["cron"]), one.get("timezone")) for each, one in chosen.items()}
     except ValueError as error:
         raise CliError(f"schedule {name}: {error}") from error
 

@@ -1,7 +1,7 @@
 import pytest
-from torpor_cli import references
 from torpor_cli.errors import UsageError
-from torpor_cli.references import RunReference
+from torpor_cli.runs import references
+from torpor_cli.runs.references import RunReference
 
 
 @pytest.mark.parametrize(

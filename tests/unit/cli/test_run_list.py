@@ -1,7 +1,7 @@
 from typing import Any
 
-from torpor_cli import run_list
-from torpor_cli.run_list import ListedRun, RunFilters
+from torpor_cli.runs import run_list
+from torpor_cli.runs.run_list import ListedRun, RunFilters
 
 
 def run(

@@ -1,6 +1,6 @@
 import pytest
-from torpor_cli import run_state
 from torpor_cli.errors import UsageError
+from torpor_cli.runs import run_state
 
 
 def workflow(state: str | None, *, reason: str = "", completed: bool = True, clear: str = "") -> dict[str, object]:

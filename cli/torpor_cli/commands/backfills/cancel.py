@@ -8,9 +8,10 @@ from torpor_cli.cluster.connect import connect
 from torpor_cli.cluster.resources import BACKFILLS
 from torpor_cli.errors import CliError
 from torpor_cli.following import backfill_end
+from torpor_cli.options import ClusterCommand, complete_open_backfill
 from torpor_cli.output import Format, output_option
 from torpor_cli.schedules import lookup
-from torpor_cli.target import ClusterCommand, TargetOptions, complete_open_backfill
+from torpor_cli.target import TargetOptions
 
 
 @click.command("cancel", cls=ClusterCommand)

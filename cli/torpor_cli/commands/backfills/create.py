@@ -13,13 +13,13 @@ from torpor_cli.cluster.api import Object
 from torpor_cli.cluster.connect import ClusterConnection, connect
 from torpor_cli.cluster.errors import ConflictError
 from torpor_cli.cluster.resources import BACKFILLS, SCHEDULES
-from torpor_cli.commands.run_options import param_options
-from torpor_cli.commands.wait import parse_limit
+from torpor_cli.commands.change.wait import parse_limit
 from torpor_cli.errors import CliError, UsageError
+from torpor_cli.options import ClusterCommand, complete_schedule, param_options
 from torpor_cli.output import Format, output_option
 from torpor_cli.schedules import lookup, moments, upcoming
 from torpor_cli.schedules.upcoming import UpcomingTick
-from torpor_cli.target import ClusterCommand, TargetOptions, complete_schedule
+from torpor_cli.target import TargetOptions
 
 _PREFIX_MAX = 57
 """A generated name has 63 characters at most, five of them random."""

@@ -7,10 +7,11 @@ import click
 from torpor_cli import output
 from torpor_cli.cluster.connect import connect
 from torpor_cli.cluster.resources import BACKFILLS
+from torpor_cli.options import ClusterCommand, complete_schedule
 from torpor_cli.output import Format, output_option
-from torpor_cli.render import style
+from torpor_cli.render import cells
 from torpor_cli.schedules import listing, lookup
-from torpor_cli.target import ClusterCommand, TargetOptions, complete_schedule
+from torpor_cli.target import TargetOptions
 
 
 @click.command("list", cls=ClusterCommand)
@@ -38,4 +39,4 @@ def list_command(target: TargetOptions, everywhere: bool, schedule: str | None, 
 
 
 def _paint(cell: str) -> str:
-    return style.cell(cell, coloured=output.coloured())
+    return cells.cell(cell, coloured=output.coloured())

@@ -8,10 +8,11 @@ import click
 from torpor_cli import output
 from torpor_cli.cluster.connect import connect
 from torpor_cli.cluster.resources import BACKFILLS
+from torpor_cli.options import ClusterCommand, complete_backfill
 from torpor_cli.output import Format, output_option
-from torpor_cli.render import style
+from torpor_cli.render import cells
 from torpor_cli.schedules import history, listing, lookup, moments
-from torpor_cli.target import ClusterCommand, TargetOptions, complete_backfill
+from torpor_cli.target import TargetOptions
 
 _FIELDS = ("progress", "active", "succeeded", "failed", "passed", "started")
 
@@ -51,4 +52,4 @@ def _messages(status: Mapping[str, Any]) -> list[Any]:
 
 
 def _paint(cell: str) -> str:
-    return style.cell(cell, coloured=output.coloured())
+    return cells.cell(cell, coloured=output.coloured())

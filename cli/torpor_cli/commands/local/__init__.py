@@ -1,1 +1,1 @@
-"""The command `torpor run`."""
+"""Commands for workflows on this machine, without a cluster."""

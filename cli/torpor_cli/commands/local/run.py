@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from torpor_cli import errors, exit_codes, output
+from torpor_cli import errors, output
 from torpor_cli.authoring import compiled
 from torpor_cli.changes import manifest
-from torpor_cli.commands.run_options import param_options
+from torpor_cli.errors import ExitCode
+from torpor_cli.options import param_options
 from torpor_cli.output import Format, output_option
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def run_command(
     Exit codes: 0 succeeded, 1 the command failed, 2 usage, 3 the run failed, 4 cancelled, 130 killed.
     """
     _check(file, {"--resume": resume, "--show": show}, task, arguments)
-    from torpor_cli.local_run import interpreter  # noqa: PLC0415 - most commands need no local run
+    from torpor_cli.authoring import interpreter  # noqa: PLC0415 - most commands need no local run
 
     if show is not None:
         from torpor_cli.commands.local import show as showing  # noqa: PLC0415
@@ -106,7 +107,7 @@ def run_command(
         return _resume(resume, events, settings)
     found = _read(file or "", pairs, manifest.mapping(params_file) if params_file else {}, settings)
     if found is None:
-        return exit_codes.FAILED
+        return ExitCode.FAILED
     if task is not None:
         from torpor_cli.local_run import one_task  # noqa: PLC0415
 
@@ -186,17 +187,16 @@ def _read(name: str, pairs: tuple[str, ...], values: dict[str, Any], settings: P
 
 def _play(file: "WorkflowFile", chosen: str | None, events: tuple[str, ...], settings: PlaySettings) -> int:
     """Check what the Workflow needs, and play it."""
-    from torpor_cli.local_run import events as event_texts  # noqa: PLC0415
     from torpor_cli.local_run import folders, play, preflight  # noqa: PLC0415
 
     play.check_installed()
-    payloads = event_texts.parse(events, file.tasks())
-    folders.check(chosen)
+    payloads = folders.parse_events(events, file.tasks())
+    folders.check_folder(chosen)
     found = preflight.of_file(file, payloads, settings.triggers)
     if found.refused:
         for sentence in found.refused:
             output.fail(f"{file.name}: {sentence}")
-        return exit_codes.FAILED
+        return ExitCode.FAILED
     output.note(_LIMITS)
     if found.ignored:
         output.note(f"a local run ignores: {'; '.join(found.ignored)}")
@@ -207,10 +207,9 @@ def _play(file: "WorkflowFile", chosen: str | None, events: tuple[str, ...], set
 
 def _resume(folder: str, events: tuple[str, ...], settings: PlaySettings) -> int:
     """Go on with the run of a folder."""
-    from torpor_cli.local_run import events as event_texts  # noqa: PLC0415
-    from torpor_cli.local_run import play  # noqa: PLC0415
+    from torpor_cli.local_run import folders, play  # noqa: PLC0415
 
     if not Path(folder).is_dir():
         raise errors.UsageError(f"--resume {folder}: there is no such folder")
-    payloads = event_texts.parse(events, None)
+    payloads = folders.parse_events(events, None)
     return play.play(replace(settings.play(Path(folder), [], payloads), resume=True))

@@ -5,12 +5,13 @@ from pathlib import Path
 
 from torpor_views import timeline, tree
 
-from torpor_cli import output, run_state
-from torpor_cli.commands import timeline as timelines
-from torpor_cli.local_run import report, stored_run
+from torpor_cli import output
+from torpor_cli.commands.view import timeline as timelines
+from torpor_cli.local_run import play, report
 from torpor_cli.output import Format
 from torpor_cli.render import terminal, timeline_chart
 from torpor_cli.render import tree as render
+from torpor_cli.runs import run_state
 
 _WIDTH = 100
 
@@ -18,7 +19,7 @@ _WIDTH = 100
 def show(folder: str, output_format: str) -> int:
     """Show the run of a folder. Return the exit code of its outcome, 0 while it has none."""
     path = Path(folder)
-    found = stored_run.read(path)
+    found = play.read_run(path)
     run = found.parse()
     ended = run_state.has_ended(found.workflow)
     code = run_state.exit_code([run_state.word_of(found.workflow)]) if ended else 0

@@ -6,9 +6,10 @@ from torpor_cli import output
 from torpor_cli.cluster import edit
 from torpor_cli.cluster.connect import connect
 from torpor_cli.cluster.resources import SCHEDULES
+from torpor_cli.options import ClusterCommand, complete_schedule
 from torpor_cli.output import Format, output_option
 from torpor_cli.schedules import lookup
-from torpor_cli.target import ClusterCommand, TargetOptions, complete_schedule
+from torpor_cli.target import TargetOptions
 
 _NAMES = click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=complete_schedule)
 _OUTPUT = output_option(Format.JSON, Format.YAML, Format.NAME)

@@ -8,16 +8,17 @@ import click
 from torpor_wire import constants, names
 
 from torpor_cli import output
-from torpor_cli.archive import ArchiveProxy
 from torpor_cli.cluster.api import Object
+from torpor_cli.cluster.archive import ArchiveProxy
 from torpor_cli.cluster.connect import ClusterConnection, connect
 from torpor_cli.cluster.resources import SCHEDULES
 from torpor_cli.errors import CliError
+from torpor_cli.options import ClusterCommand, complete_schedule
 from torpor_cli.output import Format, output_option
-from torpor_cli.render import style
+from torpor_cli.render import cells
 from torpor_cli.schedules import history, lookup
 from torpor_cli.schedules.history import PastRun
-from torpor_cli.target import ClusterCommand, TargetOptions, complete_schedule
+from torpor_cli.target import TargetOptions
 
 _READERS = 4
 
@@ -79,4 +80,4 @@ def _print(found: Sequence[PastRun], schedule: Object) -> None:
 
 
 def _paint(cell: str) -> str:
-    return style.cell(cell, coloured=output.coloured())
+    return cells.cell(cell, coloured=output.coloured())

@@ -5,9 +5,10 @@ import click
 from torpor_cli import output
 from torpor_cli.cluster.connect import connect
 from torpor_cli.cluster.resources import SCHEDULES
+from torpor_cli.options import ClusterCommand
 from torpor_cli.output import Format, output_option
 from torpor_cli.schedules import listing, lookup
-from torpor_cli.target import ClusterCommand, TargetOptions
+from torpor_cli.target import TargetOptions
 
 
 @click.command("list", cls=ClusterCommand)

@@ -6,15 +6,16 @@ from dataclasses import dataclass, field
 
 import click
 
-from torpor_cli import cron_ticks, output
+from torpor_cli import output
 from torpor_cli.cluster.api import Object
 from torpor_cli.cluster.connect import connect
 from torpor_cli.cluster.resources import SCHEDULES
 from torpor_cli.errors import UsageError
+from torpor_cli.options import ClusterCommand, complete_schedule
 from torpor_cli.output import Format, output_option
 from torpor_cli.schedules import lookup, moments, upcoming
 from torpor_cli.schedules.upcoming import UpcomingTick
-from torpor_cli.target import ClusterCommand, TargetOptions, complete_schedule
+from torpor_cli.target import TargetOptions
 
 _NUMBER = 5
 _NUMBER_MAX = 10_000
@@ -73,7 +74,7 @@ def _arguments(words: tuple[str, ...], cron: str | None) -> tuple[str, int]:
 
 def _of_expression(expression: str, timezone: str | None, after: float, number: int) -> Sequence[UpcomingTick]:
     try:
-        cron = cron_ticks.parse(expression, timezone)
+        cron = upcoming.parse_cron(expression, timezone)
     except ValueError as error:
         raise UsageError(str(error)) from error
     return upcoming.upcoming({"": cron}, after, number, {})

@@ -8,11 +8,11 @@ from torpor_cli.changes import manual_run, run_params, submission
 from torpor_cli.changes.submission import FollowUp
 from torpor_cli.cluster.connect import connect
 from torpor_cli.cluster.resources import SCHEDULES
-from torpor_cli.commands.logs import follow_logs
-from torpor_cli.commands.run_options import request_options
-from torpor_cli.commands.wait import parse_limit
+from torpor_cli.commands.change.wait import parse_limit
+from torpor_cli.commands.view.logs import follow_logs
+from torpor_cli.options import ClusterCommand, complete_schedule, request_options
 from torpor_cli.schedules import lookup
-from torpor_cli.target import ClusterCommand, TargetOptions, complete_schedule
+from torpor_cli.target import TargetOptions
 
 
 @click.command("run", cls=ClusterCommand)

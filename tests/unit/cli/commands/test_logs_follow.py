@@ -8,11 +8,10 @@ import time
 from collections.abc import Callable
 
 import pytest
-from torpor_cli import exit_codes
 from torpor_cli.changes.submission import FollowUp, follow_up
 from torpor_cli.cluster.connect import connect
-from torpor_cli.commands.logs import follow_logs
-from torpor_cli.errors import UsageError
+from torpor_cli.commands.view.logs import follow_logs
+from torpor_cli.errors import ExitCode, UsageError
 from torpor_cli.target import TargetOptions
 
 from tests.support.fake_cluster import FakeCluster, Object, Run
@@ -80,7 +79,7 @@ def test_logs_of_a_submitted_run_are_followed_for_the_timeout(
     cluster.write(cluster.pod(load(), started=second(2)), at(2, "live"))
     made = connect(TargetOptions(kubeconfig=os.environ["KUBECONFIG"]))
     afterwards = FollowUp(logs=True, limit=1.0)
-    assert follow_up(made, [cluster.objects["workflows"]["ingest"]], afterwards, follow_logs) == exit_codes.TIMED_OUT
+    assert follow_up(made, [cluster.objects["workflows"]["ingest"]], afterwards, follow_logs) == ExitCode.TIMED_OUT
     sys.stdout.flush()
     assert capfdbinary.readouterr() == (b"load a1 s0 | live\n", b"timed out; ingest goes on\n")
 

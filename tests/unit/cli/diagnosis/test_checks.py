@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 import yaml
+from torpor_cli.commands.tool.doctor import diagnose
 from torpor_cli.diagnosis import namespace_checks
-from torpor_cli.diagnosis.diagnose import diagnose
-from torpor_cli.diagnosis.facts import DiagnosisFacts, UnreadableFact
-from torpor_cli.diagnosis.result import CheckResult, Status
+from torpor_cli.diagnosis.facts import CheckResult, DiagnosisFacts, Status, UnreadableFact
 from torpor_cli.linting import bundled
 
 from tests.unit.cli.diagnosis.healthy import (

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from torpor_cli.diagnosis import cluster_checks
-from torpor_cli.diagnosis.result import Status
+from torpor_cli.diagnosis.facts import Status
 
 from tests.unit.cli.diagnosis.healthy import HEALTHY, PUBLISHED, SCHEMAS, role
 

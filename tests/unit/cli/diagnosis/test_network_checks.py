@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from torpor_cli.diagnosis import network_checks
-from torpor_cli.diagnosis.facts import UnreadableFact
-from torpor_cli.diagnosis.result import Status
+from torpor_cli.diagnosis.facts import Status, UnreadableFact
 
 from tests.unit.cli.diagnosis.healthy import HEALTHY
 

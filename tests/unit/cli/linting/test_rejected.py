@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from torpor_cli.linting import bundled, policies
+from torpor_cli.linting import bundled, cel_rules
 from torpor_cli.linting.finding import LintRule, Severity
 
 from tests.integration.crds.test_schema import REFUSED
@@ -73,7 +73,7 @@ def test_a_group_in_itself_is_one_problem() -> None:
 
 def test_every_validation_of_the_policies_names_the_field_that_it_concerns() -> None:
     validations = [validation for policy in bundled.creation_policies() for validation in policy["spec"]["validations"]]
-    names = {policies.variable_of(validation["expression"]) for validation in validations}
+    names = {cel_rules.variable_of(validation["expression"]) for validation in validations}
     # torpor-clear concerns an annotation, torpor-origin the whole spec, and torpor-workflow names the field itself.
     assert names == {"", "invalidEntries", "unknownTasks", "fieldsOfTemplate", "tooDeep", "problems"} | {
         "ambiguousSources",

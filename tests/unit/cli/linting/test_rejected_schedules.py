@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from torpor_cli.linting import bundled, policies, policy_places
+from torpor_cli.linting import bundled, cel_rules
 from torpor_cli.linting.finding import Severity
 
 from tests.integration.policies.admission import test_backfill, test_schedule
@@ -41,12 +41,12 @@ def test_lint_accepts_a_cron_expression_that_the_api_server_admits(expression: s
 
 def test_every_validation_names_the_field_that_it_concerns() -> None:
     found = {
-        policies.variable_of(validation["expression"])
+        cel_rules.variable_of(validation["expression"])
         for plural in ("workflowtemplates", "schedules", "backfills")
         for policy in bundled.creation_policies(plural)
         for validation in policy["spec"]["validations"]
     }
-    known = policy_places.PARAM_VARIABLES | set(policy_places.SOURCE_FIELDS)
+    known = cel_rules.PARAM_VARIABLES | set(cel_rules.SOURCE_FIELDS)
     assert found - known == {"", "ambiguousTasks", "booleanNames", "problems", "tooDeep"}
-    assert found >= policy_places.PARAM_VARIABLES
-    assert set(policy_places.SOURCE_FIELDS) <= found
+    assert found >= cel_rules.PARAM_VARIABLES
+    assert set(cel_rules.SOURCE_FIELDS) <= found

@@ -3,10 +3,10 @@
 import math
 
 import pytest
+from torpor_cli import yaml_format
 from torpor_cli.linting import yaml_documents
 from torpor_cli.linting.finding import Path
 from torpor_cli.linting.yaml_documents import Document, InvalidYaml
-from torpor_cli.yaml_format import scalars
 
 from tests.unit.cli.linting.findings import lint_text
 
@@ -125,7 +125,7 @@ def test_a_file_that_cannot_be_read_is_reported_with_its_place(text: str, messag
     ],
 )
 def test_a_plain_scalar_has_the_value_that_kubectl_sends(text: str, value: object) -> None:
-    found = scalars.resolve(text)
+    found = yaml_format.resolve(text)
     assert (found, type(found)) == (value, type(value))
 
 

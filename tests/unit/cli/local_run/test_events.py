@@ -2,12 +2,17 @@
 
 import pytest
 from torpor_cli.errors import UsageError
-from torpor_cli.local_run import events
+from torpor_cli.local_run import folders
 
 
 def test_events_are_json_by_task_or_instance() -> None:
     given = ['drop={"a": "b=c"}', "load/3=null", "load/0.1=[1]", "load=2"]
-    assert events.parse(given, ["drop", "load"]) == {"drop": {"a": "b=c"}, "load/3": None, "load/0.1": [1], "load": 2}
+    assert folders.parse_events(given, ["drop", "load"]) == {
+        "drop": {"a": "b=c"},
+        "load/3": None,
+        "load/0.1": [1],
+        "load": 2,
+    }
 
 
 @pytest.mark.parametrize(
@@ -20,5 +25,5 @@ def test_events_are_json_by_task_or_instance() -> None:
 )
 def test_other_texts_are_refused(text: str, expected: str) -> None:
     with pytest.raises(UsageError) as raised:
-        events.parse([text], ["drop"])
+        folders.parse_events([text], ["drop"])
     assert str(raised.value).startswith(expected)

@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from torpor_cli.authoring import interpreter
 from torpor_cli.errors import UsageError
-from torpor_cli.local_run import interpreter
 
 
 def python(folder: Path, script: str = "echo 3 12") -> str:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from torpor_cli.local_run import source_folders
+from torpor_cli.local_run import folders
 
 SPEC = {"source": {"configMap": "etl"}, "tasks": [{"name": "a"}, {"name": "b", "source": {"configMap": "other"}}]}
 
@@ -16,7 +16,7 @@ def folder(beside: Path, name: str) -> None:
 def test_a_folder_beside_the_file_is_the_config_map_of_its_name(tmp_path: Path) -> None:
     folder(tmp_path, "etl")
     folder(tmp_path, "other")
-    found = source_folders.config_maps(SPEC, [], tmp_path)
+    found = folders.config_maps(SPEC, [], tmp_path)
     assert [document["metadata"]["name"] for document in found] == ["etl", "other"]
     assert found[0]["data"] == {"load.py": "def load(): ..."}
 
@@ -24,17 +24,17 @@ def test_a_folder_beside_the_file_is_the_config_map_of_its_name(tmp_path: Path) 
 def test_a_config_map_of_the_file_wins_and_a_missing_folder_is_none(tmp_path: Path) -> None:
     folder(tmp_path, "etl")
     own = {"kind": "ConfigMap", "metadata": {"name": "etl"}, "data": {"load.py": "x"}}
-    assert source_folders.config_maps(SPEC, [own], tmp_path) == []
+    assert folders.config_maps(SPEC, [own], tmp_path) == []
 
 
 def test_a_key_that_leads_out_of_the_folder_is_named() -> None:
     maps = [{"kind": "ConfigMap", "metadata": {"name": "etl"}, "data": {"../load.py": ""}}]
-    (found,) = source_folders.problems(maps)
+    (found,) = folders.source_problems(maps)
     assert found.startswith("ConfigMap etl is invalid: data[../load.py]: a valid config key must consist of")
 
 
 def test_one_task_gets_the_binary_files_of_a_config_map(tmp_path: Path) -> None:
     own = {"kind": "ConfigMap", "metadata": {"name": "etl"}, "data": {"a.py": "x"}, "binaryData": {"b": "/w=="}}
-    assert source_folders.of_task(SPEC, "a", [own], tmp_path / "beside", tmp_path) == tmp_path
+    assert folders.source_of_task(SPEC, "a", [own], tmp_path / "beside", tmp_path) == tmp_path
     assert (tmp_path / "a.py").read_text() == "x"
     assert (tmp_path / "b").read_bytes() == b"\xff"

@@ -7,9 +7,8 @@ from collections.abc import Generator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_cli.logs import merge, raw_lines, timestamps
-from torpor_cli.logs.progress import LogCursor, unseen
-from torpor_cli.logs.reorder import ReorderBuffer
+from torpor_cli.logs import log_text, merge
+from torpor_cli.logs.ordering import LogCursor, ReorderBuffer, unseen
 from torpor_cli.logs.source import LogLine, LogSource, SourceKey
 from torpor_wire.enums import LogKind
 
@@ -114,12 +113,12 @@ def test_a_reader_who_stops_closes_all_logs() -> None:
     ],
 )
 def test_the_time_of_a_line_is_read_to_the_nanosecond(line: str, nanoseconds: int | None, text: str) -> None:
-    assert timestamps.parse(line) == (nanoseconds, text)
+    assert log_text.parse_line(line) == (nanoseconds, text)
 
 
 def test_times_of_a_log_never_decrease_and_untimed_lines_keep_their_place() -> None:
     raw = ["1970-01-01T00:00:05Z a", "... omitted ...", "1970-01-01T00:00:03Z b"]
-    lines = timestamps.lines_of(source(0, start=4_000_000_000), raw)
+    lines = log_text.lines_of(source(0, start=4_000_000_000), raw)
     assert [(line.at // 10**9, line.text) for line in lines] == [(5, "a"), (5, "... omitted ..."), (5, "b")]
 
 
@@ -129,17 +128,17 @@ def test_lines_do_not_depend_on_the_chunks_in_which_they_arrive(text: str, cuts:
     for cut in cuts:
         chunks.append(rest[:cut])
         rest = rest[cut:]
-    assert list(raw_lines.split([*chunks, rest])) == text.removesuffix("\n").split("\n" if text else None)
-    assert all(len(line) <= limit for line in raw_lines.split([*chunks, rest], limit))
+    assert list(log_text.split([*chunks, rest])) == text.removesuffix("\n").split("\n" if text else None)
+    assert all(len(line) <= limit for line in log_text.split([*chunks, rest], limit))
 
 
 def test_a_line_without_end_is_divided_so_that_memory_stays_bounded() -> None:
-    lines = list(raw_lines.split([b"x" * 10] * 10, limit=30))
+    lines = list(log_text.split([b"x" * 10] * 10, limit=30))
     assert [len(line) for line in lines] == [30, 30, 30, 10]
 
 
 def test_empty_lines_and_a_last_line_without_newline_are_lines() -> None:
-    assert list(raw_lines.split([b"a\n\nb\r\nc"])) == ["a", "", "b", "c"]
+    assert list(log_text.split([b"a\n\nb\r\nc"])) == ["a", "", "b", "c"]
 
 
 def test_a_log_that_is_read_again_continues_without_gap_or_repetition() -> None:

@@ -1,6 +1,6 @@
 """Prefixes of log lines."""
 
-from torpor_cli.render.log_lines import Prefixes, colour_of
+from torpor_cli.logs.printing import Prefixes, colour_of
 
 
 def test_prefixes_have_the_width_of_the_longest_so_far() -> None:

@@ -1,12 +1,12 @@
 import os
 
 import pytest
-from torpor_cli.render import screen
-from torpor_cli.render.screen import Screen
+from torpor_cli.render import terminal
+from torpor_cli.render.terminal import Screen
 
 
 def test_a_line_takes_as_many_rows_as_the_terminal_breaks_it_into() -> None:
-    assert [screen.rows(text, 10) for text in ("", "x" * 10, "x" * 11, "\x1b[31m" + "x" * 10 + "\x1b[0m")] == [
+    assert [terminal.rows(text, 10) for text in ("", "x" * 10, "x" * 11, "\x1b[31m" + "x" * 10 + "\x1b[0m")] == [
         1,
         1,
         2,
@@ -15,9 +15,9 @@ def test_a_line_takes_as_many_rows_as_the_terminal_breaks_it_into() -> None:
 
 
 def test_lines_that_do_not_fit_are_counted() -> None:
-    assert screen.fitting(["a", "b"], 80, 24) == ["a", "b"]
-    assert screen.fitting([str(number) for number in range(100)], 80, 5) == ["0", "1", "2", "... 97 more lines"]
-    assert screen.fitting(["x" * 200, "b", "c"], 80, 4) == ["... 3 more lines"]
+    assert terminal.fitting(["a", "b"], 80, 24) == ["a", "b"]
+    assert terminal.fitting([str(number) for number in range(100)], 80, 5) == ["0", "1", "2", "... 97 more lines"]
+    assert terminal.fitting(["x" * 200, "b", "c"], 80, 4) == ["... 3 more lines"]
 
 
 def test_a_drawing_replaces_the_rows_of_the_former_one(

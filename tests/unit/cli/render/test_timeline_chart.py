@@ -3,8 +3,8 @@
 import re
 
 import pytest
-from torpor_cli.render import time_axis, timeline_chart, timeline_rows
-from torpor_cli.render.cell_width import width_of
+from torpor_cli.render import timeline_axis, timeline_chart, timeline_rows
+from torpor_cli.render.cells import width_of
 from torpor_cli.render.timeline_chart import ASCII, UNICODE
 from torpor_cli.render.timeline_rows import Bar, Chart, ChartRow, SpanKind
 from torpor_wire import times
@@ -122,7 +122,7 @@ def test_wide_characters_keep_the_columns_aligned() -> None:
     ],
 )
 def test_ticks_have_round_distances(seconds: float, most: int, labels: list[str]) -> None:
-    assert [time_axis.tick_label(at) for at in time_axis.ticks(seconds, most)] == labels
+    assert [timeline_axis.tick_label(at) for at in timeline_axis.ticks(seconds, most)] == labels
 
 
 @pytest.mark.parametrize(
@@ -139,9 +139,9 @@ def test_ticks_have_round_distances(seconds: float, most: int, labels: list[str]
     ],
 )
 def test_durations_have_two_units_and_a_tenth_below_ten_seconds(seconds: float, text: str) -> None:
-    assert time_axis.duration(seconds) == text
+    assert timeline_axis.duration(seconds) == text
 
 
 @pytest.mark.parametrize("seconds", [10.0, 42.5, 59.9, 3661.7, 90061.2])
 def test_all_commands_show_the_same_duration(seconds: float) -> None:
-    assert time_axis.duration(seconds) == times.human(seconds)
+    assert timeline_axis.duration(seconds) == times.human(seconds)

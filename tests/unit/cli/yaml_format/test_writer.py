@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from torpor_cli import yaml_format
 from torpor_cli.linting import yaml_documents
 from torpor_cli.linting.yaml_documents import Document
-from torpor_cli.yaml_format import writer
 
 _ODD = [
     "n",
@@ -46,25 +46,25 @@ def read(text: str) -> Any:
 
 @pytest.mark.parametrize("text", _ODD)
 def test_a_text_stays_a_text_as_a_value_and_as_a_key(text: str) -> None:
-    assert read(writer.dump({text: text, "list": [text]})) == {text: text, "list": [text]}
+    assert read(yaml_format.dump({text: text, "list": [text]})) == {text: text, "list": [text]}
 
 
 @given(st.dictionaries(_TEXT, _VALUES, min_size=1, max_size=3))
 def test_any_object_is_read_as_it_was(body: dict[str, Any]) -> None:
-    assert json.dumps(read(writer.dump(body))) == json.dumps(body)
+    assert json.dumps(read(yaml_format.dump(body))) == json.dumps(body)
 
 
 def test_equal_parts_have_no_anchors() -> None:
     part = ["a", "b"]
-    assert writer.dump({"x": part, "y": part}) == "x:\n- a\n- b\n'y':\n- a\n- b\n"
+    assert yaml_format.dump({"x": part, "y": part}) == "x:\n- a\n- b\n'y':\n- a\n- b\n"
 
 
 def test_a_text_for_people_is_a_block_and_has_its_letters() -> None:
     value = {"table": "A B\n1 2", "name": "Köln", "flag": "n"}
-    assert writer.dump(value, readable=True) == "table: |-\n  A B\n  1 2\nname: Köln\nflag: 'n'\n"
-    assert read(writer.dump(value, readable=True)) == value
+    assert yaml_format.dump(value, readable=True) == "table: |-\n  A B\n  1 2\nname: Köln\nflag: 'n'\n"
+    assert read(yaml_format.dump(value, readable=True)) == value
 
 
 @given(st.dictionaries(_TEXT, _VALUES, min_size=1, max_size=3))
 def test_any_object_for_people_is_read_as_it_was(body: dict[str, Any]) -> None:
-    assert json.dumps(read(writer.dump(body, readable=True))) == json.dumps(body)
+    assert json.dumps(read(yaml_format.dump(body, readable=True))) == json.dumps(body)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from torpor_cli import exit_codes
 from torpor_cli.__main__ import main
+from torpor_cli.errors import ExitCode
 
 _ROOT = Path(__file__).resolve().parents[5]
 _FILE = """\
@@ -96,7 +96,7 @@ def states(printed: str) -> list[tuple[str, str]]:
 
 def test_a_run_prints_its_transitions_and_the_result(folder: Path) -> None:
     ended = torpor(folder, "ingest.yaml")
-    assert ended.returncode == exit_codes.SUCCEEDED, ended.stdout + ended.stderr
+    assert ended.returncode == ExitCode.SUCCEEDED, ended.stdout + ended.stderr
     found = states(ended.stdout)
     assert found[0] == ("ingest", "Pending")
     assert found[-1] == ("ingest", "Succeeded")
@@ -117,7 +117,7 @@ def test_a_run_prints_its_transitions_and_the_result(folder: Path) -> None:
 
 def test_a_failed_run_prints_the_end_of_the_log(folder: Path) -> None:
     ended = torpor(folder, "ingest.yaml", "-p", "limit=3", "--folder", "out")
-    assert ended.returncode == exit_codes.RUN_FAILED
+    assert ended.returncode == ExitCode.RUN_FAILED
     assert ("ingest", "Failed") in states(ended.stdout)
     assert "load/2 failed: ValueError: a bad file (at " in ended.stdout
     assert "\n  | loading aaa\n  | Traceback (most recent call last):\n" in ended.stdout
@@ -126,7 +126,7 @@ def test_a_failed_run_prints_the_end_of_the_log(folder: Path) -> None:
 def test_a_run_is_shown_again_from_its_folder(folder: Path) -> None:
     torpor(folder, "ingest.yaml", "-p", "limit=3", "--folder", "out")
     shown = torpor(folder, "--show", "out")
-    assert shown.returncode == exit_codes.RUN_FAILED
+    assert shown.returncode == ExitCode.RUN_FAILED
     lines = shown.stdout.splitlines()
     assert lines[1].split()[:2] == ["ingest", "Failed"]
     assert any("load/2" in line and "Failed" in line for line in lines), shown.stdout
@@ -135,12 +135,12 @@ def test_a_run_is_shown_again_from_its_folder(folder: Path) -> None:
     found = json.loads(torpor(folder, "--show", "out", "-o", "json").stdout)
     assert (found["state"], found["results"]["list"]) == ("Failed", ["a", "aa", "aaa"])
     again = torpor(folder, "ingest.yaml", "--folder", "out")
-    assert again.returncode == exit_codes.FAILED
+    assert again.returncode == ExitCode.FAILED
     assert again.stderr == "torpor: the folder out has a run already: resume it, or choose another folder\n"
     with (folder / "out" / "lock").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         again = torpor(folder, "ingest.yaml", "--folder", "out")
-    assert again.returncode == exit_codes.FAILED
+    assert again.returncode == ExitCode.FAILED
     assert again.stderr == (
         "torpor: another local run uses the folder out: wait for its end, or choose another folder\n"
     )
@@ -157,16 +157,16 @@ def test_a_killed_run_is_shown_and_resumed(folder: Path) -> None:
             if states(line) == [("drop", "Deferred")]:
                 process.kill()
     shown = torpor(folder, "--show", ".torpor/runs/ingest")
-    assert (shown.returncode, "drop" in shown.stdout) == (exit_codes.SUCCEEDED, True)
+    assert (shown.returncode, "drop" in shown.stdout) == (ExitCode.SUCCEEDED, True)
     assert "the run has not ended; `torpor run --resume .torpor/runs/ingest` goes on with it\n" in shown.stderr
     resumed = torpor(folder, "--resume", ".torpor/runs/ingest", "-o", "json")
-    assert resumed.returncode == exit_codes.SUCCEEDED, resumed.stderr
+    assert resumed.returncode == ExitCode.SUCCEEDED, resumed.stderr
     assert json.loads(resumed.stdout)["results"]["total"] == {"total": 3}
 
 
 def test_a_folder_without_a_run_is_refused(folder: Path) -> None:
     shown = torpor(folder, "--show", ".")
-    assert shown.returncode == exit_codes.USAGE
+    assert shown.returncode == ExitCode.USAGE
     assert shown.stderr == "torpor: . has no run; the folders of runs are in .torpor/runs\n"
 
 
@@ -182,19 +182,19 @@ def test_a_script_gets_one_object(folder: Path) -> None:
 def test_the_workflow_of_a_function_runs(folder: Path) -> None:
     (folder / "flows.py").write_text(_FLOW)
     ended = torpor(folder, "flows:ingest", "-p", "limit=3", "-o", "json")
-    assert ended.returncode == exit_codes.SUCCEEDED, ended.stderr
+    assert ended.returncode == ExitCode.SUCCEEDED, ended.stderr
     found = json.loads(ended.stdout)
     assert (found["results"]["double"], found["run"].startswith("ingest-")) == (6, True)
     alone = torpor(folder, "flows:ingest", "--task", "double")
-    assert (alone.returncode, alone.stdout) == (exit_codes.SUCCEEDED, "4\n")
+    assert (alone.returncode, alone.stdout) == (ExitCode.SUCCEEDED, "4\n")
 
 
 def test_waits_are_answered_and_time_is_skipped(folder: Path) -> None:
     (folder / "ingest.yaml").write_text(_FILE.replace("duration: 100ms", "duration: 100d"))
     ended = torpor(folder, "ingest.yaml", "--skip-time", "-o", "json")
-    assert (ended.returncode, json.loads(ended.stdout)["state"]) == (exit_codes.SUCCEEDED, "Succeeded")
+    assert (ended.returncode, json.loads(ended.stdout)["state"]) == (ExitCode.SUCCEEDED, "Succeeded")
     ended = torpor(folder, "ingest.yaml", "--event", 'drop={"a": 1}', "-o", "json")
-    assert (ended.returncode, json.loads(ended.stdout)["results"]["drop"]) == (exit_codes.SUCCEEDED, {"a": 1})
+    assert (ended.returncode, json.loads(ended.stdout)["results"]["drop"]) == (ExitCode.SUCCEEDED, {"a": 1})
 
 
 def test_what_needs_a_cluster_is_refused_before_the_run(folder: Path) -> None:
@@ -203,7 +203,7 @@ def test_what_needs_a_cluster_is_refused_before_the_run(folder: Path) -> None:
         _FILE.replace("trigger: {class: duration, kwargs: {duration: 100ms}}", approval)
     )
     ended = torpor(folder, "ingest.yaml")
-    assert (ended.returncode, ended.stdout) == (exit_codes.FAILED, "")
+    assert (ended.returncode, ended.stdout) == (ExitCode.FAILED, "")
     assert ended.stderr == (
         "torpor: ingest.yaml: task drop waits for an approval, which a user gives in a cluster; "
         "answer it with --event drop='{...}'\n"
@@ -216,7 +216,7 @@ def test_a_config_map_whose_key_leads_out_of_its_folder_is_refused(folder: Path)
     (folder / "ingest.yaml").write_text(f"{_FILE}---\n{code}")
     for arguments in (("ingest.yaml",), ("ingest.yaml", "--task", "list")):
         ended = torpor(folder, *arguments)
-        assert ended.returncode == exit_codes.FAILED
+        assert ended.returncode == ExitCode.FAILED
         assert ended.stderr.startswith("torpor: ingest.yaml: ConfigMap code is invalid: data[../x]: a valid config key")
 
 
@@ -240,7 +240,7 @@ def test_a_wrong_command_line_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(folder)
-    assert main(["run", *arguments]) == exit_codes.USAGE
+    assert main(["run", *arguments]) == ExitCode.USAGE
     out, err = capsys.readouterr()
     assert out == ""
     assert expected in err
@@ -248,7 +248,7 @@ def test_a_wrong_command_line_is_refused(
 
 def test_the_census_example_runs_unchanged(tmp_path: Path) -> None:
     ended = torpor(tmp_path, str(_ROOT / "examples" / "census.yaml"), "-p", "pause=10ms", "-o", "json")
-    assert ended.returncode == exit_codes.SUCCEEDED, ended.stderr
+    assert ended.returncode == ExitCode.SUCCEEDED, ended.stderr
     found = json.loads(ended.stdout)
     assert found["results"]["report"]["table"].startswith("SECTION")
     assert len(found["results"]["measure"]) == len(found["results"]["sections"])
@@ -276,8 +276,8 @@ def test_a_trigger_class_of_the_user_runs(folder: Path) -> None:
         "  tasks:\n  - {name: high, trigger: {class: tide, kwargs: {harbour: Husum}, timeout: 1h}}\n"
     )
     done = torpor(folder, "tide.yaml", "--trigger", "tide=own_tides:Tide")
-    assert (done.returncode, done.stderr) == (exit_codes.SUCCEEDED, done.stderr)
+    assert (done.returncode, done.stderr) == (ExitCode.SUCCEEDED, done.stderr)
     assert "Husum" in done.stdout
     refused = torpor(folder, "tide.yaml", "--trigger", "tide=own_tides:Moon")
-    assert refused.returncode == exit_codes.USAGE
+    assert refused.returncode == ExitCode.USAGE
     assert "trigger tide: own_tides:Moon" in refused.stderr

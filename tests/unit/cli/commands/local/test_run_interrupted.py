@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from torpor_cli import exit_codes
+from torpor_cli.errors import ExitCode
 
 _FILE = """\
 apiVersion: torpor.dev/v1alpha1
@@ -122,7 +122,7 @@ def test_a_signal_cancels_the_run(folder: Path, number: signal.Signals) -> None:
             process.send_signal(number)
 
     code, printed = played(folder, act)
-    assert (code, _CANCELLED in printed) == (exit_codes.RUN_CANCELLED, True)
+    assert (code, _CANCELLED in printed) == (ExitCode.RUN_CANCELLED, True)
     assert printed.splitlines()[-2].split()[1:3] == ["ingest", "Cancelled"]
     assert_ended(begun(folder))
 
@@ -137,7 +137,7 @@ def test_two_interrupts_end_the_run_at_once(folder: Path) -> None:
             process.send_signal(signal.SIGINT)
 
     code, printed = played(folder, act)
-    assert code == exit_codes.INTERRUPTED
+    assert code == ExitCode.INTERRUPTED
     assert printed.splitlines()[-1] == "ended at once; `torpor run --resume .torpor/runs/ingest` goes on with it"
     assert_ended(begun(folder))
 
@@ -149,7 +149,7 @@ def test_a_hangup_does_not_count_as_a_second_interrupt(folder: Path) -> None:
         if is_running(line) or line.startswith("interrupted:"):
             process.send_signal(signal.SIGHUP)
 
-    assert played(folder, act)[0] == exit_codes.RUN_CANCELLED
+    assert played(folder, act)[0] == ExitCode.RUN_CANCELLED
 
 
 def test_a_hangup_that_the_caller_ignores_is_ignored(folder: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_hangup_that_the_caller_ignores_is_ignored(folder: Path) -> None:
             (folder / "go").touch()
 
     code, printed = played(folder, act, ("nohup", *_COMMAND))
-    assert code == exit_codes.SUCCEEDED, printed
+    assert code == ExitCode.SUCCEEDED, printed
 
 
 def test_a_run_whose_output_has_no_reader_is_cancelled(folder: Path) -> None:
@@ -172,7 +172,7 @@ def test_a_run_whose_output_has_no_reader_is_cancelled(folder: Path) -> None:
         process.stdout.close()
         (folder / "read").touch()  # the other task ends, which is a line
         noted = process.stderr.read()
-    assert process.returncode == exit_codes.RUN_CANCELLED
+    assert process.returncode == ExitCode.RUN_CANCELLED
     assert "the output cannot be written: the run is cancelled; press Ctrl-C to end it at once\n" in noted
     assert_ended(pid)
 
@@ -184,5 +184,5 @@ def test_a_run_whose_terminal_is_closed_is_cancelled(folder: Path) -> None:
         os.close(theirs)
         pid = begun(folder)
         os.close(ours)
-        assert process.wait(_LIMIT) == exit_codes.RUN_CANCELLED
+        assert process.wait(_LIMIT) == ExitCode.RUN_CANCELLED
     assert_ended(pid)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from torpor import debugging
-from torpor_cli import exit_codes
+from torpor_cli.errors import ExitCode
 from torpor_local import private_folder
 
 _FILE = """\
@@ -134,7 +134,7 @@ def test_the_code_of_a_source_is_importable(folder: Path, bare_python: str) -> N
 def test_a_failed_task_has_the_exit_code_of_a_failed_run(folder: Path, bare_python: str) -> None:
     for options in ((), ("--python", bare_python)):
         ended = torpor(folder, "ingest.yaml", "--task", "fail", *options)
-        assert ended.returncode == exit_codes.RUN_FAILED
+        assert ended.returncode == ExitCode.RUN_FAILED
         assert "Traceback" in ended.stderr
         assert "torpor: fail failed: ValueError: no rows" in ended.stderr
 
@@ -184,7 +184,7 @@ def test_a_file_with_errors_is_reported_as_lint_does(folder: Path) -> None:
         timeout=120,
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (linted.returncode, linted.stdout, linted.stderr)
-    assert ended.returncode == exit_codes.FAILED
+    assert ended.returncode == ExitCode.FAILED
 
 
 @pytest.mark.parametrize(
@@ -197,10 +197,10 @@ def test_a_file_with_errors_is_reported_as_lint_does(folder: Path) -> None:
 )
 def test_options_that_are_invalid_are_reported(folder: Path, options: tuple[str, str], expected: str) -> None:
     ended = torpor(folder, "ingest.yaml", "--task", "load", *options)
-    assert ended.returncode == exit_codes.USAGE
+    assert ended.returncode == ExitCode.USAGE
     assert ended.stderr.startswith(expected)
 
 
 def test_the_exit_codes_are_those_of_the_command() -> None:
-    codes = (exit_codes.SUCCEEDED, exit_codes.RUN_FAILED, exit_codes.INTERRUPTED)
+    codes = (ExitCode.SUCCEEDED, ExitCode.RUN_FAILED, ExitCode.INTERRUPTED)
     assert codes == (debugging.SUCCEEDED, debugging.FAILED, debugging.INTERRUPTED)

@@ -1,1 +1,0 @@
-"""Commands for Workflows that are Python functions."""

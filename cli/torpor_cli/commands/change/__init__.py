@@ -1,0 +1,1 @@
+"""Commands that create and change runs, and wait for them."""

@@ -1,0 +1,103 @@
+"""`torpor approve` and `torpor reject`: the answer of a person to a task that waits for it."""
+
+from dataclasses import replace
+
+import click
+from torpor_wire import constants, names
+
+from torpor_cli import errors, output
+from torpor_cli.cluster import edit
+from torpor_cli.cluster.api import Object, ObjectSelection
+from torpor_cli.cluster.connect import ClusterConnection, connect
+from torpor_cli.cluster.errors import NotFoundError
+from torpor_cli.cluster.resources import TASKRUNS
+from torpor_cli.options import ClusterCommand, complete_open_reference
+from torpor_cli.runs import references, run_lookup
+from torpor_cli.runs.references import RunReference
+from torpor_cli.target import TargetOptions
+
+_NAME = click.argument("name", metavar="NAME[/TASK[/INDEX]]", shell_complete=complete_open_reference)
+_NOTE = click.option("--note", metavar="TEXT", help="A sentence that the run receives, up to 1,024 characters.")
+_NOTE_MAX = 1024
+
+
+@click.command("approve", cls=ClusterCommand)
+@_NAME
+@_NOTE
+@click.pass_obj
+def approve_command(target: TargetOptions, name: str, note: str | None) -> None:
+    """Approve a task that waits for an approval. The task may be omitted if only one of the run waits."""
+    _answer(target, name, "approved", note)
+
+
+@click.command("reject", cls=ClusterCommand)
+@_NAME
+@_NOTE
+@click.pass_obj
+def reject_command(target: TargetOptions, name: str, note: str | None) -> None:
+    """Reject a task that waits for an approval. Its Workflow decides what follows."""
+    _answer(target, name, "rejected", note)
+
+
+def _answer(target: TargetOptions, name: str, word: str, note: str | None) -> None:
+    if note is not None and len(note) > _NOTE_MAX:
+        raise errors.UsageError(f"--note has {len(note)} characters; the limit is {_NOTE_MAX}")
+    cluster = connect(target)
+    reference = references.parse(name)
+    if reference.run == references.LATEST:
+        reference = replace(reference, run=run_lookup.find_workflow(cluster, references.LATEST)["metadata"]["name"])
+    taskrun = _waiting(cluster, reference)
+    user = edit.user_name(cluster.api)
+    status = taskrun.get("status") or {}
+    written = {
+        constants.APPROVAL: word,
+        constants.APPROVAL_BY: user,
+        constants.APPROVAL_FOR: f"a{status.get('attempt', 1)}-s{status.get('segment', 0)}",
+    } | ({constants.APPROVAL_NOTE: note} if note is not None else {})
+    edit.change(cluster.api, TASKRUNS, taskrun, lambda current: edit.annotate(current, written))
+    asked = (status.get("trigger") or {}).get("waitsFor") or taskrun["spec"].get("task")
+    output.line(f"{word}: {output.object_name(taskrun)}, which waits for {asked}")
+
+
+def _waiting(cluster: ClusterConnection, reference: RunReference) -> Object:
+    """Return the TaskRun that a reference names. Needs no right to read Workflows."""
+    found = _taskruns(cluster, reference)
+    if reference.task is not None:
+        found = [item for item in found if item["spec"].get("task") == reference.task]
+    if reference.path is not None:
+        found = [item for item in found if references.path_of(item) == reference.path]
+    asking = [item for item in found if _asks(item)]
+    if len(asking) == 1:
+        return asking[0]
+    if len(asking) > 1:
+        which = ", ".join(f"{reference.run}/{_label(item)}" for item in asking[:10])
+        raise errors.UsageError(f"{len(asking)} tasks wait for an approval; name one: {which}")
+    if len(found) == 1:
+        state = (found[0].get("status") or {}).get("state")
+        raise errors.CliError(f"{_label(found[0])} does not wait for an approval: it is {state}")
+    raise errors.CliError(f"no task of {reference.run} waits for an approval; `torpor get {reference.run}` shows it")
+
+
+def _taskruns(cluster: ClusterConnection, reference: RunReference) -> list[Object]:
+    labels = f"{constants.LABEL_WORKFLOW}={names.label(reference.run)}"
+    found = cluster.api.list(ObjectSelection(resource=TASKRUNS, namespace=cluster.namespace, labels=labels))
+    if found or reference.task is not None:
+        return found
+    try:  # kubectl prints names of TaskRuns, so a user may name one
+        return [cluster.api.get(TASKRUNS, cluster.namespace, reference.run)]
+    except NotFoundError:
+        everything = cluster.api.list(ObjectSelection(resource=TASKRUNS, namespace=cluster.namespace))
+        known = {str((item["spec"].get("workflow") or {}).get("name")) for item in everything}
+        hint = f"`torpor waits -n {cluster.namespace}` shows what tasks wait for"
+        raise errors.unknown("run", reference.run, known, hint, where=f"in namespace {cluster.namespace}") from None
+
+
+def _asks(item: Object) -> bool:
+    status = item.get("status") or {}
+    trigger = status.get("trigger") or {}
+    return status.get("state") == "Deferred" and (trigger.get("class") == "approval" or bool(trigger.get("approvers")))
+
+
+def _label(item: Object) -> str:
+    path = references.written(references.path_of(item))
+    return f"{item['spec'].get('task')}/{path}" if path else str(item["spec"].get("task"))

@@ -1,0 +1,112 @@
+"""`torpor suspend`, `resume`, `stop`, `cancel` and `delete`."""
+
+import click
+
+from torpor_cli import errors, output
+from torpor_cli.cluster import edit
+from torpor_cli.cluster.api import Object
+from torpor_cli.cluster.connect import ClusterConnection, connect
+from torpor_cli.cluster.resources import WORKFLOWS
+from torpor_cli.options import ClusterCommand, complete_open_run, complete_run
+from torpor_cli.output import Format, output_option
+from torpor_cli.runs import run_lookup, run_state
+from torpor_cli.target import TargetOptions
+
+_NAMES = click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=complete_run)
+_OPEN_NAMES = click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=complete_open_run)
+_OUTPUT = output_option(Format.JSON, Format.YAML, Format.NAME)
+
+
+@click.command("suspend", cls=ClusterCommand)
+@_OPEN_NAMES
+@_OUTPUT
+@click.pass_obj
+def suspend_command(target: TargetOptions, names: tuple[str, ...], output_format: str) -> None:
+    """Start no further tasks of a run. Running tasks and waits go on."""
+    _each(target, names, output_format, "suspend", "suspended", field="suspend", value=True)
+
+
+@click.command("resume", cls=ClusterCommand)
+@_OPEN_NAMES
+@_OUTPUT
+@click.pass_obj
+def resume_command(target: TargetOptions, names: tuple[str, ...], output_format: str) -> None:
+    """Continue a suspended run. `torpor retry` continues a run that was stopped or cancelled."""
+    _each(target, names, output_format, "resume", "resumed", field="suspend", value=False)
+
+
+@click.command("stop", cls=ClusterCommand)
+@_OPEN_NAMES
+@_OUTPUT
+@click.pass_obj
+def stop_command(target: TargetOptions, names: tuple[str, ...], output_format: str) -> None:
+    """End a run: cancel its tasks and waits, then run its hooks. It ends as Cancelled."""
+    _each(target, names, output_format, "stop", "stops", field="stop", value=True)
+
+
+@click.command("cancel", cls=ClusterCommand)
+@_OPEN_NAMES
+@_OUTPUT
+@click.pass_obj
+def cancel_command(target: TargetOptions, names: tuple[str, ...], output_format: str) -> None:
+    """End a run: cancel its tasks and waits, without hooks. It ends as Cancelled."""
+    _each(target, names, output_format, "cancel", "is cancelled", field="cancel", value=True)
+
+
+@click.command("delete", cls=ClusterCommand)
+@_NAMES
+@click.pass_obj
+def delete_command(target: TargetOptions, names: tuple[str, ...]) -> None:
+    """Delete runs with their TaskRuns and pods. A run that goes on is cancelled first.
+
+    The archive keeps its copy of a run that had ended. It has none of a run that goes on.
+    """
+    cluster = connect(target)
+    for workflow in _found(cluster, names, "delete"):
+        metadata = workflow["metadata"]
+        cluster.api.delete(WORKFLOWS, metadata["namespace"], metadata["name"], uid=metadata["uid"])
+        goes_on = "" if run_state.has_ended(workflow) else "; it is cancelled first"
+        output.line(f"{output.object_name(workflow)} deleted{goes_on}")
+        output.flush()
+
+
+def _each(
+    target: TargetOptions, names: tuple[str, ...], output_format: str, verb: str, done: str, *, field: str, value: bool
+) -> None:
+    cluster = connect(target)
+    found = _found(cluster, names, verb)
+    changed = [_set(cluster, workflow, field, value=value) for workflow in found]
+    if output_format == Format.TEXT:
+        for workflow in changed:
+            output.line(f"{output.object_name(workflow)} {done}")
+    else:
+        output.objects(changed, output_format, single=len(changed) == 1)
+
+
+def _found(cluster: ClusterConnection, names: tuple[str, ...], verb: str) -> list[Object]:
+    """Return the runs. All are checked before the first is changed. Raises CliError."""
+    try:
+        found = [run_lookup.find_workflow_to_change(cluster, name) for name in dict.fromkeys(names)]
+        if verb != "delete":
+            for workflow in found:
+                _check(workflow, verb)
+    except errors.CliError as error:
+        if len(names) == 1:
+            raise
+        raise errors.CliError(f"{error}; nothing was changed") from error
+    return found
+
+
+def _check(workflow: Object, verb: str) -> None:
+    name, spec = workflow["metadata"]["name"], workflow["spec"]
+    if run_state.has_ended(workflow):
+        again = "; `torpor retry` runs tasks again" if verb == "resume" else ""
+        raise errors.CliError(f"cannot {verb} {name}: it has ended as {run_state.word_of(workflow)}{again}")
+    if verb == "resume" and (spec.get("cancel") or spec.get("stop")):
+        raise errors.CliError(f"cannot resume {name}: it is being cancelled; after its end use `torpor retry {name}`")
+
+
+def _set(cluster: ClusterConnection, workflow: Object, field: str, *, value: bool) -> Object:
+    if bool(workflow["spec"].get(field)) == value:
+        return workflow
+    return edit.set_spec(cluster.api, workflow, {field: value})

@@ -1,1 +1,0 @@
-"""Commands that change instances of a run."""

@@ -1,0 +1,39 @@
+"""`torpor version`."""
+
+import click
+
+from torpor_cli import output
+from torpor_cli.cluster.connect import ClusterConnection, connect
+from torpor_cli.cluster.errors import ClusterError
+from torpor_cli.options import ClusterCommand
+from torpor_cli.output import Format, output_option
+from torpor_cli.target import TargetOptions
+
+_SYSTEM = "torpor-system"
+_OPERATOR = f"/apis/apps/v1/namespaces/{_SYSTEM}/deployments/torpor-operator"
+
+
+@click.command("version", cls=ClusterCommand)
+@click.option("--client", "only_client", is_flag=True, help="Do not contact the cluster.")
+@output_option(Format.JSON, Format.YAML)
+@click.pass_obj
+def version_command(target: TargetOptions, only_client: bool, output_format: str) -> None:
+    """Print the versions of torpor and of the cluster."""
+    from importlib.metadata import version  # noqa: PLC0415 - other commands do not need it
+
+    found = {"torpor": version("kubectl-torpor")}
+    if not only_client:
+        found |= _server(connect(target))
+    if output_format == Format.TEXT:
+        output.table(["COMPONENT", "VERSION"], list(found.items()))
+    else:
+        output.data(found, output_format)
+
+
+def _server(cluster: ClusterConnection) -> dict[str, str]:
+    found = {"kubernetes": cluster.api.http.json("GET", "/version")["gitVersion"]}
+    try:
+        operator = cluster.api.http.json("GET", _OPERATOR)
+    except ClusterError:  # a user with `view` of one namespace may not read torpor-system
+        return found | {"operator": f"unknown: you may not read {_SYSTEM}, or Torpor is not installed"}
+    return found | {"operator": operator["spec"]["template"]["spec"]["containers"][0]["image"]}

@@ -1,0 +1,209 @@
+"""`torpor result`."""
+
+import codecs
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+from torpor_views import json_fields
+from torpor_views.model import InstanceView, RunView
+from torpor_wire import constants, instance_paths, names
+from torpor_wire.state import State
+from torpor_wire.text import printable
+
+from torpor_cli import output
+from torpor_cli.cluster.api import Object, ObjectSelection
+from torpor_cli.cluster.archive import ArchiveProxy
+from torpor_cli.cluster.connect import ClusterConnection, connect
+from torpor_cli.cluster.resources import TASKRUNS
+from torpor_cli.errors import CliError, UsageError
+from torpor_cli.options import ClusterCommand, complete_reference
+from torpor_cli.runs import references, stored_body
+from torpor_cli.runs.instances import check_reference
+from torpor_cli.runs.mapped_results import MappedResults
+from torpor_cli.runs.references import RunReference
+from torpor_cli.runs.run_lookup import FoundRun, find_run_without_taskruns, owned
+from torpor_cli.target import TargetOptions
+
+_STDOUT = "-"
+_HIDDEN_OR_OPTION = frozenset(".-~")
+"""What a file name from a task does not begin with: a program of the user would read or expand such a name."""
+_SEPARATORS = frozenset("/\\:")
+
+
+@click.command("result", cls=ClusterCommand)
+@click.argument("reference", metavar="NAME/TASK[/INDEX]", shell_complete=complete_reference)
+@click.option(
+    "-o", "--output", "path", metavar="FILE", help="Write to FILE, or a new file in a folder; - is standard output."
+)
+@click.pass_obj
+def result_command(target: TargetOptions, reference: str, path: str | None) -> None:
+    """Print the result of a task, or write it to a file.
+
+    JSON is printed as JSON text; bytes and files are written unchanged, and not to a terminal. The results of a mapped
+    task are JSON lines with their indexes; NAME/TASK/INDEX is one of them.
+    """
+    if path in {"text", "wide", "json", "yaml", "name"}:
+        raise UsageError(f"-o takes a file, not a format; omit it to print the result, or write -o ./{path}")
+    wanted, cluster = references.parse(reference), connect(target)
+    if wanted.task is None:
+        raise UsageError(f"name a task: torpor result {wanted.run}/TASK")
+    found = find_run_without_taskruns(cluster, wanted.run)
+    if wanted.path is None and _is_mapped(found, wanted.task):
+        _all_results(cluster, found, wanted, path)
+        return
+    taskrun = _taskrun(cluster, found, wanted)
+    status = json_fields.fields(taskrun.get("status"))
+    stored = json_fields.fields(status.get("stored"))
+    if stored_body.is_binary(stored) and path is None and sys.stdout.isatty():
+        raise UsageError(f"the result is {_described(stored)}; write it with -o FILE")
+    chunks = _content(cluster, taskrun, status, stored)
+    if path is None or path == _STDOUT:
+        _print(chunks)
+    elif Path(path).is_dir():
+        _save(chunks, Path(path) / _file_name(path, stored), replace=False)
+    else:
+        _save(chunks, Path(path), replace=True)
+
+
+def _is_mapped(found: FoundRun, name: str) -> bool:
+    task = RunView.parse(found.workflow, now=0.0).task(name)
+    return task is not None and task.several
+
+
+def _all_results(cluster: ClusterConnection, found: FoundRun, wanted: RunReference, path: str | None) -> None:
+    """Print the results of all instances, or write them to a file."""
+    if path is not None and Path(path).is_dir():
+        raise UsageError(f"{path} is a folder, and the results have no file name; name a file with -o")
+    results = MappedResults()
+    with results.file:
+        if found.archived:
+            results.collect(one for one in found.taskruns if one["spec"].get("task") == wanted.task)
+        else:
+            for page in cluster.api.pages(_selection(cluster, found.workflow, wanted.task or "")):
+                results.collect(owned(page.items, found.workflow))
+        if not results.instances:
+            raise CliError(f"{wanted.task} has no instances yet; see `torpor why {wanted.run}/{wanted.task}`")
+        chunks = results.chunks(lambda taskrun, stored: _stored(cluster, taskrun, stored))
+        if path is None or path == _STDOUT:
+            _print(chunks)
+        else:
+            _save(chunks, Path(path), replace=True)
+    if results.missing:
+        states = ", ".join(f"{number} {state}" for state, number in results.missing.most_common())
+        output.note(f"without a result: {states}")
+
+
+def _taskrun(cluster: ClusterConnection, found: FoundRun, wanted: RunReference) -> Object:
+    """Return the TaskRun that a reference names. Raises UnknownNameError, and CliError if it has no result."""
+    taskruns = found.taskruns if found.archived else _taskruns(cluster, found.workflow, wanted.task or "")
+    run = RunView.parse(found.workflow, taskruns, now=0.0)
+    check_reference(wanted, run)
+    one = _instance(run, wanted)
+    if one.state is not State.SUCCEEDED:
+        raise CliError(f"{one.ref} has no result: its state is {one.word}; see `torpor why {run.name}/{one.ref}`")
+    return next(item for item in taskruns if item["metadata"]["uid"] == one.uid)
+
+
+def _taskruns(cluster: ClusterConnection, workflow: Object, task: str) -> list[Object]:
+    """Return the TaskRuns of one task only, since a run can have 10,000 of others."""
+    return owned(cluster.api.list(_selection(cluster, workflow, task)), workflow)
+
+
+def _selection(cluster: ClusterConnection, workflow: Object, task: str) -> ObjectSelection:
+    run = names.label(workflow["metadata"]["name"])
+    labels = f"{constants.LABEL_WORKFLOW}={run},{constants.LABEL_TASK}={names.label(task)}"
+    return ObjectSelection(resource=TASKRUNS, namespace=cluster.namespace, labels=labels)
+
+
+def _instance(run: RunView, wanted: RunReference) -> InstanceView:
+    task = wanted.task or ""
+    instances = run.of(task)
+    if wanted.path is None and len(instances) == 1 and not instances[0].path:
+        return instances[0]
+    if wanted.path is None and not instances:
+        raise CliError(f"{task} has no result: it has not started; see `torpor why {run.name}/{task}`")
+    exact = next((one for one in instances if one.path == wanted.path), None)
+    if exact is not None:
+        return exact
+    first = instance_paths.written(instances[0].path)
+    raise UsageError(f"{task} has {len(instances)} instances; name one of them, such as {run.name}/{task}/{first}")
+
+
+def _content(
+    cluster: ClusterConnection, taskrun: Object, status: Mapping[str, Any], stored: Mapping[str, Any]
+) -> Iterator[bytes]:
+    if not stored:
+        text = json_fields.text(status.get("result")) or "null"
+        return iter([f"{text}\n".encode(errors="surrogatepass")])
+    return _stored(cluster, taskrun, stored)
+
+
+def _stored(cluster: ClusterConnection, taskrun: Object, stored: Mapping[str, Any]) -> Iterator[bytes]:
+    uid, namespace = taskrun["metadata"]["uid"], taskrun["metadata"].get("namespace") or cluster.namespace
+    chunks = ArchiveProxy(cluster.api).result(namespace, uid, json_fields.text(stored.get("digest")))
+    return stored_body.value_of(stored, chunks)
+
+
+def _print(chunks: Iterable[bytes]) -> None:
+    """Write exact bytes, but to a terminal text in which escape sequences are visible."""
+    output.flush()
+    if sys.stdout.isatty():
+        for text in codecs.iterdecode(chunks, "utf-8", "replace"):
+            sys.stdout.write(printable(text))
+    else:
+        sys.stdout.buffer.writelines(chunks)
+
+
+def _file_name(folder: str, stored: Mapping[str, Any]) -> str:
+    """Return the name that the task gave its file. Raises UsageError for a name that a user would not choose."""
+    name = json_fields.text(stored.get("name"))
+    if not name:
+        raise UsageError(f"{folder} is a folder, and the result has no file name; name a file with -o")
+    if name[0] in _HIDDEN_OR_OPTION or _SEPARATORS & set(name) or printable(name) != name:
+        raise UsageError(f"the task names its file {printable(name)!r}, which is not used here; name a file with -o")
+    return name
+
+
+def _save(chunks: Iterable[bytes], target: Path, *, replace: bool) -> None:
+    """Write a file that appears under its name only when it is complete. Raises CliError.
+
+    `replace`: whether the user named this file, so that an earlier one is replaced.
+    """
+    if target.exists() and not target.is_file() and replace:  # such as /dev/null or a named pipe
+        with target.open("wb") as device:
+            device.writelines(chunks)
+        return
+    try:
+        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".torpor-", delete=False) as file:
+            part = Path(file.name)
+            try:
+                file.writelines(chunks)
+                file.flush()
+                part.chmod(0o666 & ~_umask())
+                if replace:
+                    part.replace(target)
+                else:
+                    os.link(part, target)
+            finally:
+                part.unlink(missing_ok=True)
+    except FileExistsError as error:
+        raise CliError(f"{target} exists already; name a file with -o") from error
+    except OSError as error:
+        raise CliError(f"{target} cannot be written: {error.strerror}; choose another file with -o") from error
+    output.note(f"{target}: {target.stat().st_size} bytes")
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current
+
+
+def _described(stored: Mapping[str, Any]) -> str:
+    name, size = json_fields.text(stored.get("name")), json_fields.number(stored.get("size"))
+    return f"the file {name} of {size} bytes" if name else f"{size} bytes of binary data"

@@ -1,1 +1,0 @@
-"""Commands that show a run or a file as a graph, tree or chart."""

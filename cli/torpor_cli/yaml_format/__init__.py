@@ -1,1 +1,0 @@
-"""Reads YAML as kubectl does, and writes the YAML of all commands."""
