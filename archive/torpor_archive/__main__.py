@@ -8,9 +8,9 @@ import signal
 import ssl
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
-from typing import Never
+from typing import Any, Never
 
 from aiohttp import web
 from prometheus_client import disable_created_metrics
@@ -30,6 +30,7 @@ from torpor_archive.http.health import Health
 from torpor_archive.http.listener import serve_on
 from torpor_archive.http.log_routes import LogRoutes
 from torpor_archive.http.routes import Routes
+from torpor_archive.logs.reader import LogTransport
 from torpor_archive.logs.service import LogService
 from torpor_archive.metrics import ArchiveMetrics
 from torpor_archive.namespaces import ClusterNamespaces
@@ -51,10 +52,7 @@ log = logging.getLogger("torpor_archive")
 
 async def serve(settings: ArchiveSettings) -> None:
     """Run one replica until a signal arrives."""
-    stopping = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for signal_number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(signal_number, stopping.set)
+    stopping = _stop_at_signals()
     clock, metrics = SystemClock(), ArchiveMetrics()
     metrics.watch_process()
     database = Database(
@@ -65,49 +63,76 @@ async def serve(settings: ArchiveSettings) -> None:
         connect(settings.kubeconfig, program="torpor-archive", connections=CONNECTIONS) as transport,
         serve_on(health.application(), settings.health_port, Connections(PROBES)),
     ):
-        api = Api(transport, clock)
-        uploads = Uploads(database, metrics, clock, rate=settings.min_upload_rate, quota=settings.namespace_quota)
-        reviews, namespaces = AccessReviews(api, _count_reviews(metrics)), ClusterNamespaces(api)
-        downloads = Downloads(metrics, settings.min_download_rate)
-        logs = LogService.build(
-            api,
-            transport,
-            database,
-            reviews,
-            namespaces,
-            metrics=metrics,
-            objects_url=settings.objects,
-            quota_bytes=settings.namespace_quota,
-            served=settings.namespaces,
+        activities = _activities(
+            settings, Api(transport, clock), transport, database=database, health=health, metrics=metrics
         )
-        routes = (
-            Routes(database, reviews, namespaces, downloads, clock=clock, uploads=uploads),
-            LogRoutes(database, reviews, namespaces, downloads, waits=logs.waits, objects=logs.objects),
-        )
-        sweep = Sweep(
-            database=database,
-            api=api,
-            namespaces=namespaces,
-            metrics=metrics,
-            runs=settings.run_retention,
-            interval=settings.sweep_interval,
-            quota=settings.namespace_quota,
-        )
-        tasks = [
-            asyncio.create_task(_maintain_database(sweep)),
-            asyncio.create_task(
-                _serve_api(settings, CertificatePublisher(api, settings.namespace), routes, health, metrics)
-            ),
-            asyncio.create_task(logs.run(settings.sweep_interval)),
-            asyncio.create_task(stopping.wait()),
-        ]
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await database.close()
-        for task in done:
-            task.result()
+        try:
+            await _run_until_one_ends(*activities, stopping.wait())
+        finally:
+            await database.close()
+
+
+def _stop_at_signals() -> asyncio.Event:
+    stopping = asyncio.Event()
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(signal_number, stopping.set)
+    return stopping
+
+
+def _activities(  # noqa: PLR0913 - what serve() builds and closes
+    settings: ArchiveSettings,
+    api: Api,
+    transport: LogTransport,
+    *,
+    database: Database,
+    health: Health,
+    metrics: ArchiveMetrics,
+) -> tuple[Coroutine[Any, Any, object], ...]:
+    """Build the parts, and return what runs until the process stops."""
+    uploads = Uploads(database, metrics, api.clock, rate=settings.min_upload_rate, quota=settings.namespace_quota)
+    reviews, namespaces = AccessReviews(api, _count_reviews(metrics)), ClusterNamespaces(api)
+    downloads = Downloads(metrics, settings.min_download_rate)
+    logs = LogService.build(
+        api,
+        transport,
+        database,
+        reviews,
+        namespaces,
+        metrics=metrics,
+        objects_url=settings.objects,
+        quota_bytes=settings.namespace_quota,
+        served=settings.namespaces,
+    )
+    routes = (
+        Routes(database, reviews, namespaces, downloads, clock=api.clock, uploads=uploads),
+        LogRoutes(database, reviews, namespaces, downloads, waits=logs.waits, objects=logs.objects),
+    )
+    sweep = Sweep(
+        database=database,
+        api=api,
+        namespaces=namespaces,
+        metrics=metrics,
+        runs=settings.run_retention,
+        interval=settings.sweep_interval,
+        quota=settings.namespace_quota,
+    )
+    publisher = CertificatePublisher(api, settings.namespace)
+    return (
+        _maintain_database(sweep),
+        _serve_api(settings, publisher, routes, health, metrics),
+        logs.run(settings.sweep_interval),
+    )
+
+
+async def _run_until_one_ends(*activities: Coroutine[Any, Any, object]) -> None:
+    """Cancel the others when the first one ends. Raises its error."""
+    tasks = [asyncio.create_task(activity) for activity in activities]
+    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    for task in done:
+        task.result()
 
 
 def _count_reviews(metrics: ArchiveMetrics) -> Callable[[str], None]:

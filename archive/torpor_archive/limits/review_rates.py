@@ -4,10 +4,13 @@ A peer is the address of a connection. The API server's proxy is one peer for ma
 apart by the address that the proxy appends. The last part of each rate is for those that have asked for little.
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from cachetools import LRUCache
+from torpor_kubernetes.fairness.token_buckets import TokenBuckets
+
+K = TypeVar("K", bound=Hashable)
 
 ENTRIES = 4096
 _LITTLE = 5.0
@@ -35,46 +38,35 @@ class RequestOrigin(NamedTuple):
     forwarded: str = ""
 
 
-class _Bucket:
-    def __init__(self, rate: Rate, now: float) -> None:
-        self._rate = rate
-        self._left = rate.burst
-        self._at = now
-
-    def left(self, now: float) -> float:
-        self._left = min(self._rate.burst, self._left + (now - self._at) * self._rate.per_second)
-        self._at = now
-        return self._left
-
-    def allows(self, now: float, *, asks_for_little: bool) -> bool:
-        return self.left(now) >= 1.0 + (0.0 if asks_for_little else self._rate.reserved)
-
-    def asks_for_little(self, now: float) -> bool:
-        return self.left(now) >= self._rate.burst - _LITTLE
-
-    def take(self) -> None:
-        self._left -= 1.0
-
-
 class ReviewRates:
     """The reviews of tokens that are not known."""
 
     def __init__(self, *, client: Rate = CLIENT, peer: Rate = PEER, total: Rate = TOTAL) -> None:
-        self._rates = (client, peer)
-        self._clients: LRUCache[RequestOrigin, _Bucket] = LRUCache(ENTRIES)
-        self._peers: LRUCache[str, _Bucket] = LRUCache(ENTRIES)
-        self._total = _Bucket(total, 0.0)
+        self._client, self._peer, self._total = client, peer, total
+        self._of_clients: TokenBuckets[RequestOrigin] = _buckets(client)
+        self._of_peers: TokenBuckets[str] = _buckets(peer)
+        self._of_all: TokenBuckets[None] = _buckets(total)
 
     def take(self, client: RequestOrigin, now: float) -> bool:
         """Return whether the client may have a review now, at a time of a monotonic clock, and count it."""
-        by_client = self._clients.setdefault(client, _Bucket(self._rates[0], now))
-        by_peer = self._peers.setdefault(client.peer, _Bucket(self._rates[1], now))
+        peer = client.peer
+        client_reserve = 0.0 if _asks_for_little(self._of_clients, self._client, client, now) else self._peer.reserved
+        peer_reserve = 0.0 if _asks_for_little(self._of_peers, self._peer, peer, now) else self._total.reserved
         allowed = (
-            by_client.allows(now, asks_for_little=True)
-            and by_peer.allows(now, asks_for_little=by_client.asks_for_little(now))
-            and self._total.allows(now, asks_for_little=by_peer.asks_for_little(now))
+            self._of_clients.has(client, now)
+            and self._of_peers.has(peer, now, kept=client_reserve)
+            and self._of_all.has(None, now, kept=peer_reserve)
         )
         if allowed:
-            for bucket in (by_client, by_peer, self._total):
-                bucket.take()
+            self._of_clients.reserve(client, now)
+            self._of_peers.reserve(peer, now)
+            self._of_all.reserve(None, now)
         return allowed
+
+
+def _buckets(rate: Rate) -> TokenBuckets[K]:
+    return TokenBuckets(rate=rate.per_second, burst=rate.burst, entries=ENTRIES)
+
+
+def _asks_for_little(buckets: TokenBuckets[K], rate: Rate, owner: K, now: float) -> bool:
+    return buckets.has(owner, now, kept=rate.burst - _LITTLE - 1.0)
