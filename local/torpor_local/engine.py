@@ -23,7 +23,7 @@ from torpor_local.clock import SkippableClock
 from torpor_local.controllers import Controllers
 from torpor_local.folder import RunFolder, archive_file, has_run, logging_to
 from torpor_local.journal import Journal, SavedRun
-from torpor_local.options import LocalRunError, Object, Options, RunObserver, RunOutcome
+from torpor_local.options import LocalRunError, LocalRunOutcome, Object, Options, RunObserver
 from torpor_local.pods import program, worker_socket
 from torpor_local.pods.kubelet import HostMachine, ProcessKubelet
 
@@ -35,7 +35,7 @@ _OBSERVED = {collection(resource): resource.kind for resource in (WORKFLOWS, TAS
 _KEPT = (WORKFLOWS, TASKRUNS, PODS, EVENTS)
 
 
-async def play(documents: Sequence[Mapping[str, Any]], options: Options, observer: RunObserver) -> RunOutcome:
+async def play(documents: Sequence[Mapping[str, Any]], options: Options, observer: RunObserver) -> LocalRunOutcome:
     """Create the documents and return when their Workflow has ended.
 
     A cancellation, as by Ctrl-C, cancels the run as `torpor cancel` does, and returns its outcome; a second one ends
@@ -61,7 +61,7 @@ class Engine:
         self._workflow: tuple[str, str] | None = None
         self._last_seen: Object = {}
 
-    async def run(self) -> RunOutcome:
+    async def run(self) -> LocalRunOutcome:
         """Play the run to its end. Raises LocalRunError."""
         with RunFolder.open(self._options.folder) as folder, logging_to(folder.path / "engine.log"):
             saved = self._read(folder)
@@ -196,7 +196,7 @@ class Engine:
         """Return all Workflows, TaskRuns, Pods or Events at present."""
         return next(self._server.all(resource) for resource in _KEPT if resource.kind == kind)
 
-    def _outcome(self) -> RunOutcome:
+    def _outcome(self) -> LocalRunOutcome:
         objects = {resource.kind: self._server.all(resource) for resource in _KEPT}
         # The Workflow may be gone: spec.ttlAfterFinished can be 0.
         return outcome.build(self._last_seen, objects)

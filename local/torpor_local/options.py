@@ -36,7 +36,7 @@ class RunObserver(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunOutcome:
+class LocalRunOutcome:
     """How a run ended.
 
     `state` is `Succeeded` or `Failed`; `reason` is that of the condition. `results` has the result of each task: the

@@ -10,7 +10,7 @@ from typing import Any
 from torpor_wire import constants
 
 from torpor_local import archived_results
-from torpor_local.options import Object, RunOutcome
+from torpor_local.options import LocalRunOutcome, Object
 
 _ENDED = frozenset({"Succeeded", "Failed"})
 
@@ -22,12 +22,12 @@ def has_ended(workflow: Mapping[str, Any]) -> bool:
     return bool(status.get("completionTime")) and status.get("state") in _ENDED and not cleared
 
 
-def build(workflow: Object, objects: Mapping[str, Sequence[Object]]) -> RunOutcome:
+def build(workflow: Object, objects: Mapping[str, Sequence[Object]]) -> LocalRunOutcome:
     """Return the outcome of a run. `objects` are by kind."""
     status = workflow.get("status") or {}
     conditions = status.get("conditions") or ()
     verdict: Mapping[str, Any] = next((one for one in conditions if one.get("type") == "Succeeded"), {})
-    return RunOutcome(
+    return LocalRunOutcome(
         state=str(status.get("state") or "Pending"),
         reason=str(verdict.get("reason") or ""),
         workflow=workflow,
@@ -36,7 +36,7 @@ def build(workflow: Object, objects: Mapping[str, Sequence[Object]]) -> RunOutco
     )
 
 
-async def with_archived(ended: RunOutcome, archive: Path) -> RunOutcome:
+async def with_archived(ended: LocalRunOutcome, archive: Path) -> LocalRunOutcome:
     """Return an outcome with the results that are in the archive of its folder, as far as they fit into the memory.
 
     A cancellation returns the outcome without them: the run has ended, so there is nothing to cancel or to resume.

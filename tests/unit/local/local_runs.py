@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from torpor_local import engine
-from torpor_local.options import Options, RunOutcome
+from torpor_local.options import LocalRunOutcome, Options
 
 ROOT = Path(__file__).resolve().parents[3]
 PLAY = """
@@ -147,7 +147,7 @@ def options(folder: Path, **chosen: Any) -> Options:
     return Options(folder=folder / "run", python=sys.executable, working_directory=folder, **chosen)
 
 
-async def play(folder: Path, *tasks: Mapping[str, Any], seen: Changes | None = None, **chosen: Any) -> RunOutcome:
+async def play(folder: Path, *tasks: Mapping[str, Any], seen: Changes | None = None, **chosen: Any) -> LocalRunOutcome:
     documents: Sequence[Mapping[str, Any]] = [workflow(*tasks)]
     return await engine.play(documents, options(folder, **chosen), seen or Changes())
 

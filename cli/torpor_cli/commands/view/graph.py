@@ -19,7 +19,7 @@ from torpor_cli.errors import UsageError
 from torpor_cli.options import ClusterCommand, complete_run
 from torpor_cli.output import Format, output_option
 from torpor_cli.render import cells, graph_dot, graph_mermaid
-from torpor_cli.runs import references, run_lookup
+from torpor_cli.runs import references
 from torpor_cli.target import TargetOptions
 
 _SUFFIXES = frozenset({".yaml", ".yml", ".json"})
