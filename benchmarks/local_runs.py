@@ -78,8 +78,8 @@ def census(folder: Path) -> list[Figure]:
     for number in range(2):
         (folder / str(number)).mkdir()
         played = play(CENSUS, folder / str(number))
-    first = min(moment for one in played.taskruns for moment in moments(one, "Running"))
-    before = [one for one in played.taskruns if one["spec"]["task"] == "clock"]
+    first = min(moment for taskrun in played.taskruns for moment in moments(taskrun, "Running"))
+    before = [taskrun for taskrun in played.taskruns if taskrun["spec"]["task"] == "clock"]
     return [
         _figure("census_first_code", "the census: first code", first - played.began - waited(before), "s"),
         _figure("census_whole", "the census: whole", played.wall - waited(played.taskruns), "s"),
@@ -94,8 +94,8 @@ def fan(folder: Path, tasks: int) -> list[Figure]:
     (folder / "fan.yaml").write_text(json.dumps(body))
     (folder / "fan_task.py").write_text("def one(number):\n    return number\n")
     played = play(folder / "fan.yaml", folder)
-    first = min(moment for one in played.taskruns for moment in moments(one, "Running"))
-    ended = max(moment for one in played.taskruns for moment in moments(one, "Succeeded"))
+    first = min(moment for taskrun in played.taskruns for moment in moments(taskrun, "Running"))
+    ended = max(moment for taskrun in played.taskruns for moment in moments(taskrun, "Succeeded"))
     memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1_000
     return [
         _figure("fan_seconds", f"{tasks:,} mapped tasks", ended - first, "s"),

@@ -75,7 +75,7 @@ async def silent(on: AttackEnvironment) -> AsyncIterator[list[str]]:
         await asyncio.sleep(_SETTLE)
         said: list[str] = []
         yield said
-        said.append(f"at most {max(one['silent'] for one in counts)} connections to silent servers were open")
+        said.append(f"at most {max(count['silent'] for count in counts)} connections to silent servers were open")
         said += await _became(on)
 
 
@@ -122,7 +122,7 @@ async def connections(on: AttackEnvironment) -> AsyncIterator[list[str]]:
         await until(lambda: bool(counts) and counts[-1]["idle"] >= IDLE * _MOST, _LIMIT, every=_LOOK)
         said: list[str] = []
         yield said
-        most = {kind: max(one[kind] for one in counts) for kind in ("idle", "uploads")}
+        most = {kind: max(count[kind] for count in counts) for kind in ("idle", "uploads")}
         closed = counts[-1]["closed"]
         said.append(f"at most {most['idle']} idle and {most['uploads']} uploads were open; {closed} were closed")
 
@@ -249,12 +249,12 @@ async def _end(on: AttackEnvironment, name: str, seconds: float) -> bool:
 
 async def _became(on: AttackEnvironment) -> list[str]:
     """What the attacker's Workflows and TaskRuns say of themselves."""
-    found: list[str] = []
+    lines: list[str] = []
     for resource in (WORKFLOWS, TASKRUNS):
         counts = Counter(_told(one.get("status", {})) for one in (await on.api.list(resource, ATTACKER)).items)
         listed = ", ".join(f"{count:,} {word}" for word, count in counts.most_common())
-        found.append(f"{resource.plural}: {listed or 'none'}")
-    return found
+        lines.append(f"{resource.plural}: {listed or 'none'}")
+    return lines
 
 
 def _told(status: Mapping[str, Any]) -> str:

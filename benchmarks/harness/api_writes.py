@@ -32,12 +32,12 @@ def series(metrics: str, name: str) -> Iterator[tuple[Mapping[str, str], float]]
 
 def count_writes(metrics: str, left_out: Collection[str] = ()) -> Counter[WriteKind]:
     """The writes so far, by kind; answers of any code count, since each was work for the server."""
-    found: Counter[WriteKind] = Counter()
+    writes: Counter[WriteKind] = Counter()
     for labels, value in series(metrics, "apiserver_request_total"):
         resource = "/".join(filter(None, (labels["resource"], labels["subresource"])))
         if labels["verb"] in _WRITES and labels["resource"] and resource not in left_out:
-            found[WriteKind(labels["verb"], resource)] += round(value)
-    return found
+            writes[WriteKind(labels["verb"], resource)] += round(value)
+    return writes
 
 
 async def read_writes(api: Api, left_out: Collection[str] = ()) -> Counter[WriteKind]:

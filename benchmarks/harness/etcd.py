@@ -41,7 +41,8 @@ class Etcd:
             page = await self._ask("range", {"key": _coded(at), "range_end": _coded(end), "limit": _PAGE})
             entries = page.get("kvs", [])
             found |= {
-                b64decode(one["key"]).decode(): (len(b64decode(one["value"])), int(one["version"])) for one in entries
+                b64decode(entry["key"]).decode(): (len(b64decode(entry["value"])), int(entry["version"]))
+                for entry in entries
             }
             more = page.get("more", False)
             at = b64decode(entries[-1]["key"]) + b"\0" if entries else end

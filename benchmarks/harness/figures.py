@@ -25,7 +25,7 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: 
 def table(figures: Iterable[Figure], head: str = "", beside: Mapping[str, str] | None = None) -> str:
     """Markdown. With a `head`, the last column has what `beside` says of each figure, by name."""
     column = (lambda name: ((beside or {}).get(name, ""),)) if head else (lambda _: ())
-    rows = [(one.what, _shown(one), one.goal, *column(one.name)) for one in figures]
+    rows = [(figure.what, _shown(figure), figure.goal, *column(figure.name)) for figure in figures]
     return markdown(("what", "Torpor", "goal", *([head] if head else [])), rows)
 
 

@@ -97,7 +97,9 @@ def _status(pod: BoundPod, phase: str, started: str, state: Mapping[str, Any]) -
     kinds = ("Initialized", "Ready", "ContainersReady")
     conditions = [{"type": kind, "status": str(ready), "lastTransitionTime": started} for kind in kinds]
     address = {"hostIP": "10.0.0.1", "podIP": "10.1.0.1", "startTime": started}
-    containers = {"containerStatuses": [_container(one, ready=ready, state=state) for one in pod.containers]}
+    containers = {
+        "containerStatuses": [_container(container, ready=ready, state=state) for container in pod.containers]
+    }
     if pod.before:
         over = _ended(started)
         containers["initContainerStatuses"] = [_container(one, ready=ready, state=over) for one in pod.before]

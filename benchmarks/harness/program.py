@@ -102,4 +102,6 @@ def commit() -> str:
 
 def _other_run(file: Path) -> tuple[str, Mapping[str, str]]:
     body = json.loads(file.read_text())
-    return body["commit"], {one["name"]: f"{rounded(one['value'])} {one['unit']}" for one in body["figures"]}
+    return body["commit"], {
+        figure["name"]: f"{rounded(figure['value'])} {figure['unit']}" for figure in body["figures"]
+    }

@@ -33,20 +33,24 @@ class Captured:
 @asynccontextmanager
 async def capture(processes: Processes, stacks: Path) -> AsyncIterator[Captured]:
     """Profiles from the beginning to the end of this context, and until the last window has ended."""
-    found, over = Captured(), asyncio.Event()
+    captured, over = Captured(), asyncio.Event()
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_TIMEOUT_SECONDS)) as session:
         window = {"seconds": str(_WINDOW)}
         etcd = f"{processes.plane.etcd.url}{_PATH}"
         async with asyncio.TaskGroup() as group:
-            group.create_task(_windows(lambda: read(processes.plane, _PATH, window), over, found.samples[API_SERVER]))
-            group.create_task(_windows(lambda: _get(session, f"{etcd}?seconds={_WINDOW}"), over, found.samples[ETCD]))
+            group.create_task(
+                _windows(lambda: read(processes.plane, _PATH, window), over, captured.samples[API_SERVER])
+            )
+            group.create_task(
+                _windows(lambda: _get(session, f"{etcd}?seconds={_WINDOW}"), over, captured.samples[ETCD])
+            )
             processes.children[OPERATOR].send(signal.SIGUSR1)
             try:
-                yield found
+                yield captured
             finally:
                 over.set()
     processes.children[OPERATOR].send(signal.SIGUSR2)
-    found.samples[OPERATOR].extend(await _stacks(stacks))
+    captured.samples[OPERATOR].extend(await _stacks(stacks))
 
 
 async def counted(plane: ControlPlane) -> tuple[Counters, Counters]:
@@ -82,9 +86,9 @@ async def _get(session: aiohttp.ClientSession, url: str) -> bytes:
 async def _stacks(path: Path) -> list[ProfileSample]:
     """The operator's; shares of its processor time, since the kernel's ticks decide how many there are."""
     async with asyncio.timeout(_TIMEOUT_SECONDS):
-        while (found := _written(path)) is None:  # noqa: ASYNC110 - a file sends no notification
+        while (samples := _written(path)) is None:  # noqa: ASYNC110 - a file sends no notification
             await asyncio.sleep(_LOOK)
-    return found
+    return samples
 
 
 def _written(path: Path) -> list[ProfileSample] | None:

@@ -29,9 +29,9 @@ def parse(data: bytes) -> list[ProfileSample]:
         if number in parts:
             parts[number].append(value)
     texts = [text.decode(errors="replace") for text in parts[_STRING]]
-    functions = {_integer(one, _ID): texts[_integer(one, _NAME)] for one in parts[_FUNCTION]}
-    locations = {_integer(one, _ID): _names(one, functions) for one in parts[_LOCATION]}
-    return [_sample(one, locations, texts) for one in parts[_SAMPLE]]
+    functions = {_integer(part, _ID): texts[_integer(part, _NAME)] for part in parts[_FUNCTION]}
+    locations = {_integer(part, _ID): _names(part, functions) for part in parts[_LOCATION]}
+    return [_sample(part, locations, texts) for part in parts[_SAMPLE]]
 
 
 def _names(location: bytes, functions: Mapping[int, str]) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ def tables(cost: Cost) -> str:
 def unattributed(cost: Cost) -> float:
     """The share of the API server's samples that have no request and no other name, or no activity."""
     samples = cost.samples[API_SERVER]
-    nameless = [one for one in samples if OTHER in api_server.kind(one)[0] or api_server.does(one) == OTHER]
+    nameless = [sample for sample in samples if OTHER in api_server.kind(sample)[0] or api_server.does(sample) == OTHER]
     return _sum(nameless) / _sum(samples)
 
 
@@ -60,7 +60,7 @@ def _requests(cost: Cost) -> str:
 
 def _activities(cost: Cost) -> str:
     """The activities of the most expensive kinds of requests, over all clients."""
-    samples = [one for one in cost.samples[API_SERVER] if api_server.kind(one)[0] not in _NOISE]
+    samples = [sample for sample in cost.samples[API_SERVER] if api_server.kind(sample)[0] not in _NOISE]
     kinds = [name for name in by(samples, lambda one: api_server.kind(one)[0]) if not name.startswith("(")][:_COLUMNS]
     cells = by(samples, lambda one: (api_server.does(one), _column(api_server.kind(one)[0], kinds)))
     columns = (*kinds, "other requests", "background")
@@ -137,7 +137,7 @@ def _stored(cost: Cost) -> str:
 
 
 def _parts(cost: Cost) -> str:
-    names = list(dict.fromkeys(name for one in cost.parts.values() for name in one))
+    names = list(dict.fromkeys(name for part in cost.parts.values() for name in part))
     rows = [
         (resource, *(f"{one.get(name, 0):,}" for name in names), f"{sum(one.values()):,}")
         for resource, one in cost.parts.items()
@@ -154,7 +154,7 @@ def _most(found: Mapping) -> list[tuple]:  # type: ignore[type-arg]
 
 
 def _sum(samples: Sequence[ProfileSample]) -> float:
-    return sum(one.seconds for one in samples)
+    return sum(sample.seconds for sample in samples)
 
 
 def _per(count: float, cost: Cost) -> str:

@@ -41,9 +41,9 @@ async def tasks(on: ScaleSystem, runs: WatchedRuns, name: str, where: str) -> li
     span = MeteredSpan.begin(on)
     await runs.start(name, [mapped(count)], **_limits(count))
     wall = await runs.end(name) - span.began
-    found = _figures(name, f"a task of a fan-out of {count:,} {where}", count, await _cpu(on, span), wall, _TASK)
+    figures = _figures(name, f"a task of a fan-out of {count:,} {where}", count, await _cpu(on, span), wall, _TASK)
     await workload.removed(on, name)
-    return found
+    return figures
 
 
 async def fires(on: ScaleSystem, runs: WatchedRuns) -> list[Figure]:
@@ -53,9 +53,9 @@ async def fires(on: ScaleSystem, runs: WatchedRuns) -> list[Figure]:
     await _start(runs, "wait", workload.firing(count, duration))
     wall = await runs.end("wait") - span.began
     what = f"a wait of {count:,} that fire after {duration}, from creation to success"
-    found = _figures("wait", what, count, await _cpu(on, span), wall, _WAIT)
+    figures = _figures("wait", what, count, await _cpu(on, span), wall, _WAIT)
     await workload.removed(on, "wait")
-    return found
+    return figures
 
 
 async def large(on: ScaleSystem, runs: WatchedRuns) -> list[Figure]:

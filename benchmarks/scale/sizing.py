@@ -217,7 +217,7 @@ def _limited(cluster: SizedCluster, each: CpuEach) -> str:
 
 
 def _figures(path: Path) -> dict[str, float]:
-    return {one["name"]: float(one["value"]) for one in json.loads(path.read_text())["figures"]}
+    return {figure["name"]: float(figure["value"]) for figure in json.loads(path.read_text())["figures"]}
 
 
 def _each(figures: Mapping[str, float], name: str) -> CpuEach:

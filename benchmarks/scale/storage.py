@@ -65,14 +65,14 @@ async def stored(on: ScaleSystem, empty: DatabaseSize) -> list[Figure]:
 
 
 def _by_kind(runs: Sequence[tuple[str, int]]) -> list[Figure]:
-    found = []
+    figures = []
     for kind, what in _KINDS.items():
         sizes = [size for name, size in runs if name.startswith(kind)]
         if sizes:
-            found.append(
+            figures.append(
                 Figure(name=f"etcd_{kind}", what=f"etcd: {what}", value=statistics.mean(sizes) / 1000, unit="kB")
             )
-    return found
+    return figures
 
 
 async def _sizes(on: ScaleSystem, plural: str, namespace: str) -> dict[str, int]:

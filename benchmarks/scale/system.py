@@ -86,10 +86,10 @@ class ScaleSystem:
     async def start_operator(self, identity: str) -> ChildProcess:
         """Start a replica."""
         sampler = ("benchmarks.profile.sampled", str(self.profile / f"{identity}.json")) if self.profile else ()
-        found = processes.operator(self.plane, name=identity, sampler=sampler, kept=True)
-        await found.start()
-        self.operators[identity] = found
-        return found
+        process = processes.operator(self.plane, name=identity, sampler=sampler, kept=True)
+        await process.start()
+        self.operators[identity] = process
+        return process
 
     async def end_operator(self, identity: str, sign: signal.Signals = signal.SIGTERM) -> None:
         """End a replica; by SIGTERM, a leader releases the Lease."""
@@ -147,17 +147,17 @@ async def open_system(sizes: ScaleSizes, logs: Path | None, profile: Path | None
         start_nodes(plane, worker=_WORKER) as nodes,
         open_replicas(plane) as replicas,
     ):
-        found = ScaleSystem(plane=plane, sizes=sizes, nodes=nodes, replicas=replicas, profile=profile)
-        for namespace in found.namespaces:
+        system = ScaleSystem(plane=plane, sizes=sizes, nodes=nodes, replicas=replicas, profile=profile)
+        for namespace in system.namespaces:
             await asyncio.to_thread(prepare, plane.admin, namespace)
         try:
             for name in ("triggerer-a", "triggerer-b"):
-                await found.start_triggerer(name)
-            await start_operators(found)
-            yield found
+                await system.start_triggerer(name)
+            await start_operators(system)
+            yield system
         finally:
-            for identity in list(found.operators):
-                await found.end_operator(identity, signal.SIGKILL)
+            for identity in list(system.operators):
+                await system.end_operator(identity, signal.SIGKILL)
 
 
 async def start_operators(on: ScaleSystem) -> None:

@@ -113,7 +113,7 @@ async def _copy(on: ScaleSystem, template: tuple[Object, list[Object]], to: Copy
     workflow, runs = template
     # The Workflow first, or the garbage collector finds TaskRuns whose owner does not exist.
     await on.plane.etcd.write(_stored("workflows", [copies.workflow(workflow, to)]), at_once=1)
-    await on.plane.etcd.write(_stored("taskruns", [copies.taskrun(one, to) for one in runs]), at_once=1)
+    await on.plane.etcd.write(_stored("taskruns", [copies.taskrun(run, to) for run in runs]), at_once=1)
 
 
 def _begins(workflow: str, namespace: str = NAMESPACE) -> str:
@@ -125,14 +125,14 @@ async def _read(on: ScaleSystem, keys: Sequence[str]) -> list[Object]:
 
     async def one(key: str) -> Object:
         async with limit:
-            found: Object = json.loads(await on.plane.etcd.read(key))
-            return found
+            body: Object = json.loads(await on.plane.etcd.read(key))
+            return body
 
     return await asyncio.gather(*map(one, keys))
 
 
 def _stored(plural: str, bodies: Sequence[Object]) -> dict[str, bytes]:
-    return {copies.key(plural, one): json.dumps(one, separators=(",", ":")).encode() for one in bodies}
+    return {copies.key(plural, body): json.dumps(body, separators=(",", ":")).encode() for body in bodies}
 
 
 def _mapped(axes: Mapping[str, Sequence[Any]], **fields: Any) -> Object:

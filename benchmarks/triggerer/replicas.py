@@ -113,11 +113,11 @@ async def open_replicas(plane: ControlPlane) -> AsyncIterator[TriggererReplicas]
     """Of one scenario; all are ended with it."""
     folder = Path(tempfile.mkdtemp(prefix="logs-", dir=plane.logs))
     async with aiohttp.ClientSession() as session:
-        found = TriggererReplicas(plane, folder, session)
+        replicas = TriggererReplicas(plane, folder, session)
         try:
-            yield found
+            yield replicas
         finally:
-            await found.end(signal.SIGKILL)
+            await replicas.end(signal.SIGKILL)
             await _forget(plane)
 
 

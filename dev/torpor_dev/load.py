@@ -35,10 +35,10 @@ def onto_node(node: str, images: Sequence[str]) -> None:
 
 
 def _id(image: str) -> str:
-    found = engine.image_id(image)
-    if found is None:
+    digest = engine.image_id(image)
+    if digest is None:
         raise DevError(f"the Docker engine has no image {image}: build it first")
-    return found
+    return digest
 
 
 def content_of(listing: str, image: str) -> str | None:

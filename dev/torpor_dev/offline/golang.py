@@ -88,10 +88,10 @@ def install_kind() -> Path:
 def module_folder(module: str) -> Path:
     """The folder of a downloaded module (`path@version`), which Go keeps read-only."""
     command.run(ensure(), "mod", "download", module, limit=600, env=_environment(), cwd=cache.folder())
-    found = Path(command.run(ensure(), "env", "GOMODCACHE", limit=60, env=_environment()).strip(), module)
-    if not found.is_dir():
-        raise DevError(f"Go downloaded {module}, but {found} is missing")
-    return found
+    path = Path(command.run(ensure(), "env", "GOMODCACHE", limit=60, env=_environment()).strip(), module)
+    if not path.is_dir():
+        raise DevError(f"Go downloaded {module}, but {path} is missing")
+    return path
 
 
 def _target(program: GoProgram) -> Path:

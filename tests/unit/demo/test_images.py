@@ -65,7 +65,7 @@ def test_every_image_is_built_after_the_image_that_it_is_built_from() -> None:
             assert f"FROM ${{{argument}}}" in (image.context / image.dockerfile).read_text()
 
 
-def test_a_release_has_the_bytecode_of_every_python_where_official_images_can_be_pulled() -> None:
+def test_a_release_has_bytecode_for_every_python_that_can_be_pulled() -> None:
     release = Release(registry="registry.example.org", version="1.0")
     named = images.arguments_of(images.RUNTIME, base_image.OFFICIAL, release)
     assert named == {
@@ -80,7 +80,7 @@ def test_a_release_has_the_bytecode_of_every_python_where_official_images_can_be
         assert images.arguments_of(images.RUNTIME, base, to) == {"BASE_IMAGE": base}
 
 
-def test_a_rendered_manifest_names_the_image_by_its_digest_and_nothing_else_changes() -> None:
+def test_a_rendered_manifest_changes_only_the_image_to_its_digest() -> None:
     release = Release(registry="registry.example.org:5000/team", version="1.0")
     reference = release.reference(images.TORPOR, DIGEST)
     runtime = release.reference(images.RUNTIME, DIGEST)

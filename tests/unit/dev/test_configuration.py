@@ -148,7 +148,7 @@ def test_an_image_archive_is_the_same_for_the_same_files(tmp_path: Path) -> None
     assert manifests[0][0]["RepoTags"] == ["pause:1"]
 
 
-def test_the_libraries_of_several_programs_are_told_from_the_programs_themselves() -> None:
+def test_ldd_output_of_several_programs_gives_their_libraries() -> None:
     listing = """\
 /usr/lib/xtables/libxt_mark.so:
 	linux-vdso.so.1 (0x00007ffd)

@@ -75,6 +75,6 @@ def test_workloads_that_run_have_no_fault() -> None:
     assert health.workload_faults(deployments, daemonsets, nodes=2) == []
 
 
-def test_a_daemon_that_does_not_run_on_a_node_that_joined_for_a_while_is_no_fault() -> None:
+def test_a_daemonset_pod_missing_on_an_extra_node_is_not_a_fault() -> None:
     daemonsets = [{"metadata": {"name": "kube-proxy"}, "status": {"desiredNumberScheduled": 2, "numberReady": 1}}]
     assert health.workload_faults([], daemonsets, nodes=1) == []

@@ -26,7 +26,7 @@ def test_the_tool_has_no_dependencies() -> None:
     assert not (_SOURCES / "go.sum").exists()
 
 
-def test_every_folder_that_the_dockerfile_copies_is_in_the_context_of_a_build() -> None:
+def test_the_build_context_has_every_folder_that_the_dockerfile_copies() -> None:
     copied = re.findall(r"^COPY (?!--from)([\w-]+)", (_SOURCES / "Dockerfile").read_text(), re.MULTILINE)
     allowed = re.findall(r"^!([\w-]+)$", (ROOT / ".dockerignore").read_text(), re.MULTILINE)
     assert set(copied) <= set(allowed)
