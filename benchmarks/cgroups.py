@@ -24,14 +24,14 @@ _LIMIT = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class PodUsage:
     """Of one pod: processor time since it began, in seconds, and its working set, in bytes."""
 
     cpu: float
     memory: int
 
 
-def parse(lines: Iterable[str]) -> dict[str, Usage]:
+def parse(lines: Iterable[str]) -> dict[str, PodUsage]:
     """The usage of each pod by its uid, from lines `path/file:text` of cgroup v1 or v2."""
     values: dict[str, dict[str, int]] = {}
     for line in lines:
@@ -42,29 +42,29 @@ def parse(lines: Iterable[str]) -> dict[str, Usage]:
     return {uid: _usage(each) for uid, each in values.items()}
 
 
-def _usage(values: Mapping[str, int]) -> Usage:
+def _usage(values: Mapping[str, int]) -> PodUsage:
     """As the kubelet counts: what was used less the page cache that nobody touched lately."""
     nanoseconds = values.get("cpuacct.usage", 1000 * values.get("usage_usec", 0))
     used = values.get("memory.usage_in_bytes", values.get("memory.current", 0))
     idle = values.get("total_inactive_file", values.get("inactive_file", 0))
-    return Usage(cpu=nanoseconds / 1e9, memory=max(0, used - idle))
+    return PodUsage(cpu=nanoseconds / 1e9, memory=max(0, used - idle))
 
 
 class Sampler(Protocol):
     """What says what pods use."""
 
-    async def sample(self) -> dict[str, Usage]:
+    async def sample(self) -> dict[str, PodUsage]:
         """Each pod by its uid, now."""
 
 
-class Node:
+class NodeSampler:
     """A sampler that runs on a node."""
 
     def __init__(self, asked: asyncio.StreamWriter, said: asyncio.StreamReader) -> None:
         self._asked = asked
         self._said = said
 
-    async def sample(self) -> dict[str, Usage]:
+    async def sample(self) -> dict[str, PodUsage]:
         """All pods of the node, now. Raises SystemExit where the node cannot be entered."""
         async with asyncio.timeout(_LIMIT):
             self._asked.write(b"\n")
@@ -78,7 +78,7 @@ class Node:
 
 
 @asynccontextmanager
-async def entered(node: str) -> AsyncIterator[Node]:
+async def entered(node: str) -> AsyncIterator[NodeSampler]:
     """A sampler on the node of this name, for as long as the block lasts."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
@@ -87,19 +87,19 @@ async def entered(node: str) -> AsyncIterator[Node]:
     if process.stdin is None or process.stdout is None:
         raise RuntimeError("pipes were asked for")
     try:
-        yield Node(process.stdin, process.stdout)
+        yield NodeSampler(process.stdin, process.stdout)
     finally:
         process.stdin.close()
         await process.wait()
 
 
-class Meter:
+class CgroupMeter:
     """What pods have used by now, those that are gone included."""
 
     def __init__(self, nodes: Iterable[Sampler]) -> None:
         self._nodes = list(nodes)
-        self._last: dict[str, Usage] = {}
-        self._present: dict[str, Usage] = {}
+        self._last: dict[str, PodUsage] = {}
+        self._present: dict[str, PodUsage] = {}
 
     async def look(self) -> None:
         """Read all nodes."""

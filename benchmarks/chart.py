@@ -12,7 +12,7 @@ _FONT = 'font-family="sans-serif" font-size="12"'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class ChartLine:
     """Points in the order of time; `name` is shown once for all lines that share it."""
 
     name: str
@@ -22,22 +22,22 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Panel:
+class ChartPanel:
     """Lines over one axis of values."""
 
     title: str
-    lines: Sequence[Line]
+    lines: Sequence[ChartLine]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class ChartMark:
     """A moment that all panels show."""
 
     at: float
     text: str
 
 
-def draw(title: str, panels: Sequence[Panel], marks: Sequence[Mark], *, below: str) -> str:
+def draw(title: str, panels: Sequence[ChartPanel], marks: Sequence[ChartMark], *, below: str) -> str:
     """The chart as an SVG document; `below` names the axis of time."""
     height = HEAD + len(panels) * (_PANEL + _GAP) - _GAP + FOOT
     end = max(at for panel in panels for line in panel.lines for at, _ in line.points)
@@ -64,7 +64,7 @@ def ticks(top: float) -> list[float]:
     return [round(step * number, 10) for number in range(math.ceil(top / step - 1e-9) + 1)]
 
 
-def _panel(panel: Panel, top: float, end: float) -> list[str]:
+def _panel(panel: ChartPanel, top: float, end: float) -> list[str]:
     steps = ticks(max(value for line in panel.lines for _, value in line.points) or 1)
     bottom, scale = top + _PANEL, _PANEL / steps[-1]
     grid = [part for step in steps for part in _rule(step, bottom - step * scale)]
@@ -75,7 +75,7 @@ def _panel(panel: Panel, top: float, end: float) -> list[str]:
     ]
 
 
-def _line(line: Line, end: float, bottom: float, scale: float) -> str:
+def _line(line: ChartLine, end: float, bottom: float, scale: float) -> str:
     points = " ".join(f"{_x(at, end):.1f},{bottom - value * scale:.1f}" for at, value in line.points)
     dashes = ' stroke-dasharray="6 4"' if line.dashed else ""
     return f'<polyline points="{points}" fill="none" stroke="{line.color}" stroke-width="2"{dashes}/>'
@@ -94,7 +94,7 @@ def _times(end: float, bottom: float) -> list[str]:
     ]
 
 
-def _mark(mark: Mark, end: float, bottom: float) -> list[str]:
+def _mark(mark: ChartMark, end: float, bottom: float) -> list[str]:
     at = _x(mark.at, end)
     return [
         f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{HEAD}" y2="{bottom}" stroke="#555" stroke-dasharray="4 4"/>',

@@ -38,7 +38,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class SensorRun:
     """A run with one kind of sensor. What it waited for was there at `opened`; it ended at `ended`, in seconds."""
 
     sensor: str
@@ -60,7 +60,7 @@ def cores(samples: Sequence[Sample]) -> list[tuple[float, float]]:
     return found
 
 
-def figures(run: Run, *, window: float = 60.0) -> dict[str, Any]:
+def figures(run: SensorRun, *, window: float = 60.0) -> dict[str, Any]:
     """What a run came to, and what it held while all waited: in the `window` seconds before the wait was over."""
     held = [each for each in run.samples if run.opened - window <= each.seconds < run.opened]
     first, last = held[0], held[-1]
@@ -88,7 +88,7 @@ def figures(run: Run, *, window: float = 60.0) -> dict[str, Any]:
     }
 
 
-def written(runs: Iterable[Run]) -> str:
+def written(runs: Iterable[SensorRun]) -> str:
     """All samples as CSV, with the name of the sensor before them."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")

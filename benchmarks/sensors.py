@@ -22,12 +22,12 @@ from torpor_kubernetes.client.resources import PODS, Resource
 from torpor_wire import times
 
 from benchmarks import samples
-from benchmarks.cgroups import Meter, entered
-from benchmarks.chart import Line, Mark, Panel, draw
+from benchmarks.cgroups import CgroupMeter, entered
+from benchmarks.chart import ChartLine, ChartMark, ChartPanel, draw
 from benchmarks.harness.cluster import BenchCluster, bench_cluster
 from benchmarks.harness.control_plane import NAMESPACE
-from benchmarks.samples import MIB, Run, Sample
-from benchmarks.watch import Watch
+from benchmarks.samples import MIB, Sample, SensorRun
+from benchmarks.watch import RunWatch
 
 IMAGE = Image(name="sensors:dev", context=ROOT / "examples/sensors")
 SENSORS = {"blocking": False, "deferrable": True}
@@ -54,7 +54,7 @@ def main() -> None:
     _draw(given.into)
 
 
-def _write(folder: Path, runs: Sequence[Run]) -> None:
+def _write(folder: Path, runs: Sequence[SensorRun]) -> None:
     found = [samples.figures(run) for run in runs]
     (folder / "sensors.csv").write_text(samples.written(runs))
     (folder / "sensors.json").write_text(json.dumps({"bench": "sensors", "runs": found}, indent=1) + "\n")
@@ -71,9 +71,11 @@ def _draw(folder: Path) -> None:
 def picture(runs: dict[str, list[Sample]], *, waits: int, opened: float) -> str:
     """The comparison as an SVG document."""
 
-    def lines(value: Callable[[Sample], float], *, suffix: str = "", dashed: bool = False) -> list[Line]:
+    def lines(value: Callable[[Sample], float], *, suffix: str = "", dashed: bool = False) -> list[ChartLine]:
         return [
-            Line(name=name + suffix, color=COLORS[name], points=[(at.seconds, value(at)) for at in run], dashed=dashed)
+            ChartLine(
+                name=name + suffix, color=COLORS[name], points=[(at.seconds, value(at)) for at in run], dashed=dashed
+            )
             for name, run in runs.items()
         ]
 
@@ -82,28 +84,30 @@ def picture(runs: dict[str, list[Sample]], *, waits: int, opened: float) -> str:
     return draw(
         f"{waits} waits",
         [
-            Panel(title="task pods that run", lines=pods),
-            Panel(
+            ChartPanel(title="task pods that run", lines=pods),
+            ChartPanel(
                 title="processor cores, tasks and Torpor",
-                lines=[Line(name=name, color=COLORS[name], points=samples.cores(run)) for name, run in runs.items()],
+                lines=[
+                    ChartLine(name=name, color=COLORS[name], points=samples.cores(run)) for name, run in runs.items()
+                ],
             ),
-            Panel(title="memory in MiB, tasks and Torpor", lines=lines(lambda at: at.memory / MIB)),
+            ChartPanel(title="memory in MiB, tasks and Torpor", lines=lines(lambda at: at.memory / MIB)),
         ],
-        [Mark(at=opened, text="what they wait for is there")],
+        [ChartMark(at=opened, text="what they wait for is there")],
         below="seconds since the Workflow was created",
     )
 
 
-async def _measure(waits: int, after: float) -> list[Run]:
+async def _measure(waits: int, after: float) -> list[SensorRun]:
     async with bench_cluster([*images.ALL, IMAGE]) as on, AsyncExitStack() as stack:
         nodes = [node["metadata"]["name"] for node in (await on.api.list(NODES)).items]
-        meter = Meter([await stack.enter_async_context(entered(name)) for name in nodes])
+        meter = CgroupMeter([await stack.enter_async_context(entered(name)) for name in nodes])
         return [await _run(on, meter, sensor, waits, after) for sensor in SENSORS]
 
 
-async def _run(on: BenchCluster, meter: Meter, sensor: str, waits: int, after: float) -> Run:
+async def _run(on: BenchCluster, meter: CgroupMeter, sensor: str, waits: int, after: float) -> SensorRun:
     async with _store(on, after) as opens:
-        watch = await Watch.begin(on.api, meter)
+        watch = await RunWatch.begin(on.api, meter)
         name = await on.start(spec(sensor, waits))
         async with watch.watching(name):
             found = await on.ended(name)
@@ -111,7 +115,7 @@ async def _run(on: BenchCluster, meter: Meter, sensor: str, waits: int, after: f
             await asyncio.sleep(_TAIL)
         await on.remove(found)
     opened, pods = opens - watch.began, len(watch.tasks)
-    return Run(sensor=sensor, waits=waits, pods=pods, opened=opened, ended=ended, samples=watch.samples)
+    return SensorRun(sensor=sensor, waits=waits, pods=pods, opened=opened, ended=ended, samples=watch.samples)
 
 
 def spec(sensor: str, waits: int) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import PODS, TASKRUNS
 from torpor_wire import constants
 
-from benchmarks.cgroups import Meter
+from benchmarks.cgroups import CgroupMeter
 from benchmarks.harness.control_plane import NAMESPACE
 from benchmarks.samples import Sample
 
@@ -18,10 +18,10 @@ _LOOK, _LOOKS_A_SAMPLE = 0.5, 4
 _PARTS = ("triggerer", "operator")
 
 
-class Watch:
+class RunWatch:
     """Samples of a run, every two seconds; cgroups are looked at more often, since a pod's goes soon after it."""
 
-    def __init__(self, api: Api, meter: Meter, parts: Mapping[str, frozenset[str]]) -> None:
+    def __init__(self, api: Api, meter: CgroupMeter, parts: Mapping[str, frozenset[str]]) -> None:
         self._api = api
         self._meter = meter
         self._parts = parts
@@ -32,7 +32,7 @@ class Watch:
         """The uids of all pods of its tasks; one that lingers after its last word is deleted before the run ends."""
 
     @classmethod
-    async def begin(cls, api: Api, meter: Meter) -> "Watch":
+    async def begin(cls, api: Api, meter: CgroupMeter) -> "RunWatch":
         """What Torpor has used until now does not count."""
         await meter.look()
         return cls(api, meter, await _torpor(api))

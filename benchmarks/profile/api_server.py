@@ -5,7 +5,7 @@ so `BACKGROUND` has precedence. Pure.
 """
 
 from benchmarks.profile.pprof import ProfileSample
-from benchmarks.profile.rules import OTHER, Rule, activity
+from benchmarks.profile.rules import OTHER, ActivityRule, activity
 
 _COLLECTION = (
     "runtime.gcBgMarkWorker",
@@ -22,14 +22,14 @@ _COLLECTION = (
 _ADMISSION = ("k8s.io/apiserver/pkg/admission", "k8s.io/kubernetes/plugin/pkg/admission", "pod-security-admission")
 
 ACTIVITIES = (
-    Rule("garbage collection", _COLLECTION),
-    Rule("rules of the CRD (CEL)", ("apiextensions-apiserver/pkg/apiserver/schema/cel",)),
-    Rule("admission policies (CEL)", ("k8s.io/apiserver/pkg/admission/plugin/policy/",)),
-    Rule("authentication", (".AuthenticateRequest", ".AuthenticateToken")),
-    Rule("other admission plugins", _ADMISSION),
-    Rule("managedFields", ("managedfields", "structured-merge-diff", "/handlers/fieldmanager")),
-    Rule("authorization", (".Authorize", ".RulesFor", ".VisitRulesFor")),
-    Rule(
+    ActivityRule("garbage collection", _COLLECTION),
+    ActivityRule("rules of the CRD (CEL)", ("apiextensions-apiserver/pkg/apiserver/schema/cel",)),
+    ActivityRule("admission policies (CEL)", ("k8s.io/apiserver/pkg/admission/plugin/policy/",)),
+    ActivityRule("authentication", (".AuthenticateRequest", ".AuthenticateToken")),
+    ActivityRule("other admission plugins", _ADMISSION),
+    ActivityRule("managedFields", ("managedfields", "structured-merge-diff", "/handlers/fieldmanager")),
+    ActivityRule("authorization", (".Authorize", ".RulesFor", ".VisitRulesFor")),
+    ActivityRule(
         "defaulting, pruning and coercion by the schema",
         (
             "apiserver/schema/defaulting",
@@ -41,7 +41,7 @@ ACTIVITIES = (
             "SetObjectDefaults_",
         ),
     ),
-    Rule(
+    ActivityRule(
         "validation by the schema",
         (
             "apiextensions-apiserver/pkg/apiserver/validation",
@@ -51,57 +51,65 @@ ACTIVITIES = (
             "k8s.io/apimachinery/pkg/api/validation",
         ),
     ),
-    Rule(
+    ActivityRule(
         "watch: encoding and sending", ("handlers.(*WatchServer)", "handlers.(*watchEncoder)", "cacher.(*cacheWatcher)")
     ),
-    Rule("response: encoding and sending", ("responsewriters", "transformResponseObject", "handlers.transformObject")),
-    Rule(
+    ActivityRule(
+        "response: encoding and sending", ("responsewriters", "transformResponseObject", "handlers.transformObject")
+    ),
+    ActivityRule(
         "patch: to JSON, applied, and back", ("jsonpatch", "strategicpatch", "jsonPatcher", "smpPatcher", "mergepatch")
     ),
-    Rule("etcd client", ("go.etcd.io/etcd/client", "google.golang.org/grpc", "otelgrpc")),
-    Rule("decoding of stored objects", ("etcd3.(*defaultDecoder)", "etcd3.decode", "etcd3.(*store).getState")),
-    Rule("decoding", (".Decode", ".Unmarshal", "json.unmarshal", "ConvertToVersion")),
-    Rule("encoding for etcd", (".Encode", ".Marshal", "runtime.Encode")),
-    Rule("deep copies", (".DeepCopy", "DeepCopyJSON", "DeepCopyInto")),
-    Rule("storage", ("storage/etcd3", "storage/cacher", "registry/generic/registry", "registry/customresource")),
-    Rule(
+    ActivityRule("etcd client", ("go.etcd.io/etcd/client", "google.golang.org/grpc", "otelgrpc")),
+    ActivityRule("decoding of stored objects", ("etcd3.(*defaultDecoder)", "etcd3.decode", "etcd3.(*store).getState")),
+    ActivityRule("decoding", (".Decode", ".Unmarshal", "json.unmarshal", "ConvertToVersion")),
+    ActivityRule("encoding for etcd", (".Encode", ".Marshal", "runtime.Encode")),
+    ActivityRule("deep copies", (".DeepCopy", "DeepCopyJSON", "DeepCopyInto")),
+    ActivityRule(
+        "storage", ("storage/etcd3", "storage/cacher", "registry/generic/registry", "registry/customresource")
+    ),
+    ActivityRule(
         "audit and metrics",
         ("prometheus", "component-base/metrics", "/audit.", "k8s.io/klog", "component-base/tracing"),
     ),
-    Rule("other parts of the handler", ("endpoints/handlers", "apiserver.(*crdHandler)")),
-    Rule("priority and fairness", ("flowcontrol", "priorityAndFairness")),
-    Rule(
+    ActivityRule("other parts of the handler", ("endpoints/handlers", "apiserver.(*crdHandler)")),
+    ActivityRule("priority and fairness", ("flowcontrol", "priorityAndFairness")),
+    ActivityRule(
         "HTTP, TLS and filters", ("net/http", "crypto/tls", "golang.org/x/net", "endpoints/filters", "server/filters")
     ),
-    Rule("Go runtime", ("runtime.",)),
+    ActivityRule("Go runtime", ("runtime.",)),
 )
 """What a request, or the server, does."""
 
 BACKGROUND = (
-    Rule("watch cache: dispatch to watchers", ("cacher.(*Cacher).dispatchEvent",)),
-    Rule("watch cache: events of etcd, decoded and stored", ("etcd3.(*watchChan)", "concurrentOrderedEventProcessing")),
-    Rule("watch cache: events of etcd, decoded and stored", ("cacher.(*Cacher).startCaching", "cacher.(*watchCache)")),
-    Rule(
+    ActivityRule("watch cache: dispatch to watchers", ("cacher.(*Cacher).dispatchEvent",)),
+    ActivityRule(
+        "watch cache: events of etcd, decoded and stored", ("etcd3.(*watchChan)", "concurrentOrderedEventProcessing")
+    ),
+    ActivityRule(
+        "watch cache: events of etcd, decoded and stored", ("cacher.(*Cacher).startCaching", "cacher.(*watchCache)")
+    ),
+    ActivityRule(
         "connections to etcd", ("transport.(*http2Client).reader", "transport.(*loopyWriter)", "clientv3.(*watchGrpc")
     ),
-    Rule("connections to etcd", ("internal/transport.(*http2Client)", "internal/transport.(*loopyWriter)")),
-    Rule(
+    ActivityRule("connections to etcd", ("internal/transport.(*http2Client)", "internal/transport.(*loopyWriter)")),
+    ActivityRule(
         "connections to etcd",
         ("internal/transport.NewHTTP2Client", "client/v3.(*watchGRPCStream)", "client/v3.(*lessor)"),
     ),
-    Rule("connections to etcd", ("internal/transport.NewServerTransport", "grpcsync.(*CallbackSerializer)")),
-    Rule("the server's own informers", ("client-go/tools/cache.", "apimachinery/pkg/watch.(*StreamWatcher)")),
+    ActivityRule("connections to etcd", ("internal/transport.NewServerTransport", "grpcsync.(*CallbackSerializer)")),
+    ActivityRule("the server's own informers", ("client-go/tools/cache.", "apimachinery/pkg/watch.(*StreamWatcher)")),
 )
 """Goroutines that serve no single request, with or without a label."""
 
 _FOREGROUND = ("handlers.", "ServeHTTP", "registry.(*Store)", "cacher.(*cacheWatcher).process")
 _UNLABELLED = (
-    Rule("garbage collection", _COLLECTION),
-    Rule(
+    ActivityRule("garbage collection", _COLLECTION),
+    ActivityRule(
         "connections of clients: HTTP/2 and TLS", ("http2serverConn", "http2.(*serverConn)", "crypto/tls", "net/http")
     ),
-    Rule("controllers and caches of the server", ("k8s.io/", "go.etcd.io", "google.golang.org")),
-    Rule("Go runtime: scheduler, timers, network poll", ("runtime.",)),
+    ActivityRule("controllers and caches of the server", ("k8s.io/", "go.etcd.io", "google.golang.org")),
+    ActivityRule("Go runtime: scheduler, timers, network poll", ("runtime.",)),
 )
 
 

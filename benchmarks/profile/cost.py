@@ -13,7 +13,7 @@ Name = TypeVar("Name")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
+class StoredObjects:
     """The objects of one resource in etcd: how many are new, their bytes, and how often they were written."""
 
     objects: int
@@ -31,7 +31,7 @@ class Cost:
     samples: Mapping[str, Sequence[ProfileSample]]
     api_server: Mapping[str, Counter[Key]]
     etcd: Mapping[str, Counter[Key]]
-    stored: Mapping[str, Stored]
+    stored: Mapping[str, StoredObjects]
     parts: Mapping[str, Mapping[str, int]]
     """By resource, the bytes of the parts of one object as JSON."""
 
@@ -48,7 +48,7 @@ def by(samples: Sequence[ProfileSample], name: Callable[[ProfileSample], Name]) 
     return dict(sorted(found.items(), key=lambda each: -each[1]))
 
 
-def stored(before: Mapping[str, tuple[int, int]], after: Mapping[str, tuple[int, int]]) -> dict[str, Stored]:
+def stored(before: Mapping[str, tuple[int, int]], after: Mapping[str, tuple[int, int]]) -> dict[str, StoredObjects]:
     """By resource, what was stored or changed between the two readings of etcd (size and version by key)."""
     grouped: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     for key, (size, version) in after.items():
@@ -56,7 +56,9 @@ def stored(before: Mapping[str, tuple[int, int]], after: Mapping[str, tuple[int,
         if written:
             grouped[_resource(key)].append((size, written))
     return {
-        name: Stored(objects=len(each), size=sum(size for size, _ in each), writes=sum(writes for _, writes in each))
+        name: StoredObjects(
+            objects=len(each), size=sum(size for size, _ in each), writes=sum(writes for _, writes in each)
+        )
         for name, each in grouped.items()
     }
 

@@ -1,22 +1,24 @@
 """Attributes samples of the operator's stacks to activities. Functions have the names of their modules. Pure."""
 
 from benchmarks.profile.pprof import ProfileSample
-from benchmarks.profile.rules import Rule, activity
+from benchmarks.profile.rules import ActivityRule, activity
 
 ACTIVITIES = (
-    Rule("CEL", ("torpor_expressions.",)),
-    Rule("plan", ("torpor_operator.workflows.plan.", "torpor_operator.state.", "torpor_operator.graph.")),
-    Rule("plan", ("torpor_operator.mapping.", "torpor_operator.expressions.")),
-    Rule("TaskRuns and pods: decided and built", ("torpor_operator.taskrun.", "torpor_operator.injection.")),
-    Rule("models of the objects (pydantic)", ("torpor_crds.models.", "pydantic.")),
-    Rule("JSON of watches", ("torpor_kubernetes.client.decoding.decode_event",)),
-    Rule("watches: read and stored", ("torpor_kubernetes.cache.", "HttpTransport.stream", "HttpTransport.chunks")),
-    Rule("JSON of requests", ("json.", "torpor_kubernetes.client.decoding.")),
-    Rule("TLS and sockets", ("asyncio.sslproto.", "ssl.")),
-    Rule("HTTP (aiohttp)", ("torpor_kubernetes.client.", "aiohttp.", "yarl.", "multidict.")),
-    Rule("kopf", ("kopf.",)),
-    Rule("controller: queue, caches, writes", ("torpor_operator.controller.", "torpor_operator.")),
-    Rule("event loop", ("asyncio.", "selectors.")),
+    ActivityRule("CEL", ("torpor_expressions.",)),
+    ActivityRule("plan", ("torpor_operator.workflows.plan.", "torpor_operator.state.", "torpor_operator.graph.")),
+    ActivityRule("plan", ("torpor_operator.mapping.", "torpor_operator.expressions.")),
+    ActivityRule("TaskRuns and pods: decided and built", ("torpor_operator.taskrun.", "torpor_operator.injection.")),
+    ActivityRule("models of the objects (pydantic)", ("torpor_crds.models.", "pydantic.")),
+    ActivityRule("JSON of watches", ("torpor_kubernetes.client.decoding.decode_event",)),
+    ActivityRule(
+        "watches: read and stored", ("torpor_kubernetes.cache.", "HttpTransport.stream", "HttpTransport.chunks")
+    ),
+    ActivityRule("JSON of requests", ("json.", "torpor_kubernetes.client.decoding.")),
+    ActivityRule("TLS and sockets", ("asyncio.sslproto.", "ssl.")),
+    ActivityRule("HTTP (aiohttp)", ("torpor_kubernetes.client.", "aiohttp.", "yarl.", "multidict.")),
+    ActivityRule("kopf", ("kopf.",)),
+    ActivityRule("controller: queue, caches, writes", ("torpor_operator.controller.", "torpor_operator.")),
+    ActivityRule("event loop", ("asyncio.", "selectors.")),
 )
 
 

@@ -7,7 +7,7 @@ from benchmarks.harness.control_plane import API_SERVER, ETCD
 from benchmarks.harness.figures import markdown
 from benchmarks.harness.processes import OPERATOR
 from benchmarks.profile import api_server, counters, etcd_server, operator_code
-from benchmarks.profile.cost import Cost, Stored, by
+from benchmarks.profile.cost import Cost, StoredObjects, by
 from benchmarks.profile.pprof import ProfileSample
 from benchmarks.profile.rules import OTHER
 
@@ -145,7 +145,7 @@ def _parts(cost: Cost) -> str:
     return _table("Bytes of one object as JSON", ("resource", *names, "all"), rows)
 
 
-def _bytes(one: Stored, cost: Cost) -> str:
+def _bytes(one: StoredObjects, cost: Cost) -> str:
     return f"{one.size / cost.tasks:,.0f}"
 
 

@@ -10,14 +10,14 @@ from typing import NamedTuple
 OTHER = "not attributed"
 
 
-class Rule(NamedTuple):
+class ActivityRule(NamedTuple):
     """An activity, and parts of the names of its functions."""
 
     activity: str
     parts: tuple[str, ...]
 
 
-def activity(stack: Sequence[str], rules: Sequence[Rule]) -> str:
+def activity(stack: Sequence[str], rules: Sequence[ActivityRule]) -> str:
     """The activity of a stack; `OTHER` if no rule matches."""
     for rule in rules:
         if any(part in name for name in stack for part in rule.parts):

@@ -10,12 +10,12 @@ from pathlib import Path
 from torpor.triggers import BaseTrigger, TriggerEvent
 
 LOOKS = "TORPOR_BENCH_LOOKS"
-"""The environment variable that names the folder in which each process counts how often `Counts` has looked."""
+"""The environment variable for the folder in which each process counts how often `CountingTrigger` has looked."""
 
 _COUNT = struct.Struct("q")
 
 
-class Sleeps(BaseTrigger):
+class SleepingTrigger(BaseTrigger):
     """One task that sleeps: the least that a trigger with a `run` can be."""
 
     def __init__(self, number: int) -> None:
@@ -27,7 +27,7 @@ class Sleeps(BaseTrigger):
         yield TriggerEvent()
 
 
-class Polls(BaseTrigger):
+class PollingTrigger(BaseTrigger):
     """Polls once an hour, as a trigger without a `run` of its own does, and finds nothing."""
 
     interval = 3600.0
@@ -39,7 +39,7 @@ class Polls(BaseTrigger):
         """Never."""
 
 
-class Counts(BaseTrigger):
+class CountingTrigger(BaseTrigger):
     """Looks again and again, as a poke does, and finds nothing."""
 
     shareable = True

@@ -22,7 +22,7 @@ from benchmarks.harness.waiting import until
 CAPACITY = 60_000
 _LOOK = 0.2
 _LIMIT = 300.0
-_CLASSES = ("sleeps=Sleeps", "polls=Polls", "counts=Counts")
+_CLASSES = ("sleeps=SleepingTrigger", "polls=PollingTrigger", "counts=CountingTrigger")
 
 
 class TriggererReplica:

@@ -12,7 +12,7 @@ from torpor import task
 _KIB = 1024
 
 
-class Block(TypedDict):
+class ResultBlock(TypedDict):
     """A result of any size, and how to tell that it came whole."""
 
     n: int
@@ -32,14 +32,14 @@ class Reduced(TypedDict):
 
 
 @task
-def make(n: int, size: int) -> Block:
+def make(n: int, size: int) -> ResultBlock:
     """A block whose text is different from all others' and has `size` bytes."""
     text = random.Random(n).randbytes(size // 2).hex()
-    return Block(n=n, sha256=_digest(text), text=text)
+    return ResultBlock(n=n, sha256=_digest(text), text=text)
 
 
 @task
-def reduce(blocks: Sequence[Block]) -> Reduced:
+def reduce(blocks: Sequence[ResultBlock]) -> Reduced:
     """Reads each of them, one by one and in order."""
     before, began, size, whole = _peak(), time.monotonic(), 0, 0
     for n, block in enumerate(blocks):
