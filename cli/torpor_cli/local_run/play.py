@@ -178,9 +178,9 @@ class StoredRun:
     results: Mapping[str, Any]
     now: float
 
-    def parse(self) -> Run:
+    def parse(self) -> RunView:
         """Return the run for the views."""
-        return Run.parse(self.workflow, self.taskruns, now=self.now)
+        return RunView.parse(self.workflow, self.taskruns, now=self.now)
 
 
 def read_run(folder: Path) -> StoredRun:

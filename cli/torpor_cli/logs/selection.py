@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from torpor_views import json_fields
-from torpor_views.model import InstanceView
+from torpor_views.model import InstanceView, RunView
 from torpor_wire import constants
 from torpor_wire.enums import LogKind
 from torpor_wire.state import State
@@ -187,11 +187,11 @@ class SelectedLogs:
 
     found: LogSelection
     not_started: int
-    instances: Sequence[Instance]
+    instances: Sequence[InstanceView]
     archive_read: bool = True
 
 
-def explained(run: Run, chosen: Filter, logs: SelectedLogs, options: Sequence[str]) -> str:
+def explained(run: RunView, chosen: Filter, logs: SelectedLogs, options: Sequence[str]) -> str:
     """Return a sentence. Raises UnknownNameError for an attempt that did not take place.
 
     `options`: the filters as the user wrote them.
@@ -222,7 +222,7 @@ def _none(named: str, logs: SelectedLogs) -> str:
     )
 
 
-def _check_attempt(chosen: Filter, named: str, instances: Sequence[Instance]) -> None:
+def _check_attempt(chosen: Filter, named: str, instances: Sequence[InstanceView]) -> None:
     most = max((one.attempt for one in instances), default=0)
     if chosen.attempt is not None and chosen.attempt > most:
         attempts = "1 attempt" if most == 1 else f"{most} attempts"

@@ -42,7 +42,7 @@ def mark_command(target: TargetOptions, reference: str, state: str, because: str
     cluster = connect(target)
     workflow = run_lookup.find_workflow_to_change(cluster, wanted.run)
     _check(workflow)
-    run = RunView.parse(workflow, runs.taskruns_of(cluster, workflow), now=time.time())
+    run = RunView.parse(workflow, run_lookup.taskruns_of(cluster, workflow), now=time.time())
     text = f"{state} {','.join(_instances(run, wanted))} because {because}"
     if len(text) + len(result or "") >= constants.CLEAR_MAX:
         raise errors.UsageError(

@@ -35,7 +35,7 @@ def retry_command(
     cluster = connect(target)
     workflow = run_lookup.find_workflow_to_change(cluster, name)
     _check(workflow)
-    run = RunView.parse(workflow, runs.taskruns_of(cluster, workflow), now=time.time())
+    run = RunView.parse(workflow, run_lookup.taskruns_of(cluster, workflow), now=time.time())
     text = clear_preview.request(run, tasks)
     _show(clear_preview.preview(run, text))
     if dry_run:

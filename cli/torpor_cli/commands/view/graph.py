@@ -19,7 +19,7 @@ from torpor_cli.errors import UsageError
 from torpor_cli.options import ClusterCommand, complete_run
 from torpor_cli.output import Format, output_option
 from torpor_cli.render import cells, graph_dot, graph_mermaid
-from torpor_cli.runs import references
+from torpor_cli.runs import references, run_lookup
 from torpor_cli.target import TargetOptions
 
 _SUFFIXES = frozenset({".yaml", ".yml", ".json"})
@@ -53,7 +53,7 @@ def _is_file(source: str) -> bool:
 def _of_run(target: TargetOptions, name: str) -> RunGraph:
     if references.parse(name).task is not None:
         raise UsageError(f"{name} names a task; graph takes a run: torpor graph {references.parse(name).run}")
-    found = runs.find_run(connect(target), name)
+    found = run_lookup.find_run(connect(target), name)
     return run_graph.build(RunView.parse(found.workflow, found.taskruns, now=time.time()))
 
 
