@@ -34,9 +34,8 @@ SHARED = {
 NOT_YET_RENAMED = """
 Answer Archive Blocking Blocks Broken Call Capacity Case Client Cluster CodeLocation Ends Entry Failed FairQueue
 FakeArchive Fired Key Kubelet Many Memo Network ObjectRef Odd Page Plain Pod PodLog Process Raises Reader Reason
-Reference Replica Request Resolver Run RunStore RunningPod Said Schedule SelectedLogs Server Session Settings Site
-Skipped Source Stage State Stored StoredRun Table Threads TimedOut TooLarge Trigger UnspeakableError Uploads Wait
-Waits Web World
+Reference Replica Request Resolver Run RunStore RunningPod Said Schedule Server Session Settings Site Skipped Source
+Stage State Stored Table Threads TimedOut TooLarge Trigger UnspeakableError Uploads Wait Waits Web World
 """
 """Classes of several meanings; shrinks."""
 NOT_YET_RENAMED_OF = """
