@@ -65,7 +65,7 @@ async def test_what_a_container_said_before_it_failed_is_on_the_taskrun(crowd: S
     assert "no more tea" in (run.status.message or "")
 
 
-async def test_an_image_that_cannot_be_pulled_is_told_at_once_and_fails_after_a_grace(crowd: Stage) -> None:
+async def test_an_image_that_cannot_be_pulled_is_reported_and_fails_after_a_grace(crowd: Stage) -> None:
     async def told() -> TaskRun | None:
         return next((run for run in await crowd.taskruns(runs.STUCK) if run.status.reason == "ImagePullFailed"), None)
 

@@ -25,7 +25,7 @@ def counted() -> dict[str, tuple[int, int]]:
     return found
 
 
-async def test_the_example_counts_what_dpkg_counts_and_one_count_waited_in_its_middle(stage: Stage) -> None:
+async def test_the_example_counts_what_dpkg_counts_and_one_count_deferred(stage: Stage) -> None:
     await stage.start("census", example())
     found = await stage.ended("census")
     assert found.status.state == "Succeeded", found.status.conditions

@@ -10,7 +10,7 @@ from tests.e2e.support.concurrent_runs import container, python, spec
 from tests.e2e.support.stage import PATIENCE, Stage, of_taskrun
 
 
-async def test_a_cleared_instance_and_what_depends_on_it_run_again_and_nothing_else(stage: Stage) -> None:
+async def test_only_a_cleared_instance_and_its_downstream_tasks_run_again(stage: Stage) -> None:
     mapped = python("who", "who", expand=[{"name": "n", "over": [0, 1]}])
     await stage.start("w", spec(mapped, python("all", "echo", args={"value": "${tasks.who.results}"})))
     await stage.ended("w")

@@ -47,7 +47,7 @@ def table() -> Mapping[str, Any]:
     )
 
 
-async def test_an_index_ends_while_another_waits_and_one_is_run_again_with_what_follows_it(stage: Stage) -> None:
+async def test_an_index_ends_while_another_waits_and_a_cleared_one_runs_again(stage: Stage) -> None:
     await stage.start("g", table())
     await stage.reached("g", "gate", State.DEFERRED)
     await stage.reached("g", "sum", State.SUCCEEDED)
@@ -81,7 +81,7 @@ async def test_an_index_ends_while_another_waits_and_one_is_run_again_with_what_
     assert told(after["all", ()]) == expected
 
 
-async def test_the_example_reports_the_files_of_each_section_as_its_packages_were_read(stage: Stage) -> None:
+async def test_the_example_reports_the_files_of_each_section(stage: Stage) -> None:
     example = yaml.safe_load((ROOT / "examples/groups/workflow.yaml").read_text())["spec"]
     await stage.start("audit", {**example, "params": {"sections": 2, "packages": 2}})
     found = await stage.ended("audit")

@@ -20,7 +20,7 @@ _LEASE = 15
 _WAITS = [f"{seconds}s" for seconds in range(60, 70)]
 
 
-async def test_the_leading_operator_killed_in_the_middle_of_the_demo_the_run_ends_right(
+async def test_the_demo_succeeds_although_the_leading_operator_is_killed(
     stage: Stage, kubectl: Kubectl
 ) -> None:
     await stage.start("census", example())
@@ -36,7 +36,7 @@ async def test_the_leading_operator_killed_in_the_middle_of_the_demo_the_run_end
     assert node.restarts(kubectl, leader) == before + 1
 
 
-async def test_a_triggerer_killed_while_it_holds_triggers_each_fires_once_all_the_same(
+async def test_each_trigger_of_a_killed_triggerer_fires_once(
     stage: Stage, kubectl: Kubectl
 ) -> None:
     await stage.start(

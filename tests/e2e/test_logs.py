@@ -58,7 +58,7 @@ async def run(stage: Stage, made: Spec) -> None:
     await stage.ended("w")
 
 
-async def test_logs_of_python_and_container_tasks_outlive_pods_that_are_deleted_at_once(
+async def test_logs_of_python_and_container_tasks_outlive_their_deleted_pods(
     stage: Stage, reader: ArchiveReader
 ) -> None:
     tasks = (python("bad", "broken"), container("box", "echo hello from the box; exit 3"))

@@ -11,7 +11,7 @@ _PIECES, _LENGTH = 5, 4_000
 _BLOCKS, _MEGABYTE = 6, 1_000_000
 
 
-async def test_a_run_maps_over_what_it_listed_and_reduces_what_is_far_too_large_for_its_objects(stage: Stage) -> None:
+async def test_a_run_maps_over_a_listing_and_reduces_results_too_large_for_etcd(stage: Stage) -> None:
     tasks = (
         python("cut", "pieces", args={"count": _PIECES, "length": _LENGTH}),
         python(
@@ -47,7 +47,7 @@ async def test_a_run_maps_over_what_it_listed_and_reduces_what_is_far_too_large_
     assert told["blocks"] == [[n, _MEGABYTE] for n in range(_BLOCKS)]
 
 
-async def test_a_product_of_a_list_and_an_object_is_given_in_order_and_a_function_of_the_image_is_applied(
+async def test_a_product_of_a_list_and_an_object_is_mapped_in_order(
     stage: Stage,
 ) -> None:
     entries = [

@@ -35,7 +35,7 @@ def second(kubectl: Kubectl) -> Iterator[str]:
         yield name
 
 
-async def test_a_lost_node_stalls_the_run_and_only_once_it_answers_another_pod_runs(stage: Stage, second: str) -> None:
+async def test_a_lost_node_stalls_the_run_until_the_node_answers(stage: Stage, second: str) -> None:
     run = await _runs_on(stage, second, seconds=3600)
     async with stage.watching(of_taskrun(run)) as pods:
         await asyncio.to_thread(node.pause, second)
@@ -57,7 +57,7 @@ async def test_a_lost_node_stalls_the_run_and_only_once_it_answers_another_pod_r
     _assert_one_after_the_other(pods, [first, _next(again)])
 
 
-async def test_a_lost_node_that_is_deleted_leaves_its_task_to_another_and_its_process_reports_in_vain(
+async def test_the_task_of_a_deleted_lost_node_runs_on_another_node(
     stage: Stage, second: str
 ) -> None:
     run = await _runs_on(stage, second, seconds=20)

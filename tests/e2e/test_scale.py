@@ -19,7 +19,7 @@ _POOL = "torpor.dev/trigger-pool=default"
 _LENGTHS = [f"{seconds}s" for seconds in range(60, 110)]
 
 
-async def test_waits_fire_once_while_their_triggerers_are_scaled_rolled_and_evicted(
+async def test_waits_fire_once_while_triggerers_are_scaled_rolled_and_evicted(
     stage: Stage, kubectl: Kubectl
 ) -> None:
     await stage.start(

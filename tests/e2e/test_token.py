@@ -83,7 +83,7 @@ async def test_a_task_pods_token_reads_and_writes_what_is_its_own_alone(intruder
     assert run.status.result == '"by hand"'
 
 
-async def test_a_task_pods_token_lists_nothing_and_reads_no_secret_no_other_kind_and_no_other_namespace(
+async def test_a_task_pods_token_reads_nothing_but_its_own_taskruns(
     intruder: Intruder, stage: Stage
 ) -> None:
     for resource in (SECRETS, CONFIG_MAPS, PODS, WORKFLOWS, TASKRUNS):

@@ -86,7 +86,7 @@ async def test_an_image_without_python_is_named_and_not_retried(stage: Stage) ->
     assert (run.status.message or "").startswith("image torpor-runtime:dev has no python3 in its PATH")
 
 
-async def test_an_image_without_the_runtime_that_it_should_have_is_named_and_not_retried(stage: Stage) -> None:
+async def test_an_image_without_the_expected_runtime_is_named_and_not_retried(stage: Stage) -> None:
     user = {"securityContext": {"runAsUser": 1000}}
     run = await failed(stage, "wrong", one(python="statistics:mean", runtime="Image", pod=user))
 

@@ -38,7 +38,7 @@ _STATEMENTS = (
 )
 
 
-def test_the_runs_of_an_earlier_release_are_found_by_completion_state_and_labels(
+def test_runs_of_an_earlier_release_are_found_by_completion_and_labels(
     make_database: MakeDatabase, make_archive: MakeArchive, server: Server, open_namespace: Callable[[], str]
 ) -> None:
     namespace, database = open_namespace(), make_database()

@@ -157,7 +157,7 @@ def test_a_run_contains_events_after_its_taskruns(
     assert "is an Event of namespace 'other'" in refused.json["message"]
 
 
-def test_the_runs_of_all_namespaces_need_the_right_to_list_workflows_everywhere(
+def test_runs_of_all_namespaces_need_the_right_to_list_all_workflows(
     archive: ArchiveProcess, operator: str, server: Server, open_namespace: Callable[[], str]
 ) -> None:
     homes = [open_namespace(), open_namespace()]

@@ -73,7 +73,7 @@ def _container_task(server: Server, namespace: str) -> ArchiveTask:
     return ArchiveTask(namespace=namespace, name=name, uid=uid, workflow=workflow, token=token)
 
 
-def test_the_operator_can_store_the_outcome_of_an_upload_and_the_archive_returns_the_body(
+def test_the_operator_stores_an_uploaded_outcome_and_the_archive_returns_it(
     container: ToolContainer, server: Server
 ) -> None:
     done = container.put(json.dumps(_ROWS, indent=1))
@@ -118,7 +118,7 @@ def test_a_text_becomes_a_string(container: ToolContainer) -> None:
     assert json.loads(found.body) == text
 
 
-def test_a_pod_without_the_claim_ends_with_its_exit_code_and_without_an_outcome(
+def test_a_pod_without_the_claim_ends_with_its_exit_code_and_no_outcome(
     container: ToolContainer, server: Server
 ) -> None:
     server.patch_status(container.task.namespace, container.task.name, set_fields(state="UpForRetry")).expect(200)

@@ -92,7 +92,7 @@ async def test_a_reply_of_redis_that_is_too_large_fails_its_wait_and_no_other(re
     await client.aclose()
 
 
-async def test_a_reply_that_announces_a_gigabyte_or_a_billion_parts_is_not_waited_for() -> None:
+async def test_a_reply_that_announces_a_gigabyte_or_a_billion_parts_is_rejected() -> None:
     for announced in (b"$1073741824\r\n", b"*2\r\n:1\r\n*1000000000\r\n"):
         async with liar(announced) as port:
             trigger = Redis(f"redis://127.0.0.1:{port}/0", list="x", interval=0.1)

@@ -15,7 +15,7 @@ _CLASS = "takes_over=tests.integration.attacks.logging_takeover:TakesOver"
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["when it is imported", "when it is made"])
-def test_a_class_that_takes_over_logging_neither_hides_whose_its_lines_are_nor_shows_a_secret(
+def test_a_class_that_replaces_logging_hides_no_origin_and_no_secret_leaks(
     empty_pool: Any, tmp_path: Path, again: bool
 ) -> None:
     pool = empty_pool

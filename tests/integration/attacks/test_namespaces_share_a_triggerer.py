@@ -48,7 +48,7 @@ async def silent() -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
 
-async def test_three_hundred_waits_on_silent_servers_leave_connections_to_another_namespace() -> None:
+async def test_waits_on_silent_servers_leave_connections_to_another_namespace() -> None:
     async with silent() as url, site(says(200)) as at, process(trigger_services.network()) as backends:
         triggers = [Http(f"{url}/{number}", timeout=60) for number in range(300)]
         waits = []
@@ -67,7 +67,7 @@ async def test_three_hundred_waits_on_silent_servers_leave_connections_to_anothe
         assert backends.network.requests.held("greedy") == 0
 
 
-async def test_a_hundred_names_that_never_resolve_leave_the_resolver_to_another_namespace() -> None:
+async def test_names_that_never_resolve_leave_the_resolver_to_another_namespace() -> None:
     ends = threading.Event()
 
     def lookup(host: str) -> Sequence[ResolvedAddress]:
@@ -151,7 +151,7 @@ async def test_the_proxy_of_store_clients_connects_nobody_without_its_password()
 
 
 @pytest.mark.parametrize("make", [Http, Webhook])
-async def test_a_request_that_would_be_waited_for_longer_than_the_triggerer_does_is_refused(
+async def test_a_request_with_a_longer_timeout_than_the_triggerers_is_refused(
     make: type[Http | Webhook],
 ) -> None:
     trigger = make("http://example.org/", timeout=61)

@@ -99,7 +99,7 @@ def bare(server: Server) -> str:
         ("/metadata/ownerReferences", [{"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "u"}]),
     ],
 )
-def test_the_operator_changes_no_workflow_where_the_namespace_has_not_opted_in(
+def test_the_operator_changes_no_workflow_in_a_namespace_without_setup(
     server: Server, token: str, bare: str, path: str, value: object
 ) -> None:
     patch = [{"op": "add", "path": path, "value": value}]

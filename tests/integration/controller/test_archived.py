@@ -100,7 +100,7 @@ def test_a_run_stays_and_shows_the_cause_while_the_archive_has_no_database(
     assert len(_of_kind(_read(archive, stage, reader, name), "TaskRun")) == 1
 
 
-def test_a_run_without_a_ttl_is_archived_when_it_ends_and_again_after_a_clear(
+def test_a_run_without_a_ttl_is_archived_at_its_end_and_after_a_clear(
     stage: Stage, archive: ArchiveProcess, reader: str
 ) -> None:
     name = stage.submit([python("only", "told")])

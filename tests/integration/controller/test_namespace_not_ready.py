@@ -15,7 +15,7 @@ def condition(status: dict[str, Any], name: str) -> dict[str, Any]:
     return next((each for each in status.get("conditions", []) if each["type"] == name), {})
 
 
-def test_a_run_in_a_namespace_that_is_not_set_up_shows_the_cause_and_continues_once_it_is(stage: Stage) -> None:
+def test_a_run_in_a_namespace_without_setup_shows_the_cause_and_continues(stage: Stage) -> None:
     stage.server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": _NAMESPACE}})
     elsewhere = replace(stage, namespace=_NAMESPACE)
     name = elsewhere.submit([_ALARM])

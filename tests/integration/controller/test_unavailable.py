@@ -49,7 +49,7 @@ def test_nothing_is_lost_when_the_api_server_is_killed_and_restarted(stage: Stag
 
 
 @pytest.mark.parametrize("status", [410, 429, 500])
-def test_requests_are_few_while_the_api_server_returns_errors_and_the_run_ends(stage: Stage, status: int) -> None:
+def test_requests_are_few_during_api_server_errors_and_the_run_ends(stage: Stage, status: int) -> None:
     slow = python("first", "loaded", args={"item": 1, "seconds": 2})
     name = stage.submit([slow, python("next", "told", after=["first"])])
     stage.until(lambda: bool(stage.notes(name)), "it runs")

@@ -72,7 +72,7 @@ def state(run: Object) -> str:
     return str(run["status"]["state"])
 
 
-def test_half_a_minute_without_an_api_server_loses_no_deferral_and_causes_few_requests(
+def test_half_a_minute_without_an_api_server_loses_no_deferral(
     stage: Stage, triggerer: Process
 ) -> None:
     name = begin(stage, AWAY / 2)

@@ -73,7 +73,7 @@ def rows(server: Server, namespace: str) -> dict[str, dict[str, Any]]:
     return {row["Name"]: row for row in found}
 
 
-def test_wide_columns_say_in_which_index_of_its_groups_a_taskrun_stands_and_what_it_is_called(
+def test_wide_columns_show_the_group_indexes_and_name_of_a_taskrun(
     server: Server, namespace: str
 ) -> None:
     named = taskrun(groupIndexes=[2, 0], mapIndex=3, displayName="load Bonn")

@@ -77,7 +77,7 @@ def test_what_computes_without_end_is_moved_too(empty_pool: Any, tmp_path: Path)
     assert replica.health == "ok\n"
 
 
-def test_a_wait_whose_thread_hangs_can_still_be_cancelled_and_given_up_and_the_process_ends(
+def test_a_wait_whose_thread_hangs_can_be_cancelled_and_time_out(
     empty_pool: Any, tmp_path: Path
 ) -> None:
     pool = empty_pool

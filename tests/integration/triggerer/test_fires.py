@@ -143,7 +143,7 @@ def test_a_cancelled_wait_is_killed(pool: Any, tmp_path: Path) -> None:
     assert (status.state, status.reason, note.read_text()) == ("Cancelled", "Cancelled", "killed")
 
 
-def test_a_replica_that_is_killed_is_replaced_and_one_that_is_stopped_at_once(empty_pool: Any) -> None:
+def test_a_killed_or_stopped_replica_is_replaced(empty_pool: Any) -> None:
     pool = empty_pool
     first, second = pool.start(), pool.start()
     pool.until(lambda: second.text().count("members: ") and first.text().count("members: ") >= 2, "both know both")

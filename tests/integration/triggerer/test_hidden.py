@@ -80,7 +80,7 @@ def test_two_rights_are_needed_and_each_is_asked_for_in_words(pool: Any, tmp_pat
     assert "ServiceAccount another may not get Secret db" in pool.ends(other).message
 
 
-def test_nothing_of_a_secret_is_seen_while_it_is_waited_with_it_or_after_it_failed(
+def test_a_secret_is_never_visible_while_a_wait_uses_it_or_after_it_failed(
     empty_pool: Any, tmp_path: Path
 ) -> None:
     pool = empty_pool
@@ -112,7 +112,7 @@ def test_a_secret_that_comes_later_is_waited_for(empty_pool: Any, tmp_path: Path
     assert pool.ends(name).event == '{"echo":"***"}'
 
 
-def test_what_is_sealed_to_a_pool_is_opened_by_it_in_the_same_namespace_and_not_seen(
+def test_only_its_pool_opens_a_sealed_value_and_only_in_its_namespace(
     empty_pool: Any, tmp_path: Path
 ) -> None:
     pool = empty_pool

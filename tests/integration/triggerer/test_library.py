@@ -98,7 +98,7 @@ async def test_each_fires_by_what_its_server_says_and_tells_no_secret(
         assert told not in said
 
 
-async def test_a_wrong_password_is_told_on_the_taskrun_and_in_an_event_but_for_itself(
+async def test_a_wrong_password_is_reported_without_the_password(
     empty_pool: Any, server: Any, namespace: str, servers: Servers, secret: str
 ) -> None:
     wrong = servers.postgres.url.replace(postgres.PASSWORD, "hunter2")

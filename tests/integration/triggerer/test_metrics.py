@@ -28,7 +28,7 @@ def test_a_replica_counts_what_waits_and_what_came_of_it(empty_pool: Any) -> Non
     assert "_created" not in ask(replica, "/metrics")[1]
 
 
-def test_waits_beyond_capacity_say_that_they_queue_and_fire_when_there_is_room(empty_pool: Any, tmp_path: Path) -> None:
+def test_waits_beyond_capacity_are_queued_and_fire_when_there_is_room(empty_pool: Any, tmp_path: Path) -> None:
     pool = empty_pool
     replica = pool.start(more=["--capacity", "1"])
     go = tmp_path / "go"

@@ -34,7 +34,7 @@ def hold_leases(pool: Any) -> None:
     pool.server.apply({**head, "kind": "RoleBinding", "roleRef": reference, "subjects": [account]})
 
 
-def test_of_two_that_own_every_shard_one_fires_each_wait_and_the_other_hears_that_it_lost(empty_pool: Any) -> None:
+def test_of_two_owners_of_every_shard_only_one_fires_each_wait(empty_pool: Any) -> None:
     pool = empty_pool
     hold_leases(pool)
     replicas = pool.start(), pool.start(leases_in=pool.namespace)
@@ -57,7 +57,7 @@ def test_of_two_that_own_every_shard_one_fires_each_wait_and_the_other_hears_tha
     assert {pool.status(name).segment for name in names} == {1}
 
 
-def test_a_triggerer_that_was_stopped_for_longer_than_its_lease_fires_nothing_again(
+def test_a_triggerer_suspended_beyond_its_lease_fires_nothing_again(
     empty_pool: Any, tmp_path: Path
 ) -> None:
     pool = empty_pool
@@ -86,7 +86,7 @@ def test_a_triggerer_that_was_stopped_for_longer_than_its_lease_fires_nothing_ag
     assert "Traceback" not in owner.text()
 
 
-def test_a_trigger_that_moves_is_cleaned_up_and_not_killed_and_a_cancellation_kills_it(
+def test_a_moved_trigger_is_cleaned_up_and_only_a_cancellation_kills_it(
     empty_pool: Any, tmp_path: Path
 ) -> None:
     pool = empty_pool

@@ -53,7 +53,7 @@ def test_a_wait_that_took_too_long_goes_on_where_its_task_said(pool: Any) -> Non
     pool.until(lambda: "TimedOut" in dict(pool.events(name, "Normal")), "there is an Event")
 
 
-def test_a_task_that_is_only_a_wait_makes_its_result_of_the_event_or_fails_by_it(pool: Any) -> None:
+def test_a_task_that_only_waits_succeeds_or_fails_by_its_event(pool: Any) -> None:
     spec: dict[str, Any] = {"trigger": {"class": "pkg.Foreign"}, "result": "event.slept * 2.0"}
     assert pool.ends(pool.deferred("pkg.Foreign", {"seconds": 0.5}, spec=spec)).result == "1.0"
     failing = {**spec, "failWhen": "event.slept > 0.1"}

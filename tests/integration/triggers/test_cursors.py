@@ -192,7 +192,7 @@ async def test_each_version_of_a_page_fires_once(tags: bool, padding: int) -> No
         assert cursor == '"v5"' if tags else str(cursor).startswith("sha256:")
 
 
-async def test_a_wait_whose_cursor_is_an_etag_asks_for_a_change_from_its_first_request_on() -> None:
+async def test_a_wait_with_an_etag_cursor_sends_it_from_the_first_request() -> None:
     async with site(Page(tags=True)) as at:
         cursor = (await version(at, None))["cursor"]
         with pytest.raises(NeverError):

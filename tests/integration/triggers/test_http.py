@@ -127,7 +127,7 @@ async def test_a_secret_that_nobody_has_read_is_not_sent(kwargs: dict[str, Any])
         assert at.asked == []
 
 
-async def test_many_waits_on_one_address_are_one_request_an_interval_and_each_judges_for_itself() -> None:
+async def test_many_waits_on_one_address_share_a_request_and_judge_separately() -> None:
     jobs = {str(number): "busy" for number in range(200)}
     tag = ["1"]
 

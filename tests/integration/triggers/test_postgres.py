@@ -108,7 +108,7 @@ async def test_it_outlives_a_server_that_goes_away_and_comes_back(postgres: Post
         assert (await wait)["count"] == 1
 
 
-async def test_it_outlives_a_connection_that_is_killed_between_and_within_its_looks(
+async def test_it_survives_a_connection_killed_between_and_during_its_polls(
     postgres: Postgres, table: str
 ) -> None:
     kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'torpor'"
@@ -173,7 +173,7 @@ async def test_a_query_that_takes_too_long_is_ended_on_the_server(postgres: Post
         await trigger_services.looked(trigger, "does not answer: canceling statement due to statement timeout")
 
 
-async def test_a_wait_that_is_cancelled_in_the_middle_of_a_query_leaves_nothing_on_the_server(
+async def test_a_wait_cancelled_during_a_query_leaves_nothing_on_the_server(
     postgres: Postgres,
 ) -> None:
     backends = trigger_services.backends()

@@ -146,7 +146,7 @@ async def test_it_outlives_a_connection_that_is_killed_and_nobody_notices(
         assert (await wait)["value"] == "x"
 
 
-async def test_a_wait_that_is_cancelled_while_the_server_hangs_leaves_its_answer_to_nobody_else(
+async def test_the_late_answer_to_a_cancelled_wait_reaches_no_other_wait(
     redis: RedisServer, client: Client, key: str
 ) -> None:
     await client.rpush(f"{key}-other", "other's")

@@ -72,7 +72,7 @@ def test_each_tick_has_one_run_although_the_leader_is_killed(stage: Stage, sched
     stage.assert_no_bug()
 
 
-def test_a_second_backfill_passes_over_what_has_run_and_repeats_it_on_request(stage: Stage, schedule: str) -> None:
+def test_a_second_backfill_skips_finished_runs_and_repeats_them_on_request(stage: Stage, schedule: str) -> None:
     ends(stage, backfill(stage, schedule, concurrency=5))
     missing = backfill(stage, schedule)
     passed = ends(stage, missing)

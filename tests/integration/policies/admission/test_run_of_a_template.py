@@ -63,7 +63,7 @@ def test_params_that_fit_are_admitted(server: Server, templated: str) -> None:
         assert answer.status == 201, f"{case}: {answer.message}"
 
 
-def test_params_that_do_not_fit_are_rejected_with_the_sentence_of_the_operator(server: Server, templated: str) -> None:
+def test_params_that_do_not_fit_are_rejected_with_the_operators_message(server: Server, templated: str) -> None:
     for case, (given, message) in MISFITS.items():
         answer = create(server, templated, template_cases.run(given), dry=True)
         assert answer.status == 422, case
