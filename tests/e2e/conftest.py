@@ -1,6 +1,6 @@
 """A cluster with Torpor and the tests' image in it, as `make demo` installs it, and a namespace for each test.
 
-All tests and fixtures share one event loop: the crowd's runs go on while other tests look at theirs.
+All tests and fixtures share one event loop: the runs of `busy_stage` go on while other tests read theirs.
 """
 
 import os
@@ -19,7 +19,7 @@ from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.http import connect
 from torpor_kubernetes.timing import SystemClock
 
-from tests.e2e.support.concurrent_runs import CROWD
+from tests.e2e.support.concurrent_runs import CONCURRENT_RUNS
 from tests.e2e.support.stage import Stage
 from tests.support.users import Users
 
@@ -73,10 +73,10 @@ async def stage(api: Api, kubectl: Kubectl) -> AsyncIterator[Stage]:
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def crowd(api: Api, kubectl: Kubectl) -> AsyncIterator[Stage]:
+async def busy_stage(api: Api, kubectl: Kubectl) -> AsyncIterator[Stage]:
     """A namespace where runs that are independent of each other, good and bad, all go on at once."""
     async with _namespace(api, kubectl) as made:
-        for name, spec in CROWD.items():
+        for name, spec in CONCURRENT_RUNS.items():
             await made.start(name, spec)
         yield made
 

@@ -27,8 +27,8 @@ def counted() -> dict[str, tuple[int, int]]:
 
 async def test_the_example_counts_what_dpkg_counts_and_one_count_deferred(stage: Stage) -> None:
     await stage.start("census", example())
-    found = await stage.ended("census")
-    assert found.status.state == "Succeeded", found.status.conditions
+    workflow = await stage.ended("census")
+    assert workflow.status.state == "Succeeded", workflow.status.conditions
     independent = await asyncio.to_thread(counted)
     (clock,) = await stage.taskruns("census", "clock")
     measured = await stage.taskruns("census", "measure")

@@ -7,7 +7,7 @@ from torpor_wire import constants
 from torpor_wire.state import State
 
 from tests.e2e.support.concurrent_runs import container, python, spec
-from tests.e2e.support.stage import PATIENCE, Stage, of_taskrun
+from tests.e2e.support.stage import TIMEOUT, Stage, of_taskrun
 
 
 async def test_only_a_cleared_instance_and_its_downstream_tasks_run_again(stage: Stage) -> None:
@@ -18,10 +18,10 @@ async def test_only_a_cleared_instance_and_its_downstream_tasks_run_again(stage:
     await stage.annotate("w", constants.CLEAR, "who/1")
 
     async def again() -> bool | None:
-        found = await stage.workflow("w")
-        return True if found.status.clears == 1 and found.status.completion_time else None
+        workflow = await stage.workflow("w")
+        return True if workflow.status.clears == 1 and workflow.status.completion_time else None
 
-    await stage.until(again, PATIENCE, "the run to end again")
+    await stage.until(again, TIMEOUT, "the run to end again")
     everyone, first, second = await stage.taskruns("w")
     assert first.metadata.uid == before[first.metadata.name].metadata.uid
     assert second.metadata.uid != before[second.metadata.name].metadata.uid
@@ -40,7 +40,7 @@ async def test_what_runs_has_ended_before_it_is_made_anew(stage: Stage) -> None:
         page = await stage.api.list(PODS, stage.namespace, label_selector=of_taskrun(former))
         return True if [body["status"]["phase"] for body in page.items] == ["Running"] else None
 
-    await stage.until(starts, PATIENCE, "its container to start")
+    await stage.until(starts, TIMEOUT, "its container to start")
     async with stage.watching(f"{constants.LABEL_TASK}=it") as pods:
         await stage.annotate("w", constants.CLEAR, "it")
 
@@ -48,13 +48,13 @@ async def test_what_runs_has_ended_before_it_is_made_anew(stage: Stage) -> None:
             runs = await stage.taskruns("w", "it")
             return True if any(run.spec.clears == 1 and run.status.state is State.RUNNING for run in runs) else None
 
-        await stage.until(anew, PATIENCE, "it to run again")
+        await stage.until(anew, TIMEOUT, "it to run again")
 
         async def is_seen() -> bool | None:
             phases = [state.phase for state in pods.states]
             return True if "Pending" in phases[phases.index("Gone") :] else None
 
-        await stage.until(is_seen, PATIENCE, "its next pod to be seen")
+        await stage.until(is_seen, TIMEOUT, "its next pod to be seen")
     (run,) = await stage.taskruns("w", "it")
     names = [(state.name, state.phase) for state in pods.states]
     (gone,) = [at for at, (_, phase) in enumerate(names) if phase == "Gone"]

@@ -9,7 +9,7 @@ from torpor_kubernetes.client.resources import TASKRUNS, WORKFLOWS
 from torpor_wire.state import TERMINAL, State, TaskState
 
 from tests.e2e.support.concurrent_runs import Spec, container, python, spec, wait
-from tests.e2e.support.stage import PATIENCE, Sightings, Stage, condition
+from tests.e2e.support.stage import TIMEOUT, Sightings, Stage, condition
 
 _BUSY: Spec = spec(
     python("nap", "nap", args={"seconds": 300}),
@@ -25,18 +25,18 @@ async def test_a_deleted_workflow_cancels_first_and_leaves_nothing(stage: Stage)
         page = await stage.api.list(TASKRUNS, stage.namespace)
         states = asyncio.create_task(_states(stage, page))
         await stage.api.delete(WORKFLOWS, stage.namespace, "w")
-        await stage.until(lambda: _gone(stage), PATIENCE, "the Workflow to go")
+        await stage.until(lambda: _gone(stage), TIMEOUT, "the Workflow to go")
         assert await states >= {State.CANCELLED}
         assert (await stage.api.list(TASKRUNS, stage.namespace)).items == []
-        await stage.until(lambda: _none_left(pods), PATIENCE, "its pods to go")
+        await stage.until(lambda: _none_left(pods), TIMEOUT, "its pods to go")
 
 
 async def test_cancel_ends_pods_and_waits(stage: Stage) -> None:
     await _busy(stage)
     await stage.edit("w", "cancel", value=True)
-    found = await stage.ended("w")
-    assert condition(found) == ("False", "Cancelled")
-    assert {task.name: task.state for task in found.status.tasks} == dict.fromkeys(
+    workflow = await stage.ended("w")
+    assert condition(workflow) == ("False", "Cancelled")
+    assert {task.name: task.state for task in workflow.status.tasks} == dict.fromkeys(
         ("nap", "box", "far", "later"), TaskState.CANCELLED
     )
     assert {run.status.state for run in await stage.taskruns("w")} == {State.CANCELLED}
@@ -44,8 +44,8 @@ async def test_cancel_ends_pods_and_waits(stage: Stage) -> None:
 
 async def test_a_run_that_exceeds_its_timeout_is_cancelled(stage: Stage) -> None:
     await stage.start("w", {**_BUSY, "timeout": "6s"})
-    found = await stage.ended("w")
-    assert condition(found) == ("False", "Timeout")
+    workflow = await stage.ended("w")
+    assert condition(workflow) == ("False", "Timeout")
     assert all(run.status.state in TERMINAL for run in await stage.taskruns("w"))
 
 
@@ -58,9 +58,9 @@ async def test_what_comes_after_a_failure_is_upstream_failed(stage: Stage) -> No
             python("clean_up", "echo", after=["next_one"], rule="all_done"),
         ),
     )
-    found = await stage.ended("w")
-    assert condition(found) == ("False", "Error")
-    assert {task.name: task.state for task in found.status.tasks} == {
+    workflow = await stage.ended("w")
+    assert condition(workflow) == ("False", "Error")
+    assert {task.name: task.state for task in workflow.status.tasks} == {
         "bad": TaskState.FAILED,
         "next_one": TaskState.UPSTREAM_FAILED,
         "clean_up": TaskState.SUCCEEDED,

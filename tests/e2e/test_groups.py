@@ -11,7 +11,7 @@ from torpor_wire import constants
 from torpor_wire.state import State
 
 from tests.e2e.support.concurrent_runs import python, spec, wait
-from tests.e2e.support.stage import PATIENCE, Stage
+from tests.e2e.support.stage import TIMEOUT, Stage
 
 _ROWS = [["a", "b"], ["c", "d"]]
 _PLACES = [(0, 0), (0, 1), (1, 0), (1, 1)]
@@ -23,7 +23,7 @@ async def runs(stage: Stage, name: str) -> dict[At, TaskRun]:
     return {(run.spec.task, run.spec.path): run for run in await stage.taskruns(name)}
 
 
-def told(run: TaskRun) -> Any:
+def result_of(run: TaskRun) -> Any:
     return json.loads(run.status.result or "null")
 
 
@@ -54,7 +54,7 @@ async def test_an_index_ends_while_another_waits_and_a_cleared_one_runs_again(st
     halfway = await runs(stage, "g")
     assert halfway["gate", (0,)].status.state is State.DEFERRED
     assert {path for task, path in halfway if task in {"fetch", "load", "sum"}} == {(1,), (1, 0), (1, 1)}
-    assert told(halfway["sum", (1,)]) == ["c1", "d1"]
+    assert result_of(halfway["sum", (1,)]) == ["c1", "d1"]
 
     await stage.start("go", spec(wait("it", "1s")))
     ended = await stage.ended("g")
@@ -64,33 +64,33 @@ async def test_an_index_ends_while_another_waits_and_a_cleared_one_runs_again(st
         "rows": [[list(place), _ROWS[place[0]][place[1]] + str(place[0])] for place in _PLACES],
         "sums": [[0, ["a0", "b0"]], [1, ["c1", "d1"]]],
     }
-    assert told(before["all", ()]) == expected
+    assert result_of(before["all", ()]) == expected
 
     await stage.annotate("g", constants.CLEAR, "fetch/1")
 
     async def again() -> bool | None:
-        found = await stage.workflow("g")
-        return True if found.status.clears == 1 and found.status.completion_time else None
+        workflow = await stage.workflow("g")
+        return True if workflow.status.clears == 1 and workflow.status.completion_time else None
 
-    await stage.until(again, PATIENCE, "the run to end again")
+    await stage.until(again, TIMEOUT, "the run to end again")
     after = await runs(stage, "g")
     anew = {at for at, run in after.items() if run.metadata.uid != before[at].metadata.uid}
     cells = {(task, place) for task in ("fetch", "load") for place in ((1, 0), (1, 1))}
     assert anew == {*cells, ("sum", (1,)), ("all", ())}
     assert after.keys() == before.keys()
-    assert told(after["all", ()]) == expected
+    assert result_of(after["all", ()]) == expected
 
 
 async def test_the_example_reports_the_files_of_each_section(stage: Stage) -> None:
     example = yaml.safe_load((ROOT / "examples/groups/workflow.yaml").read_text())["spec"]
     await stage.start("audit", {**example, "params": {"sections": 2, "packages": 2}})
-    found = await stage.ended("audit")
-    assert found.status.state == "Succeeded", found.status.conditions
+    workflow = await stage.ended("audit")
+    assert workflow.status.state == "Succeeded", workflow.status.conditions
     by_path = await runs(stage, "audit")
-    _, *lines = told(by_path["report", ()]).splitlines()
-    assert [line.split()[0] for line in lines] == told(by_path["sections", ()])
+    _, *lines = result_of(by_path["report", ()]).splitlines()
+    assert [line.split()[0] for line in lines] == result_of(by_path["sections", ()])
     for section, line in enumerate(lines):
-        checks = [told(run) for (task, path), run in by_path.items() if task == "check" and path[0] == section]
+        checks = [result_of(run) for (task, path), run in by_path.items() if task == "check" and path[0] == section]
         files, absent = (sum(each[name] for each in checks) for name in ("files", "absent"))
         assert line.split()[1:4] == [str(len(checks)), str(files), str(absent)]
         assert files > absent

@@ -9,9 +9,9 @@ from tests.e2e.support.stage import Stage
 
 
 async def test_a_run_that_failed_calls_its_hook_and_the_hook_sees_why(stage: Stage) -> None:
-    told = python("tell", "echo", hook="failure", args={"value": "${run.state}: ${run.message}"})
+    hook = python("tell", "echo", hook="failure", args={"value": "${run.state}: ${run.message}"})
     kept = python("praise", "echo", hook="success")
-    await stage.start("w", spec(python("bad", "broken"), told, kept))
+    await stage.start("w", spec(python("bad", "broken"), hook, kept))
     flow = await stage.ended("w")
     assert flow.status.state == "Failed"
     (run,) = await stage.taskruns("w", "tell")

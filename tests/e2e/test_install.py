@@ -164,8 +164,8 @@ def _images(kubectl: Kubectl, *namespaces: str) -> set[str]:
 
 def _generations(site: Site) -> dict[tuple[str, str], Any]:
     """The generation of each object of the manifest, or its uid where the kind has no generations."""
-    found = json.loads(site.kubectl.run("get", "-f", site.release("1.0")[0], "-o", "json"))["items"]
+    items = json.loads(site.kubectl.run("get", "-f", site.release("1.0")[0], "-o", "json"))["items"]
     return {
         (each["kind"], each["metadata"]["name"]): each["metadata"].get("generation", each["metadata"]["uid"])
-        for each in found
+        for each in items
     }

@@ -12,7 +12,7 @@ from torpor_wire.state import State
 
 from tests.e2e.support import node
 from tests.e2e.support.concurrent_runs import example, python, spec, wait
-from tests.e2e.support.stage import PATIENCE, Stage
+from tests.e2e.support.stage import TIMEOUT, Stage
 
 _OPERATOR = "torpor_operator"
 _TRIGGERER = "torpor_triggerer"
@@ -20,25 +20,21 @@ _LEASE = 15
 _WAITS = [f"{seconds}s" for seconds in range(60, 70)]
 
 
-async def test_the_demo_succeeds_although_the_leading_operator_is_killed(
-    stage: Stage, kubectl: Kubectl
-) -> None:
+async def test_the_demo_succeeds_although_the_leading_operator_is_killed(stage: Stage, kubectl: Kubectl) -> None:
     await stage.start("census", example())
-    await stage.until(lambda: _fanned_out(stage), PATIENCE, "the first of the mapped TaskRuns")
+    await stage.until(lambda: _fanned_out(stage), TIMEOUT, "the first of the mapped TaskRuns")
     leader = await _leader(stage)
     before = node.restarts(kubectl, leader)
     assert await asyncio.to_thread(node.kill, kubectl, leader, _OPERATOR) > 0
-    found = await stage.ended("census")
-    assert found.status.state == "Succeeded", found.status.conditions
+    workflow = await stage.ended("census")
+    assert workflow.status.state == "Succeeded", workflow.status.conditions
     runs = await stage.taskruns("census")
     assert {(run.status.state, run.status.attempt) for run in runs} == {(State.SUCCEEDED, 1)}
     assert sorted(run.status.segment for run in runs)[-2:] == [0, 1]
     assert node.restarts(kubectl, leader) == before + 1
 
 
-async def test_each_trigger_of_a_killed_triggerer_fires_once(
-    stage: Stage, kubectl: Kubectl
-) -> None:
+async def test_each_trigger_of_a_killed_triggerer_fires_once(stage: Stage, kubectl: Kubectl) -> None:
     await stage.start(
         "w",
         spec(
@@ -46,15 +42,15 @@ async def test_each_trigger_of_a_killed_triggerer_fires_once(
             *(wait(f"w{position}", length) for position, length in enumerate(_WAITS)),
         ),
     )
-    await stage.until(lambda: _all_deferred(stage), PATIENCE, "every wait to be deferred")
+    await stage.until(lambda: _all_deferred(stage), TIMEOUT, "every wait to be deferred")
     held = await _held(stage)
     victim = max(held, key=lambda name: len(held[name]))
     assert held[victim]
     assert await asyncio.to_thread(node.kill, kubectl, victim, _TRIGGERER) > 0
     # Gone for good: what it held must go to another, and not back to a container that starts anew under the same name.
     kubectl.run("delete", "pod", victim, "-n", node.SYSTEM, "--force", "--grace-period=0")
-    found = await stage.ended("w")
-    assert found.status.state == "Succeeded", found.status.conditions
+    workflow = await stage.ended("w")
+    assert workflow.status.state == "Succeeded", workflow.status.conditions
     runs = await stage.taskruns("w")
     assert {(run.status.attempt, run.status.segment) for run in runs if run.spec.trigger} <= {(1, 0), (1, 1)}
     resumed = [json.loads(run.status.result or "") for run in runs if run.spec.python]

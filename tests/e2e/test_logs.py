@@ -11,7 +11,7 @@ from torpor_wire.state import State
 
 from tests.e2e.support.archive_reader import ArchiveReader, reading
 from tests.e2e.support.concurrent_runs import Spec, container, python, spec, wait
-from tests.e2e.support.stage import PATIENCE, Stage
+from tests.e2e.support.stage import TIMEOUT, Stage
 
 _STOPPED = "trap 'echo stopping; exit 1' TERM; echo started; sleep 300 & wait"
 _OUT_OF_MEMORY = "echo filling; exec tail /dev/zero"
@@ -29,11 +29,11 @@ async def kept(stage: Stage, reader: ArchiveReader, count: int, query: str = "")
     path = f"{stage.namespace}/runs/{uid}/logs{query}"
 
     async def settled() -> list[dict[str, Any]] | None:
-        found = list((await reader.json(path))["items"])
-        done = len(found) >= count and all(entry["state"] != "Pending" for entry in found)
-        return found if done else None
+        items = list((await reader.json(path))["items"])
+        done = len(items) >= count and all(entry["state"] != "Pending" for entry in items)
+        return items if done else None
 
-    return await stage.until(settled, PATIENCE, f"{count} logs")
+    return await stage.until(settled, TIMEOUT, f"{count} logs")
 
 
 async def text(stage: Stage, reader: ArchiveReader, entry: dict[str, Any]) -> str:
@@ -50,7 +50,7 @@ async def has_logged(stage: Stage, line: str) -> None:
         except errors.ApiError:  # the container has not started
             return None
 
-    await stage.until(logged, PATIENCE, f"the line {line!r}")
+    await stage.until(logged, TIMEOUT, f"the line {line!r}")
 
 
 async def run(stage: Stage, made: Spec) -> None:
@@ -68,7 +68,7 @@ async def test_logs_of_python_and_container_tasks_outlive_their_deleted_pods(
     async def no_pods() -> bool | None:
         return None if (await stage.api.list(PODS, stage.namespace)).items else True
 
-    await stage.until(no_pods, PATIENCE, "the pods to go")
+    await stage.until(no_pods, TIMEOUT, "the pods to go")
     assert {entry["state"] for entry in found.values()} == {"Kept"}
     assert "hello from the box" in await text(stage, reader, found["box"])
     assert (found["box"]["reason"], found["box"]["message"]) == ("Error", "exit code 3")

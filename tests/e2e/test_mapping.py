@@ -30,8 +30,8 @@ async def test_a_run_maps_over_a_listing_and_reduces_results_too_large_for_etcd(
         ),
     )
     await stage.start("m", spec(*tasks))
-    found = await stage.ended("m")
-    assert found.status.state == "Succeeded", found.status.conditions
+    workflow = await stage.ended("m")
+    assert workflow.status.state == "Succeeded", workflow.status.conditions
     (cut,) = await stage.taskruns("m", "cut")
     assert cut.status.stored is not None
     assert (cut.status.stored.type, cut.status.stored.length, cut.status.result) == ("list", _PIECES, None)
@@ -42,9 +42,9 @@ async def test_a_run_maps_over_a_listing_and_reduces_results_too_large_for_etcd(
     blocks = await stage.taskruns("m", "fill")
     assert all(run.status.stored is not None and run.status.stored.size > _MEGABYTE for run in blocks)
     (reduced,) = await stage.taskruns("m", "reduce")
-    told = json.loads(reduced.status.result or "null")
-    assert told["pieces"] == [_LENGTH] * (_PIECES - 1)
-    assert told["blocks"] == [[n, _MEGABYTE] for n in range(_BLOCKS)]
+    result = json.loads(reduced.status.result or "null")
+    assert result["pieces"] == [_LENGTH] * (_PIECES - 1)
+    assert result["blocks"] == [[n, _MEGABYTE] for n in range(_BLOCKS)]
 
 
 async def test_a_product_of_a_list_and_an_object_is_mapped_in_order(
@@ -59,11 +59,11 @@ async def test_a_product_of_a_list_and_an_object_is_mapped_in_order(
     right = python("right", "echo", args={"value": 1}, after=["choose"])
     join = python("join", "total", args={"rows": "${tasks.left.results}"}, after=["right"], rule="none_failed")
     await stage.start("p", spec(choose, left, right, join))
-    found = await stage.ended("p")
-    assert found.status.state == "Succeeded", found.status.conditions
+    workflow = await stage.ended("p")
+    assert workflow.status.state == "Succeeded", workflow.status.conditions
     runs = await stage.taskruns("p", "left")
-    told = [json.loads(run.status.result or "null") for run in sorted(runs, key=lambda run: run.spec.map_index)]
-    assert told == [[2, ["oslo", 7]], [2, ["rome", 9]], [4, ["oslo", 7]], [4, ["rome", 9]]]
-    assert {task.name: task.state.value for task in found.status.tasks}["right"] == "Skipped"
+    result = [json.loads(run.status.result or "null") for run in sorted(runs, key=lambda run: run.spec.map_index)]
+    assert result == [[2, ["oslo", 7]], [2, ["rome", 9]], [4, ["oslo", 7]], [4, ["rome", 9]]]
+    assert {task.name: task.state.value for task in workflow.status.tasks}["right"] == "Skipped"
     (joined,) = await stage.taskruns("p", "join")
     assert (joined.status.state, joined.status.result) == (State.SUCCEEDED, "4")

@@ -19,7 +19,7 @@ from torpor_wire.state import State
 
 from tests.e2e.support import node
 from tests.e2e.support.concurrent_runs import IMAGE, Spec, python, spec
-from tests.e2e.support.stage import PATIENCE, Sightings, Stage, condition, of_taskrun
+from tests.e2e.support.stage import TIMEOUT, Sightings, Stage, condition, of_taskrun
 
 _SILENT = 300.0
 _BRIEFLY = {"tolerationSeconds": 2}
@@ -57,9 +57,7 @@ async def test_a_lost_node_stalls_the_run_until_the_node_answers(stage: Stage, s
     _assert_one_after_the_other(pods, [first, _next(again)])
 
 
-async def test_the_task_of_a_deleted_lost_node_runs_on_another_node(
-    stage: Stage, second: str
-) -> None:
+async def test_the_task_of_a_deleted_lost_node_runs_on_another_node(stage: Stage, second: str) -> None:
     run = await _runs_on(stage, second, seconds=20)
     assert run.status.pod is not None
     async with stage.watching(of_taskrun(run)) as pods:
@@ -72,14 +70,14 @@ async def test_the_task_of_a_deleted_lost_node_runs_on_another_node(
     _assert_one_after_the_other(pods, [f"{run.metadata.name}-a1-s0", _next(before)])
     # Its sleep is over meanwhile, and it does not know that it was given up.
     await asyncio.to_thread(node.go_on, second)
-    await stage.until(lambda: _is_over(second, run), PATIENCE, "the process on the deleted node to end")
+    await stage.until(lambda: _is_over(second, run), TIMEOUT, "the process on the deleted node to end")
     (after,) = await stage.taskruns("w", "it")
     assert after == before
 
 
 async def _runs_on(stage: Stage, second: str, *, seconds: float) -> TaskRun:
     """A task that runs user code on the node."""
-    await stage.until(lambda: _takes_pods(stage, second), PATIENCE, f"{second} to take pods")
+    await stage.until(lambda: _takes_pods(stage, second), TIMEOUT, f"{second} to take pods")
     await stage.start("w", _first_stays(second, seconds))
     run = await stage.reached("w", "it", State.RUNNING)
     assert run.status.pod is not None
@@ -119,7 +117,7 @@ async def _stalled(stage: Stage) -> bool:
     async def there() -> bool | None:
         return True if condition(await stage.workflow("w"), "Stalled") == ("True", Reason.NODE_LOST) else None
 
-    return bool(await stage.until(there, PATIENCE, "the Workflow to be Stalled with NodeLost"))
+    return bool(await stage.until(there, TIMEOUT, "the Workflow to be Stalled with NodeLost"))
 
 
 async def _is_over(name: str, run: TaskRun) -> bool | None:

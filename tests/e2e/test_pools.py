@@ -100,8 +100,8 @@ async def test_a_wait_ends_by_its_own_pools_triggerers_alone(pool: str, stage: S
 
     scale(kubectl, 1)
     for name in ("own", "due"):
-        found = await stage.ended(name)
-        assert found.status.state == "Succeeded", found.status.conditions
+        workflow = await stage.ended(name)
+        assert workflow.status.state == "Succeeded", workflow.status.conditions
     (run,) = await stage.taskruns("own")
     assert json.loads(run.status.result or "")["addresses"] == [address]
 

@@ -12,16 +12,14 @@ from torpor_wire.state import State
 
 from tests.e2e.support.concurrent_runs import spec, wait
 from tests.e2e.support.node import SYSTEM
-from tests.e2e.support.stage import PATIENCE, Stage
+from tests.e2e.support.stage import TIMEOUT, Stage
 
 _DEPLOYMENT = "deployment/torpor-triggerer"
 _POOL = "torpor.dev/trigger-pool=default"
 _LENGTHS = [f"{seconds}s" for seconds in range(60, 110)]
 
 
-async def test_waits_fire_once_while_triggerers_are_scaled_rolled_and_evicted(
-    stage: Stage, kubectl: Kubectl
-) -> None:
+async def test_waits_fire_once_while_triggerers_are_scaled_rolled_and_evicted(stage: Stage, kubectl: Kubectl) -> None:
     await stage.start(
         "w",
         spec(
@@ -29,7 +27,7 @@ async def test_waits_fire_once_while_triggerers_are_scaled_rolled_and_evicted(
             {"name": "same", "trigger": {"class": "workflow"}, "expand": [{"name": "name", "over": 20 * ["go"]}]},
         ),
     )
-    await stage.until(lambda: _deferred(stage, len(_LENGTHS) + 20), PATIENCE, "every wait to be deferred")
+    await stage.until(lambda: _deferred(stage, len(_LENGTHS) + 20), TIMEOUT, "every wait to be deferred")
     try:
         await _scaled(stage, kubectl, 5)
         await _evicted(stage, kubectl)
@@ -38,8 +36,8 @@ async def test_waits_fire_once_while_triggerers_are_scaled_rolled_and_evicted(
     finally:
         await _scaled(stage, kubectl, 2)
     await stage.start("go", spec(wait("a", "1s")))
-    found = await stage.ended("w")
-    assert found.status.state == "Succeeded", found.status.conditions
+    workflow = await stage.ended("w")
+    assert workflow.status.state == "Succeeded", workflow.status.conditions
     runs = await stage.taskruns("w")
     assert {(run.status.state, run.status.attempt, run.status.segment) for run in runs} == {(State.SUCCEEDED, 1, 0)}
     assert [run.metadata.name for run in runs if run.spec.task == "sleep" and _ended_early(run)] == []
@@ -60,13 +58,13 @@ async def _scaled(stage: Stage, kubectl: Kubectl, replicas: int) -> None:
         held = {lease["spec"].get("holderIdentity", "") for lease in leases}
         return True if len(pods) == replicas and pods <= held else None
 
-    await stage.until(there, PATIENCE, f"{replicas} triggerers to hold a Lease each")
+    await stage.until(there, TIMEOUT, f"{replicas} triggerers to hold a Lease each")
 
 
 async def _evicted(stage: Stage, kubectl: Kubectl) -> None:
     """As a drain of its node does it, one that the disruption budget allows."""
-    found = (await stage.api.list(PODS, SYSTEM, label_selector=_POOL)).items
-    name = found[0]["metadata"]["name"]
+    items = (await stage.api.list(PODS, SYSTEM, label_selector=_POOL)).items
+    name = items[0]["metadata"]["name"]
     body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": SYSTEM}}
 
     async def accepted() -> bool | None:
@@ -79,13 +77,13 @@ async def _evicted(stage: Stage, kubectl: Kubectl) -> None:
             return None
         return True
 
-    await stage.until(accepted, PATIENCE, f"the eviction of {name} to be allowed")
+    await stage.until(accepted, TIMEOUT, f"the eviction of {name} to be allowed")
 
     async def gone() -> bool | None:
         left = (await stage.api.list(PODS, SYSTEM, label_selector=_POOL)).items
         return True if name not in {pod["metadata"]["name"] for pod in left} else None
 
-    await stage.until(gone, PATIENCE, f"pod {name} to go")
+    await stage.until(gone, TIMEOUT, f"pod {name} to go")
 
 
 def _run(kubectl: Kubectl, *words: str) -> None:

@@ -57,9 +57,7 @@ async def test_a_secret_is_read_where_the_tasks_own_account_may_and_seen_by_nobo
     assert value.removeprefix("Bearer ") not in seen
 
 
-async def test_only_the_triggerer_of_its_pool_opens_what_a_pod_sealed(
-    stage: Stage, kubectl: Kubectl
-) -> None:
+async def test_only_the_triggerer_of_its_pool_opens_what_a_pod_sealed(stage: Stage, kubectl: Kubectl) -> None:
     await stage.start("w", {**one("wait_sealed"), "triggerPool": "e2e"})
     assert (await stage.ended("w")).status.state == "Succeeded"
     (run,) = await stage.taskruns("w")

@@ -1,4 +1,4 @@
-"""One sensor waits without a pod by default, and in its pod where it is told to or where nobody else would look."""
+"""One sensor waits without a pod by default, and in its pod where the run requires it or nothing serves its pool."""
 
 import json
 import time
@@ -40,12 +40,12 @@ async def test_one_that_does_not_block_looks_in_its_pools_triggerer(stage: Stage
     assert _found(run)["found"].startswith("torpor-triggerer-e2e-")
 
 
-@pytest.mark.parametrize("told", [{"deferrable": False}, {"triggerPool": "nowhere"}], ids=str)
+@pytest.mark.parametrize("fields", [{"deferrable": False}, {"triggerPool": "nowhere"}], ids=str)
 async def test_in_its_pod_it_waits_where_the_run_says_so_or_nobody_serves_its_pool(
-    stage: Stage, told: dict[str, Any]
+    stage: Stage, fields: dict[str, Any]
 ) -> None:
     async with stage.watching("torpor.dev/task=it") as pods:
-        await stage.start("w", {**_SENSOR, **told})
+        await stage.start("w", {**_SENSOR, **fields})
         assert (await stage.ended("w")).status.state == "Succeeded"
     (run,) = await stage.taskruns("w", "it")
     assert _names(pods) == {f"{run.metadata.name}-a1-s0"}

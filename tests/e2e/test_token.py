@@ -19,7 +19,7 @@ from torpor_wire.state import State
 
 from tests.e2e.support.bearer import bearer
 from tests.e2e.support.concurrent_runs import python, spec, wait
-from tests.e2e.support.stage import PATIENCE, Stage
+from tests.e2e.support.stage import TIMEOUT, Stage
 
 CONFIG_MAPS = Resource(group="", version="v1", plural="configmaps", kind="ConfigMap")
 NAMESPACES = Resource(group="", version="v1", plural="namespaces", kind="Namespace", namespaced=False)
@@ -83,9 +83,7 @@ async def test_a_task_pods_token_reads_and_writes_what_is_its_own_alone(intruder
     assert run.status.result == '"by hand"'
 
 
-async def test_a_task_pods_token_reads_nothing_but_its_own_taskruns(
-    intruder: Intruder, stage: Stage
-) -> None:
+async def test_a_task_pods_token_reads_nothing_but_its_own_taskruns(intruder: Intruder, stage: Stage) -> None:
     for resource in (SECRETS, CONFIG_MAPS, PODS, WORKFLOWS, TASKRUNS):
         for namespace in (stage.namespace, NAMESPACE, SYSTEM, "kube-system", None):
             with pytest.raises(Forbidden):
@@ -118,7 +116,7 @@ async def test_the_token_dies_with_its_pod(intruder: Intruder, stage: Stage) -> 
         return None
 
     # The API server remembers a token that it has checked for ten seconds.
-    assert await stage.until(refused, PATIENCE, "the token of a pod that is gone to be refused")
+    assert await stage.until(refused, TIMEOUT, "the token of a pod that is gone to be refused")
 
 
 def _result(run: TaskRun) -> transitions.Patch:

@@ -54,7 +54,7 @@ _BINDINGS_OF_EARLIER_VERSIONS = (
 """What the manifests had once: an API server that was installed with them still has it."""
 _PATCHES = {"json": "application/json-patch+json", "apply": "application/apply-patch+yaml"}
 # For a machine that is busy with other work: only a test that fails waits for so long.
-_PATIENCE = 180.0
+_TIMEOUT = 180.0
 # As every client of Kubernetes does: a kind whose storage is being set up anew is answered with 429 and Retry-After.
 _ASK_AGAIN = urllib3.Retry(10, connect=0, read=0, redirect=0, other=0, allowed_methods=None, raise_on_status=False)
 
@@ -102,7 +102,7 @@ class Server:
         pool = self.stranger if token else self.administrator
         url = self.url + path + ("?" + "&".join(f"{key}={value}" for key, value in query.items()) if query else "")
         content = None if body is None else json.dumps(body)
-        response = pool.request(method, url, body=content, headers=headers, timeout=_PATIENCE, retries=_ASK_AGAIN)
+        response = pool.request(method, url, body=content, headers=headers, timeout=_TIMEOUT, retries=_ASK_AGAIN)
         warnings = response.headers.getlist("Warning")
         return Answer(status=response.status, body=decoding.decode(response.data), warnings=warnings)
 
@@ -158,9 +158,9 @@ def collection(plural: str, namespace: str) -> str:
 
 def eventually(holds: Callable[[], bool], what: str) -> None:
     """Ask until it holds: the API server takes in new kinds, policies and roles a moment after they are written."""
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + _TIMEOUT
     while not holds():
-        assert time.monotonic() < deadline, f"after {_PATIENCE:.0f} s still not: {what}"
+        assert time.monotonic() < deadline, f"after {_TIMEOUT:.0f} s still not: {what}"
         time.sleep(0.1)
 
 
@@ -182,7 +182,7 @@ def install(server: Server) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What stands beside this file needs an API server, and is marked so; the tests in `attacks` are attacks."""
+    """Mark the tests beside this file, which need an API server; those in `attacks` are attacks."""
     here = f"{Path(__file__).parent}{os.sep}"
     attacks = f"{here}attacks{os.sep}"
     for item in items:

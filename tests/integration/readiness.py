@@ -16,8 +16,8 @@ _Rules = set[tuple[tuple[str, ...], ...]]
 
 def are_served(server: "Server", documents: Sequence[Document]) -> bool:
     """Whether each kind of the documents is served."""
-    kinds = [one["spec"] for one in documents if one["kind"] == "CustomResourceDefinition"]
-    paths = [f"/apis/{one['group']}/{one['versions'][0]['name']}/{one['names']['plural']}" for one in kinds]
+    kinds = [document["spec"] for document in documents if document["kind"] == "CustomResourceDefinition"]
+    paths = [f"/apis/{kind['group']}/{kind['versions'][0]['name']}/{kind['names']['plural']}" for kind in kinds]
     return all(_is_served(server, path) for path in paths)
 
 

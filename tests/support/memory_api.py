@@ -142,7 +142,7 @@ class Stored:
     def archive_outcome(self) -> ArchiveOutcome | None:
         """The outcome of the upload that the status does not have yet."""
         conditions = self.workflow.get("status", {}).get("conditions", [])
-        if any((one["type"], one["status"]) == ("Archived", "True") for one in conditions):
+        if any((condition["type"], condition["status"]) == ("Archived", "True") for condition in conditions):
             self.uploads.clear()
         return self.uploads.get(self._version())
 
@@ -179,7 +179,7 @@ class Stored:
             return
         metadata["deletionTimestamp"] = times.rfc3339(now)
         for pod in [
-            one["metadata"] for one in self.pods.values() if one["metadata"]["ownerReferences"][0]["uid"] == uid
+            pod["metadata"] for pod in self.pods.values() if pod["metadata"]["ownerReferences"][0]["uid"] == uid
         ]:
             self.delete_pod(pod["name"], pod["uid"], now)
         self.collect()

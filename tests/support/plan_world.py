@@ -133,7 +133,7 @@ class World:
         """The name of an instance, by its index, or in groups by its path."""
         if isinstance(at, int):
             return names.taskrun(NAME, UID, task, at)
-        mapped = next(one.mapped for one in self.stored.spec.tasks if one.name == task)
+        mapped = next(item.mapped for item in self.stored.spec.tasks if item.name == task)
         return names.taskrun(NAME, UID, task, at[-1] if mapped else constants.UNMAPPED, at[:-1] if mapped else at)
 
     def by_name(self, name: str) -> TaskRun:

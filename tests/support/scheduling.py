@@ -27,7 +27,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
         "e2e/cli/test_lint_doctor",
     ),
     # One namespace with some fifty runs, which these tests read.
-    "crowd": ("e2e/test_bad_input", "e2e/test_good_runs"),
+    "concurrent runs": ("e2e/test_bad_input", "e2e/test_good_runs"),
 }
 """How the paths of a group's tests begin, below `tests`. Each other file is a group of its own."""
 
@@ -39,7 +39,7 @@ ORDER: Sequence[str] = (
     "disruptions",
     # These compute, while the groups above wait.
     "simulation/test_invariants",
-    "crowd",
+    "concurrent runs",
     "e2e/",
     "integration/triggerer/",
     "integration/",

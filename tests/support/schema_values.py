@@ -88,7 +88,7 @@ def tasks(schema: dict[str, Any]) -> Strategy:
     """One to three tasks with names of their own, each with one body, so that many of them are accepted."""
     bodies: Strategy = st.sampled_from(
         (
-            {"python": "tests.integration.controller.tasks:told"},
+            {"python": "tests.integration.controller.tasks:echo"},
             {"container": {"command": ["true"]}, "image": "tests"},
             {"trigger": {"class": "duration", "kwargs": {"duration": "1s"}}},
         )

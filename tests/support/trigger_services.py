@@ -71,9 +71,9 @@ async def first(trigger: Any) -> Any:
     """What one that is bound fires."""
     events = trigger.run()
     async with asyncio.timeout(TIMEOUT):
-        async for one in events:
+        async for event in events:
             await events.aclose()
-            return one.payload
+            return event.payload
     raise AssertionError("it ended without an event")
 
 

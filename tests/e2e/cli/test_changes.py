@@ -44,9 +44,9 @@ def test_a_deleted_run_is_gone(torpor: Terminal) -> None:
 def test_approve_answers_the_only_question_of_a_run(torpor: Terminal) -> None:
     name = torpor.submit(ask(question="Deploy 1.4?"))
     _until_asked(torpor, name)
-    told = torpor.ok("approve", name, "--note", "looks good")
-    assert told.startswith("approved: taskrun.torpor.dev/")
-    assert "Deploy 1.4?" in told
+    output = torpor.ok("approve", name, "--note", "looks good")
+    assert output.startswith("approved: taskrun.torpor.dev/")
+    assert "Deploy 1.4?" in output
     assert torpor.run("wait", name, "--timeout", "5m").code == 0
     again = torpor.run("approve", name)
     assert (again.code, again.err) == (1, "torpor: ask does not wait for an approval: it is Succeeded\n")

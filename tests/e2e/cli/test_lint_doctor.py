@@ -85,11 +85,13 @@ def test_lint_reports_each_mistake_with_its_place() -> None:
 
 
 def test_doctor_finds_a_good_installation_good(kubectl: Kubectl, team: str) -> None:
-    found = checks("--kubeconfig", kubectl.kubeconfig, "-n", team)
+    checks_by_name = checks("--kubeconfig", kubectl.kubeconfig, "-n", team)
     good = ("kubernetes", "crds", "policies", "roles", "operator", "archive", "leader", "reach", "namespace", "rights")
-    assert [one for check in good for one in found[check] if one["status"] != "ok"] == []
-    assert "pool default: 2 live triggerers" in [one["message"] for one in found["pools"]]
-    assert all(one.get("action") for results in found.values() for one in results if one["status"] != "ok")
+    assert [item for check in good for item in checks_by_name[check] if item["status"] != "ok"] == []
+    assert "pool default: 2 live triggerers" in [pool["message"] for pool in checks_by_name["pools"]]
+    assert all(
+        result.get("action") for results in checks_by_name.values() for result in results if result["status"] != "ok"
+    )
 
 
 def test_doctor_finds_a_namespace_that_is_not_set_up(kubectl: Kubectl, team: str) -> None:
@@ -104,7 +106,9 @@ def test_doctor_finds_a_namespace_that_is_not_set_up(kubectl: Kubectl, team: str
 
 
 def test_doctor_works_for_a_viewer_and_names_the_rights_that_are_missing(viewer: Path, team: str) -> None:
-    found = checks("--kubeconfig", viewer, "-n", team)
-    assert [one["status"] for check in ("crds", "rights", "finalizers", "reach") for one in found[check]] == ["ok"] * 4
-    (leader,) = found["leader"]
+    checks_by_name = checks("--kubeconfig", viewer, "-n", team)
+    assert [
+        item["status"] for check in ("crds", "rights", "finalizers", "reach") for item in checks_by_name[check]
+    ] == ["ok"] * 4
+    (leader,) = checks_by_name["leader"]
     assert (leader["status"], leader["message"]) == ("unknown", "you may not list leases in torpor-system")

@@ -201,9 +201,9 @@ async def test_a_run_that_was_deleted_is_read_from_the_archive(scene: Scene, kub
     """The last test, since it deletes the run."""
 
     async def archived() -> str | None:
-        found = await scene.stage.workflow("ingest")
-        kept = {entry.type: entry.status for entry in found.status.conditions}.get("Archived") == "True"
-        return found.metadata.uid if kept else None
+        workflow = await scene.stage.workflow("ingest")
+        kept = {entry.type: entry.status for entry in workflow.status.conditions}.get("Archived") == "True"
+        return workflow.metadata.uid if kept else None
 
     uid = await scene.stage.until(archived, LIMIT_S, "the archive to keep the run")
     kubectl.run("-n", scene.stage.namespace, "delete", "workflow", "ingest", "--wait=true")
@@ -215,4 +215,4 @@ async def test_a_run_that_was_deleted_is_read_from_the_archive(scene: Scene, kub
 def _objects(said: Said) -> list[tuple[str, ...]]:
     """The lines of pods: waits may come later than these."""
     found = [json.loads(line) for line in said.lines]
-    return sorted(tuple(map(str, one.values())) for one in found if one["kind"] == "pod")
+    return sorted(tuple(map(str, item.values())) for item in found if item["kind"] == "pod")

@@ -39,9 +39,9 @@ def test_submit_prints_the_name_and_waits_for_the_outcome(torpor: Terminal) -> N
 
 def test_submit_follows_the_logs(torpor: Terminal) -> None:
     task = {"name": "check", "container": {"command": ["sh", "-c", "echo one; echo two"]}}
-    told = torpor.ok("submit", "-", "--logs", "--timeout", "5m", stdin=manifest(task, image=TASKS.name))
-    assert [line.split()[-1] for line in told.splitlines()[1:3]] == ["one", "two"]
-    assert " Succeeded after " in told.splitlines()[-1]
+    output = torpor.ok("submit", "-", "--logs", "--timeout", "5m", stdin=manifest(task, image=TASKS.name))
+    assert [line.split()[-1] for line in output.splitlines()[1:3]] == ["one", "two"]
+    assert " Succeeded after " in output.splitlines()[-1]
 
 
 def test_submit_takes_files_documents_and_params(torpor: Terminal, tmp_path: Path) -> None:
@@ -143,9 +143,9 @@ def _on_terminal(command: list[str], text: str, *, plain: bool) -> str:
 
 def test_names_that_do_not_exist_suggest_the_nearest(torpor: Terminal, ended: dict[str, str]) -> None:
     wrong = ended["good"][:-1]
-    told = torpor.run("get", wrong)
-    assert (told.code, told.out, told.err.count("\n")) == (1, "", 1)
-    assert "did you mean cli-" in told.err
+    refused = torpor.run("get", wrong)
+    assert (refused.code, refused.out, refused.err.count("\n")) == (1, "", 1)
+    assert "did you mean cli-" in refused.err
     assert torpor.run("frobnicate").code == 2
 
 

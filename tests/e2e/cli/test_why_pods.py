@@ -63,7 +63,7 @@ def _assert_named(torpor: Terminal, run: str, kind: str, words: tuple[str, ...])
     deadline = time.monotonic() + _TIMEOUT
     while True:
         causes = json.loads(torpor.ok("why", run, "-o", "json"))
-        found = [one["sentence"] for one in causes if one["kind"] == kind]
+        found = [cause["sentence"] for cause in causes if cause["kind"] == kind]
         if any(all(word in sentence for word in words) for sentence in found):
             torpor.ok("cancel", run)
             return

@@ -181,7 +181,7 @@ def block(n: int, size: int) -> dict[str, object]:
 @task
 def reduced(pieces: Sequence[int], blocks: Sequence[dict[str, Any]]) -> dict[str, object]:
     """Both are read one by one."""
-    return {"pieces": list(pieces), "blocks": [[one["n"], len(one["text"])] for one in blocks]}
+    return {"pieces": list(pieces), "blocks": [[block["n"], len(block["text"])] for block in blocks]}
 
 
 def doubled(number: int) -> int:

@@ -9,7 +9,7 @@ from torpor_crds.models.taskrun import TaskRun
 from torpor_kubernetes.client.resources import CONFIG_MAPS
 from torpor_wire.state import State
 
-from tests.e2e.support.stage import PATIENCE, Stage
+from tests.e2e.support.stage import TIMEOUT, Stage
 
 PLAIN = "torpor-e2e-plain:dev"
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -47,10 +47,10 @@ async def test_a_task_of_a_plain_image_of_root_runs_with_the_injected_runtime(st
 async def test_code_of_a_configmap_starts_once_it_exists_and_defers(stage: Stage) -> None:
     await stage.start("code", one(python="load:first", args={"seconds": 1}, source={"configMap": "etl"}))
 
-    async def told() -> TaskRun | None:
+    async def reported() -> TaskRun | None:
         return next((run for run in await stage.taskruns("code") if run.status.reason == "MountFailed"), None)
 
-    run = await stage.until(told, PATIENCE, "the TaskRun to name the missing ConfigMap")
+    run = await stage.until(reported, TIMEOUT, "the TaskRun to name the missing ConfigMap")
     assert f"kubectl -n {stage.namespace} create configmap etl --from-file=FILE.py" in (run.status.message or "")
     await stage.api.create(CONFIG_MAPS, stage.namespace, {"metadata": {"name": "etl"}, "data": {"load.py": CODE}})
 

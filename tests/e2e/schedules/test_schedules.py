@@ -16,7 +16,7 @@ from torpor_wire import constants
 from torpor_wire.state import State
 
 from tests.e2e.support.concurrent_runs import IMAGE, python, spec, wait
-from tests.e2e.support.stage import PATIENCE, Stage
+from tests.e2e.support.stage import TIMEOUT, Stage
 
 NEVER = {"name": "never", "cron": "0 0 29 2 *"}
 """A source whose tick does not come during a test."""
@@ -40,8 +40,8 @@ async def read(stage: Stage, name: str) -> Schedule:
 async def runs(stage: Stage, schedule: str) -> list[Workflow]:
     """The runs of a Schedule, the oldest event first."""
     selector = f"{constants.LABEL_SCHEDULE}={schedule}"
-    found = map(workflows.parse, (await stage.api.list(WORKFLOWS, stage.namespace, label_selector=selector)).items)
-    return sorted(found, key=lambda run: run.spec.run_of.at if run.spec.run_of else "")
+    items = map(workflows.parse, (await stage.api.list(WORKFLOWS, stage.namespace, label_selector=selector)).items)
+    return sorted(items, key=lambda run: run.spec.run_of.at if run.spec.run_of else "")
 
 
 async def ended(stage: Stage, schedule: str, count: int) -> list[Workflow]:
@@ -51,7 +51,7 @@ async def ended(stage: Stage, schedule: str, count: int) -> list[Workflow]:
         first = (await runs(stage, schedule))[:count]
         return first if len(first) == count and all(run.status.completion_time for run in first) else None
 
-    return await stage.until(over, PATIENCE, f"{count} runs of {schedule} to end")
+    return await stage.until(over, TIMEOUT, f"{count} runs of {schedule} to end")
 
 
 async def reached(stage: Stage, name: str, holds: Callable[[Schedule], bool], what: str) -> Schedule:
@@ -59,7 +59,7 @@ async def reached(stage: Stage, name: str, holds: Callable[[Schedule], bool], wh
         found = await read(stage, name)
         return found if holds(found) else None
 
-    return await stage.until(there, PATIENCE, f"{name} {what}")
+    return await stage.until(there, TIMEOUT, f"{name} {what}")
 
 
 async def edit(stage: Stage, name: str, field: str, value: Any) -> None:
@@ -83,8 +83,8 @@ async def result(stage: Stage, run: Workflow, task: str = "it") -> Any:
 
 
 async def test_each_tick_starts_one_run_that_knows_its_time(stage: Stage) -> None:
-    told = python("it", "echo", args={"value": "${run.at} ${run.schedule} ${run.source}"})
-    await create(stage, "often", EVERY_5_S, workflow=spec(told), concurrencyPolicy="Allow")
+    echoed = python("it", "echo", args={"value": "${run.at} ${run.schedule} ${run.source}"})
+    await create(stage, "often", EVERY_5_S, workflow=spec(echoed), concurrencyPolicy="Allow")
     first = await ended(stage, "often", 3)
     await edit(stage, "often", "suspend", True)
     assert {run.status.state for run in first} == {"Succeeded"}
@@ -140,9 +140,9 @@ async def test_a_run_of_a_template_goes_on_without_it(stage: Stage) -> None:
 
     async def waits() -> bool | None:
         found = (await stage.workflow("early")).status.conditions
-        return True if any(one.reason == "TemplateNotFound" for one in found) else None
+        return True if any(item.reason == "TemplateNotFound" for item in found) else None
 
-    await stage.until(waits, PATIENCE, "the run to wait for its template")
+    await stage.until(waits, TIMEOUT, "the run to wait for its template")
     await _template(stage, "later")
     assert (await stage.ended("early")).status.state == "Succeeded"
     with pytest.raises(ApiError, match="param number must be an integer"):
@@ -180,16 +180,16 @@ async def test_the_deletion_policy_decides_whether_the_runs_go(stage: Stage, pol
             return True
         return None
 
-    await stage.until(is_gone, PATIENCE, "the Schedule to be gone")
+    await stage.until(is_gone, TIMEOUT, "the Schedule to be gone")
     left = [run for run in await runs(stage, "gone") if run.metadata.deletion_timestamp is None]
     assert len(left) == (1 if policy == "Orphan" else 0)
 
     async def sources_gone() -> bool | None:
         page = await stage.api.list(TASKRUNS, stage.namespace, label_selector=f"{constants.LABEL_SCHEDULE}=gone")
-        owned = [one for one in page.items if one["metadata"]["ownerReferences"][0]["uid"] == found.metadata.uid]
+        owned = [item for item in page.items if item["metadata"]["ownerReferences"][0]["uid"] == found.metadata.uid]
         return None if owned else True
 
-    await stage.until(sources_gone, PATIENCE, "the TaskRun of the source to be gone")
+    await stage.until(sources_gone, TIMEOUT, "the TaskRun of the source to be gone")
 
 
 async def test_the_api_server_rejects_a_mistyped_expression(stage: Stage) -> None:
@@ -198,7 +198,7 @@ async def test_the_api_server_rejects_a_mistyped_expression(stage: Stage) -> Non
 
 
 def _is_ready(schedule: Schedule) -> bool:
-    return any(one.type == "Ready" and one.status == "True" for one in schedule.status.conditions)
+    return any(condition.type == "Ready" and condition.status == "True" for condition in schedule.status.conditions)
 
 
 async def _run_of_template(stage: Stage, name: str, params: dict[str, Any], template: str = "echo") -> None:

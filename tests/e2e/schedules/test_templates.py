@@ -6,7 +6,7 @@ from typing import Any
 from torpor_kubernetes.client.resources import TEMPLATES
 
 from tests.e2e.support.concurrent_runs import python, spec, wait
-from tests.e2e.support.stage import PATIENCE, Stage
+from tests.e2e.support.stage import TIMEOUT, Stage
 
 _PARAMS = [{"name": "kept", "type": "integer", "enum": [7, 8], "default": 7}]
 
@@ -34,7 +34,7 @@ async def test_a_run_of_a_template_passes_its_params_to_its_pods(stage: Stage) -
 async def test_an_edit_of_the_template_does_not_change_a_run_that_goes_on(stage: Stage) -> None:
     await create_template(stage, "nightly", dict(spec(wait("first", "5s"), python("last", "echo", after=["first"]))))
     await stage.start("w", {"templateRef": {"name": "nightly"}})
-    await stage.until(lambda: _has(stage, "first"), PATIENCE, "the run has started")
+    await stage.until(lambda: _has(stage, "first"), TIMEOUT, "the run has started")
     await stage.api.delete(TEMPLATES, stage.namespace, "nightly")
     flow = await stage.ended("w")
     assert flow.status.state == "Succeeded"
@@ -45,11 +45,11 @@ async def test_a_run_waits_until_its_template_exists(stage: Stage) -> None:
     await stage.start("w", {"templateRef": {"name": "later"}})
 
     async def pending() -> bool | None:
-        found = await stage.workflow("w")
-        reasons = [one.reason for one in found.status.conditions if one.type == "Succeeded"]
-        return (found.status.state, reasons) == ("Pending", ["TemplateNotFound"]) or None
+        workflow = await stage.workflow("w")
+        reasons = [condition.reason for condition in workflow.status.conditions if condition.type == "Succeeded"]
+        return (workflow.status.state, reasons) == ("Pending", ["TemplateNotFound"]) or None
 
-    await stage.until(pending, PATIENCE, "the run waits")
+    await stage.until(pending, TIMEOUT, "the run waits")
     await create_template(stage, "later", dict(spec(wait("only", "1s"))))
     flow = await stage.ended("w")
     assert flow.status.state == "Succeeded"

@@ -162,7 +162,7 @@ INVALID: dict[str, tuple[Spec, str]] = {
 """By name: a Workflow that cannot go on, and the reason that it is to show itself."""
 
 STUCK = "no-image"
-CROWD: Mapping[str, Spec] = {
+CONCURRENT_RUNS: Mapping[str, Spec] = {
     STUCK: {**one("echo"), "image": "registry.invalid/no-such-image:1"},
     **{name: given for name, (given, _) in (FAILING | INVALID).items()},
     **GOOD,

@@ -5,7 +5,7 @@ import hashlib
 from torpor_kubernetes.client.resources import PODS
 
 from tests.e2e.support.concurrent_runs import IMAGE
-from tests.e2e.support.stage import PATIENCE, Stage
+from tests.e2e.support.stage import TIMEOUT, Stage
 
 _CLOSED = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
 
@@ -34,6 +34,10 @@ async def started(stage: Stage, knows: str) -> str:
     async def ready() -> str | None:
         status = (await stage.api.get(PODS, stage.namespace, "site"))["status"]
         address: str | None = status.get("podIP")
-        return address if all(one["ready"] for one in status.get("containerStatuses", [{"ready": False}])) else None
+        return (
+            address
+            if all(container["ready"] for container in status.get("containerStatuses", [{"ready": False}]))
+            else None
+        )
 
-    return await stage.until(ready, PATIENCE, "the site to be up")
+    return await stage.until(ready, TIMEOUT, "the site to be up")

@@ -21,7 +21,7 @@ from torpor_wire.state import State
 Spec = Mapping[str, Any]
 T = TypeVar("T")
 
-PATIENCE = 300.0
+TIMEOUT = 300.0
 """For a machine that is busy with other work: only a test that fails waits for so long."""
 _PAUSE = 0.2
 
@@ -92,16 +92,16 @@ class Stage:
         page = await self.api.list(TASKRUNS, self.namespace, label_selector=selector)
         return sorted(map(taskrun.parse, page.items), key=lambda run: (run.spec.task, run.spec.map_index))
 
-    async def ended(self, name: str, limit: float = PATIENCE) -> Workflow:
+    async def ended(self, name: str, limit: float = TIMEOUT) -> Workflow:
         """The Workflow once it is over."""
 
         async def over() -> Workflow | None:
-            found = await self.workflow(name)
-            return found if found.status.completion_time else None
+            workflow = await self.workflow(name)
+            return workflow if workflow.status.completion_time else None
 
         return await self.until(over, limit, f"workflow {name} to end")
 
-    async def reached(self, name: str, task: str, state: State, limit: float = PATIENCE) -> TaskRun:
+    async def reached(self, name: str, task: str, state: State, limit: float = TIMEOUT) -> TaskRun:
         """The first TaskRun of a task once it is in a state."""
 
         async def there() -> TaskRun | None:
@@ -129,7 +129,7 @@ class Stage:
         async def posted() -> str | None:
             return (await self.reasons(uid)).get(reason)
 
-        return await self.until(posted, PATIENCE, f"the Event {reason}")
+        return await self.until(posted, TIMEOUT, f"the Event {reason}")
 
     async def log(self, pod: str) -> str:
         """The log of a pod."""

@@ -233,9 +233,9 @@ def test_two_replicas_read_each_log_once(
     entries: list[dict[str, Any]] = []
 
     def are_kept() -> bool:
-        found = replicas[0].request("GET", path, viewer).expect(200).json["items"]
-        entries[:] = found
-        return [each["state"] for each in found] == ["Kept"] * len(pods)
+        items = replicas[0].request("GET", path, viewer).expect(200).json["items"]
+        entries[:] = items
+        return [each["state"] for each in items] == ["Kept"] * len(pods)
 
     eventually(are_kept, "all logs are kept")
     for replica in replicas:
@@ -255,8 +255,8 @@ def test_a_restarted_archive_keeps_what_ended_meanwhile(
     path = f"/v1/namespaces/{node.namespace}/runs/{node.workflow}/logs"
 
     def is_kept() -> bool:
-        found = replica.request("GET", path, viewer).expect(200).json["items"]
-        return [each["size"] for each in found] == [2 * len(LINE)]
+        items = replica.request("GET", path, viewer).expect(200).json["items"]
+        return [each["size"] for each in items] == [2 * len(LINE)]
 
     eventually(is_kept, "the log is kept")
     replica.stop()

@@ -68,8 +68,8 @@ def test_objects_from_the_api_server_are_a_valid_run(
     uid = workflow["metadata"]["uid"]
     for _ in range(2):
         task_in(home, uid)
-    found = server.request("GET", collection("taskruns", home)).expect(200)["items"]
-    runs = [each for each in found if each["spec"]["workflow"]["uid"] == uid]
+    items = server.request("GET", collection("taskruns", home)).expect(200)["items"]
+    runs = [each for each in items if each["spec"]["workflow"]["uid"] == uid]
     stored = put(archive, operator, home, uid, ndjson([workflow, *runs])).expect(200).json
     assert stored["new"] is True
     assert len(runs) == 2

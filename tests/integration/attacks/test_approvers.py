@@ -27,7 +27,7 @@ def asks(desk: Desk, **approvers: list[str]) -> None:
         "key": "k",
         "shard": 0,
     }
-    desk.stands(trigger=trigger | {"waitsFor": "approval", "approvers": approvers})
+    desk.set_status(trigger=trigger | {"waitsFor": "approval", "approvers": approvers})
 
 
 def test_a_service_account_that_may_approve_is_no_approver_that_was_named(desk: Desk) -> None:

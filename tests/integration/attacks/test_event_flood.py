@@ -43,8 +43,8 @@ def event(api: Api, namespace: str, uid: str, message: str, reason: str = "Flood
 
 async def stored(api: Api, namespace: str) -> Counter[str]:
     """The number of Events by reason, of those that the test posted."""
-    found = (await api.list(EVENTS, namespace)).items
-    return Counter(one["reason"] for one in found if one["reportingController"] == "torpor.dev/operator")
+    items = (await api.list(EVENTS, namespace)).items
+    return Counter(item["reason"] for item in items if item["reportingController"] == "torpor.dev/operator")
 
 
 async def test_an_object_that_floods_has_few_events_and_a_neighbour_has_its_own(

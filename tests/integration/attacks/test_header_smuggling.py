@@ -30,7 +30,9 @@ class Site:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode()
                 line, *headers = head.strip().split("\r\n")
-                named = {name.lower(): value.strip() for name, _, value in (one.partition(":") for one in headers)}
+                named = {
+                    name.lower(): value.strip() for name, _, value in (header.partition(":") for header in headers)
+                }
                 # Answers before it has the body, as a server does that rejects a request early.
                 writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
                 await writer.drain()

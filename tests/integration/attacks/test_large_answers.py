@@ -124,12 +124,12 @@ async def test_of_waits_on_one_query_only_the_one_whose_rows_are_too_large_fails
     backends = trigger_services.backends(answer_bytes=LIMIT)
     query = "SELECT repeat('x', CAST(:n AS int)) AS x WHERE CAST(:n AS int) > 0"
     waits = [sql(postgres, query, params={"n": n}) for n in (0, 7, LARGE, 0)]
-    tasks = [asyncio.create_task(trigger_services.event(one, backends)) for one in waits]
+    tasks = [asyncio.create_task(trigger_services.event(wait, backends)) for wait in waits]
     with little_memory(), pytest.raises(AnswerTooLargeError):
         await tasks[2]
     assert (await tasks[1])["rows"] == [{"x": "x" * 7}]
-    for one in (waits[0], waits[3]):
-        await trigger_services.looked(one, "no row")
+    for item in (waits[0], waits[3]):
+        await trigger_services.looked(item, "no row")
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
@@ -265,7 +265,7 @@ async def test_of_large_answers_few_are_read_at_a_time_and_small_ones_meanwhile(
             async with backends.network.answers.hold("another"):
                 asked = len(at.asked)
                 assert (await trigger_services.event(Http(at.url, body_condition=condition), backends))["status"] == 200
-                assert len([one for one in at.asked[asked:] if one.path == "/large"]) <= 1
+                assert len([request for request in at.asked[asked:] if request.path == "/large"]) <= 1
 
 
 async def test_a_body_that_is_packed_is_not_unpacked_beyond_what_is_read() -> None:

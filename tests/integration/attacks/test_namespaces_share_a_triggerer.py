@@ -52,9 +52,9 @@ async def test_waits_on_silent_servers_leave_connections_to_another_namespace() 
     async with silent() as url, site(says(200)) as at, process(trigger_services.network()) as backends:
         triggers = [Http(f"{url}/{number}", timeout=60) for number in range(300)]
         waits = []
-        for one in triggers:
-            one.bind(trigger_services.services(backends, namespace="greedy"))
-            waits.append(asyncio.create_task(trigger_services.first(one)))
+        for trigger in triggers:
+            trigger.bind(trigger_services.services(backends, namespace="greedy"))
+            waits.append(asyncio.create_task(trigger_services.first(trigger)))
         await trigger_services.until(lambda: not backends.network.requests.is_open("greedy"))
         other = Http(at.url, timeout=60)
         other.bind(trigger_services.services(backends, namespace="other"))

@@ -132,9 +132,9 @@ CONDITIONS: dict[str, Any] = {
 def test_a_report_has_the_condition_of_its_state_and_no_other(liar: Stage, case: str) -> None:
     patch = fail(liar, time.time())
     entry = next(operation for operation in patch if operation["path"] == "/status/conditions")
-    stands: Any = entry["value"]
+    conditions: Any = entry["value"]
     change = CONDITIONS[case]
-    entry["value"] = [stands[0] | change] if change else []
+    entry["value"] = [conditions[0] | change] if change else []
     answer = try_patch(liar, State.RUNNING, patch)
     assert answer.status == 403, answer.message
     assert "with lastTransitionTime = completionTime" in answer.message

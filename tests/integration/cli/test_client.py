@@ -102,9 +102,9 @@ def test_a_token_file_and_an_exec_plugin_log_in(
         config["users"] = [{"name": each["name"], "user": user} for each in config["users"]]
         (tmp_path / "config").write_text(yaml.safe_dump(config))
         assert main(["list", "--live", "--kubeconfig", str(tmp_path / "config"), "-n", namespace]) == 1
-        told = capsys.readouterr().err
-        assert f"system:serviceaccount:{namespace}:ann" in told
-        assert told.count("\n") == 1
+        message = capsys.readouterr().err
+        assert f"system:serviceaccount:{namespace}:ann" in message
+        assert message.count("\n") == 1
 
 
 def test_two_contexts_are_two_users(server: Server, kubeconfig: Path, namespace: str, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def diagnosed(
 
 
 def statuses(found: dict[str, list[dict[str, Any]]]) -> dict[str, set[str]]:
-    return {check: {one["status"] for one in results} for check, results in found.items()}
+    return {check: {result["status"] for result in results} for check, results in found.items()}
 
 
 @pytest.fixture

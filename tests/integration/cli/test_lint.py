@@ -80,9 +80,9 @@ def test_lint_says_what_the_server_says(server: Server, namespace: str, case: st
     assert answer.status in {400, 422}, answer.message
     found = "\n".join(messages(body))
     # Only the server knows the name that it makes of a prefix.
-    sentences = [one for one in said(answer) if not (case == "a capital in the prefix" and "metadata.name" in one)]
+    sentences = [item for item in said(answer) if not (case == "a capital in the prefix" and "metadata.name" in item)]
     assert sentences
-    assert [one for one in sentences if one not in found] == [], found
+    assert [sentence for sentence in sentences if sentence not in found] == [], found
 
 
 _WORKFLOW = schema_values.spec_of("workflows")
@@ -116,7 +116,7 @@ def test_lint_agrees_with_the_server_on_workflows_of_any_shape(
     assert answer.status in {201, 400, 422}, answer.message
     findings = lint(body)
     if answer.status == 201:
-        assert [one.message for one in findings if of_admission(one)] == []
+        assert [finding.message for finding in findings if of_admission(finding)] == []
         return
-    found = "\n".join(one.message for one in findings)
-    assert [one for one in said(answer) if one not in found] == []
+    found = "\n".join(finding.message for finding in findings)
+    assert [item for item in said(answer) if item not in found] == []

@@ -16,7 +16,7 @@ from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import EVENTS, LEASES, TASKRUNS, WORKFLOWS, Resource
 
 # For a machine that is busy with other work: only a test that fails waits for so long.
-_PATIENCE = 180.0
+_TIMEOUT = 180.0
 CONFIGMAPS = Resource(group="", version="v1", plural="configmaps", kind="ConfigMap")
 DEFERRED: list[dict[str, Any]] = [
     {"op": "add", "path": "/status/state", "value": "Deferred"},
@@ -37,7 +37,7 @@ def identity(raw: dict[str, Any]) -> dict[str, Any]:
 async def running(reflector: Reflector[Any]) -> AsyncIterator[None]:
     task = asyncio.create_task(reflector.run())
     try:
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(_TIMEOUT):
             await reflector.synced.wait()
             yield
         assert not task.done()
@@ -57,7 +57,7 @@ async def test_a_reflector_of_waits_sees_each_come_and_go_once(api: Api, namespa
         namespaces=(namespace,),
         field_selector="spec.triggerPool=default,status.state=Deferred",
     )
-    told: list[tuple[str, str]] = []
+    changes: list[tuple[str, str]] = []
     async with running(reflector):
         for name in ("a", "b"):
             await api.create(TASKRUNS, namespace, body(name))
@@ -65,13 +65,13 @@ async def test_a_reflector_of_waits_sees_each_come_and_go_once(api: Api, namespa
         fired: list[dict[str, Any]] = [{"op": "add", "path": "/status/state", "value": "Scheduled"}]
         await api.patch(TASKRUNS, namespace, "a", fired, subresource="status")
         await api.delete(TASKRUNS, namespace, "b")
-        while len(told) < 4:
+        while len(changes) < 4:
             note = await notices.get()
             assert isinstance(note, StoreChange)
-            told.append((note.kind, note.name))
+            changes.append((note.kind, note.name))
         assert len(reflector.store) == 0
         assert notices.empty()
-    assert told == [("upsert", "a"), ("upsert", "b"), ("delete", "a"), ("delete", "b")]
+    assert changes == [("upsert", "a"), ("upsert", "b"), ("delete", "a"), ("delete", "b")]
 
 
 async def named(notices: asyncio.Queue[Notice[dict[str, Any]]], name: str) -> None:
@@ -181,7 +181,7 @@ async def test_one_of_three_leads_and_the_next_one_follows_at_once(api: Api, nam
         config = lease.LeaseConfig(namespace=namespace, name="leader", identity=name, duration=6)
         tasks[name] = asyncio.create_task(lease.Leadership(api, config).run(partial(lead, name)))
     try:
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(_TIMEOUT):
             first = await led.get()
             await asyncio.sleep(8)
             assert led.empty()
@@ -190,7 +190,7 @@ async def test_one_of_three_leads_and_the_next_one_follows_at_once(api: Api, nam
         stored = await api.get(LEASES, namespace, "leader")
         assert stored["spec"]["holderIdentity"] == second
         await api.delete(LEASES, namespace, "leader")
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(_TIMEOUT):
             with pytest.raises(lease.LeaseLost):
                 await tasks[second]
     finally:

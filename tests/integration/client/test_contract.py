@@ -116,10 +116,12 @@ async def patches(api: Api, ns: str) -> list[Any]:
         [{"op": "move", "from": "/status/message", "path": "/status/reason"}],
         [{"op": "test", "path": "/status/pod/claim", "value": "1"}, {"op": "remove", "path": "/status/reason"}],
     ]
-    told = [await outcome(api.patch(TASKRUNS, ns, "a", ops, subresource="status"), without_conditions) for ops in cases]
-    told.append(await outcome(api.patch(TASKRUNS, ns, "missing", cases[0], subresource="status")))
-    told.append((await api.get(TASKRUNS, ns, "a"))["spec"] == SPEC)
-    return told
+    outcomes = [
+        await outcome(api.patch(TASKRUNS, ns, "a", ops, subresource="status"), without_conditions) for ops in cases
+    ]
+    outcomes.append(await outcome(api.patch(TASKRUNS, ns, "missing", cases[0], subresource="status")))
+    outcomes.append((await api.get(TASKRUNS, ns, "a"))["spec"] == SPEC)
+    return outcomes
 
 
 def without_conditions(item: Mapping[str, Any]) -> Any:
@@ -148,7 +150,7 @@ async def versions(api: Api, ns: str) -> list[Any]:
 async def deletion(api: Api, ns: str) -> list[Any]:
     made = await api.create(LEASES, ns, lease("a", finalizers=["torpor.dev/test"]))
     uid = made["metadata"]["uid"]
-    told = [
+    outcomes = [
         await outcome(api.delete(LEASES, ns, "missing")),
         await outcome(api.delete(LEASES, ns, "a", uid="00000000-0000-0000-0000-000000000000")),
         await outcome(api.delete(LEASES, ns, "a", uid=uid)),
@@ -160,7 +162,7 @@ async def deletion(api: Api, ns: str) -> list[Any]:
     ]
     await api.create(PODS, ns, pod("p"))
     await api.delete(PODS, ns, "p", grace_seconds=0)
-    return [*told, await outcome(api.get(PODS, ns, "p"))]
+    return [*outcomes, await outcome(api.get(PODS, ns, "p"))]
 
 
 async def selection(api: Api, ns: str) -> list[Any]:
@@ -171,9 +173,9 @@ async def selection(api: Api, ns: str) -> list[Any]:
     labels = ["x", "!x", "x=1", "x==1", "x!=1", "x in (1, 2),y", "x notin (1)", "y="]
     fields = ["status.state=Deferred", "status.state!=Deferred", "status.trigger.shard=7", "status.trigger.shard=8"]
     fields += ["spec.triggerPool=default,metadata.name=a", "status.trigger.shard!=7", "status.attempt=1"]
-    told = [await outcome(api.list(TASKRUNS, ns, label_selector=selector), names) for selector in labels]
-    told += [await outcome(api.list(TASKRUNS, ns, field_selector=selector), names) for selector in fields]
-    return [*told, await outcome(api.list(TASKRUNS, ns, limit=2), names)]
+    outcomes = [await outcome(api.list(TASKRUNS, ns, label_selector=selector), names) for selector in labels]
+    outcomes += [await outcome(api.list(TASKRUNS, ns, field_selector=selector), names) for selector in fields]
+    return [*outcomes, await outcome(api.list(TASKRUNS, ns, limit=2), names)]
 
 
 def names(page: Any) -> list[str]:
@@ -200,14 +202,14 @@ async def watching(api: Api, ns: str) -> list[Any]:
     await api.delete(TASKRUNS, ns, "a")
     by_version = {item["metadata"]["resourceVersion"]: place for place, item in enumerate(written)}
     watch = api.watch(TASKRUNS, ns, resource_version=start, field_selector="status.state=Deferred", timeout_seconds=60)
-    told: list[Any] = []
+    outcomes: list[Any] = []
     async with aclosing(watch) as events:
         async for kind, item in events:
             version = item["metadata"]["resourceVersion"]
-            told.append((kind, item["status"]["state"], by_version.get(version)))
+            outcomes.append((kind, item["status"]["state"], by_version.get(version)))
             if kind == "DELETED" and version not in by_version:
                 break
-    return told
+    return outcomes
 
 
 async def too_old(api: Api, ns: str) -> list[Any]:
@@ -237,5 +239,5 @@ async def test_the_server_in_memory_answers_as_the_real_one(api: Api, namespace:
     fake = FakeApi(clock)
     fake.compact()
     real, imagined = await scenario(api, namespace), await scenario(Api(fake, clock), namespace)
-    for place, (one, other) in enumerate(zip(real, imagined, strict=True)):
-        assert one == other, f"step {place} of {scenario.__name__}"
+    for place, (item, other) in enumerate(zip(real, imagined, strict=True)):
+        assert item == other, f"step {place} of {scenario.__name__}"

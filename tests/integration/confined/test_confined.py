@@ -34,7 +34,7 @@ def home(server: Server) -> Iterator[str]:
             continue
         if document["metadata"]["name"] in (*_ACCOUNTS, "torpor-seal-default"):
             metadata = document["metadata"] | {"namespace": name}
-            subjects = {"subjects": [account_of(one, name) for one in document.get("subjects", ())]}
+            subjects = {"subjects": [account_of(subject, name) for subject in document.get("subjects", ())]}
             server.apply(document | {"metadata": metadata} | (subjects if "subjects" in document else {}))
     yield name
     server.request("DELETE", f"/api/v1/namespaces/{name}")
@@ -48,7 +48,7 @@ def team(server: Server, home: str) -> Iterator[str]:
     for file in files:
         for document in yaml.safe_load_all((ROOT / "manifests" / file).read_text()):
             metadata = {"name": f"{document['metadata']['name']}-{_HOME}", "namespace": name}
-            subjects = [account_of(one, home) for one in document["subjects"]]
+            subjects = [account_of(subject, home) for subject in document["subjects"]]
             server.apply(document | {"metadata": metadata, "subjects": subjects})
     yield name
     server.request("DELETE", f"/api/v1/namespaces/{name}")

@@ -64,8 +64,8 @@ def stage(plane: Plane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[St
             stage.leader()
             yield stage
         finally:
-            for one in stage.processes:
-                one.end()
+            for process in stage.processes:
+                process.end()
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +73,9 @@ def _two_controllers_without_a_bug(stage: Stage) -> Iterator[None]:
     """Each test finds two controllers, one of them leading, and leaves no traceback in their logs."""
     while len(stage.controllers()) < 2:
         stage.start_controller()
-    stage.until(lambda: all(one.saw_lease for one in stage.controllers()), "both controllers have read the Lease")
+    stage.until(
+        lambda: all(controller.saw_lease for controller in stage.controllers()), "both controllers have read the Lease"
+    )
     stage.leader()
     yield
     stage.assert_no_bug()
@@ -84,12 +86,12 @@ def undisturbed(stage: Stage) -> Iterator[None]:
     """Whatever the test does to an object: another Workflow goes through meanwhile, under the same leader."""
     leader, began = stage.leader(), time.monotonic()
     alarm = {"name": "alarm", "trigger": {"class": "duration", "kwargs": {"duration": "1s"}}}
-    name = stage.submit([python("first", "told"), alarm, python("last", "told", after=["first", "alarm"])])
+    name = stage.submit([python("first", "echo"), alarm, python("last", "echo", after=["first", "alarm"])])
     yield
     assert stage.ends(name)["state"] == "Succeeded"
     stage.assert_still_leads(leader)
     # What is read every few seconds depends on the speed of the machine only.
-    calls = [one for one in leader.proxy.since(began) if not (one.about_leases or "/configmaps" in one.path)]
+    calls = [call for call in leader.proxy.since(began) if not (call.about_leases or "/configmaps" in call.path)]
     assert len(calls) <= _MOST_CALLS, tally(calls)
 
 

@@ -90,20 +90,22 @@ class Stage:
         return self._start("triggerer", "torpor-triggerer", ["torpor_triggerer", "--health-port", "0", *own])
 
     def controllers(self) -> list[Process]:
-        return [one for one in self.processes if one.identity.startswith("controller") and one.alive]
+        return [process for process in self.processes if process.identity.startswith("controller") and process.alive]
 
     def holder(self) -> str:
         return str(self.server.request("GET", _LEASE).body.get("spec", {}).get("holderIdentity", ""))
 
     def leader(self) -> Process:
         """The running controller that holds the Lease."""
-        self.until(lambda: self.holder() in [one.identity for one in self.controllers()], "a controller leads")
+        self.until(
+            lambda: self.holder() in [controller.identity for controller in self.controllers()], "a controller leads"
+        )
         holder = self.holder()
-        return next(one for one in self.controllers() if one.identity == holder)
+        return next(controller for controller in self.controllers() if controller.identity == holder)
 
     def standby(self) -> Process:
         leader = self.leader()
-        return next(one for one in self.controllers() if one is not leader)
+        return next(controller for controller in self.controllers() if controller is not leader)
 
     def assert_still_leads(self, leader: Process) -> None:
         """Nothing has ended this leader; on a busy machine it may have renewed its Lease too late."""
@@ -111,9 +113,9 @@ class Stage:
 
     def assert_no_bug(self) -> None:
         """Assert that no process has logged an exception since the last call, except for the loss of its Lease."""
-        for one in self.processes:
-            log = one.text()[one.read :]
-            one.read += len(log)
+        for process in self.processes:
+            log = process.text()[process.read :]
+            process.read += len(log)
             assert _UNEXPECTED not in log, log
             # kopf exits after status 410 to its watch, and the process with it.
             expected = "LeaseLost" in log or "a fault of 410" in log
@@ -153,20 +155,20 @@ class Stage:
     def taskruns(self, workflow: str) -> list[Object]:
         """The TaskRuns whose spec names the Workflow, by task and index."""
         items = self.server.request("GET", collection("taskruns", self.namespace)).expect(200)["items"]
-        mine = [one for one in items if one["spec"].get("workflow", {}).get("name") == workflow]
+        mine = [item for item in items if item["spec"].get("workflow", {}).get("name") == workflow]
         return sorted(mine, key=lambda one: (one["spec"]["task"], one["spec"].get("mapIndex", -1)))
 
     def taskrun(self, workflow: str, task: str) -> Object:
         """Wait for the first TaskRun of a task."""
-        self.until(lambda: any(one["spec"]["task"] == task for one in self.taskruns(workflow)), f"{task} has begun")
-        return next(one for one in self.taskruns(workflow) if one["spec"]["task"] == task)
+        self.until(lambda: any(run["spec"]["task"] == task for run in self.taskruns(workflow)), f"{task} has begun")
+        return next(run for run in self.taskruns(workflow) if run["spec"]["task"] == task)
 
     def ends(self, workflow: str, timeout: float = _TIMEOUT) -> Object:
         """Wait for the end of the run. Returns the status of the Workflow."""
         deadline = time.monotonic() + timeout
         while "completionTime" not in self.status(workflow):
             if time.monotonic() > deadline:
-                runs = [(one["metadata"]["name"], one["status"]) for one in self.taskruns(workflow)]
+                runs = [(run["metadata"]["name"], run["status"]) for run in self.taskruns(workflow)]
                 raise AssertionError(f"after {timeout:.0f} s {workflow} has not ended: {runs}\n{self._logs()}")
             self._restart()
             time.sleep(0.1)
@@ -180,17 +182,17 @@ class Stage:
     def pods_of(self, run: Object) -> list[Object]:
         """The pods that are named after the TaskRun."""
         items = self.server.request("GET", collection("pods", self.namespace)).expect(200)["items"]
-        return [one for one in items if one["metadata"]["name"].startswith(f"{run['metadata']['name']}-a")]
+        return [item for item in items if item["metadata"]["name"].startswith(f"{run['metadata']['name']}-a")]
 
     def events(self, name: str) -> list[str]:
         """The reasons of the Events on an object of this name."""
         path = f"/apis/events.k8s.io/v1/namespaces/{self.namespace}/events"
-        found = self.server.request("GET", path).expect(200)["items"]
-        return [one["reason"] for one in found if one["regarding"]["name"] == name]
+        items = self.server.request("GET", path).expect(200)["items"]
+        return [item["reason"] for item in items if item["regarding"]["name"] == name]
 
     def notes(self, workflow: str) -> list[str]:
         """The lines that the processes of the Workflow's tasks wrote when they started."""
-        uids = {one["metadata"]["uid"] for one in self.taskruns(workflow)}
+        uids = {run["metadata"]["uid"] for run in self.taskruns(workflow)}
         return [line for line in self.kubelet.notes.read_text().splitlines() if line.split()[0] in uids]
 
     def assert_none_twice(self, workflow: str) -> None:
@@ -215,7 +217,9 @@ class Stage:
         return path
 
     def _logs(self) -> str:
-        return "\n".join(f"{one.identity}, {one.process.poll()}:\n{one.text()[-3000:]}" for one in self.processes)
+        return "\n".join(
+            f"{process.identity}, {process.process.poll()}:\n{process.text()[-3000:]}" for process in self.processes
+        )
 
     def _start(self, identity: str, account: str, arguments: Iterable[str]) -> Process:
         proxy = self.open_proxy()

@@ -47,7 +47,7 @@ def resumed(event: Any, kept: str) -> str:
     return kept
 
 
-def told(**arguments: Any) -> dict[str, Any]:
+def echo(**arguments: Any) -> dict[str, Any]:
     note()
     return arguments
 
@@ -107,5 +107,5 @@ def sealed() -> Deferral:
 def opened(event: Any) -> str:
     note()
     name, _, digest = event
-    told = digest == hashlib.sha256(SECRET.encode()).hexdigest()
-    return f"the triggerer was {'told' if told else 'not told'}, and said {name}"
+    matches = digest == hashlib.sha256(SECRET.encode()).hexdigest()
+    return f"the triggerer was {'told' if matches else 'not told'}, and said {name}"

@@ -29,12 +29,12 @@ def archive(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     archive.start()
     try:
         archive.ready()
-        stage.until(lambda: _is_told(stage), "a pod is told of the archive")
+        stage.until(lambda: _knows_archive(stage), "a new pod knows the archive")
         yield archive
     finally:
         archive.kill()
         stage.server.request("DELETE", _CONFIG).expect(200)
-        stage.until(lambda: not _is_told(stage), "no pod is told of an archive")
+        stage.until(lambda: not _knows_archive(stage), "no new pod knows an archive")
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +43,8 @@ def reader(stage: Stage) -> str:
     return account(stage.server, stage.namespace, "reader", "view")
 
 
-def _is_told(stage: Stage) -> bool:
-    run = stage.taskrun(name := stage.submit([python("only", "told")]), "only")
+def _knows_archive(stage: Stage) -> bool:
+    run = stage.taskrun(name := stage.submit([python("only", "echo")]), "only")
     stage.ends(name)
     return any("archive_url" in json.dumps(pod) for pod in stage.pods_of(run))
 
@@ -56,7 +56,7 @@ def _is_gone(stage: Stage, name: str) -> bool:
 def _read(archive: ArchiveProcess, stage: Stage, reader: str, name: str) -> list[dict[str, Any]]:
     """The run as the history has it: its Workflow and its TaskRuns."""
     runs = f"/v1/namespaces/{stage.namespace}/runs"
-    (item,) = [one for one in archive.request("GET", runs, reader).expect(200).json["items"] if one["name"] == name]
+    (item,) = [item for item in archive.request("GET", runs, reader).expect(200).json["items"] if item["name"] == name]
     assert item["state"] == "Succeeded"
     return _lines(archive.request("GET", f"{runs}/{item['uid']}", reader).expect(200).body)
 
@@ -74,7 +74,7 @@ def _is_archived(stage: Stage, name: str) -> bool:
 
 
 def test_a_run_is_archived_before_it_is_deleted(stage: Stage, archive: ArchiveProcess, reader: str) -> None:
-    name = stage.submit([python("first", "told"), python("last", "told", after=["first"])], ttlAfterFinished="1s")
+    name = stage.submit([python("first", "echo"), python("last", "echo", after=["first"])], ttlAfterFinished="1s")
     stage.until(lambda: _is_gone(stage, name), "it is gone")
     workflow, *others = _read(archive, stage, reader, name)
     taskruns = _of_kind(others, "TaskRun")
@@ -89,7 +89,7 @@ def test_a_run_stays_and_shows_the_cause_while_the_archive_has_no_database(
 ) -> None:
     archive.database.stop()
     try:
-        name = stage.submit([python("only", "told")], ttlAfterFinished="1s")
+        name = stage.submit([python("only", "echo")], ttlAfterFinished="1s")
         stage.until(lambda: "DatabaseUnavailable" in _condition(stage, name).get("message", ""), "it says why")
         said = _condition(stage, name)
         assert (said["status"], said["reason"]) == ("False", "ArchiveUnavailable")
@@ -103,7 +103,7 @@ def test_a_run_stays_and_shows_the_cause_while_the_archive_has_no_database(
 def test_a_run_without_a_ttl_is_archived_at_its_end_and_after_a_clear(
     stage: Stage, archive: ArchiveProcess, reader: str
 ) -> None:
-    name = stage.submit([python("only", "told")])
+    name = stage.submit([python("only", "echo")])
     stage.until(lambda: _is_archived(stage, name), "it is archived")
     uid = stage.get("workflows", name)["metadata"]["uid"]
     path = f"/v1/namespaces/{stage.namespace}/runs/{uid}"
@@ -127,7 +127,7 @@ def test_a_run_without_a_ttl_is_archived_at_its_end_and_after_a_clear(
     stage.change("workflows", name, note)
     stage.leader().end()
     stage.start_controller()
-    later = stage.submit([python("only", "told")])
+    later = stage.submit([python("only", "echo")])
     stage.until(lambda: _is_archived(stage, later), "a later run is archived")
     assert _stored_at(archive, uid) == stored
 
@@ -139,4 +139,4 @@ def _stored_at(archive: ArchiveProcess, uid: str) -> object:
 
 def _condition(stage: Stage, name: str) -> dict[str, Any]:
     found = stage.status(name).get("conditions", [])
-    return next((one for one in found if one["type"] == "Archived"), {})
+    return next((item for item in found if item["type"] == "Archived"), {})

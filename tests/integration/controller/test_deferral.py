@@ -23,8 +23,8 @@ def _ended(stage: Stage, task: Object) -> Object:
 
 
 def _published(stage: Stage) -> list[Object]:
-    found = stage.server.request("GET", "/api/v1/namespaces/torpor-system/configmaps").expect(200)["items"]
-    return [one for one in found if one["metadata"]["name"] == "torpor-seal-default"]
+    items = stage.server.request("GET", "/api/v1/namespaces/torpor-system/configmaps").expect(200)["items"]
+    return [item for item in items if item["metadata"]["name"] == "torpor-seal-default"]
 
 
 def test_a_deferral_that_times_out_resumes_the_method_that_the_task_names(stage: Stage) -> None:
@@ -42,7 +42,7 @@ def test_a_task_timeout_fails_the_task_whatever_its_deferral_says(stage: Stage) 
 
 
 def test_a_start_trigger_passes_its_event_to_the_function(stage: Stage) -> None:
-    status = _ended(stage, python("told", "told", args={"day": "mon"}, trigger=_NOON))
+    status = _ended(stage, python("echo", "echo", args={"day": "mon"}, trigger=_NOON))
 
     result = json.loads(status["result"])
     assert (status["segment"], result["day"], sorted(result)) == (1, "mon", ["day", "event"])

@@ -42,7 +42,7 @@ def others_go_on(stage: Stage) -> Iterator[None]:
     """Whatever was created: the same controller leads, and a Workflow goes through."""
     leader = stage.leader()
     yield
-    name = stage.submit([python("first", "told")])
+    name = stage.submit([python("first", "echo")])
     assert stage.ends(name)["state"] == "Succeeded"
     stage.assert_still_leads(leader)
 

@@ -12,7 +12,7 @@ ALL_KINDS = (
     shell("count", "printf '{\"rows\": 3}' > /dev/termination-log"),
     python(
         "report",
-        "told",
+        "echo",
         after=["alarm"],
         args={"loads": "${tasks.load.results}", "rows": "${tasks.count.result.rows}", "kept": "${tasks.pause.result}"},
     ),

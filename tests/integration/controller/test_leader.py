@@ -15,7 +15,7 @@ LEASE = 15.0
 UNDER_WAY = (
     *ALL_KINDS,
     python("slow", "loaded", args={"item": 7, "seconds": 4}),
-    python("after", "told", args={"slow": "${tasks.slow.result}"}),
+    python("after", "echo", args={"slow": "${tasks.slow.result}"}),
     python("fails", "failed", args={"message": "on purpose"}, retries={"limit": 1, "delay": "3s"}),
     shell("late", "sleep 3; printf 1 > /dev/termination-log"),
 )

@@ -35,7 +35,7 @@ def _says(stage: Stage, workflow: str, reason: str, text: str) -> None:
 
 def _message(stage: Stage, workflow: str) -> str:
     conditions = stage.status(workflow).get("conditions", [])
-    return "".join(str(one["message"]) for one in conditions if one["type"] == "Succeeded")
+    return "".join(str(condition["message"]) for condition in conditions if condition["type"] == "Succeeded")
 
 
 def test_an_unschedulable_pod_is_reported_and_its_timeout_ends_it(stage: Stage) -> None:

@@ -17,7 +17,7 @@ _LONG = ".".join(["a" * 63] * 3 + ["b" * 61])
 
 
 def _taskrun(workflow: str, uid: str, task: str, name: str, **spec: Any) -> Object:
-    body = spec or {"image": "tests", "python": f"{PYTHON}:told"}
+    body = spec or {"image": "tests", "python": f"{PYTHON}:echo"}
     return {
         "apiVersion": constants.API_VERSION,
         "kind": "TaskRun",
@@ -43,13 +43,13 @@ def _resume(stage: Stage, name: str) -> None:
 def _says(stage: Stage, taskrun: str, message: str) -> None:
     """Why it does not move: on the object, and by an Event."""
     stage.until(lambda: stage.get("taskruns", taskrun)["status"].get("reason") == "Unowned", f"{taskrun} to say so")
-    stands = stage.get("taskruns", taskrun)["status"]
-    assert (stands["state"], stands["message"]) == ("Scheduled", message)
+    status = stage.get("taskruns", taskrun)["status"]
+    assert (status["state"], status["message"]) == ("Scheduled", message)
     stage.until(lambda: stage.events(taskrun) == ["Unowned"], f"an Event on {taskrun}")
 
 
 def test_orphaned_taskruns_are_reported_and_ignored(stage: Stage) -> None:
-    name, uid = _suspended(stage, python("first", "told"))
+    name, uid = _suspended(stage, python("first", "echo"))
     strangers = [
         _taskrun("nobody", "no-uid", "first", "of-nobody"),
         _taskrun(name, "no-uid", "first", "of-another-uid"),
@@ -73,7 +73,7 @@ def test_orphaned_taskruns_are_reported_and_ignored(stage: Stage) -> None:
 
 
 def test_a_foreign_taskrun_of_the_same_name_is_reported_on_the_workflow(stage: Stage) -> None:
-    name, uid = _suspended(stage, python("first", "told"))
+    name, uid = _suspended(stage, python("first", "echo"))
     taken = names.taskrun(name, uid, "first")
     stage.server.create("taskruns", stage.namespace, _taskrun("another", "u", "first", taken)).expect(201)
     _resume(stage, name)
@@ -96,7 +96,7 @@ def test_an_invalid_taskrun_that_somebody_created_under_our_name_fails(stage: St
 
 
 def test_a_foreign_pod_of_the_same_name_fails_the_launch(stage: Stage) -> None:
-    name, uid = _suspended(stage, python("first", "told"))
+    name, uid = _suspended(stage, python("first", "echo"))
     pod = names.pod(names.taskrun(name, uid, "first"), 1, 0, 0)
     stage.server.create("pods", stage.namespace, _pod(pod)).expect(201)
     _resume(stage, name)
@@ -118,9 +118,9 @@ def test_text_in_any_script_comes_back_unchanged(stage: Stage) -> None:
     sloth, family = "\U0001f9a5", "\U0001f468\u200d\U0001f469\u200d\U0001f467"
     text = f"Zażółć {sloth}{family} \u202eright to left\u202c e\u0301 \ufeff 漢字 \\ ' $"
     tasks = [
-        python("first", "told", args={"said": "${params.text}", "raw": text}),
-        python("last", "told", args={"whole": "${tasks.first.result}", "longer": "<${tasks.first.result.said}>"}),
-        python("zero", "told", args={"said": "a\u0000b"}),  # what an expression cannot carry, a task can
+        python("first", "echo", args={"said": "${params.text}", "raw": text}),
+        python("last", "echo", args={"whole": "${tasks.first.result}", "longer": "<${tasks.first.result.said}>"}),
+        python("zero", "echo", args={"said": "a\u0000b"}),  # what an expression cannot carry, a task can
     ]
     name = stage.submit(tasks, params={"text": text})
     status = stage.ends(name)
@@ -132,8 +132,8 @@ def test_text_in_any_script_comes_back_unchanged(stage: Stage) -> None:
 
 def test_half_a_megabyte_of_params(stage: Stage) -> None:
     tasks = [
-        python("first", "told", args={"size": "${size(params.big)}"}),
-        python("second", "told", args={"whole": "${params.big}"}),
+        python("first", "echo", args={"size": "${size(params.big)}"}),
+        python("second", "echo", args={"whole": "${params.big}"}),
     ]
     name = stage.submit(tasks, params={"big": "x" * 500_000})
     states = {task["name"]: (task["state"], task.get("reason")) for task in stage.ends(name)["tasks"]}
@@ -141,7 +141,7 @@ def test_half_a_megabyte_of_params(stage: Stage) -> None:
 
 
 def test_fields_of_a_newer_version_are_dropped(stage: Stage) -> None:
-    name = stage.submit([python("first", "told", tomorrow={"is": "here"})], tomorrow=[1])
+    name = stage.submit([python("first", "echo", tomorrow={"is": "here"})], tomorrow=[1])
     assert stage.ends(name)["state"] == "Succeeded"
     assert "tomorrow" not in stage.get("workflows", name)["spec"]
 
@@ -162,7 +162,7 @@ def test_the_end_of_a_pod_without_its_label_or_owner_is_noticed(stage: Stage) ->
 
 def test_a_taskrun_without_its_labels_and_owners_continues(stage: Stage) -> None:
     slow = python("first", "loaded", args={"item": 1, "seconds": 2})
-    name = stage.submit([slow, python("last", "told", after=["first"])])
+    name = stage.submit([slow, python("last", "echo", after=["first"])])
     run = stage.taskrun(name, "first")["metadata"]["name"]
     gone = [{"op": "remove", "path": f"/metadata/{field}"} for field in ("labels", "ownerReferences")]
     stage.change("taskruns", run, gone)
@@ -173,7 +173,7 @@ def test_a_taskrun_without_its_labels_and_owners_continues(stage: Stage) -> None
 def test_finalizers_of_others_stay(stage: Stage, tmp_path: Path) -> None:
     go = tmp_path / "go"
     name = stage.submit(
-        [shell("first", f"until test -e {go}; do sleep 0.1; done"), python("last", "told", after=["first"])]
+        [shell("first", f"until test -e {go}; do sleep 0.1; done"), python("last", "echo", after=["first"])]
     )
     theirs = {"op": "add", "path": "/metadata/finalizers/-", "value": _THEIRS}
     stage.until(lambda: len(stage.notes(name)) == 1, "its container runs")

@@ -15,7 +15,7 @@ HELD = {"nodeSelector": {"tests": "nowhere"}}
 
 def _held(stage: Stage, **fields: Any) -> tuple[str, Object]:
     """A Workflow and its Scheduled TaskRun, whose pod waits for a node."""
-    name = stage.submit([python("first", "told", pod=HELD, **fields), python("last", "told", after=["first"])])
+    name = stage.submit([python("first", "echo", pod=HELD, **fields), python("last", "echo", after=["first"])])
     run = stage.taskrun(name, "first")
     stage.until(lambda: bool(stage.pods_of(run)), "it has its pod")
     return name, run
@@ -78,7 +78,7 @@ def test_an_invalid_time_counts_as_not_set(stage: Stage, field: str) -> None:
 
 @pytest.mark.parametrize("used", ["${tasks.first.result}", "${tasks.first.result.rows}"])
 def test_a_result_that_is_not_json_fails_the_tasks_that_read_it(stage: Stage, used: str) -> None:
-    tasks = [python("first", "told", pod=HELD), python("last", "told", args={"rows": used})]
+    tasks = [python("first", "echo", pod=HELD), python("last", "echo", args={"rows": used})]
     name = stage.submit(tasks)
     run = stage.taskrun(name, "first")
     stage.until(lambda: bool(stage.pods_of(run)), "it has its pod")
@@ -92,7 +92,7 @@ def test_a_result_that_is_not_json_fails_the_tasks_that_read_it(stage: Stage, us
 
 
 def test_a_workflow_whose_status_was_edited_continues(stage: Stage) -> None:
-    name = stage.submit([python("first", "told", pod=HELD)], timeout="1h", ttlAfterFinished="1h")
+    name = stage.submit([python("first", "echo", pod=HELD)], timeout="1h", ttlAfterFinished="1h")
     stage.taskrun(name, "first")
     nonsense = {"startTime": "0000-01-01T00:00:00Z", "progress": "?", "state": "Fine", "tasks": []}
     stage.change("workflows", name, [{"op": "add", "path": "/status", "value": nonsense}], "status")

@@ -61,7 +61,7 @@ def _eventually_taken(stage: Stage, path: str, method: str, body: Any, content_t
 
 
 def test_a_taskrun_in_a_state_of_a_newer_version(stage: Stage) -> None:
-    name = stage.submit([python("first", "told", pod=HELD), python("last", "told", after=["first"])])
+    name = stage.submit([python("first", "echo", pod=HELD), python("last", "echo", after=["first"])])
     run = stage.taskrun(name, "first")["metadata"]["name"]
     path = f"/apis/torpor.dev/v1alpha1/namespaces/{stage.namespace}/taskruns/{run}/status"
     with _any_transition(stage), _any_word_at(stage, "taskruns", "properties", "status", "properties", "state"):
@@ -72,7 +72,7 @@ def test_a_taskrun_in_a_state_of_a_newer_version(stage: Stage) -> None:
 
 def test_a_workflow_with_a_rule_of_a_newer_version(stage: Stage) -> None:
     path = f"/apis/torpor.dev/v1alpha1/namespaces/{stage.namespace}/workflows"
-    task = python("first", "told", rule="any_success")
+    task = python("first", "echo", rule="any_success")
     body = {
         "apiVersion": "torpor.dev/v1alpha1",
         "kind": "Workflow",

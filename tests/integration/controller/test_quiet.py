@@ -28,27 +28,29 @@ def _periodic(call: Call) -> bool:
 
 def _others(process: Process, since: float) -> list[Call]:
     """Requests that are for no Lease, no watch and no ConfigMap. Pods of earlier tests' runs may still be removed."""
-    calls = (one for one in process.proxy.since(since) if not (one.about_leases or one.watch or _periodic(one)))
-    return [one for one in calls if "/pods/run-" not in one.path]
+    calls = (call for call in process.proxy.since(since) if not (call.about_leases or call.watch or _periodic(call)))
+    return [call for call in calls if "/pods/run-" not in call.path]
 
 
 def test_fifty_deferrals_cause_almost_no_requests_and_no_cpu_time(stage: Stage) -> None:
     wait = {"class": "duration", "kwargs": {"duration": "1h"}}
     name = stage.submit([{"name": f"wait_{number}", "trigger": wait} for number in range(WAITS)])
     stage.until(lambda: sum(task["deferred"] for task in stage.status(name).get("tasks", [])) == WAITS, "all wait")
-    stage.until(lambda: not any(_others(one, time.monotonic() - SETTLED) for one in stage.processes), "all are quiet")
+    stage.until(
+        lambda: not any(_others(process, time.monotonic() - SETTLED) for process in stage.processes), "all are quiet"
+    )
     began = time.monotonic()
-    processes = [one for one in stage.processes if one.alive]
-    before = [_seconds_of_cpu(one) for one in processes]
+    processes = [process for process in stage.processes if process.alive]
+    before = [_seconds_of_cpu(process) for process in processes]
     time.sleep(QUIET)
-    for one, spent in zip(processes, before, strict=True):
-        calls = one.proxy.since(began)
-        others = _others(one, began)
-        assert len(others) <= MOST_OTHERS, (one.identity, tally(others))
-        assert sum(_periodic(call) for call in calls) <= MOST_OF_CONFIGMAPS, (one.identity, tally(calls))
+    for process, spent in zip(processes, before, strict=True):
+        calls = process.proxy.since(began)
+        others = _others(process, began)
+        assert len(others) <= MOST_OTHERS, (process.identity, tally(others))
+        assert sum(_periodic(call) for call in calls) <= MOST_OF_CONFIGMAPS, (process.identity, tally(calls))
         watches = Counter(call.path for call in calls if call.watch and not call.about_leases)
-        assert max(watches.values(), default=0) <= MOST_OF_A_WATCH, (one.identity, watches)
-        assert sum(call.about_leases for call in calls) <= MOST_ON_LEASES, (one.identity, tally(calls))
-        assert _seconds_of_cpu(one) - spent <= MOST_SECONDS_OF_CPU, one.identity
+        assert max(watches.values(), default=0) <= MOST_OF_A_WATCH, (process.identity, watches)
+        assert sum(call.about_leases for call in calls) <= MOST_ON_LEASES, (process.identity, tally(calls))
+        assert _seconds_of_cpu(process) - spent <= MOST_SECONDS_OF_CPU, process.identity
     stage.cancel(name)
     assert stage.ends(name)["state"] == "Failed"

@@ -15,7 +15,7 @@ MOST_WHILE_FROZEN, MOST_WHILE_DOWN, MOST_WHILE_FAULTY = 60, 200, 40
 
 
 def _assert_bounded(processes: Sequence[Process], since: float, most: int) -> None:
-    _assert_few({one.identity: one.proxy.since(since) for one in processes}, most)
+    _assert_few({process.identity: process.proxy.since(since) for process in processes}, most)
 
 
 def _assert_few(called: Mapping[str, Sequence[Call]], most: int) -> None:
@@ -39,27 +39,27 @@ def test_nothing_is_lost_when_the_api_server_is_killed_and_restarted(stage: Stag
     name = stage.submit(UNDER_WAY)
     until_under_way(stage, name)
     processes = list(stage.processes)
-    for one in processes:
-        one.proxy.unserved.clear()
+    for process in processes:
+        process.proxy.unserved.clear()
     with stage.plane.down():
         time.sleep(2)
     # Its work goes on before the API server says of itself that it is ready: only what was asked in vain is counted.
-    _assert_few({one.identity: one.proxy.unserved for one in processes}, MOST_WHILE_DOWN)
+    _assert_few({process.identity: process.proxy.unserved for process in processes}, MOST_WHILE_DOWN)
     assert_right(stage, name)
 
 
 @pytest.mark.parametrize("status", [410, 429, 500])
 def test_requests_are_few_during_api_server_errors_and_the_run_ends(stage: Stage, status: int) -> None:
     slow = python("first", "loaded", args={"item": 1, "seconds": 2})
-    name = stage.submit([slow, python("next", "told", after=["first"])])
+    name = stage.submit([slow, python("next", "echo", after=["first"])])
     stage.until(lambda: bool(stage.notes(name)), "it runs")
-    processes = [*stage.controllers(), *(one for one in stage.processes if one.identity == "triggerer")]
+    processes = [*stage.controllers(), *(process for process in stage.processes if process.identity == "triggerer")]
     began = time.monotonic()
-    for one in processes:
-        one.proxy.fault = status
+    for process in processes:
+        process.proxy.fault = status
     time.sleep(FAULTY)
-    for one in processes:
-        one.proxy.fault = None
+    for process in processes:
+        process.proxy.fault = None
     _assert_bounded(processes, began, MOST_WHILE_FAULTY)
     assert stage.ends(name)["state"] == "Succeeded"
     stage.assert_none_twice(name)

@@ -20,13 +20,13 @@ WAITS = 12
 def due_in(seconds: float) -> list[Object]:
     """Waits that are due one after another from now until then, a second or two between them."""
     kwargs = [{"duration": f"{1 + number * seconds / WAITS:.1f}s"} for number in range(WAITS)]
-    return [{"name": f"wait{n}", "trigger": {"class": "duration", "kwargs": one}} for n, one in enumerate(kwargs)]
+    return [{"name": f"wait{n}", "trigger": {"class": "duration", "kwargs": kwarg}} for n, kwarg in enumerate(kwargs)]
 
 
 @pytest.fixture
 def triggerer(stage: Stage) -> Iterator[Process]:
     """The one that serves the pool, alive before and after."""
-    found = next(one for one in stage.processes if one.identity == "triggerer")
+    found = next(process for process in stage.processes if process.identity == "triggerer")
     assert found.alive
     yield found
     assert found.alive
@@ -35,7 +35,7 @@ def triggerer(stage: Stage) -> Iterator[Process]:
 def begin(stage: Stage, seconds: float) -> str:
     name = stage.submit(due_in(seconds))
     stage.until(lambda: len(stage.taskruns(name)) == WAITS, "all wait")
-    stage.until(lambda: all(state(one) != "Scheduled" for one in stage.taskruns(name)), "all are deferred")
+    stage.until(lambda: all(state(run) != "Scheduled" for run in stage.taskruns(name)), "all are deferred")
     return name
 
 
@@ -65,16 +65,14 @@ def fired(stage: Stage, name: str) -> int:
     """How many have; none where the API server, which has just started, does not say."""
     answer = stage.server.request("GET", collection("taskruns", stage.namespace))
     found = answer.body["items"] if answer.status == 200 else []
-    return sum(state(one) != "Deferred" for one in found if one["spec"]["workflow"]["name"] == name)
+    return sum(state(item) != "Deferred" for item in found if item["spec"]["workflow"]["name"] == name)
 
 
 def state(run: Object) -> str:
     return str(run["status"]["state"])
 
 
-def test_half_a_minute_without_an_api_server_loses_no_deferral(
-    stage: Stage, triggerer: Process
-) -> None:
+def test_half_a_minute_without_an_api_server_loses_no_deferral(stage: Stage, triggerer: Process) -> None:
     name = begin(stage, AWAY / 2)
     began = time.monotonic()
     with stage.plane.down():

@@ -73,9 +73,7 @@ def rows(server: Server, namespace: str) -> dict[str, dict[str, Any]]:
     return {row["Name"]: row for row in found}
 
 
-def test_wide_columns_show_the_group_indexes_and_name_of_a_taskrun(
-    server: Server, namespace: str
-) -> None:
+def test_wide_columns_show_the_group_indexes_and_name_of_a_taskrun(server: Server, namespace: str) -> None:
     named = taskrun(groupIndexes=[2, 0], mapIndex=3, displayName="load Bonn")
     server.create("taskruns", namespace, named).expect(201)
     server.create("taskruns", namespace, taskrun("run-task-alone")).expect(201)

@@ -59,7 +59,7 @@ class Appears(BaseTrigger):
 
 
 class Shows(BaseTrigger):
-    """Shows what it was given wherever it can, once it is told to by a file."""
+    """Shows what it was given wherever it can, once a file is there."""
 
     def __init__(self, given: Any, then: str, path: str) -> None:
         self.given = given

@@ -37,7 +37,7 @@ _TRIGGERS = (
     "poison=poison:Poison",
 )
 # For a machine that is busy with other work: only a test that fails waits for so long.
-_PATIENCE = 180.0
+_TIMEOUT = 180.0
 
 
 @dataclass(kw_only=True)
@@ -78,8 +78,8 @@ class Pool:
         log = self.folder / f"{identity}.log"
         arguments = ["--pool", self.name, "--identity", identity, "--health-port", "0", "--lease-duration", "3"]
         arguments += ["--namespace", leases_in, "--trigger", "pkg.Gone=pkg.gone:Gone", *_LOOPBACK, *more]
-        for one in _TRIGGERS:
-            name, _, cls = one.partition("=")
+        for definition in _TRIGGERS:
+            name, _, cls = definition.partition("=")
             target = cls if ":" in cls else f"bad_triggers:{cls}"
             arguments += ["--trigger", f"{name}=tests.integration.triggerer.{target}"]
         with log.open("w") as output:
@@ -122,9 +122,9 @@ class Pool:
         patch = transitions.ask_cancel(self._read(name).pin(), now=time.time())
         self.server.patch_status(self.namespace, name, patch).expect(200)
 
-    def ends(self, name: str, patience: float = _PATIENCE) -> taskrun.TaskRunStatus:
+    def ends(self, name: str, timeout: float = _TIMEOUT) -> taskrun.TaskRunStatus:
         """Its status once it no longer waits."""
-        self.until(lambda: self._read(name).status.state != "Deferred", f"{name} no longer waits", patience=patience)
+        self.until(lambda: self._read(name).status.state != "Deferred", f"{name} no longer waits", timeout=timeout)
         return self._read(name).status
 
     def status(self, name: str) -> taskrun.TaskRunStatus:
@@ -139,23 +139,23 @@ class Pool:
         A busy machine may keep any code from its end for that long.
         """
         path = f"/apis/events.k8s.io/v1/namespaces/{self.namespace}/events"
-        found = self.server.request("GET", path).expect(200)["items"]
-        mine = [one for one in found if one["regarding"]["name"] == name and one["type"] == kind]
-        mine = [one for one in mine if blocks or one["reason"] != Reason.LOOP_BLOCKED]
-        return [(one["reason"], one["note"]) for one in mine]
+        items = self.server.request("GET", path).expect(200)["items"]
+        mine = [item for item in items if item["regarding"]["name"] == name and item["type"] == kind]
+        mine = [item for item in mine if blocks or item["reason"] != Reason.LOOP_BLOCKED]
+        return [(item["reason"], item["note"]) for item in mine]
 
     def leases(self) -> list[str]:
         path = "/apis/coordination.k8s.io/v1/namespaces/torpor-system/leases"
         query = {"labelSelector": f"torpor.dev/trigger-pool={self.name}"}
-        return [one["metadata"]["name"] for one in self.server.request("GET", path, **query).expect(200)["items"]]
+        return [item["metadata"]["name"] for item in self.server.request("GET", path, **query).expect(200)["items"]]
 
     def until(
-        self, holds: Callable[[], bool], what: str, replica: Replica | None = None, patience: float = _PATIENCE
+        self, holds: Callable[[], bool], what: str, replica: Replica | None = None, timeout: float = _TIMEOUT
     ) -> None:
-        end, pause = time.monotonic() + patience, 0.05
+        end, pause = time.monotonic() + timeout, 0.05
         while not holds():
             logs = (replica or self.replicas[-1]).text()
-            assert time.monotonic() < end, f"after {patience:.0f} s still not: {what}\n{logs}"
+            assert time.monotonic() < end, f"after {timeout:.0f} s still not: {what}\n{logs}"
             time.sleep(pause)
             pause = min(2 * pause, 0.25)
 
@@ -235,12 +235,12 @@ def _seal(pool: str, account: dict[str, str]) -> Iterator[dict[str, Any]]:
 def _with_token(kubeconfig: Path, token: str, to: Path) -> Path:
     """The same cluster, as whoever the token says."""
     config = yaml.safe_load(kubeconfig.read_text())
-    for one in config["clusters"]:
-        authority = one["cluster"].get("certificate-authority")
+    for cluster in config["clusters"]:
+        authority = cluster["cluster"].get("certificate-authority")
         if authority:
-            one["cluster"]["certificate-authority"] = str(kubeconfig.parent / authority)
+            cluster["cluster"]["certificate-authority"] = str(kubeconfig.parent / authority)
     config["users"] = [{"name": "triggerer", "user": {"token": token}}]
-    for one in config["contexts"]:
-        one["context"]["user"] = "triggerer"
+    for context in config["contexts"]:
+        context["context"]["user"] = "triggerer"
     to.write_text(json.dumps(config))
     return to

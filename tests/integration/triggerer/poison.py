@@ -50,7 +50,7 @@ PAYLOADS: dict[str, Any] = {
 
 
 class Poison(BaseTrigger):
-    """Does as it is told."""
+    """Does what its arguments say."""
 
     def __init__(self, does: str, **_: Any) -> None:
         self.does = does

@@ -34,15 +34,15 @@ def moved(pool: Any, name: str) -> tuple[str, str]:
     """The Event that a trigger runs in a thread of its own. A busy machine may take a few blocks for short ones."""
     found: list[tuple[str, str]] = []
 
-    def told() -> bool:
+    def has_moved() -> bool:
         found[:] = [
-            one
-            for one in pool.events(name, blocks=True)
-            if one[1].endswith("it runs in a thread of its own from now on")
+            event
+            for event in pool.events(name, blocks=True)
+            if event[1].endswith("it runs in a thread of its own from now on")
         ]
         return bool(found)
 
-    pool.until(told, "an Event says that it moved")
+    pool.until(has_moved, "an Event says that it moved")
     return found[0]
 
 
@@ -56,13 +56,13 @@ def test_who_blocks_is_named_on_its_taskrun_and_holds_up_the_others_once(empty_p
     assert note.startswith("trigger blocks blocked the event loop for ")
     assert ", at blocks.py:" in note
     assert "in Blocks.run" in note
-    assert max(late(pool, one) for one in first) > SECONDS / 4
+    assert max(late(pool, name) for name in first) > SECONDS / 4
 
     later = [pool.deferred("duration", {"duration": f"{number / 4 + 1}s"}) for number in range(40)]
     pool.until(lambda: "its thread has been blocked for" in (pool.status(name).message or ""), "it says so")
     assert replica.health == "ok\n"
-    assert max(late(pool, one) for one in later) < SECONDS / 4 * slowness()
-    assert [one for one in later if pool.events(one, blocks=True)] == []
+    assert max(late(pool, name) for name in later) < SECONDS / 4 * slowness()
+    assert [name for name in later if pool.events(name, blocks=True)] == []
     until.touch()
     assert pool.ends(name).event == '"fired"'
 
@@ -73,13 +73,11 @@ def test_what_computes_without_end_is_moved_too(empty_pool: Any, tmp_path: Path)
     name, _ = blocking(pool, tmp_path, "spins")
     moved(pool, name)
     later = [pool.deferred("duration", {"duration": f"{number / 4 + 1}s"}) for number in range(20)]
-    assert max(late(pool, one) for one in later) < SECONDS / 2 * slowness()
+    assert max(late(pool, name) for name in later) < SECONDS / 2 * slowness()
     assert replica.health == "ok\n"
 
 
-def test_a_wait_whose_thread_hangs_can_be_cancelled_and_time_out(
-    empty_pool: Any, tmp_path: Path
-) -> None:
+def test_a_wait_whose_thread_hangs_can_be_cancelled_and_time_out(empty_pool: Any, tmp_path: Path) -> None:
     pool = empty_pool
     replica = pool.start()
     name, _ = blocking(pool, tmp_path)
@@ -99,7 +97,7 @@ def test_a_class_that_is_known_to_block_begins_apart(empty_pool: Any, tmp_path: 
     pool.start(more=("--apart", "blocks"))
     name, until = blocking(pool, tmp_path)
     later = [pool.deferred("duration", {"duration": f"{number / 4 + 1}s"}) for number in range(20)]
-    assert max(late(pool, one) for one in later) < SECONDS / 4 * slowness()
+    assert max(late(pool, name) for name in later) < SECONDS / 4 * slowness()
     until.touch()
     assert pool.ends(name).event == '"fired"'
     assert pool.events(name, blocks=True) == []

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.integration
 
 
 class Site(BaseHTTPRequestHandler):
-    """Busy until it is told otherwise."""
+    """Busy until a test sets another state."""
 
     state = "busy"
 

@@ -1,4 +1,4 @@
-"""A real API server: what stands in a Secret or a sealed box reaches the right triggers, and is not seen."""
+"""A real API server: the content of a Secret or a sealed box reaches the right triggers and nobody else."""
 
 import base64
 import json
@@ -46,7 +46,7 @@ def seen(pool: Any, name: str) -> str:
     path = f"/apis/torpor.dev/v1alpha1/namespaces/{pool.namespace}/taskruns/{name}"
     events = f"/apis/events.k8s.io/v1/namespaces/{pool.namespace}/events"
     maps = "/api/v1/namespaces/torpor-system/configmaps"
-    answers = [pool.server.request("GET", one).expect(200) for one in (path, events, maps)]
+    answers = [pool.server.request("GET", item).expect(200) for item in (path, events, maps)]
     return json.dumps(answers) + "".join(replica.text() for replica in pool.replicas)
 
 
@@ -80,9 +80,7 @@ def test_two_rights_are_needed_and_each_is_asked_for_in_words(pool: Any, tmp_pat
     assert "ServiceAccount another may not get Secret db" in pool.ends(other).message
 
 
-def test_a_secret_is_never_visible_while_a_wait_uses_it_or_after_it_failed(
-    empty_pool: Any, tmp_path: Path
-) -> None:
+def test_a_secret_is_never_visible_while_a_wait_uses_it_or_after_it_failed(empty_pool: Any, tmp_path: Path) -> None:
     pool = empty_pool
     pool.start()
     make_secret(pool)
@@ -112,9 +110,7 @@ def test_a_secret_that_comes_later_is_waited_for(empty_pool: Any, tmp_path: Path
     assert pool.ends(name).event == '{"echo":"***"}'
 
 
-def test_only_its_pool_opens_a_sealed_value_and_only_in_its_namespace(
-    empty_pool: Any, tmp_path: Path
-) -> None:
+def test_only_its_pool_opens_a_sealed_value_and_only_in_its_namespace(empty_pool: Any, tmp_path: Path) -> None:
     pool = empty_pool
     first, second = pool.start(), pool.start()
     key = public_key(pool)

@@ -85,7 +85,7 @@ async def test_each_fires_by_what_its_server_says_and_tells_no_secret(
     servers.s3.store().put("jobs", b"c")
     (tmp_path / "d.job").write_text("d")
 
-    ends = {name: [empty_pool.ends(one) for one in names] for name, names in waits.items()}
+    ends = {name: [empty_pool.ends(name) for name in names] for name, names in waits.items()}
     assert {status.state for statuses in ends.values() for status in statuses} == {"Scheduled"}
     events = {name: json.loads(statuses[0].event) for name, statuses in ends.items()}
     assert events["sql"] == {"count": 1, "rows": [{"name": "a"}]}
@@ -94,8 +94,8 @@ async def test_each_fires_by_what_its_server_says_and_tells_no_secret(
     assert events["file"]["files"][0]["path"] == f"{tmp_path}/d.job"
     empty_pool.until(lambda: _connected(servers) == 0, "the pool ends with its last wait", replica)
     said = replica.text() + "".join(status.model_dump_json() for statuses in ends.values() for status in statuses)
-    for told in (postgres.PASSWORD, redis_server.PASSWORD, s3.SECRET_KEY):
-        assert told not in said
+    for password in (postgres.PASSWORD, redis_server.PASSWORD, s3.SECRET_KEY):
+        assert password not in said
 
 
 async def test_a_wrong_password_is_reported_without_the_password(

@@ -145,10 +145,10 @@ def _defer_again(pool: Any, name: str) -> None:
         for key, value in {"state": "Running", "pod": pod}.items()
     ]
     pool.server.patch_status(pool.namespace, name, patch).expect(200)
-    found = taskrun.parse(pool.server.request("GET", path).expect(200))
+    parsed = taskrun.parse(pool.server.request("GET", path).expect(200))
     waiting = trigger.build("approval", {}, namespace=pool.namespace, pool=pool.name, now=time.time(), taskrun=name)
     resume = {"method": "m:f", "kwargs": "{}"}
-    again = transitions.defer(found.pin(), waiting, resume=resume, deadline=None, now=time.time())
+    again = transitions.defer(parsed.pin(), waiting, resume=resume, deadline=None, now=time.time())
     pool.server.patch_status(pool.namespace, name, again).expect(200)
 
 

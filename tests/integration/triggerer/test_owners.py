@@ -43,33 +43,36 @@ def test_of_two_owners_of_every_shard_only_one_fires_each_wait(empty_pool: Any) 
     moment = times.rfc3339(time.time() + 5)
     names = [pool.deferred("time", {"at": moment}) for _ in range(WAITS)]
     ended = [pool.ends(name) for name in names]
-    assert {(one.state, one.segment, json.loads(one.event)) for one in ended} == {("Scheduled", 1, moment)}
+    assert {(status.state, status.segment, json.loads(status.event)) for status in ended} == {("Scheduled", 1, moment)}
     for name in names:
-        pool.until(lambda name=name: sum(len(lines(one, name, "] fired")) for one in replicas) == 1, "one has fired it")
+        pool.until(
+            lambda name=name: sum(len(lines(replica, name, "] fired")) for replica in replicas) == 1, "one has fired it"
+        )
     pool.until(
-        lambda: any(lines(one, name, OVER) for one in replicas for name in names),
+        lambda: any(lines(replica, name, OVER) for replica in replicas for name in names),
         "both tried at the same moment, and one heard that it lost",
     )
     assert not [
-        name for name in names if any(lines(one, name, "] fired") and lines(one, name, OVER) for one in replicas)
+        name
+        for name in names
+        if any(lines(replica, name, "] fired") and lines(replica, name, OVER) for replica in replicas)
     ]
     time.sleep(1)
     assert {pool.status(name).segment for name in names} == {1}
 
 
-def test_a_triggerer_suspended_beyond_its_lease_fires_nothing_again(
-    empty_pool: Any, tmp_path: Path
-) -> None:
+def test_a_triggerer_suspended_beyond_its_lease_fires_nothing_again(empty_pool: Any, tmp_path: Path) -> None:
     pool = empty_pool
     replicas = pool.start(), pool.start()
     pool.until(
-        lambda: all(one.text().count("members: ") >= 1 + (one is replicas[0]) for one in replicas), "both know both"
+        lambda: all(replica.text().count("members: ") >= 1 + (replica is replicas[0]) for replica in replicas),
+        "both know both",
     )
     seen = tmp_path / "seen"
     name = pool.deferred("appears", {"path": str(seen)})
-    pool.until(lambda: any(lines(one, name, "waits for") for one in replicas), "one serves it")
-    owner = next(one for one in replicas if lines(one, name, "waits for"))
-    other = next(one for one in replicas if one is not owner)
+    pool.until(lambda: any(lines(replica, name, "waits for") for replica in replicas), "one serves it")
+    owner = next(replica for replica in replicas if lines(replica, name, "waits for"))
+    other = next(replica for replica in replicas if replica is not owner)
     os.kill(owner.process.pid, signal.SIGSTOP)
     try:
         pool.until(lambda: bool(lines(other, name, "waits for")), "the other has taken it over", other)
@@ -86,9 +89,7 @@ def test_a_triggerer_suspended_beyond_its_lease_fires_nothing_again(
     assert "Traceback" not in owner.text()
 
 
-def test_a_moved_trigger_is_cleaned_up_and_only_a_cancellation_kills_it(
-    empty_pool: Any, tmp_path: Path
-) -> None:
+def test_a_moved_trigger_is_cleaned_up_and_only_a_cancellation_kills_it(empty_pool: Any, tmp_path: Path) -> None:
     pool = empty_pool
     note, cleaned = tmp_path / "note", tmp_path / "note.cleanup"
     first = pool.start()

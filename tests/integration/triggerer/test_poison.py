@@ -52,7 +52,7 @@ def test_whatever_one_wait_does_no_other_notices(empty_pool: Any) -> None:
     pool = empty_pool
     replica = pool.start()
     healthy = [pool.deferred("duration", {"duration": f"{3 + number / 10}s"}) for number in range(50)]
-    doing = {does: pool.deferred("poison", {"does": does}) for does in [*(one for one, *_ in DOES), *FIRES]}
+    doing = {does: pool.deferred("poison", {"does": does}) for does in [*(behaviour for behaviour, *_ in DOES), *FIRES]}
     standing = [pool.deferred("poison", {"does": "exits"}, trigger=over) for over, _ in STANDS]
     by_hand = [_by_hand(pool, over) for over in BY_HAND]
 

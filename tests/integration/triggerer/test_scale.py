@@ -48,14 +48,16 @@ def five_around(first: str, prefix: str) -> tuple[list[str], int]:
 
 
 def terminate(replicas: Sequence[Any]) -> None:
-    for one in replicas:
-        one.process.send_signal(signal.SIGTERM)
-    assert [one.process.wait(timeout=180) for one in replicas] == [0] * len(replicas)
+    for replica in replicas:
+        replica.process.send_signal(signal.SIGTERM)
+    assert [replica.process.wait(timeout=180) for replica in replicas] == [0] * len(replicas)
 
 
 def fired(replicas: Sequence[Any], name: str) -> int:
     """The number of log lines that report a wait as fired."""
-    return sum(f"/{name} a1 s0] " in line and line.endswith("] fired") for one in replicas for line in said(one))
+    return sum(
+        f"/{name} a1 s0] " in line and line.endswith("] fired") for replica in replicas for line in said(replica)
+    )
 
 
 def said(replica: Any) -> list[str]:
@@ -69,9 +71,9 @@ def test_from_one_replica_to_five_to_two_each_wait_fires_once(empty_pool: Any) -
     names = due_one_after_another(pool, 10)
     for identity in identities[1:]:
         pool.start(more=LEASE, identity=identity)
-    pool.until(lambda: all(total(one, "torpor_members") == 5 for one in pool.replicas), "five know five")
+    pool.until(lambda: all(total(replica, "torpor_members") == 5 for replica in pool.replicas), "five know five")
     pool.until(lambda: shards(pool.replicas) == 256, "five share the shards")
-    assert all(0 < total(one, "torpor_shards_owned") <= MOST for one in pool.replicas)
+    assert all(0 < total(replica, "torpor_shards_owned") <= MOST for replica in pool.replicas)
 
     names += due_one_after_another(pool, 8)
     terminate([first, *pool.replicas[1:3]])
@@ -80,7 +82,7 @@ def test_from_one_replica_to_five_to_two_each_wait_fires_once(empty_pool: Any) -
     assert {(pool.ends(name).state, pool.ends(name).segment) for name in names} == {("Scheduled", 1)}
     pool.until(lambda: all(fired(pool.replicas, name) for name in names), "a log line reports each as fired")
     assert {fired(pool.replicas, name) for name in names} == {1}
-    assert not [line for one in pool.replicas for line in said(one) if "Traceback" in line]
+    assert not [line for replica in pool.replicas for line in said(replica) if "Traceback" in line]
 
 
 def test_what_a_killed_replica_waited_for_runs_elsewhere(empty_pool: Any, tmp_path: Path) -> None:
@@ -99,7 +101,7 @@ def test_what_a_killed_replica_waited_for_runs_elsewhere(empty_pool: Any, tmp_pa
 
 
 def shards(replicas: Sequence[Any]) -> float:
-    return sum(total(one, "torpor_shards_owned") for one in replicas)
+    return sum(total(replica, "torpor_shards_owned") for replica in replicas)
 
 
 def runs(replica: Any) -> float:

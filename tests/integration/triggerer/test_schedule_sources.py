@@ -40,12 +40,12 @@ class Source:
     def arm(self, cursor: str | None) -> None:
         """Defer it, as the operator does."""
         pool, now = self._pool, time.time()
-        found = taskrun.parse(
+        parsed = taskrun.parse(
             pool.server.request("GET", f"{collection('taskruns', pool.namespace)}/{self.name}").expect(200)
         )
         place = {"namespace": pool.namespace, "pool": pool.name, "taskrun": self.name}
         waiting = trigger.build(self._class, {**self._kwargs, "cursor": cursor}, **place, now=now)
-        patch = transitions.defer(found.pin(), waiting, resume=None, deadline=None, now=now)
+        patch = transitions.defer(parsed.pin(), waiting, resume=None, deadline=None, now=now)
         pool.server.patch_status(pool.namespace, self.name, patch).expect(200)
 
     def event(self, cursor: str | None) -> dict[str, Any]:

@@ -52,13 +52,13 @@ async def test_entries_of_a_stream_fire_once_each_in_their_order(redis: RedisSer
     try:
         added = [text(await client.xadd(key, {"n": str(number)})) for number in range(20)]
         events = await drained(arm, ends="has no entry after", count=20)
-        assert [one["id"] for one in events] == [one["cursor"] for one in events] == added
-        assert [one["fields"]["n"] for one in events] == [str(number) for number in range(20)]
+        assert [event["id"] for event in events] == [event["cursor"] for event in events] == added
+        assert [event["fields"]["n"] for event in events] == [str(number) for number in range(20)]
 
         await client.delete(key)
         added = [text(await client.xadd(key, {"n": "again"})) for _ in range(3)]
         events = await drained(arm, events[-1]["cursor"], ends="has no entry after", count=3)
-        assert [one["id"] for one in events] == added
+        assert [event["id"] for event in events] == added
         large = text(await client.xadd(key, {"small": "1", "large": "x" * 10_000}))
         (event,) = await drained(arm, added[-1], ends="has no entry after", count=1)
         assert (event["cursor"], event["fields"], event["truncated"]) == (large, {"small": "1"}, True)
@@ -86,10 +86,10 @@ async def test_rows_fire_once_each_in_the_order_of_the_query(postgres: Postgres,
     )
     await postgres.execute(f"CREATE TABLE {table} (id int, at timestamptz)", added.format(table) + "(1, 12) AS i")
     events = await drained(arm, ends="no row", count=12)
-    assert [one["rows"][0]["id"] for one in events] == list(range(1, 13))
+    assert [event["rows"][0]["id"] for event in events] == list(range(1, 13))
     await postgres.execute(added.format(table) + "(13, 14) AS i")
     events = await drained(arm, events[-1]["cursor"], ends="no row", count=2)
-    assert [one["rows"][0]["id"] for one in events] == [13, 14]
+    assert [event["rows"][0]["id"] for event in events] == [13, 14]
 
 
 async def test_waits_with_different_cursors_share_a_query_and_get_each_its_own_row(
@@ -102,13 +102,13 @@ async def test_waits_with_different_cursors_share_a_query_and_get_each_its_own_r
         Sql(Revealed(postgres.url), NEXT["int"].format(table), interval=0.1, cursor=cursor)
         for cursor in (None, *map(str, range(41)))
     ]
-    for one in waits:
-        one.bind(trigger_services.services(backends))
-    assert len({one.source for one in waits}) == 2
-    tasks = [asyncio.create_task(trigger_services.first(one)) for one in waits]
+    for wait in waits:
+        wait.bind(trigger_services.services(backends))
+    assert len({wait.source for wait in waits}) == 2
+    tasks = [asyncio.create_task(trigger_services.first(wait)) for wait in waits]
     try:
         events = await asyncio.gather(*tasks[:-1])
-        assert [one["rows"][0]["id"] for one in events] == [1, *range(1, 41)]
+        assert [event["rows"][0]["id"] for event in events] == [1, *range(1, 41)]
         await trigger_services.looked(waits[-1], "no row")
         await postgres.execute(f"INSERT INTO {table} VALUES (41)")
         assert await tasks[-1] == {"count": 1, "rows": [{"id": 41, "cursor": 41}], "cursor": "41"}
@@ -197,7 +197,7 @@ async def test_a_wait_with_an_etag_cursor_sends_it_from_the_first_request() -> N
         cursor = (await version(at, None))["cursor"]
         with pytest.raises(NeverError):
             await version(at, cursor)
-        assert [one.headers.get("if-none-match") for one in at.asked] == [None, *['"v1"'] * (len(at.asked) - 1)]
+        assert [request.headers.get("if-none-match") for request in at.asked] == [None, *['"v1"'] * (len(at.asked) - 1)]
 
 
 async def test_a_version_that_does_not_match_is_not_the_cursor_until_one_does() -> None:
@@ -217,11 +217,11 @@ async def test_waits_with_different_cursors_share_requests() -> None:
     async with site(page) as at:
         given = fake_services.services(web=at.client, clock=PassingClock(limit=5))
         waits = [Http(at.url, cursor=cursor) for cursor in (None, '"v1"', '"v2"')]
-        for one in waits:
-            one.bind(given)
-        assert len({one.source for one in waits}) == 1
+        for wait in waits:
+            wait.bind(given)
+        assert len({wait.source for wait in waits}) == 1
         answers = await Http.poll_many(waits, given)
-        assert [one and one.payload["cursor"] for one in answers] == ['"v2"', '"v2"', None]  # type: ignore[union-attr]
+        assert [answer and answer.payload["cursor"] for answer in answers] == ['"v2"', '"v2"', None]  # type: ignore[union-attr]
         assert len(at.asked) == 1
 
 
@@ -246,7 +246,7 @@ async def test_objects_under_a_prefix_fire_once_each_in_the_order_of_their_times
     while len(found) < 60:
         event = await trigger_services.event(objects(s3, f"{key}/", cursor, settle="1s"))
         cursor = event["cursor"]
-        found += [one["path"] for one in event["objects"]]
+        found += [item["path"] for item in event["objects"]]
         sizes.append(event["count"])
     assert sorted(found) == sorted(added)
     assert len(sizes) > 1
@@ -258,7 +258,7 @@ async def test_objects_under_a_prefix_fire_once_each_in_the_order_of_their_times
         await store.put_async(f"{key}/00", b"changed")
         await trigger_services.looked(last, "1 newer ones wait for 1 s")
         event = await wait
-    assert [(one["path"], one["size"]) for one in event["objects"]] == [(f"{key}/00", 7)]
+    assert [(item["path"], item["size"]) for item in event["objects"]] == [(f"{key}/00", 7)]
 
 
 async def test_an_object_fires_when_it_is_another(s3: S3, key: str) -> None:
@@ -280,11 +280,11 @@ async def test_waits_with_different_cursors_share_a_listing(s3: S3, key: str) ->
         await store.put_async(f"{key}/{number}", b"")
     begin = (await trigger_services.event(objects(s3, f"{key}/", None, settle=0)))["cursor"]
     waits = [objects(s3, f"{key}/", cursor, settle=0) for cursor in (None, begin, "2020-01-01T00:00:00Z")]
-    for one in waits:
-        one.bind(trigger_services.services(backends))
-    assert len({one.source for one in waits}) == 1
+    for wait in waits:
+        wait.bind(trigger_services.services(backends))
+    assert len({wait.source for wait in waits}) == 1
     try:
         answers = await Object.poll_many(waits, waits[0].services)
-        assert [one and one.payload["count"] for one in answers] == [3, None, 3]  # type: ignore[union-attr]
+        assert [answer and answer.payload["count"] for answer in answers] == [3, None, 3]  # type: ignore[union-attr]
     finally:
         await backends.clients.closed()

@@ -49,7 +49,7 @@ async def test_an_unchanged_answer_is_not_sent_again() -> None:
         waiting = Http(at.url, body_condition=DONE)
         event = await fires(waiting, at)
         assert (event["json"], event["headers"]["etag"]) == ({"state": "done"}, '"2"')
-        assert [one.headers.get("if-none-match") for one in at.asked] == [None, '"1"', '"1"', '"1"']
+        assert [request.headers.get("if-none-match") for request in at.asked] == [None, '"1"', '"1"', '"1"']
 
 
 def dated(state: str, *, changed: int) -> tuple[str, dict[str, str]]:
@@ -64,7 +64,7 @@ async def test_a_server_without_etags_is_asked_by_date() -> None:
     async with site(versions(busy, busy, done)) as at:
         await fires(Http(at.url, body_condition=DONE), at)
         since = busy[1]["Last-Modified"]
-        assert [one.headers.get("if-modified-since") for one in at.asked] == [None, since, since]
+        assert [request.headers.get("if-modified-since") for request in at.asked] == [None, since, since]
 
 
 async def test_what_changed_within_the_second_of_the_answer_is_asked_for_whole() -> None:
@@ -78,7 +78,7 @@ async def test_nothing_is_compared_where_the_author_asks_on_conditions_of_his_ow
     async with site(versions(("other", {"ETag": '"1"'}), ("as before", {"ETag": '"0"'}))) as at:
         event = await fires(Http(at.url, headers={"If-None-Match": '"0"'}, status=304), at)
         assert event["status"] == 304
-        assert [one.headers["if-none-match"] for one in at.asked] == ['"0"', '"0"']
+        assert [request.headers["if-none-match"] for request in at.asked] == ['"0"', '"0"']
 
 
 async def test_a_304_that_was_asked_for_is_an_answer() -> None:
@@ -107,7 +107,7 @@ async def test_a_header_comes_from_a_secret_and_is_shown_nowhere() -> None:
     async with site(says(401), says()) as at:
         waiting = Http(at.url, headers={"Authorization": Revealed("Bearer s3cret\n")})
         await fires(waiting, at)
-        assert {one.headers["authorization"] for one in at.asked} == {"Bearer s3cret"}
+        assert {request.headers["authorization"] for request in at.asked} == {"Bearer s3cret"}
         assert "s3cret" not in f"{waiting.last_look}{vars(waiting)}"
 
 
@@ -142,17 +142,17 @@ async def test_many_waits_on_one_address_share_a_request_and_judge_separately() 
             Http(at.url, body_condition=f"response.json.jobs['{number}'] == 'done'", interval=0.3) for number in jobs
         ]
         odd = Http(at.url, body_condition="response.json.jobs['1']", interval=0.3)
-        tasks = [asyncio.create_task(_first(one, services)) for one in [*waits, odd]]
+        tasks = [asyncio.create_task(_first(item, services)) for item in [*waits, odd]]
         with pytest.raises(TypeError, match="yields a value of type str"):
             await tasks.pop()
         asked = len(at.asked)
         assert asked < 40
         await trigger_services.until(lambda: len(at.asked) >= asked + 5)
-        assert {one.headers.get("if-none-match") for one in at.asked[-4:]} == {"1"}
-        assert all(one.last_look.endswith("answered 200; body_condition is false") for one in waits)
+        assert {request.headers.get("if-none-match") for request in at.asked[-4:]} == {"1"}
+        assert all(wait.last_look.endswith("answered 200; body_condition is false") for wait in waits)
         jobs.update({"7": "done", "199": "done"})
         tag[0] = "2"
-        await trigger_services.until(lambda: sum(one.done() for one in tasks) == 2)
+        await trigger_services.until(lambda: sum(task.done() for task in tasks) == 2)
         assert (await tasks[7])["headers"]["etag"] == (await tasks[199])["headers"]["etag"] == "2"
         assert len(at.asked) < 100
         for task in tasks:
@@ -182,7 +182,7 @@ async def test_only_what_is_asked_in_the_same_way_is_asked_once() -> None:
             {"method": "POST"},
             {"timeout": 3},
         ]
-        tasks = [asyncio.create_task(_first(Http(at.url, **one), services)) for one in asked]  # type: ignore[arg-type]
+        tasks = [asyncio.create_task(_first(Http(at.url, **request), services)) for request in asked]  # type: ignore[arg-type]
         await trigger_services.until(lambda: len(at.asked) == len(asked))
         assert len(services.backends.pollers) == len(asked)
         for task in tasks:

@@ -1,4 +1,4 @@
-"""Many waits on one folder of an S3 server: how many requests they are, and that each is told of its own object."""
+"""Many waits on one folder of an S3 server: how many requests they need, and that each fires for its own object."""
 
 import asyncio
 import uuid
@@ -51,31 +51,32 @@ class Waits:
 
     async def rounds(self, number: int) -> None:
         """Until each that waits has been looked for so many times more."""
-        looks = {name: one.services.looks for name, one in self.triggers.items()}  # type: ignore[attr-defined]
-        before = {name: one.tries for name, one in looks.items()}
+        looks = {name: trigger.services.looks for name, trigger in self.triggers.items()}  # type: ignore[attr-defined]
+        before = {name: look.tries for name, look in looks.items()}
         await trigger_services.until(
-            lambda: all(one.done() or looks[name].tries >= before[name] + number for name, one in self.tasks.items())
+            lambda: all(task.done() or looks[name].tries >= before[name] + number for name, task in self.tasks.items())
         )
 
     def tries(self) -> int:
         """The largest number of reads that one trigger has made."""
-        looks = [one.services.looks for one in self.triggers.values()]  # type: ignore[attr-defined]
-        return max(int(one.tries) for one in looks)
+        looks = [trigger.services.looks for trigger in self.triggers.values()]  # type: ignore[attr-defined]
+        return max(int(look.tries) for look in looks)
 
-    def told(self) -> set[str]:
+    def ended(self) -> set[str]:
+        """The names of the waits that have ended."""
         return {name for name, task in self.tasks.items() if task.done()}
 
 
 @pytest.fixture
 async def waits(s3: S3) -> AsyncIterator[Waits]:
     """Ended with the test."""
-    found = Waits(s3)
-    yield found
-    for task in found.tasks.values():
+    waits = Waits(s3)
+    yield waits
+    for task in waits.tasks.values():
         task.cancel()
-    await asyncio.gather(*found.tasks.values(), return_exceptions=True)
-    await found.backends.pollers.ended()
-    await found.backends.clients.closed()
+    await asyncio.gather(*waits.tasks.values(), return_exceptions=True)
+    await waits.backends.pollers.ended()
+    await waits.backends.clients.closed()
 
 
 def requests(s3: S3, folder: str) -> tuple[int, int]:
@@ -100,12 +101,12 @@ async def test_many_waits_on_one_folder_are_one_listing_an_interval(
 
     await store.put_async(f"{folder}/0007", b"hello")
     await store.put_async(f"{folder}/0299", b"")
-    await trigger_services.until(lambda: len(waits.told()) == 2)
+    await trigger_services.until(lambda: len(waits.ended()) == 2)
     event = await waits.tasks[f"{folder}/0007"]
     assert event == await trigger_services.event(Object(f"s3://{BUCKET}/{folder}/0007", options=waits.options))
     assert waits.triggers[f"{folder}/0008"].last_look == f"s3://{BUCKET}/{folder}/0008 does not exist"
     await waits.rounds(1)
-    assert waits.told() == {f"{folder}/0007", f"{folder}/0299"}
+    assert waits.ended() == {f"{folder}/0007", f"{folder}/0299"}
 
 
 async def test_a_key_is_found_whatever_stands_in_it(store: S3Store, folder: str, waits: Waits) -> None:
@@ -114,8 +115,8 @@ async def test_a_key_is_found_whatever_stands_in_it(store: S3Store, folder: str,
     await waits.rounds(1)
     for name in ODD:
         await store.put_async(f"{folder}/{name}", b"")
-    await trigger_services.until(lambda: len(waits.told()) >= len(ODD))
-    assert waits.told() == {f"{folder}/{name}" for name in ODD}
+    await trigger_services.until(lambda: len(waits.ended()) >= len(ODD))
+    assert waits.ended() == {f"{folder}/{name}" for name in ODD}
 
 
 async def test_where_a_folder_holds_far_more_than_is_awaited_each_is_asked_for(
@@ -133,7 +134,7 @@ async def test_where_a_folder_holds_far_more_than_is_awaited_each_is_asked_for(
     assert requests(s3, folder)[1] - before[1] >= 12
     await store.put_async(f"{folder}/b3", b"")
     await waits.tasks[f"{folder}/b3"]
-    assert waits.told() == {f"{folder}/b3"}
+    assert waits.ended() == {f"{folder}/b3"}
 
 
 async def test_few_are_asked_for_each(s3: S3, store: S3Store, folder: str, waits: Waits) -> None:
@@ -142,7 +143,7 @@ async def test_few_are_asked_for_each(s3: S3, store: S3Store, folder: str, waits
     await waits.rounds(2)
     assert requests(s3, folder)[0] == 0
     await store.put_async(f"{folder}/1", b"")
-    await trigger_services.until(lambda: waits.told() == {f"{folder}/1"})
+    await trigger_services.until(lambda: waits.ended() == {f"{folder}/1"})
 
 
 async def test_waits_for_more_or_less_of_one_folder_are_one_listing(
@@ -156,5 +157,5 @@ async def test_waits_for_more_or_less_of_one_folder_are_one_listing(
     assert 3 <= requests(s3, folder)[0] - before <= waits.tries() - rounds + 1
     for number in range(5):
         await store.put_async(f"{folder}/deep/{number}", b"")
-    await trigger_services.until(lambda: waits.told() == {"1", "2", "3", "4", "5"})
+    await trigger_services.until(lambda: waits.ended() == {"1", "2", "3", "4", "5"})
     assert waits.triggers["6"].last_look == f"5 of 6 objects are under s3://{BUCKET}/{folder}/"

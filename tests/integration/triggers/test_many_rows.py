@@ -1,4 +1,4 @@
-"""Thousands of waits on one PostgreSQL database: how many queries they are, and whose trouble a bad one is."""
+"""Thousands of waits on one PostgreSQL database: the number of their queries, and which wait a bad query fails."""
 
 import asyncio
 import time
@@ -19,8 +19,8 @@ MANY = 5000
 
 
 @dataclass(kw_only=True)
-class Waits:
-    """`sql` waits that run in one process, by what they are called."""
+class SharedPoll:
+    """`sql` waits that run in one process, by name."""
 
     backends: Any = field(default_factory=trigger_services.backends)
     triggers: dict[Any, Sql] = field(default_factory=dict)
@@ -33,25 +33,26 @@ class Waits:
 
     async def all_looked(self) -> None:
         await trigger_services.until(
-            lambda: all(one.last_look for name, one in self.triggers.items() if not self.tasks[name].done())
+            lambda: all(trigger.last_look for name, trigger in self.triggers.items() if not self.tasks[name].done())
         )
 
-    def told(self) -> dict[Any, Any]:
-        """What those were told that have ended: events and errors."""
+    def outcomes(self) -> dict[Any, Any]:
+        """The events and errors of the waits that have ended."""
         return {name: task.exception() or task.result() for name, task in self.tasks.items() if task.done()}
 
 
 @asynccontextmanager
-async def waiting() -> AsyncIterator[Waits]:
-    found = Waits()
+async def shared_poll() -> AsyncIterator[SharedPoll]:
+    """Waits that share their queries, cancelled at the end."""
+    poll = SharedPoll()
     try:
-        yield found
+        yield poll
     finally:
-        for task in found.tasks.values():
+        for task in poll.tasks.values():
             task.cancel()
-        await asyncio.gather(*found.tasks.values(), return_exceptions=True)
-        await found.backends.pollers.ended()
-        await found.backends.clients.closed()
+        await asyncio.gather(*poll.tasks.values(), return_exceptions=True)
+        await poll.backends.pollers.ended()
+        await poll.backends.clients.closed()
 
 
 @pytest.fixture
@@ -70,16 +71,16 @@ def sql(postgres: Postgres, query: str, **given: Any) -> Sql:
 
 
 async def queries(postgres: Postgres, table: str) -> int:
-    """How many queries of the table there have been, as the server counts them."""
+    """How many queries of the table there have been, as the server counts poll."""
     calls = "SELECT coalesce(sum(calls), 0)::int FROM pg_stat_statements WHERE query LIKE '%{}%' AND query LIKE '%{}%'"
     return int(str(await postgres.value(calls.format(f"FROM {table} ", "torpor_asked"))))
 
 
 async def test_five_thousand_rows_are_awaited_by_one_query_an_interval(postgres: Postgres, table: str) -> None:
-    async with waiting() as them:
+    async with shared_poll() as poll:
         for number in range(MANY):
-            them.add(number, sql(postgres, f"SELECT id, state FROM {table} WHERE id = :id", params={"id": number}))
-        await them.all_looked()
+            poll.add(number, sql(postgres, f"SELECT id, state FROM {table} WHERE id = :id", params={"id": number}))
+        await poll.all_looked()
         began, before = time.monotonic(), await queries(postgres, table)
         await asyncio.sleep(5)
         asked = await queries(postgres, table) - before
@@ -87,8 +88,8 @@ async def test_five_thousand_rows_are_awaited_by_one_query_an_interval(postgres:
         assert 0 < asked <= rounds / 0.9 + 1
 
         await postgres.execute(f"INSERT INTO {table} (id, state) VALUES (7, 'done'), (4999, 'bad'), (70000, 'done')")
-        await trigger_services.until(lambda: len(them.told()) == 2)
-        assert them.told() == {
+        await trigger_services.until(lambda: len(poll.outcomes()) == 2)
+        assert poll.outcomes() == {
             7: {"count": 1, "rows": [{"id": 7, "state": "done"}]},
             4999: {"count": 1, "rows": [{"id": 4999, "state": "bad"}]},
         }
@@ -119,7 +120,7 @@ ALIKE = [
 
 
 @pytest.mark.parametrize(("query", "params"), ALIKE)
-async def test_a_wait_among_others_is_told_what_it_would_be_told_alone(
+async def test_a_wait_gets_the_same_event_alone_and_among_others(
     postgres: Postgres, table: str, query: str, params: dict[str, Any]
 ) -> None:
     for number in (1, 2, 3):
@@ -129,13 +130,13 @@ async def test_a_wait_among_others_is_told_what_it_would_be_told_alone(
     query = query.format(table)
     alone = await trigger_services.event(sql(postgres, query, params=params))
     others = {"condition": "size(rows) > 1000"}
-    async with waiting() as them:
-        them.add("other", sql(postgres, query, params=params, **others))
-        await them.all_looked()
+    async with shared_poll() as poll:
+        poll.add("other", sql(postgres, query, params=params, **others))
+        await poll.all_looked()
         for name in ("another", "third"):
-            them.add(name, sql(postgres, query, params=params, **others))
-        them.add("mine", sql(postgres, query, params=params))
-        assert await them.tasks["mine"] == alone
+            poll.add(name, sql(postgres, query, params=params, **others))
+        poll.add("mine", sql(postgres, query, params=params))
+        assert await poll.tasks["mine"] == alone
         assert not params or await queries(postgres, table) > 0
 
 
@@ -144,9 +145,9 @@ async def test_a_condition_is_judged_for_each_and_only_where_its_rows_are_others
 ) -> None:
     await postgres.execute(f"INSERT INTO {table} (id, state) SELECT i, 'busy' FROM generate_series(0, 99) AS i")
     query = f"SELECT state FROM {table} WHERE id = :id"
-    async with waiting() as them:
+    async with shared_poll() as poll:
         evaluated: list[Any] = []
-        evaluator = them.backends.evaluator
+        evaluator = poll.backends.evaluator
         evaluate = evaluator.evaluate
 
         async def counted(expression: str, variables: Any, *, share: str) -> Any:
@@ -155,45 +156,46 @@ async def test_a_condition_is_judged_for_each_and_only_where_its_rows_are_others
 
         evaluator.evaluate = counted
         for number in range(100):
-            them.add(number, sql(postgres, query, params={"id": number}, condition="row.state == 'done'"))
-        await them.all_looked()
-        await trigger_services.until(lambda: all(one.services.looks.tries > 2 for one in them.triggers.values()))  # type: ignore[attr-defined]
+            poll.add(number, sql(postgres, query, params={"id": number}, condition="row.state == 'done'"))
+        await poll.all_looked()
+        looks = [trigger.services.looks for trigger in poll.triggers.values()]  # type: ignore[attr-defined]
+        await trigger_services.until(lambda: all(look.tries > 2 for look in looks))
         assert len(evaluated) == 100
-        assert them.triggers[5].last_look == "the query returns 1 row; condition is false"
+        assert poll.triggers[5].last_look == "the query returns 1 row; condition is false"
         await postgres.execute(f"UPDATE {table} SET state = 'done' WHERE id IN (5, 6)")
-        await trigger_services.until(lambda: len(them.told()) == 2)
-        assert them.told()[5] == {"count": 1, "rows": [{"state": "done"}]}
+        await trigger_services.until(lambda: len(poll.outcomes()) == 2)
+        assert poll.outcomes()[5] == {"count": 1, "rows": [{"state": "done"}]}
 
 
 async def test_a_value_that_spoils_the_query_fails_its_wait_alone(postgres: Postgres, table: str) -> None:
     await postgres.execute(f"INSERT INTO {table} (id, day) VALUES (0, '2025-01-01')")
     query = f"SELECT id FROM {table} WHERE day = CAST(:day AS date)"
-    async with waiting() as them:
+    async with shared_poll() as poll:
         for number in range(100):
-            them.add(
+            poll.add(
                 number, sql(postgres, query, params={"day": "no day" if number == 37 else f"2026-01-{number % 28 + 1}"})
             )
-        await trigger_services.until(lambda: 37 in them.told())
-        assert 'invalid input syntax for type date: "no day"' in str(them.told()[37])
-        await them.all_looked()
+        await trigger_services.until(lambda: 37 in poll.outcomes())
+        assert 'invalid input syntax for type date: "no day"' in str(poll.outcomes()[37])
+        await poll.all_looked()
         await postgres.execute(f"INSERT INTO {table} (id, day) VALUES (1, '2026-01-03')")
-        await trigger_services.until(lambda: len(them.told()) == 1 + 4)
-        assert {number % 28 for number in them.told() if number != 37} == {2}
+        await trigger_services.until(lambda: len(poll.outcomes()) == 1 + 4)
+        assert {number % 28 for number in poll.outcomes() if number != 37} == {2}
 
 
 async def test_a_value_that_makes_the_query_slow_holds_up_nobody_for_long(postgres: Postgres, table: str) -> None:
     query = f"SELECT id FROM {table} WHERE id = :id AND (:id <> 13 OR pg_sleep(60) IS NOT NULL)"
     await postgres.execute(f"INSERT INTO {table} (id) VALUES (13)")
-    async with waiting() as them:
+    async with shared_poll() as poll:
         for number in range(64):
-            them.add(number, sql(postgres, query, params={"id": number}, timeout=0.3, interval=0.2))
-        await trigger_services.until(lambda: "statement timeout" in them.triggers[13].last_look)
+            poll.add(number, sql(postgres, query, params={"id": number}, timeout=0.3, interval=0.2))
+        await trigger_services.until(lambda: "statement timeout" in poll.triggers[13].last_look)
         await trigger_services.until(
-            lambda: sum(one.last_look == "the query returns no row" for one in them.triggers.values()) == 63
+            lambda: sum(trigger.last_look == "the query returns no row" for trigger in poll.triggers.values()) == 63
         )
         await postgres.execute(f"INSERT INTO {table} (id) SELECT i FROM generate_series(0, 63) AS i WHERE i <> 13")
-        await trigger_services.until(lambda: len(them.told()) == 63)
-        assert 13 not in them.told()
+        await trigger_services.until(lambda: len(poll.outcomes()) == 63)
+        assert 13 not in poll.outcomes()
 
 
 @pytest.mark.parametrize(
@@ -208,44 +210,46 @@ async def test_a_value_that_makes_the_query_slow_holds_up_nobody_for_long(postgr
 async def test_a_query_that_makes_no_sense_fails_all_its_waits(
     postgres: Postgres, table: str, query: str, words: str
 ) -> None:
-    async with waiting() as them:
+    async with shared_poll() as poll:
         for number in range(20):
-            them.add(number, sql(postgres, query.format(table), params={"id": number}))
-        await trigger_services.until(lambda: len(them.told()) == 20)
-        assert all(words in str(error) for error in them.told().values())
+            poll.add(number, sql(postgres, query.format(table), params={"id": number}))
+        await trigger_services.until(lambda: len(poll.outcomes()) == 20)
+        assert all(words in str(error) for error in poll.outcomes().values())
 
 
 async def test_a_query_that_cannot_be_joined_is_asked_for_each(postgres: Postgres, table: str) -> None:
     await postgres.execute(f"INSERT INTO {table} (id) VALUES (3)")
     query = f"EXPLAIN (FORMAT JSON) SELECT id FROM {table} WHERE id = :id"
-    async with waiting() as them:
+    async with shared_poll() as poll:
         for number in range(5):
-            them.add(number, sql(postgres, query, params={"id": number}))
-        await trigger_services.until(lambda: len(them.told()) == 5)
-        assert {one["count"] for one in them.told().values()} == {1}
+            poll.add(number, sql(postgres, query, params={"id": number}))
+        await trigger_services.until(lambda: len(poll.outcomes()) == 5)
+        assert {outcome["count"] for outcome in poll.outcomes().values()} == {1}
 
 
 async def test_thousands_outlive_a_server_that_goes_away_and_comes_back(postgres: Postgres, table: str) -> None:
-    async with waiting() as them:
+    async with shared_poll() as poll:
         for number in range(2000):
-            them.add(number, sql(postgres, f"SELECT id FROM {table} WHERE id = :id", params={"id": number}))
-        await them.all_looked()
+            poll.add(number, sql(postgres, f"SELECT id FROM {table} WHERE id = :id", params={"id": number}))
+        await poll.all_looked()
         postgres.process.kill()
-        await trigger_services.until(lambda: all("does not answer" in one.last_look for one in them.triggers.values()))
-        assert not any("127.0.0.1" in one.last_look for one in them.triggers.values())
+        await trigger_services.until(
+            lambda: all("does not answer" in trigger.last_look for trigger in poll.triggers.values())
+        )
+        assert not any("127.0.0.1" in trigger.last_look for trigger in poll.triggers.values())
         postgres.process.start()
         await postgres.execute(f"INSERT INTO {table} (id) VALUES (1999)")
-        await trigger_services.until(lambda: len(them.told()) == 1)
-        assert set(them.told()) == {1999}
+        await trigger_services.until(lambda: len(poll.outcomes()) == 1)
+        assert set(poll.outcomes()) == {1999}
 
 
 async def test_a_wrong_password_is_tried_once_for_all(postgres: Postgres, table: str) -> None:
     url = postgres.url.replace("torpor:", "nobody:")
-    async with waiting() as them:
+    async with shared_poll() as poll:
         for number in range(50):
-            them.add(number, sql(postgres, f"SELECT id FROM {table} WHERE id = :id", params={"id": number}, url=url))
-        await trigger_services.until(lambda: len(them.told()) == 50)
-        assert {str(error) for error in them.told().values()} == {
+            poll.add(number, sql(postgres, f"SELECT id FROM {table} WHERE id = :id", params={"id": number}, url=url))
+        await trigger_services.until(lambda: len(poll.outcomes()) == 50)
+        assert {str(error) for error in poll.outcomes().values()} == {
             'the database: password authentication failed for user "nobody"'
         }
     tries = (postgres.process.folder / "log").read_text().count('authentication failed for user "nobody"')

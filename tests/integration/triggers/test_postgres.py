@@ -83,9 +83,9 @@ async def test_waits_on_one_database_share_one_pool_that_ends_with_the_last(post
     backends = trigger_services.backends()
     async with AsyncExitStack() as stack:
         triggers = [sql(postgres, f"SELECT * FROM {table}") for _ in range(20)]
-        waits = [await stack.enter_async_context(trigger_services.waiting(one, backends)) for one in triggers]
-        for one in triggers:
-            await trigger_services.looked(one, "no row")
+        waits = [await stack.enter_async_context(trigger_services.waiting(trigger, backends)) for trigger in triggers]
+        for trigger in triggers:
+            await trigger_services.looked(trigger, "no row")
         assert len(backends.clients) == 1
         assert 1 <= int(str(await postgres.value(OURS))) <= 5
         await postgres.execute(f"INSERT INTO {table} (id) VALUES (1)")
@@ -108,9 +108,7 @@ async def test_it_outlives_a_server_that_goes_away_and_comes_back(postgres: Post
         assert (await wait)["count"] == 1
 
 
-async def test_it_survives_a_connection_killed_between_and_during_its_polls(
-    postgres: Postgres, table: str
-) -> None:
+async def test_it_survives_a_connection_killed_between_and_during_its_polls(postgres: Postgres, table: str) -> None:
     kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'torpor'"
     trigger = sql(postgres, f"SELECT id, pg_sleep(0.3) FROM {table} WHERE id > 0 OR pg_sleep(0.3) IS NULL")
     async with trigger_services.waiting(trigger) as wait:

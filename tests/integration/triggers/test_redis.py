@@ -42,7 +42,7 @@ def text(given: bytes | str) -> str:
 
 async def ours(client: Client) -> list[Any]:
     """The connections of triggers."""
-    return [one for one in await client.client_list() if one["name"] == "torpor"]
+    return [item for item in await client.client_list() if item["name"] == "torpor"]
 
 
 async def test_it_fires_with_the_first_element_of_a_list_and_leaves_it_there(
@@ -106,9 +106,9 @@ async def test_waits_on_one_server_share_one_pool_that_ends_with_the_last(
     backends = trigger_services.backends()
     async with AsyncExitStack() as stack:
         triggers = [of(redis, list=key) for _ in range(20)]
-        waits = [await stack.enter_async_context(trigger_services.waiting(one, backends)) for one in triggers]
-        for one in triggers:
-            await trigger_services.looked(one, "has 0 of 1")
+        waits = [await stack.enter_async_context(trigger_services.waiting(trigger, backends)) for trigger in triggers]
+        for trigger in triggers:
+            await trigger_services.looked(trigger, "has 0 of 1")
         assert len(backends.clients) == 1
         assert 1 <= len(await ours(client)) <= 5
         await client.rpush(key, "x")

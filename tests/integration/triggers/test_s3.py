@@ -64,7 +64,7 @@ async def test_it_waits_for_so_many_objects_of_a_folder_and_no_other(s3: S3, sto
         await store.put_async(f"{key}/in/c", b"xyz")
         event = await wait
     assert event["count"] == 3
-    assert [one["path"] for one in event["objects"]] == [f"{key}/in/a", f"{key}/in/c", f"{key}/in/deep/b"]
+    assert [item["path"] for item in event["objects"]] == [f"{key}/in/a", f"{key}/in/c", f"{key}/in/deep/b"]
     assert event["objects"][1]["size"] == 3
 
 
@@ -82,9 +82,9 @@ async def test_waits_with_the_same_credentials_share_one_client(s3: S3, store: S
     backends = trigger_services.backends()
     async with AsyncExitStack() as stack:
         triggers = [at(s3, f"{key}/{number % 2}") for number in range(10)]
-        waits = [await stack.enter_async_context(trigger_services.waiting(one, backends)) for one in triggers]
-        for one in triggers:
-            await trigger_services.looked(one, "does not exist")
+        waits = [await stack.enter_async_context(trigger_services.waiting(trigger, backends)) for trigger in triggers]
+        for trigger in triggers:
+            await trigger_services.looked(trigger, "does not exist")
         assert len(backends.clients) == 1
         for number in range(2):
             await store.put_async(f"{key}/{number}", b"")

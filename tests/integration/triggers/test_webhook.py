@@ -31,7 +31,7 @@ async def test_a_call_arrives_whole_and_its_status_is_the_event() -> None:
 async def test_each_try_of_a_call_carries_the_same_key() -> None:
     async with site(says(500), says(429), says(408), says(503), says(204)) as at:
         assert await fires(Webhook(at.url, body=[]), at) == {"status": 204}
-        keys = [one.headers["idempotency-key"] for one in at.asked]
+        keys = [request.headers["idempotency-key"] for request in at.asked]
         assert len(keys) == 5
         assert set(keys) == {keys[0]}
         assert keys[0].startswith("0b5d7c1a-1-0-")

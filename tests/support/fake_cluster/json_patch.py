@@ -13,18 +13,18 @@ class TestFailedError(Exception):
 
 def applied(item: Object, operations: Sequence[Object]) -> Object:
     changed = copy.deepcopy(item)
-    for one in operations:
-        *path, last = [part.replace("~1", "/").replace("~0", "~") for part in one["path"].split("/")[1:]]
+    for operation in operations:
+        *path, last = [part.replace("~1", "/").replace("~0", "~") for part in operation["path"].split("/")[1:]]
         owner: Any = changed
         for part in path:
             owner = owner[part]
-        match one["op"]:
-            case "test" if owner.get(last) != one["value"]:
-                raise TestFailedError(one["path"])
+        match operation["op"]:
+            case "test" if owner.get(last) != operation["value"]:
+                raise TestFailedError(operation["path"])
             case "test":
                 continue
             case "add":
-                owner[last] = one["value"]
+                owner[last] = operation["value"]
             case other:
                 raise NotImplementedError(other)
     return changed

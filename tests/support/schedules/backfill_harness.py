@@ -37,7 +37,7 @@ class BackfillHarness(ScheduleHarness):
     @property
     def succeeded(self) -> tuple[str, str, str]:
         """Status, reason and message of its condition Succeeded."""
-        condition = next(one for one in self.backfill["conditions"] if one["type"] == "Succeeded")
+        condition = next(condition for condition in self.backfill["conditions"] if condition["type"] == "Succeeded")
         return condition["status"], condition["reason"], condition["message"]
 
     @property

@@ -61,7 +61,7 @@ class BackfillWorld:
     @property
     def condition(self) -> tuple[str, str, str]:
         """Status, reason and message of the condition Succeeded."""
-        found = next(one for one in self.status.conditions if one.type == "Succeeded")
+        found = next(condition for condition in self.status.conditions if condition.type == "Succeeded")
         return found.status, found.reason, found.message
 
     def ticks(self, names: list[str] | None = None) -> list[str]:

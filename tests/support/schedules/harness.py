@@ -69,7 +69,7 @@ class ScheduleHarness:
 
     def condition(self, name: str, kind: str) -> Body:
         """One of its conditions."""
-        return next(one for one in self.status(name)["conditions"] if one["type"] == kind)
+        return next(condition for condition in self.status(name)["conditions"] if condition["type"] == kind)
 
     def taskrun(self, schedule: str, source: str) -> TaskRun:
         """The TaskRun of a source."""
@@ -90,7 +90,7 @@ class ScheduleHarness:
 
     def writes(self, method: str, kind: str) -> list[ApiRequest]:
         """The requests with a method about a kind."""
-        return [one for one in self.fake.writes() if one.method == method and f"/{kind}" in one.path]
+        return [write for write in self.fake.writes() if write.method == method and f"/{kind}" in write.path]
 
     def cursor(self, schedule: str, source: str) -> str | None:
         """The cursor with which a source is armed."""
@@ -180,7 +180,7 @@ class ScheduleHarness:
 
         workflows: Reflector[Body] = Reflector(api, WORKFLOWS, dict, on_change=saw, jitter=lambda: 0.5)
         watched = (cache.taskruns.run(), workflows.run(), controllers.watch())
-        self._tasks = [asyncio.create_task(one) for one in watched]
+        self._tasks = [asyncio.create_task(item) for item in watched]
         await settle()
         while not (cache.taskruns.synced.is_set() and workflows.synced.is_set()):  # as a leader waits for its lists
             await self.clock.advance(0.5)

@@ -53,7 +53,7 @@ def ends(stage: Stage, name: str) -> Object:
 def runs(stage: Stage, name: str) -> list[Object]:
     """The runs of a Backfill, by tick."""
     items = stage.server.request("GET", collection("workflows", stage.namespace)).expect(200)["items"]
-    mine = [one for one in items if one["metadata"].get("labels", {}).get("torpor.dev/backfill") == name]
+    mine = [item for item in items if item["metadata"].get("labels", {}).get("torpor.dev/backfill") == name]
     return sorted(mine, key=lambda one: str(one["spec"]["runOf"]["at"]))
 
 
@@ -66,8 +66,8 @@ def test_each_tick_has_one_run_although_the_leader_is_killed(stage: Stage, sched
 
     assert (ended["state"], ended["progress"], ended["started"], ended["succeeded"]) == ("Succeeded", "5/5", 5, 5)
     found = runs(stage, name)
-    assert [one["spec"]["runOf"]["at"] for one in found] == TICKS
-    assert [one["spec"]["params"]["day"] for one in found] == [tick[:10] for tick in TICKS]
+    assert [item["spec"]["runOf"]["at"] for item in found] == TICKS
+    assert [item["spec"]["params"]["day"] for item in found] == [tick[:10] for tick in TICKS]
     stage.until(lambda: {"RunStarted", "Succeeded"} <= set(stage.events(name)), "the Events")
     stage.assert_no_bug()
 
@@ -81,7 +81,7 @@ def test_a_second_backfill_skips_finished_runs_and_repeats_them_on_request(stage
 
     assert (passed["passed"], passed.get("started", 0), runs(stage, missing)) == (5, 0, [])
     assert (repeated["started"], repeated["succeeded"]) == (5, 5)
-    assert [one["spec"]["runOf"]["at"] for one in runs(stage, every)] == TICKS
+    assert [run["spec"]["runOf"]["at"] for run in runs(stage, every)] == TICKS
     stage.assert_no_bug()
 
 
@@ -93,4 +93,4 @@ def test_a_cancelled_backfill_ends_with_its_active_run(stage: Stage, schedule: s
 
     assert ended["state"] == "Cancelled"
     assert 1 <= len(runs(stage, name)) < 5
-    assert all("completionTime" in one["status"] for one in runs(stage, name))
+    assert all("completionTime" in run["status"] for run in runs(stage, name))

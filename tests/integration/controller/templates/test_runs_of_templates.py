@@ -62,7 +62,7 @@ def template() -> str:
 def test_a_run_has_the_tasks_constants_and_defaults_of_its_template(stage: Stage, template: str) -> None:
     params = [{"name": "count", "type": "integer", "default": 2}, {"name": "unset"}]
     args = {"loads": "${params.count}", "rows": "${params.unit}", "kept": "${params.unset}"}
-    create_template(stage, template, [python("report", "told", args=args)], params=params)
+    create_template(stage, template, [python("report", "echo", args=args)], params=params)
     path = f"{collection('workflowtemplates', stage.namespace)}/{template}"
     patch = {"spec": {"workflow": {"params": {"unit": "rows"}, "parallelism": 7}}}
     stage.server.request("PATCH", path, patch, content_type="application/merge-patch+json").expect(200)

@@ -32,7 +32,7 @@ def submit(*tasks: Object, **spec: Any) -> Callable[[Stage], tuple[Stage, str]]:
 
 def upstream_failed(stage: Stage) -> tuple[Stage, str]:
     return stage, stage.submit(
-        [python("load", "failed", args={"message": "disk full"}), python("report", "told", after=["load"]), hour()]
+        [python("load", "failed", args={"message": "disk full"}), python("report", "echo", after=["load"]), hour()]
     )
 
 
@@ -42,7 +42,7 @@ def pool_full(stage: Stage) -> tuple[Stage, str]:
     stage.server.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
     stage.submit([python("train", "loaded", args=_LONG, pool="gpu")], name="holder")
     stage.until(lambda: stage.taskrun("holder", "train")["status"]["state"] == "Running", "the slot is taken")
-    return stage, stage.submit([python("tune", "told", pool="gpu")])
+    return stage, stage.submit([python("tune", "echo", pool="gpu")])
 
 
 def many(stage: Stage, **fields: Any) -> str:
@@ -56,7 +56,7 @@ def quota(stage: Stage) -> tuple[Stage, str]:
     other = replace(stage, namespace=QUOTA_NAMESPACE)
     limit_memory(other, "small", "1Gi")
     large = {"resources": {"requests": {"memory": "2Gi"}}}
-    return other, other.submit([python("load", "told", pod=large)])
+    return other, other.submit([python("load", "echo", pod=large)])
 
 
 def closed_namespace(stage: Stage) -> tuple[Stage, str]:
@@ -115,11 +115,11 @@ def approval(stage: Stage) -> tuple[Stage, str]:
 
 
 def suspended(stage: Stage) -> tuple[Stage, str]:
-    return stage, stage.submit([python("load", "told")], suspend=True)
+    return stage, stage.submit([python("load", "echo")], suspend=True)
 
 
 def deleted_upstream(stage: Stage) -> tuple[Stage, str]:
-    name = stage.submit([hour("load"), python("report", "told", after=["load"]), hour("other")])
+    name = stage.submit([hour("load"), python("report", "echo", after=["load"]), hour("other")])
     run = stage.taskrun(name, "load")
     stage.until(lambda: stage.taskrun(name, "load")["status"]["state"] == "Deferred", "it waits")
     stage.server.request("DELETE", f"/apis/torpor.dev/v1alpha1/namespaces/{stage.namespace}/taskruns/{_name(run)}")
@@ -138,17 +138,17 @@ def cancel_requested(stage: Stage) -> tuple[Stage, str]:
 def forbidden(stage: Stage) -> tuple[Stage, str]:
     metadata = {"name": "powerless", "namespace": stage.namespace}
     stage.server.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
-    return stage, stage.submit([python("load", "told", pod={"serviceAccountName": "powerless"})])
+    return stage, stage.submit([python("load", "echo", pod={"serviceAccountName": "powerless"})])
 
 
 def operator_down(stage: Stage) -> tuple[Stage, str]:
-    for one in stage.controllers():
-        one.end()
-    return stage, stage.submit([python("load", "told")])
+    for controller in stage.controllers():
+        controller.end()
+    return stage, stage.submit([python("load", "echo")])
 
 
 def _kept_back(stage: Stage) -> str:
-    return stage.submit([python("load", "told", pod=_KEPT_BACK)])
+    return stage.submit([python("load", "echo", pod=_KEPT_BACK)])
 
 
 def _pod(stage: Stage, workflow: str) -> Object:

@@ -28,7 +28,7 @@ class Situation:
 
 SITUATIONS: dict[str, Situation] = {
     "an upstream task goes on": Situation(
-        set_up=set_up.submit(set_up.hour(), python("report", "told", after=["pause"])),
+        set_up=set_up.submit(set_up.hour(), python("report", "echo", after=["pause"])),
         kind=CauseKind.UPSTREAM_OPEN,
         ref="report",
         words=("task pause [Deferred]", "rule all_success"),
@@ -36,7 +36,7 @@ SITUATIONS: dict[str, Situation] = {
     ),
     "a rule is not met": Situation(
         set_up=set_up.submit(
-            set_up.hour("a"), set_up.hour("b"), python("either", "told", after=["a", "b"], rule="one_success")
+            set_up.hour("a"), set_up.hour("b"), python("either", "echo", after=["a", "b"], rule="one_success")
         ),
         kind=CauseKind.UPSTREAM_OPEN,
         ref="either",
@@ -57,7 +57,7 @@ SITUATIONS: dict[str, Situation] = {
         command="torpor logs",
     ),
     "a hook waits for the end": Situation(
-        set_up=set_up.submit(set_up.hour(), python("tell", "told", hook="failure")),
+        set_up=set_up.submit(set_up.hour(), python("tell", "echo", hook="failure")),
         kind=CauseKind.HOOK,
         ref="tell",
         words=("hook", "run fails"),
@@ -70,7 +70,7 @@ SITUATIONS: dict[str, Situation] = {
         command="configmap torpor-pools",
     ),
     "a pool is unknown": Situation(
-        set_up=set_up.submit(python("tune", "told", pool="tpu")),
+        set_up=set_up.submit(python("tune", "echo", pool="tpu")),
         kind=CauseKind.POOL_UNKNOWN,
         ref="tune",
         words=("pool tpu", "ConfigMap torpor-pools"),
@@ -172,7 +172,7 @@ SITUATIONS: dict[str, Situation] = {
         command="--attempt 1",
     ),
     "the Workflow is invalid": Situation(
-        set_up=set_up.submit(python("a", "told", after=["b"]), python("b", "told", after=["a"])),
+        set_up=set_up.submit(python("a", "echo", after=["b"]), python("b", "echo", after=["a"])),
         kind=CauseKind.WORKFLOW_INVALID,
         words=("the tasks form a cycle",),
         command="torpor lint",
@@ -185,7 +185,7 @@ SITUATIONS: dict[str, Situation] = {
         command="torpor retry",
     ),
     "only hooks are left": Situation(
-        set_up=set_up.submit(python("load", "told"), set_up.hour("tell", hook="end")),
+        set_up=set_up.submit(python("load", "echo"), set_up.hour("tell", hook="end")),
         kind=CauseKind.FINISHING,
         words=("runs its hooks: tell",),
     ),

@@ -41,8 +41,8 @@ def place(stage: Stage) -> Iterator[Stage]:
         stage.until(lambda process=process: "owns 256 shards" in process.text(), "the triggerer serves its pool")  # type: ignore[misc]
     yield place
     for name in (_NAMESPACE, set_up.QUOTA_NAMESPACE, set_up.CLOSED_NAMESPACE):
-        for one in stage.server.request("GET", collection("workflows", name)).body.get("items", []):
-            replace(stage, namespace=name).cancel(one["metadata"]["name"])
+        for item in stage.server.request("GET", collection("workflows", name)).body.get("items", []):
+            replace(stage, namespace=name).cancel(item["metadata"]["name"])
     for process in triggerers.values():
         process.end()
         stage.processes.remove(process)
@@ -62,7 +62,7 @@ def _triggerer(stage: Stage, pool: str, flags: Sequence[str]) -> Process:
 @pytest.fixture(scope="module")
 def submitted(place: Stage) -> dict[str, tuple[Stage, str]]:
     """All situations that can be set up at once, by name: their place and the name of the run."""
-    return {name: one.set_up(place) for name, one in SITUATIONS.items() if not one.late}
+    return {name: situation.set_up(place) for name, situation in SITUATIONS.items() if not situation.late}
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
@@ -98,7 +98,7 @@ def test_why_names_an_archive_that_does_not_answer(place: Stage) -> None:
     place.server.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
     try:
         place.until(lambda: _knows_the_archive(place), "the operator has read where the archive is")
-        workflow = place.submit([python("load", "told")], ttlAfterFinished="1s")
+        workflow = place.submit([python("load", "echo")], ttlAfterFinished="1s")
         situation = Situation(
             set_up=_unused,
             kind=CauseKind.ARCHIVE_UNAVAILABLE,
@@ -112,8 +112,8 @@ def test_why_names_an_archive_that_does_not_answer(place: Stage) -> None:
 
 
 def _knows_the_archive(stage: Stage) -> bool:
-    """Whether new pods are told of an archive."""
-    run = stage.taskrun(name := stage.submit([python("only", "told")]), "only")
+    """Whether new pods know an archive."""
+    run = stage.taskrun(name := stage.submit([python("only", "echo")]), "only")
     stage.ends(name)
     return any("archive_url" in json.dumps(pod) for pod in stage.pods_of(run))
 
@@ -134,7 +134,7 @@ def _assert_named(stage: Stage, workflow: str, expected: Situation) -> None:
         if found is not None:
             assert "\n" not in found.sentence + found.command
             return
-        assert time.monotonic() < deadline, "\n".join(f"{one.kind} {one.ref}: {one.sentence}" for one in causes)
+        assert time.monotonic() < deadline, "\n".join(f"{cause.kind} {cause.ref}: {cause.sentence}" for cause in causes)
         time.sleep(0.5)
 
 
@@ -153,7 +153,7 @@ def _causes(stage: Stage, workflow: str, expected: Situation) -> tuple[Cause, ..
     taskruns = read.items(collection("taskruns", stage.namespace))
     now = time.time()
     if expected.at:
-        moments = [json_fields.moment(one["status"].get(expected.at)) for one in taskruns if _of(one, workflow)]
+        moments = [json_fields.moment(run["status"].get(expected.at)) for run in taskruns if _of(run, workflow)]
         now = next((moment - 300 for moment in moments if moment is not None), now)
     facts = Facts.parse(
         pods=read.items(collection("pods", stage.namespace)),
@@ -161,7 +161,7 @@ def _causes(stage: Stage, workflow: str, expected: Situation) -> tuple[Cause, ..
         pools=read.object(collection("configmaps", stage.namespace) + "/torpor-pools"),
         taskruns=taskruns,
     )
-    mine = [one for one in taskruns if _of(one, workflow)]
+    mine = [run for run in taskruns if _of(run, workflow)]
     return why.of_run(RunView.parse(body, mine, now=now), facts)
 
 

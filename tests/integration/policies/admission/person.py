@@ -27,8 +27,8 @@ class Desk:
         body = {"apiVersion": "torpor.dev/v1alpha1", "kind": "TaskRun", "metadata": {"name": "deploy"}, "spec": spec}
         server.create("taskruns", namespace, body).expect(201)
 
-    def stands(self, state: str = "Deferred", **status: Any) -> None:
-        """Let the TaskRun stand so."""
+    def set_status(self, state: str = "Deferred", **status: Any) -> None:
+        """Set the state and other fields of status."""
         waiting = {"trigger": _WAIT, "deferredAt": "2026-01-01T00:00:00Z"} if state == "Deferred" else {}
         fields = {"state": state, **waiting, **status}
         patch = [{"op": "add", "path": f"/status/{name}", "value": value} for name, value in fields.items()]

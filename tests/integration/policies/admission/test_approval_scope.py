@@ -29,7 +29,7 @@ def owned(desk: Desk) -> Desk:
     labels = {"torpor.dev/workflow": "w"}
     held = ["example.org/theirs"]
     desk.changes(None, labels=labels, ownerReferences=[owner], finalizers=held, annotations=theirs).expect(200)
-    desk.stands()
+    desk.set_status()
     return desk
 
 
@@ -62,7 +62,7 @@ def test_an_approver_changes_nothing_else(released: Desk, change: dict[str, Any]
 
 
 def test_an_approver_writes_no_status(desk: Desk) -> None:
-    desk.stands()
+    desk.set_status()
     fired = [{"op": "replace", "path": "/status/state", "value": "Succeeded"}]
     answer = desk.server.patch_status(desk.namespace, "deploy", fired, token=desk.tokens["ann"])
     assert answer.status == 403
@@ -92,7 +92,7 @@ def test_an_admin_of_the_namespace_only_answers(released: Desk) -> None:
 
 @pytest.mark.parametrize("key", ["torpor.dev/aproval", "torpor.dev/approved", "torpor.dev/approval-By"])
 def test_an_unknown_annotation_is_rejected_for_every_user(desk: Desk, key: str) -> None:
-    desk.stands()
+    desk.set_status()
     for person in ("ann", None):
         answer = desk.changes(person, annotations={key: "approved"})
         assert answer.status == 422
@@ -100,7 +100,7 @@ def test_an_unknown_annotation_is_rejected_for_every_user(desk: Desk, key: str) 
 
 
 def test_the_time_of_an_answer_cannot_be_forged(desk: Desk) -> None:
-    desk.stands()
+    desk.set_status()
     desk.changes("ann", annotations=words(desk, "ann")).expect(200)
     found = desk.metadata()["managedFields"]
     (own,) = [entry for entry in found if "f:torpor.dev/approval" in str(entry)]
@@ -116,7 +116,7 @@ def test_the_time_of_an_answer_cannot_be_forged(desk: Desk) -> None:
 
 
 def test_an_answer_can_be_extended_and_replaced(desk: Desk) -> None:
-    desk.stands()
+    desk.set_status()
     desk.changes("ann", annotations=words(desk, "ann")).expect(200)
     desk.changes("ann", manager="another", annotations={"torpor.dev/approval-note": "after all"}).expect(200)
     rejected = {**words(desk, "bob"), "torpor.dev/approval": "rejected", "torpor.dev/approval-note": None}

@@ -66,7 +66,7 @@ def test_an_update_changes_the_metadata_and_not_the_spec(office: Desk, person: s
 
 def test_a_status_write_leaves_the_spec_as_it_is(office: Desk) -> None:
     before = office.server.request("GET", office.path).expect(200)["spec"]
-    office.stands()
+    office.set_status()
     patch = [
         {"op": "replace", "path": "/spec/task", "value": "another"},
         {"op": "add", "path": "/status/message", "value": "x"},

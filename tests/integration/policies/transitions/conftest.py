@@ -45,7 +45,7 @@ class Stage:
         return str(self.pods[state]["metadata"]["uid"])
 
 
-def told(stage: Stage, state: State, *, name: str) -> list[dict[str, Any]]:
+def older_conditions(stage: Stage, state: State, *, name: str) -> list[dict[str, Any]]:
     """The conditions that an older writer gives the TaskRun of that name in this state, which is no end."""
     path = f"{collection('taskruns', stage.namespace)}/{name}"
     created = stage.server.request("GET", path).expect(200)["metadata"]["creationTimestamp"]

@@ -7,7 +7,7 @@ import pytest
 from torpor_wire.state import State
 
 from tests.integration.conftest import collection
-from tests.integration.policies.transitions.conftest import Stage, create_pod, now, set_fields, told
+from tests.integration.policies.transitions.conftest import Stage, create_pod, now, older_conditions, set_fields
 
 _TRIGGER = {"class": "time", "kwargs": "{}", "key": "k", "shard": 0, "waitsFor": "time"}
 HASH = "sha256:0123456789abcdef"
@@ -65,7 +65,7 @@ def test_a_claim_has_the_hash_of_the_source(
     pod = create_pod(stage.server, stage.namespace, f"{name}-a1-s0")
     token = stage.server.token(stage.namespace, "torpor-task", pod=pod)
     claim = {"name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"], "claim": "word", "source": source}
-    said_of = told(stage, State.RUNNING, name=name)
+    said_of = older_conditions(stage, State.RUNNING, name=name)
     patch = set_fields(state="Running", pod=claim, startedAt=now(), conditions=said_of)
     answer = stage.server.patch_status(stage.namespace, name, patch, token=token)
     assert answer.status == status, answer.message
@@ -77,7 +77,7 @@ def test_a_later_segment_keeps_when_the_attempt_began(stage: Stage, taskrun_of: 
     pod = create_pod(stage.server, stage.namespace, f"{name}-a1-s0")
     token = stage.server.token(stage.namespace, "torpor-task", pod=pod)
     claim = {"name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"], "claim": "word"}
-    said = told(stage, State.RUNNING, name=name)
+    said = older_conditions(stage, State.RUNNING, name=name)
     for started, status in (("2026-01-02T00:00:00Z", 403), ("2026-01-01T00:00:00Z", 200)):
         patch = set_fields(state="Running", pod=claim, startedAt=started, conditions=said)
         answer = stage.server.patch_status(stage.namespace, name, patch, token=token)
@@ -160,7 +160,9 @@ def test_a_retry_beyond_the_limit_is_refused(stage: Stage, taskrun_of: Callable[
     pod = create_pod(stage.server, stage.namespace, f"{name}-a6-s0")
     token = stage.server.token(stage.namespace, "torpor-task", pod=pod)
     claim = {"name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"], "claim": "word"}
-    claimed = set_fields(state="Running", pod=claim, startedAt=now(), conditions=told(stage, State.RUNNING, name=name))
+    claimed = set_fields(
+        state="Running", pod=claim, startedAt=now(), conditions=older_conditions(stage, State.RUNNING, name=name)
+    )
     stage.server.patch_status(stage.namespace, name, claimed, token=token).expect(200)
     answer = stage.server.patch_status(stage.namespace, name, set_fields(state="UpForRetry"), token=token)
     assert answer.status == 403

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from torpor_wire.state import State
 
-from tests.integration.policies.transitions.conftest import POOL, Stage, now, set_fields, told
+from tests.integration.policies.transitions.conftest import POOL, Stage, now, older_conditions, set_fields
 
 _FIRE: dict[str, Any] = {
     "state": "Scheduled",
@@ -51,7 +51,7 @@ def test_a_triggerer_is_refused(stage: Stage, case: str) -> None:
 
 
 def test_a_triggerer_fires_and_explains(stage: Stage) -> None:
-    said = told(stage, State.DEFERRED, name="deferred")
+    said = older_conditions(stage, State.DEFERRED, name="deferred")
     writes: list[dict[str, Any]] = [_FIRE | {"firedAt": now()}, {"reason": "TriggerFailed", "message": "not yet"}]
     for fields in writes:
         fields["conditions"] = said

@@ -16,7 +16,7 @@ USER = NOBODY if os.geteuid() == 0 else None
 GROUPS: list[int] | None = None if USER is None else []
 """Of the processes: PostgreSQL does not run as root. None is whoever runs the tests."""
 # For a machine that is busy with other work: only a test that fails waits for so long.
-_PATIENCE = 180.0
+_TIMEOUT = 180.0
 
 
 @dataclass(kw_only=True)
@@ -48,7 +48,7 @@ class Process:
                 group=USER,
                 extra_groups=GROUPS,
             )
-        end = time.monotonic() + _PATIENCE
+        end = time.monotonic() + _TIMEOUT
         while not self.answers(self.port):
             said = (self.folder / "log").read_text(errors="replace")
             assert self._running.poll() is None, f"{self.argv[0]} ended:\n{said}"
