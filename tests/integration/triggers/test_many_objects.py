@@ -51,16 +51,18 @@ class Waits:
 
     async def rounds(self, number: int) -> None:
         """Until each that waits has been looked for so many times more."""
-        looks = {name: trigger.services.looks for name, trigger in self.triggers.items()}  # type: ignore[attr-defined]
-        before = {name: look.tries for name, look in looks.items()}
+        poll_stats = {name: trigger.services.poll_stats for name, trigger in self.triggers.items()}  # type: ignore[attr-defined]
+        before = {name: stats.tries for name, stats in poll_stats.items()}
         await trigger_services.until(
-            lambda: all(task.done() or looks[name].tries >= before[name] + number for name, task in self.tasks.items())
+            lambda: all(
+                task.done() or poll_stats[name].tries >= before[name] + number for name, task in self.tasks.items()
+            )
         )
 
     def tries(self) -> int:
         """The largest number of reads that one trigger has made."""
-        looks = [trigger.services.looks for trigger in self.triggers.values()]  # type: ignore[attr-defined]
-        return max(int(look.tries) for look in looks)
+        poll_stats = [trigger.services.poll_stats for trigger in self.triggers.values()]  # type: ignore[attr-defined]
+        return max(int(stats.tries) for stats in poll_stats)
 
     def ended(self) -> set[str]:
         """The names of the waits that have ended."""

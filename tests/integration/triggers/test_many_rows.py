@@ -158,8 +158,8 @@ async def test_a_condition_is_judged_for_each_and_only_where_its_rows_are_others
         for number in range(100):
             poll.add(number, sql(postgres, query, params={"id": number}, condition="row.state == 'done'"))
         await poll.all_looked()
-        looks = [trigger.services.looks for trigger in poll.triggers.values()]  # type: ignore[attr-defined]
-        await trigger_services.until(lambda: all(look.tries > 2 for look in looks))
+        poll_stats = [trigger.services.poll_stats for trigger in poll.triggers.values()]  # type: ignore[attr-defined]
+        await trigger_services.until(lambda: all(stats.tries > 2 for stats in poll_stats))
         assert len(evaluated) == 100
         assert poll.triggers[5].last_look == "the query returns 1 row; condition is false"
         await postgres.execute(f"UPDATE {table} SET state = 'done' WHERE id IN (5, 6)")
