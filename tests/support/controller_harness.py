@@ -13,7 +13,8 @@ from torpor_expressions.evaluator import InProcess
 from torpor_kubernetes.cache.reflector import Notice, Reflector
 from torpor_kubernetes.cache.store import Unreadable
 from torpor_kubernetes.client.api import Api
-from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS
+from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS, Resource
+from torpor_local.apiserver.history import collection
 from torpor_local.apiserver.server import ApiRequest
 from torpor_operator.app import write_limits
 from torpor_operator.controller.workqueue import WorkQueue
@@ -44,6 +45,7 @@ class ControllerHarness:
         self.clock = VirtualClock()
         self.fake = FakeApi(self.clock)
         self.script: Script = lambda _task, _attempt: None
+        self._checked = 0
         api = Api(self.fake, self.clock, jitter=lambda: 0.5)
         self.queue = WorkQueue(self.clock)
         self.orphaned_pods = OrphanedPods(api, self.clock)
@@ -97,23 +99,32 @@ class ControllerHarness:
     def writes(self, kind: str, method: str) -> list[ApiRequest]:
         return [it for it in self.fake.writes() if it.method == method and f"/{kind}" in it.path]
 
+    def stored(self, resource: Resource) -> list[Body]:
+        """All objects of a kind, to read only: copies of thousands take most of the time of a test."""
+        return self.fake.history.of_kind(collection(resource))
+
     def _work(self) -> None:
-        for body in self.fake.all(PODS):
+        for body in self.stored(PODS):
             if body["status"]["phase"] == "Pending":
                 self._run_pod(body)
-        runs, found = self.fake.all(TASKRUNS), self.fake.all(PODS)
-        for workflow in self.fake.all(WORKFLOWS):
+        if self._checked != self.fake.history.version:
+            self._checked = self.fake.history.version
+            self._check_invariants()
+
+    def _check_invariants(self) -> None:
+        runs, pods = self.stored(TASKRUNS), [(parse_pod(pod).owner_uid, pod) for pod in self.stored(PODS)]
+        for workflow in self.stored(WORKFLOWS):
             uid = workflow["metadata"]["uid"]
             own = [run for run in runs if run["spec"]["workflow"]["uid"] == uid]
             owners = {run["metadata"]["uid"] for run in own}
-            its = [pod for pod in found if parse_pod(pod).owner_uid in owners]
+            its = [pod for owner, pod in pods if owner in owners]
             run_invariants.check(own, its, workflow["spec"].get("parallelism", 50))
 
     def _run_pod(self, body: Body) -> None:
         """Claim, run the script and report; a pod that is not the present one of its TaskRun exits."""
-        name = body["metadata"]["name"]
-        runs = {run.metadata.uid: run for run in map(taskruns.parse, self.fake.all(TASKRUNS))}
-        run = runs.get(parse_pod(body).owner_uid)
+        name, pod = body["metadata"]["name"], parse_pod(body)
+        owner = self.fake.get(TASKRUNS, NAMESPACE, pod.owner_name)
+        run = taskruns.parse(owner) if owner and owner["metadata"]["uid"] == pod.owner_uid else None
         if run and run.status.state is State.SCHEDULED and pod_name(run) == name:
             who = Claim(name, body["metadata"]["uid"], "nonce")
             self._patch(

@@ -39,7 +39,7 @@ class SlowPods(ControllerHarness):
 
     def _work(self) -> None:
         super()._work()
-        pending = [body["metadata"] for body in self.fake.all(PODS) if body["status"]["phase"] == "Pending"]
+        pending = [body["metadata"] for body in self.stored(PODS) if body["status"]["phase"] == "Pending"]
         self.most = max(self.most, len(pending))
         self.each |= Counter(meta["labels"][constants.LABEL_WORKFLOW] for meta in pending)
 
