@@ -21,7 +21,7 @@ _READABLE = 0o755
 
 
 def assemble(destination: Path, pythons: Sequence[str] = (sys.executable,)) -> Path:
-    """Build the folder, which must not exist, and return it. Any user can read it, whatever the umask is."""
+    """Build the folder, which must not exist, and return it. Any user can read it, with any umask."""
     library = destination / "lib"
     library.mkdir(parents=True)
     shutil.copyfile(_HERE / "start.py", destination / "start.py")

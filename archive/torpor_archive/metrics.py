@@ -34,7 +34,7 @@ class ArchiveMetrics:
         self.abandoned = counter("torpor_archive_abandoned", "Uploads that started and did not finish.")
         self.connections = gauge("torpor_archive_connections", "Open connections on the API port.")
         self.refused_connections = counter(
-            "torpor_archive_connections_refused", "Connections refused, or closed to make room for another."
+            "torpor_archive_connections_refused", "Connections refused, or closed for another."
         )
         self.token_reviews = counter(
             "torpor_archive_token_reviews",

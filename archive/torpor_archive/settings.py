@@ -64,7 +64,9 @@ class ArchiveSettings(ProcessSettings):
     health_port: int = Field(default=8081, description="port of /healthz, /readyz and /metrics")
     database: CliSuppress[str] = "sqlite:////data/archive.db"
     retry_timeout: float = Field(default=10.0, description="how long a transaction is retried")
-    sweep_interval: float = Field(default=600.0, description="pause between two deletions of what is no longer needed")
+    sweep_interval: float = Field(
+        default=600.0, description="pause between two deletions of data that is no longer needed"
+    )
     keep: Age = Field(default="90d", description="how long a finished run is kept after its completion; 0: forever")
     keep_runs: int = Field(default=0, ge=0, description="finished runs that a namespace keeps, the latest; 0: all")
     keep_namespace: tuple[Override, ...] = Field(
@@ -82,8 +84,8 @@ class ArchiveSettings(ProcessSettings):
         ge=1,
         description="requests in progress of the pods of a namespace, of its readers, or of another user",
     )
-    min_download_rate: int = Field(default=RATE, description="bytes per second; a slower download is cut off")
-    min_upload_rate: int = Field(default=RATE, description="bytes per second; a slower upload is cut off")
+    min_download_rate: int = Field(default=RATE, description="bytes per second; a slower download is aborted")
+    min_upload_rate: int = Field(default=RATE, description="bytes per second; a slower upload is aborted")
     namespace_quota: Quantity = Field(
         default=QUOTA, description="bytes of results, of runs, and of logs, that a namespace may keep; 0: no limit"
     )

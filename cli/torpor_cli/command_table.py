@@ -56,7 +56,7 @@ COMMANDS: Mapping[str, CommandEntry | CommandGroup] = {
     "compare": CommandEntry("view.compare", "Compare two runs."),
     "wait": CommandEntry("change.wait", "Wait for the end of runs."),
     "retry": CommandEntry("change.retry", "Run failed or named tasks again."),
-    "mark": CommandEntry("change.mark", "Set the end state of an instance by hand."),
+    "mark": CommandEntry("change.mark", "Set the end state of an instance without running it."),
     "resubmit": CommandEntry("change.resubmit", "Create a new run from an earlier one."),
     "suspend": CommandEntry("change.control", "Start no further tasks of a run."),
     "resume": CommandEntry("change.control", "Continue a suspended run."),

@@ -79,10 +79,12 @@ _PARAMS = (
     click.option("--params-file", type=click.Path(), help="YAML or JSON file with values of params."),
 )
 _FOLLOWING = (
-    click.option("--wait", is_flag=True, help="Wait for the end; the exit code tells the outcome."),
+    click.option("--wait", is_flag=True, help="Wait for the end; the exit code is the outcome."),
     click.option("-w", "--watch", is_flag=True, help="Follow the run as a tree until it ends."),
     click.option("--logs", is_flag=True, help="Follow the logs of the run until it ends."),
-    click.option("--timeout", metavar="DURATION", help="Longest wait; exit code 5 afterwards, and the run goes on."),
+    click.option(
+        "--timeout", metavar="DURATION", help="Maximum time to wait; exit code 5 afterwards, and the run goes on."
+    ),
 )
 _DRY_RUN = click.option(
     "--dry-run", type=click.Choice(["server"]), help="Let the API server check it, and create nothing."

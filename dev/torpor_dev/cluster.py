@@ -1,4 +1,4 @@
-"""Keeps, repairs or creates the kind cluster, in whatever state the machine is.
+"""Keeps, repairs or creates the kind cluster, in any state of the machine.
 
 `up` ends with a healthy cluster of this configuration or with an error, also after all processes were killed, after a
 restart of the engine, and with a cluster of another checkout.

@@ -78,7 +78,7 @@ def containers() -> list[NodeContainer]:
 
 
 def any_cluster() -> bool:
-    """Whether the engine knows a node of any kind cluster, of whatever name."""
+    """Whether the engine knows a node of a kind cluster of any name."""
     return bool(_container_ids(_LABEL))
 
 

@@ -14,7 +14,7 @@ Row = tuple[str, ...]
 
 
 class PageError(Exception):
-    """A page and the code do not agree in a way that the generator cannot mend."""
+    """A page and the code do not agree in a way that the generator cannot correct."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

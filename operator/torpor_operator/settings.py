@@ -71,7 +71,7 @@ class Settings(ProcessSettings):
     )
     task_read_only_root: bool = Field(
         default=True,
-        description="whether the root file system of task pods is read-only, unless the task says otherwise",
+        description="whether the root file system of task pods is read-only, unless the task sets another value",
     )
     task_tmp_size: str = Field(
         default="1Gi", description="size limit of the emptyDir at /tmp of task pods; empty: no limit"
@@ -136,7 +136,7 @@ class Settings(ProcessSettings):
         default=10.0,
         ge=0.0,
         allow_inf_nan=False,
-        description="CPU seconds after which a process ends whose event loop does not turn; 0: never",
+        description="CPU seconds after which a process ends whose event loop is blocked; 0: never",
     )
     hang: Positive = Field(default=30.0, description="seconds after which such a process ends if it uses no CPU")
     state_folder: str = Field(

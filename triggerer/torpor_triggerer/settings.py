@@ -115,7 +115,7 @@ class Settings(ProcessSettings):
         default=(), description="trigger class to register, as NAME=MODULE:CLASS; repeatable"
     )
     folder: tuple[Annotated[str, AfterValidator(_normalize_folder)], ...] = Field(
-        default=(), description="directory that waits may read; {namespace} stands for theirs; repeatable"
+        default=(), description="directory that waits may read; {namespace} is that of the wait; repeatable"
     )
     lend_identity: bool = Field(
         default=False, description="let waits without credentials use the cloud identity of this pod"

@@ -24,7 +24,7 @@ from torpor.testing import results
 SUCCEEDED, FAILED, INTERRUPTED = 0, 3, 130
 """The exit codes, which are those of `torpor`. A task that is deferred or skipped did not fail."""
 TIMED_OUT_WORD = "TIMED_OUT"
-"""The text of an event that stands for a timeout."""
+"""The text of an event that represents a timeout."""
 _UID = "00000000-0000-0000-0000-000000000000"
 
 

@@ -175,7 +175,7 @@ def reference(function: object, argument: str = "then") -> str:
 
 
 def deferral_from(error: BaseException) -> TaskDeferred | None:
-    """Return the deferral that an exception stands for: ours, or Airflow's if the image contains it.
+    """Return the deferral of an exception: ours, or Airflow's if the image contains it.
 
     A TaskGroup wraps exceptions, so a group with a single deferral counts as that deferral.
     """

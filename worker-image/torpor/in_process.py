@@ -22,7 +22,7 @@ from torpor.runtime.taskrun import Resume, resume_from_beginning
 
 
 class TimedOut:
-    """The type of TIMED_OUT: an event that stands for a deferral that timed out."""
+    """The type of TIMED_OUT: the event of a deferral that timed out."""
 
     def __repr__(self) -> str:
         return "TIMED_OUT"

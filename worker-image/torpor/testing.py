@@ -86,7 +86,7 @@ def results(
         testing.run(total, {"sizes": testing.results([3, 4], missing=[1])})
 
     Args:
-        values: The results. None stands for an instance without a result, as in a cluster.
+        values: The results. None represents an instance without a result, as in a cluster.
         missing: The positions of instances without a result.
         positions: One for each value, for several levels of mapping, such as `[(0, 0), (0, 1)]`. By default they count
             from 0.

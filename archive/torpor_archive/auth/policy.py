@@ -119,7 +119,7 @@ def check_put_result(caller: Caller, name: str, taskrun: TaskRunAccess) -> Error
 def check_put_event(name: str, taskrun: TaskRunAccess) -> ErrorResponse | None:
     """Refuse an upload of the TaskRun's event unless it is Deferred, and belongs to a Workflow."""
     if not taskrun.workflow:
-        return errors.forbidden(f"TaskRun {name} belongs to no Workflow; the archive keeps values by Workflow")
+        return errors.forbidden(f"TaskRun {name} does not belong to a Workflow; the archive keeps values by Workflow")
     if taskrun.state != State.DEFERRED:
         return errors.forbidden(f"TaskRun {name} is {taskrun.state}; uploading an event requires Deferred")
     return None

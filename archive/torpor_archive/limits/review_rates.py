@@ -1,7 +1,7 @@
 """Limits the reviews of tokens that are not known to be good: for each client, each peer, and in all. Pure.
 
-A peer is the address of a connection. The API server's proxy is one peer for many clients, so a client is also told
-apart by the address that the proxy appends. The last part of each rate is for those that have asked for little.
+A peer is the address of a connection. The API server's proxy is one peer for many clients, so the
+address that the proxy appends also distinguishes clients. The last part of each rate is for clients with few requests.
 """
 
 from collections.abc import Hashable

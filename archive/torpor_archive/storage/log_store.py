@@ -67,7 +67,7 @@ class FinishedLog:
 
     @property
     def stored(self) -> int:
-        """Compressed bytes, wherever they are."""
+        """Compressed bytes, in the database and in the object store."""
         return self.object_size + self.text.stored
 
 

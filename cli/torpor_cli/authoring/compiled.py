@@ -23,7 +23,7 @@ def compile_workflow(
     """Return the Workflow of a function. `pairs` are texts NAME=VALUE. Raises UsageError and CliError."""
     if not _REFERENCE.fullmatch(reference):
         raise UsageError(
-            f"{reference!r} is no workflow function; write package.module:name, such as ingest.flows:ingest"
+            f"{reference!r} is not a workflow function; write package.module:name, such as ingest.flows:ingest"
         )
     from torpor_cli.authoring import interpreter  # noqa: PLC0415 - subprocess costs 10 ms, most runs have files
 

@@ -49,7 +49,7 @@ def _check_version(python: str) -> None:
     version = tuple(int(word) for word in ended.stdout.split() if word.isdigit())
     if ended.returncode or not version:
         last = (ended.stderr.strip().splitlines() or [f"it ended with code {ended.returncode}"])[-1]
-        raise errors.UsageError(f"{python} is no usable Python: {last}")
+        raise errors.UsageError(f"{python} is not a usable Python: {last}")
     if version < _OLDEST:
         raise errors.UsageError(f"{python} is Python {version[0]}.{version[1]}; tasks need 3.11 or later: add --python")
 

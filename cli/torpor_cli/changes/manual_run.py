@@ -21,7 +21,7 @@ LIMIT_S = 30.0
 """Seconds in which a running operator creates the run."""
 _GRACE_S = 3.0
 _LATE = "the operator has not created the run within {:g} seconds; it does so when it runs, see `torpor doctor`"
-_SILENT = "schedule {0} started no run; `kubectl describe schedule {0}` says why"
+_SILENT = "schedule {0} started no run; `kubectl describe schedule {0}` shows the cause"
 
 
 class RequestProgress(Enum):

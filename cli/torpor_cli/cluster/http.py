@@ -69,7 +69,7 @@ class HttpClient:
         except RecursionError as error:
             raise CliError("an object of the response is nested too deeply to be read") from error
         except ValueError as error:
-            raise errors.unreachable(self.access.place, self.access.server.url, "the response is no JSON") from error
+            raise errors.unreachable(self.access.place, self.access.server.url, "the response is not JSON") from error
 
     def unreachable(self, error: HTTPError) -> errors.UnavailableError:
         """Translate a failure of the network."""

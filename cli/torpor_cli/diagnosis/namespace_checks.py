@@ -72,7 +72,7 @@ _BINDINGS = {
     "torpor-archive-reader-namespace": _Binding(
         name="torpor-archive-reader-namespace",
         subject=f"serviceaccount={{namespace}}:{constants.ARCHIVE_READER}",
-        without="who may view the namespace does not read its archived runs and logs",
+        without="users with view cannot read archived runs and logs of the namespace",
         result=warning,
         creates=f"kubectl -n {{namespace}} create serviceaccount {constants.ARCHIVE_READER}; ",
     ),
@@ -149,7 +149,9 @@ def finalizers(facts: DiagnosisFacts) -> CheckResult:
     where = "in all namespaces" if facts.everywhere else f"in namespace {facts.namespace}"
     if not stuck:
         return passed("finalizers", f"no object waits long for its deletion {where}")
-    action = "check that an operator leads; docs/operations/troubleshooting.md has the finalizers and what removes them"
+    action = (
+        "check that an operator leads; docs/operations/troubleshooting.md lists the finalizers and how to remove them"
+    )
     return failed("finalizers", f"{len(stuck)} deleted objects keep their finalizers: {listed(stuck)}", action)
 
 

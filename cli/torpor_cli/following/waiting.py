@@ -100,7 +100,7 @@ def _seen(update: Update | NothingChanged, missing: Mapping[str, Object]) -> lis
 
 
 def _vanished(update: Update | NothingChanged, missing: Mapping[str, Object]) -> list[Object]:
-    """Return the runs that a list of theirs does not have any more."""
+    """Return the runs that a list no longer contains."""
     if not isinstance(update, ListSnapshot):
         return []
     listed, fields = {item["metadata"]["uid"] for item in update.items}, update.selection.fields

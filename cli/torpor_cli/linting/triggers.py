@@ -57,7 +57,7 @@ def _imported(name: str, target: str) -> Callable[..., Any]:
     except Exception as error:
         raise UnusableTriggerError(f"trigger {name}: {target}: {type(error).__name__}: {error}") from error
     if not callable(found):
-        raise UnusableTriggerError(f"trigger {name}: {target} is no class")
+        raise UnusableTriggerError(f"trigger {name}: {target} is not a class")
     return found  # type: ignore[no-any-return]
 
 

@@ -219,7 +219,7 @@ def _value(node: YamlNode, path: Path, problems: list[LintProblem]) -> Any:
     for key, child in _entries(node):
         name = _key(key)
         if key.items is not None or key.entries is not None:
-            message = "a key must be a text: quote a value that begins with { or ["
+            message = "a key must be text: quote a value that begins with { or ["
             problems.append(LintProblem(path=path, rule=LintRule.YAML, message=message))
         elif name in value:
             message = f'key "{name}" already set in map'

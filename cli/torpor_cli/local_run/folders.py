@@ -145,5 +145,5 @@ def parse_events(texts: Iterable[str], tasks: Sequence[str] | None) -> dict[str,
         try:
             found[task + matched["path"]] = json.loads(matched["json"])
         except (ValueError, RecursionError) as error:
-            raise errors.UsageError(f"--event {text}: the event is no JSON: {error}") from None
+            raise errors.UsageError(f"--event {text}: the event is not JSON: {error}") from None
     return found

@@ -110,4 +110,4 @@ def _json(option: str, text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise errors.UsageError(f"{option} {text}: this is no JSON: {error}") from None
+        raise errors.UsageError(f"{option} {text}: this is not JSON: {error}") from None

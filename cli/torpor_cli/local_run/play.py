@@ -118,7 +118,7 @@ def play(run: Play) -> int:
     except options.LocalRunError as error:
         raise errors.CliError(str(error)) from error
     except asyncio.CancelledError:
-        note(f"ended at once; `torpor run --resume {run.folder}` goes on with it")
+        note(f"ended at once; `torpor run --resume {run.folder}` continues it")
         return ExitCode.INTERRUPTED
     progress.end()
     try:

@@ -37,12 +37,12 @@ def parse(text: str) -> RunReference:
     if (indexed := _BRACKETS.fullmatch(task)) and not path:
         task, path = indexed.groups()
     if not run or (rest and not task):
-        raise UsageError(f"{text!r} is no reference; write NAME, NAME/task or NAME/task/0.1")
+        raise UsageError(f"{text!r} is not a reference; write NAME, NAME/task or NAME/task/0.1")
     try:
         indexes = tuple(map(int, path.split("."))) if path else None
     except ValueError:
         raise UsageError(
-            f"{path!r} is no index of an instance; write NAME/task/3, or NAME/task/0.1 in a group"
+            f"{path!r} is not an index of an instance; write NAME/task/3, or NAME/task/0.1 in a group"
         ) from None
     return RunReference(run=run, task=task or None, path=indexes)
 

@@ -99,7 +99,7 @@ def owned(taskruns: Iterable[Object], workflow: Object) -> list[Object]:
 def archived_run(cluster: ClusterConnection, name: str) -> FoundRun | None:
     """Return the archived run of this uid, or the last one of this name; None without one.
 
-    A note says if the archive is away.
+    A note reports that the archive is unavailable.
     """
     if not names.is_object_name(name):
         return None

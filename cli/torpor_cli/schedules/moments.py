@@ -14,7 +14,7 @@ def parse(text: str, option: str) -> float:
         moment = datetime.fromisoformat(text)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError) as error:
-        raise UsageError(f"{option} {text!r} is no time; write 2026-11-01 or 2026-11-01T02:00:00Z") from error
+        raise UsageError(f"{option} {text!r} is not a time; write 2026-11-01 or 2026-11-01T02:00:00Z") from error
 
 
 def shown(value: Any) -> str:

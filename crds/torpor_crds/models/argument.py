@@ -53,7 +53,7 @@ class ArgumentSource(Model):
         Field(
             max_length=constants.MISSING_MAX,
             description="Instances without a result, as ranges of indexes (`2,7-9`) or of `paths`. Empty: none. Unset: "
-            "unknown, and the worker finds out.",
+            "unknown, and the worker determines them.",
         ),
     ] = None
     item: Annotated[

@@ -31,7 +31,7 @@ class BackfillSpec(Model):
         Time,
         Field(
             alias="to",
-            description="End of the period, excluded. Ticks after the start of the Backfill are left to the Schedule.",
+            description="End of the period, excluded. The Schedule runs ticks after the start of the Backfill.",
         ),
     ]
     reverse: Annotated[bool, Field(description="Whether the latest tick is run first.")] = False
@@ -80,7 +80,7 @@ class BackfillStatus(Model):
     ] = 0
     cursor: Annotated[
         Moment,
-        Field(description="The last tick that was started, passed over or failed; later passes continue behind it."),
+        Field(description="The last tick that was started, passed over or failed; later passes continue after it."),
     ] = None
     cursor_source: Annotated[Identifier | None, Field(description="Source of the tick in `cursor`.")] = None
     passed: Annotated[

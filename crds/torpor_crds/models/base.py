@@ -17,7 +17,7 @@ class Model(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="ignore")
 
     def to_json(self) -> dict[str, Any]:
-        """As it stands in YAML: aliases, nothing that is None."""
+        """As in YAML: with aliases, without fields that are None."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
@@ -76,7 +76,10 @@ class Condition(Model):
 
     type: Annotated[str, Field(max_length=63, description="Succeeded, or (Workflow only) Reconciling or Stalled.")]
     status: Annotated[str, Field(max_length=10, description="True, False or Unknown.")]
-    reason: Annotated[ReasonWord, Field(description="A CamelCase word. docs/reference/reasons.md explains each.")]
+    reason: Annotated[
+        ReasonWord,
+        Field(description="Machine-readable cause, a CamelCase word. docs/reference/reasons.md explains each."),
+    ]
     message: Annotated[
         str,
         Field(

@@ -28,7 +28,7 @@ class TaskRunHistoryEntry(Model):
     count: Annotated[
         Count | None,
         Field(
-            description="For the first entry: number of transitions for which it stands, when older ones were folded "
+            description="For the first entry: number of transitions that it replaces, when older ones were folded "
             "into it. Its other fields describe the first of them. Unset: 1."
         ),
     ] = None
@@ -77,5 +77,5 @@ class WorkflowHistoryEntry(Model):
     message: Annotated[Message | None, Field(description="Details, such as the cleared tasks.")] = None
     count: Annotated[
         Count | None,
-        Field(description="For the first entry: number of entries for which it stands. Unset: 1."),
+        Field(description="For the first entry: number of entries that it replaces. Unset: 1."),
     ] = None

@@ -58,7 +58,7 @@ class ScheduleSource(Model):
 class Missed(Model):
     """What happens to ticks that passed while no run could be started."""
 
-    within: Annotated[Duration, Field(description="How old a missed tick may be to be run.")] = "1h"
+    within: Annotated[Duration, Field(description="Maximum age of a missed tick that is run.")] = "1h"
     run: Annotated[MissedRun, Field(description="Which missed ticks are run: None, Last or All.")] = MissedRun.LAST
 
 
@@ -77,7 +77,7 @@ class ScheduleSpec(Model):
         Field(
             min_length=1,
             max_length=20,
-            description="What starts a run: any of them, unless `allOf` is set.",
+            description="Sources that start a run: any of them, unless `allOf` is set.",
             json_schema_extra={"x-key": "name"},
         ),
     ]
@@ -90,7 +90,7 @@ class ScheduleSpec(Model):
     ] = ()
     within: Annotated[
         Duration | None,
-        Field(description="For `allOf`: how old an event may be when the last one arrives. Unset: any age."),
+        Field(description="For `allOf`: maximum age of an event when the last one arrives. Unset: any age."),
     ] = None
     template_ref: Annotated[TemplateRef | None, Field(description="WorkflowTemplate of the runs.")] = None
     workflow: Annotated[WorkflowSpec | None, Field(description="Spec of the runs, instead of templateRef.")] = None

@@ -1,4 +1,4 @@
-"""What stands on a TaskRun of a result that is in the archive: its type, lengths and keys, and no values (ADR 0012).
+"""The description on a TaskRun of a result in the archive: its type, lengths and keys, and no values (ADR 0012).
 
 The operator decides how wide a mapped task is by this alone.
 """

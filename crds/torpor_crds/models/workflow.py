@@ -230,7 +230,8 @@ class WorkflowStatus(Model):
     history: Annotated[
         tuple[WorkflowHistoryEntry, ...],
         Field(
-            max_length=constants.HISTORY_MAX, description="What happened to the run, the oldest first, and who asked."
+            max_length=constants.HISTORY_MAX,
+            description="Changes of the run, the oldest first, with the user who requested each.",
         ),
     ] = ()
     conditions: Annotated[

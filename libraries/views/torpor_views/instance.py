@@ -19,7 +19,7 @@ class HistoryEntry:
     """A transition of a TaskRun: the state that it entered, and the numbers afterwards.
 
     `state` is None for a state that this version does not know; `word` is the state as written. `count` is the number
-    of transitions that the entry stands for: 1, or more for the first entry of a history whose older entries were
+    of transitions that the entry represents: 1, or more for the first entry of a history whose older entries were
     folded into it.
     """
 

@@ -25,7 +25,7 @@ class EdgeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphNode:
-    """A task. `details`: its kind, and whatever differs from a plain task, such as its rule.
+    """A task. `details`: its kind, and its differences from a plain task, such as its rule.
 
     `groups` are the groups around it, outermost first. `state` and `progress` are empty before a run; `progress` counts
     the instances of a task that can have several.

@@ -63,7 +63,7 @@ def _insert(found: list[HistoryEntry], state: State, at: float, one: InstanceVie
 
 
 def _with_first(one: InstanceView, history: list[HistoryEntry]) -> list[HistoryEntry]:
-    """The history with the creation, which has no entry; in the order of time, whatever the clocks of the writers.
+    """The history with the creation, which has no entry; in the order of time, although clocks of writers differ.
 
     An object that an older version created has no entries for its first transitions, so its beginning is a gap.
     """

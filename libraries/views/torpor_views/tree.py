@@ -18,7 +18,7 @@ ALL = frozenset({"*"})
 
 
 class NodeKind(StrEnum):
-    """What a node stands for."""
+    """The kind of a node."""
 
     GROUP = "group"
     TASK = "task"

@@ -93,7 +93,7 @@ ARGUMENTS_FLOOR = 2 * 1024
 MISSING_MAX = 1024
 """Characters of the list of missing results of a mapped task."""
 EXPRESSIONS_MAX = 4_000
-"""Expressions of a Workflow, counted wherever they are: eight for each of 500 tasks."""
+"""Expressions of a Workflow, counted in all fields: eight for each of 500 tasks."""
 EXPRESSIONS_BYTES_MAX = 256 * 1024
 """Bytes of all expressions of a Workflow. The operator parses them in about 4 s of CPU time, in steps."""
 

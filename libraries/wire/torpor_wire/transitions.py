@@ -19,7 +19,7 @@ Patch: TypeAlias = list[dict[str, Json]]
 
 
 class HistorySize(NamedTuple):
-    """The length of `status.history`, and the number of transitions for which its first entry stands."""
+    """The length of `status.history`, and the number of transitions that its first entry represents."""
 
     entries: int = 0
     first: int = 1

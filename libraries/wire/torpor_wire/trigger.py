@@ -209,7 +209,7 @@ def is_alone(class_name: str, kwargs: Mapping[str, canonical.Json]) -> bool:
 
 
 def answered_by(class_name: str, kwargs: Mapping[str, canonical.Json]) -> Approvers | None:
-    """Return who may answer the approvals of a trigger; None if it restricts nobody.
+    """Return who may answer the approvals of a trigger; None if it restricts no user.
 
     Raises TriggerError for invalid approvers, and for several approvals with different ones, because one answer on the
     TaskRun applies to all.

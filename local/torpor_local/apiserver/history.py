@@ -75,7 +75,7 @@ class History:
         self._note(ObjectChange(self.version, address, self._objects.pop(address), None))
 
     def as_of(self, version: int, kind: str) -> list[Object]:
-        """All of a kind as they stood at a version that is not compacted."""
+        """All objects of a kind at a version that is not compacted."""
         items = {address: item for address, item in self._objects.items() if address.kind == kind}
         for entry in reversed(self.after(version)):
             if entry.address.kind != kind:

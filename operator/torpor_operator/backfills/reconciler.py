@@ -145,7 +145,7 @@ class BackfillReconciler:
             if decided.is_complete:
                 return decided
             await self._gather(backfill.metadata.namespace, decided, gathered)
-        raise RuntimeError(f"the plan asks for more after {_ROUNDS} rounds")
+        raise RuntimeError(f"the plan requests more facts after {_ROUNDS} rounds")
 
     def _snapshot(self, backfill: Backfill, gathered: Gathered) -> BackfillSnapshot:
         schedule = self._cache.schedule_of(backfill)

@@ -122,7 +122,7 @@ class Archive:
 
     def _require_endpoint(self) -> ArchiveEndpoint:
         if self._endpoint is None:
-            raise NotArchivedError("there is no archive any more")
+            raise NotArchivedError("there is no longer an archive")
         return self._endpoint
 
     async def _discover(self) -> None:

@@ -92,7 +92,7 @@ def not_ready_message(namespace: str, home: str) -> str:
     kubectl = f"kubectl -n {namespace} create"
     return (
         f"namespace {namespace} is not set up for workflows: the operator may not create TaskRuns and pods in it. "
-        f"Set it up as the README says, or run: {kubectl} serviceaccount {constants.TASK_ACCOUNT}; "
+        f"Set it up as docs/getting-started.md describes, or run: {kubectl} serviceaccount {constants.TASK_ACCOUNT}; "
         f"{kubectl} rolebinding torpor-task --clusterrole=torpor-task "
         f"--serviceaccount={namespace}:{constants.TASK_ACCOUNT}; "
         f"{kubectl} rolebinding torpor-archive-namespace --clusterrole=torpor-archive-namespace "

@@ -11,7 +11,7 @@ from torpor_crds.models.task import Task
 from torpor_wire import trigger
 
 _STEERING = re.compile(r"(?i:.*_proxy)|(?:LD|DYLD|TORPOR|KUBERNETES|BASH|npm_config)_.*|PYTHON.*|PATH|HOME|ENV|IFS")
-"""Variables by which a loader, an interpreter, a shell or an HTTP client is told what to run and whom to ask."""
+"""Variables that control what a loader, an interpreter or a shell runs, and which proxy an HTTP client uses."""
 _ADVICE = "data must not set it; set it in pod.env"
 
 

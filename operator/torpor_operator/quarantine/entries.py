@@ -102,7 +102,7 @@ class Entries:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Read the annotation. What is not an entry is ignored: whoever may write the Lease may write anything."""
+        """Read the annotation. Anything else is ignored: a writer of the Lease can write any text."""
         try:
             stored = json.loads(text)
         except (ValueError, RecursionError):

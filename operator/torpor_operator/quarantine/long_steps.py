@@ -43,7 +43,7 @@ class LongStepReporter:
             events.reference(resource, namespace=ref.namespace, name=ref.name, uid=ref.uid),
             reason=Reason.LOOP_BLOCKED,
             message=f"The operator {'read' if ref.reading else 'planned'} this {ref.kind} for {seconds:.1f} s of CPU "
-            "at once, and everything else waited. Make it smaller",
+            "at once, and all other objects waited. Make it smaller",
             type="Warning",
             reporting_controller=f"{constants.GROUP}/operator",
             now=self._api.clock.now(),

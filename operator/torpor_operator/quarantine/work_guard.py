@@ -1,4 +1,4 @@
-"""What every loop of the operator asks before it works on an object: may it, and who is told that it does."""
+"""Checks whether a loop of the operator may work on an object, and records that it does."""
 
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar

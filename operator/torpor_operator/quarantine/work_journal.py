@@ -57,7 +57,7 @@ class WorkJournal:
             return None
 
     def replace(self, record: bytes) -> bytes:
-        """Replace the record, as `encode` makes it. Returns the former one; empty stands for none."""
+        """Replace the record, as `encode` makes it. Returns the former one; empty means none."""
         former, self._current = self._current, record
         self._buffer[:_LENGTH_BYTES] = _NONE
         if record:

@@ -1,7 +1,7 @@
 """Tracks on which object the event loop works: in the journal, by CPU time, and by a warning after a long step.
 
 A step is what runs between two points at which the event loop may switch tasks. The tracker measures the CPU time of
-the loop's thread, so that a busy machine blames nobody.
+the loop's thread, so that a busy machine does not cause a report.
 """
 
 import logging

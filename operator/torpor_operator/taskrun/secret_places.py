@@ -59,7 +59,7 @@ def _put(value: Any, path: list[str], reference: SecretRef, pointer: str) -> Any
             return [*value[:place], _put(value[place], rest, reference, pointer), *value[place + 1 :]]
         case _:
             pass
-    raise ValueError(f"{pointer[:100]!r} in defer.trigger.secrets is no free place in defer.trigger.kwargs")
+    raise ValueError(f"{pointer[:100]!r} in defer.trigger.secrets is not a free place in defer.trigger.kwargs")
 
 
 def unsealed(value: object) -> str | None:

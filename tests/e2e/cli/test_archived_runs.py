@@ -35,7 +35,7 @@ def test_get_and_wait_read_the_archive(torpor: Terminal, gone: str) -> None:
     assert shown.code == 0
     assert [line.split()[1] for line in shown.out.splitlines()[1:2]] == ["Succeeded"]
     assert "pause" in shown.out
-    assert shown.err == "this run is in the archive; the cluster does not have it any more\n"
+    assert shown.err == "this run is in the archive; the cluster no longer has it\n"
     assert torpor.ok("wait", gone).startswith(f"{gone} Succeeded after ")
 
 

@@ -19,7 +19,7 @@ from torpor_local.clock import SkippableClock
         ({"data": {"a b.py": ""}}, "data[a b.py]: a valid config key"),
         ({"data": {"x" * 254: ""}}, "has at most 253 characters"),
         ({"binaryData": {"/x": ""}}, "binaryData[/x]: a valid config key"),
-        ({"binaryData": {"x": "?"}}, "binaryData[x] is no base64"),
+        ({"binaryData": {"x": "?"}}, "binaryData[x] is not base64"),
         ({"data": {"x": 1}}, "data[x] has to be a string"),
         ({"data": {"x": ""}, "binaryData": {"x": ""}}, "data[x]: duplicate of key present in binaryData"),
         ({"data": {"x": "y" * 1024**2, "z": "y"}}, "it has 1,048,577 bytes: must have at most 1,048,576"),

@@ -116,7 +116,7 @@ def test_the_policy_knows_the_time_zones_of_the_operator() -> None:
         ("0 0 15W * *", "write LW for the last day from Monday to Friday; W has no other use"),
         ("0 0 L-3 * *", "write L for the last day of the month; days before it cannot be counted"),
         ("0 0 1,? * *", "write ? or * alone"),
-        ("0 ? * * *", "write *; only the days know ?"),
+        ("0 ? * * *", "write *; only the day fields accept ?"),
     ],
 )
 def test_policy_and_operator_name_the_same_remedy(expression: str, remedy: str) -> None:

@@ -58,7 +58,7 @@ def fail(waiting: Answered, error: BaseException) -> None:
     if not waiting.done():
         waiting.set_exception(_safe(error))
         if isinstance(waiting, asyncio.Future):
-            waiting.exception()  # so that nobody complains where the wait has gone at this very moment
+            waiting.exception()  # avoid "exception was never retrieved" for a wait that has just ended
 
 
 def show_error(trigger: Any, error: OSError) -> None:

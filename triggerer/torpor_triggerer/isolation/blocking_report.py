@@ -85,5 +85,5 @@ def _message(blocked: Blocked) -> str:
     )
     return (
         f"trigger {blocked.class_name} blocked the event loop for {blocked.seconds:.1f} s, at {blocked.place}: "
-        f"all other waits of this replica were late by as much; {follows}"
+        f"all other waits of this replica were late by that time; {follows}"
     )

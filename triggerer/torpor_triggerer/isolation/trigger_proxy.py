@@ -1,7 +1,7 @@
 """Represents a trigger whose class runs in a thread: makes, runs and ends it there.
 
 In the main loop it is a trigger like any other, also as a part of another. A caller that gives up continues at once,
-whatever the thread does.
+independent of the thread.
 """
 
 import asyncio

@@ -3,7 +3,7 @@
 Twenty times a second it pings each loop, unless the loop is idle. A loop that does not answer is sampled: a busy one is
 in another step each time and is not reported; one that stays in a step is blocked by the owner of that step.
 
-The thread runs beside whatever hangs, so it waits for no loop and reports from its own thread.
+The thread does not depend on the loops, so it waits for no loop and reports from its own thread.
 """
 
 import asyncio
@@ -119,7 +119,7 @@ class LoopMonitor:
             if not _is_idle(self._frame()):
                 self._ask(now)
         elif slept >= LATE:
-            self._asked_at, self._began = now, None  # the whole process stood still, this thread too
+            self._asked_at, self._began = now, None  # the whole process was paused, including this thread
         else:
             self._judge(now, at_once=False)
 

@@ -1,6 +1,6 @@
 """Attributes log lines to the wait whose trigger wrote them, keeps the last ones, and redacts secrets.
 
-A context variable names the wait whose code runs, so lines of libraries count, whatever logger they use. Tasks and
+A context variable names the wait whose code runs, so lines of libraries count, from any logger. Tasks and
 threads that a trigger starts inherit it. In a line that belongs to no wait, every secret known here is redacted.
 """
 

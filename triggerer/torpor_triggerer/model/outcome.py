@@ -1,6 +1,6 @@
 """The outcomes of a wait, and the one conditional patch of each. Pure.
 
-Whatever a trigger does, there is an outcome with a message that a person can act on.
+Every behaviour of a trigger leads to an outcome with a message that a person can act on.
 """
 
 import json
@@ -214,7 +214,7 @@ def timed_out(wait: Wait, last_look: str) -> Failed | TimedOut:
 
 
 def error_text(error: BaseException) -> str:
-    """Return the text of an exception; never raises, whatever the exception does."""
+    """Return the text of an exception; never raises, even if the exception's own code does."""
     try:
         return str(error)[:_TEXT_MAX]
     except BaseException:  # noqa: BLE001 - any exception's __str__ is a stranger's code, which may call sys.exit

@@ -74,7 +74,7 @@ class Resolver:
     def _ended(self, key: tuple[str, str], task: "asyncio.Task[Sequence[ResolvedAddress]]") -> None:
         del self._running[key]
         if not task.cancelled():
-            task.exception()  # whoever asked may have given up
+            task.exception()  # the caller may have timed out
 
 
 def _literal(host: str) -> ResolvedAddress | None:

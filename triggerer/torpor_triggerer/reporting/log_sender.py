@@ -86,7 +86,7 @@ class LogSender:
                 return
             await self._api.clock.sleep(RETRY.delay(failures))
         self.dropped += len(taken)
-        log.warning("Log lines of %d waits were not stored: the archive is away", len(taken))
+        log.warning("Log lines of %d waits were not stored: the archive is unavailable", len(taken))
 
     def _take(self) -> tuple[str, list[dict[str, Any]]]:
         """Remove a batch of the first namespace from its queue."""

@@ -190,7 +190,7 @@ class SharedTriggers:
         return True
 
     async def _first_event(self, shared: SharedTrigger) -> Ended | NotYet | None:
-        """Return the outcome of the trigger; None if it was stopped, whatever it does with the cancellation."""
+        """Return the outcome of the trigger; None if it was stopped, even if it ignores the cancellation."""
         ended: Ended | NotYet | None = None
         task = asyncio.current_task()
         try:

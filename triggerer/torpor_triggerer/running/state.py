@@ -86,7 +86,7 @@ class Run:
     """One wait in service.
 
     `shared` runs its trigger; `task` does anything else for it: resolves its kwargs or writes its outcome.
-    `outcome`: how the wait ends, whatever its trigger does. `released`: no outcome is needed. `missing`: what the
+    `outcome`: how the wait ends, independent of its trigger. `released`: no outcome is needed. `missing`: what the
     trigger needs before it can start. `due_at`: when its event occurred, or should have. `timed`: the wait needs its
     timer and no run.
     """

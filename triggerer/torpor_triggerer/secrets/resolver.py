@@ -89,7 +89,7 @@ class SecretResolver:
 
     async def _opened(self, class_name: str, kwargs: Mapping[str, Any], namespace: str) -> Opened:
         if self.pool_keys is None:
-            return Failed(reason=Reason.SEAL_INVALID, message="this triggerer opens no sealed values")
+            return Failed(reason=Reason.SEAL_INVALID, message="this triggerer cannot open sealed values")
         return await self.pool_keys.open(class_name, kwargs, namespace)
 
 

@@ -49,7 +49,7 @@ class Web(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backends:
-    """What all services share; the application builds it. In a folder, `{namespace}` stands for the wait's."""
+    """What all services share; the application builds it. In a folder, `{namespace}` is that of the wait."""
 
     api: Api
     evaluator: Evaluating

@@ -130,7 +130,7 @@ class Membership:
             await lease.acquire(self._api, self._lease_config, await lease.fetch(self._api, self._lease_config))
 
     async def _sweep(self) -> None:
-        """Delete the Leases of replicas that died long ago; nothing else does."""
+        """Delete the Leases of replicas that ended long ago; no other component does."""
         long_ago = self._clock.monotonic() - FORGET_AFTER * self._lease_config.duration
         for name in [name for name, seen in self._observed.items() if seen.since < long_ago and name != self.name]:
             try:

@@ -1,7 +1,7 @@
 """Exceptions of user code: one line for the TaskRun, the full traceback on stderr, and what Airflow's mean.
 
-The exception, its text and its frames come from user code, so nothing here raises, whatever they do. Airflow's classes
-are recognized by name, and Airflow is never imported.
+The exception, its text and its frames come from user code, so nothing here raises, even if their code does.
+Airflow's classes are recognized by name, and Airflow is never imported.
 """
 
 import os

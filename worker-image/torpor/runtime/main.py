@@ -46,9 +46,9 @@ class RuntimeEnvironment(NamedTuple):
     begin: Callable[[], None]
     """Called once, just before the user's code."""
     end: Callable[[], bool]
-    """Called once, just after the user's code; returns whether the pod was told to stop meanwhile."""
+    """Called once, just after the user's code; returns whether the pod received SIGTERM meanwhile."""
     is_stopped: Callable[[], bool] = lambda: False
-    """Returns whether the pod was told to stop."""
+    """Returns whether the pod received SIGTERM."""
     archive: "Callable[[Launch], Archive | None]" = _no_archive
     """Returns the archive of the installation, None if there is none. Raises ValueError and UnreadableError."""
     code: str | None = None

@@ -1,7 +1,7 @@
 """The outcome of a segment, checked so that it can be stored: a result, a deferral, a skip, or a failure with a reason.
 
-Whatever user code does becomes one of these values, or a body for the archive. A result or a deferral that cannot be
-stored is not retried, because the work would be repeated and still not fit.
+Every behaviour of user code becomes one of these values, or a body for the archive. A result or a deferral that
+cannot be stored is not retried, because the work would be repeated and still not fit.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Runs user code and turns whatever happens into an outcome.
+"""Runs user code and turns its behaviour into an outcome.
 
 Only the end of the pod propagates: a pod that is deleted reports nothing, because the operator knows the reason.
 """
@@ -36,7 +36,7 @@ def perform(  # noqa: PLR0913 - the callbacks of the process
 ) -> "Outcome | Body":
     """Resolve the arguments, call the task, and return its outcome, or a body to upload.
 
-    `begin` runs before user code. `is_stopped` returns whether the pod was told to stop.
+    `begin` runs before user code. `is_stopped` returns whether the pod received SIGTERM.
     """
     try:
         if run.problem:

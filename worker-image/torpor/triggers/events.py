@@ -63,7 +63,7 @@ class TaskEnd(NamedTuple):
 
 
 def task_end(event: object) -> TaskEnd | None:
-    """Return how an event ends the task, None if the task resumes. Raises whatever the event's own code raises."""
+    """Return how an event ends the task, None if the task resumes. Raises the exceptions of the event's own code."""
     names = {parent.__name__ for parent in type(event).__mro__}
     kind = next((kind for kind in EndKind if kind.value in names), None)
     return None if kind is None else TaskEnd(kind, _value(event))

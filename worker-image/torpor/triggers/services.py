@@ -94,7 +94,7 @@ class Services(Protocol):
     def make(self, class_name: str, kwargs: Mapping[str, Any]) -> Any:
         """Create a trigger of a registered class and bind it, for triggers that run others.
 
-        Raises LookupError for an unknown class, and whatever the class raises for its kwargs.
+        Raises LookupError for an unknown class, and the exceptions of the class for its kwargs.
         """
 
     def now(self) -> float:

@@ -28,7 +28,7 @@ _READ = 4096
 
 
 class WebhookRefusedError(Exception):
-    """The service rejected the call for good."""
+    """The service rejected the call, and a retry would not help."""
 
 
 class Webhook(BaseTrigger):

@@ -42,8 +42,10 @@ _PREFIX_MAX = 57
 @param_options
 @click.option("--name", metavar="NAME", help="Name of the Backfill, by default SCHEDULE with a generated ending.")
 @click.option("--dry-run", is_flag=True, help="Print the ticks of the period, and create nothing.")
-@click.option("--wait", is_flag=True, help="Wait for the end; the exit code tells the outcome.")
-@click.option("--timeout", metavar="DURATION", help="Longest wait; exit code 5 afterwards, and the Backfill goes on.")
+@click.option("--wait", is_flag=True, help="Wait for the end; the exit code is the outcome.")
+@click.option(
+    "--timeout", metavar="DURATION", help="Maximum time to wait; exit code 5 afterwards, and the Backfill goes on."
+)
 @output_option(Format.JSON, Format.YAML, Format.NAME)
 @click.pass_obj
 def create_command(

@@ -65,7 +65,7 @@ def _check_result(state: str, result: str | None) -> None:
     try:
         json.loads(result)
     except (ValueError, RecursionError) as error:
-        raise errors.UsageError(f"--result {result[:80]}: this is no JSON: {str(error)[:200]}") from None
+        raise errors.UsageError(f"--result {result[:80]}: this is not JSON: {str(error)[:200]}") from None
 
 
 def _check(workflow: Object) -> None:

@@ -20,7 +20,7 @@ from torpor_cli.target import TargetOptions
 @click.argument("name", metavar="NAME|@latest", shell_complete=complete_run)
 @click.argument("tasks", metavar="[TASK[/INDEX]]...", nargs=-1, shell_complete=complete_task)
 @click.option("--failed", is_flag=True, help="Everything that failed, was cancelled or deleted; the default.")
-@click.option("--dry-run", is_flag=True, help="Only say what would run again.")
+@click.option("--dry-run", is_flag=True, help="Show what would run again, and change nothing.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
 def retry_command(
@@ -64,7 +64,7 @@ def _confirm(name: str, *, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise errors.UsageError("standard input is no terminal to ask on; add -y")
+        raise errors.UsageError("standard input is not a terminal, so torpor cannot ask; add -y")
     if not click.confirm(f"Run these tasks of {name} again?", err=True):
         raise errors.CliError("nothing was changed")
 

@@ -26,7 +26,7 @@ from torpor_cli.target import TargetOptions
 )
 @click.option("--name", metavar="NAME", help="Name of the run of --template.")
 @click.option(
-    "--generate-name", metavar="PREFIX", help="Begin of its generated name, by default the name of the template."
+    "--generate-name", metavar="PREFIX", help="Prefix of its generated name, by default the name of the template."
 )
 @click.option("--python", metavar="PATH", help="Interpreter that has MODULE, by default that of $VIRTUAL_ENV.")
 @run_options

@@ -23,7 +23,7 @@ from torpor_cli.target import TargetOptions
     show_default=True,
     help="State to wait for; end is any end.",
 )
-@click.option("--timeout", metavar="DURATION", help="Longest wait, such as 30s or 2h; exit code 5 afterwards.")
+@click.option("--timeout", metavar="DURATION", help="Maximum time to wait, such as 30s or 2h; exit code 5 afterwards.")
 @click.pass_obj
 def wait_command(target: TargetOptions, names: tuple[str, ...], goal: str, timeout: str | None) -> int:
     """Wait for the end of runs, or for another state. The exit code tells how they ended."""

@@ -33,7 +33,10 @@ _LIMITS = (
     "--python", metavar="PATH", help="Python, or virtual environment, of the tasks; by default the active one."
 )
 @click.option(
-    "--jobs", metavar="N", type=click.IntRange(min=1), help="Most tasks at once; by default the number of processors."
+    "--jobs",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Maximum number of concurrent tasks; by default the number of processors.",
 )
 @click.option(
     "--event",
@@ -45,17 +48,17 @@ _LIMITS = (
 @click.option(
     "--skip-time",
     is_flag=True,
-    help="Let waits for a time and delays of retries end at once, also of tasks that call real servers.",
+    help="Let waits for a time and delays of retries end at once, even of tasks that call real servers.",
 )
 @click.option(
     "--trigger",
     "triggers",
     metavar="NAME=MODULE:CLASS",
     multiple=True,
-    help="Trigger class of yours, which this command imports, also from the working directory. Repeatable.",
+    help="Your own trigger class, which this command imports, for example from the working directory. Repeatable.",
 )
 @click.option("--folder", metavar="PATH", help="Folder of logs and history; by default a new one in .torpor/runs.")
-@click.option("--resume", metavar="FOLDER", help="Go on with a run whose process was killed.")
+@click.option("--resume", metavar="FOLDER", help="Continue a run whose process was killed.")
 @click.option("--show", metavar="FOLDER", help="Show a run again: tree, timeline and results.")
 @click.option("--task", metavar="TASK[/INDEX]", help="Run only this task, in the foreground, for a debugger.")
 @click.option("--args", "arguments", metavar="JSON", help="Arguments of --task that the file does not have.")

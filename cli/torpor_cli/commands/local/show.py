@@ -38,6 +38,6 @@ def show(folder: str, output_format: str) -> int:
     for line in (*report.failure_lines(run, path), *report.result_lines(found.workflow["spec"], found.results)):
         output.line(line)
     if not ended:
-        output.note(f"the run has not ended; `torpor run --resume {folder}` goes on with it")
+        output.note(f"the run has not ended; `torpor run --resume {folder}` continues it")
     output.note(f"the logs of the pods are in {path / report.LOGS}")
     return code

@@ -25,7 +25,9 @@ _READERS = 4
 
 @click.command("history", cls=ClusterCommand)
 @click.argument("name", metavar="NAME", shell_complete=complete_schedule)
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 500), help="Most runs to list.")
+@click.option(
+    "--limit", default=20, show_default=True, type=click.IntRange(1, 500), help="Maximum number of runs to list."
+)
 @click.option("--live", "only_live", is_flag=True, help="Do not read the archive.")
 @output_option(Format.JSON, Format.YAML)
 @click.pass_obj

@@ -87,7 +87,7 @@ def _show_tree(cluster: ClusterConnection, reference: RunReference, unfold: tupl
     if started := listing.origin_sentence(workflow):
         output.note(started)
     if found.archived:
-        output.note("this run is in the archive; the cluster does not have it any more")
+        output.note("this run is in the archive; the cluster no longer has it")
 
 
 def _print(lines: list[str]) -> None:

@@ -55,10 +55,16 @@ class _ArchivedRuns:
     help="Only runs in this state; may repeat.",
     shell_complete=complete_state,
 )
-@click.option("--since", metavar="DURATION", help="Only runs that go on or ended since then, such as 2h or 7d.")
+@click.option("--since", metavar="DURATION", help="Only runs that are active or ended since then, such as 2h or 7d.")
 @click.option("-l", "--selector", "labels", default="", help="Only runs with these labels, as kubectl -l.")
 @click.option("--schedule", metavar="NAME", help="Only runs of this Schedule.", shell_complete=complete_schedule)
-@click.option("--limit", default=100, show_default=True, type=click.IntRange(min=1), help="Most archived runs to list.")
+@click.option(
+    "--limit",
+    default=100,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Maximum number of archived runs to list.",
+)
 @click.option("--live", "only_live", is_flag=True, help="Do not read the archive.")
 @output_option()
 @click.pass_obj
@@ -111,7 +117,7 @@ def _live(cluster: ClusterConnection, query: _Query) -> list[ListedRun]:
     except InvalidObjectError as error:
         if not query.labels:
             raise
-        raise errors.UsageError(f"-l {query.labels!r} is no label selector: {error}") from error
+        raise errors.UsageError(f"-l {query.labels!r} is not a label selector: {error}") from error
     return [run_list.live(item) for item in found]
 
 

@@ -141,7 +141,7 @@ def _matches(text: str, pattern: str) -> bool:
     try:
         return _pattern(pattern).search(text) is not None
     except re.error as error:
-        raise CelError(f"{pattern!r} is no regular expression: {error}") from error
+        raise CelError(f"{pattern!r} is not a regular expression:  {error}") from error
 
 
 def _timestamp(text: str) -> datetime:

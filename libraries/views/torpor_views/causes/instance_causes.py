@@ -24,7 +24,7 @@ def of_instance(run: RunView, facts: Facts, one: InstanceView, slot: Cause | Non
     `slot`: the one that its task waits for, from `slots.missing_slot`.
     """
     if one.reason == Reason.UNOWNED:
-        detail = "belongs to no run, so nothing acts on it"
+        detail = "does not belong to a run, so no component acts on it"
         command = commands.describe(run, "taskrun", one.name)
         return _cause(one, CauseKind.ORPHANED, Urgency.ACT, detail, command)
     if one.deleting is not None and not one.ended:

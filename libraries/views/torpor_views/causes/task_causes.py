@@ -69,7 +69,7 @@ def _partly_created(run: RunView, facts: Facts, task: TaskView) -> Cause | None:
     """Why the instances of a task that are not created yet do not follow."""
     found = counts.of_task(run, task)
     if found.deleted:
-        detail = f"goes on without {found.deleted} TaskRuns that a user deleted, and fails at its end"
+        detail = f"continues without {found.deleted} TaskRuns that a user deleted, and fails at its end"
         return _cause(task, CauseKind.DELETED, Urgency.ACT, detail, commands.retry(run, task.name))
     if found.pending == 0 and (run.of(task.name) or task.counts.active or task.counts.deferred):
         return None

@@ -131,4 +131,4 @@ def _remedies(kind: CronField) -> tuple[tuple[str, str], ...]:
             (r"L", "write L for the last day of the month; days before it cannot be counted"),
             (r"\?", "write ? or * alone"),
         )
-    return ((r"\?", "write *; only the days know ?"),)
+    return ((r"\?", "write *; only the day fields accept ?"),)

@@ -45,7 +45,7 @@ def pause_after_failures(draft: Draft) -> bool:
     if failed < spec.pause_after_failures:
         return False
     draft.actions.append(Suspend())
-    message = f"suspended: the last {failed} runs failed; set spec.suspend to false to go on"
+    message = f"suspended: the last {failed} runs failed; set spec.suspend to false to resume"
     draft.notify(Reason.PAUSED_AFTER_FAILURES, message, warning=True)
     return True
 

@@ -148,7 +148,7 @@ def build(  # noqa: PLR0913 - all parts of a status
 
 
 def _end(result: RunVerdict) -> str | None:
-    """The state of a run that has ended. A cancelled run is told from a failed one."""
+    """The state of a run that has ended. A cancelled run differs from a failed one."""
     if not result.final:
         return None
     return "Cancelled" if result.reason == Reason.CANCELLED else result.state

@@ -70,7 +70,7 @@ REJECTED_CRON = {
     "* * * * MONDAY": "MONDAY is not valid for the day of week",
     "* * * * FRI#6": "FRI#6 is not valid for the day of week",
     "* * L-3 * *": "L-3 is not valid for the day of month",
-    "* ? * * *": "? is not valid for the hour; write *; only the days know ?",
+    "* ? * * *": "? is not valid for the hour; write *; only the day fields accept ?",
     "0 0 * * L5": "L5 is not valid for the day of week; write 5L for the last Friday of a month",
     "0 0 30,31 FEB *": "never ticks: none of its months has such a day",
     "0 0 31 4,6 ?": "never ticks: none of its months has such a day",

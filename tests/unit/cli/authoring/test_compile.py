@@ -112,7 +112,7 @@ def test_json_is_printed_as_well(torpor: Command) -> None:
         (["flows:ingest", "-p", "limit=x"], "-p limit=x: the value must be an integer, as JSON"),
         (["flows:ingest", "-p", "day=x", "-p", "limit=1.5"], "param limit must be an integer, not 1.5"),
         (["flows:ingest", "-p", "day"], "-p 'day' has no value; write -p NAME=VALUE"),
-        (["flows.py"], "'flows.py' is no workflow function; write package.module:name, such as ingest.flows:ingest"),
+        (["flows.py"], "'flows.py' is not a workflow function; write package.module:name, such as ingest.flows:ingest"),
         (["flows:ingest", "--python", "/none"], "--python /none: there is no such program"),
     ],
 )

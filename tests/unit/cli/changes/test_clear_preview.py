@@ -95,7 +95,7 @@ def test_in_a_group_only_the_same_indexes_run_again() -> None:
         ("laod", "there is no task 'laod'; did you mean load"),
         ("files/1", "task files has one instance"),
         ("load/9", "there is no instance 'load/9'; load has 0, 1, 2, 3"),
-        ("load/x", "'x' is no index"),
+        ("load/x", "'x' is not an index"),
     ],
 )
 def test_what_the_operator_would_refuse_is_refused_first(entry: str, message: str) -> None:

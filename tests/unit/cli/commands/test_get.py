@@ -60,7 +60,7 @@ def test_an_archived_run_is_shown_and_said_to_be_archived(cluster: FakeCluster, 
     code, out, err = torpor("get", "gone")
     assert code == 0
     assert "gone" in out
-    assert err == "this run is in the archive; the cluster does not have it any more\n"
+    assert err == "this run is in the archive; the cluster no longer has it\n"
 
 
 def test_following_an_archived_run_shows_it_and_exits_by_its_outcome(cluster: FakeCluster, torpor: Run) -> None:

@@ -63,7 +63,7 @@ def test_if_the_live_list_fails_its_error_is_the_only_message(cluster: FakeClust
 
 def test_a_selector_that_the_api_server_rejects_is_usage(cluster: FakeCluster, torpor: Run) -> None:
     cluster.rejected["workflows"] = "found ',', expected: identifier"
-    message = "torpor: -l 'a=,,b' is no label selector: found ',', expected: identifier\n"
+    message = "torpor: -l 'a=,,b' is not a label selector: found ',', expected: identifier\n"
     assert torpor("list", "-l", "a=,,b") == (2, "", message)
 
 

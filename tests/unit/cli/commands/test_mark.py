@@ -56,7 +56,7 @@ def test_a_mark_is_an_annotation_with_the_reason(
         (("ingest/list", "failed"), 2, "--because"),
         (("ingest/list", "failed", "--because", " "), 2, "--because is empty"),
         (("ingest/list", "failed", "--because", "x", "--result", "1"), 2, "--result is for succeeded"),
-        (("ingest/list", "succeeded", "--because", "x", "--result", "{"), 2, "this is no JSON"),
+        (("ingest/list", "succeeded", "--because", "x", "--result", "{"), 2, "this is not JSON"),
         (("ingest/list", "succeeded", "--because", "x" * 5000), 2, "characters"),
         (("ingest/lost", "failed", "--because", "x"), 1, "did you mean list?"),
         (("ingest/load/7", "failed", "--because", "x"), 1, "there is no instance load/7"),

@@ -75,7 +75,7 @@ def test_a_key_that_occurs_twice_is_a_problem_at_its_last_place() -> None:
 
 def test_a_key_that_is_an_object_is_a_problem_of_its_field() -> None:
     found = document("args:\n  rows: {{ rows }}\n")
-    said = "a key must be a text: quote a value that begins with { or ["
+    said = "a key must be text: quote a value that begins with { or ["
     assert [(problem.path, problem.message) for problem in found.problems] == [(("args", "rows"), said)]
 
 

@@ -20,7 +20,7 @@ def test_events_are_json_by_task_or_instance() -> None:
     [
         ("{}", "--event {}: write --event TASK=JSON, such as --event drop='{}'"),
         ("drpo={}", "there is no task 'drpo'; did you mean drop?"),
-        ("drop={", "--event drop={: the event is no JSON: "),
+        ("drop={", "--event drop={: the event is not JSON: "),
     ],
 )
 def test_other_texts_are_refused(text: str, expected: str) -> None:

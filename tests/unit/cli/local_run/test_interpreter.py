@@ -39,9 +39,9 @@ def test_a_program_that_does_not_exist_is_refused() -> None:
     [
         ("echo 3 8", "is Python 3.8; tasks need 3.11 or later: add --python"),
         ("echo 2 7", "is Python 2.7; tasks need 3.11 or later: add --python"),
-        ("echo broken >&2; exit 1", "is no usable Python: broken"),
-        ("exit 7", "is no usable Python: it ended with code 7"),
-        ("true", "is no usable Python: it ended with code 0"),
+        ("echo broken >&2; exit 1", "is not a usable Python: broken"),
+        ("exit 7", "is not a usable Python: it ended with code 7"),
+        ("true", "is not a usable Python: it ended with code 0"),
     ],
 )
 def test_an_interpreter_that_cannot_run_tasks_is_refused(tmp_path: Path, script: str, expected: str) -> None:

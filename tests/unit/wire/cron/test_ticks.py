@@ -110,7 +110,7 @@ def test_every_name_is_an_expression(name: str) -> None:
         ("0 0 * * L", "write 5L for the last Friday of a month"),
         ("0 0 15W * *", "write LW for the last day from Monday to Friday"),
         ("0 0 * * 5#6", "write 5#2 for the second Friday; the number is 1 to 5"),
-        ("? 0 * * *", "'?' is not valid for the minute; write *; only the days know ?"),
+        ("? 0 * * *", "'?' is not valid for the minute; write *; only the day fields accept ?"),
         ("0 0 1,? * *", "'1,?' is not valid for the day of month; write ? or * alone"),
         ("*/0 * * * *", "'*/0' is not valid for the minute"),
         ("0 0 L-3 * *", "'L-3' is not valid for the day of month; write L for the last day of the month"),

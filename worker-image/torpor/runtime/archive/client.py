@@ -47,7 +47,7 @@ class Archive:
         self._turn = _thread.allocate_lock()
 
     def put(self, headers: Mapping[str, str], body: Iterable[bytes]) -> ApiResponse:
-        """Upload the result of the TaskRun. Raises UnclearError without a response, and whatever `body` raises."""
+        """Upload the result of the TaskRun. Raises UnclearError without a response, and the exceptions of `body`."""
         path = f"/v1/namespaces/{self._where.namespace}/taskruns/{self._where.taskrun}/result"
         with self._exchange(f"PUT {path}") as (link, reader):
             link.sendall(self._head("PUT", path, {**headers, "Transfer-Encoding": "chunked"}))

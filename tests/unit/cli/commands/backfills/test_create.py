@@ -75,7 +75,7 @@ def test_a_dry_run_prints_the_ticks_and_creates_nothing(cluster: FakeCluster, to
         (("--from", "2026-11-04", "--to", "2026-11-04"), 2, "torpor: --from must be before --to\n"),
         ((*_PERIOD, "--source", "noon"), 1, "torpor: schedule nightly has no cron source 'noon'; it has nightly\n"),
         ((*_PERIOD, "--timeout", "1m"), 2, "torpor: --timeout needs --wait\n"),
-        (("--from", "yesterday", "--to", "2026-11-04"), 2, "torpor: --from 'yesterday' is no time; write "),
+        (("--from", "yesterday", "--to", "2026-11-04"), 2, "torpor: --from 'yesterday' is not a time; write "),
         (
             (*_PERIOD, "--name", "taken"),
             1,

@@ -158,7 +158,7 @@ def test_a_killed_run_is_shown_and_resumed(folder: Path) -> None:
                 process.kill()
     shown = torpor(folder, "--show", ".torpor/runs/ingest")
     assert (shown.returncode, "drop" in shown.stdout) == (ExitCode.SUCCEEDED, True)
-    assert "the run has not ended; `torpor run --resume .torpor/runs/ingest` goes on with it\n" in shown.stderr
+    assert "the run has not ended; `torpor run --resume .torpor/runs/ingest` continues it\n" in shown.stderr
     resumed = torpor(folder, "--resume", ".torpor/runs/ingest", "-o", "json")
     assert resumed.returncode == ExitCode.SUCCEEDED, resumed.stderr
     assert json.loads(resumed.stdout)["results"]["total"] == {"total": 3}

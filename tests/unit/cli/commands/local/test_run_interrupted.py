@@ -138,7 +138,7 @@ def test_two_interrupts_end_the_run_at_once(folder: Path) -> None:
 
     code, printed = played(folder, act)
     assert code == ExitCode.INTERRUPTED
-    assert printed.splitlines()[-1] == "ended at once; `torpor run --resume .torpor/runs/ingest` goes on with it"
+    assert printed.splitlines()[-1] == "ended at once; `torpor run --resume .torpor/runs/ingest` continues it"
     assert_ended(begun(folder))
 
 

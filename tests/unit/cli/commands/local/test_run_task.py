@@ -191,7 +191,7 @@ def test_a_file_with_errors_is_reported_as_lint_does(folder: Path) -> None:
     ("options", "expected"),
     [
         (("--args", "[1]"), 'torpor: --args [1]: write a JSON object, such as \'{"path": "a.csv"}\'\n'),
-        (("--event", "{"), "torpor: --event {: this is no JSON: "),
+        (("--event", "{"), "torpor: --event {: this is not JSON: "),
         (("--python", "no-such"), "torpor: --python no-such: there is no such program\n"),
     ],
 )

@@ -105,7 +105,7 @@ def test_json_has_the_tick_in_utc_and_in_the_zone(cluster: FakeCluster, torpor: 
         (("--cron", "@daily", "ten"), "torpor: 'ten' is not a number of ticks; write "),
         (("--cron", "@daily", "0"), "torpor: 0 ticks: write 1 to 10000"),
         (("daily", "--timezone", "UTC"), "torpor: --timezone is the zone of --cron; "),
-        (("daily", "--from", "soon"), "torpor: --from 'soon' is no time; write "),
+        (("daily", "--from", "soon"), "torpor: --from 'soon' is not a time; write "),
         ((), "torpor: write the NAME of a Schedule, or --cron EXPRESSION"),
     ],
 )

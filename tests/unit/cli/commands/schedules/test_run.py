@@ -109,7 +109,7 @@ def test_a_request_without_a_run_and_without_a_reason_ends_as_well(
     schedule = cluster.schedule("nightly")
     monkeypatch.setattr(manual_run, "_GRACE_S", 0.0)
     monkeypatch.setattr(manual_run, "request", lambda *_: schedule)
-    message = "torpor: schedule nightly started no run; `kubectl describe schedule nightly` says why\n"
+    message = "torpor: schedule nightly started no run; `kubectl describe schedule nightly` shows the cause\n"
     assert torpor("schedule", "run", "nightly") == (1, "", message)
 
 
