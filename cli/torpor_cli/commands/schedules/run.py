@@ -33,7 +33,7 @@ def run_command(
 ) -> int:
     """Start a run of a Schedule now, and print its name.
 
-    The operator creates it with the params of the Schedule, also if the Schedule is paused or other runs are active.
+    The operator creates it with the params of the Schedule, even if the Schedule is paused or other runs are active.
     """
     afterwards = FollowUp(wait=wait, watch=watch, logs=logs, limit=parse_limit(timeout))
     afterwards.check(1)
