@@ -94,7 +94,7 @@ def test_a_source_of_a_schedule_may_not_upload() -> None:
     assert taskrun.workflow == ""
     refused = policy.check_put_event("load", taskrun)
     assert refused is not None
-    assert "belongs to no Workflow" in refused.message
+    assert "does not belong to a Workflow" in refused.message
 
 
 def test_a_taskrun_without_a_pool_uses_the_default_pool() -> None:
