@@ -19,7 +19,7 @@ MANY = 5000
 
 
 @dataclass(kw_only=True)
-class SharedPoll:
+class SqlWaits:
     """`sql` waits that run in one process, by name."""
 
     backends: Any = field(default_factory=trigger_services.backends)
@@ -42,9 +42,9 @@ class SharedPoll:
 
 
 @asynccontextmanager
-async def shared_poll() -> AsyncIterator[SharedPoll]:
+async def shared_poll() -> AsyncIterator[SqlWaits]:
     """Waits that share their queries, cancelled at the end."""
-    poll = SharedPoll()
+    poll = SqlWaits()
     try:
         yield poll
     finally:
