@@ -11,7 +11,7 @@ from torpor_crds.models.archive_endpoint import ArchiveEndpoint
 from torpor_expressions.evaluator import Evaluator
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.archive import ArchiveResponse
-from torpor_operator.app import ArchiveClients, Loop, Operator, Parts
+from torpor_operator.app import ArchiveClients, EnabledComponents, Loop, Operator
 from torpor_operator.controller.archive import NotArchivedError
 from torpor_operator.settings import Settings
 from torpor_triggerer.app import Triggerer
@@ -92,15 +92,15 @@ async def start(
     known = registry.load(triggers)
     async with Evaluator() as evaluator, http.connect(network) as web:
         backends = Backends(api=api, evaluator=evaluator, web=web, network=network, folders=("/",), lends_identity=True)
-        operator = Operator.build(api, _settings(), evaluator, _no_archive(), leadership=SoleLeader())
+        enabled = EnabledComponents(archive=False, schedules=False, cluster_checks=False)
+        operator = Operator.build(api, _settings(), evaluator, _no_archive(), leadership=SoleLeader(), enabled=enabled)
         stopping = asyncio.Event()
         triggerers = [
             Triggerer(backends, known, TriggererSettings(pool=pool, identity=IDENTITY), answer=answer)
             for pool in sorted(pools)
         ]
         controllers = Controllers(triggerers=triggerers)
-        parts = Parts(archive=False, schedules=False, cluster_checks=False)
-        operating = asyncio.create_task(operator.run(partial(watch_workflows, api), parts))
+        operating = asyncio.create_task(operator.run(partial(watch_workflows, api)))
         triggering = [asyncio.create_task(triggerer.run(stopping)) for triggerer in triggerers]
         for task in (operating, *triggering):
             task.add_done_callback(partial(_on_end, controllers))

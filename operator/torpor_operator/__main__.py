@@ -23,7 +23,9 @@ from torpor_kubernetes.client.lease import Leadership, Renewals
 from torpor_kubernetes.timing import SystemClock
 
 from torpor_operator.app import LEASE, ArchiveClients, Operator, Stop, lease_config
+from torpor_operator.controller import kopf_handlers
 from torpor_operator.controller.archive import UPLOAD_SECONDS, HttpRunStore
+from torpor_operator.controller.cluster_cache import ClusterCache
 from torpor_operator.quarantine.hang_timer import HangTimer
 from torpor_operator.quarantine.lease_annotation import LeaseAnnotation
 from torpor_operator.quarantine.quarantine import Quarantine
@@ -31,8 +33,6 @@ from torpor_operator.quarantine.work_guard import WorkGuard
 from torpor_operator.quarantine.work_journal import WorkJournal
 from torpor_operator.quarantine.work_tracker import WorkTracker
 from torpor_operator.settings import Settings
-from torpor_operator.workflows import kopf_handlers
-from torpor_operator.workflows.cache import ClusterCache
 
 
 def main() -> None:
@@ -61,8 +61,8 @@ async def serve(settings: Settings) -> None:
             api, settings, evaluator, archive, leadership=leadership, guard=_work_guard(api, settings)
         )
 
-        async def watch(cache: ClusterCache, stop: Stop) -> None:
-            await _run_kopf(settings, operator, cache, stop)
+        async def watch(cluster: ClusterCache, stop: Stop) -> None:
+            await _run_kopf(settings, operator, cluster, stop)
 
         async with hang_timer:
             await operator.run(watch)

@@ -9,22 +9,20 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from torpor_crds.models import taskrun as taskruns
-from torpor_expressions.evaluator import InProcess
+from torpor_expressions.evaluator import Evaluating, InProcess
 from torpor_kubernetes.cache.reflector import Notice, Reflector
 from torpor_kubernetes.cache.store import Unreadable
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS, Resource
 from torpor_local.apiserver.history import collection
 from torpor_local.apiserver.server import ApiRequest
-from torpor_operator.app import write_limits
-from torpor_operator.controller.workqueue import WorkQueue
+from torpor_local.controllers import NoArchive
+from torpor_operator.app import ArchiveClients, EnabledComponents, Loop, Operator
+from torpor_operator.controller.cluster_cache import ClusterCache
 from torpor_operator.model.pod import parse_pod, pod_name
+from torpor_operator.quarantine.work_guard import WorkGuard
 from torpor_operator.settings import Settings
-from torpor_operator.workflows.cache import ClusterCache
-from torpor_operator.workflows.executor import Executor
-from torpor_operator.workflows.orphaned_pods import OrphanedPods
-from torpor_operator.workflows.queries import QueryResolver
-from torpor_operator.workflows.reconciler import Reconciler
+from torpor_operator.workflows.controller import WorkflowController
 from torpor_wire import constants, names, transitions
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
@@ -38,36 +36,59 @@ Script = Callable[[str, int], str | None]
 """The function of a task, by task and attempt: returns the result as JSON text, or raises RuntimeError."""
 
 
+ALL = EnabledComponents()
+
+
+class Leader:
+    """Holds the Lease while `is_leader` returns True."""
+
+    def __init__(self, is_leader: Callable[[], bool] = lambda: True) -> None:
+        self._is_leader = is_leader
+
+    def holds(self) -> bool:
+        return self._is_leader()
+
+    async def run(self, lead: Loop) -> None:
+        await lead()
+
+
+def build_operator(
+    api: Api,
+    settings: Settings,
+    enabled: EnabledComponents = ALL,
+    *,
+    is_leader: Callable[[], bool] = lambda: True,
+    evaluator: Evaluating | None = None,
+) -> Operator:
+    """Build it; nothing is sent before its loops run."""
+    absent, leader = NoArchive(), Leader(is_leader)
+    clients = ArchiveClients(store=absent, post=absent.post, reader=absent)
+    return Operator.build(
+        api, settings, evaluator or InProcess(), clients, leadership=leader, jitter=lambda: 0.5, enabled=enabled
+    )
+
+
+def build_cache(api: Api) -> ClusterCache:
+    """A cache of the cluster alone."""
+    return ClusterCache(api, Settings(), guard=WorkGuard(), jitter=lambda: 0.5)
+
+
 class ControllerHarness:
     """One controller and its API server."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, evaluator: Evaluating | None = None) -> None:
         self.clock = VirtualClock()
         self.fake = FakeApi(self.clock)
         self.script: Script = lambda _task, _attempt: None
         self._checked = 0
         api = Api(self.fake, self.clock, jitter=lambda: 0.5)
-        self.queue = WorkQueue(self.clock)
-        self.orphaned_pods = OrphanedPods(api, self.clock)
-        self.cache = ClusterCache(
-            api,
-            settings,
-            enqueue=self.queue.add,
-            enqueue_at=self.queue.add_at,
-            on_orphaned_pod=self.orphaned_pods.add,
-            jitter=lambda: 0.5,
-        )
-        self.executor = Executor(api, self.clock, self.cache, settings, write_limits(api, settings))
-        self.reconciler = Reconciler(
-            clock=self.clock,
-            queue=self.queue,
-            cache=self.cache,
-            resolver=QueryResolver(api, self.cache, InProcess()),
-            executor=self.executor,
-            orphaned_pods=self.orphaned_pods,
-            settings=settings,
-            jitter=lambda: 0.5,
-        )
+        self.operator = build_operator(api, settings, EnabledComponents(schedules=False), evaluator=evaluator)
+        self.context = self.operator.context
+        self.cache = self.context.cluster
+        controller = self.operator.kinds[0]
+        assert isinstance(controller, WorkflowController)
+        self.controller = controller
+        self.api = api
         self._workflows: Reflector[Body] = Reflector(api, WORKFLOWS, dict, on_change=self._saw, jitter=lambda: 0.5)
 
     def create(self, name: str, *tasks: Body, **spec: Any) -> None:
@@ -161,7 +182,7 @@ class ControllerHarness:
         reflectors: list[Reflector[Any]] = [self.cache.taskruns, self.cache.pods, self._workflows]
         tasks: list[asyncio.Task[Any]] = [asyncio.create_task(reflector.run()) for reflector in reflectors]
         await settle()
-        tasks.append(asyncio.create_task(self.reconciler.run()))
+        tasks.append(asyncio.create_task(self.controller.run()))
         try:
             yield self
             ended = [task for task in tasks if task.done()]

@@ -1,7 +1,7 @@
 """The Backfills, and what the plan of each reads from memory: its Schedule and the runs of that."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from torpor_crds.models import backfill as backfills
@@ -9,13 +9,11 @@ from torpor_crds.models.backfill import Backfill
 from torpor_crds.models.schedule import Schedule
 from torpor_crds.models.workflow import Workflow
 from torpor_kubernetes.cache.reflector import Notice, Reflector, Unreadable
-from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import BACKFILLS
 
-from torpor_operator.controller.workqueue import Key
-from torpor_operator.quarantine.work_guard import WorkGuard
+from torpor_operator.controller.context import ControllerContext
+from torpor_operator.controller.workqueue import Key, WorkQueue, key_of
 from torpor_operator.schedules.cache import ScheduleCache
-from torpor_operator.workflows.cache import ClusterCache
 
 _LOG = logging.getLogger(__name__)
 
@@ -23,48 +21,33 @@ _LOG = logging.getLogger(__name__)
 class BackfillCache:
     """Backfills from a reflector; Schedules and runs from the caches of the other controllers.
 
-    `enqueue` takes the key of a Backfill that has changed, or an object of which has.
+    It enqueues a Backfill when the Backfill, its Schedule or a run of that has changed.
     """
 
-    def __init__(  # noqa: PLR0913 - dependencies
-        self,
-        api: Api,
-        cluster: ClusterCache,
-        schedules: ScheduleCache,
-        *,
-        enqueue: Callable[[Key], None],
-        jitter: Callable[[], float],
-        guard: WorkGuard | None = None,
-        namespaces: Sequence[str] = (),
-    ) -> None:
-        self._cluster = cluster
+    def __init__(self, context: ControllerContext, schedules: ScheduleCache, queue: WorkQueue) -> None:
+        self._cluster = context.cluster
         self._schedules = schedules
-        self._enqueue = enqueue
+        self._queue = queue
         self.backfills: Reflector[Backfill] = Reflector(
-            api,
+            context.api,
             BACKFILLS,
-            (guard or WorkGuard()).reader(BACKFILLS.kind, backfills.parse),
+            context.guard.reader(BACKFILLS.kind, backfills.parse),
             on_change=self._on_backfill,
             index=_by_schedule,
-            jitter=jitter,
-            namespaces=namespaces,
+            jitter=context.jitter,
+            namespaces=context.settings.namespaces,
         )
+        schedules.follow(self._enqueue_schedule)
 
     def all_keys(self) -> list[Key]:
         """The keys of all Backfills."""
-        return [_key(backfill) for backfill in self.backfills.store.values()]
-
-    def enqueue_schedule(self, schedule: Key) -> None:
-        """Enqueue the Backfills of a Schedule that have not ended: the Schedule or a run of it has changed."""
-        for backfill in self.backfills.store.indexed(_word(*schedule)):
-            if backfill.status.completion_time is None:
-                self._enqueue(_key(backfill))
+        return [key_of(backfill.metadata) for backfill in self.backfills.store.values()]
 
     def enqueue_namespace(self, namespace: str) -> None:
         """Enqueue every Backfill of a namespace."""
         for key in self.all_keys():
             if key.namespace == namespace:
-                self._enqueue(key)
+                self._queue.add(key)
 
     def get(self, key: Key) -> Backfill | None:
         """The Backfill, unless it is gone, being deleted, or cannot be read."""
@@ -91,10 +74,16 @@ class BackfillCache:
         """Take in the API server's answer about a run. Returns why it cannot be read, or None if it can."""
         return self._cluster.store_workflow(stored)
 
+    def _enqueue_schedule(self, schedule: Key) -> None:
+        """Enqueue the Backfills of a Schedule that have not ended: the Schedule or a run of it has changed."""
+        for backfill in self.backfills.store.indexed(_word(*schedule)):
+            if backfill.status.completion_time is None:
+                self._queue.add(key_of(backfill.metadata))
+
     def _on_backfill(self, change: Notice[Backfill]) -> None:
         if isinstance(change, Unreadable):
             _LOG.warning("cannot read Backfill %s/%s: %s", change.namespace, change.name, change.message)
-        self._enqueue(Key(change.namespace, change.name))
+        self._queue.add(Key(change.namespace, change.name))
 
 
 def _by_schedule(backfill: Backfill) -> tuple[str, ...]:
@@ -103,7 +92,3 @@ def _by_schedule(backfill: Backfill) -> tuple[str, ...]:
 
 def _word(namespace: str, schedule: str) -> str:
     return f"{namespace}/{schedule}"
-
-
-def _key(backfill: Backfill) -> Key:
-    return Key(backfill.metadata.namespace, backfill.metadata.name)

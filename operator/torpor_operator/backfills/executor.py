@@ -1,6 +1,7 @@
 """What a pass of a Backfill reads from and writes to the API server. Another writer may have been faster."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -9,13 +10,12 @@ from torpor_crds.models.backfill import Backfill, BackfillStatus
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api, Object
 from torpor_kubernetes.client.resources import BACKFILLS, TEMPLATES, WORKFLOWS
-from torpor_kubernetes.client.write_limits import WriteLimits
 from torpor_wire.reason import Reason
 
 from torpor_operator.backfills.archived_runs import FindArchived
 from torpor_operator.backfills.cache import BackfillCache
 from torpor_operator.backfills.plan.snapshot import KnownRun, TemporaryObstacle
-from torpor_operator.controller.writes import Writes, post_events
+from torpor_operator.controller.cluster_writer import ClusterWriter
 from torpor_operator.model.actions import Notice
 from torpor_operator.workflows.plan import status
 
@@ -24,29 +24,13 @@ _ORIGIN = ("uid", "source", "at")
 
 
 class BackfillExecutor:
-    """Creates and finds runs, and writes the status and Events of Backfills.
+    """Creates and finds runs, and writes the status and Events of Backfills."""
 
-    `is_leader` is checked before each write: a suspended process may wake up as a former leader. `on_forbidden` takes a
-    namespace in which a write was refused for lack of a role.
-    """
-
-    def __init__(  # noqa: PLR0913 - clients and callbacks
-        self,
-        api: Api,
-        cache: BackfillCache,
-        find_archived: FindArchived,
-        limits: WriteLimits,
-        *,
-        is_leader: Callable[[], bool] = lambda: True,
-        on_forbidden: Callable[[str], None] = lambda _: None,
-    ) -> None:
+    def __init__(self, api: Api, cache: BackfillCache, find_archived: FindArchived, writer: ClusterWriter) -> None:
         self._api = api
         self._cache = cache
         self._find_archived = find_archived
-        self._limits = limits
-        self._is_leader = is_leader
-        self._on_forbidden = on_forbidden
-        self._writes = Writes()
+        self._writer = writer
 
     async def create_run(self, namespace: str, body: Object) -> str | TemporaryObstacle | None:
         """Create the run of a tick, or find the one that exists.
@@ -55,10 +39,7 @@ class BackfillExecutor:
         unknown whether the run exists.
         """
         try:
-            async with self._limits.queue.place(namespace):
-                if not self._is_leader():
-                    raise errors.ApiUnavailable("this replica is not the leader")
-                stored = await self._writes.finish(self._create_or_get(namespace, body))
+            stored = await self._writer.send(namespace, partial(self._create_or_get, namespace, body))
         except (errors.NotFound, errors.ApiUnavailable):
             raise
         except errors.ApiError as error:
@@ -95,31 +76,17 @@ class BackfillExecutor:
 
     async def write_status(self, backfill: Backfill, wanted: BackfillStatus) -> bool:
         """Store the status unless the Backfill has changed. Returns whether it was stored."""
-        metadata = backfill.metadata
-        ops: list[Object] = [
-            {"op": "test", "path": "/metadata/uid", "value": metadata.uid},
-            {"op": "test", "path": "/metadata/resourceVersion", "value": metadata.resource_version},
-            {"op": "add", "path": "/status", "value": wanted.to_json()},
-        ]
         try:
-            async with self._limits.queue.place(metadata.namespace):
-                if not self._is_leader():
-                    return False
-                stored = await self._writes.finish(
-                    self._api.patch(BACKFILLS, metadata.namespace, metadata.name, ops, subresource="status")
-                )
-        except (errors.NotFound, errors.LostRace):
+            stored = await self._writer.write_status(BACKFILLS, backfill.metadata, wanted.to_json())
+        except errors.NotFound:
             return False
-        self._cache.absorb(stored)
-        return True
+        if stored is not None:
+            self._cache.absorb(stored)
+        return stored is not None
 
     async def post(self, backfill: Backfill, notices: Iterable[Notice]) -> None:
         """Post Events. One that cannot be posted is logged and lost."""
-        await post_events(self._limits.events, BACKFILLS, backfill.metadata, notices)
-
-    async def drain(self) -> None:
-        """Wait until no write is running, so that the next leader's lists contain all of them."""
-        await self._writes.drain()
+        await self._writer.post(BACKFILLS, backfill.metadata, notices)
 
     async def _create_or_get(self, namespace: str, body: Object) -> Object:
         name = body["metadata"]["name"]
@@ -139,7 +106,7 @@ class BackfillExecutor:
         if status.exceeds_quota(error.message):
             return TemporaryObstacle(Reason.QUOTA_EXCEEDED, error.message)
         if "cannot create resource" in error.message:
-            self._on_forbidden(namespace)
+            self._writer.on_forbidden(namespace)
             return TemporaryObstacle(Reason.NAMESPACE_NOT_READY, error.message)
         return error.message
 

@@ -1,20 +1,17 @@
-"""The reconcile loop of Backfills: plan, gather what the plan asks for, store the status, post Events.
+"""A pass of a Backfill: plan, gather what the plan asks for, store the status, post Events.
 
-A pass repeats the plan until it asks for nothing more. An error of one Backfill is logged and retried with backoff,
-while the others go on.
+A pass repeats the plan until it asks for nothing more.
 """
 
 import asyncio
-import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Never
 
 from torpor_crds.models.backfill import Backfill
 from torpor_kubernetes.cache.store import Unreadable
 from torpor_kubernetes.client.api import Object
 from torpor_kubernetes.client.resources import BACKFILLS
-from torpor_kubernetes.timing import Clock
 from torpor_wire.reason import Reason
 from torpor_wire.retry import Backoff
 
@@ -24,13 +21,11 @@ from torpor_operator.backfills.plan.actions import BackfillPlan
 from torpor_operator.backfills.plan.plan import plan
 from torpor_operator.backfills.plan.snapshot import BackfillSnapshot, KnownRun, TemporaryObstacle
 from torpor_operator.controller.archive import NotArchivedError
-from torpor_operator.controller.reconcile_loop import ReconcileLoop
-from torpor_operator.controller.unreadable_objects import UnreadableReporter
+from torpor_operator.controller.context import ControllerContext
+from torpor_operator.controller.reconcile_loop import ReflectedObjects
 from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.model.actions import Need
 from torpor_operator.model.snapshot import Answer
-from torpor_operator.quarantine.work_guard import WorkGuard
-from torpor_operator.settings import Settings
 
 _BACKOFF = Backoff(first=1.0, cap=60.0)
 _WORKERS = 4
@@ -39,13 +34,6 @@ _ROUNDS = 500
 _COOLDOWN = 0.2
 _COOLDOWN_PER_RUN = 0.00005
 """Seconds between two passes for each run of the Schedule: some ten times the cost of the plans of a pass."""
-
-
-class Resolver(Protocol):
-    """Answers the needs of a plan."""
-
-    async def resolve(self, queries: Sequence[Need], *, namespace: str = "") -> dict[Need, Answer]:
-        """The answer to each query. Raises errors.Unavailable."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -60,7 +48,7 @@ class Gathered:
 
 
 @dataclass(slots=True, kw_only=True)
-class Memo:
+class BackfillMemory:
     """What the reconciler keeps of a Backfill between two passes."""
 
     failures: int = 0
@@ -68,62 +56,37 @@ class Memo:
 
 
 class BackfillReconciler:
-    """Reconciles Backfills while this replica leads. `why_not_ready` is what a namespace lacks, or empty."""
+    """Reconciles Backfills while this replica leads."""
 
-    def __init__(  # noqa: PLR0913 - dependencies
-        self,
-        *,
-        clock: Clock,
-        queue: WorkQueue,
-        cache: BackfillCache,
-        resolver: Resolver,
-        executor: BackfillExecutor,
-        reporter: UnreadableReporter,
-        settings: Settings,
-        why_not_ready: Callable[[str], str] = lambda _: "",
-        jitter: Callable[[], float] = random.random,
-        guard: WorkGuard | None = None,
+    def __init__(
+        self, context: ControllerContext, queue: WorkQueue, cache: BackfillCache, executor: BackfillExecutor
     ) -> None:
-        self._clock = clock
+        self._clock = context.api.clock
         self._cache = cache
-        self._resolver = resolver
+        self._resolver = context.resolver
+        self._namespaces = context.namespaces
         self._executor = executor
-        self._why_not_ready = why_not_ready
-        self._loop = ReconcileLoop(
-            BACKFILLS,
-            cache.backfills,
-            queue,
-            Memo,
-            clock=clock,
-            reporter=reporter,
-            resync=settings.resync,
-            workers=_WORKERS,
-            backoff=_BACKOFF,
-            jitter=jitter,
-            guard=guard,
-        )
+        objects = ReflectedObjects(BACKFILLS, cache.backfills)
+        self._loop = context.reconcile_loop(objects, queue, BackfillMemory, workers=_WORKERS, backoff=_BACKOFF)
 
-    async def run(self) -> None:
-        """Run until cancelled. Then wait for running writes, so that the next leader's lists contain them."""
-        try:
-            await self._loop.run(self._reconcile)
-        finally:
-            await self._executor.drain()
+    async def run(self) -> Never:
+        """Run until cancelled."""
+        await self._loop.run(self._reconcile)
 
-    async def _reconcile(self, key: Key, memo: Memo) -> float | None:
+    async def _reconcile(self, key: Key, memory: BackfillMemory) -> float | None:
         """One pass. Returns when the next one is due unless a change comes first; None leaves it to changes."""
         backfill = self._cache.get(key)
         if backfill is None:
             return None
         gathered = Gathered(blocked=self._obstacle(backfill))
-        decided = await self._decide(backfill, gathered, memo)
+        decided = await self._decide(backfill, gathered, memory)
         if decided.status != backfill.status:
             if not await self._executor.write_status(backfill, decided.status):
-                return self._loop.retry_time(memo)
+                return self._loop.retry_time(memory)
             await self._executor.post(backfill, decided.notices)
         if gathered.blocked is not None:
-            return self._loop.retry_time(memo)
-        memo.failures = 0
+            return self._loop.retry_time(memory)
+        memory.failures = 0
         return decided.again_at
 
     def _obstacle(self, backfill: Backfill) -> TemporaryObstacle | None:
@@ -133,14 +96,14 @@ class BackfillReconciler:
             return TemporaryObstacle(
                 Reason.SCHEDULE_INVALID, f"Schedule {schedule.name} cannot be read: {schedule.message}"
             )
-        message = self._why_not_ready(backfill.metadata.namespace)
+        message = self._namespaces.why_not_ready(backfill.metadata.namespace)
         return TemporaryObstacle(Reason.NAMESPACE_NOT_READY, message) if message else None
 
-    async def _decide(self, backfill: Backfill, gathered: Gathered, memo: Memo) -> BackfillPlan:
+    async def _decide(self, backfill: Backfill, gathered: Gathered, memory: BackfillMemory) -> BackfillPlan:
         """The plan that asks for nothing more."""
         for _ in range(_ROUNDS):
             snapshot = self._snapshot(backfill, gathered)
-            memo.cooldown_until = self._clock.monotonic() + _COOLDOWN + len(snapshot.runs) * _COOLDOWN_PER_RUN
+            memory.cooldown_until = self._clock.monotonic() + _COOLDOWN + len(snapshot.runs) * _COOLDOWN_PER_RUN
             decided = plan(snapshot)
             if decided.is_complete:
                 return decided

@@ -6,8 +6,8 @@ roles, so a namespace counts as not ready only after two negative checks in a ro
 """
 
 import logging
-from collections.abc import Callable, Collection
-from typing import Never
+from collections.abc import Collection, Sequence
+from typing import Never, Protocol
 
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
@@ -22,19 +22,22 @@ _ROLE = "torpor-operator-namespace"
 _ACCOUNT = "torpor-operator"
 
 
+class NamespaceUser(Protocol):
+    """The controller of a kind."""
+
+    def namespaces(self) -> Collection[str]:
+        """The namespaces that have objects of the kind."""
+
+    def enqueue_namespace(self, namespace: str, /) -> None:
+        """Enqueue every object of a namespace that became ready or ceased to be."""
+
+
 class Namespaces:
-    """`home` is the operator's own namespace, `in_use` returns those with Workflows.
+    """`home` is the operator's own namespace."""
 
-    `on_change` takes each namespace that becomes ready or ceases to be.
-    """
-
-    def __init__(
-        self, api: Api, home: str, *, in_use: Callable[[], Collection[str]], on_change: Callable[[str], None]
-    ) -> None:
+    def __init__(self, api: Api, home: str) -> None:
         self._api = api
         self._home = home
-        self._in_use = in_use
-        self._on_change = on_change
         self._negative_checks: dict[str, int] = {}
         """By namespace to check: the negative checks in a row."""
 
@@ -48,33 +51,37 @@ class Namespaces:
         """Check a namespace from now on: the API server refused a write in it."""
         self._negative_checks.setdefault(namespace, 0)
 
-    async def run(self) -> Never:
-        """Check some namespaces in each round, in turn, forever."""
+    async def run(self, users: Sequence[NamespaceUser]) -> Never:
+        """Check some of the namespaces in use in each round, in turn, forever."""
         while True:
-            for namespace in self._next_round():
+            in_use = {namespace for user in users for namespace in user.namespaces()}
+            for namespace in self._next_round(in_use):
                 try:
-                    await self._check(namespace)
+                    if await self._has_changed(namespace):
+                        for user in users:
+                            user.enqueue_namespace(namespace)
                 except errors.ApiError as error:
                     _LOG.warning("cannot check whether namespace %s is set up: %s", namespace, error.message)
             await self._api.clock.sleep(_INTERVAL)
 
-    def _next_round(self) -> list[str]:
-        in_use = self._in_use()
+    def _next_round(self, in_use: Collection[str]) -> list[str]:
         kept = [(namespace, checks) for namespace, checks in self._negative_checks.items() if namespace in in_use]
         chosen = [namespace for namespace, _ in kept[:_CHECKS_PER_ROUND]]
         self._negative_checks = dict([*kept[_CHECKS_PER_ROUND:], *kept[:_CHECKS_PER_ROUND]])
         return chosen
 
-    async def _check(self, namespace: str) -> None:
+    async def _has_changed(self, namespace: str) -> bool:
+        """Check a namespace, and return whether it became ready or ceased to be."""
         before = self.why_not_ready(namespace)
         if await self._may_create(TASKRUNS, namespace) and await self._may_create(PODS, namespace):
             del self._negative_checks[namespace]
         else:
             self._negative_checks[namespace] += 1
         after = self.why_not_ready(namespace)
-        if after != before:
-            _LOG.info("namespace %s: %s", namespace, after or "it is set up")
-            self._on_change(namespace)
+        if after == before:
+            return False
+        _LOG.info("namespace %s: %s", namespace, after or "it is set up")
+        return True
 
     async def _may_create(self, resource: Resource, namespace: str) -> bool:
         attributes = {"namespace": namespace, "verb": "create", "group": resource.group, "resource": resource.plural}

@@ -1,31 +1,34 @@
-"""The loop of a reconciler: takes keys from a queue, reconciles each object, and schedules its next pass.
+"""The reconcile loop of every kind: takes keys from a queue, reconciles each object, and schedules its next pass.
 
-An error of one object is logged and retried with backoff, while the others go on. Must not know what a pass does.
+An error of one object is logged and retried with backoff, while the others go on; so they do while one pass waits for
+answers. Must not know what a pass does.
 """
 
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, Generic, Never, Protocol, TypeVar
 
 from torpor_kubernetes.cache.reflector import Reflector
+from torpor_kubernetes.cache.store import Unreadable
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.resources import Resource
 from torpor_kubernetes.timing import Clock
 from torpor_wire.retry import Backoff
 
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
-from torpor_operator.controller.workqueue import Key, WorkQueue
+from torpor_operator.controller.workqueue import Key, WorkQueue, key_of
 from torpor_operator.quarantine.object_ref import ObjectRef
 from torpor_operator.quarantine.work_guard import WorkGuard
 
+T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 _PAUSE = 1.0
 
 
-class Memo(Protocol):
-    """What a reconciler keeps of an object between two passes. Losing it costs requests, nothing else."""
+class PassMemory(Protocol):
+    """What a reconciler keeps of an object between two passes. Losing it costs time and requests, nothing else."""
 
     failures: int
     """Failed passes in a row."""
@@ -33,7 +36,56 @@ class Memo(Protocol):
     """Monotonic time before which the object is not reconciled again."""
 
 
-M = TypeVar("M", bound=Memo)
+class ObjectSource(Protocol):
+    """The objects of one kind."""
+
+    resource: Resource
+
+    def keys(self) -> Iterable[Key]:
+        """The keys of all objects."""
+
+    def uid(self, key: Key) -> str | None:
+        """The uid of an object, or None if it is gone."""
+
+    def unreadable(self, key: Key) -> Unreadable | None:
+        """Why an object cannot be read, or None if it can."""
+
+    async def refresh(self) -> None:
+        """List the objects again. Raises errors.ApiError."""
+
+    async def drop_deleted(self) -> None:
+        """Drop the objects whose deletion was missed. Raises errors.ApiError."""
+
+
+class ReflectedObjects:
+    """The objects of a reflector, which misses no deletion."""
+
+    def __init__(self, resource: Resource, reflector: Reflector[Any]) -> None:
+        self.resource = resource
+        self._reflector = reflector
+
+    def keys(self) -> list[Key]:
+        """The keys of all objects."""
+        return [key_of(item.metadata) for item in self._reflector.store.values()]
+
+    def uid(self, key: Key) -> str | None:
+        """The uid of an object, or None if it is gone."""
+        stored = self._reflector.store.get(*key)
+        return None if stored is None else str(stored.metadata.uid)
+
+    def unreadable(self, key: Key) -> Unreadable | None:
+        """Why an object cannot be read, or None if it can."""
+        return self._reflector.store.unreadable(*key)
+
+    async def refresh(self) -> None:
+        """List the objects again: the former leader may have stored a status a moment ago."""
+        await self._reflector.refresh()
+
+    async def drop_deleted(self) -> None:
+        """Do nothing."""
+
+
+M = TypeVar("M", bound=PassMemory)
 
 
 class ReconcileLoop(Generic[M]):
@@ -41,10 +93,9 @@ class ReconcileLoop(Generic[M]):
 
     def __init__(  # noqa: PLR0913 - dependencies
         self,
-        resource: Resource,
-        objects: Reflector[Any],
+        objects: ObjectSource,
         queue: WorkQueue,
-        memo: Callable[[], M],
+        memory: Callable[[], M],
         *,
         clock: Clock,
         reporter: UnreadableReporter,
@@ -52,19 +103,18 @@ class ReconcileLoop(Generic[M]):
         workers: int,
         backoff: Backoff,
         jitter: Callable[[], float],
-        guard: WorkGuard | None = None,
+        guard: WorkGuard,
     ) -> None:
-        self._resource = resource
         self._objects = objects
         self._queue = queue
-        self._memos = defaultdict[Key, M](memo)
+        self._memories = defaultdict[Key, M](memory)
         self._clock = clock
         self._reporter = reporter
         self._resync_seconds = resync
-        self._workers = workers
+        self._workers = asyncio.Semaphore(workers)
         self._backoff = backoff
         self._jitter = jitter
-        self._guard = guard or WorkGuard()
+        self._guard = guard
 
     async def run(
         self,
@@ -80,61 +130,72 @@ class ReconcileLoop(Generic[M]):
             group.create_task(self._resync())
             for loop in beside:
                 group.create_task(loop())
-            for _ in range(self._workers):
-                group.create_task(self._work(reconcile))
-        raise AssertionError("the loops do not end")
+            while True:
+                key = await self._queue.get()
+                await self._workers.acquire()
+                group.create_task(self._process(key, reconcile))
 
-    def retry_time(self, memo: M) -> float:
+    async def let_others_run(self, work: Awaitable[T]) -> T:
+        """Await what may take long, such as an expression, or the turn to write. Other objects are reconciled then."""
+        self._workers.release()
+        try:
+            return await work
+        finally:
+            await self._workers.acquire()
+
+    def retry_time(self, memory: M) -> float:
         """Count a failed pass, and return when the next one is due."""
-        memo.failures += 1
-        return self._clock.now() + self._backoff.delay(memo.failures, self._jitter())
+        memory.failures += 1
+        return self._clock.now() + self._backoff.delay(memory.failures, self._jitter())
 
     async def _refresh(self) -> None:
-        """List the objects. The former leader may have stored a status a moment ago."""
         while True:
             try:
                 await self._objects.refresh()
             except errors.ApiError as error:
-                _LOG.warning("cannot list %s: %s", self._resource.plural, error.message)
+                _LOG.warning("cannot list %s: %s", self._objects.resource.plural, error.message)
                 await self._clock.sleep(_PAUSE)
             else:
                 return
 
     async def _resync(self) -> Never:
-        """Enqueue every object now, and from time to time."""
+        """Enqueue every object now, and from time to time: a change may be missed, or a clock wrong."""
         while True:
-            for one in self._objects.store.values():
-                self._queue.add(Key(one.metadata.namespace, one.metadata.name))
+            for key in list(self._objects.keys()):
+                self._queue.add(key)
             await self._clock.sleep(self._resync_seconds)
-
-    async def _work(self, reconcile: Callable[[Key, M], Coroutine[Any, Any, float | None]]) -> Never:
-        while True:
-            key = await self._queue.get()
-            memo = self._memos[key]
             try:
-                await self._process(key, memo, reconcile)
-            finally:
-                self._queue.done(key, cooldown_until=memo.cooldown_until)
+                await self._objects.drop_deleted()
+            except errors.ApiError as error:
+                _LOG.warning("cannot list %s: %s", self._objects.resource.plural, error.message)
 
-    async def _process(
-        self, key: Key, memo: M, reconcile: Callable[[Key, M], Coroutine[Any, Any, float | None]]
+    async def _process(self, key: Key, reconcile: Callable[[Key, M], Coroutine[Any, Any, float | None]]) -> None:
+        memory = self._memories[key]
+        try:
+            await self._attempt(key, memory, reconcile)
+        finally:
+            self._queue.done(key, cooldown_until=memory.cooldown_until)
+            self._workers.release()
+
+    async def _attempt(
+        self, key: Key, memory: M, reconcile: Callable[[Key, M], Coroutine[Any, Any, float | None]]
     ) -> None:
         """Reconcile an object and schedule its next pass; a failure delays this object alone."""
-        unreadable = self._objects.store.unreadable(*key)
+        resource = self._objects.resource
+        unreadable = self._objects.unreadable(key)
         if unreadable is not None:
-            await self._reporter.report(unreadable.raw, unreadable.message, self._resource)
+            await self._reporter.report(unreadable.raw, unreadable.message, resource)
             return
-        stored = self._objects.store.get(*key)
-        ref = ObjectRef(self._resource.kind, *key, stored.metadata.uid if stored is not None else "")
+        ref = ObjectRef(resource.kind, *key, self._objects.uid(key) or "")
         try:
-            due = await self._guard.reconcile(self._resource, ref, lambda: reconcile(key, memo))
+            due = await self._guard.reconcile(resource, ref, lambda: reconcile(key, memory))
         except errors.ApiError as error:
-            _LOG.warning("%s %s/%s: %s", self._resource.kind, *key, error.message)
-            due = self.retry_time(memo)
+            _LOG.warning("%s %s/%s: %s", resource.kind, *key, error.message)
+            due = self.retry_time(memory)
         except Exception:  # noqa: BLE001 - a task boundary: one object never stops the others
-            _LOG.exception("%s %s/%s: unexpected error; retrying later", self._resource.kind, *key)
-            due = self.retry_time(memo)
-        if self._objects.store.get(*key) is None:
-            self._memos.pop(key, None)
+            _LOG.exception("%s %s/%s: unexpected error; retrying later", resource.kind, *key)
+            due = self.retry_time(memory)
+        if self._objects.uid(key) is None:
+            self._memories.pop(key, None)
         elif due is not None:
             self._queue.add_at(key, due)

@@ -8,13 +8,16 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from torpor_kubernetes.client import conditions, errors, events
+from torpor_kubernetes.client import conditions, errors
 from torpor_kubernetes.client.api import Api, Object
 from torpor_kubernetes.client.resources import WORKFLOWS, Resource
 from torpor_kubernetes.client.write_limits import WriteLimits
-from torpor_kubernetes.timing import Clock
 from torpor_wire import constants
 from torpor_wire.reason import Reason
+
+from torpor_operator import object_events
+from torpor_operator.model.actions import Notice
+from torpor_operator.quarantine.object_ref import ObjectRef
 
 _LOG = logging.getLogger(__name__)
 _MESSAGE_BYTES = 1024
@@ -23,10 +26,9 @@ _MESSAGE_BYTES = 1024
 class UnreadableReporter:
     """Sets the condition and posts the Event."""
 
-    def __init__(self, api: Api, clock: Clock, limits: WriteLimits) -> None:
+    def __init__(self, api: Api, limits: WriteLimits) -> None:
         self._api = api
         self._limits = limits
-        self._clock = clock
 
     async def report(self, body: Mapping[str, Any], cause: str, resource: Resource = WORKFLOWS) -> None:
         """Report why the object with this body cannot be read. Errors of the API server are logged."""
@@ -42,7 +44,9 @@ class UnreadableReporter:
                 "%s/%s: cannot set the condition Stalled: %s", metadata["namespace"], metadata["name"], error.message
             )
         await self._let_go(resource, metadata)
-        await self._limits.events.try_post(self._event(resource, metadata, message))
+        about = ObjectRef(resource.kind, metadata["namespace"], metadata["name"], metadata["uid"])
+        notice = Notice(reason=_reason(resource), message=message, warning=True)
+        await object_events.post(self._limits.events, resource, about, [notice])
 
     async def _set_condition(self, resource: Resource, body: Mapping[str, Any], message: str) -> None:
         wanted = {"type": "Stalled", "status": "True", "reason": str(_reason(resource)), "message": message}
@@ -67,16 +71,6 @@ class UnreadableReporter:
             _LOG.warning(
                 "%s/%s: cannot remove the finalizer: %s", metadata["namespace"], metadata["name"], error.message
             )
-
-    def _event(self, resource: Resource, metadata: Mapping[str, Any], message: str) -> Object:
-        return events.build(
-            events.reference(resource, namespace=metadata["namespace"], name=metadata["name"], uid=metadata["uid"]),
-            reason=_reason(resource),
-            message=message,
-            type="Warning",
-            reporting_controller=f"{constants.GROUP}/operator",
-            now=self._clock.now(),
-        )
 
 
 def _reason(resource: Resource) -> Reason:

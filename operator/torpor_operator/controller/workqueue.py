@@ -1,8 +1,8 @@
-"""The keys of Workflows to reconcile: each once, not before its time, and never two passes of one at a time.
+"""The keys of objects to reconcile: each once, not before its time, and never two passes of one at a time.
 
 A key that is added while it is processed is due again afterwards, as in client-go's workqueue, so no change is lost.
-After a pass a key may have a cooldown, since a pass over a large Workflow at each of its changes costs too much.
-Namespaces take turns, and only so many keys of one are processed at a time: a namespace with thousands of Workflows
+After a pass a key may have a cooldown, since a pass over a large object at each of its changes costs too much.
+Namespaces take turns, and only so many keys of one are processed at a time: a namespace with thousands of objects
 does not delay the others. A namespace whose passes take much CPU comes after those whose passes take less.
 """
 
@@ -11,6 +11,7 @@ import heapq
 from collections import Counter
 from typing import NamedTuple
 
+from torpor_crds.models.base import Metadata
 from torpor_kubernetes.timing import Clock
 
 from torpor_operator.quarantine.cpu_shares import CpuShares
@@ -19,10 +20,15 @@ KEYS_PER_NAMESPACE = 16
 
 
 class Key(NamedTuple):
-    """A Workflow."""
+    """The namespace and the name of an object."""
 
     namespace: str
     name: str
+
+
+def key_of(metadata: Metadata) -> Key:
+    """The key of the object with this metadata."""
+    return Key(metadata.namespace, metadata.name)
 
 
 class WorkQueue:

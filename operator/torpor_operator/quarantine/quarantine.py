@@ -6,14 +6,15 @@ process after another, and each end would count as the first.
 """
 
 import logging
-from typing import Any
 
 from torpor_kubernetes.client import conditions, errors, events
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import Resource
-from torpor_wire import constants, times
+from torpor_wire import times
 from torpor_wire.reason import Reason
 
+from torpor_operator import object_events
+from torpor_operator.model.actions import Notice
 from torpor_operator.quarantine.entries import Entries, Hold
 from torpor_operator.quarantine.lease_annotation import LeaseAnnotation
 from torpor_operator.quarantine.object_ref import ObjectRef
@@ -92,17 +93,8 @@ class Quarantine:
         message = _message(resource, hold)
         condition = {"type": "Quarantined", "status": "True", "reason": str(Reason.OPERATOR_ENDED), "message": message}
         await conditions.set_condition(self._api, resource, body, condition)
-        await events.post(self._api, self._event(resource, ref, message))
-
-    def _event(self, resource: Resource, ref: ObjectRef, message: str) -> dict[str, Any]:
-        return events.build(
-            events.reference(resource, namespace=ref.namespace, name=ref.name, uid=ref.uid),
-            reason=Reason.OPERATOR_ENDED,
-            message=message,
-            type="Warning",
-            reporting_controller=f"{constants.GROUP}/operator",
-            now=self._api.clock.now(),
-        )
+        notice = Notice(reason=Reason.OPERATOR_ENDED, message=message, warning=True)
+        await events.post(self._api, object_events.build(resource, ref, notice, self._api.clock.now()))
 
 
 def _message(resource: Resource, hold: Hold) -> str:

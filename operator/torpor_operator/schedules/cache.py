@@ -1,23 +1,23 @@
 """The Schedules, and what the plan of each reads: the TaskRuns of its sources and its runs."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from torpor_crds.models import schedule as schedules
 from torpor_crds.models.schedule import Schedule
 from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import Workflow
 from torpor_kubernetes.cache.reflector import Notice, Reflector, Unreadable
-from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import SCHEDULES
 
-from torpor_operator.controller.workqueue import Key
+from torpor_operator.controller.cluster_cache import owner_key
+from torpor_operator.controller.context import ControllerContext
+from torpor_operator.controller.workqueue import Key, WorkQueue, key_of
 from torpor_operator.model.actions import Need
-from torpor_operator.model.snapshot import Answer, TriggerPool
-from torpor_operator.quarantine.work_guard import WorkGuard
+from torpor_operator.model.pod import Pod
+from torpor_operator.model.snapshot import Answer
 from torpor_operator.schedules.plan.snapshot import ScheduleSnapshot
-from torpor_operator.settings import Settings
-from torpor_operator.workflows.cache import ClusterCache
 
 _LOG = logging.getLogger(__name__)
 
@@ -25,40 +25,31 @@ _LOG = logging.getLogger(__name__)
 class ScheduleCache:
     """Schedules from a reflector, TaskRuns and runs from the cluster's cache.
 
-    `enqueue` takes the key of a Schedule that has changed. `triggerer_pool`, `archives` and `why_not_ready` are read
-    for each snapshot.
+    It enqueues a Schedule when the Schedule, a run or the TaskRun of a source has changed.
     """
 
-    def __init__(  # noqa: PLR0913 - callbacks and what a snapshot reads
-        self,
-        api: Api,
-        cluster: ClusterCache,
-        *,
-        enqueue: Callable[[Key], None],
-        jitter: Callable[[], float],
-        triggerer_pool: Callable[[str], TriggerPool] = lambda _: TriggerPool(),
-        archives: Callable[[], bool] = lambda: False,
-        why_not_ready: Callable[[str], str] = lambda _: "",
-        guard: WorkGuard | None = None,
-        namespaces: Sequence[str] = (),
-    ) -> None:
-        self._cluster = cluster
-        self._enqueue = enqueue
-        self._triggerer_pool = triggerer_pool
-        self._archives = archives
-        self._why_not_ready = why_not_ready
+    def __init__(self, context: ControllerContext, queue: WorkQueue) -> None:
+        self._context = context
+        self._cluster = context.cluster
+        self._queue = queue
+        self._followers: list[Callable[[Key], None]] = []
         self.schedules: Reflector[Schedule] = Reflector(
-            api,
+            context.api,
             SCHEDULES,
-            (guard or WorkGuard()).reader(SCHEDULES.kind, schedules.parse),
+            context.guard.reader(SCHEDULES.kind, schedules.parse),
             on_change=self._on_schedule,
-            jitter=jitter,
-            namespaces=namespaces,
+            jitter=context.jitter,
+            namespaces=context.settings.namespaces,
         )
+        context.cluster.subscribe(self)
+
+    def follow(self, follower: Callable[[Key], None]) -> None:
+        """Call `follower` with the key of each Schedule that changes, or an object of which does."""
+        self._followers.append(follower)
 
     def all_keys(self) -> list[Key]:
         """The keys of all Schedules."""
-        return [_key(schedule) for schedule in self.schedules.store.values()]
+        return [key_of(schedule.metadata) for schedule in self.schedules.store.values()]
 
     def get(self, key: Key) -> Schedule | None:
         """A Schedule by its key."""
@@ -68,15 +59,13 @@ class ScheduleCache:
         """Enqueue every Schedule of a namespace."""
         for key in self.all_keys():
             if key.namespace == namespace:
-                self._enqueue(key)
+                self._queue.add(key)
 
     def absorb(self, stored: dict[str, Any]) -> None:
         """Take in the API server's answer to a write."""
         self.schedules.store.absorb(stored)
 
-    def snapshot(
-        self, key: Key, known: Mapping[Need, Answer], refused: Mapping[str, str], settings: Settings, now: float
-    ) -> ScheduleSnapshot | None:
+    def snapshot(self, key: Key, known: Mapping[Need, Answer], refused: Mapping[str, str]) -> ScheduleSnapshot | None:
         """The Schedule and its objects, or None if there is no such Schedule, or it cannot be read."""
         schedule = self.schedules.store.get(*key)
         if schedule is None or self.schedules.store.unreadable(*key) is not None:
@@ -84,36 +73,51 @@ class ScheduleCache:
         uid = schedule.metadata.uid
         return ScheduleSnapshot(
             schedule=schedule,
-            taskruns={run.spec.task: run for run in self._sources(key, uid)},
+            taskruns={run.spec.task: run for run in self._cluster.taskruns_of(key, uid) if run.spec.schedule},
             runs=tuple(
                 run
                 for run in self._cluster.runs_of(uid)
                 if run.metadata.namespace == key.namespace and run.spec.run_of and run.spec.run_of.backfill is None
             ),
             known=known,
-            settings=settings,
-            now=now,
-            pools=self._triggerer_pool,
-            archives=self._archives(),
-            not_ready=self._why_not_ready(key.namespace),
+            settings=self._context.settings,
+            now=self._context.api.clock.now(),
+            pools=self._context.triggerer_pools.get,
+            archives=self._context.archive.endpoint() is not None,
+            not_ready=self._context.namespaces.why_not_ready(key.namespace),
             refused=refused,
         )
 
-    def _sources(self, key: Key, uid: str) -> list[TaskRun]:
-        taskruns = self._cluster.taskruns.store
-        return [
-            run
-            for run in taskruns.indexed(uid)
-            if run.metadata.namespace == key.namespace
-            and run.spec.schedule is not None
-            and taskruns.unreadable(key.namespace, run.metadata.name) is None
-        ]
+    def on_workflow(self, key: Key, workflow: Workflow | None) -> None:
+        """Enqueue the Schedule that started it."""
+        if workflow is not None and (run_of := workflow.spec.run_of) is not None:
+            self._enqueue(Key(key.namespace, run_of.schedule))
+
+    def on_workflow_dropped(self, key: Key, workflow: Workflow | None) -> None:
+        """Enqueue the Schedule that started it."""
+        self.on_workflow(key, workflow)
+
+    def on_taskrun(self, taskrun: TaskRun, former: TaskRun | None) -> None:  # noqa: ARG002
+        """Enqueue the Schedule of which it is a source."""
+        self.on_taskrun_dropped(taskrun)
+
+    def on_taskrun_dropped(self, taskrun: TaskRun) -> None:
+        """Enqueue the Schedule of which it was a source."""
+        if taskrun.spec.schedule is not None:
+            self._enqueue(owner_key(taskrun))
+
+    def on_pod(self, taskrun: TaskRun, pod: Pod | None, former: Pod | None) -> None:
+        """Ignore it: sources have no pods."""
+
+    def on_orphaned_pod(self, pod: Pod) -> None:
+        """Ignore it."""
 
     def _on_schedule(self, change: Notice[Schedule]) -> None:
         if isinstance(change, Unreadable):
             _LOG.warning("cannot read Schedule %s/%s: %s", change.namespace, change.name, change.message)
         self._enqueue(Key(change.namespace, change.name))
 
-
-def _key(schedule: Schedule) -> Key:
-    return Key(schedule.metadata.namespace, schedule.metadata.name)
+    def _enqueue(self, key: Key) -> None:
+        self._queue.add(key)
+        for follower in self._followers:
+            follower(key)

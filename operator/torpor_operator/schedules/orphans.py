@@ -1,58 +1,42 @@
-"""Reports TaskRuns that name a Schedule which has no such source: the operator ignores them."""
+"""The TaskRuns that name a Schedule which has no such source."""
 
 from collections.abc import Iterator
-from typing import Never
 
 from torpor_crds.models.taskrun import TaskRun
-from torpor_kubernetes.timing import Clock
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL
 
-from torpor_operator.controller.workqueue import Key
+from torpor_operator.controller.cluster_cache import ClusterCache, owner_key
 from torpor_operator.schedules.cache import ScheduleCache
-from torpor_operator.schedules.executor import ScheduleExecutor
 from torpor_operator.taskrun import builder
-from torpor_operator.workflows.cache import ClusterCache
-
-_REPORTS_PER_ROUND = 50
 
 
 class OrphanedSources:
-    """Reports each orphan once, after it was found in two rounds, `grace` seconds apart."""
+    """The TaskRuns of sources that belong to no Schedule."""
 
-    def __init__(self, cluster: ClusterCache, cache: ScheduleCache, clock: Clock, grace: float) -> None:
+    def __init__(self, cluster: ClusterCache, cache: ScheduleCache) -> None:
         self._cluster = cluster
         self._cache = cache
-        self._clock = clock
-        self._grace = grace
 
-    async def run(self, executor: ScheduleExecutor) -> Never:
-        """Report, while this replica leads."""
-        found_before = set[str]()
-        while True:
-            await self._clock.sleep(self._grace)
-            orphans = {run.metadata.uid: run for run in self._orphans()}
-            for uid in list(orphans.keys() & found_before)[:_REPORTS_PER_ROUND]:
-                await executor.report_orphan(orphans[uid], self._message(orphans[uid]))
-            found_before = set(orphans)
+    def find(self) -> Iterator[TaskRun]:
+        """The orphans that have not ended and are not reported."""
+        for taskrun in self._cluster.taskruns.store.values():
+            ended = taskrun.status.state in TERMINAL or taskrun.metadata.deletion_timestamp is not None
+            is_reported = ended or taskrun.status.reason == Reason.UNOWNED
+            if taskrun.spec.schedule is not None and not is_reported and self._problem(taskrun):
+                yield taskrun
 
-    def _orphans(self) -> Iterator[TaskRun]:
-        for run in self._cluster.taskruns.store.values():
-            ended = run.status.state in TERMINAL or run.metadata.deletion_timestamp is not None
-            is_reported = ended or run.status.reason == Reason.UNOWNED
-            if run.spec.schedule is not None and not is_reported and self._problem(run):
-                yield run
+    def message(self, taskrun: TaskRun) -> str:
+        """Why Torpor ignores a TaskRun."""
+        return f"{self._problem(taskrun)}. Torpor ignores this TaskRun; delete it"
 
-    def _message(self, run: TaskRun) -> str:
-        return f"{self._problem(run)}. Torpor ignores this TaskRun; delete it"
-
-    def _problem(self, run: TaskRun) -> str:
-        owner, source = run.spec.owner, run.spec.task
-        schedule = self._cache.get(Key(run.metadata.namespace, owner.name))
+    def _problem(self, taskrun: TaskRun) -> str:
+        owner, source = taskrun.spec.owner, taskrun.spec.task
+        schedule = self._cache.get(owner_key(taskrun))
         if schedule is None:
             return f"Schedule {owner.name} does not exist in this namespace"
         if schedule.metadata.uid != owner.uid:
             return f"Schedule {owner.name} has another uid: {schedule.metadata.uid}"
-        if not builder.is_named_for_its_spec(run):
+        if not builder.is_named_for_its_spec(taskrun):
             return f"the TaskRun of source {source} of Schedule {owner.name} has another name"
         return ""

@@ -1,35 +1,29 @@
-"""The reconcile loop of Schedules: fetch, gather, decide, act, store the status, post Events.
+"""A pass of a Schedule: fetch, gather, decide, act, store the status, post Events.
 
 An event takes several rounds: its run is created, then the status is stored, then its source is armed. They follow one
 another in one pass, from the answers of the API server. An error of one Schedule is logged and retried with backoff.
 """
 
-import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from typing import Never
 
 from torpor_crds.models.schedule import Schedule
 from torpor_crds.models.schedule_status import ScheduleStatus
 from torpor_kubernetes.client.resources import SCHEDULES
-from torpor_kubernetes.timing import Clock
 from torpor_wire.reason import Reason
 from torpor_wire.retry import Backoff
 
-from torpor_operator.controller.reconcile_loop import ReconcileLoop
-from torpor_operator.controller.unreadable_objects import UnreadableReporter
+from torpor_operator.controller.context import ControllerContext, Loop
+from torpor_operator.controller.reconcile_loop import ReflectedObjects
 from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.model.actions import Need, Notice
 from torpor_operator.model.snapshot import Answer
-from torpor_operator.quarantine.work_guard import WorkGuard
 from torpor_operator.schedules.cache import ScheduleCache
 from torpor_operator.schedules.event_pace import EventPace
 from torpor_operator.schedules.executor import ScheduleExecutor
-from torpor_operator.schedules.orphans import OrphanedSources
 from torpor_operator.schedules.plan.actions import DeleteRun, SchedulePlan
 from torpor_operator.schedules.plan.planner import plan
-from torpor_operator.settings import Settings
-from torpor_operator.workflows.queries import QueryResolver
 
 _BACKOFF = Backoff(first=0.5, cap=30.0)
 _ROUNDS = 8
@@ -40,7 +34,7 @@ _REPORTED_DELAY = 5.0
 
 
 @dataclass(slots=True, kw_only=True)
-class Memo:
+class ScheduleMemory:
     """What the reconciler keeps of a Schedule between two passes. Losing it costs requests, nothing else."""
 
     uid: str = ""
@@ -54,92 +48,65 @@ class Memo:
 class ScheduleReconciler:
     """Reconciles Schedules while this replica leads."""
 
-    def __init__(  # noqa: PLR0913 - dependencies
-        self,
-        *,
-        clock: Clock,
-        queue: WorkQueue,
-        cache: ScheduleCache,
-        resolver: QueryResolver,
-        executor: ScheduleExecutor,
-        pace: EventPace,
-        orphans: OrphanedSources,
-        reporter: UnreadableReporter,
-        settings: Settings,
-        jitter: Callable[[], float] = random.random,
-        guard: WorkGuard | None = None,
+    def __init__(
+        self, context: ControllerContext, queue: WorkQueue, cache: ScheduleCache, executor: ScheduleExecutor
     ) -> None:
-        self._clock = clock
+        settings, self._clock = context.settings, context.api.clock
         self._cache = cache
-        self._resolver = resolver
+        self._resolver = context.resolver
         self._executor = executor
-        self._pace = pace
-        self._orphans = orphans
-        self._settings = settings
-        self._loop = ReconcileLoop(
-            SCHEDULES,
-            cache.schedules,
-            queue,
-            Memo,
-            clock=clock,
-            reporter=reporter,
-            resync=settings.resync,
-            workers=_WORKERS,
-            backoff=_BACKOFF,
-            jitter=jitter,
-            guard=guard,
-        )
+        self._pace = EventPace(self._clock, rate=settings.schedule_event_rate, burst=settings.schedule_event_burst)
+        self._status_interval = settings.status_interval
+        objects = ReflectedObjects(SCHEDULES, cache.schedules)
+        self._loop = context.reconcile_loop(objects, queue, ScheduleMemory, workers=_WORKERS, backoff=_BACKOFF)
 
-    async def run(self) -> None:
-        """Run until cancelled. Then wait for running writes, so that the next leader's lists contain them."""
-        try:
-            await self._loop.run(self._reconcile, partial(self._orphans.run, self._executor))
-        finally:
-            await self._executor.drain()
+    async def run(self, *beside: Loop) -> Never:
+        """Run until cancelled, with other loops beside."""
+        await self._loop.run(self._reconcile, *beside)
 
-    async def _reconcile(self, key: Key, memo: Memo) -> float | None:
+    async def _reconcile(self, key: Key, memory: ScheduleMemory) -> float | None:
         """Repeat rounds until one changes nothing. Returns when the next pass is due, unless a change comes first."""
         for _ in range(_ROUNDS):
-            found = await self._decide(key, memo)
+            found = await self._decide(key, memory)
             if found is None:
                 return None
             schedule, decided = found
             paced = self._pace.admit(key.namespace, decided.actions)
             decided = replace(decided, actions=paced.actions)
             applied = await self._executor.apply(schedule, decided.actions)
-            memo.refused |= applied.refused
+            memory.refused |= applied.refused
             if not applied.storable:
-                return self._loop.retry_time(memo)
-            stored = await self._store(schedule, decided, memo)
+                return self._loop.retry_time(memory)
+            stored = await self._store(schedule, decided, memory)
             if stored is None or not applied.complete:
-                return self._loop.retry_time(memo)
+                return self._loop.retry_time(memory)
             if not stored and _only_deletes(decided):
-                return self._loop.retry_time(memo)
+                return self._loop.retry_time(memory)
             if not (await self._executor.apply(schedule, decided.after_status)).complete:
-                return self._loop.retry_time(memo)
-            memo.failures = 0
+                return self._loop.retry_time(memory)
+            memory.failures = 0
             if not decided.actions and not decided.after_status and not stored:
-                return await self._next_pass(schedule, decided, memo, paced.delays)
+                return await self._next_pass(schedule, decided, memory, paced.delays)
         return self._clock.now()
 
-    async def _decide(self, key: Key, memo: Memo) -> tuple[Schedule, SchedulePlan] | None:
+    async def _decide(self, key: Key, memory: ScheduleMemory) -> tuple[Schedule, SchedulePlan] | None:
         """The Schedule and its plan. A plan may ask for facts; their answers may raise more questions."""
         while True:
-            snapshot = self._cache.snapshot(key, memo.answers, memo.refused, self._settings, self._clock.now())
+            snapshot = self._cache.snapshot(key, memory.answers, memory.refused)
             if snapshot is None:
                 return None
-            if snapshot.schedule.metadata.uid != memo.uid:
-                memo.uid, memo.answers, memo.refused = snapshot.schedule.metadata.uid, {}, {}
+            if snapshot.schedule.metadata.uid != memory.uid:
+                memory.uid, memory.answers, memory.refused = snapshot.schedule.metadata.uid, {}, {}
             decided = plan(snapshot)
-            queries = [query for query in decided.needs if query not in memo.answers]
+            queries = [query for query in decided.needs if query not in memory.answers]
             if not queries:
                 return snapshot.schedule, decided
-            memo.answers |= await self._resolver.resolve(queries, namespace=key.namespace)
+            memory.answers |= await self._resolver.resolve(queries, namespace=key.namespace)
 
-    async def _store(self, schedule: Schedule, decided: SchedulePlan, memo: Memo) -> bool | None:
+    async def _store(self, schedule: Schedule, decided: SchedulePlan, memory: ScheduleMemory) -> bool | None:
         """Store a changed status, then post the Events. Returns whether it was written; None after a conflict."""
         wanted = decided.status
-        postponed = self._clock.now() < self._counts_due(memo)
+        postponed = self._clock.now() < self._counts_due(memory)
         if wanted is None or wanted == schedule.status or (postponed and not _has_news(schedule.status, wanted)):
             if decided.actions or decided.after_status:
                 await self._executor.post(schedule, decided.notices)
@@ -151,13 +118,13 @@ class ScheduleReconciler:
             or not await self._executor.write_status(current, wanted)
         ):
             return None
-        memo.status_written = self._clock.now()
-        memo.answers, memo.refused = {}, {}
+        memory.status_written = self._clock.now()
+        memory.answers, memory.refused = {}, {}
         await self._executor.post(schedule, decided.notices)
         return True
 
     async def _next_pass(
-        self, schedule: Schedule, decided: SchedulePlan, memo: Memo, delays: Sequence[float]
+        self, schedule: Schedule, decided: SchedulePlan, memory: ScheduleMemory, delays: Sequence[float]
     ) -> float | None:
         """When the next pass is due. `delays`: seconds until each source that waits for its turn may be armed."""
         due = [] if decided.again_at is None else [decided.again_at]
@@ -165,7 +132,7 @@ class ScheduleReconciler:
             due.append(self._clock.now() + min(delays))
             await self._report_delay(schedule, max(delays))
         if decided.status is not None and decided.status != schedule.status:
-            due.append(self._counts_due(memo))
+            due.append(self._counts_due(memory))
         return min(due, default=None)
 
     async def _report_delay(self, schedule: Schedule, delay: float) -> None:
@@ -176,8 +143,8 @@ class ScheduleReconciler:
             )
             await self._executor.post(schedule, [Notice(reason=Reason.EVENTS_DELAYED, message=message, warning=True)])
 
-    def _counts_due(self, memo: Memo) -> float:
-        return memo.status_written + self._settings.status_interval
+    def _counts_due(self, memory: ScheduleMemory) -> float:
+        return memory.status_written + self._status_interval
 
 
 def _only_deletes(decided: SchedulePlan) -> bool:

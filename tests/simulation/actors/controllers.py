@@ -16,7 +16,7 @@ from torpor.triggers.services import Answer, Request, Services
 from torpor_expressions.evaluator import InProcess
 from torpor_kubernetes.client.api import Api
 from torpor_local.workflow_watch import watch_workflows
-from torpor_operator.app import ArchiveClients, Operator, Parts
+from torpor_operator.app import ArchiveClients, EnabledComponents, Operator
 from torpor_operator.schedules.plan import missed, source_step
 from torpor_operator.settings import Settings
 from torpor_triggerer.app import Triggerer
@@ -74,10 +74,9 @@ async def operator(
     api = Api(server.transport(process), ProcessClock(process), jitter=rng.random)
     archive = ArchiveClients(store=simulated, post=simulated.post, reader=simulated)
     settings = SETTINGS.model_copy(update={"identity": process.name})
-    parts = Parts(archive=simulated.installed, schedules=scheduled, cluster_checks=False)
-    await Operator.build(api, settings, InProcess(), archive, jitter=rng.random).run(
-        partial(watch_workflows, api), parts
-    )
+    enabled = EnabledComponents(archive=simulated.installed, schedules=scheduled, cluster_checks=False)
+    replica = Operator.build(api, settings, InProcess(), archive, jitter=rng.random, enabled=enabled)
+    await replica.run(partial(watch_workflows, api))
 
 
 class Web:

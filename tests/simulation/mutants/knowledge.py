@@ -7,11 +7,11 @@ from typing import Any
 from torpor_kubernetes.cache import store
 from torpor_kubernetes.cache.store import CacheStore
 from torpor_operator import app
+from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.model.snapshot import Presence
 from torpor_operator.state import instance_indexes
 from torpor_operator.state.instance_indexes import InstanceIndexes
 from torpor_operator.taskrun.seen_instances import SeenInstances
-from torpor_operator.workflows.queries import QueryResolver
 
 from tests.simulation.mutants.mutant import Mutant, put
 

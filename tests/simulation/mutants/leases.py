@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from torpor_kubernetes.client import lease
-from torpor_operator.workflows.executor import Executor
+from torpor_operator.controller.cluster_writer import ClusterWriter
 
 from tests.simulation.mutants.mutant import Mutant, put
 
@@ -26,19 +26,19 @@ def _given_up() -> None:
 
 
 def _asked_before_each_write() -> None:
-    made = Executor.__init__
+    made = ClusterWriter.__init__
 
-    def init(self: Executor, *args: Any, is_leader: Any = None, **kwargs: Any) -> None:
+    def init(self: ClusterWriter, *args: Any, is_leader: Any = None, **kwargs: Any) -> None:
         made(self, *args, **kwargs)
 
-    put(Executor, "__init__", init)
+    put(ClusterWriter, "__init__", init)
 
 
-def _finish() -> None:
-    async def cut_short(_: Executor, write: Coroutine[Any, Any, Any]) -> Any:
-        return await write
+def _drain() -> None:
+    async def leave(_: ClusterWriter) -> None:
+        return
 
-    put(Executor, "_finish", cut_short)
+    put(ClusterWriter, "drain", leave)
 
 
 MUTANTS = (
@@ -52,6 +52,6 @@ MUTANTS = (
     Mutant(
         name="writes before the release",
         without="a stopping leader releases the Lease during a write",
-        switch=_finish,
+        switch=_drain,
     ),
 )

@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from torpor_operator.controller.cluster_cache import ClusterCache
 from torpor_operator.model.pod import Pod
 from torpor_operator.taskrun import containers, pod_builder, pod_failure, step
-from torpor_operator.workflows.cache import ClusterCache
-from torpor_operator.workflows.orphaned_pods import OrphanedPods
+from torpor_operator.workflows.orphans import OrphanedPods
 from torpor_operator.workflows.plan.retention import archival, logs, ttl
-from torpor_operator.workflows.pod_writes import PodExecutor
+from torpor_operator.workflows.pod_writer import PodWriter
 
 from tests.simulation.actors.archive import FIRST_SEED
 from tests.simulation.mutants.mutant import Mutant, put
@@ -35,7 +35,7 @@ def _former_taskrun() -> None:
     async def taken(self: Any, action: Any, other: Pod) -> None:
         await self._launch_failed(action, f"a pod named {other.name} exists and does not belong to Torpor; delete it")
 
-    put(PodExecutor, "_name_is_taken", taken)
+    put(PodWriter, "_name_is_taken", taken)
 
 
 def _gate() -> None:

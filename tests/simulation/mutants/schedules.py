@@ -4,7 +4,9 @@ import dataclasses
 from functools import partial
 from typing import Any
 
-from torpor_kubernetes.client.api import Api
+from torpor_crds.models.base import Metadata
+from torpor_kubernetes.client.api import Api, Object
+from torpor_operator.controller import cluster_writer
 from torpor_operator.schedules import executor
 from torpor_operator.schedules.executor import ScheduleExecutor
 from torpor_operator.schedules.plan import cron_source, join, planner, run_names, source, source_step
@@ -139,7 +141,11 @@ def _newest_first() -> None:
 
 
 def _old_status() -> None:
-    put(executor, "_preconditions", lambda metadata: [{"op": "test", "path": "/metadata/uid", "value": metadata.uid}])
+    def same_object(metadata: Metadata) -> list[Object]:
+        return [{"op": "test", "path": "/metadata/uid", "value": metadata.uid}]
+
+    put(cluster_writer, "preconditions", same_object)
+    put(executor, "preconditions", same_object)
 
 
 _Mutant = partial(Mutant, first_seed=FIRST_SEED)

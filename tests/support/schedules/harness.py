@@ -12,24 +12,23 @@ from typing import Any
 
 from torpor_crds.models import taskrun as taskruns
 from torpor_crds.models.taskrun import TaskRun
-from torpor_expressions.evaluator import InProcess
 from torpor_kubernetes.cache.reflector import Notice, Reflector
 from torpor_kubernetes.cache.store import Unreadable
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import EVENTS, SCHEDULES, TASKRUNS, WORKFLOWS
 from torpor_local.apiserver.server import ApiRequest
-from torpor_operator.app import write_limits
+from torpor_operator.app import EnabledComponents
 from torpor_operator.backfills.archived_runs import FindArchived, no_archive
-from torpor_operator.controller.workqueue import WorkQueue
-from torpor_operator.schedule_controllers import ScheduleControllers
+from torpor_operator.backfills.controller import BackfillController
+from torpor_operator.backfills.plan.snapshot import KnownRun
+from torpor_operator.schedules.controller import ScheduleController
 from torpor_operator.settings import Settings
-from torpor_operator.workflows.cache import ClusterCache
-from torpor_operator.workflows.queries import QueryResolver
 from torpor_wire import constants, names, times, transitions
 from torpor_wire.cron.ticks import Ticks
 from torpor_wire.state import State
 
 from tests.support.builders import NAMESPACE, Body
+from tests.support.controller_harness import build_operator
 from tests.support.fake_api import FakeApi, VirtualClock, settle
 
 TASKS = {"image": "i", "tasks": [{"name": "a", "python": "m:f"}]}
@@ -150,27 +149,11 @@ class ScheduleHarness:
     async def start(self) -> None:
         """Start a leader."""
         api = Api(self.fake, self.clock, jitter=lambda: 0.5)
-        ignored = WorkQueue(self.clock)
-        cache = ClusterCache(
-            api,
-            self.settings,
-            enqueue=ignored.add,
-            enqueue_at=ignored.add_at,
-            on_orphaned_pod=lambda _: None,
-            jitter=lambda: 0.5,
-            enqueue_schedule=lambda key: controllers.enqueue(key),  # noqa: PLW0108 - built below
-        )
-        resolver = QueryResolver(api, cache, InProcess())
-        controllers = ScheduleControllers.build(
-            api,
-            cache,
-            resolver,
-            self.settings,
-            write_limits(api, self.settings),
-            jitter=lambda: 0.5,
-            is_leader=lambda: self.is_leader,
-            find_archived=lambda namespace, name: self.find_archived(namespace, name),  # noqa: PLW0108 - replaced later
-        )
+        enabled = EnabledComponents(schedules=False)
+        context = build_operator(api, self.settings, enabled, is_leader=lambda: self.is_leader).context
+        cache = context.cluster
+        schedules = ScheduleController(context)
+        backfills = BackfillController(context, schedules.cache, self._find_archived)
 
         def saw(change: Notice[Body]) -> None:
             assert not isinstance(change, Unreadable)
@@ -179,12 +162,12 @@ class ScheduleHarness:
                 cache.store_workflow(body, deleted=change.item is None)
 
         workflows: Reflector[Body] = Reflector(api, WORKFLOWS, dict, on_change=saw, jitter=lambda: 0.5)
-        watched = (cache.taskruns.run(), workflows.run(), controllers.watch())
+        watched = (loop() for loop in (cache.taskruns.run, workflows.run, *schedules.watches(), *backfills.watches()))
         self._tasks = [asyncio.create_task(item) for item in watched]
         await settle()
         while not (cache.taskruns.synced.is_set() and workflows.synced.is_set()):  # as a leader waits for its lists
             await self.clock.advance(0.5)
-        self._tasks.append(asyncio.create_task(controllers.run()))
+        self._tasks += [asyncio.create_task(kind.run()) for kind in (schedules, backfills)]
         await settle()
 
     async def stop(self) -> None:
@@ -203,6 +186,9 @@ class ScheduleHarness:
             yield self
         finally:
             await self.stop()
+
+    async def _find_archived(self, namespace: str, name: str) -> KnownRun | None:
+        return await self.find_archived(namespace, name)  # which a test replaces later
 
     def _patch(self, run: TaskRun, patch: transitions.Patch) -> None:
         address = self.fake.objects.address(TASKRUNS, NAMESPACE, run.metadata.name)

@@ -1,7 +1,7 @@
 """Pools of slots are read as the operator reads them."""
 
 import pytest
-from torpor_operator.controller.slot_pools import capacities
+from torpor_operator.workflows.slot_pools import capacities
 from torpor_views.facts import Facts, parse_pools
 
 DATA = {

@@ -23,10 +23,10 @@ Decision: TypeAlias = Callable[[RunContext], WorkflowPlan | None]
 
 DECISIONS: tuple[Decision, ...] = (
     invalid_run.fail_invalid_status,  # the status holds values that Torpor never writes
+    active_run.hold_queued,  # a queued run of a Schedule: it does not begin, not even by a clear
     clear_request.accept_or_refuse,  # the clear annotation asks to run instances again
     mark_request.accept_or_refuse,  # the mark annotation asks to end instances without running them
     finished_run.clean_up,  # status.completionTime is set: pods, finalizer, archive, TTL
-    active_run.hold_queued,  # a queued run of a Schedule: its timeout does not begin yet
     template_copy.copy_or_wait,  # the run has a template and no tasks yet: copy its spec, with the finalizer
     active_run.add_finalizer,  # the finalizer is missing: add it before anything is created
     active_run.end_at_once,  # the run is deleted or cancelled: before its graph, which no longer matters

@@ -40,19 +40,23 @@ class Authorizer:
 
 @dataclass(kw_only=True)
 class Case:
-    """Namespaces with the calls of `on_change`, and the namespaces in use."""
+    """Namespaces, the controller that uses some of them, and those that changed."""
 
     clock: VirtualClock = field(default_factory=VirtualClock)
     authorizer: Authorizer = field(default_factory=Authorizer)
     used: set[str] = field(default_factory=lambda: {"team"})
     changed: list[str] = field(default_factory=list)
 
+    def namespaces(self) -> set[str]:
+        return self.used
+
+    def enqueue_namespace(self, namespace: str) -> None:
+        self.changed.append(namespace)
+
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Namespaces]:
-        made = Namespaces(
-            Api(self.authorizer, self.clock), "torpor-system", in_use=lambda: self.used, on_change=self.changed.append
-        )
-        task = asyncio.create_task(made.run())
+        made = Namespaces(Api(self.authorizer, self.clock), "torpor-system")
+        task = asyncio.create_task(made.run([self]))
         await settle()
         try:
             yield made

@@ -10,9 +10,9 @@ from torpor_kubernetes.client.resources import WORKFLOWS
 from torpor_operator.app import write_limits
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
 from torpor_operator.settings import Settings
-from torpor_operator.workflows.cache import ClusterCache
 from torpor_wire import constants
 
+from tests.support.controller_harness import build_cache
 from tests.support.fake_api import FakeApi, VirtualClock
 
 _SUCCEEDED = {"type": "Succeeded", "status": "Unknown", "reason": "Running", "message": "", "lastTransitionTime": ""}
@@ -24,7 +24,7 @@ class Cluster:
         self.clock = VirtualClock()
         self.fake = FakeApi(self.clock)
         api = Api(self.fake, self.clock)
-        self.reporter = UnreadableReporter(api, self.clock, write_limits(api, Settings()))
+        self.reporter = UnreadableReporter(api, write_limits(api, Settings()))
         body: dict[str, Any] = {"metadata": {"name": "w", "namespace": "ns"}, "spec": {}}
         self.fake.put(WORKFLOWS, body | ({"status": status} if status else {}))
 
@@ -82,15 +82,7 @@ async def test_a_conflict_leaves_the_workflow_to_the_watch(caplog: pytest.LogCap
 
 def test_the_cache_keeps_the_last_readable_version() -> None:
     cluster = Cluster()
-    enqueued: list[object] = []
-    cache = ClusterCache(
-        Api(cluster.fake, cluster.clock),
-        Settings(),
-        enqueue=enqueued.append,
-        enqueue_at=lambda *_: None,
-        on_orphaned_pod=lambda _: None,
-        jitter=lambda: 0.5,
-    )
+    cache = build_cache(Api(cluster.fake, cluster.clock))
     body = cluster.body | {UNREADABLE: "spec: nested more than 100 levels deep"}
     assert cache.store_workflow(body) == "spec: nested more than 100 levels deep"
     assert not cache.workflows

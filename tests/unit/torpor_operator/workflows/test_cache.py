@@ -5,17 +5,31 @@ from typing import Any
 
 import pytest
 from torpor_kubernetes.client.api import Api
+from torpor_operator.app import EnabledComponents
 from torpor_operator.controller.workqueue import Key
 from torpor_operator.model.pod import Pod
 from torpor_operator.settings import Settings
-from torpor_operator.workflows.cache import ClusterCache
+from torpor_operator.workflows.controller import WorkflowController
 from torpor_wire import constants, names
 
 from tests.support.builders import FRESH, Body, python
+from tests.support.controller_harness import build_operator
 from tests.support.fake_api import FakeApi, VirtualClock
 
 RUN = Key("ns", "run")
 NAME = names.taskrun("run", "workflow", "a")
+
+
+class OrphanRecorder:
+    """Records orphaned pods."""
+
+    def __init__(self, orphans: list[Pod]) -> None:
+        self.on_orphaned_pod = orphans.append
+
+    def ignore(self, *_: object) -> None:
+        """Ignore a change."""
+
+    on_workflow = on_workflow_dropped = on_taskrun = on_taskrun_dropped = on_pod = ignore
 
 
 class RecordingCache:
@@ -27,14 +41,13 @@ class RecordingCache:
         self.orphans: list[Pod] = []
         self.clock = VirtualClock()
         api = Api(FakeApi(self.clock), self.clock, jitter=lambda: 0.5)
-        self.cache = ClusterCache(
-            api,
-            Settings(),
-            enqueue=self.enqueued.append,
-            enqueue_at=lambda key, moment: self.later.append((key, moment)),
-            on_orphaned_pod=self.orphans.append,
-            jitter=lambda: 0.5,
-        )
+        operator = build_operator(api, Settings(), EnabledComponents(schedules=False))
+        self.cache, controller = operator.context.cluster, operator.kinds[0]
+        assert isinstance(controller, WorkflowController)
+        self.gather = controller.snapshots.gather
+        controller.queue.add = self.enqueued.append  # type: ignore[assignment, method-assign]
+        controller.queue.add_at = lambda key, moment: self.later.append((key, moment))  # type: ignore[method-assign]
+        self.cache.subscribe(OrphanRecorder(self.orphans))
 
 
 @pytest.fixture
@@ -61,7 +74,7 @@ def pod(version: int, **fields: Any) -> Body:
 
 
 def parallelism(recorded: RecordingCache) -> int | None:
-    snapshot = recorded.cache.snapshot(RUN, {})
+    snapshot = recorded.gather(RUN, {})
     return None if snapshot is None else snapshot.workflow.spec.parallelism
 
 
@@ -69,9 +82,9 @@ def test_a_late_version_of_a_workflow_that_is_gone_is_ignored(recorded: Recordin
     recorded.cache.store_workflow(workflow(100))
     recorded.cache.store_workflow(workflow(100), deleted=True)
     recorded.cache.store_workflow(workflow(101))
-    assert recorded.cache.snapshot(RUN, {}) is None
+    assert recorded.gather(RUN, {}) is None
     recorded.cache.store_workflow(workflow(102, uid="another"))
-    assert recorded.cache.snapshot(RUN, {}) is not None
+    assert recorded.gather(RUN, {}) is not None
 
 
 def test_an_older_version_of_a_workflow_is_ignored(recorded: RecordingCache) -> None:
@@ -113,7 +126,7 @@ def test_a_snapshot_has_the_taskruns_and_pods_of_its_workflow(recorded: Recordin
     recorded.cache.store_workflow(workflow(100))
     recorded.cache.taskruns.store.upsert(taskrun(101))
     recorded.cache.pods.store.upsert(pod(102))
-    snapshot = recorded.cache.snapshot(RUN, {})
+    snapshot = recorded.gather(RUN, {})
     assert snapshot is not None
     assert list(snapshot.taskruns) == [NAME]
     assert list(snapshot.runs("a")) == [constants.UNMAPPED]
@@ -123,7 +136,7 @@ def test_a_snapshot_has_the_taskruns_and_pods_of_its_workflow(recorded: Recordin
 def test_a_second_taskrun_of_an_instance_is_ignored(recorded: RecordingCache) -> None:
     recorded.cache.store_workflow(workflow(100))
     recorded.cache.taskruns.store.upsert(taskrun(101, "by-hand"))
-    snapshot = recorded.cache.snapshot(RUN, {})
+    snapshot = recorded.gather(RUN, {})
     assert snapshot is not None
     assert not snapshot.taskruns
     assert not snapshot.by_task
@@ -181,7 +194,7 @@ def test_a_pod_without_our_finalizer_is_not_an_orphan(recorded: RecordingCache) 
 
 
 def created(recorded: RecordingCache) -> dict[str, str]:
-    snapshot = recorded.cache.snapshot(RUN, {})
+    snapshot = recorded.gather(RUN, {})
     assert snapshot is not None
     return {task: seen[()].text() for task, seen in snapshot.created.items()}
 

@@ -9,29 +9,24 @@ from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import PODS, TASKRUNS
 from torpor_operator.app import write_limits
+from torpor_operator.controller.cluster_writer import ClusterWriter
 from torpor_operator.mapping.container_command import ContainerCommand
 from torpor_operator.mapping.instances import InstanceInputs
 from torpor_operator.model.actions import CreateTaskRun, DeletePod, RemovePodFinalizer, SetFinalizers
 from torpor_operator.settings import Settings
 from torpor_operator.taskrun import builder
-from torpor_operator.workflows.cache import ClusterCache
-from torpor_operator.workflows.executor import Executor
+from torpor_operator.workflows.executor import WorkflowExecutor
 
 from tests.support.builders import python
+from tests.support.controller_harness import build_cache
 from tests.support.fake_api import FakeApi, Fault, VirtualClock, settle
 
 LIMIT = Settings().workflow_concurrency
 
 
-def make_cache(api: Api) -> ClusterCache:
-    return ClusterCache(
-        api,
-        Settings(),
-        enqueue=lambda _: None,
-        enqueue_at=lambda *_: None,
-        on_orphaned_pod=lambda _: None,
-        jitter=lambda: 0.5,
-    )
+def make_executor(api: Api, is_leader: Callable[[], bool] = lambda: True) -> tuple[WorkflowExecutor, ClusterWriter]:
+    writer = ClusterWriter(api, write_limits(api, Settings()), is_leader=is_leader)
+    return WorkflowExecutor(api, build_cache(api), writer, Settings(), archive_run=lambda _: None), writer
 
 
 class SlowExecutor:
@@ -41,8 +36,7 @@ class SlowExecutor:
         self.clock = VirtualClock()
         self.fake = FakeApi(self.clock, latency=0.5)  # there and back
         api = Api(self.fake, self.clock, jitter=lambda: 0.5)
-        cache = make_cache(api)
-        self.executor = Executor(api, self.clock, cache, Settings(), write_limits(api, Settings()))
+        self.executor, _ = make_executor(api)
 
     def deletions(self, prefix: str, count: int) -> list[DeletePod]:
         names = [f"{prefix}-{number}" for number in range(count)]
@@ -114,21 +108,17 @@ async def test_after_a_failed_creation_other_instances_wait_for_the_next_pass() 
     assert {taskrun["spec"]["task"] for taskrun in slow.fake.all(TASKRUNS)} == {"b"}
 
 
-def executor_of(fake: FakeApi, clock: VirtualClock, is_leader: Callable[[], bool]) -> Executor:
-    api = Api(fake, clock, jitter=lambda: 0.5)
-    cache = make_cache(api)
-    return Executor(api, clock, cache, Settings(), write_limits(api, Settings()), is_leader=is_leader)
-
-
 async def test_a_replica_that_is_not_the_leader_writes_nothing() -> None:
     clock = VirtualClock()
     fake = FakeApi(clock)
-    executor = executor_of(fake, clock, is_leader=lambda: False)
+    api = Api(fake, clock, jitter=lambda: 0.5)
+    executor, writer = make_executor(api, is_leader=lambda: False)
+    release = RemovePodFinalizer(namespace="ns", name="pod", uid="u", finalizers=())
 
     assert await executor.apply(workflow(), [SetFinalizers(finalizers=("torpor.dev/cancel-first",))])
     assert not await executor.write_status(workflow(), WorkflowStatus(state="Running"))
     with pytest.raises(errors.ApiUnavailable):
-        await executor.remove_finalizer(RemovePodFinalizer(namespace="ns", name="pod", uid="u", finalizers=()))
+        await writer.send("ns", lambda: executor.pods.remove_finalizer(release))
     assert fake.requests == []
 
 
@@ -136,13 +126,13 @@ async def test_a_cancelled_leader_finishes_its_write_before_it_releases_the_leas
     clock = VirtualClock()
     fake = FakeApi(clock, latency=1.0)
     pod = fake.put(PODS, {"metadata": {"name": "pod", "namespace": "ns"}})
-    executor = executor_of(fake, clock, is_leader=lambda: True)
+    executor, writer = make_executor(Api(fake, clock, jitter=lambda: 0.5))
     applying = asyncio.create_task(
         executor.apply(workflow(), [DeletePod(namespace="ns", name="pod", uid=pod["metadata"]["uid"])])
     )
     await settle()
     applying.cancel()
-    drained = asyncio.create_task(executor.drain())
+    drained = asyncio.create_task(writer.drain())
     await settle()
     assert applying.cancelled()
     assert not drained.done()

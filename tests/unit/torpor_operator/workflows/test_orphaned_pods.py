@@ -116,7 +116,7 @@ async def test_a_pod_of_another_namespace_is_not_in_the_snapshot(
     harness.fake.put(PODS, foreign_pod("intruder", owner, namespace="elsewhere"))
     await harness.advance(1)
     assert len(harness.cache.pods.store) == 2
-    snapshot = harness.cache.snapshot(Key(NAMESPACE, "run"), {})
+    snapshot = harness.controller.snapshots.gather(Key(NAMESPACE, "run"), {})
     assert snapshot is not None
     assert [pod.name for pod in snapshot.pods[run["uid"]]] == [f"{run['name']}-a1-s0"]
 

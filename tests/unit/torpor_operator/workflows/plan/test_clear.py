@@ -265,3 +265,14 @@ async def test_a_failed_instance_is_deleted_after_its_pods_and_created_again() -
         assert {request.body["propagationPolicy"] for request in deletions if "/taskruns/" in request.path} == {
             "Foreground"
         }
+
+
+def test_a_clear_of_a_queued_run_waits_until_the_run_starts() -> None:
+    world = World(python("load"), suspend=True)
+    world.workflow["metadata"]["labels"] = {constants.LABEL_QUEUED: "true"}
+    clear(world, "load")
+    assert world.status.start_time is None  # otherwise its Schedule would never start it
+    world.workflow["spec"]["suspend"] = False
+    world.settle()
+    assert world.run("load").status.state is State.SCHEDULED
+    assert world.workflow["metadata"]["annotations"] == {}

@@ -47,8 +47,8 @@ class BlockedEvaluator(InProcess):
 
 
 async def test_slow_expressions_of_one_namespace_do_not_delay_another() -> None:
-    harness = ControllerHarness(Settings(reconcilers=2))
-    evaluator = harness.reconciler._resolver._evaluator = BlockedEvaluator()
+    evaluator = BlockedEvaluator()
+    harness = ControllerHarness(Settings(reconcilers=2), evaluator=evaluator)
     for number in range(30):
         tasks = [python("work", when="params.x > 1")]
         spec = {"image": "i", "params": {"x": 1}, "tasks": tasks}

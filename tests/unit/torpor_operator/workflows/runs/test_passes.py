@@ -56,13 +56,13 @@ async def test_the_events_of_a_pass_share_the_concurrent_writes_of_their_run(
     harness: ControllerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batches: list[int] = []
-    apply = harness.executor.apply
+    apply = harness.controller.executor.apply
 
     async def counted(workflow: Workflow, actions: Sequence[Action]) -> Sequence[Action]:
         batches.append(sum(isinstance(action, PostEvent) for action in actions))
         return await apply(workflow, actions)
 
-    monkeypatch.setattr(harness.executor, "apply", counted)
+    monkeypatch.setattr(harness.controller.executor, "apply", counted)
     harness.script = broken_task
     harness.create("run", python("bad", expand=[{"name": "n", "over": list(range(40))}]), parallelism=40)
     await harness.advance(20)
@@ -76,7 +76,7 @@ async def test_a_run_that_has_ended_keeps_no_graph(harness: ControllerHarness) -
     await harness.advance(5)
     assert harness.state("run") == "Succeeded"
     await harness.advance(400)
-    (memo,) = harness.reconciler._memos.values()
+    (memo,) = harness.controller.loop._memories.values()
     assert memo.graph is None
 
 

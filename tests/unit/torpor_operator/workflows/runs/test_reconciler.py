@@ -74,7 +74,7 @@ async def test_retries_and_failures_run_to_completion(harness: ControllerHarness
 async def test_a_deleted_run_is_cancelled_and_then_gone(harness: ControllerHarness) -> None:
     harness.create("run", {"name": "drop", "trigger": {"class": "http"}})
     await harness.advance(2)
-    await harness.executor._api.delete(WORKFLOWS, NAMESPACE, "run")
+    await harness.api.delete(WORKFLOWS, NAMESPACE, "run")
     await harness.advance(30)
     assert harness.fake.get(WORKFLOWS, NAMESPACE, "run") is not None
     await harness.advance(40)
@@ -217,7 +217,7 @@ async def test_a_pod_whose_taskrun_is_gone_is_released(harness: ControllerHarnes
     harness.create("run", container("count"))
     await harness.clock.advance(2)
     assert harness.fake.all(PODS)[0]["metadata"]["finalizers"] == [constants.POD_FINALIZER]
-    await harness.executor._api.delete(TASKRUNS, NAMESPACE, harness.taskrun("run", "count")["metadata"]["name"])
+    await harness.api.delete(TASKRUNS, NAMESPACE, harness.taskrun("run", "count")["metadata"]["name"])
     await harness.clock.advance(3)
     assert harness.fake.all(PODS) == []
 

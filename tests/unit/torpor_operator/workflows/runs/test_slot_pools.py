@@ -5,13 +5,14 @@ from collections import Counter
 import pytest
 from torpor_crds.models import taskrun as taskruns
 from torpor_kubernetes.client.resources import CONFIG_MAPS, PODS, TASKRUNS, WORKFLOWS
-from torpor_operator.controller.slot_pools import Capacity, PoolKey, capacities, index_key
 from torpor_operator.controller.workqueue import Key
 from torpor_operator.model.actions import CreatePod, CreateTaskRun, WorkflowPlan
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.settings import Settings
+from torpor_operator.taskrun.pool_index import PoolKey, index_key
 from torpor_operator.workflows.plan.planner import plan
 from torpor_operator.workflows.plan.run_context import BuildGraph
+from torpor_operator.workflows.slot_pools import Capacity, capacities
 from torpor_wire import constants, transitions
 
 from tests.support.builders import NAMESPACE, Body, python, wait
@@ -139,13 +140,13 @@ async def test_a_plan_counts_the_free_slots_of_a_pool_once() -> None:
         harness.create("one", python("a", pool="gpu"), suspend=True)
         await harness.advance(6)
         key = Key(NAMESPACE, "one")
-        seen = harness.cache.snapshot(key, {})
+        seen = harness.controller.snapshots.gather(key, {})
         assert seen is not None
         assert seen.slots("gpu") == 2
         started = CreateTaskRun(body={"metadata": {"name": "x"}, "spec": {"pool": "gpu", "task": "a"}})
-        assert harness.cache.slots.admit(key, [started])
+        assert harness.controller.slots.admit(key, [started])
         assert seen.slots("gpu") == 2
-        assert harness.cache.slots.free(key, "gpu") == 1
+        assert harness.controller.slots.free(key, "gpu") == 1
 
 
 async def test_terminal_taskruns_are_not_in_the_index_of_a_pool() -> None:
@@ -157,7 +158,7 @@ async def test_terminal_taskruns_are_not_in_the_index_of_a_pool() -> None:
         await harness.advance(10)
         assert [harness.state(name) for name in ("one", "two")] == ["Succeeded", "Succeeded"]
         assert harness.cache.taskruns.store.indexed(index_key(PoolKey(NAMESPACE, "gpu"))) == []
-        assert harness.cache.slots.free(Key(NAMESPACE, "one"), "gpu") == 1
+        assert harness.controller.slots.free(Key(NAMESPACE, "one"), "gpu") == 1
 
 
 async def test_a_workflow_whose_plan_fails_keeps_no_slot(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,6 @@ stored. The cache may be behind, so a read confirms that the TaskRun is gone.
 import asyncio
 import logging
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from typing import Never
 
 from torpor_crds.models.taskrun import TaskRun
@@ -15,29 +14,27 @@ from torpor_crds.models.workflow import Workflow
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import TASKRUNS
-from torpor_kubernetes.timing import Clock
 from torpor_wire import constants, instance_paths
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL
 
-from torpor_operator.controller.workqueue import Key
+from torpor_operator.controller.cluster_cache import ClusterCache
+from torpor_operator.controller.cluster_writer import ClusterWriter
 from torpor_operator.model import task_groups
 from torpor_operator.model.pod import Pod
 from torpor_operator.taskrun import containers
-from torpor_operator.workflows.cache import ClusterCache
-from torpor_operator.workflows.executor import Executor
+from torpor_operator.workflows.pod_writer import PodWriter
 
 _LOG = logging.getLogger(__name__)
 _PAUSE = 1.0
-_REPORTS_PER_ROUND = 100
 
 
 class OrphanedPods:
     """Removes our finalizer from pods whose TaskRun is gone."""
 
-    def __init__(self, api: Api, clock: Clock) -> None:
+    def __init__(self, api: Api) -> None:
         self._api = api
-        self._clock = clock
+        self._clock = api.clock
         self._pods: dict[str, Pod] = {}
         self._added = asyncio.Event()
 
@@ -46,21 +43,22 @@ class OrphanedPods:
         self._pods[pod.uid] = pod
         self._added.set()
 
-    async def run(self, executor: Executor) -> Never:
+    async def run(self, writer: ClusterWriter, pods: PodWriter) -> Never:
         """Release each added pod whose TaskRun is gone, while this replica leads. Retries after an error."""
         while True:
             await self._added.wait()
             self._added.clear()
             for pod in list(self._pods.values()):
-                await self._release(pod, executor)
+                await self._release(pod, writer, pods)
             if self._pods:
                 await self._clock.sleep(_PAUSE)
                 self._added.set()
 
-    async def _release(self, pod: Pod, executor: Executor) -> None:
+    async def _release(self, pod: Pod, writer: ClusterWriter, pods: PodWriter) -> None:
         try:
             if await self._taskrun_is_gone(pod):
-                await executor.remove_finalizer(containers.remove_finalizer(pod))
+                action = containers.remove_finalizer(pod)
+                await writer.send(pod.namespace, lambda: pods.remove_finalizer(action), urgent=True)
         except (errors.LostRace, errors.NotFound):
             _LOG.debug("pod %s/%s has changed", pod.namespace, pod.name)
         except errors.ApiError as error:
@@ -77,44 +75,32 @@ class OrphanedPods:
         return bool(stored["metadata"]["uid"] != pod.owner_uid)
 
 
-class OrphanReporter:
-    """Reports TaskRuns that belong to no Workflow. `grace` is in seconds."""
+class OrphanedTaskRuns:
+    """The TaskRuns that belong to no Workflow."""
 
-    def __init__(self, cache: ClusterCache, clock: Clock, grace: float) -> None:
-        self._cache = cache
-        self._clock = clock
-        self._grace = grace
+    def __init__(self, cluster: ClusterCache) -> None:
+        self._cluster = cluster
 
-    async def run(self, executor: Executor) -> Never:
-        """Report each orphan once, after it was found in two rounds; at most `_REPORTS_PER_ROUND` in a round."""
-        found_before, reported = set[str](), set[str]()
-        while True:
-            await self._clock.sleep(self._grace)
-            orphans = {run.metadata.uid: run for run in self._orphans()}
-            reported &= orphans.keys()
-            for uid in list(islice((uid for uid in orphans if uid in found_before - reported), _REPORTS_PER_ROUND)):
-                await executor.report_orphan(orphans[uid], Reason.UNOWNED, self._message(orphans[uid]))
-                reported.add(uid)
-            found_before = set(orphans)
-
-    def _orphans(self) -> Iterator[TaskRun]:
+    def find(self) -> Iterator[TaskRun]:
+        """The orphans that have not ended and are not reported."""
         covered: set[str] = set()
-        for workflow in self._cache.workflows.values():
+        for workflow in self._cluster.workflows.values():
             depths = _depths(workflow)
-            own = self._cache.taskruns.store.indexed(workflow.metadata.uid)
+            own = self._cluster.taskruns.store.indexed(workflow.metadata.uid)
             covered.update(run.metadata.uid for run in own if depths.get(run.spec.task) == len(run.spec.group_path))
-        for run in self._cache.taskruns.store.values():
+        for run in self._cluster.taskruns.store.values():
             if run.metadata.uid not in covered and run.spec.schedule is None and _is_open(run):
                 yield run
 
-    def _message(self, run: TaskRun) -> str:
+    def message(self, run: TaskRun) -> str:
+        """Why Torpor ignores a TaskRun."""
         owner, task = run.spec.owner, run.spec.task
-        workflow = self._cache.workflows.get(Key(run.metadata.namespace, owner.name))
+        workflow = self._cluster.owner_of(run)
         if workflow is None:
             problem = f"Workflow {owner.name} does not exist in this namespace"
         elif workflow.metadata.uid != owner.uid:
             problem = f"Workflow {owner.name} has another uid: {workflow.metadata.uid}"
-        elif all(one.name != task for one in workflow.spec.tasks):
+        elif all(declared.name != task for declared in workflow.spec.tasks):
             problem = f"Workflow {owner.name} has no task {task}"
         elif (depth := _depths(workflow)[task]) != len(run.spec.group_path):
             problem = (

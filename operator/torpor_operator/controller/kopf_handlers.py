@@ -8,8 +8,8 @@ import kopf
 from torpor_kubernetes.client.resources import WORKFLOWS
 from torpor_wire import constants
 
-from torpor_operator.workflows import kopf_session
-from torpor_operator.workflows.cache import ClusterCache
+from torpor_operator.controller import kopf_session
+from torpor_operator.controller.cluster_cache import ClusterCache
 
 
 class NoDiffs(kopf.DiffBaseStorage):

@@ -9,10 +9,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 from torpor_kubernetes.client.api import Api
-from torpor_operator.settings import Settings
-from torpor_operator.workflows import kopf_handlers, kopf_session
-from torpor_operator.workflows.cache import ClusterCache
+from torpor_operator.controller import kopf_handlers, kopf_session
 
+from tests.support.controller_harness import build_cache
 from tests.support.fake_api import FakeApi, VirtualClock
 
 
@@ -27,14 +26,7 @@ async def test_kubeconfig_takes_precedence_over_the_service_account(
     monkeypatch.setattr(kopf, "login_with_kubeconfig", lambda **_: sources.append("kubeconfig"))
     monkeypatch.setattr(kopf, "login_with_service_account", lambda **_: sources.append("account"))
     clock = VirtualClock()
-    cache = ClusterCache(
-        Api(FakeApi(clock), clock),
-        Settings(),
-        enqueue=lambda _: None,
-        enqueue_at=lambda *_: None,
-        on_orphaned_pod=lambda _: None,
-        jitter=lambda: 0.5,
-    )
+    cache = build_cache(Api(FakeApi(clock), clock))
     registry = kopf.OperatorRegistry()
     kopf_handlers.register(registry, cache, stop=_stop, report_unreadable=_report)
     login = next(handler.fn for handler in registry._activities.get_all_handlers() if handler.id.endswith("login"))
@@ -44,14 +36,7 @@ async def test_kubeconfig_takes_precedence_over_the_service_account(
 
 async def test_the_liveness_probe_shows_the_dropped_events() -> None:
     clock = VirtualClock()
-    cache = ClusterCache(
-        Api(FakeApi(clock), clock),
-        Settings(),
-        enqueue=lambda _: None,
-        enqueue_at=lambda *_: None,
-        on_orphaned_pod=lambda _: None,
-        jitter=lambda: 0.5,
-    )
+    cache = build_cache(Api(FakeApi(clock), clock))
     registry = kopf.OperatorRegistry()
     kopf_handlers.register(registry, cache, stop=_stop, report_unreadable=_report, dropped_events=lambda: 7)
     probe = next(handler.fn for handler in registry._activities.get_all_handlers() if handler.id == "droppedEvents")

@@ -2,24 +2,23 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from typing import TypeAlias, assert_never
 
 from pydantic import ValidationError
 from torpor_crds.models import template as templates
 from torpor_crds.models.taskrun import parse
-from torpor_crds.models.workflow import Workflow
 from torpor_expressions.errors import ExpressionError, Reason
 from torpor_expressions.evaluator import Evaluating, Unavailable
 from torpor_expressions.value import Value
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api, Object
 from torpor_kubernetes.client.decoding import UNREADABLE
-from torpor_kubernetes.client.resources import CONFIG_MAPS, EVENTS, PODS, TASKRUNS, TEMPLATES, WORKFLOWS
+from torpor_kubernetes.client.resources import CONFIG_MAPS, EVENTS, PODS, TASKRUNS, TEMPLATES
 from torpor_wire import constants
 
 from torpor_operator.controller.archive import NotArchivedError
+from torpor_operator.controller.cluster_cache import ClusterCache
 from torpor_operator.controller.run_events import observed_at
 from torpor_operator.model import pod
 from torpor_operator.model.actions import (
@@ -44,7 +43,6 @@ from torpor_operator.model.snapshot import (
     UnreadableTemplate,
 )
 from torpor_operator.taskrun.builder import is_named_for_its_spec
-from torpor_operator.workflows.cache import ClusterCache
 
 _LOG = logging.getLogger(__name__)
 _CONCURRENCY = 32
@@ -74,25 +72,22 @@ async def no_archive(_namespace: str, _uid: str, _completed: str) -> bool:
 class QueryResolver:
     """Resolves queries, several at a time. Raises errors.Unavailable if an answer is not available at the moment.
 
-    `on_forbidden` takes a namespace in which a read was refused for lack of a role. The Workflows are those of
-    `namespaces`, or of all without any.
+    `on_forbidden` takes a namespace in which a read was refused for lack of a role.
     """
 
     def __init__(  # noqa: PLR0913 - clients and callbacks
         self,
         api: Api,
-        cache: ClusterCache,
+        cluster: ClusterCache,
         evaluator: Evaluating,
         has_run: HasRun = no_archive,
         settled_logs: SettledLogsOf = no_logs,
         *,
         on_forbidden: Callable[[str], None] = lambda _: None,
-        namespaces: Sequence[str] = (),
     ) -> None:
-        self._namespaces = namespaces
         self._on_forbidden = on_forbidden
         self._api = api
-        self._cache = cache
+        self._cluster = cluster
         self._evaluator = evaluator
         self._has_run = has_run
         self._settled_logs = settled_logs
@@ -106,21 +101,6 @@ class QueryResolver:
         except ExceptionGroup as several:
             raise several.exceptions[0] from several
         return {query: task.result() for query, task in zip(pending, tasks, strict=True)}
-
-    async def deleted(self, cached: Iterable[Workflow]) -> list[Workflow]:
-        """The Workflows that the API server no longer has. kopf does not report deletions during its own relist."""
-        listed: set[str] = set()
-        versions: set[int] = set()
-        async with aclosing(self._api.pages_in(WORKFLOWS, self._namespaces)) as pages:
-            async for page in pages:
-                listed.update(body["metadata"]["uid"] for body in page.items)
-                versions.add(int(page.resource_version))
-        oldest = min(versions, default=0)
-        return [
-            workflow
-            for workflow in cached
-            if workflow.metadata.uid not in listed and int(workflow.metadata.resource_version or 0) <= oldest
-        ]
 
     async def _resolve(self, query: Need, concurrency: asyncio.Semaphore, namespace: str) -> Answer:
         async with concurrency:
@@ -193,7 +173,7 @@ class QueryResolver:
             return Presence.UNREADABLE
         if not is_named_for_its_spec(parse(stored)):
             return Presence.GONE
-        self._cache.taskruns.store.absorb(stored)
+        self._cluster.taskruns.store.absorb(stored)
         return Presence.PRESENT
 
     async def _confirm_pod(self, query: ConfirmPod) -> Presence:
@@ -204,7 +184,7 @@ class QueryResolver:
         if stored["metadata"]["uid"] != query.uid:
             return Presence.GONE
         if _is_watched(stored):
-            self._cache.pods.store.absorb(stored)
+            self._cluster.pods.store.absorb(stored)
         elif pod.parse_pod(stored).terminal:
             return Presence.GONE
         return Presence.PRESENT
@@ -213,8 +193,8 @@ class QueryResolver:
         selector = f"{constants.LABEL_TASKRUN_UID}={query.taskrun_uid}"
         page = await self._api.list(PODS, query.namespace, label_selector=selector)
         for stored in page.items:
-            self._cache.pods.store.absorb(stored)
-        self._cache.unconfirmed_pods.pop(query.taskrun_uid, None)
+            self._cluster.pods.store.absorb(stored)
+        self._cluster.unconfirmed_pods.pop(query.taskrun_uid, None)
         return Presence.PRESENT if page.items else Presence.GONE
 
     async def _read_pod_warning(self, query: ReadPodWarning) -> PodWarning:

@@ -9,27 +9,30 @@ from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api, Object
 from torpor_kubernetes.client.resources import WORKFLOWS
 
+from torpor_operator.controller.cluster_cache import ClusterCache
+from torpor_operator.controller.cluster_writer import preconditions
+from torpor_operator.controller.workqueue import key_of
 from torpor_operator.model.actions import CopyTemplate, RemoveAnnotation, SetFinalizers
-from torpor_operator.workflows.cache import ClusterCache
 
 
-class WorkflowExecutor:
+class WorkflowWriter:
     """Patches Workflows. The cache takes in each answer. Raises errors.ApiError."""
 
-    def __init__(self, api: Api, cache: ClusterCache) -> None:
+    def __init__(self, api: Api, cluster: ClusterCache) -> None:
         self._api = api
-        self._cache = cache
+        self._cluster = cluster
 
     async def set_finalizers(self, workflow: Workflow, action: SetFinalizers) -> None:
         """Replace the finalizers, unless the Workflow has changed."""
         wanted: Object = {"op": "add", "path": "/metadata/finalizers", "value": list(action.finalizers)}
         try:
-            stored = await self._api.patch(WORKFLOWS, *key_of(workflow), [*preconditions(workflow), wanted])
+            ops = [*preconditions(workflow.metadata), wanted]
+            stored = await self._api.patch(WORKFLOWS, *key_of(workflow.metadata), ops)
         except errors.NotFound:
-            self._cache.drop_workflow(workflow)  # the watch may be late, and show it as it was
+            self._cluster.drop_workflow(workflow)  # the watch may be late, and show it as it was
             raise
         if action.finalizers or workflow.metadata.deletion_timestamp is None:
-            self._cache.store_workflow(stored)
+            self._cluster.store_workflow(stored)
 
     async def copy_template(self, workflow: Workflow, action: CopyTemplate) -> None:
         """Copy the template, or keep why the API server rejects the copy: the next plan fails the run with it."""
@@ -39,10 +42,10 @@ class WorkflowExecutor:
         }
         ops: list[Object] = [{"op": "add", "path": path, "value": value} for path, value in values.items()]
         try:
-            await self._patch(workflow, [*preconditions(workflow), *ops])
+            await self._patch(workflow, [*preconditions(workflow.metadata), *ops])
         except errors.ApiError as error:
             if _is_rejection(error):
-                self._cache.copy_errors[workflow.metadata.uid] = error.message
+                self._cluster.copy_errors[workflow.metadata.uid] = error.message
             raise
 
     async def remove_annotation(self, workflow: Workflow, action: RemoveAnnotation) -> None:
@@ -58,24 +61,10 @@ class WorkflowExecutor:
     async def resume(self, workflow: Workflow) -> None:
         """Reset spec.stop and spec.cancel, unless the Workflow has changed."""
         resets: list[Object] = [{"op": "add", "path": f"/spec/{name}", "value": False} for name in ("stop", "cancel")]
-        await self._patch(workflow, [*preconditions(workflow), *resets])
+        await self._patch(workflow, [*preconditions(workflow.metadata), *resets])
 
     async def _patch(self, workflow: Workflow, ops: list[Object]) -> None:
-        self._cache.store_workflow(await self._api.patch(WORKFLOWS, *key_of(workflow), ops))
-
-
-def preconditions(workflow: Workflow) -> list[Object]:
-    """The operations of a JSON Patch that fail if the Workflow has changed."""
-    metadata = workflow.metadata
-    return [
-        {"op": "test", "path": "/metadata/uid", "value": metadata.uid},
-        {"op": "test", "path": "/metadata/resourceVersion", "value": metadata.resource_version},
-    ]
-
-
-def key_of(workflow: Workflow) -> tuple[str, str]:
-    """The namespace and the name."""
-    return workflow.metadata.namespace, workflow.metadata.name
+        self._cluster.store_workflow(await self._api.patch(WORKFLOWS, *key_of(workflow.metadata), ops))
 
 
 def _is_rejection(error: errors.ApiError) -> bool:

@@ -10,11 +10,11 @@ from torpor_expressions.value import JSON
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import CONFIG_MAPS
+from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.model.actions import Evaluate, Need
 from torpor_operator.model.snapshot import Answer
 from torpor_operator.settings import Settings
 from torpor_operator.workflows.plan.planner import plan
-from torpor_operator.workflows.queries import QueryResolver
 from torpor_operator.workflows.reconciler import without_variables
 
 from tests.support.builders import NAMESPACE, python

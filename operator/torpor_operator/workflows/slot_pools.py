@@ -16,12 +16,12 @@ from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import CONFIG_MAPS
 from torpor_wire import constants
-from torpor_wire.state import TERMINAL, State
+from torpor_wire.state import State
 
-from torpor_operator.controller.fair_share import Demand, divide
 from torpor_operator.controller.workqueue import Key
 from torpor_operator.model.actions import Action, CreatePod, CreateTaskRun
-from torpor_operator.taskrun import builder
+from torpor_operator.taskrun.pool_index import PoolKey, index_key
+from torpor_operator.workflows.fair_share import Demand, divide
 
 _LOG = logging.getLogger(__name__)
 _READ_INTERVAL = 5.0
@@ -40,13 +40,6 @@ class Capacity(NamedTuple):
 
 _UNKNOWN = Capacity(slots=0)
 """Of a pool whose ConfigMap has not been read yet."""
-
-
-class PoolKey(NamedTuple):
-    """A pool of a namespace."""
-
-    namespace: str
-    pool: str
 
 
 class _Request(NamedTuple):
@@ -259,11 +252,6 @@ class SlotAllocator:
         self._seen[pool] = seen
 
 
-def index_key(pool: PoolKey) -> str:
-    """The key under which the store of TaskRuns indexes those of a pool."""
-    return f"pool {pool.namespace}/{pool.pool}"
-
-
 def capacities(data: Mapping[str, str]) -> dict[str, Capacity]:
     """The pools of a ConfigMap: `gpu: "2"`, and `gpu.deferred: "true"` if deferred TaskRuns hold slots, too.
 
@@ -286,12 +274,3 @@ def _request(key: Key, action: Action) -> _Request | None:
             return _Request(pool, action, body["metadata"]["name"], resumes=False)
         case _:
             return None
-
-
-def index_keys(run: TaskRun) -> Iterable[str]:
-    """The index keys of a TaskRun: its Workflow and its pool. A foreign one, which has another name, has none."""
-    if not builder.is_named_for_its_spec(run):
-        return ()
-    # Terminal TaskRuns hold no slot and stay for days; counting the slots of a pool must not pass through them.
-    pool = None if run.status.state in TERMINAL else run.spec.pool
-    return (run.spec.owner.uid, *([] if pool is None else [index_key(PoolKey(run.metadata.namespace, pool))]))

@@ -6,22 +6,21 @@ created.
 """
 
 import secrets
-from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 
 from torpor_crds.models.taskrun import parse
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api, Object
 from torpor_kubernetes.client.resources import PODS, TASKRUNS
-from torpor_kubernetes.timing import Clock
 from torpor_wire import constants, retry, transitions
 from torpor_wire.reason import Reason
 
+from torpor_operator.controller.cluster_cache import ClusterCache
+from torpor_operator.controller.cluster_writer import ClusterWriter, NotLeadingError, TaskRunWriter
 from torpor_operator.model import pod
 from torpor_operator.model.actions import CreatePod, PatchTaskRun, RemovePodFinalizer, RemoveSchedulingGate
 from torpor_operator.model.pod import Pod
 from torpor_operator.taskrun import pod_builder
-from torpor_operator.workflows.cache import ClusterCache
 from torpor_operator.workflows.plan import status
 
 _PERMANENT = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY})
@@ -30,37 +29,28 @@ _NO_ROLE = "cannot create resource"  # a new API server refuses everything until
 _SET_UP = "; manifests/namespace sets up a namespace for workflows"
 
 
-class PodExecutor:
-    """`write` stores a transition of the pod's TaskRun. `node_grace`: seconds a deleted pod may take to terminate."""
+class PodWriter:
+    """`node_grace`: seconds that a deleted pod may take to terminate."""
 
-    def __init__(  # noqa: PLR0913 - clients and callbacks
-        self,
-        api: Api,
-        clock: Clock,
-        cache: ClusterCache,
-        write: Callable[[PatchTaskRun], Awaitable[None]],
-        *,
-        node_grace: float,
-        is_leader: Callable[[], bool],
-    ) -> None:
+    def __init__(self, api: Api, cluster: ClusterCache, writer: ClusterWriter, *, node_grace: float) -> None:
         self._api = api
-        self._is_leader = is_leader
-        self._clock = clock
+        self._clock = api.clock
+        self._cluster = cluster
+        self._writer = writer
+        self._taskruns = TaskRunWriter(api, cluster)
         self._node_grace = node_grace
-        self._cache = cache
-        self._write = write
 
     async def create(self, action: CreatePod) -> None:
         """Create the pod, or read the one that an earlier request created. A permanent error fails its TaskRun."""
         taskrun = action.taskrun
         namespace, name = taskrun.metadata.namespace, action.body["metadata"]["name"]
         body = await self._add_program(action)
-        if not self._is_leader():  # again, since the read may have taken long
-            raise errors.ApiUnavailable("this replica is not the leader")
+        if not self._writer.is_leader():  # again, since the read may have taken long
+            raise NotLeadingError
         try:
             stored = await self._api.create(PODS, namespace, body)
         except errors.ApiUnavailable:
-            self._cache.unconfirmed_pods[taskrun.metadata.uid] = name
+            self._cluster.unconfirmed_pods[taskrun.metadata.uid] = name
             raise
         except errors.AlreadyExists:
             stored = await self._api.get(PODS, namespace, name)
@@ -72,8 +62,8 @@ class PodExecutor:
                 raise
             await self._refused(action, error)
             return
-        self._cache.unconfirmed_pods.pop(taskrun.metadata.uid, None)
-        self._cache.pods.store.absorb(stored)
+        self._cluster.unconfirmed_pods.pop(taskrun.metadata.uid, None)
+        self._cluster.pods.store.absorb(stored)
 
     async def _add_program(self, action: CreatePod) -> Object:
         """The pod with its container's program, arguments, event and state.
@@ -115,13 +105,13 @@ class PodExecutor:
 
     async def _explain(self, action: CreatePod, reason: Reason, message: str) -> None:
         patch = transitions.explain(action.taskrun.pin(launch=True), reason=reason, message=message)
-        await self._write(PatchTaskRun(taskrun=action.taskrun, patch=patch))
+        await self._taskruns.patch(PatchTaskRun(taskrun=action.taskrun, patch=patch))
 
     async def _launch_failed(self, action: CreatePod, message: str) -> None:
         """Fail the TaskRun without a retry, which would fail in the same way."""
         pin, now = action.taskrun.pin(launch=True), self._clock.now()
         patch = transitions.fail(pin, retry.Policy(), reason=Reason.LAUNCH_FAILED, message=message, now=now)
-        await self._write(PatchTaskRun(taskrun=action.taskrun, patch=patch))
+        await self._taskruns.patch(PatchTaskRun(taskrun=action.taskrun, patch=patch))
 
     async def remove_scheduling_gate(self, action: RemoveSchedulingGate) -> None:
         """Remove our scheduling gate. A `test` operation keeps the gates of others."""
@@ -144,4 +134,4 @@ class PodExecutor:
         ]
         stored = await self._api.patch(PODS, action.namespace, action.name, ops)
         if "deletionTimestamp" not in stored["metadata"]:
-            self._cache.pods.store.absorb(stored)
+            self._cluster.pods.store.absorb(stored)

@@ -1,0 +1,259 @@
+"""The controller's cache of the cluster: Workflows as kopf reports them, TaskRuns and pods from reflectors.
+
+It reads without I/O and decides nothing. It takes in the answers to the controller's writes: no plan repeats the one
+before it.
+"""
+
+import functools
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from contextlib import aclosing
+from typing import Any, Protocol
+
+from pydantic import ValidationError
+from torpor_crds.models import workflow as workflows
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import Workflow
+from torpor_kubernetes.cache.reflector import Notice, Reflector, Unreadable
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.decoding import UNREADABLE
+from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS
+from torpor_wire import constants
+
+from torpor_operator.controller.workqueue import Key, key_of
+from torpor_operator.model import cached_taskrun, pod
+from torpor_operator.model.gone_uids import GoneUids
+from torpor_operator.model.pod import Pod
+from torpor_operator.quarantine.work_guard import QuarantinedError, WorkGuard
+from torpor_operator.settings import Settings
+from torpor_operator.taskrun.pool_index import index_keys
+from torpor_operator.taskrun.seen_instances import SeenInstances
+
+_LOG = logging.getLogger(__name__)
+
+
+class ClusterListener(Protocol):
+    """What reacts to changes in the cache, at once and without I/O. Each kind has one."""
+
+    def on_workflow(self, key: Key, workflow: Workflow | None) -> None:
+        """A Workflow was stored. None if its new version cannot be read."""
+
+    def on_workflow_dropped(self, key: Key, workflow: Workflow | None) -> None:
+        """A Workflow is gone; None if it was not in the cache."""
+
+    def on_taskrun(self, taskrun: TaskRun, former: TaskRun | None) -> None:
+        """A TaskRun was created or changed."""
+
+    def on_taskrun_dropped(self, taskrun: TaskRun) -> None:
+        """A TaskRun is gone, was replaced by another of its name, or its new version cannot be read."""
+
+    def on_pod(self, taskrun: TaskRun, pod: Pod | None, former: Pod | None) -> None:
+        """A pod of a TaskRun was created or changed, or is gone (None)."""
+
+    def on_orphaned_pod(self, pod: Pod) -> None:
+        """Our finalizer keeps a pod whose TaskRun is not in the cache."""
+
+
+class ClusterCache:
+    """Workflows, TaskRuns and pods."""
+
+    def __init__(self, api: Api, settings: Settings, *, guard: WorkGuard, jitter: Callable[[], float]) -> None:
+        self._api = api
+        self._settings = settings
+        self._read_workflow = guard.reader(WORKFLOWS.kind, workflows.parse)
+        self._listeners: list[ClusterListener] = []
+        self.workflows: dict[Key, Workflow] = {}
+        self._runs_of_schedules: defaultdict[str, set[Key]] = defaultdict(set)
+        self._gone = GoneUids()
+        self.unconfirmed_pods: dict[str, str] = {}
+        """By uid of the TaskRun: the name of a pod whose creation got no answer."""
+        self.creation_errors: dict[str, str] = {}
+        """By uid of the Workflow: why one of its TaskRuns could not be created."""
+        self.copy_errors: dict[str, str] = {}
+        """By uid of the Workflow: why the API server rejected the copy of its template."""
+        self.seen = SeenInstances()
+        reflector = functools.partial(Reflector, api, jitter=jitter, namespaces=settings.namespaces)
+        read_taskrun = guard.reader(TASKRUNS.kind, cached_taskrun.read)
+        self.taskruns: Reflector[TaskRun] = reflector(
+            TASKRUNS, read_taskrun, on_change=self._on_taskrun, index=index_keys
+        )
+        self.pods: Reflector[Pod] = reflector(
+            PODS,
+            guard.reader(PODS.kind, pod.parse_pod),
+            on_change=self._on_pod,
+            index=pod.owner_uids,
+            label_selector=constants.LABEL_TASKRUN_UID,
+        )
+
+    def subscribe(self, listener: ClusterListener) -> None:
+        """Report every change from now on to a listener."""
+        self._listeners.append(listener)
+
+    async def refresh(self) -> None:
+        """Take in all that was committed before this call. Raises errors.ApiError if the API server cannot say."""
+        await self.taskruns.refresh()
+        await self.pods.refresh()
+        async with aclosing(self._api.pages_in(WORKFLOWS, self._settings.namespaces)) as pages:
+            async for page in pages:
+                for body in page.items:
+                    self.store_workflow(body)
+
+    async def drop_deleted(self) -> None:
+        """Drop the Workflows that the API server no longer has: kopf does not report deletions during its own relist.
+
+        Raises errors.ApiError.
+        """
+        cached = list(self.workflows.values())
+        listed: set[str] = set()
+        versions: set[int] = set()
+        async with aclosing(self._api.pages_in(WORKFLOWS, self._settings.namespaces)) as pages:
+            async for page in pages:
+                listed.update(body["metadata"]["uid"] for body in page.items)
+                versions.add(int(page.resource_version))
+        oldest = min(versions, default=0)
+        for workflow in cached:
+            metadata = workflow.metadata
+            if metadata.uid not in listed and int(metadata.resource_version or 0) <= oldest:
+                self.drop_workflow(workflow)
+
+    def store_workflow(self, body: Mapping[str, Any], *, deleted: bool = False) -> str | None:
+        """Take in a newer version of a Workflow. Returns why it cannot be read, or None if it can."""
+        key = Key(body["metadata"]["namespace"], body["metadata"]["name"])
+        if deleted:
+            self._drop(key)
+            return None
+        if self._is_current(key, body["metadata"]):
+            return None
+        error = self._parse_and_store(key, body)
+        for listener in self._listeners:
+            listener.on_workflow(key, self.workflows[key] if error is None else None)
+        return error
+
+    def drop_workflow(self, workflow: Workflow) -> None:
+        """Remove a Workflow that the API server no longer has. kopf does not report what vanished during a relist."""
+        key = key_of(workflow.metadata)
+        cached = self.workflows.get(key)
+        if cached is not None and cached.metadata.uid == workflow.metadata.uid:
+            self._drop(key)
+
+    def runs_of(self, schedule_uid: str) -> list[Workflow]:
+        """The Workflows that a Schedule has started."""
+        return [self.workflows[key] for key in sorted(self._runs_of_schedules.get(schedule_uid, ()))]
+
+    def taskruns_of(self, owner: Key, uid: str) -> list[TaskRun]:
+        """The TaskRuns of an owner whose latest version can be read.
+
+        An object may carry any uid. The namespace keeps a foreign object from reaching into another namespace.
+        """
+        store = self.taskruns.store
+        return [
+            run
+            for run in store.indexed(uid)
+            if run.metadata.namespace == owner.namespace
+            and store.unreadable(owner.namespace, run.metadata.name) is None
+        ]
+
+    def pods_of(self, taskrun: TaskRun) -> tuple[Pod, ...]:
+        """The pods of a TaskRun."""
+        indexed = self.pods.store.indexed(taskrun.metadata.uid)
+        return tuple(pod for pod in indexed if pod.namespace == taskrun.metadata.namespace)
+
+    def has_pod(self, taskrun: TaskRun) -> bool:
+        """Whether the pod of the present segment of a TaskRun exists."""
+        name = pod.pod_name(taskrun)
+        return any(present.name == name for present in self.pods.store.indexed(taskrun.metadata.uid))
+
+    def owner_of(self, taskrun: TaskRun) -> Workflow | None:
+        """The Workflow of the name that a TaskRun gives its owner."""
+        return self.workflows.get(owner_key(taskrun))
+
+    def namespaces(self) -> set[str]:
+        """The namespaces that have Workflows."""
+        return {key.namespace for key in self.workflows}
+
+    def _drop(self, key: Key) -> None:
+        dropped = self.workflows.pop(key, None)
+        if dropped is not None:
+            self._gone.add(dropped.metadata.uid)
+            self.seen.forget(dropped.metadata.uid)
+            self.creation_errors.pop(dropped.metadata.uid, None)
+            self.copy_errors.pop(dropped.metadata.uid, None)
+            if (run_of := dropped.spec.run_of) is not None:
+                (runs := self._runs_of_schedules[run_of.uid]).discard(key)
+                if not runs:
+                    del self._runs_of_schedules[run_of.uid]
+        for listener in self._listeners:
+            listener.on_workflow_dropped(key, dropped)
+
+    def _parse_and_store(self, key: Key, body: Mapping[str, Any]) -> str | None:
+        if (undecodable := body.get(UNREADABLE)) is not None:
+            _LOG.warning("cannot read Workflow %s/%s: %s", *key, undecodable)
+            return str(undecodable)
+        try:
+            workflow = self._read_workflow(body)
+        except (ValidationError, QuarantinedError) as error:
+            _LOG.warning("cannot read Workflow %s/%s: %s", *key, error)
+            return str(error)
+        if (cached := self.workflows.get(key)) is not None and cached.metadata.uid != workflow.metadata.uid:
+            self._drop(key)
+        self.workflows[key] = workflow
+        if (run_of := workflow.spec.run_of) is not None:
+            self._runs_of_schedules[run_of.uid].add(key)
+        return None
+
+    def _is_current(self, key: Key, metadata: Mapping[str, Any]) -> bool:
+        """Whether this version is outdated: the watch repeats the answers to our own writes, and may be late."""
+        cached = self.workflows.get(key)
+        if cached is None or cached.metadata.uid != metadata.get("uid"):
+            return metadata.get("uid") in self._gone
+        return int(metadata.get("resourceVersion") or 0) <= int(cached.metadata.resource_version or 0)
+
+    def _on_taskrun(self, change: Notice[TaskRun]) -> None:
+        if isinstance(change, Unreadable):
+            _LOG.warning("cannot read TaskRun %s/%s: %s", change.namespace, change.name, change.message)
+            readable = self.taskruns.store.get(change.namespace, change.name)
+            if readable is not None:
+                self._report_dropped(readable)
+            return
+        taskrun, former = change.item, change.previous
+        if former is not None and (taskrun is None or taskrun.metadata.uid != former.metadata.uid):
+            self._report_dropped(former)
+        if taskrun is not None:
+            workflow = self.owner_of(taskrun)
+            if workflow is not None and workflow.metadata.uid == taskrun.spec.owner.uid:
+                self.seen.add(taskrun)
+            for listener in self._listeners:
+                listener.on_taskrun(taskrun, former)
+        elif former is not None:
+            self.unconfirmed_pods.pop(former.metadata.uid, None)
+            # The two watches race: the deletion of the pods may have been reported first.
+            for kept in self.pods.store.indexed(former.metadata.uid):
+                self._check_orphaned(kept)
+
+    def _report_dropped(self, taskrun: TaskRun) -> None:
+        for listener in self._listeners:
+            listener.on_taskrun_dropped(taskrun)
+
+    def _on_pod(self, change: Notice[Pod]) -> None:
+        if isinstance(change, Unreadable):
+            _LOG.warning("cannot read pod %s/%s: %s", change.namespace, change.name, change.message)
+            return
+        present, former = change.item, change.previous
+        known = present or former
+        taskrun = self.taskruns.store.by_uid(known.owner_uid) if known is not None else None
+        if taskrun is not None:
+            for listener in self._listeners:
+                listener.on_pod(taskrun, present, former)
+        elif present is not None:
+            self._check_orphaned(present)
+
+    def _check_orphaned(self, kept: Pod) -> None:
+        if kept.has_finalizer and kept.deleting:
+            for listener in self._listeners:
+                listener.on_orphaned_pod(kept)
+
+
+def owner_key(taskrun: TaskRun) -> Key:
+    """The key of the object that a TaskRun names as its owner."""
+    return Key(taskrun.metadata.namespace, taskrun.spec.owner.name)

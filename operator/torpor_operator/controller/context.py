@@ -1,0 +1,80 @@
+"""What the controllers of all kinds share in one process, and what each of them offers."""
+
+from collections.abc import Callable, Collection, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any, Never, Protocol, TypeAlias
+
+from torpor_kubernetes.client.api import Api
+from torpor_wire.retry import Backoff
+
+from torpor_operator.controller.archive import Archive
+from torpor_operator.controller.cluster_cache import ClusterCache
+from torpor_operator.controller.cluster_writer import ClusterWriter
+from torpor_operator.controller.namespaces import Namespaces
+from torpor_operator.controller.queries import QueryResolver
+from torpor_operator.controller.reconcile_loop import M, ObjectSource, ReconcileLoop
+from torpor_operator.controller.triggerer_pools import TriggererPools
+from torpor_operator.controller.unreadable_objects import UnreadableReporter
+from torpor_operator.controller.workqueue import WorkQueue
+from torpor_operator.injection.detector import ImageVolumes
+from torpor_operator.quarantine.cpu_shares import CpuShares
+from torpor_operator.quarantine.work_guard import WorkGuard
+from torpor_operator.settings import Settings
+
+Loop: TypeAlias = Callable[[], Coroutine[Any, Any, Never]]
+
+
+class KindController(Protocol):
+    """The controller of one kind."""
+
+    def watches(self) -> Sequence[Loop]:
+        """The loops that run in every replica and keep its caches up to date."""
+
+    async def run(self) -> Never:
+        """Reconcile until cancelled, while this replica leads."""
+
+    def namespaces(self) -> Collection[str]:
+        """The namespaces that have objects of the kind."""
+
+    def enqueue_namespace(self, namespace: str) -> None:
+        """Enqueue every object of a namespace."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerContext:
+    """The shared parts."""
+
+    api: Api
+    settings: Settings
+    jitter: Callable[[], float]
+    guard: WorkGuard
+    cpu_shares: CpuShares
+    cluster: ClusterCache
+    writer: ClusterWriter
+    resolver: QueryResolver
+    reporter: UnreadableReporter
+    archive: Archive
+    namespaces: Namespaces
+    triggerer_pools: TriggererPools
+    image_volumes: ImageVolumes
+
+    def work_queue(self) -> WorkQueue:
+        """The queue of one kind. A namespace has the same CPU time in the queues of all kinds."""
+        return WorkQueue(self.api.clock, cpu_shares=self.cpu_shares)
+
+    def reconcile_loop(
+        self, objects: ObjectSource, queue: WorkQueue, memory: Callable[[], M], *, workers: int, backoff: Backoff
+    ) -> ReconcileLoop[M]:
+        """The loop of one kind."""
+        return ReconcileLoop(
+            objects,
+            queue,
+            memory,
+            clock=self.api.clock,
+            reporter=self.reporter,
+            resync=self.settings.resync,
+            workers=workers,
+            backoff=backoff,
+            jitter=self.jitter,
+            guard=self.guard,
+        )

@@ -1,0 +1,40 @@
+"""The controller of Schedules."""
+
+from functools import partial
+from typing import Never
+
+from torpor_operator.controller.context import ControllerContext, Loop
+from torpor_operator.controller.orphan_reporter import OrphanReporter
+from torpor_operator.schedules.cache import ScheduleCache
+from torpor_operator.schedules.executor import ScheduleExecutor
+from torpor_operator.schedules.orphans import OrphanedSources
+from torpor_operator.schedules.reconciler import ScheduleReconciler
+
+
+class ScheduleController:
+    """Reconciles Schedules."""
+
+    def __init__(self, context: ControllerContext) -> None:
+        cluster = context.cluster
+        queue = context.work_queue()
+        self.cache = ScheduleCache(context, queue)
+        executor = ScheduleExecutor(context.api, cluster, self.cache, context.writer)
+        self._reconciler = ScheduleReconciler(context, queue, self.cache, executor)
+        orphans = OrphanReporter(cluster, context.writer, context.api.clock, grace=context.settings.stray_grace)
+        self._report_orphans = partial(orphans.run, OrphanedSources(cluster, self.cache))
+
+    def watches(self) -> list[Loop]:
+        """The watch of Schedules."""
+        return [self.cache.schedules.run]
+
+    async def run(self) -> Never:
+        """Reconcile until cancelled, while this replica leads."""
+        await self._reconciler.run(self._report_orphans)
+
+    def namespaces(self) -> set[str]:
+        """The namespaces that have Schedules."""
+        return {key.namespace for key in self.cache.all_keys()}
+
+    def enqueue_namespace(self, namespace: str) -> None:
+        """Enqueue every Schedule of a namespace."""
+        self.cache.enqueue_namespace(namespace)

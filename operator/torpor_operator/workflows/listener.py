@@ -1,0 +1,109 @@
+"""Which changes in the cluster start a pass of a Workflow, and the Workflows as the reconcile loop sees them."""
+
+from collections.abc import Callable, Iterable
+
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import Workflow
+from torpor_kubernetes.client.resources import WORKFLOWS
+
+from torpor_operator.controller.cluster_cache import ClusterCache, owner_key
+from torpor_operator.controller.workqueue import Key, WorkQueue
+from torpor_operator.model.pod import Pod
+from torpor_operator.taskrun.pool_index import PoolKey
+from torpor_operator.taskrun.step import TaskRunView
+from torpor_operator.workflows.archive_uploads import ArchiveUploads
+from torpor_operator.workflows.orphans import OrphanedPods
+from torpor_operator.workflows.plan import next_pass
+from torpor_operator.workflows.slot_pools import SlotAllocator
+from torpor_operator.workflows.snapshots import WorkflowSnapshots
+
+
+class WorkflowObjects:
+    """The Workflows in the cache. kopf's handler reports those that cannot be read."""
+
+    resource = WORKFLOWS
+
+    def __init__(self, cluster: ClusterCache) -> None:
+        self._cluster = cluster
+
+    def keys(self) -> Iterable[Key]:
+        """The keys of all Workflows."""
+        return self._cluster.workflows
+
+    def uid(self, key: Key) -> str | None:
+        """The uid of a Workflow, or None if it is gone."""
+        cached = self._cluster.workflows.get(key)
+        return None if cached is None else cached.metadata.uid
+
+    def unreadable(self, key: Key) -> None:
+        """Return None."""
+
+    async def refresh(self) -> None:
+        """Do nothing: a new leader has refreshed the whole cache."""
+
+    async def drop_deleted(self) -> None:
+        """Drop the Workflows whose deletion kopf did not report. Raises errors.ApiError."""
+        await self._cluster.drop_deleted()
+
+
+class WorkflowListener:
+    """Enqueues a Workflow when a change of one of its objects requires a pass, now or later."""
+
+    def __init__(  # noqa: PLR0913 - dependencies
+        self,
+        cluster: ClusterCache,
+        queue: WorkQueue,
+        snapshots: WorkflowSnapshots,
+        *,
+        slots: SlotAllocator,
+        uploads: ArchiveUploads,
+        orphaned_pods: OrphanedPods,
+    ) -> None:
+        self._cluster = cluster
+        self._queue = queue
+        self._snapshots = snapshots
+        self._slots = slots
+        self._uploads = uploads
+        self.on_orphaned_pod = orphaned_pods.add
+
+    def on_workflow(self, key: Key, workflow: Workflow | None) -> None:  # noqa: ARG002 - one that cannot be read, too
+        """Enqueue it."""
+        self._queue.add(key)
+
+    def on_workflow_dropped(self, key: Key, workflow: Workflow | None) -> None:  # noqa: ARG002
+        """Forget it."""
+        self._slots.forget(key)
+        self._uploads.forget(key)
+        self._queue.add(key)
+
+    def on_taskrun(self, taskrun: TaskRun, former: TaskRun | None) -> None:
+        """Enqueue its Workflow if its own rules require a pass."""
+        self._enqueue_after(taskrun, lambda view: next_pass.after_taskrun(view, former))
+        self._recount(taskrun)
+        if former is not None:
+            self._recount(former)
+
+    def on_taskrun_dropped(self, taskrun: TaskRun) -> None:
+        """Enqueue its Workflow."""
+        if taskrun.spec.schedule is None:
+            self._queue.add(owner_key(taskrun))
+        self._recount(taskrun)
+
+    def on_pod(self, taskrun: TaskRun, pod: Pod | None, former: Pod | None) -> None:
+        """Enqueue its Workflow if the rules of its TaskRun require a pass."""
+        workflow = self._cluster.owner_of(taskrun)
+        self._enqueue_after(taskrun, lambda view: next_pass.after_pod(view, former, pod, workflow))
+
+    def _enqueue_after(self, taskrun: TaskRun, due: Callable[[TaskRunView], float | None]) -> None:
+        if taskrun.spec.schedule is not None:
+            return
+        view = self._snapshots.view(taskrun)
+        moment = due(view)
+        if moment is not None and moment <= view.now:
+            self._queue.add(owner_key(taskrun))
+        elif moment is not None:
+            self._queue.add_at(owner_key(taskrun), moment)
+
+    def _recount(self, taskrun: TaskRun) -> None:
+        if taskrun.spec.pool is not None:
+            self._slots.recount(PoolKey(taskrun.metadata.namespace, taskrun.spec.pool))
