@@ -76,8 +76,8 @@ def _check(run: RunView, entry: str) -> None:
         return
     if not task.several:
         raise errors.UsageError(f"task {task.name} has one instance; write {task.name} without an index")
-    if not _below(run.of(task.name), frozenset({reference.path})):
-        known = [one.index for one in run.of(task.name)[:20]]
+    if not _below(run.instances_of(task.name), frozenset({reference.path})):
+        known = [one.index for one in run.instances_of(task.name)[:20]]
         raise errors.UnknownNameError(f"there is no instance {entry!r}; {task.name} has {', '.join(known) or 'none'}")
 
 
@@ -92,7 +92,7 @@ def _failed(run: RunView) -> dict[str, InstanceSelection]:
     for task in run.tasks:
         if task.state not in TASK_BROKEN:
             continue
-        instances = run.of(task.name)
+        instances = run.instances_of(task.name)
         failed = frozenset(one.path for one in instances if one.state in _FAILED_STATES)
         partial = task.several and len(failed) < len(instances)
         found[task.name] = failed if partial else None
@@ -130,7 +130,7 @@ def _union(one: InstanceSelection, other: InstanceSelection) -> InstanceSelectio
 
 
 def _cleared(run: RunView, name: str, paths: InstanceSelection, *, named: bool) -> PreviewedTask:
-    instances = run.of(name)
+    instances = run.instances_of(name)
     chosen = instances if paths is None else _below(instances, paths)
     whole = paths is None or len(chosen) == len(instances)
     indexes = "" if whole else instance_paths.text(one.path for one in chosen)

@@ -62,6 +62,6 @@ def _value(where: str, value: Any, path: Path) -> Iterator[LintProblem]:
 
 
 def _expression(where: str, expression: str, path: Path) -> Iterator[LintProblem]:
-    found = references.of(expression, roots=ROOTS)
+    found = references.find(expression, roots=ROOTS)
     if isinstance(found, ExpressionError):
         yield LintProblem(path=path, rule=LintRule.EXPRESSION, message=f"{where}: {found.message}")

@@ -51,7 +51,7 @@ def evaluated(value: Any, known: Known) -> Any:
 
 
 def _evaluated(expression: str, known: Known) -> Any:
-    found = references.of(expression, roots=_ROOTS)
+    found = references.find(expression, roots=_ROOTS)
     if isinstance(found, ExpressionError):
         raise InvalidExpressionError(found.message)
     if not found.roots <= known.keys() or not _groups(found) <= (known.get("groups") or {}).keys():

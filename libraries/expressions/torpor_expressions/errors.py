@@ -31,7 +31,7 @@ class ExpressionError:
         """Return the same error with the location of the expression in its message."""
         return ExpressionError(reason=self.reason, message=shorten(f"{path}: {self.message}")) if path else self
 
-    def of(self, expression: str) -> "ExpressionError":
+    def with_expression(self, expression: str) -> "ExpressionError":
         """Return the same error with up to 200 characters of the expression in its message."""
         shown = shorten(expression, _EXPRESSION_SHOWN)
         return ExpressionError(

@@ -171,7 +171,7 @@ class Evaluator:
 
 
 def _told(expression: str, found: Value | ExpressionError) -> Value | ExpressionError:
-    return found.of(expression) if isinstance(found, ExpressionError) else found
+    return found.with_expression(expression) if isinstance(found, ExpressionError) else found
 
 
 async def _serve(child: "_Child", request: _Request) -> None:

@@ -42,7 +42,7 @@ class References:
     parts: frozenset[tuple[str, str, str | None]]  # each root with two levels of fields
 
 
-def of(expression: str, *, roots: frozenset[str] = ROOTS) -> References | ExpressionError:
+def find(expression: str, *, roots: frozenset[str] = ROOTS) -> References | ExpressionError:
     """Return the references of an expression, else the error of `syntax.read` or the name that cannot be read.
 
     `params` may be used as a whole or with a computed key, because all params are known; such a use names no param.

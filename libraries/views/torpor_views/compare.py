@@ -143,7 +143,7 @@ def _side(run: RunView, nodes: Mapping[str, TreeNode], name: str) -> Side | None
         state=node.state,
         progress=counts.summary(node.counts) if node.counts.total > 1 else "",
         counts=node.counts,
-        attempts=max((one.attempt for one in run.of(name)), default=0),
+        attempts=max((one.attempt for one in run.instances_of(name)), default=0),
         image=_image(run, task),
         started=node.started,
         duration=node.duration,
@@ -178,11 +178,11 @@ def _code(run: RunView) -> Mapping[str, str]:
 
 def _sources(run: RunView) -> Mapping[str, str]:
     """The ConfigMap of each task with `source`, with the hash that ran; without TaskRuns its name alone."""
-    hashes = {task.name: [one.code_hash for one in run.of(task.name) if one.code_hash] for task in run.tasks}
+    hashes = {task.name: [one.code_hash for one in run.instances_of(task.name) if one.code_hash] for task in run.tasks}
     return {task.name: " ".join([task.source, *hashes[task.name][-1:]]) for task in run.tasks if task.source}
 
 
 def _image(run: RunView, task: TaskView) -> str:
     """The image that ran last: the spec may have changed before the task began, or since."""
-    ran = [one.image for one in run.of(task.name) if one.image]
+    ran = [one.image for one in run.instances_of(task.name) if one.image]
     return ran[-1] if ran else task.image

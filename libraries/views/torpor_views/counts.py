@@ -48,7 +48,7 @@ class InstanceCounts:
 
 def of_task(run: RunView, task: TaskView) -> InstanceCounts:
     """Return the counts of a task."""
-    return _of_instances(run, task) if run.of(task.name) else _of_status(task)
+    return _of_instances(run, task) if run.instances_of(task.name) else _of_status(task)
 
 
 def of_run(run: RunView) -> InstanceCounts:
@@ -83,7 +83,7 @@ def _of_status(task: TaskView) -> InstanceCounts:
 
 def _of_instances(run: RunView, task: TaskView) -> InstanceCounts:
     """The Workflow status may be a second older than the TaskRuns, so a total below their number is not used."""
-    instances = run.of(task.name)
+    instances = run.instances_of(task.name)
     states = Counter(_field(one.state) for one in instances)
     ended_skipped = states["skipped"]
     skipped = max(task.counts.skipped, ended_skipped)

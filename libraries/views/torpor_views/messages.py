@@ -30,7 +30,7 @@ def readable(run: RunView, message: str) -> str:
 
 def of_task(run: RunView, task: TaskView) -> str:
     """Return the message of a task; of one that an ended run never started, that it did not start."""
-    if run.ended and not task.ended and not run.of(task.name):
+    if run.ended and not task.ended and not run.instances_of(task.name):
         return "did not start: the run has ended"
     return readable(run, task.message)
 

@@ -164,20 +164,20 @@ class RunView:
         """Return the task of this name."""
         return next((task for task in self.tasks if task.name == name), None)
 
-    def of(self, task: str) -> tuple[InstanceView, ...]:
+    def instances_of(self, task: str) -> tuple[InstanceView, ...]:
         """Return the instances of a task, by path."""
         return self.instances.get(task, ())
 
     def word_of(self, task: TaskView) -> str:
         """Return the state of a task to show: that of its only instance, which is fresher and more precise."""
-        instances = self.of(task.name)
+        instances = self.instances_of(task.name)
         return task.word if task.several or len(instances) != 1 or task.broken else instances[0].word
 
     def all_instances(self) -> tuple[InstanceView, ...]:
         """Return all instances, in the order of the tasks."""
         known = {task.name for task in self.tasks}
         others = (name for name in self.instances if name not in known)
-        return tuple(one for name in (*(task.name for task in self.tasks), *others) for one in self.of(name))
+        return tuple(one for name in (*(task.name for task in self.tasks), *others) for one in self.instances_of(name))
 
 
 def _conditions(status: Fields) -> Mapping[str, ConditionView]:

@@ -110,7 +110,7 @@ def _level(
 
 
 def _group(run: RunView, name: str, members: Sequence[TaskView], children: tuple[TreeNode, ...]) -> TreeNode:
-    instances = [one for task in members for one in run.of(task.name)]
+    instances = [one for task in members for one in run.instances_of(task.name)]
     started, ended = _span(instances, ended=all(task.ended for task in members))
     return TreeNode(
         kind=NodeKind.GROUP,
@@ -138,7 +138,7 @@ def _group_state(members: Iterable[TaskView]) -> str:
 
 
 def _task(run: RunView, task: TaskView, unfold: Collection[str], limit: int) -> TreeNode:
-    instances = run.of(task.name)
+    instances = run.instances_of(task.name)
     started, ended = _span(instances, ended=task.ended)
     only = instances[0] if len(instances) == 1 and not task.several else None
     explained = only or next((one for one in instances if one.stuck and not task.ended), None)

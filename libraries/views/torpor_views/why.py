@@ -37,7 +37,7 @@ def of_task(run: RunView, task: TaskView, facts: Facts = NOTHING) -> tuple[Cause
     Instances with the same cause are one entry, with `others`. Without the TaskRuns, the causes of instances are
     missing.
     """
-    instances = run.of(task.name)
+    instances = run.instances_of(task.name)
     slot = slots.missing_slot(run, facts, task)
     each = [cause for one in instances for cause in _of_instance(run, one, facts, slot)]
     folded = _folded(cause for cause in each if cause.urgency is not Urgency.DONE)

@@ -20,7 +20,7 @@ class Indexes:
     bits: int = 0
 
     @classmethod
-    def of(cls, numbers: Iterable[int]) -> Self:
+    def from_numbers(cls, numbers: Iterable[int]) -> Self:
         """Return the set of these numbers. Raises ValueError for a negative one."""
         bits = bytearray()
         for number in numbers:

@@ -52,7 +52,7 @@ def by_group_path(paths: Iterable[Path]) -> dict[Path, Indexes]:
     numbers: dict[Path, list[int]] = {}
     for path in paths:
         numbers.setdefault(path[:-1], []).append(path[-1])
-    return {path: Indexes.of(last) for path, last in numbers.items()}
+    return {path: Indexes.from_numbers(last) for path, last in numbers.items()}
 
 
 def joined(paths: Mapping[Path, Indexes]) -> Iterator[Path]:
@@ -65,7 +65,7 @@ def _boxes(paths: list[Path]) -> list[str]:
     if not paths or not paths[0]:
         return []
     if len(paths[0]) == 1:
-        return [part for part in Indexes.of(first for (first,) in paths).text().split(",") if part]
+        return [part for part in Indexes.from_numbers(first for (first,) in paths).text().split(",") if part]
     below = [(first, tuple(_boxes([path[1:] for path in found]))) for first, found in groupby(paths, lambda p: p[0])]
     made: list[str] = []
     for firsts, rest in _runs(below):

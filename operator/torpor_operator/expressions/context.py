@@ -82,7 +82,7 @@ class Scope:
         return value if isinstance(value, ExpressionError) else Value(json=value)
 
     def _request(self, expression: str) -> Evaluate | ExpressionError | Pending:
-        refs = references.of(expression, roots=ROOTS.union(self.extra_roots))
+        refs = references.find(expression, roots=ROOTS.union(self.extra_roots))
         if isinstance(refs, ExpressionError):
             return refs
         tasks: dict[str, JSON] = {}

@@ -65,7 +65,7 @@ def differs_per_instance(value: JSON) -> bool:
 
 def uses_mapping(expression: str) -> bool:
     """Whether an expression uses `mapping`."""
-    parsed = references.of(expression, roots=INSTANCE_ROOTS)
+    parsed = references.find(expression, roots=INSTANCE_ROOTS)
     return not isinstance(parsed, ExpressionError) and MAPPING in parsed.roots
 
 

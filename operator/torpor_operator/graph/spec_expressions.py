@@ -59,7 +59,9 @@ def read(spec: WorkflowSpec) -> Generator[Cost, None, SpecExpressions]:
         held = syntax.parse(expression)
         if isinstance(held, Parsed):
             parsed[expression] = held
-        refs[located] = syntax.check(expression, roots=located.roots) or references.of(expression, roots=located.roots)
+        refs[located] = syntax.check(expression, roots=located.roots) or references.find(
+            expression, roots=located.roots
+        )
         yield _STEP_COST + len(expression)
     return SpecExpressions(tasks=tasks, groups=groups, refs=refs, parsed=tuple(parsed.values()))
 

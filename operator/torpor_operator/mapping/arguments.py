@@ -152,7 +152,7 @@ def _results(outcome: TaskOutcome) -> ArgumentSource:
     if isinstance(outcome, GroupState):
         return _results_by_path(outcome)
     total = outcome.indexes.total
-    present = Indexes.of(run.spec.map_index for run in outcome.runs_with_result())
+    present = Indexes.from_numbers(run.spec.map_index for run in outcome.runs_with_result())
     text = present.missing(total).text()
     missing = text if len(text) <= constants.MISSING_MAX else None
     return ArgumentSource(

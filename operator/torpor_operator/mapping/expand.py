@@ -164,7 +164,7 @@ def _outcome_without_list(task: Task | MappedGroup, field: str, over: JSON, scop
 
 def _producers(over: JSON) -> Iterator[references.TaskField]:
     for expression in resolve.embedded(over):
-        refs = references.of(expression, roots=resolve.LIST_ROOTS)
+        refs = references.find(expression, roots=resolve.LIST_ROOTS)
         if not isinstance(refs, ExpressionError):
             yield from sorted(refs.fields, key=str)
 

@@ -85,7 +85,7 @@ def event_arguments(task: Task, scope: Scope) -> tuple[Argument, ...] | TaskOutc
 
 def _uses(task: Task, root: str) -> list[frozenset[str]]:
     """The names below a root, for each of `result` and `failWhen` that uses it; empty for the root as a whole."""
-    parsed = [references.of(each, roots=resolve.EVENT_ROOTS) for each in (task.result, task.fail_when) if each]
+    parsed = [references.find(each, roots=resolve.EVENT_ROOTS) for each in (task.result, task.fail_when) if each]
     return [
         frozenset(name for used, name, _ in refs.parts if used == root)
         for refs in parsed

@@ -103,7 +103,7 @@ def known(
 
 def positions(indexes: Iterable[int]) -> Indexes:
     """The positions of instances by their index, which is -1 if a task is not mapped."""
-    return Indexes.of(max(index, 0) for index in indexes)
+    return Indexes.from_numbers(max(index, 0) for index in indexes)
 
 
 def index(task: Task, position: int) -> int:

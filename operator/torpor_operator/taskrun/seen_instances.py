@@ -25,7 +25,7 @@ class SeenInstances:
         seen = self._seen[run.spec.owner.uid]
         indexes = seen.get(task, {}).get(path, Indexes())
         if position not in indexes and builder.is_named_for_its_spec(run):
-            seen.setdefault(task, {})[path] = indexes | Indexes.of([position])
+            seen.setdefault(task, {})[path] = indexes | Indexes.from_numbers([position])
 
     def of(self, uid: str, clears: int) -> dict[str, Mapping[Path, Indexes]]:
         """The instances of a Workflow by task, since so many clears."""

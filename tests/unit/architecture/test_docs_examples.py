@@ -185,7 +185,7 @@ def test_the_workflow_of_a_template_or_schedule_can_run(place: str) -> None:
 def test_the_expressions_of_a_schedule_read_what_it_provides(place: str) -> None:
     for expression in expressions(OBJECTS[place]):
         assert syntax.check(expression, roots=SEEN_BY_PARAMS) is None
-        assert not isinstance(references.of(expression, roots=SEEN_BY_PARAMS), ExpressionError)
+        assert not isinstance(references.find(expression, roots=SEEN_BY_PARAMS), ExpressionError)
 
 
 @pytest.mark.parametrize("place", [place for place, body in OBJECTS.items() if body["kind"] == "Schedule"])

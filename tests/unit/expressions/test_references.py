@@ -12,8 +12,8 @@ names = st.from_regex(r"[a-z_][a-z0-9_]{0,5}", fullmatch=True).filter(
 )
 
 
-def of(expression: str) -> References:
-    found = references.of(expression)
+def parse_references(expression: str) -> References:
+    found = references.find(expression)
     assert isinstance(found, References), found
     return found
 
@@ -44,20 +44,20 @@ def of(expression: str) -> References:
 def test_tasks_are_read_with_the_first_field_taken_of_them(
     expression: str, fields: set[tuple[str, str | None]]
 ) -> None:
-    found = of(expression)
+    found = parse_references(expression)
     assert found.fields == {TaskField(*pair) for pair in fields}
     assert found.tasks == {name for name, _ in fields}
 
 
 def test_params_are_read_and_may_be_used_whole_or_computed() -> None:
-    assert of("params.a + params['b'] + params[item]").params == {"a", "b"}
-    assert of("size(params)") == References(
+    assert parse_references("params.a + params['b'] + params[item]").params == {"a", "b"}
+    assert parse_references("size(params)") == References(
         tasks=frozenset(), params=frozenset(), roots=frozenset({"params"}), fields=frozenset(), parts=frozenset()
     )
 
 
 def test_references_have_the_roots_used() -> None:
-    assert of("item.x + index + [1].map(event, event)[0]").roots == {"item", "index"}
+    assert parse_references("item.x + index + [1].map(event, event)[0]").roots == {"item", "index"}
 
 
 @pytest.mark.parametrize(
@@ -73,27 +73,31 @@ def test_references_have_the_roots_used() -> None:
     ],
 )
 def test_a_task_named_by_a_computation_is_refused(expression: str) -> None:
-    found = references.of(expression)
+    found = references.find(expression)
     assert isinstance(found, ExpressionError)
     assert found.reason is Reason.INVALID
     assert "needs a literal task name, such as tasks.load" in found.message
 
 
 def test_an_unknown_name_is_refused_naming_the_known_ones() -> None:
-    found = references.of("task.load.result")
+    found = references.find("task.load.result")
     assert isinstance(found, ExpressionError)
     assert "unknown name 'task' at column 1; known names: event, index, item, params, tasks" in found.message
 
 
 @given(names, names)
 def test_both_spellings_of_a_reference_mean_the_same(name: str, field: str) -> None:
-    assert of(f"tasks.{name}.{field}") == of(f"tasks['{name}'].{field}") == of(f'tasks["{name}"]["{field}"]')
+    assert (
+        parse_references(f"tasks.{name}.{field}")
+        == parse_references(f"tasks['{name}'].{field}")
+        == parse_references(f'tasks["{name}"]["{field}"]')
+    )
 
 
 @given(st.sets(names, min_size=1, max_size=5), st.sets(names, max_size=5))
 def test_every_reference_is_found_at_any_position(tasks: set[str], params: set[str]) -> None:
     items = [f"tasks.{name}.result" for name in sorted(tasks)] + [f"params.{name}" for name in sorted(params)]
-    found = of(f"[1].map(v, {{'k': [{', '.join(items)}]}})")
+    found = parse_references(f"[1].map(v, {{'k': [{', '.join(items)}]}})")
     assert found.tasks == tasks
     assert found.params == params
 

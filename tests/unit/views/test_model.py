@@ -89,7 +89,7 @@ def test_a_run_without_status_is_pending() -> None:
 
 def test_an_unknown_state_is_kept_as_written() -> None:
     parsed = run(workflow(python("load", "Dreaming"), state="Sleeping"), taskrun("load", "Floating"))
-    (instance,) = parsed.of("load")
+    (instance,) = parsed.instances_of("load")
     assert (parsed.state, parsed.word) == (None, "Sleeping")
     assert (parsed.tasks[0].state, parsed.tasks[0].word) == (None, "Dreaming")
     assert (instance.state, instance.word) == (None, "Floating")
@@ -97,18 +97,20 @@ def test_an_unknown_state_is_kept_as_written() -> None:
 
 def test_taskruns_of_an_earlier_workflow_of_the_same_name_are_left_out() -> None:
     former = taskrun("load", "Failed", spec={"workflow": {"name": "etl", "uid": "w0"}})
-    assert run(workflow(python("load")), former).of("load") == ()
+    assert run(workflow(python("load")), former).instances_of("load") == ()
 
 
 def test_of_two_taskruns_at_one_path_the_one_after_more_clears_counts() -> None:
     former, current = taskrun("load", "Failed"), taskrun("load", "Running", spec={"clears": 1})
     for order in ((former, current), (current, former)):
-        assert [instance.state for instance in run(workflow(python("load")), *order).of("load")] == [State.RUNNING]
+        assert [instance.state for instance in run(workflow(python("load")), *order).instances_of("load")] == [
+            State.RUNNING
+        ]
 
 
 def test_instances_are_in_the_order_of_their_paths() -> None:
     some = [taskrun("load", "Running", index, groups=[group]) for group, index in ((1, 0), (0, 10), (0, 2))]
-    assert [instance.ref for instance in run(workflow(python("load")), *some).of("load")] == [
+    assert [instance.ref for instance in run(workflow(python("load")), *some).instances_of("load")] == [
         "load/0.2",
         "load/0.10",
         "load/1.0",
@@ -117,13 +119,15 @@ def test_instances_are_in_the_order_of_their_paths() -> None:
 
 def test_a_history_entry_without_a_time_is_left_out() -> None:
     entries = [{"state": "Running"}, {"state": "Running", "at": at(-5), "pod": "p"}, "broken"]
-    (instance,) = run(workflow(python("load")), taskrun("load", "Running", history=entries)).of("load")
+    (instance,) = run(workflow(python("load")), taskrun("load", "Running", history=entries)).instances_of("load")
     assert [(entry.state, entry.at, entry.pod, entry.count) for entry in instance.history] == [
         (State.RUNNING, NOW - 5, "p", 1)
     ]
 
 
 def test_a_deferred_instance_has_its_trigger() -> None:
-    (instance,) = run(workflow(python("load")), deferred("load", trigger={"approvers": {"users": ["ann"]}})).of("load")
+    (instance,) = run(
+        workflow(python("load")), deferred("load", trigger={"approvers": {"users": ["ann"]}})
+    ).instances_of("load")
     assert instance.trigger is not None
     assert (instance.trigger.class_name, instance.trigger.users) == ("http", ("ann",))

@@ -17,19 +17,19 @@ FIXED = "kubectl -n data edit workflow etl; torpor retry etl load -n data"
 BINDING = "kubectl -n data create rolebinding y --clusterrole=torpor-task --serviceaccount=data:x"
 
 
-def of(body: Object, **read: Any) -> Cause:
+def cause_of(body: Object, **read: Any) -> Cause:
     return all_of(body, **read)[0]
 
 
 def all_of(body: Object, **read: Any) -> tuple[Cause, ...]:
     parsed = run(workflow(python("load", "Running")), body)
-    (instance,) = parsed.of("load")
+    (instance,) = parsed.instances_of("load")
     return why.of_instance(parsed, parsed.tasks[0], instance, facts(**read))
 
 
 @pytest.mark.parametrize("state", [*State, "Nova"])
 def test_each_state_has_a_cause(state: str) -> None:
-    found = of(taskrun("load", state))
+    found = cause_of(taskrun("load", state))
     assert found.sentence.startswith("Task load ")
     assert (found.ref, found.taskrun) == ("load", "etl-load-" + found.taskrun[-5:])
 
@@ -51,7 +51,7 @@ def test_each_state_has_a_cause(state: str) -> None:
 )
 @pytest.mark.parametrize("state", ["Scheduled", "Running"])
 def test_the_reason_on_the_taskrun_is_the_cause(state: str, reason: str, kind: CauseKind, command: str) -> None:
-    found = of(taskrun("load", state, reason=reason, message="because"))
+    found = cause_of(taskrun("load", state, reason=reason, message="because"))
     assert (found.kind, found.urgency) == (kind, Urgency.ACT)
     assert command in found.command
     assert "because" in found.sentence or kind is CauseKind.NODE_LOST
@@ -78,20 +78,20 @@ def test_the_reason_on_the_taskrun_is_the_cause(state: str, reason: str, kind: C
 @pytest.mark.parametrize("state", ["Scheduled", "Running"])
 def test_the_pod_is_read_before_the_operator_has_written(state: str, fields: Any, kind: CauseKind, words: str) -> None:
     body = taskrun("load", state)
-    found = of(body, pods=[pod(body, **fields)])
+    found = cause_of(body, pods=[pod(body, **fields)])
     assert found.kind is kind
     assert words in found.sentence
 
 
 def test_a_pod_that_does_not_start_for_a_minute_needs_a_person() -> None:
     body = taskrun("load")
-    assert of(body, pods=[pod(body)]).urgency is Urgency.WAIT
-    assert of(body, pods=[pod(body, metadata={"creationTimestamp": at(-90)})]).urgency is Urgency.ACT
+    assert cause_of(body, pods=[pod(body)]).urgency is Urgency.WAIT
+    assert cause_of(body, pods=[pod(body, metadata={"creationTimestamp": at(-90)})]).urgency is Urgency.ACT
 
 
 def test_a_lost_node_is_named_with_the_command_that_deletes_it() -> None:
     body = taskrun("load", "Running", reason="NodeLost", message="pod p should have terminated")
-    found = of(body, pods=[pod(body, "Running", node="n7")])
+    found = cause_of(body, pods=[pod(body, "Running", node="n7")])
     assert "repair node n7, or delete it if it is gone" in found.sentence
     assert found.command == "kubectl delete node n7"
 
@@ -100,7 +100,7 @@ def test_a_pod_that_should_have_ended_a_minute_ago_is_on_a_lost_node() -> None:
     body = taskrun("load", "Running")
 
     def kind(seconds: float) -> CauseKind:
-        return of(body, pods=[pod(body, "Running", metadata={"deletionTimestamp": at(-seconds)})]).kind
+        return cause_of(body, pods=[pod(body, "Running", metadata={"deletionTimestamp": at(-seconds)})]).kind
 
     assert (kind(10), kind(90)) == (CauseKind.FORMER_POD, CauseKind.NODE_LOST)
 
@@ -109,7 +109,7 @@ def test_the_pod_of_an_earlier_segment_must_end_first() -> None:
     body = taskrun("load", "Scheduled", segment=1)
     former = pod(taskrun("load"), "Running", metadata={"name": "earlier"})
     former["metadata"]["ownerReferences"][0]["uid"] = body["metadata"]["uid"]
-    found = of(body, pods=[former])
+    found = cause_of(body, pods=[former])
     assert (found.kind, found.sentence) == (
         CauseKind.FORMER_POD,
         "Task load starts when its earlier pod earlier has ended.",
@@ -117,25 +117,25 @@ def test_the_pod_of_an_earlier_segment_must_end_first() -> None:
 
 
 def test_an_instance_without_a_pod_blames_the_operator_after_a_minute() -> None:
-    young = of(taskrun("load", "Scheduled", metadata={"creationTimestamp": at(-5)}), pods=[])
+    young = cause_of(taskrun("load", "Scheduled", metadata={"creationTimestamp": at(-5)}), pods=[])
     assert (young.kind, young.urgency) == (CauseKind.POD_TO_BE_CREATED, Urgency.WAIT)
-    old = of(taskrun("load", "Scheduled"), pods=[])
+    old = cause_of(taskrun("load", "Scheduled"), pods=[])
     assert (old.urgency, old.command) == (Urgency.ACT, "torpor doctor")
 
 
 def test_without_the_pods_an_instance_is_only_scheduled() -> None:
-    found = of(taskrun("load"))
+    found = cause_of(taskrun("load"))
     assert (found.kind, found.sentence) == (CauseKind.POD_STARTING, "Task load has been Scheduled for 5m.")
 
 
 def test_a_trigger_task_is_about_to_begin_its_wait() -> None:
     body = taskrun("load", metadata={"creationTimestamp": at(-2)}, spec={"trigger": {"class": "http"}})
-    assert of(body, pods=[]).sentence == "Task load is about to begin its wait for 2s."
+    assert cause_of(body, pods=[]).sentence == "Task load is about to begin its wait for 2s."
 
 
 def test_a_retry_says_when_it_begins_and_what_failed() -> None:
     body = taskrun("load", "UpForRetry", retryAt=at(25), reason="Error", message="boom", spec={"retries": {"limit": 3}})
-    found = of(body)
+    found = cause_of(body)
     assert found.sentence == "Task load failed and retries: attempt 2 of 4 starts in 25s; last error: Error: boom."
     assert found.command == "torpor logs etl/load --attempt 1 -n data"
 
@@ -149,25 +149,25 @@ def test_a_failure_names_its_attempt_and_the_command_of_its_message() -> None:
         message=f"ServiceAccount x may not claim: {BINDING}",
         spec={"retries": {"limit": 3}},
     )
-    found = of(body)
+    found = cause_of(body)
     assert found.sentence == "Task load failed in attempt 4 of 4: Forbidden: ServiceAccount x may not claim."
     assert found.command == f"{BINDING}; torpor retry etl load -n data"
 
 
 def test_a_command_that_was_cut_is_not_suggested() -> None:
     body = taskrun("load", "Failed", reason="Forbidden", message=f"may not: {BINDING} ... cut")
-    assert of(body).command == "torpor retry etl load -n data"
+    assert cause_of(body).command == "torpor retry etl load -n data"
 
 
 def test_an_orphan_says_that_nothing_acts_on_it() -> None:
-    assert of(taskrun("load", reason="Unowned")).kind is CauseKind.ORPHANED
+    assert cause_of(taskrun("load", reason="Unowned")).kind is CauseKind.ORPHANED
 
 
 def test_a_taskrun_that_is_being_deleted_says_so_and_names_a_lost_node() -> None:
     body = taskrun("load", "Running", metadata={"deletionTimestamp": at(-90)})
-    assert of(body).kind is CauseKind.DELETING
+    assert cause_of(body).kind is CauseKind.DELETING
     stuck = pod(body, "Running", node="n7", metadata={"deletionTimestamp": at(-90)})
-    assert of(body, pods=[stuck]).command == "kubectl delete node n7"
+    assert cause_of(body, pods=[stuck]).command == "kubectl delete node n7"
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_a_failure_of_code_in_a_config_map_names_the_config_map() -> None:
 
 @pytest.mark.parametrize("reason", ["ExpressionFailed", "AddressDenied", "TriggerUnknown", "ExpandInvalid"])
 def test_no_retry_is_suggested_where_it_fails_again(reason: str) -> None:
-    found = of(taskrun("load", "Failed", reason=reason, message="no"))
+    found = cause_of(taskrun("load", "Failed", reason=reason, message="no"))
     assert "; a retry fails again" in found.sentence
     assert found.command == "torpor submit FILE -n data"
 
@@ -236,7 +236,7 @@ def test_each_reason_of_a_failed_attempt_has_a_remedy() -> None:
 
 def test_an_unschedulable_pod_is_replaced_by_a_retry_after_a_change() -> None:
     body = taskrun("load", reason="Unschedulable", message="no node fits pod p: 0/3 nodes are available")
-    found = of(body, pods=[pod(body)])
+    found = cause_of(body, pods=[pod(body)])
     assert "change the pod and retry the task" in found.sentence
     assert found.command == FIXED
 
@@ -244,5 +244,5 @@ def test_an_unschedulable_pod_is_replaced_by_a_retry_after_a_change() -> None:
 @pytest.mark.parametrize("state", ["Failed", "UpForRetry", "Cancelled", "Scheduled"])
 def test_a_long_message_is_not_cut(state: str) -> None:
     message = "image etl:1 runs as root " * 30 + "run this command"
-    found = of(taskrun("load", state, reason="LaunchFailed", message=message))
+    found = cause_of(taskrun("load", state, reason="LaunchFailed", message=message))
     assert message in found.sentence

@@ -12,13 +12,13 @@ from tests.unit.views.objects import Object, at, deferred, facts, python, run, w
 BINDING = "kubectl -n data create rolebinding y --clusterrole=torpor-task --serviceaccount=data:x"
 
 
-def of(body: Object, **read: Any) -> Cause:
+def cause_of(body: Object, **read: Any) -> Cause:
     return all_of(body, **read)[0]
 
 
 def all_of(body: Object, **read: Any) -> tuple[Cause, ...]:
     parsed = run(workflow(python("load", "Running")), body)
-    (instance,) = parsed.of("load")
+    (instance,) = parsed.instances_of("load")
     return why.of_instance(parsed, parsed.tasks[0], instance, facts(**read))
 
 
@@ -30,7 +30,7 @@ def progress(last: float, following: float) -> str:
 
 
 def test_a_wait_states_its_last_and_its_next_check() -> None:
-    found = of(deferred("load", reason="Waiting", message=progress(-20, 40)))
+    found = cause_of(deferred("load", reason="Waiting", message=progress(-20, 40)))
     assert found.sentence == (
         "Task load has waited 2m for http example.org; last check 20s ago: answered 404; next check in 40s."
     )
@@ -39,13 +39,13 @@ def test_a_wait_states_its_last_and_its_next_check() -> None:
 
 
 def test_a_report_whose_next_check_is_over_states_how_often_it_checks() -> None:
-    assert of(deferred("load", reason="Waiting", message=progress(-300, -240))).sentence.endswith(
+    assert cause_of(deferred("load", reason="Waiting", message=progress(-300, -240))).sentence.endswith(
         "checked every 1m; last report 5m ago: answered 404."
     )
 
 
 def test_a_wait_without_polls_says_what_it_waits_for() -> None:
-    found = of(
+    found = cause_of(
         deferred("load", class_name="time", waits_for=f"until {at(600)}", trigger={"kwargs": f'{{"at":"{at(600)}"}}'})
     )
     assert found.sentence == f"Task load waits until {at(600)}."
@@ -58,7 +58,7 @@ def test_an_approval_says_the_question_who_may_answer_and_how() -> None:
         "kwargs": canonical.plain({"question": "Load 3 TB?"}),
         "approvers": {"users": ["ann"], "groups": ["sre"]},
     }
-    found = of(deferred("load", trigger=trigger))
+    found = cause_of(deferred("load", trigger=trigger))
     assert found.sentence == "Task load has waited 2m for an approval (Load 3 TB?); ann or members of sre may answer."
     assert (found.urgency, found.command) == (Urgency.ACT, "torpor approve etl/load -n data")
 
@@ -66,7 +66,7 @@ def test_an_approval_says_the_question_who_may_answer_and_how() -> None:
 def test_an_approval_within_another_trigger_is_an_approval() -> None:
     parts = [{"class": "time", "kwargs": {"at": at(60)}}, {"class": "approval", "kwargs": {"question": "Go?"}}]
     trigger = {"class": "any_of", "kwargs": canonical.plain({"triggers": parts})}
-    found = of(deferred("load", trigger=trigger))
+    found = cause_of(deferred("load", trigger=trigger))
     assert (found.kind, "Go?" in found.sentence) == (CauseKind.APPROVAL, True)
     assert "every user who may patch TaskRuns in data may answer" in found.sentence
 
@@ -76,21 +76,21 @@ def test_an_answer_that_does_not_count_is_said() -> None:
     look = "torpor.dev/approval is 'yes', neither approved nor rejected; answer with: kubectl annotate"
     message = f"Waiting for approval: {look}, seen at {last}"
     trigger = {"class": "approval", "waitsFor": "approval"}
-    assert of(deferred("load", reason="Waiting", message=message, trigger=trigger)).sentence.endswith(
+    assert cause_of(deferred("load", reason="Waiting", message=message, trigger=trigger)).sentence.endswith(
         "may answer; torpor.dev/approval is 'yes', neither approved nor rejected."
     )
 
 
 def test_a_queued_wait_says_why_and_what_helps() -> None:
     message = "Queued: 10 waits run on this replica; the pool needs more replicas or capacity"
-    found = of(deferred("load", reason="Queued", message=message))
+    found = cause_of(deferred("load", reason="Queued", message=message))
     assert found.kind is CauseKind.QUEUED
     assert "10 waits run on this replica" in found.sentence
     assert found.command == "kubectl get pods -A -l torpor.dev/trigger-pool=default"
 
 
 def test_an_unserved_pool_is_named() -> None:
-    found = of(deferred("load", reason="PoolUnserved", spec={"triggerPool": "big"}))
+    found = cause_of(deferred("load", reason="PoolUnserved", spec={"triggerPool": "big"}))
     assert found.sentence == "Task load waits, but no triggerer is running for pool big."
 
 
@@ -106,7 +106,7 @@ def test_a_triggerer_that_can_only_write_an_event_is_heard(reason: str, kind: Ca
         if version == "core"
         else {"regarding": regarding, "note": f"may not: {BINDING}", "eventTime": at(-60)}
     )
-    found = of(body, events=[event | {"reason": reason, "type": "Warning"}])
+    found = cause_of(body, events=[event | {"reason": reason, "type": "Warning"}])
     assert (found.kind, found.command) == (kind, BINDING)
 
 
@@ -118,22 +118,22 @@ def test_an_event_of_an_earlier_wait_is_not_heard() -> None:
         "note": "x",
         "eventTime": at(-600),
     }
-    assert of(body, events=[event]).kind is CauseKind.WAITING
+    assert cause_of(body, events=[event]).kind is CauseKind.WAITING
 
 
 def test_a_wait_that_is_over_and_was_not_ended_needs_a_person() -> None:
-    found = of(deferred("load", deadline=at(-20)))
+    found = cause_of(deferred("load", deadline=at(-20)))
     assert (found.kind, found.urgency) == (CauseKind.WAIT_OVERDUE, Urgency.ACT)
 
 
 def test_a_wait_with_another_reason_needs_help() -> None:
-    found = of(deferred("load", reason="SecretForbidden", message=f"may not read it: {BINDING}"))
+    found = cause_of(deferred("load", reason="SecretForbidden", message=f"may not read it: {BINDING}"))
     assert (found.kind, found.command) == (CauseKind.BLOCKED, BINDING)
     assert found.sentence == "Task load waits, but needs help: SecretForbidden: may not read it."
 
 
 def test_a_wait_that_is_being_cancelled_says_so() -> None:
-    assert of(deferred("load", cancel=at(-10))).kind is CauseKind.CANCEL_REQUESTED
+    assert cause_of(deferred("load", cancel=at(-10))).kind is CauseKind.CANCEL_REQUESTED
 
 
 @pytest.mark.parametrize(("deadline", "near"), [(5.0, True), (60.0, False)])
@@ -144,6 +144,6 @@ def test_the_timeout_of_a_wait_is_said_in_its_last_tenth(deadline: float, near: 
 
 def test_a_time_in_the_past_is_overdue() -> None:
     trigger = {"kwargs": f'{{"at":"{at(-90)}"}}'}
-    found = of(deferred("load", class_name="time", waits_for=f"until {at(-90)}", trigger=trigger))
+    found = cause_of(deferred("load", class_name="time", waits_for=f"until {at(-90)}", trigger=trigger))
     assert found.kind is CauseKind.WAIT_OVERDUE
     assert found.sentence.startswith("Task load should have ended its wait 1m30s ago, but no triggerer of pool default")

@@ -9,7 +9,7 @@ from torpor_wire.index_ranges import Indexes
     [((), ""), ((0,), "0"), ((3, 1, 2), "1-3"), ((0, 1, 5, 7, 8, 9), "0-1,5,7-9"), ((9_999,), "9999")],
 )
 def test_a_set_is_its_ranges_and_comes_back_from_them(numbers: tuple[int, ...], text: str) -> None:
-    found = Indexes.of(numbers)
+    found = Indexes.from_numbers(numbers)
     assert found.text() == text
     assert Indexes.parse(text) == found
     assert list(found) == sorted(numbers)
@@ -24,11 +24,11 @@ def test_what_is_no_range_is_refused(text: str) -> None:
 
 def test_a_negative_number_is_refused() -> None:
     with pytest.raises(ValueError, match="no instance -1"):
-        Indexes.of([-1])
+        Indexes.from_numbers([-1])
 
 
 def test_sets_join_meet_and_differ() -> None:
-    left, right = Indexes.of([0, 1, 2]), Indexes.of([2, 9])
+    left, right = Indexes.from_numbers([0, 1, 2]), Indexes.from_numbers([2, 9])
     assert (left | right).text() == "0-2,9"
     assert (left & right).text() == "2"
     assert (left - right).text() == "0-1"
@@ -38,6 +38,6 @@ def test_sets_join_meet_and_differ() -> None:
 
 
 def test_ten_thousand_that_alternate_are_written_and_read() -> None:
-    found = Indexes.of(range(0, 10_000, 2))
+    found = Indexes.from_numbers(range(0, 10_000, 2))
     assert Indexes.parse(found.text()) == found
     assert len(found) == 5_000

@@ -43,7 +43,7 @@ def test_what_another_hand_wrote_is_not_counted_up_before_it_is_refused() -> Non
 
 def test_last_indexes_are_grouped_by_the_indexes_before_them() -> None:
     frames = instance_paths.by_group_path([(0, 0), (0, 1), (3, 7)])
-    assert frames == {(0,): Indexes.of([0, 1]), (3,): Indexes.of([7])}
+    assert frames == {(0,): Indexes.from_numbers([0, 1]), (3,): Indexes.from_numbers([7])}
     assert sorted(instance_paths.joined(frames)) == [(0, 0), (0, 1), (3, 7)]
 
 

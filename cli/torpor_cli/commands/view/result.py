@@ -122,7 +122,7 @@ def _selection(cluster: ClusterConnection, workflow: Object, task: str) -> Objec
 
 def _instance(run: RunView, wanted: RunReference) -> InstanceView:
     task = wanted.task or ""
-    instances = run.of(task)
+    instances = run.instances_of(task)
     if wanted.path is None and len(instances) == 1 and not instances[0].path:
         return instances[0]
     if wanted.path is None and not instances:

@@ -83,7 +83,11 @@ def _notes(run: RunView, built: timeline.Timeline, only: str) -> list[str]:
 
 def _absent(run: RunView, only: str) -> list[str]:
     """Return a sentence about the tasks without a row."""
-    absent = [f"{task.name} ({task.word})" for task in run.tasks if not run.of(task.name) and only in {"", task.name}]
+    absent = [
+        f"{task.name} ({task.word})"
+        for task in run.tasks
+        if not run.instances_of(task.name) and only in {"", task.name}
+    ]
     shown = ", ".join(absent[:_ABSENT_MAX])
     more = f" and {len(absent) - _ABSENT_MAX} more" if len(absent) > _ABSENT_MAX else ""
     return [f"Not started: {shown}{more}."] if absent else []

@@ -31,7 +31,9 @@ def missing_slot(run: RunView, facts: Facts, task: TaskView) -> Cause | None:
             command = commands.edit_pools(run)
             return _cause(CauseKind.POOL_FULL, Urgency.WAIT, task, sentence, command)
         case Reason.MAX_ACTIVE_REACHED:
-            held = [other.ref for other in run.of(task.name) if _holds(other, facts, deferred=run.count_deferred)]
+            held = [
+                other.ref for other in run.instances_of(task.name) if _holds(other, facts, deferred=run.count_deferred)
+            ]
             by = f": held by {listed(held)}" if held else ""
             sentence = f"{subject} waits for a slot of its task (maxActive {task.max_active}){by}."
             return _cause(CauseKind.MAX_ACTIVE, Urgency.WAIT, task, sentence, commands.torpor("get", run))

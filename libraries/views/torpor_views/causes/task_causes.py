@@ -71,7 +71,7 @@ def _partly_created(run: RunView, facts: Facts, task: TaskView) -> Cause | None:
     if found.deleted:
         detail = f"continues without {found.deleted} TaskRuns that a user deleted, and fails at its end"
         return _cause(task, CauseKind.DELETED, Urgency.ACT, detail, commands.retry(run, task.name))
-    if found.pending == 0 and (run.of(task.name) or task.counts.active or task.counts.deferred):
+    if found.pending == 0 and (run.instances_of(task.name) or task.counts.active or task.counts.deferred):
         return None
     return slots.missing_slot(run, facts, task) or upstream_of_group(run, task)
 

@@ -31,7 +31,7 @@ class EventScope:
 
     def evaluate(self, expression: str) -> Value | ExpressionError | Unanswered:
         """The value of an expression."""
-        refs = references.of(expression, roots=ROOTS)
+        refs = references.find(expression, roots=ROOTS)
         if isinstance(refs, ExpressionError):
             return refs
         need = Evaluate(expression, (("event", self.version),), {root: self.values[root] for root in refs.roots})

@@ -157,7 +157,7 @@ def _kept_in_groups(task: Task, cleared: ClearedTask | None, known: Mapping[Path
     removed = _read_paths(cleared.within or "") if cleared is not None else frozenset[Path]()
     kept = {path: indexes for path, indexes in known.items() if removed.isdisjoint(_prefixes(path))}
     made = {
-        path: Indexes.of(index for index in indexes.made if (*path, index) not in removed)
+        path: Indexes.from_numbers(index for index in indexes.made if (*path, index) not in removed)
         if task.mapped
         else indexes.made
         for path, indexes in kept.items()

@@ -112,7 +112,7 @@ def _create(context: TaskContext, wanted: TaskInstances) -> TaskPlan:
     bodies = _bodies(context, wanted, indexes.undecided - instance_indexes.positions(context.existing))
     if bodies.failed is not None:
         return TaskPlan(outcome=_once_ended(context, bodies.failed, indexes))
-    outcome = context.outcome(indexes.with_skipped(Indexes.of(bodies.skipped)))
+    outcome = context.outcome(indexes.with_skipped(Indexes.from_numbers(bodies.skipped)))
     return TaskPlan(outcome=outcome, starts=bodies.taskruns, needs=bodies.needs)
 
 
@@ -131,7 +131,7 @@ def _create_again(context: TaskContext, wanted: TaskInstances) -> TaskPlan:
     bodies = _bodies(context, wanted, missing)
     if bodies.failed is not None:
         return TaskPlan(outcome=_once_ended(context, bodies.failed, indexes))
-    removed = Indexes.of([*beyond, *bodies.skipped])
+    removed = Indexes.from_numbers([*beyond, *bodies.skipped])
     kept = replace(
         indexes,
         made=indexes.made - removed,
