@@ -51,7 +51,7 @@ def flags() -> dict[str, Table]:
 
 def metrics() -> dict[str, Table]:
     """The metrics of each program with their kinds."""
-    of_triggerer, of_archive = triggerer_metrics.Metrics("default", ()), archive_metrics.ArchiveMetrics()
+    of_triggerer, of_archive = triggerer_metrics.TriggererMetrics("default", ()), archive_metrics.ArchiveMetrics()
     of_triggerer.add_gauges(triggerer_metrics.ReplicaState)
     of_triggerer.add_process_metrics()
     of_archive.watch_process()

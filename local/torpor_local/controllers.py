@@ -15,10 +15,10 @@ from torpor_operator.app import ArchiveClients, EnabledComponents, Loop, Operato
 from torpor_operator.controller.archive import NotArchivedError
 from torpor_operator.settings import Settings
 from torpor_triggerer.app import Triggerer
-from torpor_triggerer.model.deferred_taskrun import Wait
+from torpor_triggerer.model.deferred_taskrun import TriggerWait
 from torpor_triggerer.model.outcome import Outcome
 from torpor_triggerer.network.addresses import Addresses
-from torpor_triggerer.network.connections import Network
+from torpor_triggerer.network.connections import OutboundNetwork
 from torpor_triggerer.services import http
 from torpor_triggerer.services.trigger_services import Backends
 from torpor_triggerer.settings import Settings as TriggererSettings
@@ -85,10 +85,10 @@ class Controllers:
 
 @asynccontextmanager
 async def start(
-    api: Api, pools: Collection[str], triggers: Mapping[str, str], answer: Callable[[Wait], Outcome | None]
+    api: Api, pools: Collection[str], triggers: Mapping[str, str], answer: Callable[[TriggerWait], Outcome | None]
 ) -> AsyncIterator[Controllers]:
     """Run an operator, and a triggerer for each pool, inside the block."""
-    network = Network(addresses=Addresses(rules=()))
+    network = OutboundNetwork(addresses=Addresses(rules=()))
     known = registry.load(triggers)
     async with Evaluator() as evaluator, http.connect(network) as web:
         backends = Backends(api=api, evaluator=evaluator, web=web, network=network, folders=("/",), lends_identity=True)

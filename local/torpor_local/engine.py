@@ -11,7 +11,7 @@ from typing import Any
 
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import CONFIG_MAPS, EVENTS, PODS, TASKRUNS, TEMPLATES, WORKFLOWS, Resource
-from torpor_triggerer.model.deferred_taskrun import Wait
+from torpor_triggerer.model.deferred_taskrun import TriggerWait
 from torpor_triggerer.model.outcome import Outcome as TriggerOutcome
 from torpor_wire import constants
 
@@ -114,7 +114,7 @@ class Engine:
         if running.failed.done():
             raise LocalRunError("a controller ended by a bug; see engine.log") from running.failed.exception()
 
-    def _answer(self, wait: Wait) -> TriggerOutcome | None:
+    def _answer(self, wait: TriggerWait) -> TriggerOutcome | None:
         taskrun = self._server.get(TASKRUNS, wait.namespace, wait.name)
         return None if taskrun is None else answers.answer(self._options.events, taskrun)
 

@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from torpor.runtime.archive.client import Archive, ArchiveAddress
+from torpor.runtime.archive.client import ArchiveAddress, ArchiveConnection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,9 +42,9 @@ class FakeArchive:
     def port(self) -> int:
         return self._server.server_port
 
-    def client(self, taskrun: str = "ingest-load-abcde") -> Archive:
+    def client(self, taskrun: str = "ingest-load-abcde") -> ArchiveConnection:
         """What a pod of this TaskRun asks through."""
-        return Archive(ArchiveAddress("archive", self._connect, lambda: "t0ken", "default", taskrun))
+        return ArchiveConnection(ArchiveAddress("archive", self._connect, lambda: "t0ken", "default", taskrun))
 
     def keep(self, kind: str, body: bytes, name: str | None = None) -> dict[str, Any]:
         """Keeps a body, and says of it what a TaskRun would."""

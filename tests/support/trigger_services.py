@@ -11,7 +11,7 @@ from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.timing import SystemClock
 from torpor_triggerer.model.deferred_taskrun import SegmentId
 from torpor_triggerer.network.addresses import Addresses
-from torpor_triggerer.network.connections import Network
+from torpor_triggerer.network.connections import OutboundNetwork
 from torpor_triggerer.services.trigger_services import Backends, TriggerServices
 from torpor_triggerer.usercode.registry import Registry, load
 
@@ -22,9 +22,9 @@ NAMESPACE = "workflows"
 TIMEOUT = 180.0
 
 
-def network(**given: Any) -> Network:
+def network(**given: Any) -> OutboundNetwork:
     """One that leads to the servers of tests, which listen on loopback."""
-    return Network(addresses=Addresses.of(allow=("127.0.0.0/8", "::1")), **given)
+    return OutboundNetwork(addresses=Addresses.of(allow=("127.0.0.0/8", "::1")), **given)
 
 
 def backends(*, folders: tuple[str, ...] = (), lends_identity: bool = False, **limits: Any) -> Backends:

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from torpor.triggers.services import Answer, Request
+from torpor.triggers.services import HttpResponse, Request
 from torpor_crds.models.archive_endpoint import ArchiveEndpoint
 from torpor_expressions.evaluator import InProcess
 from torpor_kubernetes.client.api import Api
@@ -38,10 +38,10 @@ class Web:
     """Answers from a list, repeats the last one, and counts requests."""
 
     def __init__(self) -> None:
-        self.answers: list[Answer | OSError] = [OSError("connection refused")]
+        self.answers: list[HttpResponse | OSError] = [OSError("connection refused")]
         self.asked = 0
 
-    async def request(self, asked: Request, owner: Owner) -> Answer:
+    async def request(self, asked: Request, owner: Owner) -> HttpResponse:
         self.asked += 1
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, OSError):
@@ -87,9 +87,9 @@ class Shelf:
         return ArchiveResponse(201, json.dumps(stored).encode())
 
 
-def answer(status: int = 200, body: Any = "", **headers: str) -> Answer:
+def answer(status: int = 200, body: Any = "", **headers: str) -> HttpResponse:
     text = body if isinstance(body, str) else json.dumps(body)
-    return Answer(status, headers, text.encode(), False)
+    return HttpResponse(status, headers, text.encode(), False)
 
 
 class TriggererWorld:

@@ -18,7 +18,7 @@ from torpor_triggerer.app import Triggerer
 from torpor_triggerer.logs.guard import LogGuard
 from torpor_triggerer.logs.trigger_log import TriggerLog
 from torpor_triggerer.network.addresses import Addresses, own
-from torpor_triggerer.network.connections import Network
+from torpor_triggerer.network.connections import OutboundNetwork
 from torpor_triggerer.reporting import health
 from torpor_triggerer.reporting.metrics import CONTENT_TYPE
 from torpor_triggerer.secrets.pool_keys import PoolKeys
@@ -39,7 +39,7 @@ async def serve(given: Settings, known: registry.Registry, trigger_log: TriggerL
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, _stop, stopping)
-    network = Network(
+    network = OutboundNetwork(
         addresses=Addresses.of(allow=given.allow_networks, deny=given.deny_networks, own=own(os.environ)),
         answer_bytes=given.answer_limit,
         request_seconds=given.max_request_timeout,
@@ -61,7 +61,7 @@ async def serve(given: Settings, known: registry.Registry, trigger_log: TriggerL
         triggerer = Triggerer(backends, known, given, trigger_log=trigger_log, pool_keys=PoolKeys(backends.api, given))
         triggerer.metrics.add_process_metrics()
         checks = {"/healthz": triggerer.readiness_error, "/livez": triggerer.liveness_error}
-        pages = {"/metrics": health.Page(CONTENT_TYPE, triggerer.metrics.text)}
+        pages = {"/metrics": health.HealthPage(CONTENT_TYPE, triggerer.metrics.text)}
         async with health.serve(given.health_port, checks, pages) as port:
             log.info("Serving pool %s as %s, health on port %d", given.pool, given.identity, port)
             checking = asyncio.create_task(guard.run(backends.api.clock))

@@ -16,33 +16,33 @@ from torpor_wire.reason import Reason
 from torpor_triggerer.isolation.blocking_report import BlockingReport
 from torpor_triggerer.isolation.placement import Blocked, Placement
 from torpor_triggerer.logs.trigger_log import TriggerLog
-from torpor_triggerer.model.deferred_taskrun import Wait
+from torpor_triggerer.model.deferred_taskrun import TriggerWait
 from torpor_triggerer.model.outcome import Outcome
 from torpor_triggerer.model.packed_wait import PackedWait
 from torpor_triggerer.reporting import metrics
-from torpor_triggerer.reporting.events import EventRecorder, TokenBucket
+from torpor_triggerer.reporting.events import EventRecorder, SharedTokenBucket
 from torpor_triggerer.reporting.fire_permission import FirePermission
 from torpor_triggerer.reporting.health import LATE, Heartbeat
 from torpor_triggerer.reporting.log_sender import LogSender
-from torpor_triggerer.reporting.metrics import Metrics, ReplicaState
+from torpor_triggerer.reporting.metrics import ReplicaState, TriggererMetrics
 from torpor_triggerer.reporting.status_writer import StatusWriter
 from torpor_triggerer.running.admission import Admission
 from torpor_triggerer.running.completion import Completion
 from torpor_triggerer.running.dependencies import Dependencies, unanswered
 from torpor_triggerer.running.lifecycle import Lifecycle
-from torpor_triggerer.running.progress import Progress
+from torpor_triggerer.running.progress import ProgressReporter
 from torpor_triggerer.running.queue_progress import QueueProgress
 from torpor_triggerer.running.scheduler import Scheduler
-from torpor_triggerer.running.state import Run
+from torpor_triggerer.running.state import WaitRun
 from torpor_triggerer.secrets.pool_keys import PoolKeys
 from torpor_triggerer.secrets.reader import SecretReader
 from torpor_triggerer.secrets.resolver import SecretResolver
-from torpor_triggerer.services.archive import Archive
+from torpor_triggerer.services.archive import LargeValueStore
 from torpor_triggerer.services.trigger_services import Backends
 from torpor_triggerer.settings import Settings
 from torpor_triggerer.sharding import assignment
 from torpor_triggerer.sharding.membership import Membership
-from torpor_triggerer.sharding.watches import Watches
+from torpor_triggerer.sharding.watches import ShardWatches
 from torpor_triggerer.usercode.registry import Registry
 
 log = logging.getLogger(__name__)
@@ -59,14 +59,14 @@ class Triggerer:
         *,
         trigger_log: TriggerLog | None = None,
         pool_keys: PoolKeys | None = None,
-        answer: Callable[[Wait], Outcome | None] = unanswered,
+        answer: Callable[[TriggerWait], Outcome | None] = unanswered,
     ) -> None:
         clock = backends.api.clock
         self._api = backends.api
         self._pool_keys = pool_keys
         self._settings = settings
         self._events = EventRecorder(backends.api, settings)
-        self.metrics = Metrics(settings.pool, registry.names)
+        self.metrics = TriggererMetrics(settings.pool, registry.names)
         self._status_writer = StatusWriter(backends.api, self._events, self.metrics, settings)
         self._has_archive = backends.archive is not None
         self._log_sender = LogSender(backends.api, settings.namespace, backends.archive)
@@ -82,7 +82,7 @@ class Triggerer:
         )
         deps = self._dependencies(backends, registry, trigger_log or TriggerLog(), answer)
         self._lifecycle = Lifecycle(deps, settings, on_timed=self._on_timed, on_due=self._on_due)
-        self._watches = Watches(
+        self._watches = ShardWatches(
             backends.api,
             self._tasks.create_task,
             on_change=self._on_change,
@@ -91,8 +91,8 @@ class Triggerer:
         )
         self._scheduler = Scheduler(self._lifecycle, settings.capacity, self._watches.find, clock.now)
         self._blocking_report = BlockingReport(self._scheduler, self._events, clock)
-        budget = TokenBucket.for_messages(clock, settings.progress_rate)
-        self._progress = Progress(
+        budget = SharedTokenBucket.for_messages(clock, settings.progress_rate)
+        self._progress = ProgressReporter(
             clock,
             budget,
             runs=lambda: self._scheduler.runs,
@@ -106,7 +106,11 @@ class Triggerer:
         self.metrics.add_gauges(self._state)
 
     def _dependencies(
-        self, backends: Backends, registry: Registry, trigger_log: TriggerLog, answer: Callable[[Wait], Outcome | None]
+        self,
+        backends: Backends,
+        registry: Registry,
+        trigger_log: TriggerLog,
+        answer: Callable[[TriggerWait], Outcome | None],
     ) -> Dependencies:
         clock = backends.api.clock
         return Dependencies(
@@ -119,7 +123,7 @@ class Triggerer:
             ),
             completion=Completion(
                 evaluate=backends.evaluate,
-                archive=Archive(backends.api, self._settings.namespace, backends.archive),
+                archive=LargeValueStore(backends.api, self._settings.namespace, backends.archive),
                 status_writer=self._status_writer,
                 log_sender=self._log_sender,
                 clock=clock,
@@ -202,7 +206,7 @@ class Triggerer:
     def _on_unblock(self, blocked: Blocked) -> None:
         self._blocking_report.handle(blocked)
 
-    def _on_timed(self, run: Run) -> None:
+    def _on_timed(self, run: WaitRun) -> None:
         self._scheduler.keep_timer(run)
 
     def _on_due(self, wait: PackedWait) -> None:

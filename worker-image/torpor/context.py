@@ -100,7 +100,7 @@ class RemoteContext(Context):
         return f"RemoteContext({self.namespace!r})"
 
 
-class _Process:
+class _ProcessContext:
     """The context of this process."""
 
     context: Context | None = None
@@ -116,16 +116,16 @@ def context() -> Context:
         def load() -> None:
             upload(key=context().idempotency_key)
     """
-    if _Process.context is None:
+    if _ProcessContext.context is None:
         raise RuntimeError("no task is running; in a unit test, call the task through torpor.testing.run")
-    return _Process.context
+    return _ProcessContext.context
 
 
 @contextmanager
 def running(present: Context) -> Iterator[None]:
     """Set the context that `context()` returns."""
-    former, _Process.context = _Process.context, present
+    former, _ProcessContext.context = _ProcessContext.context, present
     try:
         yield
     finally:
-        _Process.context = former
+        _ProcessContext.context = former

@@ -15,10 +15,10 @@ from torpor_wire import constants, retry, times, typed_json
 from torpor import in_process
 from torpor.context import Context
 from torpor.errors import TaskFailed
-from torpor.in_process import TIMED_OUT, Finished, Wait
+from torpor.in_process import TIMED_OUT, LocalDeferral, SegmentResult
 from torpor.runtime import entrypoint, exceptions, outcome
-from torpor.runtime.outcome import Skipped, Success
-from torpor.runtime.taskrun import Argument, Resume, TaskRun
+from torpor.runtime.outcome import Success, TaskSkip
+from torpor.runtime.taskrun import ResumePoint, TaskArgument, WorkerTaskRun
 from torpor.testing import results
 
 SUCCEEDED, FAILED, INTERRUPTED = 0, 3, 130
@@ -28,7 +28,7 @@ TIMED_OUT_WORD = "TIMED_OUT"
 _UID = "00000000-0000-0000-0000-000000000000"
 
 
-class Request(NamedTuple):
+class DebugRequest(NamedTuple):
     """The task to run. `events` are JSON texts or TIMED_OUT, one for each deferral.
 
     `first_wait` is the `trigger:` before the first pod, as in the Workflow. Its event is the first one.
@@ -56,10 +56,10 @@ def main(text: str) -> int:
     """Run the request of another process. Return the exit code."""
     values = json.loads(text)
     lists = {name: tuple(values[name]) for name in ("lists", "group_indexes", "events")}
-    return run(Request(**{**values, **lists}))
+    return run(DebugRequest(**{**values, **lists}))
 
 
-def run(request: Request) -> int:
+def run(request: DebugRequest) -> int:
     """Run a task to its end, or to a deferral without an event. Return the exit code."""
     try:
         return _play(request)
@@ -69,19 +69,19 @@ def run(request: Request) -> int:
         return INTERRUPTED if _debugger_was_quit(error) else _report(request, error)
 
 
-def _play(request: Request) -> int:
+def _play(request: DebugRequest) -> int:
     events = list(request.events)
-    after: Resume | None = None
+    after: ResumePoint | None = None
     segment = 0
     if request.first_wait is not None:
         _print_first(request.task, request.first_wait)
         if not events:
             return _without_event()
-        after, segment = Resume("", {}, _event(events.pop(0))), 1
+        after, segment = ResumePoint("", {}, _event(events.pop(0))), 1
     while True:
         target = entrypoint.find(_taskrun(request, after))
         ended = in_process.run_segment(target, _arguments(request, after), _context(request, segment), after)
-        if isinstance(ended, Finished):
+        if isinstance(ended, SegmentResult):
             _print_result(request.task, ended.result, len(events))
             return SUCCEEDED
         _print_wait(request.task, segment, in_process.wait_of(ended))
@@ -93,7 +93,7 @@ def _play(request: Request) -> int:
         after, segment = in_process.resume_of(ended, event), segment + 1
 
 
-def _arguments(request: Request, after: Resume | None) -> Mapping[str, Any]:
+def _arguments(request: DebugRequest, after: ResumePoint | None) -> Mapping[str, Any]:
     """Return the arguments of the segment: a function that resumes gets its state instead."""
     if after is not None and ":" in after.method:
         return {}
@@ -102,8 +102,8 @@ def _arguments(request: Request, after: Resume | None) -> Mapping[str, Any]:
     return entrypoint.mapped(values, _taskrun(request, after))
 
 
-def _taskrun(request: Request, after: Resume | None) -> TaskRun:
-    return TaskRun(
+def _taskrun(request: DebugRequest, after: ResumePoint | None) -> WorkerTaskRun:
+    return WorkerTaskRun(
         workflow=request.workflow,
         workflow_uid=_UID,
         task=request.task,
@@ -112,7 +112,7 @@ def _taskrun(request: Request, after: Resume | None) -> TaskRun:
         account=constants.TASK_ACCOUNT,
         image=f"this interpreter ({sys.executable})",
         python=request.python,
-        arguments=tuple(Argument(name, None, None, request.maps.get(name)) for name in request.arguments),
+        arguments=tuple(TaskArgument(name, None, None, request.maps.get(name)) for name in request.arguments),
         policy=retry.Policy(),
         deadline=None,
         resume=after,
@@ -120,7 +120,7 @@ def _taskrun(request: Request, after: Resume | None) -> TaskRun:
     )
 
 
-def _context(request: Request, segment: int) -> Context:
+def _context(request: DebugRequest, segment: int) -> Context:
     return Context(
         namespace="default",
         workflow=request.workflow,
@@ -138,7 +138,7 @@ def _event(text: str) -> Any:
     return TIMED_OUT if text == TIMED_OUT_WORD else typed_json.decode(json.loads(text))
 
 
-def _report(request: Request, error: BaseException) -> int:
+def _report(request: DebugRequest, error: BaseException) -> int:
     """Print a failure as in the log of a pod, and its outcome."""
     error = error.with_traceback(_below_this(error.__traceback__))
     exceptions.print_failure(error)
@@ -146,7 +146,7 @@ def _report(request: Request, error: BaseException) -> int:
         case Success():  # SystemExit(0)
             _print_result(request.task, None, 0)
             return SUCCEEDED
-        case Skipped(message):
+        case TaskSkip(message):
             _say(f"{request.task} skipped itself: {message}")
             return SUCCEEDED
         case failure:
@@ -166,7 +166,7 @@ def _print_first(task: str, trigger: Mapping[str, Any]) -> None:
     _rows({"trigger": trigger.get("class"), "kwargs": trigger.get("kwargs") or {}, "timeout": trigger.get("timeout")})
 
 
-def _print_wait(task: str, segment: int, wait: Wait) -> None:
+def _print_wait(task: str, segment: int, wait: LocalDeferral) -> None:
     _say(f"{task} deferred at the end of segment {segment}")
     _rows(
         {

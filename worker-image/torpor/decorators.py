@@ -26,7 +26,7 @@ R = TypeVar("R")
 class TaskCalls(Protocol):
     """Gets the calls of tasks in a workflow function. `torpor.authoring` implements it, which no task pod imports."""
 
-    def add_call(self, task: "Task[..., Any]", how: str, over: Any) -> object:
+    def add_call(self, task: "TaskFunction[..., Any]", how: str, over: Any) -> object:
         """Add a task by a call, `expand` or `expand_kwargs`. Return the reference to its result."""
 
 
@@ -34,7 +34,7 @@ task_calls: ContextVar[TaskCalls | None] = ContextVar("torpor_task_calls", defau
 """Who gets the calls; None outside of workflow functions."""
 
 
-class Task(Generic[P, R]):
+class TaskFunction(Generic[P, R]):
     """A function that `@task` marks. A call outside of a workflow function is the call of the function.
 
     In a workflow function a call adds a task and returns a reference to its result. `options`, `after` and `partial`
@@ -55,15 +55,15 @@ class Task(Generic[P, R]):
             return self.function(*args, **kwargs)
         return cast("R", self.partial(*args, **kwargs)._add("call", None))  # noqa: SLF001 - of this class
 
-    def options(self, **options: "Unpack[TaskOptions]") -> "Task[P, R]":
+    def options(self, **options: "Unpack[TaskOptions]") -> "TaskFunction[P, R]":
         """Return the task with fields of `spec.tasks`, such as `retries=3`, `rule="all_done"` or `name="load"`."""
         return self._with(settings={**self.settings, **options})
 
-    def after(self, *references: object) -> "Task[P, R]":
+    def after(self, *references: object) -> "TaskFunction[P, R]":
         """Return the task so that it starts after other tasks or groups."""
         return self._with(predecessors=(*self.predecessors, *references))
 
-    def partial(self, *args: Any, **kwargs: Any) -> "Task[..., R]":
+    def partial(self, *args: Any, **kwargs: Any) -> "TaskFunction[..., R]":
         """Return the task with arguments that are the same for each instance, before `expand`."""
         return self._with(args=(*self.args, *args), kwargs={**self.kwargs, **kwargs})
 
@@ -75,8 +75,8 @@ class Task(Generic[P, R]):
         """Add a task that is mapped over a list of objects, which are the arguments of the instances."""
         return cast("list[R]", self._add("expand_kwargs", over))
 
-    def _with(self, **changes: Any) -> "Task[P, R]":
-        changed = Task(self.function)
+    def _with(self, **changes: Any) -> "TaskFunction[P, R]":
+        changed = TaskFunction(self.function)
         vars(changed).update(vars(self) | changes)
         return changed
 
@@ -100,7 +100,7 @@ class Task(Generic[P, R]):
 @overload
 def task(function: ClassT) -> ClassT: ...  # type: ignore[overload-overlap] # a class is callable, too
 @overload
-def task(function: Callable[P, R]) -> Task[P, R]: ...
+def task(function: Callable[P, R]) -> TaskFunction[P, R]: ...
 def task(function: Callable[..., Any]) -> Any:
     """Mark a function, an async function or a class with `execute` as a task.
 
@@ -113,19 +113,19 @@ def task(function: Callable[..., Any]) -> Any:
     """
     if not callable(function):
         raise TypeError(f"@task decorates a function or a class, not a value of type {type(function).__name__}")
-    marked_one = function if isinstance(function, type | Task) else Task(function)
+    marked_one = function if isinstance(function, type | TaskFunction) else TaskFunction(function)
     setattr(marked_one, _MARK, True)
     return marked_one
 
 
-def function_name(task: Task[..., Any]) -> str:
+def function_name(task: TaskFunction[..., Any]) -> str:
     """Return the name of the function of a task."""
     return str(getattr(task.function, "__name__", type(task.function).__name__))
 
 
 def unmarked(target: Any) -> Any:
     """Return the function of a task, and anything else as it is."""
-    return target.function if isinstance(target, Task) else target
+    return target.function if isinstance(target, TaskFunction) else target
 
 
 def marked(module: object) -> list[str]:

@@ -16,7 +16,7 @@ Timeout: TypeAlias = timedelta | float | str | None
 """A timedelta, seconds, or a duration such as `6h`. None sets no limit besides the timeout of the task."""
 
 
-class Trigger(Protocol):
+class SerializableTrigger(Protocol):
     """Anything with `serialize()`: a trigger of Torpor, of Airflow, or your own."""
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
@@ -41,7 +41,7 @@ class Deferral(NamedTuple):
     the task from its beginning, with the event.
     """
 
-    trigger: Trigger
+    trigger: SerializableTrigger
     then: str
     state: Mapping[str, Any]
     timeout: Timeout
@@ -59,7 +59,7 @@ class TaskDeferred(BaseException):
     def __init__(  # noqa: PLR0913 - keyword-only, as in Airflow
         self,
         *,
-        trigger: Trigger,
+        trigger: SerializableTrigger,
         method_name: str,
         kwargs: Mapping[str, Any] | None = None,
         timeout: Timeout = None,
@@ -78,7 +78,7 @@ class TaskDeferred(BaseException):
         return f"deferred until {type(self.trigger).__name__} fires, then {self.method_name}"
 
 
-class _Process:
+class _DeferCalls:
     """Whether this process called `defer`."""
 
     called = False
@@ -86,7 +86,7 @@ class _Process:
 
 @overload
 def defer(
-    trigger: Trigger,
+    trigger: SerializableTrigger,
     /,
     then: ResumeFunction[P],
     timeout: Timeout = None,
@@ -96,7 +96,7 @@ def defer(
 ) -> Deferral: ...
 @overload
 def defer(  # the event has a default, as in `def load(path, event=None)`
-    trigger: Trigger,
+    trigger: SerializableTrigger,
     /,
     then: Callable[P, Any],
     timeout: Timeout = None,
@@ -105,7 +105,7 @@ def defer(  # the event has a default, as in `def load(path, event=None)`
     **state: P.kwargs,
 ) -> Deferral: ...
 def defer(
-    trigger: Trigger,
+    trigger: SerializableTrigger,
     /,
     then: Callable[..., Any],
     timeout: Timeout = None,
@@ -139,15 +139,15 @@ def defer(
     """
     if args:
         raise TypeError("defer() takes the state by name: defer(trigger, then=function, job=job)")
-    _Process.called = True
+    _DeferCalls.called = True
     late = None if on_timeout is None else reference(on_timeout, "on_timeout")
     return Deferral(trigger, reference(then), state, timeout, late)
 
 
 def defer_called(*, reset: bool = False) -> bool:
     """Return whether `defer` was called since the last reset: detects a task that forgot to return the deferral."""
-    called = _Process.called
-    _Process.called = called and not reset
+    called = _DeferCalls.called
+    _DeferCalls.called = called and not reset
     return called
 
 

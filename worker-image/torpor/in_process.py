@@ -18,22 +18,22 @@ from torpor.runtime import entrypoint, outcome
 from torpor.runtime.deferral import DeferralContext, Suspension
 from torpor.runtime.outcome import Success
 from torpor.runtime.result_encoding import Body
-from torpor.runtime.taskrun import Resume, resume_from_beginning
+from torpor.runtime.taskrun import ResumePoint, resume_from_beginning
 
 
-class TimedOut:
+class TimedOutEvent:
     """The type of TIMED_OUT: the event of a deferral that timed out."""
 
     def __repr__(self) -> str:
         return "TIMED_OUT"
 
 
-TIMED_OUT = TimedOut()
+TIMED_OUT = TimedOutEvent()
 _SEAL_KEY = "CQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 """A public key to seal with. Only a triggerer opens what is sealed."""
 
 
-class Wait(NamedTuple):
+class LocalDeferral(NamedTuple):
     """One deferral: the trigger, the function or method that resumes, and its state.
 
     `kwargs` are what the trigger class gets, with sealed values still sealed. `timeout` is in seconds.
@@ -47,20 +47,20 @@ class Wait(NamedTuple):
     on_timeout: str | None = None
 
 
-class Finished(NamedTuple):
+class SegmentResult(NamedTuple):
     """The result of a task. Of a file it is the path that the task returned."""
 
     result: Any
 
 
 def run_segment(
-    task: Callable[..., Any], arguments: Mapping[str, Any], context: Context, after: Resume | None
-) -> Finished | Suspension:
+    task: Callable[..., Any], arguments: Mapping[str, Any], context: Context, after: ResumePoint | None
+) -> SegmentResult | Suspension:
     """Run one segment. Exceptions of the task propagate, also RejectedError and DeferralError of the runtime."""
     with running(context):
         returned = entrypoint.enter(task, passed(arguments), context, after)
     ended = outcome.from_return(returned, lambda: _place(context.namespace), archived=True)
-    return ended if isinstance(ended, Suspension) else Finished(_read_back(ended, returned))
+    return ended if isinstance(ended, Suspension) else SegmentResult(_read_back(ended, returned))
 
 
 def passed(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,13 +79,13 @@ def fired(event: Any) -> Any:
     return _read(typed_json.text(event))
 
 
-def wait_of(ended: Suspension) -> Wait:
+def wait_of(ended: Suspension) -> LocalDeferral:
     """Return a deferral with its values."""
     kwargs, state = _read(ended.trigger.kwargs), _read(ended.state)
-    return Wait(ended.trigger.class_name, kwargs, ended.method, state, ended.timeout, ended.on_timeout)
+    return LocalDeferral(ended.trigger.class_name, kwargs, ended.method, state, ended.timeout, ended.on_timeout)
 
 
-def resume_of(ended: Suspension, event: Any) -> Resume | None:
+def resume_of(ended: Suspension, event: Any) -> ResumePoint | None:
     """Return where the next segment starts after this event. None is the beginning without an event.
 
     Raises TaskFailed if the deferral timed out and has no `on_timeout`, AssertionError if it has no timeout.
@@ -94,13 +94,13 @@ def resume_of(ended: Suspension, event: Any) -> Resume | None:
     if not ended.method and event is not TIMED_OUT:
         return resume_from_beginning(state)
     if event is not TIMED_OUT:
-        return Resume(ended.method, state, fired(event))
+        return ResumePoint(ended.method, state, fired(event))
     if ended.timeout is None:
         raise AssertionError(f"the deferral to {name} has no timeout, so it cannot time out")
     if ended.on_timeout is None:
         message = f"{name} did not fire within {times.human(ended.timeout)}"
         raise TaskFailed(message, retryable=not ended.timeout_is_final)
-    return Resume(ended.on_timeout, state, None, late=True)
+    return ResumePoint(ended.on_timeout, state, None, late=True)
 
 
 def _read_back(ended: Success | Body, returned: Any) -> Any:

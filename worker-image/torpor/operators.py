@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from torpor.context import Context
-from torpor.deferral import TaskDeferred, Timeout, Trigger
+from torpor.deferral import SerializableTrigger, TaskDeferred, Timeout
 
 
 class BaseOperator:
@@ -46,7 +46,7 @@ class BaseOperator:
     def defer(
         self,
         *,
-        trigger: Trigger,
+        trigger: SerializableTrigger,
         method_name: str,
         kwargs: Mapping[str, Any] | None = None,
         timeout: Timeout = None,

@@ -180,7 +180,7 @@ class BaseSensor(BaseOperator):
         if not self.deferrable or _default_mode() == constants.UNSERVED:
             return
         if not self._pokes_in_triggerer():
-            trigger = _Pause(times.rfc3339(clock.now() + pause), self._described())
+            trigger = _PokePause(times.rfc3339(clock.now() + pause), self._described())
             self.defer(trigger=trigger, method_name="poke_again", kwargs={"until": until})
         left = None if until is None else max(until - clock.now(), 0.0)
         fails = until is None or type(self).timed_out is BaseSensor.timed_out
@@ -209,7 +209,7 @@ class BaseSensor(BaseOperator):
         return inspect.iscoroutinefunction(self.poke)
 
 
-class _Pause(Time):
+class _PokePause(Time):
     """The time between two pokes of a blocking sensor, with the description of the sensor."""
 
     def __init__(self, at: str, waits_for: str) -> None:

@@ -19,12 +19,12 @@ from torpor_wire import constants
 
 from torpor import in_process
 from torpor.context import Context
-from torpor.in_process import TIMED_OUT, Finished, TimedOut, Wait
+from torpor.in_process import TIMED_OUT, LocalDeferral, SegmentResult, TimedOutEvent
 from torpor.results import Position, Results, path
 from torpor.runtime import entrypoint
-from torpor.runtime.taskrun import Resume
+from torpor.runtime.taskrun import ResumePoint
 
-__all__ = ["TIMED_OUT", "Run", "TimedOut", "Wait", "results", "run"]
+__all__ = ["TIMED_OUT", "FinishedTask", "LocalDeferral", "TimedOutEvent", "results", "run"]
 
 
 class _Nothing:
@@ -34,11 +34,11 @@ class _Nothing:
 _NOTHING = _Nothing()
 
 
-class Run(NamedTuple):
+class FinishedTask(NamedTuple):
     """A finished task: its result, and its deferrals in order."""
 
     result: Any
-    deferrals: tuple[Wait, ...]
+    deferrals: tuple[LocalDeferral, ...]
 
 
 def run(
@@ -48,7 +48,7 @@ def run(
     events: Sequence[Any] = (),
     first_event: Any = _NOTHING,
     context: Context | None = None,
-) -> Run:
+) -> FinishedTask:
     """Run a function, or a class with `execute`, to its end.
 
     Args:
@@ -63,15 +63,15 @@ def run(
         RejectedError: A cluster would reject the result or the deferral; also DeferralError.
         AssertionError: The number of deferrals differs from the number of events.
     """
-    waits: list[Wait] = []
+    waits: list[LocalDeferral] = []
     came_first = first_event is not _NOTHING
-    after = Resume("", {}, in_process.fired(first_event)) if came_first else None
+    after = ResumePoint("", {}, in_process.fired(first_event)) if came_first else None
     while True:
         present = context or _context(segment=len(waits) + came_first)
         ended = in_process.run_segment(task, arguments or {}, present, after)
-        if isinstance(ended, Finished):
+        if isinstance(ended, SegmentResult):
             _all_used(events, waits)
-            return Run(ended.result, tuple(waits))
+            return FinishedTask(ended.result, tuple(waits))
         waits.append(in_process.wait_of(ended))
         after = in_process.resume_of(ended, _next(events, waits))
         if after is not None and ":" in after.method:
@@ -102,7 +102,7 @@ def results(
     return Results(find, every, missing)
 
 
-def _next(events: Sequence[Any], waits: Sequence[Wait]) -> Any:
+def _next(events: Sequence[Any], waits: Sequence[LocalDeferral]) -> Any:
     if len(waits) > len(events):
         last = waits[-1]
         raise AssertionError(
@@ -111,7 +111,7 @@ def _next(events: Sequence[Any], waits: Sequence[Wait]) -> Any:
     return events[len(waits) - 1]
 
 
-def _all_used(events: Sequence[Any], waits: Sequence[Wait]) -> None:
+def _all_used(events: Sequence[Any], waits: Sequence[LocalDeferral]) -> None:
     if len(waits) < len(events):
         raise AssertionError(f"the task deferred {len(waits)} times, but {len(events)} events are given")
 

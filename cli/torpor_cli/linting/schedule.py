@@ -48,7 +48,7 @@ def _trigger(source: Mapping[str, Any], path: Path, classes: Classes) -> Iterato
 
 def _when(text: str) -> Iterator[LintProblem]:
     parsed = template.parse(text)
-    single = parsed.single if isinstance(parsed, template.Template) else None
+    single = parsed.single if isinstance(parsed, template.StringTemplate) else None
     yield from _expression("when", single or text, ("spec", "when"))
 
 

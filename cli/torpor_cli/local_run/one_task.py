@@ -11,7 +11,7 @@ from typing import Any
 import torpor
 import torpor_wire
 from torpor import debugging
-from torpor.debugging import TIMED_OUT_WORD, Request
+from torpor.debugging import TIMED_OUT_WORD, DebugRequest
 
 from torpor_cli import errors
 from torpor_cli.errors import ExitCode
@@ -31,7 +31,7 @@ sys.exit(debugging.main(request))
 """The program of the other interpreter. Its own packages come first, also a package `torpor` of its own."""
 
 
-def request(file: WorkflowFile, task: str, arguments: str | None, events: Sequence[str]) -> Request:
+def request(file: WorkflowFile, task: str, arguments: str | None, events: Sequence[str]) -> DebugRequest:
     """Return the call of `--task` with `--args` and `--event`. Raises UsageError."""
     wanted = references.parse(f"run/{task}")
     metadata = file.workflow["metadata"]
@@ -44,7 +44,7 @@ def request(file: WorkflowFile, task: str, arguments: str | None, events: Sequen
     )
 
 
-def run(call: Request, python: str, file: WorkflowFile) -> int:
+def run(call: DebugRequest, python: str, file: WorkflowFile) -> int:
     """Run a task with an interpreter. Return the exit code."""
     from torpor_local import private_folder  # noqa: PLC0415 - an extra of this package, of which this needs no library
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from torpor.debugging import Request
+from torpor.debugging import DebugRequest
 from torpor_expressions import references, template
 from torpor_wire import constants
 
@@ -21,7 +21,7 @@ def build(
     given: Mapping[str, Any],
     events: tuple[str, ...] = (),
     workflow: str = "debug",
-) -> Request:
+) -> DebugRequest:
     """Return the call of a task of a Workflow's spec. `wanted` is its name and its indexes, `given` the `--args`.
 
     An index that is not named is 0. Raises CliError for a task that cannot be called, and UsageError that names the
@@ -38,7 +38,7 @@ def build(
         raise errors.CliError(f"task {name}: {error}") from error
     if missing:
         raise errors.UsageError(_missing(name, missing))
-    return Request(
+    return DebugRequest(
         python=task["python"],
         task=name,
         workflow=workflow,
@@ -55,7 +55,7 @@ def build(
 def _is_results(value: Any) -> bool:
     """Return whether an argument is `${tasks.x.results}` and nothing else, which a pod gets as `Results`."""
     parsed = template.parse(value) if isinstance(value, str) else None
-    single = parsed.single if isinstance(parsed, template.Template) else None
+    single = parsed.single if isinstance(parsed, template.StringTemplate) else None
     found = None if single is None else references.is_plain(single)
     return found is not None and found.field == "results"
 

@@ -10,7 +10,7 @@ from enum import IntEnum
 from torpor_expressions import protobuf
 
 
-class _Kind(IntEnum):
+class _ExprKind(IntEnum):
     """Field numbers of `Expr.expr_kind` in the specification. Lists and all others are Groups."""
 
     CONSTANT = 3
@@ -31,7 +31,7 @@ _FIELD_CALLS = frozenset({_INDEX, "_?._", "_[?_]"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Name:
+class NameNode:
     """An identifier. With a leading dot it skips the variables of macros."""
 
     at: int
@@ -39,7 +39,7 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Text:
+class TextNode:
     """A string literal."""
 
     at: int
@@ -47,7 +47,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
+class FieldNode:
     """A field by constant name. `value` is false if it only tests for presence or is optional."""
 
     at: int
@@ -57,7 +57,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class CallNode:
     """A function or an operator; a receiver comes first."""
 
     at: int
@@ -66,7 +66,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class GroupNode:
     """A list, a map, or a literal that is not a string."""
 
     at: int
@@ -74,7 +74,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loop:
+class LoopNode:
     """An expanded macro. Only `body` sees its variables. `optMap` binds a variable and does not repeat."""
 
     at: int
@@ -84,7 +84,7 @@ class Loop:
     repeats: bool
 
 
-Node = Name | Text | Field | Call | Group | Loop
+Node = NameNode | TextNode | FieldNode | CallNode | GroupNode | LoopNode
 
 
 def decode(serialized: bytes) -> Node:
@@ -111,42 +111,44 @@ def _node(expression: bytes, offsets: dict[int, int]) -> Node:
         else:
             at = offsets.get(value, 0)
     match kind:
-        case _Kind.CONSTANT:
+        case _ExprKind.CONSTANT:
             text = dict(protobuf.fields(body)).get(_STRING_VALUE)
-            return Text(at=at, text=text.decode()) if isinstance(text, bytes) else Group(at=at, members=())
-        case _Kind.IDENT:
-            return Name(at=at, name=_string(body, 1))
-        case _Kind.SELECT:
+            return TextNode(at=at, text=text.decode()) if isinstance(text, bytes) else GroupNode(at=at, members=())
+        case _ExprKind.IDENT:
+            return NameNode(at=at, name=_string(body, 1))
+        case _ExprKind.SELECT:
             tested = dict(protobuf.fields(body)).get(_TEST_ONLY, 0)
-            return Field(at=at, operand=_children(body, offsets, 1)[0], field=_string(body, 2), value=not tested)
-        case _Kind.CALL:
+            return FieldNode(at=at, operand=_children(body, offsets, 1)[0], field=_string(body, 2), value=not tested)
+        case _ExprKind.CALL:
             return _call(at, body, offsets)
-        case _Kind.STRUCT:
+        case _ExprKind.STRUCT:
             entries = [entry for number, entry in protobuf.nested(body) if number == _ENTRIES]
-            return Group(at=at, members=tuple(node for entry in entries for node in _children(entry, offsets, 3, 4)))
-        case _Kind.COMPREHENSION:
+            return GroupNode(
+                at=at, members=tuple(node for entry in entries for node in _children(entry, offsets, 3, 4))
+            )
+        case _ExprKind.COMPREHENSION:
             return _loop(at, body, offsets)
         case _:
-            return Group(at=at, members=_children(body, offsets, 1))
+            return GroupNode(at=at, members=_children(body, offsets, 1))
 
 
 def _call(at: int, body: bytes, offsets: dict[int, int]) -> Node:
     function, operands = _string(body, 2), _children(body, offsets, 1, 3)
     match operands:
-        case (operand, Text(text=text)) if function in _FIELD_CALLS:
-            return Field(at=at, operand=operand, field=text, value=function == _INDEX)
+        case (operand, TextNode(text=text)) if function in _FIELD_CALLS:
+            return FieldNode(at=at, operand=operand, field=text, value=function == _INDEX)
         case _:
-            return Call(at=at, function=function, operands=operands)
+            return CallNode(at=at, function=function, operands=operands)
 
 
-def _loop(at: int, body: bytes, offsets: dict[int, int]) -> Loop:
+def _loop(at: int, body: bytes, offsets: dict[int, int]) -> LoopNode:
     (over,) = _children(body, offsets, 2)
-    return Loop(
+    return LoopNode(
         at=at,
         variables=frozenset(_string(body, number) for number in _VARIABLES),
         outside=(over, *_children(body, offsets, 4)),
         body=_children(body, offsets, 5, 6, 7),
-        repeats=not (isinstance(over, Group) and not over.members),
+        repeats=not (isinstance(over, GroupNode) and not over.members),
     )
 
 

@@ -12,7 +12,7 @@ _EXPRESSION_SHOWN = 200
 _IN = "; in "
 
 
-class Reason(StrEnum):
+class ExpressionReason(StrEnum):
     """Reasons of conditions and Events, so part of the API."""
 
     INVALID = "ExpressionInvalid"
@@ -24,7 +24,7 @@ class Reason(StrEnum):
 class ExpressionError:
     """An error with a message of up to 299 characters."""
 
-    reason: Reason
+    reason: ExpressionReason
     message: str
 
     def under(self, path: str) -> "ExpressionError":
@@ -41,17 +41,17 @@ class ExpressionError:
 
 def invalid(message: str) -> ExpressionError:
     """Return an error of an expression that can never work."""
-    return ExpressionError(reason=Reason.INVALID, message=shorten(message))
+    return ExpressionError(reason=ExpressionReason.INVALID, message=shorten(message))
 
 
 def failed(message: str) -> ExpressionError:
     """Return an error of an expression that failed on these values."""
-    return ExpressionError(reason=Reason.FAILED, message=shorten(message))
+    return ExpressionError(reason=ExpressionReason.FAILED, message=shorten(message))
 
 
 def too_expensive(message: str) -> ExpressionError:
     """Return an error of an expression that exceeds its limits."""
-    return ExpressionError(reason=Reason.TOO_EXPENSIVE, message=shorten(message))
+    return ExpressionError(reason=ExpressionReason.TOO_EXPENSIVE, message=shorten(message))
 
 
 def shorten(text: str, limit: int = MESSAGE_MAX) -> str:

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from torpor_expressions import errors, evaluation, ipc
-from torpor_expressions.errors import ExpressionError, Reason
+from torpor_expressions.errors import ExpressionError, ExpressionReason
 from torpor_expressions.fair_queue import FairQueue
 from torpor_expressions.value import JSON, Value
 
@@ -32,7 +32,7 @@ _REQUEST_MAX = 4 * 1024**2
 _LOG = logging.getLogger(__name__)
 
 
-class Unavailable(Exception):  # noqa: N818, it names a condition of the machine, not of an expression
+class EvaluatorUnavailable(Exception):  # noqa: N818, it names a condition of the machine, not of an expression
     """No child process can be started; the expression itself may be valid."""
 
 
@@ -67,7 +67,7 @@ class InProcess:
 
 
 @dataclass(frozen=True, slots=True)
-class _Request:
+class _EvaluationRequest:
     """A request. It is encoded when a child takes it, because many large requests may wait."""
 
     expression: str
@@ -104,7 +104,7 @@ class Evaluator:
         self._seconds = seconds
         self._memory_bytes = memory_bytes
         self._budget = budget
-        self._queue: FairQueue[_Request] = FairQueue(servers=children, budget=budget, cost_max=seconds)
+        self._queue: FairQueue[_EvaluationRequest] = FairQueue(servers=children, budget=budget, cost_max=seconds)
         self._changed = asyncio.Event()
         self._tasks = asyncio.TaskGroup()
         self._workers: list[asyncio.Task[None]] = []
@@ -130,7 +130,7 @@ class Evaluator:
     ) -> Value | ExpressionError:
         """Return the value of an expression, or its error. Raises Unavailable if no child can be started."""
         answer: asyncio.Future[Value | ExpressionError] = asyncio.get_running_loop().create_future()
-        self._queue.put(share, _Request(expression, variables, answer))
+        self._queue.put(share, _EvaluationRequest(expression, variables, answer))
         self._changed.set()
         return _told(expression, await answer)
 
@@ -153,7 +153,7 @@ class Evaluator:
         finally:
             await child.end()
 
-    async def _next(self) -> tuple[str, _Request]:
+    async def _next(self) -> tuple[str, _EvaluationRequest]:
         clock = asyncio.get_running_loop().time
         while (taken := self._queue.take(clock())) is None:
             self._changed.clear()
@@ -174,7 +174,7 @@ def _told(expression: str, found: Value | ExpressionError) -> Value | Expression
     return found.with_expression(expression) if isinstance(found, ExpressionError) else found
 
 
-async def _serve(child: "_Child", request: _Request) -> None:
+async def _serve(child: "_Child", request: _EvaluationRequest) -> None:
     """Answer a request, unless it was cancelled."""
     frame = request.frame()
     if isinstance(frame, ExpressionError):
@@ -182,9 +182,9 @@ async def _serve(child: "_Child", request: _Request) -> None:
         return
     try:
         outcome = await child.evaluate(frame)
-    except (OSError, Unavailable) as error:
+    except (OSError, EvaluatorUnavailable) as error:
         if not request.answer.done():
-            request.answer.set_exception(Unavailable(f"no child process for expressions: {error}"))
+            request.answer.set_exception(EvaluatorUnavailable(f"no child process for expressions: {error}"))
         return
     if not request.answer.done():
         request.answer.set_result(outcome)
@@ -242,7 +242,7 @@ class _Child:
             await self.end()
         if "value" in answer:
             return Value(json=answer["value"])
-        return ExpressionError(reason=Reason(answer["reason"]), message=answer["message"])
+        return ExpressionError(reason=ExpressionReason(answer["reason"]), message=answer["message"])
 
     async def _start(self) -> asyncio.subprocess.Process:
         """Start a child and wait until it is ready, so that its start does not count as evaluation."""
@@ -262,7 +262,7 @@ class _Child:
             async with asyncio.timeout(_START_SECONDS):
                 await ipc.receive(answers)
         except (TimeoutError, asyncio.IncompleteReadError) as error:
-            raise Unavailable(f"it ended at start-up with status {await self.end()}") from error
+            raise EvaluatorUnavailable(f"it ended at start-up with status {await self.end()}") from error
         return process
 
     async def _ended(self) -> int | None:

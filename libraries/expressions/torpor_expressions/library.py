@@ -27,7 +27,7 @@ _ANY = cel.Type.DYN
 _INT64 = 2**63
 
 
-class Program:
+class CompiledExpression:
     """A compiled expression. It has no side effects, and no limit but 10,000 loop steps of the library."""
 
     __slots__ = ("_compiled",)
@@ -57,7 +57,7 @@ def parse(expression: str) -> bytes | ExpressionError:
     return tree
 
 
-def compile_(expression: str, serialized: bytes, roots: frozenset[str]) -> Program | ExpressionError:
+def compile_(expression: str, serialized: bytes, roots: frozenset[str]) -> CompiledExpression | ExpressionError:
     """Return the program of a parsed expression, or an error of the type checker. All roots are dynamic.
 
     A program with loops is compiled from the tree with ordered loops, others from the text.
@@ -66,7 +66,7 @@ def compile_(expression: str, serialized: bytes, roots: frozenset[str]) -> Progr
     try:
         compiled = environment.compile(expression)
         in_order = map_order.ordered(serialized)
-        return Program(compiled if in_order is None else environment.deserialize(in_order))
+        return CompiledExpression(compiled if in_order is None else environment.deserialize(in_order))
     except _RAISED as error:
         return messages.raised(error)
 

@@ -23,7 +23,7 @@ class TaskField(NamedTuple):
     field: str | None
 
 
-class Plain(NamedTuple):
+class PlainReference(NamedTuple):
     """An expression that is only a task's `result` or `results`, so it can be passed by reference."""
 
     root: str
@@ -64,11 +64,11 @@ def find(expression: str, *, roots: frozenset[str] = ROOTS) -> References | Expr
     )
 
 
-def is_plain(expression: str) -> Plain | None:
+def is_plain(expression: str) -> PlainReference | None:
     """Return task and field if the expression is exactly `tasks.NAME.result` or `tasks.NAME.results`."""
     match path(expression):
         case ("tasks", name, field) if field in _BY_REFERENCE:
-            return Plain(TASKS, name, field)
+            return PlainReference(TASKS, name, field)
         case _:
             return None
 

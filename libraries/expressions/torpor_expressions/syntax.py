@@ -80,7 +80,7 @@ def parse(expression: str) -> Parsed | ExpressionError:
 
 
 @lru_cache(maxsize=2048)
-def compile_(expression: str, roots: frozenset[str]) -> library.Program | ExpressionError:
+def compile_(expression: str, roots: frozenset[str]) -> library.CompiledExpression | ExpressionError:
     """Return the program of an expression that `read` accepts, or an error of the type checker."""
     return _compiled(expression, roots)
 
@@ -92,7 +92,7 @@ def _type_problem(expression: str, roots: frozenset[str]) -> ExpressionError | N
     return program if isinstance(program, ExpressionError) else None
 
 
-def _compiled(expression: str, roots: frozenset[str]) -> library.Program | ExpressionError:
+def _compiled(expression: str, roots: frozenset[str]) -> library.CompiledExpression | ExpressionError:
     serialized = library.parse(expression)
     return serialized if isinstance(serialized, ExpressionError) else library.compile_(expression, serialized, roots)
 
@@ -129,19 +129,19 @@ def _distinct(uses: Iterable[Use]) -> tuple[Use, ...]:
 
 def _path(node: ast.Node) -> tuple[str, ...]:
     names: list[str] = []
-    while isinstance(node, ast.Field) and node.value:
+    while isinstance(node, ast.FieldNode) and node.value:
         names.append(node.field)
         node = node.operand
-    return (node.name, *reversed(names)) if isinstance(node, ast.Name) else ()
+    return (node.name, *reversed(names)) if isinstance(node, ast.NameNode) else ()
 
 
 def _uses(node: ast.Node, bound: frozenset[str]) -> Iterator[Use]:
     match node:
-        case ast.Name(name=name, at=at) if name not in bound:
+        case ast.NameNode(name=name, at=at) if name not in bound:
             yield Use(_root(name), at)
-        case ast.Field(operand=ast.Field(operand=ast.Name(name=name, at=at)) as first) if name not in bound:
+        case ast.FieldNode(operand=ast.FieldNode(operand=ast.NameNode(name=name, at=at)) as first) if name not in bound:
             yield Use(_root(name), at, first.field, node.field)
-        case ast.Field(operand=ast.Name(name=name, at=at)) if name not in bound:
+        case ast.FieldNode(operand=ast.NameNode(name=name, at=at)) if name not in bound:
             yield Use(_root(name), at, node.field)
         case _:
             for child, inner in _scopes(node):
@@ -155,13 +155,13 @@ def _root(name: str) -> str:
 def _scopes(node: ast.Node) -> Iterator[tuple[ast.Node, frozenset[str]]]:
     """Yield the children of a node with the variables that the node binds for each."""
     match node:
-        case ast.Name() | ast.Text():
+        case ast.NameNode() | ast.TextNode():
             return
-        case ast.Field():
+        case ast.FieldNode():
             yield node.operand, frozenset()
-        case ast.Call(operands=children) | ast.Group(members=children):
+        case ast.CallNode(operands=children) | ast.GroupNode(members=children):
             yield from ((child, frozenset()) for child in children)
-        case ast.Loop():
+        case ast.LoopNode():
             yield from ((child, frozenset()) for child in node.outside)
             yield from ((child, node.variables) for child in node.body)
 
@@ -189,12 +189,12 @@ def _too_deep(expression: str, parsed: Parsed) -> ExpressionError | None:
 def _depth(node: ast.Node) -> tuple[int, int]:
     """Return the nesting of loops, and the position of the outermost loop of the deepest nest."""
     match node:
-        case ast.Loop():
+        case ast.LoopNode():
             inside = max(_depth(child)[0] for child in node.body) + int(node.repeats)
             return max((inside, node.at), *(_depth(child) for child in node.outside))
-        case ast.Field():
+        case ast.FieldNode():
             return _depth(node.operand)
-        case ast.Call(operands=children) | ast.Group(members=children):
+        case ast.CallNode(operands=children) | ast.GroupNode(members=children):
             return max((_depth(child) for child in children), default=(0, 0))
-        case ast.Name() | ast.Text():
+        case ast.NameNode() | ast.TextNode():
             return 0, 0

@@ -17,23 +17,23 @@ OPENING = "${"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expression:
+class TemplateExpression:
     """The text between `${` and its `}`, stripped."""
 
     source: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Template:
+class StringTemplate:
     """A parsed string: literal text and expressions."""
 
-    parts: tuple[str | Expression, ...]
+    parts: tuple[str | TemplateExpression, ...]
 
     @property
     def single(self) -> str | None:
         """The expression, if the string is exactly one."""
         match self.parts:
-            case (Expression(source=source),):
+            case (TemplateExpression(source=source),):
                 return source
             case _:
                 return None
@@ -41,7 +41,7 @@ class Template:
     @property
     def expressions(self) -> tuple[str, ...]:
         """The distinct expressions, in order."""
-        return tuple(dict.fromkeys(part.source for part in self.parts if isinstance(part, Expression)))
+        return tuple(dict.fromkeys(part.source for part in self.parts if isinstance(part, TemplateExpression)))
 
     def render(self, results: Mapping[str, JSON]) -> JSON:
         """Return the string with each expression replaced by its result. A missing result is a KeyError."""
@@ -50,9 +50,9 @@ class Template:
         return "".join(part if isinstance(part, str) else _inserted(results[part.source]) for part in self.parts)
 
 
-def parse(text: str) -> Template | ExpressionError:
+def parse(text: str) -> StringTemplate | ExpressionError:
     """Return the template of a text, or an error for an empty or unclosed `${`."""
-    parts: list[str | Expression] = []
+    parts: list[str | TemplateExpression] = []
     literal, at = "", 0
     while (opening := text.find(OPENING, at)) >= 0:
         if opening > at and text[opening - 1] == "$":
@@ -66,10 +66,10 @@ def parse(text: str) -> Template | ExpressionError:
         source = text[opening + len(OPENING) : end].strip()
         if not source:
             return errors.invalid(f"'${{}}' at column {opening + 1} is empty; write $${{ for a literal ${{")
-        parts += [literal, Expression(source=source)] if literal else [Expression(source=source)]
+        parts += [literal, TemplateExpression(source=source)] if literal else [TemplateExpression(source=source)]
         literal, at = "", end + 1
     rest = literal + text[at:]
-    return Template(parts=(*parts, rest) if rest or not parts else tuple(parts))
+    return StringTemplate(parts=(*parts, rest) if rest or not parts else tuple(parts))
 
 
 def expressions(value: JSON) -> tuple[str, ...] | ExpressionError:

@@ -8,8 +8,8 @@ from typing import TypeAlias, assert_never
 from pydantic import ValidationError
 from torpor_crds.models import template as templates
 from torpor_crds.models.taskrun import parse
-from torpor_expressions.errors import ExpressionError, Reason
-from torpor_expressions.evaluator import Evaluating, Unavailable
+from torpor_expressions.errors import ExpressionError, ExpressionReason
+from torpor_expressions.evaluator import Evaluating, EvaluatorUnavailable
 from torpor_expressions.value import Value
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api, Object
@@ -129,7 +129,7 @@ class QueryResolver:
     async def _evaluate(self, query: Evaluate, namespace: str) -> Answer:
         try:
             return await self._evaluator.evaluate(query.expression, query.variables, share=namespace)
-        except Unavailable as error:
+        except EvaluatorUnavailable as error:
             raise errors.ApiUnavailable(str(error)) from error
 
     async def _read_variables(self, query: ReadVariables) -> Answer:
@@ -141,7 +141,7 @@ class QueryResolver:
             raise
         except errors.NotFound:
             return ExpressionError(
-                reason=Reason.FAILED, message=f"ConfigMap {query.name} of spec.variablesFrom does not exist"
+                reason=ExpressionReason.FAILED, message=f"ConfigMap {query.name} of spec.variablesFrom does not exist"
             )
         return Value(json=dict(stored.get("data") or {}))
 

@@ -110,7 +110,7 @@ def unwrap(expression: str) -> str:
 def sole_expression(value: JSON) -> str | None:
     """The expression of a string that is one `${...}` and nothing else."""
     parsed = template.parse(value) if isinstance(value, str) else None
-    return parsed.single if isinstance(parsed, template.Template) else None
+    return parsed.single if isinstance(parsed, template.StringTemplate) else None
 
 
 def _located(field: str, value: JSON, roots: frozenset[str]) -> Iterator[LocatedExpression]:

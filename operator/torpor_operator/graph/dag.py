@@ -99,7 +99,7 @@ def build_in_steps(spec: WorkflowSpec) -> Generator[Cost, None, Graph | GraphPro
     except task_groups.GroupingError as error:
         return GraphProblem(Reason.WORKFLOW_INVALID, str(error))
     except spec_expressions.TooManyExpressionsError as error:
-        return GraphProblem(errors.Reason.TOO_EXPENSIVE, str(error))
+        return GraphProblem(errors.ExpressionReason.TOO_EXPENSIVE, str(error))
     except _ProblemError as error:
         return error.problem
 

@@ -70,7 +70,7 @@ def display_name(task: Task, scope: Scope) -> str | TaskOutcome | Pending | None
 
 def message_for_task(task: Task, error: ExpressionError) -> str:
     """The message of the error, for this kind of task: only python tasks can read the archive."""
-    if task.container is None or error.reason is not errors.Reason.TOO_EXPENSIVE:
+    if task.container is None or error.reason is not errors.ExpressionReason.TOO_EXPENSIVE:
         return error.message
     message = error.message.partition(": pass it whole")[0]
     return f"{message}; container tasks cannot read it either: pass the location of the data instead"
@@ -105,7 +105,11 @@ def _argument(task: Task, name: str, scope: Scope) -> Argument | ExpressionError
         # Small results too: their type must not depend on their size, and the worker needs the missing indexes.
         return Argument(name=name, source=source)
     resolved = resolve.resolve_value(value, scope)
-    if isinstance(resolved, ExpressionError) and resolved.reason is errors.Reason.TOO_EXPENSIVE and source is not None:
+    if (
+        isinstance(resolved, ExpressionError)
+        and resolved.reason is errors.ExpressionReason.TOO_EXPENSIVE
+        and source is not None
+    ):
         return Argument(name=name, source=source)
     if isinstance(resolved, Pending | ExpressionError):
         return resolved

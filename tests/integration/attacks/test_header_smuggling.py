@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from torpor.triggers.services import Answer, Request
+from torpor.triggers.services import HttpResponse, Request
 from torpor.triggers.support import header_rules
 from torpor_triggerer.network.sessions import Owner
 from torpor_triggerer.services import http
@@ -45,7 +45,7 @@ class Site:
 
 
 @asynccontextmanager
-async def site() -> AsyncIterator[tuple[Site, http.Web, str]]:
+async def site() -> AsyncIterator[tuple[Site, http.OutboundHttpClient, str]]:
     found = Site()
     server = await asyncio.start_server(found.serve, "127.0.0.1", 0)
     try:
@@ -55,7 +55,7 @@ async def site() -> AsyncIterator[tuple[Site, http.Web, str]]:
         server.close()
 
 
-async def get(client: http.Web, url: str, owner: Owner, **headers: str) -> Answer:
+async def get(client: http.OutboundHttpClient, url: str, owner: Owner, **headers: str) -> HttpResponse:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return await client.request(Request("GET", url, named, 5), owner)
 

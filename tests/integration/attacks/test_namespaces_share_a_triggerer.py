@@ -14,8 +14,8 @@ from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.timing import SystemClock
 from torpor_triggerer.network import resolver
 from torpor_triggerer.network.addresses import Addresses
-from torpor_triggerer.network.connections import Network
-from torpor_triggerer.network.resolver import ResolvedAddress, Resolver
+from torpor_triggerer.network.connections import OutboundNetwork
+from torpor_triggerer.network.resolver import NameResolver, ResolvedAddress
 from torpor_triggerer.services import http
 from torpor_triggerer.services.trigger_services import Backends
 
@@ -25,7 +25,7 @@ from tests.support.fake_api import FakeApi, VirtualClock
 
 
 @asynccontextmanager
-async def process(network: Network) -> AsyncIterator[Backends]:
+async def process(network: OutboundNetwork) -> AsyncIterator[Backends]:
     """What a triggerer lends, over real sockets."""
     async with http.connect(network) as client:
         api = Api(FakeApi(VirtualClock()), SystemClock())
@@ -75,7 +75,7 @@ async def test_names_that_never_resolve_leave_the_resolver_to_another_namespace(
             ends.wait()
         return [ResolvedAddress(socket.AF_INET, "127.0.0.1")]
 
-    network = Network(addresses=Addresses.of(allow=["127.0.0.0/8"]), resolver=Resolver(lookup))
+    network = OutboundNetwork(addresses=Addresses.of(allow=["127.0.0.0/8"]), resolver=NameResolver(lookup))
     async with site(says(200)) as at, process(network) as backends:
         waits = []
         for number in range(100):
@@ -113,7 +113,7 @@ async def test_names_that_never_resolve_leave_the_resolver_to_another_namespace(
 async def test_no_trigger_reaches_what_listens_on_the_triggerers_loopback(make: object) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)
-        async with process(Network()) as backends:
+        async with process(OutboundNetwork()) as backends:
             trigger = make(server.getsockname()[1])  # type: ignore[operator]
             with pytest.raises(AddressDeniedError, match=r"the triggerer does not connect to .*loopback"):
                 await trigger_services.event(trigger, backends)
@@ -124,7 +124,7 @@ async def test_no_trigger_reaches_what_listens_on_the_triggerers_loopback(make: 
 async def test_a_redirect_to_a_denied_address_is_not_followed() -> None:
     with socket.create_server(("127.0.0.2", 0)) as inside:
         inside.setblocking(False)
-        network = Network(addresses=Addresses.of(allow=["127.0.0.1"]))
+        network = OutboundNetwork(addresses=Addresses.of(allow=["127.0.0.1"]))
         leads = says(302, Location=f"http://127.0.0.2:{inside.getsockname()[1]}/")
         async with site(leads) as at, process(network) as backends:
             with pytest.raises(AddressDeniedError, match=r"127\.0\.0\.2: loopback"):
@@ -135,12 +135,12 @@ async def test_a_redirect_to_a_denied_address_is_not_followed() -> None:
 
 
 async def test_the_proxy_of_store_clients_connects_nobody_without_its_password() -> None:
-    from torpor.triggers.support.metering import Meter  # noqa: PLC0415
+    from torpor.triggers.support.metering import ByteMeter  # noqa: PLC0415
     from torpor_triggerer.network.proxy import ProxyServer  # noqa: PLC0415
 
     proxies = ProxyServer()
     with socket.create_server(("127.0.0.1", 0)) as inside:
-        session = await proxies.open(trigger_services.network(), "a", Meter(1000))
+        session = await proxies.open(trigger_services.network(), "a", ByteMeter(1000))
         port = int(session.url.rpartition(":")[2])
         for credentials in ("", "Proxy-Authorization: Basic dG9ycG9yOndyb25n\r\n"):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from aiohttp import web
-from torpor_triggerer.services.http import Web, connect
+from torpor_triggerer.services.http import OutboundHttpClient, connect
 
 from tests.support import trigger_services
 
@@ -27,7 +27,7 @@ class ReceivedRequest:
 class Site:
     """`replies` are given one after the other, the last one for ever."""
 
-    client: Web
+    client: OutboundHttpClient
     replies: list[Reply]
     url: str = ""
     asked: list[ReceivedRequest] = field(default_factory=list)

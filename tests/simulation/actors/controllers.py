@@ -12,7 +12,7 @@ from functools import cache, partial
 from typing import Any
 
 from torpor.triggers import BaseTrigger, TaskFailedEvent, TaskSkippedEvent, TaskSuccessEvent, TriggerEvent
-from torpor.triggers.services import Answer, Request, Services
+from torpor.triggers.services import HttpResponse, Request, Services
 from torpor_expressions.evaluator import InProcess
 from torpor_kubernetes.client.api import Api
 from torpor_local.workflow_watch import watch_workflows
@@ -82,7 +82,7 @@ async def operator(
 class Web:
     """There is none."""
 
-    async def request(self, asked: Request, owner: Owner) -> Answer:
+    async def request(self, asked: Request, owner: Owner) -> HttpResponse:
         raise OSError("no route to host")
 
 

@@ -184,9 +184,9 @@ class PythonPod:
 
     def _switch(self, *values: Any) -> Any:
         Pods.here = self
-        deferral._Process.called = self._called
+        deferral._DeferCalls.called = self._called
         wanted = self._code.switch(*values)
-        self._called = deferral._Process.called
+        self._called = deferral._DeferCalls.called
         return wanted
 
     async def _exchange(self, method: str, path: str, body: Any) -> Any:

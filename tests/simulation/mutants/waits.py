@@ -3,7 +3,7 @@
 from typing import Any
 
 from torpor_kubernetes.client import lease
-from torpor_triggerer.batching.source import Source
+from torpor_triggerer.batching.source import PollSource
 from torpor_triggerer.running import capacity, scheduler
 from torpor_triggerer.running.shared_triggers import SharedTriggers
 from torpor_triggerer.sharding import membership
@@ -64,29 +64,29 @@ def _settled_again() -> None:
 
 
 def _room() -> None:
-    left = capacity.Capacity.leave
+    left = capacity.FairSlots.leave
 
     def leave(self: Any, age: Any) -> None:
         left(self, age)
 
-    put(capacity.Capacity, "leave", leave)
+    put(capacity.FairSlots, "leave", leave)
 
 
 def _whose_answer() -> None:
-    deliver = Source._deliver
+    deliver = PollSource._deliver
 
     async def mixed_up(self: Any, lot: Any, found: Any) -> None:
         await deliver(self, lot, [*found[1:], *found[:1]])
 
-    put(Source, "_deliver", mixed_up)
+    put(PollSource, "_deliver", mixed_up)
 
 
 def _come_late() -> None:
     def join(self: Any, member: Any) -> None:
         member.source = self
 
-    joined = Source.join
-    put(Source, "join", lambda self, member: (join if self.members else joined)(self, member))
+    joined = PollSource.join
+    put(PollSource, "join", lambda self, member: (join if self.members else joined)(self, member))
 
 
 MUTANTS = (

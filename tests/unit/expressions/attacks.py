@@ -3,7 +3,7 @@
 import contextlib
 from pathlib import Path
 
-from torpor_expressions.errors import ExpressionError, Reason
+from torpor_expressions.errors import ExpressionError, ExpressionReason
 from torpor_expressions.evaluator import Evaluator
 from torpor_expressions.value import Value
 
@@ -32,7 +32,7 @@ def children() -> list[int]:
     return [pid for pid in found if pid not in _STRANGERS]
 
 
-def reason(outcome: Value | ExpressionError) -> Reason | None:
+def reason(outcome: Value | ExpressionError) -> ExpressionReason | None:
     return outcome.reason if isinstance(outcome, ExpressionError) else None
 
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_expressions.errors import MESSAGE_MAX, ExpressionError, Reason
+from torpor_expressions.errors import MESSAGE_MAX, ExpressionError, ExpressionReason
 from torpor_expressions.evaluator import evaluate_here
 from torpor_expressions.value import JSON, Value
 
@@ -107,7 +107,7 @@ def test_expressions_mean_what_cel_says(expression: str, expected: JSON) -> None
 )
 def test_what_fails_on_these_values_says_why(expression: str, message: str) -> None:
     found = problem(expression, params={"one": 1, "list": [1], "big": 2**63 - 1, "regex": "("})
-    assert found.reason is Reason.FAILED
+    assert found.reason is ExpressionReason.FAILED
     assert message in found.message
 
 
@@ -122,7 +122,7 @@ def test_what_fails_names_the_expression_as_far_as_a_message_reaches() -> None:
 
 def test_an_unknown_name_is_refused_by_the_variables_given() -> None:
     found = problem("task.x", params={}, tasks={})
-    assert found.reason is Reason.INVALID
+    assert found.reason is ExpressionReason.INVALID
     assert "unknown name 'task' at column 1; known names: params, tasks" in found.message
 
 
@@ -137,7 +137,7 @@ def test_an_unknown_name_is_refused_by_the_variables_given() -> None:
 )
 def test_a_value_that_cel_would_garble_is_refused_by_its_path(bad: JSON, message: str) -> None:
     found = problem("params.y", params={"x": [bad], "y": 1})
-    assert found.reason is Reason.FAILED
+    assert found.reason is ExpressionReason.FAILED
     assert message in found.message
 
 
@@ -184,5 +184,5 @@ def test_lists_keep_their_order_in_macros() -> None:
 
 def test_many_steps_of_loops_are_too_expensive() -> None:
     found = problem("l.all(a, l.all(b, a + b >= 0))", l=list(range(1000)))
-    assert found.reason is Reason.TOO_EXPENSIVE
+    assert found.reason is ExpressionReason.TOO_EXPENSIVE
     assert "10,000 loop steps" in found.message

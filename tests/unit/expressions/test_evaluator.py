@@ -11,8 +11,8 @@ from typing import Any, cast
 import pytest
 import pytest_asyncio
 from torpor_expressions import evaluator as module
-from torpor_expressions.errors import ExpressionError, Reason
-from torpor_expressions.evaluator import Evaluator, InProcess, Unavailable
+from torpor_expressions.errors import ExpressionError, ExpressionReason
+from torpor_expressions.evaluator import Evaluator, EvaluatorUnavailable, InProcess
 from torpor_expressions.value import JSON, Value
 
 from tests.unit.expressions.attacks import DOUBLING, SLOW, children, good, note_strangers, reason
@@ -73,7 +73,7 @@ async def test_the_same_is_said_as_in_this_process(evaluator: Evaluator) -> None
 async def test_attacks_are_too_expensive_and_the_next_is_served(
     evaluator: Evaluator, expression: str, variables: dict[str, Any]
 ) -> None:
-    assert reason(await evaluator.evaluate(expression, variables)) is Reason.TOO_EXPENSIVE
+    assert reason(await evaluator.evaluate(expression, variables)) is ExpressionReason.TOO_EXPENSIVE
     assert await good(evaluator)
 
 
@@ -97,17 +97,17 @@ async def test_values_nested_too_deep_are_refused(evaluator: Evaluator) -> None:
         for _ in range(depth):
             json = [json]
         outcome = await evaluator.evaluate("l", {"l": json})
-        assert reason(outcome) is Reason.FAILED or outcome == Value(json=json)
+        assert reason(outcome) is ExpressionReason.FAILED or outcome == Value(json=json)
         assert await good(evaluator)
 
 
 async def test_half_a_surrogate_pair_is_refused(evaluator: Evaluator) -> None:
-    assert reason(await evaluator.evaluate("s", {"s": "\ud800"})) is Reason.FAILED
+    assert reason(await evaluator.evaluate("s", {"s": "\ud800"})) is ExpressionReason.FAILED
 
 
 async def test_a_request_that_cannot_be_sent_fails_and_the_next_is_served(evaluator: Evaluator) -> None:
     for _ in range(3):
-        assert reason(await evaluator.evaluate("s", {"s": cast("JSON", object())})) is Reason.FAILED
+        assert reason(await evaluator.evaluate("s", {"s": cast("JSON", object())})) is ExpressionReason.FAILED
     assert await good(evaluator)
 
 
@@ -115,7 +115,7 @@ async def test_an_attack_disturbs_no_other_evaluation(evaluator: Evaluator) -> N
     attacks = [evaluator.evaluate(DOUBLING, {"s": ["x" * 1000]}) for _ in range(3)]
     others = [evaluator.evaluate("params.x + 1", {"params": {"x": index}}) for index in range(200)]
     outcomes = await asyncio.gather(*attacks, *others)
-    assert [reason(outcome) for outcome in outcomes[:3]] == [Reason.TOO_EXPENSIVE] * 3
+    assert [reason(outcome) for outcome in outcomes[:3]] == [ExpressionReason.TOO_EXPENSIVE] * 3
     assert outcomes[3:] == [Value(json=index + 1) for index in range(200)]
 
 
@@ -124,7 +124,7 @@ async def test_what_takes_too_long_is_stopped_by_the_child_itself(monkeypatch: p
     async with asyncio.timeout(180), Evaluator(children=1, seconds=0.2, memory_bytes=8 * 1024**3) as pool:
         outcome = await pool.evaluate(SLOW, {"s": "ab" * 20_000})
         message = f"the expression took longer than 0.2 s; in {SLOW}"
-        assert outcome == ExpressionError(reason=Reason.TOO_EXPENSIVE, message=message)
+        assert outcome == ExpressionError(reason=ExpressionReason.TOO_EXPENSIVE, message=message)
         assert await good(pool)
 
 
@@ -149,7 +149,7 @@ async def test_a_child_that_crashes_each_time_fails_only_its_expression(
     async with Evaluator(children=1) as pool:
         outcome = await pool.evaluate("666", {})
         assert outcome == ExpressionError(
-            reason=Reason.FAILED, message="the expression crashed the CEL library; in 666"
+            reason=ExpressionReason.FAILED, message="the expression crashed the CEL library; in 666"
         )
         assert await good(pool)
 
@@ -174,7 +174,7 @@ async def test_an_expression_whose_children_never_answer_is_too_expensive(
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     monkeypatch.setattr(module, "_GRACE_SECONDS", 0.1)
     async with Evaluator(children=1, seconds=0.1) as pool:
-        assert reason(await pool.evaluate("666", {})) is Reason.TOO_EXPENSIVE
+        assert reason(await pool.evaluate("666", {})) is ExpressionReason.TOO_EXPENSIVE
 
 
 async def test_cancelled_evaluations_leave_the_children_whole(evaluator: Evaluator) -> None:
@@ -223,11 +223,11 @@ async def test_children_end_when_their_parent_is_gone() -> None:
 async def test_where_no_child_can_start_that_is_no_fault_of_the_expression(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nonexistent/python")
     async with Evaluator(children=1) as pool:
-        with pytest.raises(Unavailable):
+        with pytest.raises(EvaluatorUnavailable):
             await pool.evaluate("1", {})
     monkeypatch.setattr(sys, "executable", "/bin/false")
     async with Evaluator(children=1) as pool:
-        with pytest.raises(Unavailable):
+        with pytest.raises(EvaluatorUnavailable):
             await pool.evaluate("1", {})
 
 

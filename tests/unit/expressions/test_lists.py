@@ -1,7 +1,7 @@
 """What the language adds to CEL's functions over lists, and reading JSON text."""
 
 import pytest
-from torpor_expressions.errors import ExpressionError, Reason
+from torpor_expressions.errors import ExpressionError, ExpressionReason
 from torpor_expressions.evaluation import evaluate
 from torpor_expressions.value import JSON, Value
 
@@ -31,18 +31,18 @@ def test_lists_are_put_together(expression: str, value: JSON) -> None:
 @pytest.mark.parametrize(
     ("expression", "reason", "said"),
     [
-        ("zip(params.m, params.a)", Reason.FAILED, "no such key: 0"),
-        ("zip(params.a, 3)", Reason.FAILED, "size is not defined for (int64)"),
-        ("zip()", Reason.INVALID, "zip takes 1 to 4 lists at column 4"),
-        ("concat(params.a, [1], [2], [3], [4])", Reason.INVALID, "concat takes 1 to 4 lists at column 7"),
-        ("concat(params.m)", Reason.FAILED, "+ is not defined for"),
-        ("zipLongest(params.a, params.b)", Reason.INVALID, "zipLongest takes 2 to 4 lists and the value"),
-        ("json('{')", Reason.FAILED, "Expecting property name"),
-        ("json('[NaN]')", Reason.FAILED, "not JSON"),
-        ("json('99999999999999999999')", Reason.FAILED, "exceeds 64 bits"),
+        ("zip(params.m, params.a)", ExpressionReason.FAILED, "no such key: 0"),
+        ("zip(params.a, 3)", ExpressionReason.FAILED, "size is not defined for (int64)"),
+        ("zip()", ExpressionReason.INVALID, "zip takes 1 to 4 lists at column 4"),
+        ("concat(params.a, [1], [2], [3], [4])", ExpressionReason.INVALID, "concat takes 1 to 4 lists at column 7"),
+        ("concat(params.m)", ExpressionReason.FAILED, "+ is not defined for"),
+        ("zipLongest(params.a, params.b)", ExpressionReason.INVALID, "zipLongest takes 2 to 4 lists and the value"),
+        ("json('{')", ExpressionReason.FAILED, "Expecting property name"),
+        ("json('[NaN]')", ExpressionReason.FAILED, "not JSON"),
+        ("json('99999999999999999999')", ExpressionReason.FAILED, "exceeds 64 bits"),
     ],
 )
-def test_what_does_not_go_together_is_said(expression: str, reason: Reason, said: str) -> None:
+def test_what_does_not_go_together_is_said(expression: str, reason: ExpressionReason, said: str) -> None:
     found = evaluate(expression, {"params": PARAMS})
     assert isinstance(found, ExpressionError)
     assert found.reason is reason

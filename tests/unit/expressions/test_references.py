@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from torpor_expressions import references
-from torpor_expressions.errors import ExpressionError, Reason
-from torpor_expressions.references import Plain, References, TaskField
+from torpor_expressions.errors import ExpressionError, ExpressionReason
+from torpor_expressions.references import PlainReference, References, TaskField
 
 names = st.from_regex(r"[a-z_][a-z0-9_]{0,5}", fullmatch=True).filter(
     lambda name: name not in {"in", "as", "if", "for", "let", "var", "null", "true", "false", "else", "void", "loop"}
@@ -75,7 +75,7 @@ def test_references_have_the_roots_used() -> None:
 def test_a_task_named_by_a_computation_is_refused(expression: str) -> None:
     found = references.find(expression)
     assert isinstance(found, ExpressionError)
-    assert found.reason is Reason.INVALID
+    assert found.reason is ExpressionReason.INVALID
     assert "needs a literal task name, such as tasks.load" in found.message
 
 
@@ -105,8 +105,8 @@ def test_every_reference_is_found_at_any_position(tasks: set[str], params: set[s
 @pytest.mark.parametrize(
     ("expression", "plain"),
     [
-        ("tasks.load.results", Plain("tasks", "load", "results")),
-        (" tasks['load'].result // all of it", Plain("tasks", "load", "result")),
+        ("tasks.load.results", PlainReference("tasks", "load", "results")),
+        (" tasks['load'].result // all of it", PlainReference("tasks", "load", "result")),
         ("tasks.load.state", None),
         ("tasks.load.result.x", None),
         ("tasks.load.results + []", None),
@@ -116,5 +116,5 @@ def test_every_reference_is_found_at_any_position(tasks: set[str], params: set[s
         ("1 +", None),
     ],
 )
-def test_only_a_bare_result_is_passed_by_reference(expression: str, plain: Plain | None) -> None:
+def test_only_a_bare_result_is_passed_by_reference(expression: str, plain: PlainReference | None) -> None:
     assert references.is_plain(expression) == plain

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from torpor_expressions.errors import Reason
+from torpor_expressions.errors import ExpressionReason
 from torpor_expressions.evaluator import Evaluator
 from torpor_expressions.value import Value
 
@@ -44,14 +44,14 @@ async def test_a_child_takes_no_more_than_128_mib(
     assert limits
     assert set(limits) == {(128 * 1024**2, 128 * 1024**2)}
     outcome = await evaluator.evaluate(expression, variables)
-    assert reason(outcome) is Reason.TOO_EXPENSIVE
+    assert reason(outcome) is ExpressionReason.TOO_EXPENSIVE
     assert "memory" in str(outcome)
     assert await good(evaluator)
 
 
 async def test_values_of_more_than_four_megabytes_are_refused_and_never_sent(evaluator: Evaluator) -> None:
     outcome = await evaluator.evaluate("l.size()", {"l": ["x" * 1000] * 5000})
-    assert reason(outcome) is Reason.TOO_EXPENSIVE
+    assert reason(outcome) is ExpressionReason.TOO_EXPENSIVE
     assert "4,096 kB are allowed" in str(outcome)
 
 
@@ -79,7 +79,9 @@ async def test_a_share_is_charged_for_what_its_expressions_used(caplog: pytest.L
 
 async def test_the_next_share_is_not_charged_for_the_restart_of_a_filled_child() -> None:
     async with Evaluator(children=1, budget=0.4) as pool:
-        assert reason(await pool.evaluate(DOUBLING, {"s": ["x" * 1000]}, share="loud")) is Reason.TOO_EXPENSIVE
+        assert (
+            reason(await pool.evaluate(DOUBLING, {"s": ["x" * 1000]}, share="loud")) is ExpressionReason.TOO_EXPENSIVE
+        )
         assert await pool.evaluate("1", {}, share="quiet") == Value(json=1)
         used = {name: share.used for name, share in pool._queue._shares.items()}
     assert used.get("quiet", 0.0) < used["loud"]

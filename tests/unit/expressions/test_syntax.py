@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torpor_expressions import syntax
-from torpor_expressions.errors import MESSAGE_MAX, ExpressionError, Reason
+from torpor_expressions.errors import MESSAGE_MAX, ExpressionError, ExpressionReason
 
 GOOD = [
     "1 + 2",
@@ -54,7 +54,7 @@ def test_good_expressions_pass(expression: str) -> None:
 )
 def test_bad_expressions_are_refused_with_a_place_and_a_way_out(expression: str, message: str) -> None:
     found = refused(expression)
-    assert found.reason is Reason.INVALID
+    assert found.reason is ExpressionReason.INVALID
     assert message in found.message
 
 
@@ -76,7 +76,7 @@ def test_bad_expressions_are_refused_with_a_place_and_a_way_out(expression: str,
 )
 def test_what_could_cost_too_much_is_refused(expression: str, message: str) -> None:
     found = refused(expression)
-    assert found.reason is Reason.TOO_EXPENSIVE
+    assert found.reason is ExpressionReason.TOO_EXPENSIVE
     assert message in found.message
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from torpor_expressions import template
-from torpor_expressions.errors import ExpressionError, Reason
-from torpor_expressions.template import Expression, Template
+from torpor_expressions.errors import ExpressionError, ExpressionReason
+from torpor_expressions.template import StringTemplate, TemplateExpression
 from torpor_expressions.value import JSON
 
 texts = st.text(alphabet=st.sampled_from("ab$${}\"'\\ \né"), max_size=20)
@@ -32,16 +32,16 @@ def escaped(text: str) -> str:
     return text.replace("${", "$${")
 
 
-def parsed(text: str) -> Template:
+def parsed(text: str) -> StringTemplate:
     found = template.parse(text)
-    assert isinstance(found, Template), found
+    assert isinstance(found, StringTemplate), found
     return found
 
 
 def refused(text: str) -> str:
     found = template.parse(text)
     assert isinstance(found, ExpressionError), found
-    assert found.reason is Reason.INVALID
+    assert found.reason is ExpressionReason.INVALID
     return found.message
 
 
@@ -55,10 +55,12 @@ def test_parse_finds_what_was_composed(pairs: list[tuple[str, str]], tail: str) 
     # A literal that ends in a dollar would escape the expression behind it, as the syntax says.
     pairs = [(text.rstrip("$"), source) for text, source in pairs]
     whole = "".join(f"{escaped(text)}${{{source}}}" for text, source in pairs) + escaped(tail)
-    expected: list[str | Expression] = []
+    expected: list[str | TemplateExpression] = []
     for text, source in [*pairs, (tail, "")]:
         expected += [
-            part for part in (text, Expression(source=source.strip())) if part and part != Expression(source="")
+            part
+            for part in (text, TemplateExpression(source=source.strip()))
+            if part and part != TemplateExpression(source="")
         ]
     assert list(parsed(whole).parts) == (expected or [""])
 

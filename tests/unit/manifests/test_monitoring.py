@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
-from torpor_triggerer.reporting.metrics import Metrics, ReplicaState
+from torpor_triggerer.reporting.metrics import ReplicaState, TriggererMetrics
 
 _COMPONENTS = Path(__file__).resolve().parents[3] / "manifests/components"
 _BASE = _COMPONENTS.parent / "base"
@@ -21,7 +21,7 @@ Documents = list[dict[str, Any]]
 
 def known() -> set[str]:
     """Every name that a query can have."""
-    metrics = Metrics("default", ["http"])
+    metrics = TriggererMetrics("default", ["http"])
     metrics.add_gauges(ReplicaState)
     metrics.add_process_metrics()
     suffixes = {"gauge": [""], "counter": ["_total"], "histogram": ["_bucket", "_sum", "_count"]}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torpor.triggers import Http
 from torpor.triggers.cursors import UNSET
 from torpor.triggers.http import SHOWN_HEADERS, payload
-from torpor.triggers.services import Answer
+from torpor.triggers.services import HttpResponse
 from torpor.triggers.support.arguments import Revealed
 from torpor_wire import canonical
 
@@ -119,7 +119,7 @@ def test_a_header_and_an_address_may_come_from_a_secret() -> None:
     st.sampled_from([UNSET, '"v1"', "x" * 256]),
 )
 def test_an_event_is_within_its_limit_for_every_answer(body: bytes, headers: dict[str, str], cursor: Any) -> None:
-    event = payload(Answer(200, headers, body, False), None, cursor=cursor)
+    event = payload(HttpResponse(200, headers, body, False), None, cursor=cursor)
     assert len(canonical.plain(event).encode()) <= 4096
     assert event.get("cursor", UNSET) == cursor
     assert event["status"] == 200
@@ -129,13 +129,13 @@ def test_an_event_is_within_its_limit_for_every_answer(body: bytes, headers: dic
 
 def test_headers_that_do_not_fit_are_left_out() -> None:
     headers = dict.fromkeys(SHOWN_HEADERS, "\N{SLEEPING FACE}" * 200)
-    event = payload(Answer(200, headers, b"x" * 9000, False), None, cursor='"' + "v" * 254 + '"')
+    event = payload(HttpResponse(200, headers, b"x" * 9000, False), None, cursor='"' + "v" * 254 + '"')
     assert len(canonical.plain(event).encode()) <= 4096
     assert (event["headers"], event["truncated"]) == ({}, True)
 
 
 def test_a_large_document_is_left_out_and_said_to_be() -> None:
     document = {"rows": ["x" * 100] * 100}
-    event = payload(Answer(200, {}, json.dumps(document).encode(), False), document)
+    event = payload(HttpResponse(200, {}, json.dumps(document).encode(), False), document)
     assert "json" not in event
     assert event["truncated"] is True

@@ -7,7 +7,7 @@ import pytest
 from torpor.triggers import Redis
 from torpor.triggers.support import redis_pool
 from torpor.triggers.support.arguments import Revealed
-from torpor.triggers.support.redis_pool import Address
+from torpor.triggers.support.redis_pool import RedisDatabase
 
 from tests.support import trigger_services
 
@@ -72,12 +72,12 @@ def test_what_makes_no_sense_is_refused_with_what_does(kwargs: Any, error: type[
 @pytest.mark.parametrize(
     ("url", "expected"),
     [
-        (URL, Address("cache.example.org", 6380, 2, "", "", tls=False)),
-        ("rediss://joe:a%40b@[::1]", Address("::1", 6379, 0, "joe", "a@b", tls=True)),
-        ("redis://:pw@cache/", Address("cache", 6379, 0, "", "pw", tls=False)),
+        (URL, RedisDatabase("cache.example.org", 6380, 2, "", "", tls=False)),
+        ("rediss://joe:a%40b@[::1]", RedisDatabase("::1", 6379, 0, "joe", "a@b", tls=True)),
+        ("redis://:pw@cache/", RedisDatabase("cache", 6379, 0, "", "pw", tls=False)),
     ],
 )
-def test_a_url_is_read_as_its_client_does(url: str, expected: Address) -> None:
+def test_a_url_is_read_as_its_client_does(url: str, expected: RedisDatabase) -> None:
     assert redis_pool.parse_redis_url(url) == expected
 
 

@@ -11,7 +11,7 @@ import pytest
 from torpor.triggers import Sql
 from torpor.triggers.support import database_url, sql_batch
 from torpor.triggers.support.arguments import Revealed
-from torpor.triggers.support.database_url import File, Server
+from torpor.triggers.support.database_url import PostgresServer, SqliteFile
 from torpor_wire import canonical
 
 from tests.support import trigger_services
@@ -114,17 +114,17 @@ def test_an_sqlite_file_is_in_a_folder_that_is_open() -> None:
 @pytest.mark.parametrize(
     ("url", "expected"),
     [
-        (URL, Server("db.example.org", 5432, "joe", "", "app", "prefer")),
-        ("postgres://joe:a%40b%2F@[::1]:6432/", Server("::1", 6432, "joe", "a@b/", "joe", "prefer")),
+        (URL, PostgresServer("db.example.org", 5432, "joe", "", "app", "prefer")),
+        ("postgres://joe:a%40b%2F@[::1]:6432/", PostgresServer("::1", 6432, "joe", "a@b/", "joe", "prefer")),
         (
             "postgresql+asyncpg://joe@db/my%20app?sslmode=verify-full",
-            Server("db", 5432, "joe", "", "my app", "verify-full"),
+            PostgresServer("db", 5432, "joe", "", "my app", "verify-full"),
         ),
-        ("sqlite:////data/x.db", File("/data/x.db")),
-        ("sqlite+aiosqlite:///data/a%20b.db", File("/data/a b.db")),
+        ("sqlite:////data/x.db", SqliteFile("/data/x.db")),
+        ("sqlite+aiosqlite:///data/a%20b.db", SqliteFile("/data/a b.db")),
     ],
 )
-def test_a_url_is_read_as_its_drivers_do(url: str, expected: Server | File) -> None:
+def test_a_url_is_read_as_its_drivers_do(url: str, expected: PostgresServer | SqliteFile) -> None:
     assert database_url.parse_database_url(url) == expected
 
 

@@ -7,7 +7,7 @@ import pytest
 from torpor_cli.app import app
 from torpor_operator.controller import namespaces
 from torpor_triggerer.secrets import reader
-from torpor_triggerer.secrets.reader import Reader
+from torpor_triggerer.secrets.reader import SecretAccount
 from torpor_views.causes import commands
 from torpor_views.model import RunView
 
@@ -54,7 +54,7 @@ def test_names_are_quoted_for_a_shell_and_their_control_characters_are_text() ->
     assert shlex.split(line) == ["torpor", "get", "a; rm -rf /\\x1b", "-n", "x y"]
 
 
-SECRET = reader.commands(Reader("data", "torpor-task"), "token")
+SECRET = reader.commands(SecretAccount("data", "torpor-task"), "token")
 NAMESPACE = namespaces.not_ready_message("data", "torpor-system")
 NODE = "pod p is Pending without a node since 10:00: kubectl -n data describe pod p"
 

@@ -61,12 +61,12 @@ def _worker_taskrun(run: TaskRun, _: Body) -> Values:
     }
 
 
-def _worker_argument(argument: Argument) -> worker.Argument:
+def _worker_argument(argument: Argument) -> worker.TaskArgument:
     source = argument.source
     location = (
         None
         if source is None
-        else worker.Source(
+        else worker.ArgumentLocation(
             task=source.task,
             field=source.field,
             instances=source.count,
@@ -78,18 +78,18 @@ def _worker_argument(argument: Argument) -> worker.Argument:
             mapped=source.mapped or False,
         )
     )
-    return worker.Argument(argument.name, argument.value, location, argument.map)
+    return worker.TaskArgument(argument.name, argument.value, location, argument.map)
 
 
-def _worker_resume(run: TaskRun) -> worker.Resume | None:
+def _worker_resume(run: TaskRun) -> worker.ResumePoint | None:
     status = run.status
     event = None if status.event is None else json.loads(status.event)
     if status.segment == 0:
         return None
     if status.next is None:
-        return None if run.spec.trigger is None else worker.Resume("", {}, event)
+        return None if run.spec.trigger is None else worker.ResumePoint("", {}, event)
     late = status.next.on_timeout if status.timed_out else None
-    return worker.Resume(late or status.next.method, json.loads(status.next.kwargs), event, late is not None)
+    return worker.ResumePoint(late or status.next.method, json.loads(status.next.kwargs), event, late is not None)
 
 
 def _worker_state(run: TaskRun, body: Body) -> Values:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from torpor import Context
 from torpor.runtime import main
-from torpor.runtime.archive.client import Archive
+from torpor.runtime.archive.client import ArchiveConnection
 from torpor.runtime.environment import Launch
 from torpor.runtime.http import ApiResponse, UnclearError
 from torpor_local.apiserver import json_patch
@@ -53,7 +53,7 @@ class Cluster:
         self.read_faults: list[ApiFault] = []
         self.begun = 0
         self.archive_url: str | None = None
-        self.archive: Callable[[Launch], Archive | None] = lambda _launch: None
+        self.archive: Callable[[Launch], ArchiveConnection | None] = lambda _launch: None
         self.nonces = map("nonce-{}".format, itertools.count(1))
         self.clock = NOW
 

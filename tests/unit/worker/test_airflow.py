@@ -107,7 +107,7 @@ def end(event): pass
     cluster.taskruns[pod.name]["metadata"] |= {"namespace": "default"}
     wait = parse(cluster.taskruns[pod.name])
     call = validation.read(wait)
-    assert isinstance(call, validation.Call)
+    assert isinstance(call, validation.TriggerInvocation)
     made = validation.admit(wait, call, Registry(CLASSES), services())
     assert made.problem is None
     assert made.trigger.serialize() == GIVEN[name].serialize()

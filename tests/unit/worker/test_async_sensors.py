@@ -72,7 +72,7 @@ async def triggered(pod: Pod, clock: VirtualClock, seconds: float) -> Ended | No
     pod.cluster.taskruns[pod.name]["metadata"]["namespace"] = "workflows"
     waiting = parse(pod.cluster.taskruns[pod.name])
     call = validation.read(waiting)
-    assert isinstance(call, validation.Call), call
+    assert isinstance(call, validation.TriggerInvocation), call
     made = validation.admit(waiting, call, registry.load(NAMES), services(clock=clock))
     if made.problem is not None:
         return made.problem

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from torpor import debugging
-from torpor.debugging import FAILED, INTERRUPTED, SUCCEEDED, Request
+from torpor.debugging import FAILED, INTERRUPTED, SUCCEEDED, DebugRequest
 
 _HINT = "torpor: give its event with --event '{...}' to resume it in this process, or --event TIMED_OUT for its timeout"
 _TASKS = """
@@ -62,8 +62,8 @@ def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "debug_tasks", raising=False)
 
 
-def request(function: str, **fields: object) -> Request:
-    return Request(python=f"debug_tasks:{function}", task="load", **fields)  # type: ignore[arg-type]
+def request(function: str, **fields: object) -> DebugRequest:
+    return DebugRequest(python=f"debug_tasks:{function}", task="load", **fields)  # type: ignore[arg-type]
 
 
 def test_a_task_prints_its_result_on_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
@@ -138,7 +138,7 @@ def test_a_failure_prints_the_traceback_of_the_task(capsys: pytest.CaptureFixtur
 
 
 def test_a_missing_module_names_the_interpreter(capsys: pytest.CaptureFixture[str]) -> None:
-    assert debugging.run(Request(python="no_such:f", task="load")) == FAILED
+    assert debugging.run(DebugRequest(python="no_such:f", task="load")) == FAILED
     assert f"no module 'no_such' in this interpreter ({sys.executable})" in capsys.readouterr().err
 
 

@@ -14,7 +14,7 @@ from torpor.triggers.support import polling
 from torpor_kubernetes.timing import Clock
 
 from torpor_triggerer.batching.batches import Answered, Member, PollStats
-from torpor_triggerer.batching.source import PollContext, Source
+from torpor_triggerer.batching.source import PollContext, PollSource
 from torpor_triggerer.timers import Timers
 
 RESTART_SECONDS = 1.0
@@ -32,10 +32,10 @@ class Pollers:
 
     def __init__(self) -> None:
         self._context = copy_context()
-        self._sources: dict[Hashable, Source] = {}
-        self._keys: dict[Source, Hashable] = {}
-        self._tasks: dict[Source, asyncio.Task[Any]] = {}
-        self._timers: Timers[Source] | None = None
+        self._sources: dict[Hashable, PollSource] = {}
+        self._keys: dict[PollSource, Hashable] = {}
+        self._tasks: dict[PollSource, asyncio.Task[Any]] = {}
+        self._timers: Timers[PollSource] | None = None
         self._timing: asyncio.Task[Never] | None = None
 
     def __len__(self) -> int:
@@ -56,7 +56,7 @@ class Pollers:
 
     def leave(self, member: Member) -> None:
         """Poll a trigger no more. Does nothing after its event."""
-        source: Source = member.source
+        source: PollSource = member.source
         source.members.pop(member, None)
         if source.members or source.closed:
             return
@@ -66,13 +66,13 @@ class Pollers:
         else:
             self._end(source)
 
-    def hasten(self, source: Source, moment: float) -> None:
+    def hasten(self, source: PollSource, moment: float) -> None:
         """Poll a source that rests no later than at a moment, monotonic."""
         if self._timers is not None and source.timer is not None and moment < source.timer.moment:
             self._timers.discard(source.timer)
             source.timer = self._timers.add(moment, source)
 
-    def expel(self, source: Source, member: Member) -> None:
+    def expel(self, source: PollSource, member: Member) -> None:
         """Poll a wait alone from now on."""
         self._open(object(), source.kind, source.context).join(member)
 
@@ -87,10 +87,10 @@ class Pollers:
         finally:
             self.leave(member)
 
-    def _open(self, key: Hashable, kind: Any, context: PollContext) -> Source:
+    def _open(self, key: Hashable, kind: Any, context: PollContext) -> PollSource:
         found = self._sources.get(key)
         if found is None or found.closed:
-            found = self._sources[key] = Source(kind, context, self)
+            found = self._sources[key] = PollSource(kind, context, self)
             self._keys[found] = key
             if self._timers is None:
                 self._timers = Timers(context.clock, self._poll, now=context.clock.monotonic)
@@ -98,11 +98,11 @@ class Pollers:
             self._poll(found)
         return found
 
-    def _poll(self, source: Source) -> None:
+    def _poll(self, source: PollSource) -> None:
         source.timer = None
         self._start(source, self._poll_once(source))
 
-    def _start(self, source: Source, work: Coroutine[Any, Any, None]) -> None:
+    def _start(self, source: PollSource, work: Coroutine[Any, Any, None]) -> None:
         task = self._tasks[source] = self._create_task(work, name=f"poll {source.kind.__name__}")
         task.add_done_callback(lambda _: self._end(source) if source.closed else None, context=self._context)
 
@@ -110,13 +110,13 @@ class Pollers:
         """In an empty context: it outlives its first wait, and its lines must not be attributed to that wait."""
         return self._context.copy().run(asyncio.create_task, work, name=name)
 
-    async def _poll_once(self, source: Source) -> None:
+    async def _poll_once(self, source: PollSource) -> None:
         pause = await source.poll()
         if pause is not None and self._timers is not None and not source.closed:
             del self._tasks[source]
             source.timer = self._timers.add(source.context.clock.monotonic() + pause, source)
 
-    def _end(self, source: Source) -> None:
+    def _end(self, source: PollSource) -> None:
         """Forget a source without waits, after it has released its clients."""
         self._tasks.pop(source, None)
         if source.timer is not None and self._timers is not None:
@@ -132,7 +132,7 @@ class Pollers:
             self._timers = self._timing = None
 
 
-async def _run_timers(timers: Timers[Source], clock: Clock) -> Never:
+async def _run_timers(timers: Timers[PollSource], clock: Clock) -> Never:
     """Expire timers until cancelled. After an error the timers go on: every wait with a source depends on them."""
     while True:
         try:

@@ -42,13 +42,13 @@ class PollContext(NamedTuple):
     services_for: Callable[[AsyncExitStack], Services]
 
 
-class Schedule(Protocol):
+class PollSchedule(Protocol):
     """Decides when sources are polled."""
 
-    def hasten(self, source: "Source", moment: float) -> None:
+    def hasten(self, source: "PollSource", moment: float) -> None:
         """Poll a source that rests no later than at a moment, monotonic."""
 
-    def expel(self, source: "Source", member: Member) -> None:
+    def expel(self, source: "PollSource", member: Member) -> None:
         """Take over a wait that is polled alone from now on."""
 
 
@@ -60,7 +60,7 @@ class _OpenClients(AsyncExitStack):
         return not self._exit_callbacks  # type: ignore[attr-defined]
 
 
-class Source:
+class PollSource:
     """`kind`: the class of its triggers. `timer`: for the next round, while it rests."""
 
     __slots__ = (
@@ -82,13 +82,13 @@ class Source:
         "timer",
     )
 
-    def __init__(self, kind: Any, context: PollContext, schedule: Schedule) -> None:
+    def __init__(self, kind: Any, context: PollContext, schedule: PollSchedule) -> None:
         self.kind = kind
         self.context = context
         self.members: dict[Member, None] = {}
         self.closed = False
         self.limit = max(1, int(getattr(kind, "poll_at_once", AT_ONCE)))
-        self.timer: Timer[Source] | None = None
+        self.timer: Timer[PollSource] | None = None
         self._clock = context.clock
         self._schedule = schedule
         self._open_clients: _OpenClients | None = None

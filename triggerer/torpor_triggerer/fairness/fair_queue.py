@@ -9,7 +9,7 @@ from torpor_kubernetes.fairness.namespace_shares import Shares
 T = TypeVar("T")
 
 
-class FairQueue(Generic[T]):
+class RoundRobinQueue(Generic[T]):
     """First in, first out for one owner; round robin for several."""
 
     def __init__(self, limit: int) -> None:

@@ -20,7 +20,7 @@ THREADS = 32
 log = logging.getLogger(__name__)
 
 
-class Threads:
+class WorkerThreads:
     """Calls functions in threads, `limit` at a time; further calls wait."""
 
     def __init__(self, limit: int = THREADS) -> None:

@@ -12,10 +12,10 @@ from torpor_wire.reason import Reason
 
 from torpor_triggerer.isolation.placement import Blocked
 from torpor_triggerer.isolation.trigger_proxy import TriggerProxy
-from torpor_triggerer.model.deferred_taskrun import Wait
+from torpor_triggerer.model.deferred_taskrun import TriggerWait
 from torpor_triggerer.reporting.events import EventRecorder
 from torpor_triggerer.running.scheduler import Scheduler
-from torpor_triggerer.running.state import Run
+from torpor_triggerer.running.state import WaitRun
 
 EVENTS_MAX = 20
 REPORT_EVERY = 60.0
@@ -42,7 +42,7 @@ class BlockingReport:
         except Exception:
             log.exception("Failed to report a block by trigger %s", blocked.class_name)
 
-    def _report(self, causing: Collection[Run | Wait], blocked: Blocked) -> None:
+    def _report(self, causing: Collection[WaitRun | TriggerWait], blocked: Blocked) -> None:
         message = _message(blocked)
         log.warning("%s", message)
         now = self._clock.monotonic()
@@ -50,7 +50,7 @@ class BlockingReport:
             return
         self._reported_at[blocked.class_name] = now
         for one in list(causing)[:EVENTS_MAX]:
-            if isinstance(one, Wait):
+            if isinstance(one, TriggerWait):
                 self._events.warning(one, Reason.LOOP_BLOCKED, message)
                 continue
             self._events.warning(one.wait, Reason.LOOP_BLOCKED, message)
@@ -58,20 +58,20 @@ class BlockingReport:
                 log.warning("%s", message)
 
 
-def _whose(runs: Collection[Run], subject: object) -> dict[Run, None]:
+def _whose(runs: Collection[WaitRun], subject: object) -> dict[WaitRun, None]:
     """The runs whose trigger was executing, alone or in a batch, or was being made."""
-    if isinstance(subject, Wait):
+    if isinstance(subject, TriggerWait):
         return {run: None for run in runs if run.packed.uid == subject.segment_id.uid}
     some = {id(one) for one in (subject if isinstance(subject, list | tuple) else (subject,))}
     return {run: None for run in runs if id(run.trigger) in some}
 
 
-def _made_for(subject: object) -> Collection[Wait]:
+def _made_for(subject: object) -> Collection[TriggerWait]:
     """The wait whose trigger was being made, if it has a timer and no run."""
-    return (subject,) if isinstance(subject, Wait) else ()
+    return (subject,) if isinstance(subject, TriggerWait) else ()
 
 
-def _moves(run: Run, blocked: Blocked, causing: Collection[Run]) -> bool:
+def _moves(run: WaitRun, blocked: Blocked, causing: Collection[WaitRun]) -> bool:
     """Whether the run still uses the class itself, perhaps as a part of another trigger."""
     named = run.packed.class_name == blocked.class_name
     return (named or run in causing) and run.trigger is not None and not isinstance(run.trigger, TriggerProxy)

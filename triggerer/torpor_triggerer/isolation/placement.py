@@ -19,7 +19,7 @@ from torpor_kubernetes.timing import Clock
 
 from torpor_triggerer.isolation.thread_loop import ThreadLoop
 from torpor_triggerer.isolation.trigger_proxy import TriggerProxy
-from torpor_triggerer.isolation.watchdog import Block, BlockListener, LoopMonitor, Watchdog
+from torpor_triggerer.isolation.watchdog import BlockListener, LoopBlock, LoopMonitor, Watchdog
 from torpor_triggerer.model import outcome
 from torpor_triggerer.model.outcome import Ended
 from torpor_triggerer.reporting.health import LATE
@@ -127,7 +127,7 @@ class Placement:
     def _listener(self) -> BlockListener:
         return BlockListener(began=self._begin, ended=self._end)
 
-    def _begin(self, block: Block) -> None:
+    def _begin(self, block: LoopBlock) -> None:
         """Runs in the watchdog's thread: the loop may never continue, so the block is logged at once."""
         class_name = self._class_name(block.sight)
         self.blocked[class_name] += 1
@@ -138,7 +138,7 @@ class Placement:
             self._reported_at[class_name] = block.started
             log.info("trigger %s blocks its own thread, at %s", class_name, self._place(block.sight))
 
-    def _end(self, block: Block) -> None:
+    def _end(self, block: LoopBlock) -> None:
         """Runs in the watchdog's thread: the loop may be about to make thousands of the class's triggers."""
         if block.thread_class or self._main_loop is None:
             return
@@ -156,7 +156,7 @@ class Placement:
         )
         self._main_loop.call_soon_threadsafe(self._on_blocked, blocked)
 
-    def _is_too_much(self, class_name: str, block: Block) -> bool:
+    def _is_too_much(self, class_name: str, block: LoopBlock) -> bool:
         blocks = self._blocks.setdefault(class_name, deque(maxlen=BLOCKS))
         blocks.append(block.started)
         often = len(blocks) == BLOCKS and block.started - blocks[0] <= WITHIN

@@ -11,15 +11,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-from torpor.triggers.services import Answer, EndedWorkflows, Request, TaskRunRef
-from torpor.triggers.support.metering import Meter
+from torpor.triggers.services import EndedWorkflows, HttpResponse, Request, TaskRunRef
+from torpor.triggers.support.metering import ByteMeter
 from torpor_wire.canonical import Json
 
 from torpor_triggerer.batching.batches import PollStats
 from torpor_triggerer.batching.source import PollContext
 from torpor_triggerer.isolation.thread_loop import ThreadLoop
 from torpor_triggerer.network.metered_socket import MeteredSocket
-from torpor_triggerer.network.proxy import Session
+from torpor_triggerer.network.proxy import ProxySession
 from torpor_triggerer.services.client_pool import PinnedClients
 from torpor_triggerer.services.trigger_services import TriggerServices
 
@@ -71,7 +71,7 @@ class ServicesProxy:
         """Return the value of an expression."""
         return await self._thread_loop.in_main_loop(_of(self.services.evaluate(expression, variables)))
 
-    async def request(self, request: Request) -> Answer:
+    async def request(self, request: Request) -> HttpResponse:
         """Send one HTTP request."""
         return await self._thread_loop.in_main_loop(_of(self.services.request(request)))
 
@@ -79,12 +79,12 @@ class ServicesProxy:
         """Open a TCP connection and close it."""
         return await self._thread_loop.in_main_loop(_of(self.services.reach(host, port, seconds=seconds)))
 
-    async def connect(self, host: str, port: int, *, seconds: float, meter: Meter) -> MeteredSocket:
+    async def connect(self, host: str, port: int, *, seconds: float, meter: ByteMeter) -> MeteredSocket:
         """Open a TCP connection for use in this thread."""
         connecting = self.services.connect(host, port, seconds=seconds, meter=meter)
         return await self._borrowed(connecting, lambda connected: connected.close())
 
-    async def proxy(self, meter: Meter) -> "RemoteProxy":
+    async def proxy(self, meter: ByteMeter) -> "RemoteProxy":
         """Return a proxy for a client that opens connections by itself."""
         session = await self._borrowed(self.services.proxy(meter), lambda session: self._at_home_later(session.close()))
         return RemoteProxy(session, self._thread_loop)
@@ -189,7 +189,7 @@ class ServicesProxy:
 class RemoteProxy:
     """A session of the proxy, which runs in the main loop."""
 
-    def __init__(self, session: Session, thread_loop: ThreadLoop) -> None:
+    def __init__(self, session: ProxySession, thread_loop: ThreadLoop) -> None:
         self.url = session.url
         self._session = session
         self._thread_loop = thread_loop

@@ -65,7 +65,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class LoopBlock:
     """A block of a loop: its start (monotonic) and its seconds.
 
     `thread_class` is the class that owns the loop; empty for the main loop.
@@ -81,8 +81,8 @@ class Block:
 class BlockListener:
     """Called in the watchdog's thread when a block begins and when it has ended."""
 
-    began: Callable[[Block], None]
-    ended: Callable[[Block], None]
+    began: Callable[[LoopBlock], None]
+    ended: Callable[[LoopBlock], None]
 
 
 class LoopMonitor:
@@ -91,7 +91,7 @@ class LoopMonitor:
     def __init__(
         self, loop: asyncio.AbstractEventLoop, thread: int, listener: BlockListener, thread_class: str = ""
     ) -> None:
-        self.block: Block | None = None
+        self.block: LoopBlock | None = None
         self._loop = loop
         self._thread = thread
         self._listener = listener
@@ -143,7 +143,7 @@ class LoopMonitor:
         lasts = now - self._began
         if sight is not None and lasts >= LATE:
             began = self.block is None
-            self.block = Block(sight=sight, started=self._began, seconds=lasts, thread_class=self._thread_class)
+            self.block = LoopBlock(sight=sight, started=self._began, seconds=lasts, thread_class=self._thread_class)
             if began:
                 self._listener.began(self.block)
 

@@ -36,7 +36,8 @@ class LogGuard:
         self._stream = stream
         self._handler = trigger_log.handler(stream)
         self._streams = {
-            name: Lines(self._handler, source, getattr(sys, source)) for name, source in _STANDARD_STREAMS.items()
+            name: LoggedStream(self._handler, source, getattr(sys, source))
+            for name, source in _STANDARD_STREAMS.items()
         }
 
     def restore(self) -> tuple[str, ...]:
@@ -130,7 +131,7 @@ def _diverts(found: type[logging.Logger]) -> bool:
     return found.handle is not logging.Logger.handle or found.callHandlers is not logging.Logger.callHandlers
 
 
-class Lines(io.TextIOBase):
+class LoggedStream(io.TextIOBase):
     """Replaces a standard stream: each written line becomes a log line of the code that writes it."""
 
     def __init__(self, handler: logging.Handler, name: str, original: TextIO) -> None:
@@ -175,7 +176,7 @@ class Lines(io.TextIOBase):
 
 
 class _Bytes(io.RawIOBase):
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: LoggedStream) -> None:
         super().__init__()
         self._lines = lines
 

@@ -41,7 +41,7 @@ class LogOwner(Protocol):
         """The prefix of its lines."""
 
 
-class Line(NamedTuple):
+class TriggerLogLine(NamedTuple):
     """One line; `number` counts the lines of the process, `at` is seconds since the epoch."""
 
     number: int
@@ -57,7 +57,7 @@ class WaitLog:
     def __init__(self, owner: LogOwner, trigger_log: "TriggerLog") -> None:
         self._owner = owner
         self._trigger_log = trigger_log
-        self._lines: deque[Line] | None = None
+        self._lines: deque[TriggerLogLine] | None = None
         self._secrets: redaction.Spellings = ()
         self._followed: WaitLog | None = None
         self._since = 0
@@ -75,7 +75,7 @@ class WaitLog:
         return tuple(line.text for line in self.records)
 
     @property
-    def records(self) -> tuple[Line, ...]:
+    def records(self) -> tuple[TriggerLogLine, ...]:
         """The same lines with their times."""
         followed = () if self._followed is None else self._followed.recent(self._since)
         return tuple(sorted((*self.recent(), *followed))[-LINES:])
@@ -85,7 +85,7 @@ class WaitLog:
         """Whether it has neither lines nor secrets, so that a new one is the same."""
         return not (self._lines or self._secrets or self._followed)
 
-    def recent(self, since: int = 0) -> tuple[Line, ...]:
+    def recent(self, since: int = 0) -> tuple[TriggerLogLine, ...]:
         """Return its own last lines from a number on."""
         return tuple(line for line in self._lines or () if line.number >= since)
 
@@ -126,7 +126,7 @@ class WaitLog:
         if len(self._lines) == LINES:
             self.omitted += len(self._lines[0].text)
         text = line if len(line) <= LINE_MAX else line[: LINE_MAX - 3] + "..."
-        self._lines.append(Line(self._trigger_log.next_number(), text, at))
+        self._lines.append(TriggerLogLine(self._trigger_log.next_number(), text, at))
 
     def activate(self) -> None:
         """Attribute all lines of the current task to this log from now on."""
@@ -167,10 +167,10 @@ class TriggerLog:
 
     def handler(self, stream: TextIO) -> logging.StreamHandler[TextIO]:
         """Create the root logger's handler: it writes each record to the stream and to the active wait log."""
-        return _Handler(self, stream)
+        return _TriggerLogHandler(self, stream)
 
 
-class _Handler(logging.StreamHandler[TextIO]):
+class _TriggerLogHandler(logging.StreamHandler[TextIO]):
     def __init__(self, trigger_log: TriggerLog, stream: TextIO) -> None:
         super().__init__(stream)
         self._trigger_log = trigger_log

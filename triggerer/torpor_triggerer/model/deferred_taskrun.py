@@ -52,7 +52,7 @@ class EndExpressions(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wait:
+class TriggerWait:
     """One wait. Times are seconds since the epoch; `deferred_before` is seconds of earlier waits of the attempt.
 
     `resumes`: a pod or the Schedule continues after the event, else the task ends. `of_schedule`: it is the source of a
@@ -118,13 +118,13 @@ def tag(namespace: str, name: str, segment_id: SegmentId) -> str:
     return f"[{namespace}/{name} a{segment_id.attempt} s{segment_id.segment}]"
 
 
-def parse(raw: Mapping[str, Any]) -> Wait:
+def parse(raw: Mapping[str, Any]) -> TriggerWait:
     """Return the wait of a TaskRun's JSON. Raises ValueError if it is not a TaskRun."""
     found = taskrun.parse(raw)
     metadata, spec, status = found.metadata, found.spec, found.status
     deadline = None if status.deadline is None else times.epoch(status.deadline)
     limit = attempt_deadline(status.started_at, spec.timeout) if spec.timeout_while_deferred else None
-    return Wait(
+    return TriggerWait(
         namespace=sys.intern(metadata.namespace),
         name=metadata.name,
         segment_id=SegmentId(metadata.uid, status.attempt, status.segment),

@@ -18,7 +18,7 @@ from torpor_wire import canonical, constants, retry, transitions, typed_json
 from torpor_wire.reason import Reason
 
 from torpor_triggerer.model import error_events
-from torpor_triggerer.model.deferred_taskrun import Wait
+from torpor_triggerer.model.deferred_taskrun import TriggerWait
 
 _TEXT_MAX = 600
 _STANDARD_LIBRARY = PurePath(json.__file__).parents[1]
@@ -106,7 +106,7 @@ Ended: TypeAlias = Fired | Done | Skipped | Failed
 Outcome: TypeAlias = Ended | TimedOut | Cancelled
 
 
-def patch(wait: Wait, outcome: Outcome, now: float) -> transitions.Patch:
+def patch(wait: TriggerWait, outcome: Outcome, now: float) -> transitions.Patch:
     """Return the status patch of an outcome."""
     match outcome:
         case Fired(event=event):
@@ -202,7 +202,7 @@ def without_event() -> Failed:
     )
 
 
-def timed_out(wait: Wait, last_look: str) -> Failed | TimedOut:
+def timed_out(wait: TriggerWait, last_look: str) -> Failed | TimedOut:
     """Return the outcome of a wait that reached its deadline, or that of the attempt."""
     task = wait.deadline_is_attempts
     if wait.on_timeout and not task:

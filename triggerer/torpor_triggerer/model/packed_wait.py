@@ -15,7 +15,7 @@ from torpor_wire.approvers import Approvers
 from torpor_wire.transitions import HistorySize
 
 from torpor_triggerer.model import deferred_taskrun
-from torpor_triggerer.model.deferred_taskrun import EndExpressions, SegmentId, StoredTrigger, Wait
+from torpor_triggerer.model.deferred_taskrun import EndExpressions, SegmentId, StoredTrigger, TriggerWait
 
 _COMMON_MAX = 4096
 """Combinations of common values that are one object each; further ones are an object for each wait."""
@@ -52,7 +52,7 @@ class PackedWait:
 
     __slots__ = ("_common", "_texts", "deferred_at", "name", "shard", "since", "uid")
 
-    def __init__(self, wait: Wait) -> None:
+    def __init__(self, wait: TriggerWait) -> None:
         self.name = wait.name
         self.uid = wait.segment_id.uid
         self.deferred_at = wait.deferred_at
@@ -95,12 +95,12 @@ class PackedWait:
         """Return whether both are the same deferral. A changed `deferredAt` makes another one."""
         return (self.segment_id, self.deferred_at) == (other.segment_id, other.deferred_at)
 
-    def unpack(self) -> Wait:
+    def unpack(self) -> TriggerWait:
         """Return the whole wait."""
         common = self._common
         texts: _Texts = marshal.loads(self._texts)  # noqa: S302 - these bytes never leave the process
         created, deferred_before, deadline, trigger, _ = texts
-        return Wait(
+        return TriggerWait(
             namespace=common.namespace,
             name=self.name,
             segment_id=self.segment_id,
@@ -135,7 +135,7 @@ def _interned_common(common: _Common) -> _Common:
     return common
 
 
-def _common(wait: Wait) -> _Common:
+def _common(wait: TriggerWait) -> _Common:
     stored, expressions = wait.trigger, wait.expressions
     return _Common(
         namespace=wait.namespace,
@@ -159,7 +159,7 @@ def _common(wait: Wait) -> _Common:
     )
 
 
-def _texts(wait: Wait) -> _Texts:
+def _texts(wait: TriggerWait) -> _Texts:
     stored, expressions = wait.trigger, wait.expressions
     return (
         wait.created,

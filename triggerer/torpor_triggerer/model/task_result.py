@@ -11,7 +11,7 @@ from torpor_wire.canonical import Json
 from torpor_wire.reason import Reason
 
 from torpor_triggerer.model import outcome
-from torpor_triggerer.model.deferred_taskrun import EndExpressions, Wait
+from torpor_triggerer.model.deferred_taskrun import EndExpressions, TriggerWait
 from torpor_triggerer.model.outcome import Done, Failed, Fired, RedactingLog
 
 Evaluate: TypeAlias = Callable[[str, Mapping[str, Json], str], Awaitable[Value | ExpressionError]]
@@ -22,7 +22,7 @@ _EVENT_SEEN = 256 * 1024
 
 
 async def evaluate_event(
-    evaluate: Evaluate, wait: Wait, ended: Fired | Done, wait_log: RedactingLog
+    evaluate: Evaluate, wait: TriggerWait, ended: Fired | Done, wait_log: RedactingLog
 ) -> Fired | Done | Failed:
     """Return the outcome of an event: as the task's pod decodes it, or the result of a task without a pod.
 
@@ -44,7 +44,7 @@ async def evaluate_event(
     )
 
 
-def _class(wait: Wait) -> str:
+def _class(wait: TriggerWait) -> str:
     return "" if wait.trigger is None else wait.trigger.class_name
 
 

@@ -35,7 +35,7 @@ _NAT64 = (ip_network("64:ff9b::/96"), ip_network("64:ff9b:1::/48"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class NetworkRule:
     """A rule for a network; `why` is the reason of a denial."""
 
     network: Network
@@ -53,7 +53,7 @@ class Rule:
 class Addresses:
     """The rules of a process."""
 
-    rules: tuple[Rule, ...]
+    rules: tuple[NetworkRule, ...]
 
     @classmethod
     def of(
@@ -63,9 +63,9 @@ class Addresses:
         defaults = [*DENIED, *((f"{one}", why) for one, why in (own or {}).items())]
         return cls(
             (
-                *(Rule(network=parse(one), allows=False, why=why, is_default=True) for one, why in defaults),
-                *(Rule(network=parse(one), allows=False, why="denied by --deny-networks") for one in deny),
-                *(Rule(network=parse(one), allows=True) for one in allow),
+                *(NetworkRule(network=parse(one), allows=False, why=why, is_default=True) for one, why in defaults),
+                *(NetworkRule(network=parse(one), allows=False, why="denied by --deny-networks") for one in deny),
+                *(NetworkRule(network=parse(one), allows=True) for one in allow),
             )
         )
 

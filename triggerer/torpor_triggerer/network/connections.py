@@ -12,12 +12,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
 
-from torpor.triggers.support.metering import AddressDeniedError, Meter
+from torpor.triggers.support.metering import AddressDeniedError, ByteMeter
 from torpor_kubernetes.fairness.namespace_shares import Shares
 
 from torpor_triggerer.network.addresses import Addresses
 from torpor_triggerer.network.metered_socket import MeteredSocket
-from torpor_triggerer.network.resolver import ResolvedAddress, Resolver
+from torpor_triggerer.network.resolver import NameResolver, ResolvedAddress
 
 REQUESTS = 256
 SOCKETS = 1024
@@ -44,7 +44,7 @@ def current_owner() -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Network:
+class OutboundNetwork:
     """The connections of all waits of a process.
 
     `requests`: HTTP requests in flight. `sockets`: open connections of other clients. `answers`: large responses being
@@ -52,7 +52,7 @@ class Network:
     """
 
     addresses: Addresses = field(default_factory=Addresses.of)
-    resolver: Resolver = field(default_factory=Resolver)
+    resolver: NameResolver = field(default_factory=NameResolver)
     requests: Shares = field(default_factory=lambda: Shares(REQUESTS))
     sockets: Shares = field(default_factory=lambda: Shares(SOCKETS))
     answers: Shares = field(default_factory=lambda: Shares(ANSWERS))
@@ -78,7 +78,7 @@ class Network:
         why = self.addresses.refusal(address)
         return f"the triggerer does not connect to {shown}: {why}; --allow-networks of the triggerer can allow it"
 
-    async def connect(self, owner: str, host: str, port: int, *, seconds: float, meter: Meter) -> MeteredSocket:
+    async def connect(self, owner: str, host: str, port: int, *, seconds: float, meter: ByteMeter) -> MeteredSocket:
         """Open a connection that `meter` counts and that holds a slot while open. Raises OSError as `resolve` does."""
         loop = asyncio.get_running_loop()
         try:
@@ -113,7 +113,7 @@ class Network:
     def _why(self, owner: str) -> str:
         return "" if self.sockets.is_open(owner) else f": {self.sockets.held(owner)} of this namespace are open"
 
-    async def _connect(self, found: Sequence[ResolvedAddress], port: int, meter: Meter) -> MeteredSocket:
+    async def _connect(self, found: Sequence[ResolvedAddress], port: int, meter: ByteMeter) -> MeteredSocket:
         """Connect to the first address that accepts."""
         failed: OSError | None = None
         for one in found:

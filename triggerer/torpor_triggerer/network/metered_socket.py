@@ -4,13 +4,13 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-from torpor.triggers.support.metering import Meter
+from torpor.triggers.support.metering import ByteMeter
 
 
 class MeteredSocket(socket.socket):
     """Counts received bytes, and calls `on_close` once."""
 
-    meter: Meter | None = None
+    meter: ByteMeter | None = None
     on_close: Callable[[], None] | None = None
 
     def recv(self, *given: Any) -> bytes:

@@ -11,9 +11,9 @@ import secrets
 from contextlib import suppress
 from urllib.parse import urlsplit
 
-from torpor.triggers.support.metering import AddressDeniedError, Meter
+from torpor.triggers.support.metering import AddressDeniedError, ByteMeter
 
-from torpor_triggerer.network.connections import Network
+from torpor_triggerer.network.connections import OutboundNetwork
 
 CONNECT_SECONDS = 5.0
 IDLE_SECONDS = 60.0
@@ -24,10 +24,10 @@ _HOP_BY_HOP = ("proxy-", "connection:", "keep-alive:")
 log = logging.getLogger(__name__)
 
 
-class Session:
+class ProxySession:
     """One client. `denied`: why an address was denied; `failed`: why a connection failed."""
 
-    def __init__(self, proxies: "ProxyServer", owner: str, meter: Meter, port: int) -> None:
+    def __init__(self, proxies: "ProxyServer", owner: str, meter: ByteMeter, port: int) -> None:
         self.owner = owner
         self.meter = meter
         self.denied = ""
@@ -47,21 +47,21 @@ class ProxyServer:
     def __init__(self) -> None:
         self._server: asyncio.Server | None = None
         self._starting = asyncio.Lock()
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, ProxySession] = {}
         self._serving: set[asyncio.Task[None]] = set()
 
-    async def open(self, network: Network, owner: str, meter: Meter) -> Session:
+    async def open(self, network: OutboundNetwork, owner: str, meter: ByteMeter) -> ProxySession:
         """Add a client."""
         async with self._starting:
             if self._server is None:
                 self._server = await asyncio.start_server(
                     lambda reader, writer: self._accept(network, reader, writer), "127.0.0.1", 0, limit=HEAD_MAX
                 )
-            session = Session(self, owner, meter, self._server.sockets[0].getsockname()[1])
+            session = ProxySession(self, owner, meter, self._server.sockets[0].getsockname()[1])
             self._sessions[session.password] = session
             return session
 
-    async def close(self, session: Session) -> None:
+    async def close(self, session: ProxySession) -> None:
         """Remove a client; with the last one, stop the proxy."""
         async with self._starting:
             self._sessions.pop(session.password, None)
@@ -73,20 +73,24 @@ class ProxyServer:
                 task.cancel()
             await asyncio.gather(*self._serving, return_exceptions=True)
 
-    def _accept(self, network: Network, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accept(self, network: OutboundNetwork, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Not a coroutine: one that is cancelled before it starts would leave the connection open."""
         task = asyncio.create_task(self._serve_or_cut(network, reader, writer))
         self._serving.add(task)
         task.add_done_callback(self._serving.discard)
         task.add_done_callback(lambda _: writer.close())
 
-    async def _serve_or_cut(self, network: Network, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve_or_cut(
+        self, network: OutboundNetwork, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         try:
             await self._serve(network, reader, writer)
         except (OSError, ValueError, EOFError, asyncio.LimitOverrunError) as error:
             log.debug("A proxy connection ended: %s", error)
 
-    async def _serve(self, network: Network, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(
+        self, network: OutboundNetwork, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         async with asyncio.timeout(CONNECT_SECONDS):
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         line, *fields = head.removesuffix("\r\n\r\n").split("\r\n")

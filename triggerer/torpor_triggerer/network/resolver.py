@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from ipaddress import ip_address
 from typing import NamedTuple, TypeAlias
 
-from torpor_triggerer.fairness.threads import Threads
+from torpor_triggerer.fairness.threads import WorkerThreads
 
 LOOKUPS = 32
 LOOKUP_SECONDS = 10.0
@@ -39,12 +39,12 @@ def system(host: str) -> Sequence[ResolvedAddress]:
     return [ResolvedAddress(int(family), str(at[0])) for family, _, _, _, at in answers]
 
 
-class Resolver:
+class NameResolver:
     """Resolves names, `LOOKUPS` at a time."""
 
     def __init__(self, lookup: Lookup = system, *, limit: int = LOOKUPS, seconds: float = LOOKUP_SECONDS) -> None:
         self._lookup = lookup
-        self._threads = Threads(limit)
+        self._threads = WorkerThreads(limit)
         self._seconds = seconds
         self._running: dict[tuple[str, str], asyncio.Task[Sequence[ResolvedAddress]]] = {}
 

@@ -17,12 +17,12 @@ from torpor_kubernetes.fairness.namespace_shares import GENEROSITY
 from torpor_kubernetes.timing import Clock
 from torpor_wire.reason import Reason
 
-from torpor_triggerer.fairness.fair_queue import FairQueue
-from torpor_triggerer.model.deferred_taskrun import Wait
+from torpor_triggerer.fairness.fair_queue import RoundRobinQueue
+from torpor_triggerer.model.deferred_taskrun import TriggerWait
 from torpor_triggerer.settings import Settings
 
 
-class TokenBucket:
+class SharedTokenBucket:
     """A rate limit that namespaces share: `rate` tokens a second, `burst` at once. The bucket starts full."""
 
     def __init__(self, clock: Clock, *, rate: float, burst: float) -> None:
@@ -34,7 +34,7 @@ class TokenBucket:
         self._taken: dict[str, float] = {}
 
     @classmethod
-    def for_messages(cls, clock: Clock, rate: float) -> "TokenBucket":
+    def for_messages(cls, clock: Clock, rate: float) -> "SharedTokenBucket":
         """Limit progress messages: one second's worth at once; a rate of 0 allows none."""
         return cls(clock, rate=rate, burst=max(rate, 1.0) if rate > 0 else 0.0)
 
@@ -63,7 +63,7 @@ BURST_SECONDS = 5.0
 log = logging.getLogger(__name__)
 
 
-class _Event(NamedTuple):
+class _QueuedEvent(NamedTuple):
     body: Mapping[str, Any]
     paid: bool
 
@@ -79,8 +79,8 @@ class EventRecorder:
         self._api = api
         self._identity = settings.identity
         self._rate = settings.event_rate
-        self._budget = TokenBucket(api.clock, rate=self._rate, burst=BURST_SECONDS * self._rate)
-        self._queue: FairQueue[_Event] = FairQueue(BACKLOG)
+        self._budget = SharedTokenBucket(api.clock, rate=self._rate, burst=BURST_SECONDS * self._rate)
+        self._queue: RoundRobinQueue[_QueuedEvent] = RoundRobinQueue(BACKLOG)
         self._limits = EventLimits(rate=self._rate, burst=BACKLOG)
 
     @property
@@ -88,12 +88,12 @@ class EventRecorder:
         """Events that were dropped since the start."""
         return self._limits.dropped
 
-    def normal(self, wait: Wait, reason: str, message: str) -> None:
+    def normal(self, wait: TriggerWait, reason: str, message: str) -> None:
         """Record an Event of type Normal, unless the wait is a source of a Schedule."""
         if not wait.of_schedule:
             self._put(self._body(_reference(wait), reason, message, "Normal"), at_once=True)
 
-    def warning(self, wait: Wait, reason: str, message: str) -> None:
+    def warning(self, wait: TriggerWait, reason: str, message: str) -> None:
         """Record an Event of type Warning."""
         self._put(self._body(_reference(wait), reason, message, "Warning"), at_once=False)
 
@@ -115,7 +115,7 @@ class EventRecorder:
         key, now = event_identity(body), self._api.clock.monotonic()
         decision = self._limits.admit(key, now)
         if decision.verdict is Verdict.POST:
-            event = _Event(events.with_similar(body, decision.similar), at_once)
+            event = _QueuedEvent(events.with_similar(body, decision.similar), at_once)
             paid = not at_once or self._budget.take(key.namespace)
             if not paid or not self._queue.put(key.namespace, event):
                 self._limits.withdraw(key)
@@ -146,5 +146,5 @@ class EventRecorder:
         )
 
 
-def _reference(wait: Wait) -> Mapping[str, str]:
+def _reference(wait: TriggerWait) -> Mapping[str, str]:
     return events.reference(TASKRUNS, namespace=wait.namespace, name=wait.name, uid=wait.segment_id.uid)

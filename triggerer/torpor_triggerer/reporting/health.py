@@ -19,7 +19,7 @@ LATE = 3.0
 IDLE_SECONDS = 5.0
 """Seconds after which aiohttp closes a connection without a complete request."""
 STOP_SECONDS = 1.0
-_NO_PAGES: Mapping[str, "Page"] = MappingProxyType({})
+_NO_PAGES: Mapping[str, "HealthPage"] = MappingProxyType({})
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class Heartbeat:
             self._observe(self.lateness())
 
 
-class Page(NamedTuple):
+class HealthPage(NamedTuple):
     """A page with its content type; `render` makes its body."""
 
     content_type: str
@@ -55,7 +55,7 @@ Check = Callable[[], str]
 """Returns what is wrong; empty if nothing is."""
 
 
-def application(checks: Mapping[str, Check], pages: Mapping[str, Page] = _NO_PAGES) -> web.Application:
+def application(checks: Mapping[str, Check], pages: Mapping[str, HealthPage] = _NO_PAGES) -> web.Application:
     """Build the application. A path of `checks` answers 200, or 503 with the error; a path of `pages` its body."""
 
     async def check(request: web.Request) -> web.Response:
@@ -83,7 +83,9 @@ def application(checks: Mapping[str, Check], pages: Mapping[str, Page] = _NO_PAG
 
 
 @asynccontextmanager
-async def serve(port: int, checks: Mapping[str, Check], pages: Mapping[str, Page] = _NO_PAGES) -> AsyncIterator[int]:
+async def serve(
+    port: int, checks: Mapping[str, Check], pages: Mapping[str, HealthPage] = _NO_PAGES
+) -> AsyncIterator[int]:
     """Serve the application. Yields the port, which the system chooses for `port` 0."""
     runner = web.AppRunner(
         application(checks, pages),

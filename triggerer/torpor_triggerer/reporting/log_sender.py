@@ -20,7 +20,7 @@ from torpor_wire import times
 from torpor_wire.retry import Backoff
 
 from torpor_triggerer.logs.trigger_log import WaitLog
-from torpor_triggerer.model.deferred_taskrun import Wait
+from torpor_triggerer.model.deferred_taskrun import TriggerWait
 from torpor_triggerer.model.outcome import Cancelled, Done, Failed, Fired, Outcome, Skipped, TimedOut
 
 QUEUE = 2000
@@ -36,7 +36,7 @@ _TIME = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} ")
 log = logging.getLogger(__name__)
 
 
-class Client(Protocol):
+class LogClient(Protocol):
     """Sends a value, as torpor_kubernetes.client.archive.ArchiveClient does."""
 
     async def post_json(self, endpoint: ArchiveEndpoint, path: str, body: object) -> ArchiveResponse:
@@ -46,7 +46,7 @@ class Client(Protocol):
 class LogSender:
     """The lines to send; without `client` there is no archive."""
 
-    def __init__(self, api: Api, namespace: str, client: Client | None) -> None:
+    def __init__(self, api: Api, namespace: str, client: LogClient | None) -> None:
         self._api = api
         self._namespace = namespace
         self._client = client
@@ -56,7 +56,7 @@ class LogSender:
         self._found_at = float("-inf")
         self.dropped = 0
 
-    def add(self, wait: Wait, outcome: Outcome, wait_log: WaitLog) -> None:
+    def add(self, wait: TriggerWait, outcome: Outcome, wait_log: WaitLog) -> None:
         """Queue the lines of a wait that ended. The archive keeps logs by run, and a Schedule's source has none."""
         if self._client is None or wait.of_schedule or not wait_log.records:
             return
@@ -126,7 +126,7 @@ class LogSender:
         return self._endpoint
 
 
-def _item(wait: Wait, outcome: Outcome, wait_log: WaitLog, now: float) -> dict[str, Any]:
+def _item(wait: TriggerWait, outcome: Outcome, wait_log: WaitLog, now: float) -> dict[str, Any]:
     uid, attempt, segment = wait.segment_id
     return {
         "taskrun": wait.name,

@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessColl
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from torpor_triggerer.model.deferred_taskrun import Wait
+from torpor_triggerer.model.deferred_taskrun import TriggerWait
 from torpor_triggerer.model.outcome import Cancelled, Done, Failed, Fired, Outcome, Skipped, TimedOut
 from torpor_triggerer.model.packed_wait import PackedWait
 
@@ -43,7 +43,7 @@ class ReplicaState:
     dropped: int = 0
 
 
-class Metrics:
+class TriggererMetrics:
     """One for a process. `classes` are the registered names."""
 
     def __init__(self, pool: str, classes: Collection[str]) -> None:
@@ -89,7 +89,7 @@ class Metrics:
         """Return all metrics in the text format of Prometheus."""
         return generate_latest(self._registry)
 
-    def ended(self, wait: Wait, outcome: Outcome, lateness: float | None = None) -> None:
+    def ended(self, wait: TriggerWait, outcome: Outcome, lateness: float | None = None) -> None:
         """Count a written outcome; `lateness` is in seconds."""
         labels = self._labels(_class_name(wait))
         match outcome:
@@ -108,7 +108,7 @@ class Metrics:
             case _:
                 assert_never(outcome)
 
-    def lost(self, wait: Wait) -> None:
+    def lost(self, wait: TriggerWait) -> None:
         """Count an outcome that was not needed."""
         self._lost.labels(*self._labels(_class_name(wait))).inc()
 
@@ -132,7 +132,7 @@ def by_class(waits: Iterable[PackedWait]) -> Mapping[str, int]:
     return Tally(wait.class_name for wait in waits)
 
 
-def _class_name(wait: Wait) -> str:
+def _class_name(wait: TriggerWait) -> str:
     return wait.trigger.class_name if wait.trigger else ""
 
 

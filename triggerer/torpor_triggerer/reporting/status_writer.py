@@ -17,10 +17,10 @@ from torpor_wire.reason import Reason
 from torpor_wire.retry import Backoff
 
 from torpor_triggerer.model import outcome as outcomes
-from torpor_triggerer.model.deferred_taskrun import Wait
+from torpor_triggerer.model.deferred_taskrun import TriggerWait
 from torpor_triggerer.model.outcome import Cancelled, Done, Failed, Fired, Outcome, Skipped, TimedOut
 from torpor_triggerer.reporting.events import EventRecorder
-from torpor_triggerer.reporting.metrics import Metrics
+from torpor_triggerer.reporting.metrics import TriggererMetrics
 from torpor_triggerer.settings import Settings
 
 RETRY = Backoff(first=0.2, cap=10.0)
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 class StatusWriter:
     """One for a process: it bounds the concurrent writes, and namespaces take turns."""
 
-    def __init__(self, api: Api, events: EventRecorder, metrics: Metrics, settings: Settings) -> None:
+    def __init__(self, api: Api, events: EventRecorder, metrics: TriggererMetrics, settings: Settings) -> None:
         self._api = api
         self._events = events
         self._metrics = metrics
@@ -46,7 +46,7 @@ class StatusWriter:
         self._failures = 0
 
     async def write(
-        self, wait: Wait, outcome: Outcome, released: Callable[[], bool], *, due: float | None = None
+        self, wait: TriggerWait, outcome: Outcome, released: Callable[[], bool], *, due: float | None = None
     ) -> None:
         """Write the outcome, until it is written or `released` returns True.
 
@@ -75,7 +75,7 @@ class StatusWriter:
                     self._on_written(wait, outcome)
                 return
 
-    async def explain(self, wait: Wait, reason: Reason, message: str) -> None:
+    async def explain(self, wait: TriggerWait, reason: Reason, message: str) -> None:
         """Write a progress message to the TaskRun, best effort."""
         patch = transitions.explain(wait.pin, reason=reason, message=message)
         try:
@@ -83,7 +83,7 @@ class StatusWriter:
         except errors.ApiError as error:
             log.debug("Failed to write progress: %s", error.message)
 
-    async def _patch(self, wait: Wait, outcome: Outcome, released: Callable[[], bool], *, again: bool) -> bool:
+    async def _patch(self, wait: TriggerWait, outcome: Outcome, released: Callable[[], bool], *, again: bool) -> bool:
         """Send the patch when it is its turn; False if the wait was released before that.
 
         The resumption of a task precedes events of Schedules.
@@ -104,7 +104,7 @@ class StatusWriter:
             self._failures = 0
         return True
 
-    def _on_written(self, wait: Wait, outcome: Outcome) -> None:
+    def _on_written(self, wait: TriggerWait, outcome: Outcome) -> None:
         match outcome:
             case Fired() | Done():
                 log.info("fired")
@@ -123,7 +123,7 @@ class StatusWriter:
                 self._events.warning(wait, reason, message)
 
     async def _on_invalid(
-        self, wait: Wait, outcome: Outcome, error: errors.Refused, released: Callable[[], bool]
+        self, wait: TriggerWait, outcome: Outcome, error: errors.Refused, released: Callable[[], bool]
     ) -> None:
         """Fail the TaskRun with the server's reasons: the server will never accept this write."""
         log.error("The API server rejected the outcome: %s", error.message)
@@ -134,7 +134,7 @@ class StatusWriter:
             )
             await self.write(wait, failed, released)
 
-    async def _on_forbidden(self, wait: Wait, error: errors.ApiError, tries: int) -> None:
+    async def _on_forbidden(self, wait: TriggerWait, error: errors.ApiError, tries: int) -> None:
         """Retry: an API server that is starting forbids everything, and a role can be fixed."""
         log.error("The triggerer may not write the outcome: %s", error.message)
         if tries == 0:

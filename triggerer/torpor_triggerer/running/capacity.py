@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 
-class Capacity(Generic[T]):
+class FairSlots(Generic[T]):
     """A number of slots that owners share equally, the oldest items of each owner first. `age` must be unique."""
 
     def __init__(

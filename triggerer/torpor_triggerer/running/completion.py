@@ -2,7 +2,7 @@
 
 1. `evaluate_event`: a task without a pod evaluates `failWhen` and `result` over its event.
 2. `redacted`: secrets go; a failure gets the last log lines.
-3. `Archive.store_large`: a value too large for the TaskRun goes to the archive.
+3. `LargeValueStore.store_large`: a value too large for the TaskRun goes to the archive.
 4. `StatusWriter.write`: one conditional patch, then metrics and the Event.
 5. `LogSender.add`: the log lines are queued for the archive.
 """
@@ -18,8 +18,8 @@ from torpor_triggerer.model.outcome import Done, Fired, Outcome
 from torpor_triggerer.model.task_result import Evaluate, evaluate_event
 from torpor_triggerer.reporting.log_sender import LogSender
 from torpor_triggerer.reporting.status_writer import StatusWriter
-from torpor_triggerer.running.state import Run
-from torpor_triggerer.services.archive import Archive
+from torpor_triggerer.running.state import WaitRun
+from torpor_triggerer.services.archive import LargeValueStore
 
 RETRY = Backoff(first=1.0, cap=60.0, jitter=0.0)
 
@@ -31,12 +31,12 @@ class Completion:
     """Writes outcomes; one for a process."""
 
     evaluate: Evaluate
-    archive: Archive
+    archive: LargeValueStore
     status_writer: StatusWriter
     log_sender: LogSender
     clock: Clock
 
-    async def complete(self, run: Run, outcome: Outcome) -> None:
+    async def complete(self, run: WaitRun, outcome: Outcome) -> None:
         """Write the outcome, until it is written or not needed. No error may block a TaskRun forever."""
         run.reporting = True
         failures = 0
@@ -53,7 +53,7 @@ class Completion:
                 self.log_sender.add(run.wait, final, run.wait_log)
                 return
 
-    async def _final(self, run: Run, outcome: Outcome) -> Outcome:
+    async def _final(self, run: WaitRun, outcome: Outcome) -> Outcome:
         """The outcome as it is written."""
         if isinstance(outcome, Fired | Done):
             outcome = await evaluate_event(self.evaluate, run.wait, outcome, run.wait_log)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from torpor_kubernetes.timing import Clock
 
 from torpor_triggerer.logs.trigger_log import TriggerLog
-from torpor_triggerer.model.deferred_taskrun import Wait
+from torpor_triggerer.model.deferred_taskrun import TriggerWait
 from torpor_triggerer.model.outcome import Outcome
 from torpor_triggerer.reporting.events import EventRecorder
 from torpor_triggerer.running.admission import Admission
@@ -17,7 +17,7 @@ from torpor_triggerer.usercode.invoke import TriggerHost
 from torpor_triggerer.usercode.registry import Registry
 
 
-def unanswered(_: Wait) -> Outcome | None:
+def unanswered(_: TriggerWait) -> Outcome | None:
     """Every wait runs its trigger."""
     return None
 
@@ -33,6 +33,6 @@ class Dependencies:
     trigger_log: TriggerLog
     clock: Clock
     host: TriggerHost
-    services_for: Callable[[Wait], TriggerServices]
+    services_for: Callable[[TriggerWait], TriggerServices]
     spawn: Spawn
-    answer: Callable[[Wait], Outcome | None] = unanswered
+    answer: Callable[[TriggerWait], Outcome | None] = unanswered

@@ -20,17 +20,17 @@ from torpor_kubernetes import timing
 from torpor_wire.reason import Reason
 
 from torpor_triggerer.model import outcome as outcomes
-from torpor_triggerer.model.deferred_taskrun import Wait
+from torpor_triggerer.model.deferred_taskrun import TriggerWait
 from torpor_triggerer.model.outcome import Cancelled, Ended, Failed, Outcome
 from torpor_triggerer.model.packed_wait import PackedWait
 from torpor_triggerer.running.dependencies import Dependencies
 from torpor_triggerer.running.shared_triggers import SharedTriggers, sharing_key
-from torpor_triggerer.running.state import Due, Run, Timed
+from torpor_triggerer.running.state import Due, Timed, WaitRun
 from torpor_triggerer.running.wait_timers import WaitTimers
 from torpor_triggerer.secrets.resolver import Resolved
 from torpor_triggerer.settings import Settings
 from torpor_triggerer.usercode import invoke, validation
-from torpor_triggerer.usercode.validation import Call
+from torpor_triggerer.usercode.validation import TriggerInvocation
 
 NEW_SECONDS = 5.0
 """A wait that was deferred longer ago was announced by another replica."""
@@ -50,7 +50,7 @@ class Lifecycle:
         deps: Dependencies,
         settings: Settings,
         *,
-        on_timed: Callable[[Run], None],
+        on_timed: Callable[[WaitRun], None],
         on_due: Callable[[PackedWait], None],
     ) -> None:
         self._wait_timers = WaitTimers(deps.clock, settings.look_seconds, on_timer=self._on_timer, on_timed=on_timed)
@@ -65,26 +65,26 @@ class Lifecycle:
         self._shared = SharedTriggers(deps.host, deps.trigger_log, deps.clock, self._track, self._on_end)
         self.polls = self._shared.polls
 
-    def start(self, wait: PackedWait) -> Run:
+    def start(self, wait: PackedWait) -> WaitRun:
         """Serve a wait. If this raises, nothing runs for it."""
-        run = Run(packed=wait, wait_log=self._deps.trigger_log.create(wait))
+        run = WaitRun(packed=wait, wait_log=self._deps.trigger_log.create(wait))
         self._begin(run, self._start)
         return run
 
-    def fire(self, wait: PackedWait, moment: float) -> Run:
+    def fire(self, wait: PackedWait, moment: float) -> WaitRun:
         """Start the run of a wait whose timer expired at `moment`: it fires, has reached its deadline, or waits on.
 
         If this raises, nothing runs for it.
         """
-        run = Run(packed=wait, wait_log=self._deps.trigger_log.create(wait), due_at=moment)
+        run = WaitRun(packed=wait, wait_log=self._deps.trigger_log.create(wait), due_at=moment)
         self._begin(run, self._fire)
         return run
 
-    def cancel(self, run: Run) -> None:
+    def cancel(self, run: WaitRun) -> None:
         """End a wait that a person, or the Workflow's end, cancelled."""
         self._end(run, Cancelled())
 
-    def release(self, run: Run) -> None:
+    def release(self, run: WaitRun) -> None:
         """Stop serving a wait without an outcome. A write in flight continues."""
         run.released = True
         self._wait_timers.discard(run)
@@ -96,7 +96,7 @@ class Lifecycle:
         elif invoke.implements(run.trigger, "cleanup"):
             self._spawn(run, self._tell(run, "cleanup"))
 
-    def moment(self, run: Run) -> float | None:
+    def moment(self, run: WaitRun) -> float | None:
         """Return when a run ends, in seconds since the epoch; None if its trigger runs or its outcome is written."""
         return None if run.task is not None or run.shared is not None or run.timer is None else run.timer.moment
 
@@ -111,7 +111,7 @@ class Lifecycle:
         for task in self._tasks:
             task.cancel()
 
-    def _begin(self, run: Run, begin: Callable[[Run], None]) -> None:
+    def _begin(self, run: WaitRun, begin: Callable[[WaitRun], None]) -> None:
         with run.wait_log.active():
             try:
                 begin(run)
@@ -119,7 +119,7 @@ class Lifecycle:
                 self.release(run)
                 raise
 
-    def _fire(self, run: Run) -> None:
+    def _fire(self, run: WaitRun) -> None:
         call = validation.read(run.wait)
         if isinstance(call, Failed):
             self._end(run, call)
@@ -128,7 +128,7 @@ class Lifecycle:
         if run.shared is not None:
             self._wait_timers.set_deadline(run, run.wait)
 
-    def _start(self, run: Run) -> None:
+    def _start(self, run: WaitRun) -> None:
         wait = run.wait
         call = validation.read(wait)
         if isinstance(call, Failed):
@@ -144,7 +144,7 @@ class Lifecycle:
         else:
             self._spawn(run, self._admit_when_ready(run, call))
 
-    async def _admit_when_ready(self, run: Run, call: Call) -> None:
+    async def _admit_when_ready(self, run: WaitRun, call: TriggerInvocation) -> None:
         """Admit once the pool may fire in the namespace and all secrets of the kwargs are resolved."""
         run.wait_log.activate()
         try:
@@ -163,7 +163,7 @@ class Lifecycle:
             case _:
                 self._end(run, Cancelled())
 
-    def _admit(self, run: Run, call: Call) -> None:
+    def _admit(self, run: WaitRun, call: TriggerInvocation) -> None:
         try:
             self._make_and_run(run, call)
         except Exception as error:
@@ -171,7 +171,7 @@ class Lifecycle:
             message = f"failed to make the trigger: {type(error).__name__}: {outcomes.error_text(error)}"
             self._end(run, Failed(reason=Reason.TRIGGER_INVALID, message=message))
 
-    def _make_and_run(self, run: Run, call: Call) -> None:
+    def _make_and_run(self, run: WaitRun, call: TriggerInvocation) -> None:
         """Join a running trigger, run a new one, or set a timer for a known moment."""
         wait = run.wait
         stored = wait.trigger
@@ -200,7 +200,7 @@ class Lifecycle:
         else:
             self._end_or_wait_on(run, wait, due, run.due_at)
 
-    def _end_or_wait_on(self, run: Run, wait: Wait, due: float, expired_at: float) -> None:
+    def _end_or_wait_on(self, run: WaitRun, wait: TriggerWait, due: float, expired_at: float) -> None:
         """End a wait whose timer expired. The trigger, made again, may have a later moment than before."""
         if due <= expired_at:
             self._end(run, invoke.payload(run.trigger))
@@ -211,7 +211,7 @@ class Lifecycle:
             self._wait_timers.set_deadline(run, wait)
             self._wait_timers.set_moment(run, due)
 
-    def _announce(self, wait: Wait) -> None:
+    def _announce(self, wait: TriggerWait) -> None:
         log.info("waits %s", wait.awaited)
         if self._clock.now() - wait.deferred_at < NEW_SECONDS:
             self._deps.events.normal(wait, Reason.WAITING, f"waits {wait.awaited}")
@@ -234,7 +234,7 @@ class Lifecycle:
                 case _:
                     assert_never(due)
 
-    def _end(self, run: Run, outcome: Outcome) -> None:
+    def _end(self, run: WaitRun, outcome: Outcome) -> None:
         """End a run with this outcome, unless it is ending already. A trigger that runs stops first (`_on_end`)."""
         if run.is_ending:
             return
@@ -248,13 +248,13 @@ class Lifecycle:
         else:
             self._spawn(run, self._tell_and_complete(run, outcome))
 
-    def _give_up(self, run: Run) -> None:
+    def _give_up(self, run: WaitRun) -> None:
         if run.reporting or run.released or run.outcome is None:
             return
         log.error("The trigger does not stop after its cancellation")
         self._spawn(run, self._deps.completion.complete(run, run.outcome))
 
-    async def _on_end(self, run: Run, ended: Ended | None) -> None:
+    async def _on_end(self, run: WaitRun, ended: Ended | None) -> None:
         """Complete a wait whose trigger ended by itself, or was stopped (`ended` is None)."""
         outcome = ended or run.outcome
         if outcome is None or run.released or (ended is None and run.reporting):
@@ -263,7 +263,7 @@ class Lifecycle:
         self._wait_timers.discard(run)
         await self._deps.completion.complete(run, outcome)
 
-    async def _tell_and_complete(self, run: Run, outcome: Outcome) -> None:
+    async def _tell_and_complete(self, run: WaitRun, outcome: Outcome) -> None:
         """Complete a wait whose trigger does not run here. It may have started something in another replica."""
         run.wait_log.activate()
         if isinstance(outcome, Cancelled):
@@ -271,11 +271,11 @@ class Lifecycle:
         await self._tell(run, "cleanup")
         await self._deps.completion.complete(run, outcome)
 
-    async def _tell(self, run: Run, method: str) -> None:
+    async def _tell(self, run: WaitRun, method: str) -> None:
         if run.trigger is not None:
             await self._deps.host.tell(run.packed.class_name, run.trigger, method)
 
-    def _spawn(self, run: Run, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, run: WaitRun, work: Coroutine[Any, Any, None]) -> None:
         run.task = self._track(work)
 
     def _track(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:

@@ -12,8 +12,8 @@ from typing import Never
 from torpor_kubernetes.timing import Clock
 from torpor_wire import times
 
-from torpor_triggerer.reporting.events import TokenBucket
-from torpor_triggerer.running.state import LastProgress, Run
+from torpor_triggerer.reporting.events import SharedTokenBucket
+from torpor_triggerer.running.state import LastProgress, WaitRun
 
 EVERY = 1.0
 CHECKED_AT_ONCE = 1000
@@ -25,22 +25,22 @@ COUNTED_AFTER = 600.0
 log = logging.getLogger(__name__)
 
 
-class Progress:
+class ProgressReporter:
     """Visits all runs in turn; `write` writes one message, best effort."""
 
     def __init__(
         self,
         clock: Clock,
-        budget: TokenBucket,
+        budget: SharedTokenBucket,
         *,
-        runs: Callable[[], Collection[Run]],
-        write: Callable[[Run, str], Awaitable[None]],
+        runs: Callable[[], Collection[WaitRun]],
+        write: Callable[[WaitRun, str], Awaitable[None]],
     ) -> None:
         self._clock = clock
         self._budget = budget
         self._runs = runs
         self._write = write
-        self._lines: dict[str, deque[Run]] = {}
+        self._lines: dict[str, deque[WaitRun]] = {}
 
     async def run(self) -> Never:
         """Write messages until cancelled."""
@@ -66,13 +66,13 @@ class Progress:
 
     def _refill(self) -> None:
         """Start the next round of each namespace whose round is complete; namespaces do not wait for each other."""
-        found: dict[str, deque[Run]] = {}
+        found: dict[str, deque[WaitRun]] = {}
         for run in self._runs():
             if run.packed.namespace not in self._lines:
                 found.setdefault(run.packed.namespace, deque()).append(run)
         self._lines |= found
 
-    def _is_due(self, run: Run, look: str) -> bool:
+    def _is_due(self, run: WaitRun, look: str) -> bool:
         now, last = self._clock.now(), run.last_progress
         if not look or run.is_ending or now < run.packed.deferred_at + FIRST_AFTER:
             return False
@@ -82,7 +82,7 @@ class Progress:
         counted = run.poll_stats.tries != last.tries
         return (changed and now >= last.at + CHANGED_AFTER) or (counted and now >= last.at + COUNTED_AFTER)
 
-    async def _report(self, run: Run, look: str) -> None:
+    async def _report(self, run: WaitRun, look: str) -> None:
         now = self._clock.now()
         run.last_progress = LastProgress(now, hash(look), run.poll_stats.tries)
         text = run.wait_log.redact(message(run, look, now))
@@ -94,7 +94,7 @@ class Progress:
             log.exception("%s/%s: failed to write progress", run.packed.namespace, run.packed.name)
 
 
-def message(run: Run, look: str, now: float) -> str:
+def message(run: WaitRun, look: str, now: float) -> str:
     """Return the progress message: what the wait is for, the last result, the number of tries, and the times of stats.
 
     The message is read minutes later, so its times are absolute.

@@ -13,9 +13,9 @@ from torpor_kubernetes.cache.store import ObjectKey
 from torpor_kubernetes.timing import Clock
 from torpor_wire.reason import Reason
 
-from torpor_triggerer.model.deferred_taskrun import SegmentId, Wait
+from torpor_triggerer.model.deferred_taskrun import SegmentId, TriggerWait
 from torpor_triggerer.model.packed_wait import PackedWait
-from torpor_triggerer.reporting.events import TokenBucket
+from torpor_triggerer.reporting.events import SharedTokenBucket
 from torpor_triggerer.running.scheduler import Scheduler
 
 EVERY = 1.0
@@ -24,7 +24,7 @@ CHECKED_AT_ONCE = 1000
 FIRST_AFTER = 10.0
 AGAIN_AFTER = 600.0
 
-Write: TypeAlias = Callable[[Wait, Reason, str], Coroutine[Any, Any, None]]
+Write: TypeAlias = Callable[[TriggerWait, Reason, str], Coroutine[Any, Any, None]]
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,9 @@ log = logging.getLogger(__name__)
 class QueueProgress:
     """Visits the queue in turn; `write` writes one message, best effort."""
 
-    def __init__(self, clock: Clock, budget: TokenBucket, scheduler: Scheduler, *, capacity: int, write: Write) -> None:
+    def __init__(
+        self, clock: Clock, budget: SharedTokenBucket, scheduler: Scheduler, *, capacity: int, write: Write
+    ) -> None:
         self._clock = clock
         self._budget = budget
         self._scheduler = scheduler

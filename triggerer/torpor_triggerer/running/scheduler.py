@@ -13,9 +13,9 @@ from torpor_kubernetes.cache.store import ObjectKey
 
 from torpor_triggerer.model.packed_wait import PackedWait
 from torpor_triggerer.running import arrivals
-from torpor_triggerer.running.capacity import Capacity
+from torpor_triggerer.running.capacity import FairSlots
 from torpor_triggerer.running.lifecycle import Lifecycle
-from torpor_triggerer.running.state import Run, Timed
+from torpor_triggerer.running.state import Timed, WaitRun
 from torpor_triggerer.timers import Timer
 
 log = logging.getLogger(__name__)
@@ -35,8 +35,8 @@ class Scheduler:
         self._find = find
         self._now = now
         self._shards: frozenset[int] = frozenset()
-        self._capacity: Capacity[PackedWait] = Capacity(capacity, arrivals.age, lambda wait: wait.namespace)
-        self._runs: dict[ObjectKey, Run] = {}
+        self._capacity: FairSlots[PackedWait] = FairSlots(capacity, arrivals.age, lambda wait: wait.namespace)
+        self._runs: dict[ObjectKey, WaitRun] = {}
         self._timers: dict[ObjectKey, Timer[Timed]] = {}
         self._queued: dict[ObjectKey, PackedWait] = {}
         self._stopped = False
@@ -45,7 +45,7 @@ class Scheduler:
         return len(self._runs) + len(self._timers)
 
     @property
-    def runs(self) -> Collection[Run]:
+    def runs(self) -> Collection[WaitRun]:
         """All runs."""
         return self._runs.values()
 
@@ -69,7 +69,7 @@ class Scheduler:
         keys = (wait.key for wait in self._capacity.queue())
         return (self._queued[key] for key in keys if key in self._queued)
 
-    def find(self, key: ObjectKey) -> Run | None:
+    def find(self, key: ObjectKey) -> WaitRun | None:
         """Return the run of a TaskRun."""
         return self._runs.get(key)
 
@@ -95,7 +95,7 @@ class Scheduler:
         except Exception:
             log.exception("%s/%s: failed to reconcile", *key)
 
-    def restart_runs(self, matches: Callable[[Run], bool]) -> None:
+    def restart_runs(self, matches: Callable[[WaitRun], bool]) -> None:
         """Restart some runs as another replica would. All are released first, so that none joins a former trigger."""
         if self._stopped:
             return
@@ -106,7 +106,7 @@ class Scheduler:
         for run in runs:
             self._start(run.packed.key, run.packed)
 
-    def keep_timer(self, run: Run) -> None:
+    def keep_timer(self, run: WaitRun) -> None:
         """Forget a run whose timer is all that it needs. A run that is only starting is not known yet."""
         key = run.packed.key
         if run.timer is not None and self._runs.get(key) is run:
@@ -201,7 +201,7 @@ class Scheduler:
                 self._keep(key, run)
                 return
 
-    def _keep(self, key: ObjectKey, run: Run) -> None:
+    def _keep(self, key: ObjectKey, run: WaitRun) -> None:
         """Keep a run, or only its timer. The key is that of the watch's store, which is one object for both."""
         if run.timed and run.timer is not None:
             self._timers[key] = run.timer

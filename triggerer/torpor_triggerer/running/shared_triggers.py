@@ -21,14 +21,14 @@ from torpor_triggerer.logs.trigger_log import TriggerLog
 from torpor_triggerer.model import outcome as outcomes
 from torpor_triggerer.model.deferred_taskrun import StoredTrigger
 from torpor_triggerer.model.outcome import Ended, Failed
-from torpor_triggerer.running.state import Run, SharedTrigger, Spawn
+from torpor_triggerer.running.state import SharedTrigger, Spawn, WaitRun
 from torpor_triggerer.secrets import resolver
 from torpor_triggerer.services.trigger_services import TriggerServices
 from torpor_triggerer.timers import Timers
 from torpor_triggerer.usercode import invoke, task_end_events
 from torpor_triggerer.usercode.invoke import NotYet, Step, TriggerHost
 
-OnEnd: TypeAlias = Callable[[Run, Ended | None], Coroutine[Any, Any, None]]
+OnEnd: TypeAlias = Callable[[WaitRun, Ended | None], Coroutine[Any, Any, None]]
 """Ends a wait with the outcome of its trigger; None if the wait has an outcome of its own."""
 
 log = logging.getLogger(__name__)
@@ -65,7 +65,7 @@ class SharedTriggers:
         first = None if found is None else found.first.unpack().trigger
         return found if first is not None and first.kwargs == stored.kwargs else None
 
-    def join(self, run: Run, shared: SharedTrigger) -> None:
+    def join(self, run: WaitRun, shared: SharedTrigger) -> None:
         """Add a wait to a running trigger."""
         run.trigger, run.shared = shared.trigger, shared
         shared.members.append(run)
@@ -73,7 +73,7 @@ class SharedTriggers:
         if len(shared.members) > 1:
             log.info("shares %s with %d other waits", shared.name, len(shared.members) - 1)
 
-    def serve(self, run: Run, made: Any, services: TriggerServices, key: Hashable) -> None:
+    def serve(self, run: WaitRun, made: Any, services: TriggerServices, key: Hashable) -> None:
         """Join a running trigger that polls at least as often, or run this one."""
         key = key if invoke.shareable(made) else None
         former = None if key is None else self._open.get(key)
@@ -91,7 +91,7 @@ class SharedTriggers:
         if former is not None:
             self._take_over(shared, former)
 
-    def leave(self, run: Run, *, kill: bool = False) -> bool:
+    def leave(self, run: WaitRun, *, kill: bool = False) -> bool:
         """Remove a wait. Return whether this stops its trigger; `on_end` then follows when the trigger has stopped."""
         shared = run.shared
         if shared is None or shared.closed:
@@ -104,7 +104,7 @@ class SharedTriggers:
         self._stop(shared)
         return True
 
-    def _start(self, shared: SharedTrigger, run: Run) -> None:
+    def _start(self, shared: SharedTrigger, run: WaitRun) -> None:
         shared.wait_log.copy_secrets(run.wait_log)
         if shared.key is not None:
             self._open[shared.key] = shared

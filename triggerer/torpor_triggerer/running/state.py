@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from torpor_triggerer.batching.batches import Member, PollStats
 from torpor_triggerer.logs.trigger_log import TriggerLog, WaitLog
-from torpor_triggerer.model.deferred_taskrun import Wait
+from torpor_triggerer.model.deferred_taskrun import TriggerWait
 from torpor_triggerer.model.outcome import Outcome
 from torpor_triggerer.model.packed_wait import PackedWait
 from torpor_triggerer.services.trigger_services import TriggerServices
@@ -34,7 +34,7 @@ class SharedTrigger:
     services: TriggerServices
     trigger_log: InitVar[TriggerLog]
     wait_log: WaitLog = field(init=False)
-    members: "list[Run]" = field(default_factory=list)
+    members: "list[WaitRun]" = field(default_factory=list)
     task: asyncio.Task[None] | None = None
     timer: "Timer[SharedTrigger] | None" = None
     member: Member | None = None
@@ -82,7 +82,7 @@ class LastProgress(NamedTuple):
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Run:
+class WaitRun:
     """One wait in service.
 
     `shared` runs its trigger; `task` does anything else for it: resolves its kwargs or writes its outcome.
@@ -106,7 +106,7 @@ class Run:
     released: bool = False
 
     @property
-    def wait(self) -> Wait:
+    def wait(self) -> TriggerWait:
         """The whole wait, unpacked: keep it no longer than needed."""
         return self.packed.unpack()
 
@@ -138,5 +138,5 @@ class Run:
             return "" if self.trigger is None else invoke.asks(self.trigger)
 
 
-Timed: TypeAlias = tuple[Run, Due] | PackedWait
+Timed: TypeAlias = tuple[WaitRun, Due] | PackedWait
 """What a timer is for: something to do for a run, or a wait that has no run before that moment."""

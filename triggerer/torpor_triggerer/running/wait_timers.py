@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from torpor_kubernetes.timing import Clock
 
-from torpor_triggerer.model.deferred_taskrun import Wait
-from torpor_triggerer.running.state import Due, Run, Timed
+from torpor_triggerer.model.deferred_taskrun import TriggerWait
+from torpor_triggerer.running.state import Due, Timed, WaitRun
 from torpor_triggerer.timers import Timers
 from torpor_triggerer.usercode import invoke
 
@@ -22,25 +22,25 @@ class WaitTimers:
         look_seconds: float,
         *,
         on_timer: Callable[[Timed], None],
-        on_timed: Callable[[Run], None],
+        on_timed: Callable[[WaitRun], None],
     ) -> None:
         self.timers: Timers[Timed] = Timers(clock, on_timer)
         self._clock = clock
         self._look_seconds = look_seconds
         self._on_timed = on_timed
 
-    def discard(self, run: Run) -> None:
+    def discard(self, run: WaitRun) -> None:
         """Remove the timer of a run, if it has one."""
         if run.timer is not None:
             self.timers.discard(run.timer)
 
-    def set_deadline(self, run: Run, wait: Wait) -> None:
+    def set_deadline(self, run: WaitRun, wait: TriggerWait) -> None:
         """Set the timer of a run for the deadline of its wait, if it has one."""
         deadline = self._deadline(wait)
         if deadline is not None:
             run.timer = self.timers.add(deadline, (run, Due.DEADLINE))
 
-    def set_moment(self, run: Run, due: float) -> None:
+    def set_moment(self, run: WaitRun, due: float) -> None:
         """Set the timer of a trigger that knows its moment: for the run, or without one for the wait alone."""
         fires = run.timer is None or due <= run.timer.moment
         moment = due if run.timer is None else min(due, run.timer.moment)
@@ -52,11 +52,11 @@ class WaitTimers:
         if run.timed:
             self._on_timed(run)
 
-    def set_end_limit(self, run: Run, seconds: float) -> None:
+    def set_end_limit(self, run: WaitRun, seconds: float) -> None:
         """Set the timer of a run whose trigger is stopping."""
         run.timer = self.timers.add(self._clock.now() + seconds, (run, Due.GIVE_UP))
 
-    def _deadline(self, wait: Wait) -> float | None:
+    def _deadline(self, wait: TriggerWait) -> float | None:
         """The deadline. A wait taken over after its deadline gets `look_seconds` for one last look."""
         now = self._clock.now()
         if wait.deadline is None or wait.deadline > now:

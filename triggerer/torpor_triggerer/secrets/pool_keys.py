@@ -21,7 +21,7 @@ from torpor_wire.reason import Reason
 from torpor_wire.retry import Backoff
 
 from torpor_triggerer.model.outcome import Failed
-from torpor_triggerer.secrets.reader import Missing
+from torpor_triggerer.secrets.reader import MissingSecret
 from torpor_triggerer.settings import Settings
 
 PRIVATE, PUBLIC = "privateKey", constants.SEAL_DATA
@@ -29,7 +29,7 @@ RETRY = Backoff(first=1.0, cap=300.0, jitter=0.0)
 LOOK_AGAIN = 10.0
 """Seconds between two reads of the pair for values that do not open."""
 
-Opened: TypeAlias = dict[str, Any] | Missing | Failed
+Opened: TypeAlias = dict[str, Any] | MissingSecret | Failed
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +76,7 @@ class PoolKeys:
         except SealError as error:
             return Failed(reason=Reason.SEAL_INVALID, message=str(error))
         except errors.ApiError as error:
-            return Missing(message=f"failed to read the key pair of pool {self._pool}: {error.message}")
+            return MissingSecret(message=f"failed to read the key pair of pool {self._pool}: {error.message}")
 
     @property
     def _name(self) -> str:

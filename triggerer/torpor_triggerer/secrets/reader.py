@@ -23,7 +23,7 @@ DENIED_AGAIN = (1.0, 3.0)
 """Seconds before a denial is reviewed again: roles may come with the Workflow, or an API server is starting."""
 
 
-class Reference(NamedTuple):
+class SecretKeyRef(NamedTuple):
     """A key of a Secret."""
 
     name: str
@@ -31,20 +31,20 @@ class Reference(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Missing:
+class MissingSecret:
     """What does not exist yet, as a message."""
 
     message: str
 
 
-class Reader(NamedTuple):
+class SecretAccount(NamedTuple):
     """The ServiceAccount that reads, in the namespace of the Secrets."""
 
     namespace: str
     account: str
 
 
-Texts: TypeAlias = Mapping[Reference, str]
+Texts: TypeAlias = Mapping[SecretKeyRef, str]
 
 
 class SecretReader:
@@ -54,9 +54,9 @@ class SecretReader:
         self._api = api
         self._slots = asyncio.Semaphore(concurrency)
 
-    async def read(self, reader: Reader, references: Collection[Reference]) -> Texts | Missing | Failed:
+    async def read(self, reader: SecretAccount, references: Collection[SecretKeyRef]) -> Texts | MissingSecret | Failed:
         """Return the texts of these keys, the one that is missing, or the reason why they may not be read."""
-        texts: dict[Reference, str] = {}
+        texts: dict[SecretKeyRef, str] = {}
         try:
             for name in sorted({reference.name for reference in references}):
                 data = await self._data(reader, name)
@@ -68,10 +68,10 @@ class SecretReader:
                         return text
                     texts[reference] = text
         except errors.ApiError as error:
-            return Missing(message=f"failed to read a Secret: {error.message}")
+            return MissingSecret(message=f"failed to read a Secret: {error.message}")
         return texts
 
-    async def _data(self, reader: Reader, name: str) -> Mapping[str, Any] | Missing | Failed:
+    async def _data(self, reader: SecretAccount, name: str) -> Mapping[str, Any] | MissingSecret | Failed:
         denied = await self._denied(reader, name)
         if denied is not None:
             return denied
@@ -79,7 +79,7 @@ class SecretReader:
             async with self._slots:
                 found = await self._api.get(SECRETS, reader.namespace, name)
         except errors.NotFound:
-            return Missing(message=f"Secret {name} does not exist in namespace {reader.namespace}")
+            return MissingSecret(message=f"Secret {name} does not exist in namespace {reader.namespace}")
         except errors.Forbidden as error:
             return _forbidden(
                 f"the triggerer may not read Secrets of namespace {reader.namespace}: add manifests/components/secrets "
@@ -87,7 +87,7 @@ class SecretReader:
             )
         return found.get("data") or {}
 
-    async def _denied(self, reader: Reader, name: str) -> Failed | None:
+    async def _denied(self, reader: SecretAccount, name: str) -> Failed | None:
         for pause in (*DENIED_AGAIN, None):
             try:
                 if await self._may(reader, name):
@@ -101,7 +101,7 @@ class SecretReader:
             f"trigger refers to.{commands(reader, name)}"
         )
 
-    async def _may(self, reader: Reader, name: str) -> bool:
+    async def _may(self, reader: SecretAccount, name: str) -> bool:
         namespace, account = reader
         spec = {
             "user": f"system:serviceaccount:{namespace}:{account}",
@@ -125,7 +125,7 @@ class SecretReader:
         return status.get("allowed") is True
 
 
-def commands(reader: Reader, name: str) -> str:
+def commands(reader: SecretAccount, name: str) -> str:
     """Return the commands that grant the access; empty if the names are unsafe for a shell."""
     namespace, account = reader
     if not (is_object_name(account) and is_object_name(name)):
@@ -137,9 +137,9 @@ def commands(reader: Reader, name: str) -> str:
     )
 
 
-def _text(data: Mapping[str, Any], reference: Reference) -> str | Missing | Failed:
+def _text(data: Mapping[str, Any], reference: SecretKeyRef) -> str | MissingSecret | Failed:
     if reference.key not in data:
-        return Missing(message=f"Secret {reference.name} has no key {reference.key}")
+        return MissingSecret(message=f"Secret {reference.name} has no key {reference.key}")
     try:
         return base64.b64decode(data[reference.key], validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):

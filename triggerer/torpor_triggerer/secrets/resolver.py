@@ -14,11 +14,11 @@ from torpor_wire import secret_ref, trigger
 from torpor_wire.reason import Reason
 from torpor_wire.retry import Backoff
 
-from torpor_triggerer.model.deferred_taskrun import Wait
+from torpor_triggerer.model.deferred_taskrun import TriggerWait
 from torpor_triggerer.model.outcome import Failed
 from torpor_triggerer.secrets.pool_keys import Opened, PoolKeys
-from torpor_triggerer.secrets.reader import Missing, Reader, Reference, SecretReader
-from torpor_triggerer.usercode.validation import Call
+from torpor_triggerer.secrets.reader import MissingSecret, SecretAccount, SecretKeyRef, SecretReader
+from torpor_triggerer.usercode.validation import TriggerInvocation
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ _NUMBER_MIN = 4
 class Resolved:
     """The call with all kwargs resolved, and the secrets in it."""
 
-    call: Call
+    call: TriggerInvocation
     secrets: frozenset[str]
 
 
@@ -42,7 +42,7 @@ class SecretResolver:
     reader: SecretReader
     pool_keys: PoolKeys | None
 
-    async def resolve(self, wait: Wait, call: Call) -> Resolved | Missing | Failed:
+    async def resolve(self, wait: TriggerWait, call: TriggerInvocation) -> Resolved | MissingSecret | Failed:
         """Return the call with its references and sealed values resolved."""
         if not has_secrets(call.kwargs):
             return Resolved(call=call, secrets=frozenset())
@@ -52,16 +52,16 @@ class SecretResolver:
             return Failed(reason=Reason.TRIGGER_INVALID, message=f"trigger {call.class_name[:100]}: {error}")
         except Exception as error:
             log.exception("Failed to resolve the secrets of the kwargs")
-            return Missing(message=f"failed to resolve the secrets of the kwargs: {type(error).__name__}")
+            return MissingSecret(message=f"failed to resolve the secrets of the kwargs: {type(error).__name__}")
 
     async def resolve_when_available(
-        self, wait: Wait, call: Call, clock: Clock, on_missing: Callable[[str], None]
-    ) -> Resolved | Missing | Failed:
+        self, wait: TriggerWait, call: TriggerInvocation, clock: Clock, on_missing: Callable[[str], None]
+    ) -> Resolved | MissingSecret | Failed:
         """Retry `resolve` until nothing is missing. Missing only if the wait was cancelled meanwhile."""
         failures = 0
         while True:
             found = await self.resolve(wait, call)
-            if not isinstance(found, Missing) or wait.cancelled:
+            if not isinstance(found, MissingSecret) or wait.cancelled:
                 return found
             on_missing(found.message)
             failures += 1
@@ -69,13 +69,13 @@ class SecretResolver:
             log.info("%s; retrying in %.0f s", found.message, delay)
             await clock.sleep(delay)
 
-    async def _resolve(self, wait: Wait, call: Call) -> Resolved | Missing | Failed:
+    async def _resolve(self, wait: TriggerWait, call: TriggerInvocation) -> Resolved | MissingSecret | Failed:
         kwargs: Mapping[str, Any] = call.kwargs
-        references = frozenset(Reference(one.name, one.key) for one in secret_ref.found(kwargs))
-        texts = await self.reader.read(Reader(wait.namespace, wait.account), references)
+        references = frozenset(SecretKeyRef(one.name, one.key) for one in secret_ref.found(kwargs))
+        texts = await self.reader.read(SecretAccount(wait.namespace, wait.account), references)
         if not isinstance(texts, Mapping):
             return texts
-        kwargs = secret_ref.replaced(kwargs, lambda one: Revealed(texts[Reference(one.name, one.key)]))
+        kwargs = secret_ref.replaced(kwargs, lambda one: Revealed(texts[SecretKeyRef(one.name, one.key)]))
         if is_sealed(call.kwargs):
             known = frozenset(_strings(call.kwargs))
             opened = await self._opened(call.class_name, kwargs, wait.namespace)
@@ -85,7 +85,7 @@ class SecretResolver:
         shown = frozenset(_numbers(call.kwargs))
         found = {str(text) for text in _strings(kwargs) if isinstance(text, Revealed)}
         found |= {number for number in _numbers(kwargs) if len(number) >= _NUMBER_MIN and number not in shown}
-        return Resolved(call=Call(class_name=call.class_name, kwargs=kwargs), secrets=frozenset(found))
+        return Resolved(call=TriggerInvocation(class_name=call.class_name, kwargs=kwargs), secrets=frozenset(found))
 
     async def _opened(self, class_name: str, kwargs: Mapping[str, Any], namespace: str) -> Opened:
         if self.pool_keys is None:

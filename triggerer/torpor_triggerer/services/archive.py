@@ -21,7 +21,7 @@ from torpor_wire import constants, typed_json
 from torpor_wire.reason import Reason
 from torpor_wire.retry import Backoff
 
-from torpor_triggerer.model.deferred_taskrun import Wait
+from torpor_triggerer.model.deferred_taskrun import TriggerWait
 from torpor_triggerer.model.outcome import Done, Failed, Fired, Outcome
 
 RETRY = Backoff(first=1.0, cap=30.0, jitter=0.0)
@@ -36,7 +36,7 @@ _NONE = "and no archive is installed for larger ones; store the data and return 
 log = logging.getLogger(__name__)
 
 
-class Client(Protocol):
+class ArchiveUploadClient(Protocol):
     """Sends a body, as torpor_kubernetes.client.archive.ArchiveClient does."""
 
     async def put(
@@ -48,15 +48,15 @@ class Client(Protocol):
         """Send a value as JSON. Raises OSError if there is no response."""
 
 
-class Archive:
+class LargeValueStore:
     """The archive as the triggerer uses it; without `client` there is none."""
 
-    def __init__(self, api: Api, namespace: str, client: Client | None) -> None:
+    def __init__(self, api: Api, namespace: str, client: ArchiveUploadClient | None) -> None:
         self._api = api
         self._namespace = namespace
         self._client = client
 
-    async def store_large(self, wait: Wait, outcome: Outcome) -> Outcome:
+    async def store_large(self, wait: TriggerWait, outcome: Outcome) -> Outcome:
         """Return the outcome as it fits on the TaskRun."""
         match outcome:
             case Fired(event=event) if wait.of_schedule and _size(event) > constants.EVENT_MAX:
@@ -72,7 +72,7 @@ class Archive:
             case _:
                 return outcome
 
-    async def _event(self, wait: Wait, event: str) -> Fired | Failed:
+    async def _event(self, wait: TriggerWait, event: str) -> Fired | Failed:
         prefix = _too_large(event)
         headers = {"Content-Type": "application/octet-stream", "Torpor-Type": "bytes"}
         stored = await self._send(wait, "event", headers, event.encode())
@@ -82,7 +82,7 @@ class Archive:
             case _:
                 return Fired(event=typed_json.archived_event(stored))
 
-    async def _result(self, wait: Wait, text: str) -> Done | Failed:
+    async def _result(self, wait: TriggerWait, text: str) -> Done | Failed:
         prefix = f"the result is {_size(text)} bytes of JSON and {constants.RESULT_MAX} fit"
         body = result_encoding.encode_result(json.loads(text), 0)
         if isinstance(body, str):
@@ -98,7 +98,7 @@ class Archive:
                 )
 
     async def _send(
-        self, wait: Wait, end: str, headers: Mapping[str, str], body: bytes
+        self, wait: TriggerWait, end: str, headers: Mapping[str, str], body: bytes
     ) -> Mapping[str, Any] | str | None:
         """Return the archive's answer, or why it did not store the body; None if no archive is installed."""
         path, prefix = f"/v1/namespaces/{wait.namespace}/taskruns/{wait.name}/{end}", ""

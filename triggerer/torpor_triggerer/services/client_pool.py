@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, kw_only=True)
-class _Client:
+class _PooledClient:
     opened: Any
     owner: str | None
     users: int = 0
@@ -37,7 +37,7 @@ class ClientPool:
 
     def __init__(self, limit: int = CLIENTS) -> None:
         self._slots = Shares(limit)
-        self._clients: dict[Hashable, _Client] = {}
+        self._clients: dict[Hashable, _PooledClient] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
     def __len__(self) -> int:
@@ -69,13 +69,13 @@ class ClientPool:
                     self._slots.release(client.owner)
                 self._close(close(client.opened))
 
-    def _open(self, connect: Callable[[], Any], owner: str | None) -> _Client:
+    def _open(self, connect: Callable[[], Any], owner: str | None) -> _PooledClient:
         if owner is not None and not self._slots.try_acquire(owner):
             message = f"its namespace waits on {self._slots.held(owner)} servers already, which is its share"
             raise BusyError(message, BUSY_SECONDS)
         try:
             # In an empty context: it outlives its first user, and its lines must not be attributed to that wait.
-            return _Client(opened=Context().run(connect), owner=owner)
+            return _PooledClient(opened=Context().run(connect), owner=owner)
         except BaseException:
             if owner is not None:
                 self._slots.release(owner)

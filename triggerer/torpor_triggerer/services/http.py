@@ -14,12 +14,12 @@ from typing import Any
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
-from torpor.triggers.services import Answer, Request
+from torpor.triggers.services import HttpResponse, Request
 from torpor.triggers.support import header_rules
-from torpor.triggers.support.metering import AddressDeniedError, Meter
+from torpor.triggers.support.metering import AddressDeniedError, ByteMeter
 from yarl import URL
 
-from torpor_triggerer.network.connections import Network, current_owner
+from torpor_triggerer.network.connections import OutboundNetwork, current_owner
 from torpor_triggerer.network.sessions import Owner, Sessions
 
 BODY_MAX = 1024**2
@@ -30,13 +30,13 @@ _CHANGES_TO_GET = frozenset({301, 302, 303})
 _CHUNK = 64 * 1024
 
 
-class Web:
+class OutboundHttpClient:
     """Sends requests."""
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
 
-    async def request(self, request: Request, owner: Owner) -> Answer:
+    async def request(self, request: Request, owner: Owner) -> HttpResponse:
         """Return the response at the end of the redirects.
 
         Raises OSError if a hop has none in time, ValueError for headers that the caller may not set.
@@ -45,7 +45,7 @@ class Web:
         async with self._sessions.hold(owner) as session:
             return await self._follow(session, request)
 
-    async def _follow(self, session: aiohttp.ClientSession, request: Request) -> Answer:
+    async def _follow(self, session: aiohttp.ClientSession, request: Request) -> HttpResponse:
         try:
             at = URL(request.url)
             for _ in range(REDIRECTS + 1):
@@ -64,7 +64,7 @@ class Web:
             raise OSError(f"{type(error).__name__}: {error}") from error
         raise OSError(f"more than {REDIRECTS} redirects")
 
-    async def _hop(self, session: aiohttp.ClientSession, at: URL, request: Request) -> Answer:
+    async def _hop(self, session: aiohttp.ClientSession, at: URL, request: Request) -> HttpResponse:
         async with session.request(
             request.method,
             at,
@@ -75,13 +75,13 @@ class Web:
         ) as response:
             body, truncated = await _body(response, min(request.most, BODY_MAX))
             found = {name.lower(): value for name, value in response.headers.items()}
-            return Answer(response.status, found, body, truncated)
+            return HttpResponse(response.status, found, body, truncated)
 
 
 @asynccontextmanager
-async def connect(network: Network | None = None) -> AsyncIterator[Web]:
+async def connect(network: OutboundNetwork | None = None) -> AsyncIterator[OutboundHttpClient]:
     """Create the client; it is closed at the end of the block."""
-    reached = network or Network()
+    reached = network or OutboundNetwork()
 
     def session(*, reuse: bool) -> aiohttp.ClientSession:
         """A session that keeps no cookies, and only where it may `reuse` them its connections."""
@@ -92,10 +92,10 @@ async def connect(network: Network | None = None) -> AsyncIterator[Web]:
         )
 
     async with Sessions(session) as sessions:
-        yield Web(sessions)
+        yield OutboundHttpClient(sessions)
 
 
-def connector(network: Network, *, reuse: bool = True) -> aiohttp.TCPConnector:
+def connector(network: OutboundNetwork, *, reuse: bool = True) -> aiohttp.TCPConnector:
     """Create the connector of one session; the network limits the requests in flight."""
     return aiohttp.TCPConnector(
         limit=0,
@@ -109,7 +109,7 @@ def connector(network: Network, *, reuse: bool = True) -> aiohttp.TCPConnector:
 class _Resolver(AbstractResolver):
     """Resolves names by the network's rules; addresses in URLs do not come here."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: OutboundNetwork) -> None:
         self._network = network
 
     async def resolve(
@@ -129,7 +129,7 @@ class _Resolver(AbstractResolver):
         """Do nothing: there is nothing to close."""
 
 
-def _socket(network: Network, found: tuple[Any, ...]) -> socket.socket:
+def _socket(network: OutboundNetwork, found: tuple[Any, ...]) -> socket.socket:
     """Create the socket for an address. Raises AddressDeniedError."""
     family, kind, proto, _, at = found
     if network.addresses.refusal(str(at[0])):
@@ -151,7 +151,7 @@ def _redirected(request: Request, status: int, *, keeps_headers: bool) -> Reques
     return request
 
 
-def _redirect(at: URL, answer: Answer) -> URL | None:
+def _redirect(at: URL, answer: HttpResponse) -> URL | None:
     """Return the location of a redirect; None for any other response. Raises OSError for a forbidden location."""
     location = answer.headers.get("location")
     if answer.status not in _REDIRECTED or not location:
@@ -171,13 +171,13 @@ async def _body(response: aiohttp.ClientResponse, limit: int) -> tuple[bytes, bo
     return bytes(body), False
 
 
-async def reach(network: Network, owner: str, host: str, port: int, seconds: float) -> str:
+async def reach(network: OutboundNetwork, owner: str, host: str, port: int, seconds: float) -> str:
     """Return the address that accepted a connection. Raises OSError if none does within `seconds`.
 
     Raises AddressDeniedError if waits may not connect there.
     """
     seconds = min(seconds, network.request_seconds)
-    connected = await network.connect(owner, host, port, seconds=seconds, meter=Meter(0))
+    connected = await network.connect(owner, host, port, seconds=seconds, meter=ByteMeter(0))
     try:
         return str(connected.getpeername()[0])
     finally:

@@ -32,7 +32,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-class ObjectRef(NamedTuple):
+class WatchedObject(NamedTuple):
     """The object; `managed` includes managedFields, which show who answered an approval and when."""
 
     api_version: str
@@ -86,7 +86,7 @@ class Listener(Protocol):
         """The watch has ended with an error."""
 
 
-class Watch:
+class KindWatch:
     """The watch of one kind in one namespace, and its subscriptions.
 
     It neither keeps nor lists other objects: a namespace may have a hundred thousand.
@@ -218,7 +218,7 @@ class Watch:
             listener.fail(self._broken)
 
 
-async def versions(api: Api, clients: ClientPool, subject: ObjectRef) -> AsyncGenerator[Mapping[str, Any], None]:
+async def versions(api: Api, clients: ClientPool, subject: WatchedObject) -> AsyncGenerator[Mapping[str, Any], None]:
     """Yield the object's versions until cancelled; nothing while it does not exist.
 
     Raises ValueError for a kind that does not exist or has no namespace, PermissionError if it may not be read.
@@ -236,13 +236,15 @@ async def versions(api: Api, clients: ClientPool, subject: ObjectRef) -> AsyncGe
                 found = await patiently(api, subject, subscription.next)
 
 
-def watch_of(api: Api, clients: ClientPool, resource: Resource, namespace: str) -> AbstractAsyncContextManager[Watch]:
+def watch_of(
+    api: Api, clients: ClientPool, resource: Resource, namespace: str
+) -> AbstractAsyncContextManager[KindWatch]:
     """Return the shared watch of a kind in a namespace."""
     key = ("kubernetes", resource.api_version, resource.plural, namespace)
-    return clients.acquire(key, partial(Watch, api, resource, namespace), Watch.close)
+    return clients.acquire(key, partial(KindWatch, api, resource, namespace), KindWatch.close)
 
 
-async def patiently(api: Api, subject: ObjectRef, ask: Callable[[], Awaitable[T]]) -> T:
+async def patiently(api: Api, subject: WatchedObject, ask: Callable[[], Awaitable[T]]) -> T:
     """Retry while the API server does not answer; raise an error that tells what to do if it refuses."""
     failures = 0
     while True:
@@ -264,7 +266,7 @@ async def patiently(api: Api, subject: ObjectRef, ask: Callable[[], Awaitable[T]
         await api.clock.sleep(RETRY.delay(failures, api.jitter()))
 
 
-async def namespaced_resource(api: Api, subject: ObjectRef) -> Resource:
+async def namespaced_resource(api: Api, subject: WatchedObject) -> Resource:
     """Return the resource of a kind. Raises ValueError if it has no namespace."""
     resource = await discovery.resolve(api, subject.api_version, subject.kind)
     if not resource.namespaced:

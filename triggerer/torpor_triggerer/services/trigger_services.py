@@ -9,11 +9,11 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar, cast
 
-from torpor.triggers.services import Answer, EndedWorkflows, NotYetError, Request, TaskRunRef
-from torpor.triggers.support.metering import Meter
+from torpor.triggers.services import EndedWorkflows, HttpResponse, NotYetError, Request, TaskRunRef
+from torpor.triggers.support.metering import ByteMeter
 from torpor_expressions import syntax
-from torpor_expressions.errors import ExpressionError, Reason
-from torpor_expressions.evaluator import Evaluating, Unavailable
+from torpor_expressions.errors import ExpressionError, ExpressionReason
+from torpor_expressions.evaluator import Evaluating, EvaluatorUnavailable
 from torpor_expressions.value import JSON, Value
 from torpor_kubernetes.client.api import Api
 from torpor_wire.canonical import Json
@@ -21,16 +21,16 @@ from torpor_wire.canonical import Json
 from torpor_triggerer.batching.batches import Answered, Member, PollStats
 from torpor_triggerer.batching.pollers import Pollers
 from torpor_triggerer.batching.source import PollContext
-from torpor_triggerer.fairness.threads import Threads
-from torpor_triggerer.model.deferred_taskrun import SegmentId, Wait
-from torpor_triggerer.network.connections import Network, on_behalf_of
+from torpor_triggerer.fairness.threads import WorkerThreads
+from torpor_triggerer.model.deferred_taskrun import SegmentId, TriggerWait
+from torpor_triggerer.network.connections import OutboundNetwork, on_behalf_of
 from torpor_triggerer.network.metered_socket import MeteredSocket
-from torpor_triggerer.network.proxy import ProxyServer, Session
+from torpor_triggerer.network.proxy import ProxyServer, ProxySession
 from torpor_triggerer.network.sessions import Owner
 from torpor_triggerer.services import http, object_watch, workflow_ends
-from torpor_triggerer.services.archive import Client as ArchiveClient
+from torpor_triggerer.services.archive import ArchiveUploadClient as ArchiveClient
 from torpor_triggerer.services.client_pool import ClientPool, PinnedClients
-from torpor_triggerer.services.workflow_ends import Selection
+from torpor_triggerer.services.workflow_ends import WorkflowSelection
 from torpor_triggerer.usercode.registry import Registry
 
 NAMESPACE = "{namespace}"
@@ -40,10 +40,10 @@ UNAVAILABLE_DELAY = 5.0
 log = logging.getLogger(__name__)
 
 
-class Web(Protocol):
+class HttpSender(Protocol):
     """Sends HTTP requests."""
 
-    async def request(self, request: Request, owner: Owner) -> Answer:
+    async def request(self, request: Request, owner: Owner) -> HttpResponse:
         """Return the response. Raises OSError if there is none in time, ValueError for forbidden headers."""
 
 
@@ -53,17 +53,17 @@ class Backends:
 
     api: Api
     evaluator: Evaluating
-    web: Web
-    network: Network = field(default_factory=Network)
+    web: HttpSender
+    network: OutboundNetwork = field(default_factory=OutboundNetwork)
     proxies: ProxyServer = field(default_factory=ProxyServer)
-    threads: Threads = field(default_factory=Threads)
+    threads: WorkerThreads = field(default_factory=WorkerThreads)
     clients: ClientPool = field(default_factory=ClientPool)
     pollers: Pollers = field(default_factory=Pollers)
     folders: tuple[str, ...] = ()
     lends_identity: bool = False
     archive: ArchiveClient | None = None
 
-    def services_for(self, wait: Wait, registry: Registry) -> "TriggerServices":
+    def services_for(self, wait: TriggerWait, registry: Registry) -> "TriggerServices":
         """Return the services of one wait; `registry` has the classes that it may make."""
         return TriggerServices(
             namespace=wait.namespace,
@@ -80,7 +80,7 @@ class Backends:
             try:
                 values = cast("Mapping[str, JSON]", variables)
                 return await self.evaluator.evaluate(expression, values, share=namespace)
-            except Unavailable as error:
+            except EvaluatorUnavailable as error:
                 log.warning("Failed to evaluate an expression; retrying: %s", error)
                 await self.api.clock.sleep(UNAVAILABLE_DELAY)
 
@@ -141,7 +141,7 @@ class TriggerServices:
         """Return the value of an expression."""
         return _value(await self.backends.evaluate(expression, variables, self.namespace))
 
-    async def request(self, request: Request) -> Answer:
+    async def request(self, request: Request) -> HttpResponse:
         """Send one HTTP request, within the namespace's share, over connections of its account."""
         network = self.backends.network
         request = request._replace(seconds=min(request.seconds, network.request_seconds))
@@ -153,11 +153,11 @@ class TriggerServices:
         """Open a TCP connection and close it."""
         return await http.reach(self.backends.network, self.namespace, host, port, seconds)
 
-    async def connect(self, host: str, port: int, *, seconds: float, meter: Meter) -> MeteredSocket:
+    async def connect(self, host: str, port: int, *, seconds: float, meter: ByteMeter) -> MeteredSocket:
         """Open a TCP connection."""
         return await self.backends.network.connect(self.namespace, host, port, seconds=seconds, meter=meter)
 
-    async def proxy(self, meter: Meter) -> Session:
+    async def proxy(self, meter: ByteMeter) -> ProxySession:
         """Return a proxy for a client that opens connections by itself."""
         return await self.backends.proxies.open(self.backends.network, self.namespace, meter)
 
@@ -179,12 +179,12 @@ class TriggerServices:
         self, api_version: str, kind: str, name: str, *, managed: bool = False
     ) -> AsyncGenerator[Mapping[str, Any], None]:
         """Yield an object of the namespace, and each of its changes."""
-        subject = object_watch.ObjectRef(api_version, kind, self.namespace, name, managed)
+        subject = object_watch.WatchedObject(api_version, kind, self.namespace, name, managed)
         return object_watch.versions(self.backends.api, self.backends.clients, subject)
 
     def ends(self, labels: Mapping[str, str], *, again: float) -> AsyncGenerator[EndedWorkflows, None]:
         """Yield the Workflows of the namespace with these labels that have ended."""
-        selection = Selection(self.namespace, labels)
+        selection = WorkflowSelection(self.namespace, labels)
         return workflow_ends.ends(self.backends.api, self.backends.clients, selection, again=again)
 
     def polled(self, trigger: Any) -> Coroutine[Any, Any, Any]:
@@ -236,7 +236,7 @@ def _value(found: Value | ExpressionError) -> Json:
     match found:
         case Value(json=value):
             return cast("Json", value)
-        case ExpressionError(reason=Reason.FAILED, message=message):
+        case ExpressionError(reason=ExpressionReason.FAILED, message=message):
             raise NotYetError(message)
         case ExpressionError(message=message):
             raise ValueError(message)

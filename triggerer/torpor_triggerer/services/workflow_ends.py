@@ -15,12 +15,12 @@ from torpor_kubernetes.client.resources import WORKFLOWS
 from torpor_wire import constants
 
 from torpor_triggerer.services.client_pool import ClientPool
-from torpor_triggerer.services.object_watch import ObjectRef, patiently, watch_of
+from torpor_triggerer.services.object_watch import WatchedObject, patiently, watch_of
 
 _FIELDS = ("state", "completionTime", "conditions")
 
 
-class Selection(NamedTuple):
+class WorkflowSelection(NamedTuple):
     """The Workflows of a namespace with these labels."""
 
     namespace: str
@@ -37,7 +37,7 @@ class Selection(NamedTuple):
 class _Signal:
     """Is set when a Workflow of the selection has ended that is not in `known`, or when an end may have been missed."""
 
-    def __init__(self, selection: Selection) -> None:
+    def __init__(self, selection: WorkflowSelection) -> None:
         self.known: frozenset[tuple[str, str]] = frozenset()
         self._selection = selection
         self._set = asyncio.Event()
@@ -65,13 +65,13 @@ class _Signal:
 
 
 async def ends(
-    api: Api, clients: ClientPool, selection: Selection, *, again: float
+    api: Api, clients: ClientPool, selection: WorkflowSelection, *, again: float
 ) -> AsyncGenerator[EndedWorkflows, None]:
     """Yield the ended Workflows now and after each further end, then until two lists `again` seconds apart are equal.
 
     Raises PermissionError if they may not be read.
     """
-    subject = ObjectRef(constants.API_VERSION, WORKFLOWS.kind, selection.namespace, ",".join(selection.labels))
+    subject = WatchedObject(constants.API_VERSION, WORKFLOWS.kind, selection.namespace, ",".join(selection.labels))
     signal = _Signal(selection)
     async with watch_of(api, clients, WORKFLOWS, selection.namespace) as watch:
         with watch.listening(signal):
@@ -101,7 +101,7 @@ async def _waited(api: Api, signal: _Signal, seconds: float) -> bool:
             wait.cancel()
 
 
-async def _list(api: Api, selection: Selection) -> list[Mapping[str, Any]]:
+async def _list(api: Api, selection: WorkflowSelection) -> list[Mapping[str, Any]]:
     selector = ",".join(f"{name}={value}" for name, value in sorted(selection.labels.items()))
     found: list[Mapping[str, Any]] = []
     async with aclosing(api.pages(WORKFLOWS, selection.namespace, label_selector=selector)) as pages:

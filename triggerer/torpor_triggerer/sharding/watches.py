@@ -22,12 +22,12 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Stream:
+class _ShardStream:
     reflector: Reflector[PackedWait]
     tasks: tuple[asyncio.Task[None], ...]
 
 
-class Watches:
+class ShardWatches:
     """All watches of this process. `on_change` gets each key that was added, changed or removed."""
 
     def __init__(
@@ -45,7 +45,7 @@ class Watches:
         self._on_change = on_change
         self._on_unreadable = on_unreadable
         self._wanted: frozenset[str] = frozenset()
-        self._streams: dict[str, _Stream] = {}
+        self._streams: dict[str, _ShardStream] = {}
         self._retired_restarts = 0
 
     def __len__(self) -> int:
@@ -84,7 +84,7 @@ class Watches:
         for stream in self._streams.values():
             _cancel(stream)
 
-    def _start(self, selector: str) -> _Stream:
+    def _start(self, selector: str) -> _ShardStream:
         reflector = Reflector(
             self._api,
             TASKRUNS,
@@ -94,7 +94,9 @@ class Watches:
             field_selector=selector,
             namespaces=self._namespaces,
         )
-        return _Stream(reflector=reflector, tasks=(self._spawn(reflector.run()), self._spawn(self._listed(reflector))))
+        return _ShardStream(
+            reflector=reflector, tasks=(self._spawn(reflector.run()), self._spawn(self._listed(reflector)))
+        )
 
     async def _listed(self, reflector: Reflector[PackedWait]) -> None:
         await reflector.synced.wait()
@@ -118,15 +120,15 @@ class Watches:
             self._on_change(notice.key)
 
 
-def _shown(stream: _Stream) -> list[PackedWait]:
+def _shown(stream: _ShardStream) -> list[PackedWait]:
     return list(stream.reflector.store.values())
 
 
-def _restarts(stream: _Stream) -> int:
+def _restarts(stream: _ShardStream) -> int:
     """Lists and watches beyond the first of each."""
     return max(stream.reflector.relists - 1, 0) + max(stream.reflector.watches - 1, 0)
 
 
-def _cancel(stream: _Stream) -> None:
+def _cancel(stream: _ShardStream) -> None:
     for task in stream.tasks:
         task.cancel()

@@ -14,7 +14,7 @@ from torpor.triggers.services import Services
 from torpor_wire import trigger, typed_json
 from torpor_wire.reason import Reason
 
-from torpor_triggerer.model.deferred_taskrun import StoredTrigger, Wait
+from torpor_triggerer.model.deferred_taskrun import StoredTrigger, TriggerWait
 from torpor_triggerer.model.outcome import Failed, error_text, traceback_text
 from torpor_triggerer.usercode import attribution
 from torpor_triggerer.usercode.attribution import Attribution
@@ -22,7 +22,7 @@ from torpor_triggerer.usercode.registry import Registry, TriggerClass, Unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class TriggerInvocation:
     """The class and the kwargs of a trigger."""
 
     class_name: str
@@ -37,7 +37,7 @@ class Made:
     problem: Failed | None = None
 
 
-def read(wait: Wait) -> Call | Failed:
+def read(wait: TriggerWait) -> TriggerInvocation | Failed:
     """Return the trigger call of a wait, as stored on the TaskRun."""
     if wait.trigger is None:
         return _invalid("the TaskRun is Deferred and names no trigger")
@@ -48,10 +48,12 @@ def read(wait: Wait) -> Call | Failed:
         return _invalid(f"the kwargs of trigger {name} are not JSON: {error}")
     if not isinstance(kwargs, dict):
         return _invalid(f"the kwargs of trigger {name} are no JSON object")
-    return _check_key(wait, wait.trigger, kwargs) or Call(class_name=wait.trigger.class_name, kwargs=kwargs)
+    return _check_key(wait, wait.trigger, kwargs) or TriggerInvocation(
+        class_name=wait.trigger.class_name, kwargs=kwargs
+    )
 
 
-def admit(wait: Wait, call: Call, registry: Registry, services: Services) -> Made:
+def admit(wait: TriggerWait, call: TriggerInvocation, registry: Registry, services: Services) -> Made:
     """Make the trigger of a wait from resolved kwargs."""
     try:
         class_name, absolute = trigger.absolute(call.class_name, call.kwargs, wait.deferred_at)
@@ -81,7 +83,7 @@ def make(class_name: str, found: TriggerClass, construct: Callable[[], Any], ser
         return Made(trigger=made, problem=replace(problem, log=traceback_text(error)))
 
 
-def _check_key(wait: Wait, stored: StoredTrigger, kwargs: dict[str, Any]) -> Failed | None:
+def _check_key(wait: TriggerWait, stored: StoredTrigger, kwargs: dict[str, Any]) -> Failed | None:
     """Reject a wrong key: shards and shared triggers follow from it."""
     try:
         key = trigger.key(

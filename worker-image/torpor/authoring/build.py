@@ -9,8 +9,8 @@ from typing import Any, TypeVar, cast
 
 from torpor import options
 from torpor.authoring import reference
-from torpor.authoring.reference import Item, Reference
-from torpor.decorators import Task, function_name, task_calls, unmarked
+from torpor.authoring.reference import ReferencedItem, ValueReference
+from torpor.decorators import TaskFunction, function_name, task_calls, unmarked
 
 R = TypeVar("R")
 Fields = dict[str, Any]
@@ -25,7 +25,7 @@ class Build:
         self.groups: list[dict[str, Any]] = []
         self.open: tuple[str, ...] = ()
 
-    def add_task(self, name: str, fields: Mapping[str, Any]) -> Item:
+    def add_task(self, name: str, fields: Mapping[str, Any]) -> ReferencedItem:
         """Add a task under its option `name`, else under `name`, with a number if that is taken: load, load_2."""
         stem = re.sub(r"[^a-z0-9_]|^[^a-z]+", "", name.lower())[:36] or "task"
         taken = {each["name"] for each in (*self.tasks, *self.groups)}
@@ -33,14 +33,14 @@ class Build:
         name = fields.get("name") or next(free)
         group = {"group": self.open[-1]} if self.open else {}
         self.tasks.append({"name": name, **group, **fields})
-        return Item(name, self.open)
+        return ReferencedItem(name, self.open)
 
-    def add_group(self, name: str, fields: Mapping[str, Any]) -> Item:
+    def add_group(self, name: str, fields: Mapping[str, Any]) -> ReferencedItem:
         """Add a group to the group that is open."""
         self.groups.append({"name": name, **({"in": self.open[-1]} if self.open else {}), **fields})
-        return Item(name, (*self.open, name))
+        return ReferencedItem(name, (*self.open, name))
 
-    def add_call(self, task: Task[..., Any], how: str, over: Any) -> Reference:
+    def add_call(self, task: TaskFunction[..., Any], how: str, over: Any) -> ValueReference:
         """Add a task by a call, `expand` or `expand_kwargs`. Return the reference to its result. Raises TypeError."""
         return _add_call(self, task, how, over)
 
@@ -87,7 +87,7 @@ def group(name: str, /, **over: object) -> Iterator[Any]:
     item = build.add_group(name, expansion(place, over))
     outer, build.open = build.open, item.groups
     try:
-        yield Reference(reference.member("groups", name), (item,))
+        yield ValueReference(reference.member("groups", name), (item,))
     finally:
         build.open = outer
 
@@ -98,7 +98,7 @@ def text(template: str, /, **values: object) -> str:
     return reference.filled("text", template, {key: str(reference.plain(values[key], key)) for key in values})
 
 
-def _add_call(build: Build, task: Task[..., Any], how: str, over: Any) -> Reference:
+def _add_call(build: Build, task: TaskFunction[..., Any], how: str, over: Any) -> ValueReference:
     name = function_name(task)
     place = f"{name}.{how}"
     options.check(name, task.settings, options.TaskOptions)
@@ -115,10 +115,10 @@ def _add_call(build: Build, task: Task[..., Any], how: str, over: Any) -> Refere
     given = {options.field_name(key): _option(name, key, value) for key, value in task.settings.items()}
     item = build.add_task(body.pop("name", name), {**({"after": after} if after else {}), **body, **mapped, **given})
     result = "results" if mapped else "result"
-    return Reference(f"{reference.member('tasks', item.name)}.{result}", (item,))
+    return ValueReference(f"{reference.member('tasks', item.name)}.{result}", (item,))
 
 
-def bound(name: str, task: Task[..., Any], later: Sequence[str] | None = ()) -> Fields:
+def bound(name: str, task: TaskFunction[..., Any], later: Sequence[str] | None = ()) -> Fields:
     """Return the arguments by name. The run adds `later`, None if unknown. Raises TypeError with the signature."""
     import inspect  # noqa: PLC0415 - costs 7 ms, which a pod that imports a workflow does not pay
 
@@ -140,18 +140,18 @@ def bound(name: str, task: Task[..., Any], later: Sequence[str] | None = ()) -> 
 
 def results(of: R) -> list[R]:
     """Return a reference to the results of all instances of a task in a group, for a task outside of the group."""
-    return cast("list[R]", Reference(f"{reference.member('tasks', item_of(of).name)}.results"))
+    return cast("list[R]", ValueReference(f"{reference.member('tasks', item_of(of).name)}.results"))
 
 
-def item_of(value: object) -> Item:
+def item_of(value: object) -> ReferencedItem:
     """Return the task or group of a reference. Raises TypeError for anything else."""
-    if not isinstance(value, Reference) or len(items := reference.items_of(value)) != 1:
+    if not isinstance(value, ValueReference) or len(items := reference.items_of(value)) != 1:
         raise TypeError(f"{value!r} is no reference that the call of a task or a group returned")
     return items[0]
 
 
 def _option(task: str, name: str, value: object) -> Any:
-    if name in {"when", "result", "fail_when"} and isinstance(value, Reference):
+    if name in {"when", "result", "fail_when"} and isinstance(value, ValueReference):
         return reference.cel_of(value)  # a bare expression
     return {"limit": value} if name == "retries" and type(value) is int else reference.plain(value, f"{task}: {name}")
 
@@ -166,20 +166,20 @@ def _importable(function: Callable[..., Any]) -> str:
     return f"{module}:{name}"
 
 
-def python(target: Callable[..., R] | str) -> Task[..., R]:
+def python(target: Callable[..., R] | str) -> TaskFunction[..., R]:
     """Return the task of a function without `@task`, of a class, or of `package.module:name`, which is not imported."""
     if callable(target):
-        return Task(unmarked(target))
+        return TaskFunction(unmarked(target))
 
     def body(**args: Any) -> Any:
         required(target)
         return {"python": target} | ({"args": args} if args else {})
 
     body.__name__ = target.rpartition(":")[2]
-    return Task(body)
+    return TaskFunction(body)
 
 
-@Task
+@TaskFunction
 def wait(class_name: str, *, timeout: str | None = None, kwargs: Fields | None = None, **arguments: Any) -> Any:
     """Wait for a trigger without a pod. `kwargs` has those of its arguments that are called `timeout` or `kwargs`."""
     required("wait(...)")
@@ -188,7 +188,7 @@ def wait(class_name: str, *, timeout: str | None = None, kwargs: Fields | None =
     return {"name": re.split(r"[.:/]", class_name)[-1], "trigger": {key: call[key] for key in call if call[key]}}
 
 
-@Task
+@TaskFunction
 def container(  # noqa: PLR0913 - the fields of a container
     image: str,
     *,

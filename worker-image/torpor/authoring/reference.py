@@ -24,38 +24,38 @@ _REFUSED = {
 }
 
 
-class Item(NamedTuple):
+class ReferencedItem(NamedTuple):
     """A task or a group that a reference reads, and the groups in which it has one value. Outermost first."""
 
     name: str
     groups: tuple[str, ...]
 
 
-class Reference:
+class ValueReference:
     """A value of the run. Attributes and indexes are parts of it: `files[0].path`."""
 
     __slots__ = ("_cel", "_items")
 
-    def __init__(self, cel: str, items: tuple[Item, ...] = ()) -> None:
+    def __init__(self, cel: str, items: tuple[ReferencedItem, ...] = ()) -> None:
         self._cel = cel
         self._items = items
 
-    def __getattr__(self, name: str) -> "Reference":
+    def __getattr__(self, name: str) -> "ValueReference":
         if name.startswith("_"):  # a protocol of Python, such as copying
             raise AttributeError(f"{self!r} has no attribute {name}; write [{name!r}] for a field of the value")
         return self[name]
 
-    def __getitem__(self, key: object) -> "Reference":
-        if not isinstance(key, int | str | Reference) or (isinstance(key, int) and key < 0):
+    def __getitem__(self, key: object) -> "ValueReference":
+        if not isinstance(key, int | str | ValueReference) or (isinstance(key, int) and key < 0):
             raise TypeError(f"{self!r} has no part {key!r}; an index is a text, a reference, or a number from 0")
-        return Reference(member(operand(self), key), (*self._items, *items_of(key)))
+        return ValueReference(member(operand(self), key), (*self._items, *items_of(key)))
 
     def __repr__(self) -> str:
         return f"<reference {self._cel}>"
 
 
 def _refuse(name: str, advice: str) -> Any:
-    def operation(self: Reference, *_: object, **__: object) -> Any:
+    def operation(self: ValueReference, *_: object, **__: object) -> Any:
         raise TypeError(f"{self!r} has no value until the run comes to it, so {name} cannot use it here; {advice}")
 
     return operation
@@ -63,17 +63,17 @@ def _refuse(name: str, advice: str) -> Any:
 
 for _advice, _names in _REFUSED.items():
     for _name in _names.split():
-        setattr(Reference, f"__{_name}__", _refuse(f"__{_name}__", _advice))
+        setattr(ValueReference, f"__{_name}__", _refuse(f"__{_name}__", _advice))
 
 
-def cel_of(reference: Reference) -> str:
+def cel_of(reference: ValueReference) -> str:
     """Return the expression of a reference, without `${` and `}`."""
     return reference._cel  # noqa: SLF001 - its public attributes are fields of the value
 
 
-def items_of(value: object) -> tuple[Item, ...]:
+def items_of(value: object) -> tuple[ReferencedItem, ...]:
     """Return the tasks and groups that the references in a value read."""
-    if isinstance(value, Reference):
+    if isinstance(value, ValueReference):
         return value._items  # noqa: SLF001 - as above
     parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
     return tuple(item for part in parts for item in items_of(part))
@@ -81,7 +81,7 @@ def items_of(value: object) -> tuple[Item, ...]:
 
 def operand(value: object) -> str:
     """Return a reference or a constant as a part of a longer expression."""
-    if not isinstance(value, Reference):
+    if not isinstance(value, ValueReference):
         return json.dumps(plain(value, "a constant"), ensure_ascii=False)
     cel = cel_of(value)
     return cel if _OPERAND.fullmatch(cel) else f"({cel})"
@@ -102,13 +102,13 @@ def filled(function: str, template: str, parts: Mapping[str, str]) -> str:
 
 def expression(cel: str, /, **values: object) -> Any:
     """Return a reference to the value of a CEL expression: `expression("size({files}) > 1", files=files)`."""
-    return Reference(filled("expression", cel, {key: operand(values[key]) for key in values}), items_of(values))
+    return ValueReference(filled("expression", cel, {key: operand(values[key]) for key in values}), items_of(values))
 
 
 def plain(value: object, place: str) -> Any:
     """Return a value as JSON, with `${...}` for references. Raises TypeError with the place of what is no JSON."""
     match value:
-        case Reference():
+        case ValueReference():
             return f"${{{cel_of(value)}}}"
         case None | bool() | int() | str():
             return value

@@ -6,8 +6,8 @@ from typing import Any, Generic, ParamSpec, Unpack, get_origin, get_type_hints, 
 
 from torpor import options
 from torpor.authoring import build, reference
-from torpor.authoring.reference import Reference
-from torpor.decorators import Task
+from torpor.authoring.reference import ValueReference
+from torpor.decorators import TaskFunction
 from torpor.options import WorkflowOptions
 
 P = ParamSpec("P")
@@ -25,14 +25,14 @@ class Workflow(Generic[P]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> dict[str, Any]:
         """Return the Workflow. Raises TypeError for what cannot be built, or if a param has no value."""
-        return self.build(build.bound(self.function.__name__, Task(self.function).partial(*args, **kwargs)))
+        return self.build(build.bound(self.function.__name__, TaskFunction(self.function).partial(*args, **kwargs)))
 
     def build(self, values: dict[str, Any]) -> dict[str, Any]:
         """Return the Workflow with values of params. A param without value and default is null."""
         name, params = self.function.__name__, {one["name"]: one.get("default") for one in self.params()} | values
         function: Callable[..., object] = self.function
         with build.building() as found:
-            function(**{key: Reference(reference.member("params", key)) for key in params})
+            function(**{key: ValueReference(reference.member("params", key)) for key in params})
         settings = {options.field_name(key): reference.plain(self.settings[key], key) for key in self.settings}
         groups = {"groups": found.groups} if found.groups else {}
         spec = {**({"params": params} if params else {}), **settings, **groups, "tasks": found.tasks}

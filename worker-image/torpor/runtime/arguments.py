@@ -16,18 +16,18 @@ from torpor_wire.state import State
 from torpor.errors import RejectedError, UnreadableError
 from torpor.runtime import environment, status_patch
 from torpor.runtime.http import WorkerTransport
-from torpor.runtime.taskrun import ArchivedEvent, Source, TaskRun
+from torpor.runtime.taskrun import ArchivedEvent, ArgumentLocation, WorkerTaskRun
 
 if TYPE_CHECKING:
     from torpor.results import Load, Position, Results
-    from torpor.runtime.archive.client import Archive
+    from torpor.runtime.archive.client import ArchiveConnection
 
 LIMIT_S = 60.0
 _SEEN_MAX, _ENTRY = 2_000_000, 500
 """Approximate bytes: of the results that stay in memory, and of an empty one."""
 
 
-class Found(NamedTuple):
+class FoundResult(NamedTuple):
     """The result of a TaskRun: JSON text, or the description of a body in the archive."""
 
     uid: str
@@ -35,17 +35,17 @@ class Found(NamedTuple):
     stored: Mapping[str, Any] | None
 
 
-class _Seen:
+class _ResultCache:
     """A cache of small results, up to `_SEEN_MAX`, so that a second iteration needs no requests."""
 
     def __init__(self) -> None:
-        self._found: dict[Position, Found] = {}
+        self._found: dict[Position, FoundResult] = {}
         self._room = _SEEN_MAX
 
-    def get(self, position: "Position") -> Found | None:
+    def get(self, position: "Position") -> FoundResult | None:
         return self._found.get(position)
 
-    def note(self, position: "Position", result: Found | None) -> None:
+    def note(self, position: "Position", result: FoundResult | None) -> None:
         if result is None or position in self._found:
             return
         about = result.stored or {}
@@ -55,23 +55,23 @@ class _Seen:
             self._room -= size
 
 
-class Reader:
+class ArgumentReader:
     """Reads the arguments of one TaskRun."""
 
     def __init__(
         self,
         transport: WorkerTransport,
         namespace: str,
-        run: TaskRun,
+        run: WorkerTaskRun,
         retry_policy: status_patch.RetryPolicy,
-        archive: "Callable[[], Archive | None]",
+        archive: "Callable[[], ArchiveConnection | None]",
     ) -> None:
         self._transport = transport
         self._namespace = namespace
         self._run = run
         self._patience = retry_policy
         self._open = archive
-        self._archive: Archive | None = None
+        self._archive: ArchiveConnection | None = None
 
     def resolve(self) -> dict[str, Any]:
         """Return the keyword arguments.
@@ -91,7 +91,7 @@ class Reader:
             return event
         from torpor.runtime.archive import download  # noqa: PLC0415 - only for large values
 
-        stored = download.Stored(event.owner, event.about)
+        stored = download.ArchivedBody(event.owner, event.about)
         content = download.value(self._reached(), stored, download.body_retry_policy(self._patience))
         return typed_json.decode(json.loads(content))
 
@@ -100,7 +100,7 @@ class Reader:
         if self._archive is not None:
             self._archive.close()
 
-    def _referred(self, source: Source) -> Any:
+    def _referred(self, source: ArgumentLocation) -> Any:
         if source.field == "results":
             found = self._results(source)
             return found if source.item is None else _nth(found, source.item, f"task {source.task!r} has")
@@ -111,11 +111,11 @@ class Reader:
             raise RejectedError(Reason.ARGUMENTS_INVALID, said)
         return self._value(result) if source.item is None else self._item(source.task, result, source.item)
 
-    def _results(self, source: Source) -> "Results":
+    def _results(self, source: ArgumentLocation) -> "Results":
         from torpor.results import Results  # noqa: PLC0415 - only for a reduction
         from torpor.runtime import instance_results  # noqa: PLC0415
 
-        seen = _Seen()
+        seen = _ResultCache()
 
         def find(position: "Position") -> "Load | None":
             result = seen.get(position) or self._found(source.task, *instance_results.split_indexes(source, position))
@@ -124,15 +124,15 @@ class Reader:
 
         return Results(find, *instance_results.parse_instances(source))
 
-    def _value(self, result: Found) -> Any:
+    def _value(self, result: FoundResult) -> Any:
         if result.stored is None:
             return json.loads(result.text or "null")
         from torpor.runtime.archive import download  # noqa: PLC0415 - only for large values
 
-        stored = download.Stored(result.uid, result.stored)
+        stored = download.ArchivedBody(result.uid, result.stored)
         return download.value(self._reached(), stored, download.body_retry_policy(self._patience))
 
-    def _item(self, task: str, result: Found, place: int) -> Any:
+    def _item(self, task: str, result: FoundResult, place: int) -> Any:
         about = result.stored
         if about is None:
             return _nth(_items(task, json.loads(result.text or "null")), place, f"the result of task {task!r} has")
@@ -140,20 +140,20 @@ class Reader:
             raise _no_items(task, about["type"])
         from torpor.runtime.archive import download  # noqa: PLC0415 - only for large values
 
-        stored = download.Stored(result.uid, about)
+        stored = download.ArchivedBody(result.uid, about)
         try:
             return download.item(self._reached(), stored, place, download.body_retry_policy(self._patience))
         except download.OutsideError:
             said = f"the result of task {task!r} has {about.get('length')} items, so there is no item {place}"
             raise RejectedError(Reason.ARGUMENTS_INVALID, said) from None
 
-    def _reached(self) -> "Archive":
+    def _reached(self) -> "ArchiveConnection":
         self._archive = self._archive or self._open()
         if self._archive is None:
             raise UnreadableError("the result is in the archive, but this pod has no address of an archive")
         return self._archive
 
-    def _found(self, task: str, index: int, groups: tuple[int, ...]) -> Found | None:
+    def _found(self, task: str, index: int, groups: tuple[int, ...]) -> FoundResult | None:
         """Return the result of an instance; None if it is gone or did not succeed."""
         name = names.taskrun(self._run.workflow, self._run.workflow_uid, task, index, groups)
         match status_patch.read(self._transport, environment.path(self._namespace, name), self._patience):
@@ -166,14 +166,14 @@ class Reader:
             case status_patch.WriteLost():
                 raise UnreadableError(f"the result of {name} cannot be read: HTTP 422")
 
-    def _succeeded(self, name: str, body: Any) -> Found | None:
+    def _succeeded(self, name: str, body: Any) -> FoundResult | None:
         if body["spec"]["workflow"]["uid"] != self._run.workflow_uid:
             raise RejectedError(Reason.ARGUMENTS_INVALID, f"TaskRun {name} belongs to another Workflow")
         status = body.get("status") or {}
         text, stored = status.get("result"), status.get("stored")
         if status.get("state") != State.SUCCEEDED or (text is None and stored is None):
             return None
-        return Found(body["metadata"]["uid"], text, stored)
+        return FoundResult(body["metadata"]["uid"], text, stored)
 
 
 def _where(index: int, groups: tuple[int, ...]) -> str:

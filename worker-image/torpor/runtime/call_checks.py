@@ -13,7 +13,7 @@ from torpor import decorators, deferral
 from torpor.context import Context
 from torpor.deferral import Deferral, DeferralError, TaskDeferred
 from torpor.runtime import exceptions
-from torpor.runtime.taskrun import Resume
+from torpor.runtime.taskrun import ResumePoint
 
 
 def from_exception(deferred: TaskDeferred, operator: object, function: object) -> Deferral:
@@ -29,7 +29,7 @@ def from_exception(deferred: TaskDeferred, operator: object, function: object) -
     return Deferral(deferred.trigger, then, kwargs, deferred.timeout, on_timeout, final)
 
 
-def from_the_beginning(moment: datetime, after: Resume | None) -> Deferral:
+def from_the_beginning(moment: datetime, after: ResumePoint | None) -> Deferral:
     """Return a deferral that restarts the task at a time, with the event of its `trigger:`, if it has one."""
     from torpor.triggers.time import Time  # noqa: PLC0415 - only rescheduled tasks pay for the import
 

@@ -17,10 +17,10 @@ from torpor.context import Context
 from torpor.deferral import Deferral, DeferralError
 from torpor.errors import RejectedError
 from torpor.runtime import call_checks, exceptions
-from torpor.runtime.taskrun import Resume, TaskRun
+from torpor.runtime.taskrun import ResumePoint, WorkerTaskRun
 
 
-class Call(NamedTuple):
+class PreparedCall(NamedTuple):
     """A prepared call. `operator` is the instance of a class task, None for a function."""
 
     operator: object
@@ -48,13 +48,13 @@ def load(reference: str, image: str) -> Any:
     return target
 
 
-def find(run: TaskRun) -> Any:
+def find(run: WorkerTaskRun) -> Any:
     """Return what a segment calls: the task, or the function that resumes."""
     goes_on = run.resume.method if run.resume is not None and ":" in run.resume.method else run.python
     return load(goes_on, run.image)
 
 
-def mapped(values: Mapping[str, Any], run: TaskRun) -> dict[str, Any]:
+def mapped(values: Mapping[str, Any], run: WorkerTaskRun) -> dict[str, Any]:
     """Return the values with the `map` functions of the image applied.
 
     Raises RejectedError if one is missing or raises.
@@ -87,7 +87,7 @@ def enter(
     target: Any,
     arguments: Mapping[str, Any],
     context: Context,
-    after: Resume | None,
+    after: ResumePoint | None,
     *,
     is_stopped: Callable[[], bool] = _is_not_stopped,
 ) -> object:
@@ -105,13 +105,13 @@ def enter(
     match after:
         case None:
             keywords = first
-        case Resume(method=""):
+        case ResumePoint(method=""):
             keywords = {**first, "event": after.event}
-        case Resume(late=True) if not call_checks.takes(function, "event"):
+        case ResumePoint(late=True) if not call_checks.takes(function, "event"):
             keywords = after.state
-        case Resume():
+        case ResumePoint():
             keywords = {**after.state, "event": after.event}
-    call = _through_operator(Call(operator, function, positional, keywords), context, after)
+    call = _through_operator(PreparedCall(operator, function, positional, keywords), context, after)
     try:
         return _performed(call, context)
     except BaseException as error:
@@ -124,7 +124,7 @@ def enter(
         return call_checks.from_the_beginning(moment, after)
 
 
-def _through_operator(call: Call, context: Context, after: Resume | None) -> Call:
+def _through_operator(call: PreparedCall, context: Context, after: ResumePoint | None) -> PreparedCall:
     """A resume through `resume_execution`, if the operator has it: sensors of Airflow apply `soft_fail` there."""
     resume = getattr(call.operator, "resume_execution", None)
     if after is None or not after.method or not callable(resume):
@@ -133,7 +133,7 @@ def _through_operator(call: Call, context: Context, after: Resume | None) -> Cal
     return call._replace(function=resume, positional=(), keywords=keywords)
 
 
-def _entered(operator: object, after: Resume | None) -> Callable[..., object]:
+def _entered(operator: object, after: ResumePoint | None) -> Callable[..., object]:
     name = "execute" if after is None else after.method or "execute"
     method = getattr(operator, name, None)
     if not callable(method):
@@ -143,7 +143,7 @@ def _entered(operator: object, after: Resume | None) -> Callable[..., object]:
     return found
 
 
-def _performed(call: Call, context: Context) -> object:
+def _performed(call: PreparedCall, context: Context) -> object:
     deferral.defer_called(reset=True)
     try:
         _hook(call.operator, "pre_execute", context)

@@ -11,13 +11,13 @@ from torpor_wire.reason import Reason
 
 from torpor.errors import RejectedError
 from torpor.results import Position, path
-from torpor.runtime.taskrun import Source
+from torpor.runtime.taskrun import ArgumentLocation
 
 InstanceList: TypeAlias = tuple[Sequence[Position], Sequence[Position] | None]
 """All positions in order, and those without a result; None if those are not known."""
 
 
-def parse_instances(source: Source) -> InstanceList:
+def parse_instances(source: ArgumentLocation) -> InstanceList:
     """Return the instances of a reference. Raises RejectedError for invalid ranges."""
     try:
         return _in_one_frame(source) if source.paths is None else _by_path(source.paths, source.missing)
@@ -28,14 +28,14 @@ def parse_instances(source: Source) -> InstanceList:
         raise RejectedError(Reason.ARGUMENTS_INVALID, said) from error
 
 
-def split_indexes(source: Source, position: Position) -> tuple[int, tuple[int, ...]]:
+def split_indexes(source: ArgumentLocation, position: Position) -> tuple[int, tuple[int, ...]]:
     """Return the instance's own index, and those of its groups."""
     indexes = (*source.group_indexes, *path(position))
     itself_mapped = source.paths is None or source.mapped
     return (indexes[-1], indexes[:-1]) if itself_mapped else (constants.UNMAPPED, indexes)
 
 
-def _in_one_frame(source: Source) -> InstanceList:
+def _in_one_frame(source: ArgumentLocation) -> InstanceList:
     first = source.position or 0
     missing = None if source.missing is None else [*_numbers(source.missing)]
     return range(first, first + source.instances), missing

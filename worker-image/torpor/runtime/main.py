@@ -18,20 +18,20 @@ from torpor_wire import constants
 
 from torpor.errors import UnreadableError
 from torpor.runtime import environment, exceptions, http, runner, status_patch, taskrun, taskrun_writes
-from torpor.runtime.arguments import LIMIT_S, Reader
+from torpor.runtime.arguments import LIMIT_S, ArgumentReader
 from torpor.runtime.deferral import Suspension
 from torpor.runtime.environment import Launch, LaunchError
-from torpor.runtime.outcome import Failure, Outcome, Skipped, Success
+from torpor.runtime.outcome import Outcome, Success, TaskFailure, TaskSkip
 
 if TYPE_CHECKING:
-    from torpor.runtime.archive.client import Archive
+    from torpor.runtime.archive.client import ArchiveConnection
     from torpor.runtime.result_encoding import Body
 
 DONE, FAILED, UNABLE = 0, 1, 2
 _SIGNALLED = 128
 
 
-def _no_archive(_: Launch) -> "Archive | None":
+def _no_archive(_: Launch) -> "ArchiveConnection | None":
     return None
 
 
@@ -49,7 +49,7 @@ class RuntimeEnvironment(NamedTuple):
     """Called once, just after the user's code; returns whether the pod received SIGTERM meanwhile."""
     is_stopped: Callable[[], bool] = lambda: False
     """Returns whether the pod received SIGTERM."""
-    archive: "Callable[[Launch], Archive | None]" = _no_archive
+    archive: "Callable[[Launch], ArchiveConnection | None]" = _no_archive
     """Returns the archive of the installation, None if there is none. Raises ValueError and UnreadableError."""
     code: str | None = None
     """Where the code of the task is, for messages; None if it is in the image of the TaskRun."""
@@ -103,14 +103,16 @@ def _run(world: RuntimeEnvironment, launched: Launch, body: Any) -> int:
     found = found if world.code is None else found._replace(image=world.code)
     launched = launched._replace(history=taskrun.parse_history(body))
     retry_policy = world.retry_policy(LIMIT_S, taskrun_writes.CLAIM_REPEATS)
-    reader = Reader(world.transport, launched.namespace, found, retry_policy, lambda: world.archive(launched))
+    reader = ArgumentReader(world.transport, launched.namespace, found, retry_policy, lambda: world.archive(launched))
     process = os.getpid()
     ended = runner.perform(launched, found, reader, begin=world.begin, now=world.now, is_stopped=world.is_stopped)
     if os.getpid() != process:
         os._exit(DONE)  # a process that user code forked must not report
-    if world.end() and isinstance(ended, Failure):
+    if world.end() and isinstance(ended, TaskFailure):
         raise runner.Terminated  # a failure because the pod ends must not count as an attempt
-    outcome = ended if isinstance(ended, Success | Suspension | Skipped | Failure) else _kept(world, launched, ended)
+    outcome = (
+        ended if isinstance(ended, Success | Suspension | TaskSkip | TaskFailure) else _kept(world, launched, ended)
+    )
     reader.close()  # again, because the upload may read lazy results
     now = world.now()
     patch = taskrun_writes.patch_of(outcome, launched, found, now=now)
@@ -133,7 +135,7 @@ def _kept(world: RuntimeEnvironment, launched: Launch, body: "Body") -> Outcome:
 def _reported(launched: Launch, outcome: Outcome, settled: status_patch.WriteResult) -> int:
     match settled:
         case status_patch.WriteStored():
-            return FAILED if isinstance(outcome, Failure) else DONE
+            return FAILED if isinstance(outcome, TaskFailure) else DONE
         case status_patch.WriteLost():
             _say(f"{launched.taskrun} was changed by another writer while the task ran; its outcome is discarded")
             return DONE
@@ -203,12 +205,12 @@ def world(transport: http.ConnectionTransport, *, now: Callable[[], float] = tim
         jitter=lambda: os.urandom(1)[0] / 255,
         begin=begin,
         end=_finish,
-        is_stopped=lambda: _Process.terminated,
+        is_stopped=lambda: _ReceivedSignals.terminated,
     )
     return made._replace(archive=lambda launched: _archive(made, launched))
 
 
-def _archive(world: RuntimeEnvironment, launched: Launch) -> "Archive | None":
+def _archive(world: RuntimeEnvironment, launched: Launch) -> "ArchiveConnection | None":
     """Return the archive of the installation, None if there is none. Raises ValueError and UnreadableError."""
     if launched.archive_url is None:
         return None
@@ -219,7 +221,7 @@ def _archive(world: RuntimeEnvironment, launched: Launch) -> "Archive | None":
     )
 
 
-class _Process:
+class _ReceivedSignals:
     """The signals that this process received."""
 
     terminated = False
@@ -228,11 +230,11 @@ class _Process:
 def _finish() -> bool:
     """From now on ignore SIGTERM: the work is done, and only the report is left."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    return _Process.terminated
+    return _ReceivedSignals.terminated
 
 
 def _terminated(_signal: int, _frame: FrameType | None) -> NoReturn:
-    _Process.terminated = True
+    _ReceivedSignals.terminated = True
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # nothing interrupts what the task does on its way out
     raise runner.Terminated
 

@@ -32,7 +32,7 @@ class Success(NamedTuple):
     stored: Mapping[str, canonical.Json] | None = None
 
 
-class Failure(NamedTuple):
+class TaskFailure(NamedTuple):
     """The task failed. If it is not `retryable`, no other attempt follows."""
 
     reason: Reason
@@ -40,13 +40,13 @@ class Failure(NamedTuple):
     retryable: bool
 
 
-class Skipped(NamedTuple):
+class TaskSkip(NamedTuple):
     """The task skipped itself."""
 
     message: str
 
 
-Outcome: TypeAlias = Success | Suspension | Skipped | Failure
+Outcome: TypeAlias = Success | Suspension | TaskSkip | TaskFailure
 
 
 def from_return(
@@ -71,27 +71,27 @@ def from_return(
     return Success(json_text.text(returned, constants.RESULT_MAX, Reason.RESULT_INVALID, "the result", _NO_ARCHIVE))
 
 
-def from_exception(error: BaseException) -> Success | Skipped | Failure:
+def from_exception(error: BaseException) -> Success | TaskSkip | TaskFailure:
     """Return the outcome of a task that raised."""
     if (skip := exceptions.skip_of(error)) is not None:
-        return Skipped(exceptions.exception_text(skip) or "the task skipped itself")
+        return TaskSkip(exceptions.exception_text(skip) or "the task skipped itself")
     match error:
         case RejectedError():
-            return Failure(error.reason, error.message, retryable=False)
+            return TaskFailure(error.reason, error.message, retryable=False)
         case DeferralError():
-            return Failure(Reason.DEFERRAL_INVALID, exceptions.exception_text(error), retryable=False)
+            return TaskFailure(Reason.DEFERRAL_INVALID, exceptions.exception_text(error), retryable=False)
         case TaskFailed():
-            return Failure(Reason.ERROR, exceptions.exception_text(error), retryable=error.retryable)
+            return TaskFailure(Reason.ERROR, exceptions.exception_text(error), retryable=error.retryable)
         case SystemExit(code=None | 0):
             return Success("null")
         case SystemExit():
-            return Failure(Reason.ERROR, f"the task called sys.exit({error.code!r:.200})", retryable=True)
+            return TaskFailure(Reason.ERROR, f"the task called sys.exit({error.code!r:.200})", retryable=True)
         case _ if exceptions.is_named(error, _OF_DEBUGGER):
-            return Failure(Reason.ERROR, f"{type(error).__name__}: {_NO_TERMINAL}", retryable=False)
+            return TaskFailure(Reason.ERROR, f"{type(error).__name__}: {_NO_TERMINAL}", retryable=False)
         case _:
             instead = exceptions.instead(error)
             if instead is not None:
                 said = f"{type(error).__name__} has no effect in Torpor: {instead}"
-                return Failure(Reason.ERROR, said, retryable=False)
+                return TaskFailure(Reason.ERROR, said, retryable=False)
             final = exceptions.is_named(error, exceptions.FINAL)
-            return Failure(Reason.ERROR, exceptions.describe(error), retryable=not final)
+            return TaskFailure(Reason.ERROR, exceptions.describe(error), retryable=not final)

@@ -11,11 +11,11 @@ from torpor_wire.reason import Reason
 from torpor.context import Context, running
 from torpor.errors import RejectedError
 from torpor.runtime import entrypoint, exceptions, outcome
-from torpor.runtime.arguments import Reader
+from torpor.runtime.arguments import ArgumentReader
 from torpor.runtime.deferral import DeferralContext
 from torpor.runtime.environment import Launch
 from torpor.runtime.outcome import Outcome
-from torpor.runtime.taskrun import TaskRun
+from torpor.runtime.taskrun import WorkerTaskRun
 
 if TYPE_CHECKING:
     from torpor.runtime.result_encoding import Body
@@ -27,8 +27,8 @@ class Terminated(SystemExit):
 
 def perform(  # noqa: PLR0913 - the callbacks of the process
     launch: Launch,
-    run: TaskRun,
-    reader: Reader,
+    run: WorkerTaskRun,
+    reader: ArgumentReader,
     *,
     begin: Callable[[], None],
     now: Callable[[], float],
@@ -63,12 +63,12 @@ def perform(  # noqa: PLR0913 - the callbacks of the process
         reader.close()
 
 
-def deferral_context(launch: Launch, run: TaskRun, now: float) -> DeferralContext:
+def deferral_context(launch: Launch, run: WorkerTaskRun, now: float) -> DeferralContext:
     """Return the context of a deferral of this pod."""
     return DeferralContext(launch.namespace, run.pool, now, run.account, launch.taskrun, launch.seal_key)
 
 
-def task_context(launch: Launch, run: TaskRun) -> Context:
+def task_context(launch: Launch, run: WorkerTaskRun) -> Context:
     """Return what `context()` returns in this pod."""
     return Context(
         namespace=launch.namespace,

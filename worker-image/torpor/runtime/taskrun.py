@@ -11,7 +11,7 @@ from torpor_wire import constants, deadline, names, retry, times, transitions, t
 from torpor_wire.transitions import HistorySize
 
 
-class Source(NamedTuple):
+class ArgumentLocation(NamedTuple):
     """The location of an argument that was too large to copy."""
 
     task: str
@@ -30,12 +30,12 @@ class Source(NamedTuple):
     """Whether the last number of a path is the index of the task itself, not of its innermost group."""
 
 
-class Argument(NamedTuple):
+class TaskArgument(NamedTuple):
     """A keyword argument: JSON text or its location. `mapped_by` is the `module:function` to apply."""
 
     name: str
     value: str | None
-    source: Source | None
+    source: ArgumentLocation | None
     mapped_by: str | None = None
 
 
@@ -46,7 +46,7 @@ class ArchivedEvent(NamedTuple):
     about: Mapping[str, Any]
 
 
-class Resume(NamedTuple):
+class ResumePoint(NamedTuple):
     """Where a resumed segment starts, with its state and event.
 
     Without a method it starts from the beginning, because the trigger preceded the first pod. `late` means that the
@@ -59,7 +59,7 @@ class Resume(NamedTuple):
     late: bool = False
 
 
-class TaskRun(NamedTuple):
+class WorkerTaskRun(NamedTuple):
     """What to run, and from where."""
 
     workflow: str
@@ -72,14 +72,14 @@ class TaskRun(NamedTuple):
     image: str
     """Where its code is, for messages: the image, and the ConfigMap of `source`."""
     python: str
-    arguments: tuple[Argument, ...]
+    arguments: tuple[TaskArgument, ...]
     policy: retry.Policy
     deadline: float | None
     """When the attempt exceeds its timeout, in seconds since the epoch.
 
     None also if `timeoutWhileDeferred` is false: then the timeout pauses during a deferral.
     """
-    resume: Resume | None
+    resume: ResumePoint | None
     group_indexes: tuple[int, ...] = ()
     problem: str = ""
     """Why the resume is invalid; empty for everything that Torpor writes."""
@@ -101,7 +101,7 @@ def parse_history(body: Any) -> HistorySize:
     return transitions.history_size(body["status"].get("history"))
 
 
-def parse_taskrun(body: Any) -> TaskRun:
+def parse_taskrun(body: Any) -> WorkerTaskRun:
     """Return the TaskRun from the API server's JSON."""
     spec, status = body["spec"], body["status"]
     problem, resume = "", None
@@ -109,7 +109,7 @@ def parse_taskrun(body: Any) -> TaskRun:
         resume = _resume(status, body["metadata"]["uid"], waits_first="trigger" in spec)
     except (ValueError, RecursionError) as error:
         problem = f"invalid status: event or next.kwargs (modified outside Torpor?): {error}"
-    return TaskRun(
+    return WorkerTaskRun(
         workflow=spec["workflow"]["name"],
         workflow_uid=spec["workflow"]["uid"],
         task=spec["task"],
@@ -145,9 +145,9 @@ def parse_state(body: Any) -> TaskRunState:
     )
 
 
-def _argument(argument: Any) -> Argument:
+def _argument(argument: Any) -> TaskArgument:
     source = argument.get("from")
-    return Argument(
+    return TaskArgument(
         name=argument["name"],
         value=argument.get("value"),
         source=None if source is None else _source(source),
@@ -155,8 +155,8 @@ def _argument(argument: Any) -> Argument:
     )
 
 
-def _source(source: Any) -> Source:
-    return Source(
+def _source(source: Any) -> ArgumentLocation:
+    return ArgumentLocation(
         task=source["task"],
         field=source["field"],
         instances=source.get("count", 1),
@@ -190,20 +190,20 @@ def _event(text: str | None, uid: str) -> Any:
     return typed_json.decode(event) if about is None else ArchivedEvent(names.event_owner(uid), about)
 
 
-def _resume(status: Any, uid: str, *, waits_first: bool) -> Resume | None:
+def _resume(status: Any, uid: str, *, waits_first: bool) -> ResumePoint | None:
     if not status.get("segment"):
         return None
     following, event = status.get("next"), _event(status.get("event"), uid)
     if not following:
-        return Resume("", {}, event) if waits_first else None
+        return ResumePoint("", {}, event) if waits_first else None
     late = following.get("onTimeout") if status.get("timedOut") else None
     state = typed_json.decode(json.loads(following.get("kwargs") or "{}"))
     if not isinstance(state, dict):
         raise ValueError(f"the kwargs are of type {type(state).__name__}, not an object")  # noqa: TRY004 - handled as invalid JSON
     method = late or following["method"]
-    return Resume(method, state, event, late is not None) if method else resume_from_beginning(state)
+    return ResumePoint(method, state, event, late is not None) if method else resume_from_beginning(state)
 
 
-def resume_from_beginning(state: Mapping[str, Any]) -> Resume | None:
+def resume_from_beginning(state: Mapping[str, Any]) -> ResumePoint | None:
     """Return a resume from the beginning with the event of the task's `trigger:`, if it has one."""
-    return Resume("", {}, state["event"]) if "event" in state else None
+    return ResumePoint("", {}, state["event"]) if "event" in state else None

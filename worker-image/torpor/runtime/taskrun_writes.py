@@ -18,8 +18,8 @@ from torpor.runtime import status_patch, taskrun
 from torpor.runtime.deferral import Suspension
 from torpor.runtime.environment import Launch
 from torpor.runtime.http import WorkerTransport
-from torpor.runtime.outcome import Failure, Outcome, Skipped, Success
-from torpor.runtime.taskrun import TaskRun
+from torpor.runtime.outcome import Outcome, Success, TaskFailure, TaskSkip
+from torpor.runtime.taskrun import WorkerTaskRun
 
 CLAIM_LIMIT_S = 60.0
 CLAIM_FORBIDDEN_S = 5.0
@@ -73,7 +73,7 @@ def report(
     return settled
 
 
-def patch_of(outcome: Outcome, launch: Launch, run: TaskRun, *, now: float) -> transitions.Patch:
+def patch_of(outcome: Outcome, launch: Launch, run: WorkerTaskRun, *, now: float) -> transitions.Patch:
     """Return the transition from Running for an outcome."""
     pin = launch.pin(State.RUNNING)
     match outcome:
@@ -82,9 +82,9 @@ def patch_of(outcome: Outcome, launch: Launch, run: TaskRun, *, now: float) -> t
         case Suspension():
             ends = deadline.deferral_deadline(timeout=outcome.timeout, attempt_deadline=run.deadline, now=now)
             return transitions.defer(pin, outcome.trigger, resume=outcome.on_status(), deadline=ends, now=now)
-        case Skipped(message):
+        case TaskSkip(message):
             return transitions.skip(pin, message=message, now=now)
-        case Failure(reason, message, retryable):
+        case TaskFailure(reason, message, retryable):
             policy = run.policy if retryable else retry.Policy()
             return transitions.fail(pin, policy, reason=reason, message=message, now=now)
         case _:

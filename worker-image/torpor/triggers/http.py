@@ -17,7 +17,7 @@ from torpor.triggers import cursors
 from torpor.triggers.base import BaseTrigger
 from torpor.triggers.cursors import UNSET, Cursor
 from torpor.triggers.events import TriggerEvent
-from torpor.triggers.services import Answer, Request, Services
+from torpor.triggers.services import HttpResponse, Request, Services
 from torpor.triggers.support import arguments, http_request, polling
 from torpor.triggers.support.arguments import Reference
 from torpor.triggers.support.metering import AddressDeniedError, AnswerTooLargeError
@@ -132,7 +132,7 @@ class Http(BaseTrigger):
 
     @classmethod
     async def _answered(
-        cls, waits: "Sequence[Http]", answer: Answer, known: Mapping[str, str]
+        cls, waits: "Sequence[Http]", answer: HttpResponse, known: Mapping[str, str]
     ) -> Sequence[TriggerEvent | Exception | None]:
         """Return the result of a response for each of them."""
         if known and answer.status == http_request.NOT_MODIFIED:
@@ -148,7 +148,7 @@ class Http(BaseTrigger):
             one.note(answer)
         return found
 
-    async def ask(self, services: Services, known: Mapping[str, str], most: int) -> Answer:
+    async def ask(self, services: Services, known: Mapping[str, str], most: int) -> HttpResponse:
         """Send one request, conditional on `known`, and read up to `most` bytes. Raises OSError without a response."""
         headers = http_request.plain_headers(self.headers)
         try:
@@ -174,7 +174,7 @@ class Http(BaseTrigger):
             return None
         return self._judged(page)
 
-    def note(self, answer: Answer) -> None:
+    def note(self, answer: HttpResponse) -> None:
         """Make the next request conditional on this response, if the server supports it."""
         self.known = http_request.conditional_headers(answer) if self._can_compare() else {}
         self.seen = self.last_look
@@ -205,7 +205,7 @@ class Http(BaseTrigger):
 class _Page:
     """A response, parsed once for all deferrals."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: HttpResponse) -> None:
         self.answer = answer
         self.has_too_many_values = _values(answer.body) > _VALUES
         self._document = None if self.has_too_many_values else _document(answer)
@@ -241,7 +241,7 @@ class _Page:
         return self._version
 
 
-def payload(answer: Answer, document: Any, *, cursor: Cursor = UNSET) -> dict[str, Any]:
+def payload(answer: HttpResponse, document: Any, *, cursor: Cursor = UNSET) -> dict[str, Any]:
     """Return the event within its size limit, with `truncated` if something is missing."""
     headers = {name: answer.headers[name][:_HEADER_SHOWN] for name in SHOWN_HEADERS if name in answer.headers}
     event: dict[str, Any] = {"status": answer.status, "headers": headers, **cursors.stored(cursor)}
@@ -268,7 +268,7 @@ def _values(body: bytes) -> int:
     return body.count(b",") + body.count(b"[") + body.count(b"{") + 1
 
 
-def _document(answer: Answer) -> Any:
+def _document(answer: HttpResponse) -> Any:
     if answer.truncated or not answer.body:
         return None
     try:

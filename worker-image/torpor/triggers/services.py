@@ -13,7 +13,7 @@ from torpor_wire.canonical import Json
 if TYPE_CHECKING:
     import socket
 
-    from torpor.triggers.support.metering import Meter
+    from torpor.triggers.support.metering import ByteMeter
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ class Request(NamedTuple):
     most: int = 1024**2
 
 
-class Answer(NamedTuple):
+class HttpResponse(NamedTuple):
     """An HTTP response: header names in lower case, the body up to its limit."""
 
     status: int
@@ -112,7 +112,7 @@ class Services(Protocol):
     async def evaluate(self, expression: str, variables: Mapping[str, Json]) -> Json:
         """Return the value of an expression. Raises NotYetError if it has none yet, ValueError if it never will."""
 
-    async def request(self, asked: Request) -> Answer:
+    async def request(self, asked: Request) -> HttpResponse:
         """Send one HTTP request.
 
         Raises OSError without an answer in time, ValueError for a header that must not be set.
@@ -121,13 +121,13 @@ class Services(Protocol):
     async def reach(self, host: str, port: int, *, seconds: float) -> str:
         """Open a TCP connection, close it, and return the address. Raises OSError if none is accepted in time."""
 
-    async def connect(self, host: str, port: int, *, seconds: float, meter: "Meter") -> "socket.socket":
+    async def connect(self, host: str, port: int, *, seconds: float, meter: "ByteMeter") -> "socket.socket":
         """Open a TCP connection; `meter` counts the bytes that it receives.
 
         Raises OSError if none is accepted in time, PermissionError if the address is denied.
         """
 
-    async def proxy(self, meter: "Meter") -> Proxy:
+    async def proxy(self, meter: "ByteMeter") -> Proxy:
         """Return a proxy for a client that opens its own connections; `meter` counts the bytes that it receives."""
 
     def answering(self) -> AbstractAsyncContextManager[None]:

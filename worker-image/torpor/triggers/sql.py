@@ -17,7 +17,7 @@ from torpor.triggers.events import TriggerEvent
 from torpor.triggers.services import Services
 from torpor.triggers.support import arguments, database_url, file_access, polling, sql_batch, sql_engine
 from torpor.triggers.support.arguments import Reference, Revealed
-from torpor.triggers.support.database_url import File, Server
+from torpor.triggers.support.database_url import PostgresServer, SqliteFile
 from torpor.triggers.support.metering import AddressDeniedError
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Sql(BaseTrigger):
         """Check the condition, and that an SQLite file is in an allowed folder. Raises ValueError."""
         super().bind(services)
         self.database = database_url.parse_database_url(self.url)
-        if isinstance(self.database, File):
+        if isinstance(self.database, SqliteFile):
             file_access.folder_of(self.database.path, services.folders)
         if self.condition is not None:
             services.check(self.condition, ROOTS)
@@ -200,7 +200,7 @@ class Sql(BaseTrigger):
     def _shown(self, error: OSError) -> str:
         """Return the text of an error without values from a Secret, the host included."""
         words = error.strerror or str(error) or type(error).__name__
-        if isinstance(self.url, Revealed) and isinstance(self.database, Server):
+        if isinstance(self.url, Revealed) and isinstance(self.database, PostgresServer):
             words = words.replace(self.database.host, "***").replace(self.database.password or "***", "***")
         return words
 
@@ -209,7 +209,7 @@ def _url(url: object) -> "str | Reference":
     if arguments.is_reference(url):
         return arguments.reference(url, "url")
     found = database_url.parse_database_url(url)
-    if isinstance(found, Server) and found.password and not isinstance(url, Revealed):
+    if isinstance(found, PostgresServer) and found.password and not isinstance(url, Revealed):
         raise ValueError(
             "url contains a password, and the TaskRun would show it; "
             "put the URL in a Secret and give {secretRef: {name: ..., key: ...}}"

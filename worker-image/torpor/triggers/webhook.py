@@ -12,7 +12,7 @@ from torpor_wire import canonical
 
 from torpor.triggers.base import BaseTrigger
 from torpor.triggers.events import TriggerEvent
-from torpor.triggers.services import Answer, Request, Services, TaskRunRef
+from torpor.triggers.services import HttpResponse, Request, Services, TaskRunRef
 from torpor.triggers.support import arguments, http_request, polling
 from torpor.triggers.support.arguments import Reference
 from torpor.triggers.support.http_request import RequestDelays, is_unavailable
@@ -140,7 +140,7 @@ def _body(body: object) -> Any:
     return body
 
 
-def _said(answer: Answer) -> str:
+def _said(answer: HttpResponse) -> str:
     """Return the reason of a rejection. A redirect is not followed, because it would be another call."""
     to = answer.headers.get("location")
     said = f"it redirects to {to}" if to else " ".join(answer.body.decode(errors="replace").split())

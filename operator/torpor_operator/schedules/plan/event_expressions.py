@@ -44,7 +44,7 @@ class EventScope:
     def is_true(self, expression: str) -> bool | ExpressionError | Unanswered:
         """Whether `when` holds. Any value but a boolean is an error."""
         parsed = template.parse(expression)
-        single = parsed.single if isinstance(parsed, template.Template) else None
+        single = parsed.single if isinstance(parsed, template.StringTemplate) else None
         match self.evaluate(single or expression):
             case Value(json=bool(value)):
                 return value

@@ -15,4 +15,4 @@ def test_the_page_explains_every_reason_and_no_other() -> None:
 
 
 def test_what_expressions_call_their_errors_is_on_the_one_list() -> None:
-    assert {str(reason) for reason in errors.Reason} <= {str(reason) for reason in Reason}
+    assert {str(reason) for reason in errors.ExpressionReason} <= {str(reason) for reason in Reason}

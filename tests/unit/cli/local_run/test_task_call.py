@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from torpor.debugging import Request
+from torpor.debugging import DebugRequest
 from torpor_cli.errors import CliError, UnknownNameError, UsageError
 from torpor_cli.local_run import task_call
 
@@ -48,7 +48,7 @@ _SPEC: dict[str, Any] = {
 }
 
 
-def call(name: str, *path: int, **given: Any) -> Request:
+def call(name: str, *path: int, **given: Any) -> DebugRequest:
     return task_call.build(_SPEC, (name, path), given=given)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 import pytest
-from torpor_expressions.evaluator import Unavailable
+from torpor_expressions.evaluator import EvaluatorUnavailable
 from torpor_expressions.value import JSON
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
@@ -27,7 +27,7 @@ class NoChildren:
 
     async def evaluate(self, expression: str, variables: Mapping[str, JSON], *, share: str = "") -> NoReturn:
         del share
-        raise Unavailable(f"no process for {expression} over {len(variables)} values")
+        raise EvaluatorUnavailable(f"no process for {expression} over {len(variables)} values")
 
 
 async def test_a_machine_without_processes_makes_an_evaluation_unavailable() -> None:

@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 from torpor_kubernetes.fairness.namespace_shares import Shares
-from torpor_triggerer.fairness.fair_queue import FairQueue
-from torpor_triggerer.fairness.threads import Threads
-from torpor_triggerer.reporting.events import TokenBucket
-from torpor_triggerer.running.capacity import Capacity
+from torpor_triggerer.fairness.fair_queue import RoundRobinQueue
+from torpor_triggerer.fairness.threads import WorkerThreads
+from torpor_triggerer.reporting.events import SharedTokenBucket
+from torpor_triggerer.running.capacity import FairSlots
 
 from tests.support.fake_api import VirtualClock
 
@@ -77,7 +77,7 @@ def test_no_place_is_lost_or_given_twice_in_any_order(steps: list[tuple[str, str
 
 @given(STEPS, st.integers(1, 6))
 def test_of_waits_the_oldest_of_each_namespace_run_and_equally_many_of_each(steps: list[Any], capacity: int) -> None:
-    room: Capacity[tuple[str, int]] = Capacity(capacity, lambda wait: (wait[1], wait[0]), lambda wait: wait[0])
+    room: FairSlots[tuple[str, int]] = FairSlots(capacity, lambda wait: (wait[1], wait[0]), lambda wait: wait[0])
     asking, running = set[tuple[str, int]](), set[tuple[str, int] | None]()
     for comes, *given_one in steps:
         wait = (given_one[0], given_one[1])
@@ -101,7 +101,7 @@ async def test_calls_that_hang_leave_threads_to_other_namespaces() -> None:
     import threading  # noqa: PLC0415
 
     ends = threading.Event()
-    threads = Threads(16)
+    threads = WorkerThreads(16)
     hanging = [asyncio.create_task(threads.call(ends.wait, "greedy")) for _ in range(50)]
     await asyncio.sleep(0)
     async with asyncio.timeout(180):
@@ -111,14 +111,14 @@ async def test_calls_that_hang_leave_threads_to_other_namespaces() -> None:
 
 
 def test_a_budget_that_one_namespace_spends_leaves_some_to_another() -> None:
-    budget = TokenBucket(VirtualClock(), rate=5.0, burst=25.0)
+    budget = SharedTokenBucket(VirtualClock(), rate=5.0, burst=25.0)
     assert 20 <= sum(budget.take("greedy") for _ in range(1000)) < 25
     assert budget.take("other")
 
 
 async def test_a_namespace_that_always_spends_leaves_budget_to_another() -> None:
     clock = VirtualClock()
-    budget = TokenBucket(clock, rate=5.0, burst=25.0)
+    budget = SharedTokenBucket(clock, rate=5.0, burst=25.0)
     greedy = other = 0
     for _ in range(200):
         await clock.advance(0.1)
@@ -129,7 +129,7 @@ async def test_a_namespace_that_always_spends_leaves_budget_to_another() -> None
 
 
 async def test_a_queue_serves_namespaces_in_turn_and_refuses_the_one_that_fills_it() -> None:
-    queue: FairQueue[str] = FairQueue(80)
+    queue: RoundRobinQueue[str] = RoundRobinQueue(80)
     assert sum(queue.put("greedy", "g") for _ in range(100)) == 66
     assert queue.put("other", "o")
     assert queue.put("other", "o")

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 from torpor.triggers import BaseTrigger, TriggerEvent
 from torpor.triggers.services import EndedWorkflows
-from torpor.triggers.support.metering import Meter
+from torpor.triggers.support.metering import ByteMeter
 from torpor_triggerer.isolation.services_proxy import ServicesProxy
 from torpor_triggerer.model.outcome import Fired
 from torpor_triggerer.services.trigger_services import TriggerServices
@@ -151,7 +151,7 @@ async def test_a_resource_granted_after_cancellation_is_released(what: str) -> N
 
         async def look() -> None:
             if what == "a connection":
-                await services.connect("example.org", 1, seconds=1.0, meter=Meter(1))
+                await services.connect("example.org", 1, seconds=1.0, meter=ByteMeter(1))
             async with services.answering():
                 pass
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
-from torpor_triggerer.isolation.watchdog import Block, BlockListener, LoopMonitor, Watchdog
+from torpor_triggerer.isolation.watchdog import BlockListener, LoopBlock, LoopMonitor, Watchdog
 from torpor_triggerer.usercode import attribution
 from torpor_triggerer.usercode.attribution import Attribution
 
@@ -39,7 +39,7 @@ def mark(subject: object) -> Attribution:
 
 
 @asynccontextmanager
-async def watching(began: list[Block], ended: list[Block]) -> AsyncIterator[None]:
+async def watching(began: list[LoopBlock], ended: list[LoopBlock]) -> AsyncIterator[None]:
     loop = asyncio.get_running_loop()
     loop.set_task_factory(attribution.factory)
     dog = Watchdog()
@@ -60,8 +60,8 @@ async def until(holds: Callable[[], bool]) -> None:
 
 
 async def test_who_keeps_the_loop_is_named_with_the_line_and_how_long_it_was() -> None:
-    began: list[Block] = []
-    ended: list[Block] = []
+    began: list[LoopBlock] = []
+    ended: list[LoopBlock] = []
     trigger = Trigger()
     async with watching(began, ended):
         await attribution.running(mark(trigger), trigger.sleeps())
@@ -87,7 +87,7 @@ async def test_a_block_is_reported_while_it_lasts() -> None:
 
 
 async def test_code_in_c_that_lets_no_thread_run_is_named_when_it_is_over() -> None:
-    ended: list[Block] = []
+    ended: list[LoopBlock] = []
     trigger = Trigger()
     for _ in range(5):  # where other threads wait for the interpreter too, one of them may come first
         async with watching([], ended):
@@ -98,7 +98,7 @@ async def test_code_in_c_that_lets_no_thread_run_is_named_when_it_is_over() -> N
 
 
 async def test_a_garbage_collection_is_not_blamed_on_the_running_trigger() -> None:
-    began: list[Block] = []
+    began: list[LoopBlock] = []
     async with watching(began, []):
         trigger = Trigger()
         await attribution.running(mark(trigger), trigger.is_in_the_way_of_the_collector())
@@ -109,14 +109,14 @@ async def test_a_garbage_collection_is_not_blamed_on_the_running_trigger() -> No
 
 
 async def test_a_loop_that_is_busy_is_nobodys_fault() -> None:
-    began: list[Block] = []
+    began: list[LoopBlock] = []
     async with watching(began, []):
         await asyncio.gather(*(attribution.running(mark(number), Trigger().is_busy()) for number in range(10)))
     assert began == []
 
 
 async def test_many_short_calls_in_one_step_are_nobodys_fault() -> None:
-    began: list[Block] = []
+    began: list[LoopBlock] = []
     async with watching(began, []):
         for number in range(100):
             attribution.call(mark(number), lambda: time.sleep(0.005))
@@ -136,7 +136,7 @@ def kept(pulse: LoopMonitor, times: list[float]) -> Iterator[None]:
 
 
 async def test_a_paused_process_is_not_blamed_on_a_trigger() -> None:
-    began: list[Block] = []
+    began: list[LoopBlock] = []
     pulse = LoopMonitor(
         asyncio.get_running_loop(), threading.get_ident(), BlockListener(began=began.append, ended=lambda _: None)
     )

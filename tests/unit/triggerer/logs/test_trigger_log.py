@@ -11,14 +11,14 @@ from uuid import UUID
 import pytest
 from torpor_triggerer.logs import redaction
 from torpor_triggerer.logs.trigger_log import LINE_MAX, LINES, TriggerLog, WaitLog
-from torpor_triggerer.model.deferred_taskrun import Wait, parse
+from torpor_triggerer.model.deferred_taskrun import TriggerWait, parse
 from torpor_triggerer.services.client_pool import ClientPool
 from torpor_wire import typed_json
 
 log = logging.getLogger("a.library")
 
 
-def wait(name: str = "drop-abcde") -> Wait:
+def wait(name: str = "drop-abcde") -> TriggerWait:
     return parse(
         {
             "metadata": {

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 from torpor_kubernetes.cache.store import ObjectKey
-from torpor_triggerer.model.deferred_taskrun import EndExpressions, SegmentId, StoredTrigger, Wait
+from torpor_triggerer.model.deferred_taskrun import EndExpressions, SegmentId, StoredTrigger, TriggerWait
 from torpor_triggerer.model.packed_wait import PackedWait
 from torpor_wire import retry
 from torpor_wire.approvers import Approvers
 from torpor_wire.transitions import HistorySize
 
 TRIGGER = StoredTrigger("time", '{"at":"2100-01-01T00:00:00Z"}', "0" * 32, 17, "until 2100-01-01T00:00:00Z")
-WAIT = Wait(
+WAIT = TriggerWait(
     namespace="ns",
     name="report-load",
     segment_id=SegmentId("9c2f", 2, 3),
@@ -48,7 +48,7 @@ EXPRESSIONS = EndExpressions("event.value", None, '{"day":"\ud800"}', "{}")
         replace(WAIT, expressions=EXPRESSIONS._replace(result=None, fail_when="event == 1", run='{"name":"r"}')),
     ],
 )
-def test_what_is_unpacked_is_what_was_packed(wait: Wait) -> None:
+def test_what_is_unpacked_is_what_was_packed(wait: TriggerWait) -> None:
     packed = PackedWait(wait)
     assert packed.unpack() == wait
     assert packed.key == ObjectKey("ns", "report-load")

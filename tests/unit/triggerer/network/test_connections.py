@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 from torpor.triggers.services import Request
-from torpor.triggers.support.metering import AddressDeniedError, AnswerTooLargeError, Meter
+from torpor.triggers.support.metering import AddressDeniedError, AnswerTooLargeError, ByteMeter
 from torpor_kubernetes.fairness.namespace_shares import Shares
 from torpor_triggerer.model import outcome
 from torpor_triggerer.model.outcome import Failed
 from torpor_triggerer.network import addresses, connections
 from torpor_triggerer.network.addresses import Addresses
-from torpor_triggerer.network.connections import Network
-from torpor_triggerer.network.resolver import ResolvedAddress, Resolver
+from torpor_triggerer.network.connections import OutboundNetwork
+from torpor_triggerer.network.resolver import NameResolver, ResolvedAddress
 from torpor_triggerer.network.sessions import Owner
 from torpor_triggerer.services import http
 from torpor_wire.reason import Reason
@@ -22,13 +22,13 @@ from torpor_wire.reason import Reason
 OWNER = Owner("workflows", "torpor-task")
 
 
-def names(known: Mapping[str, Sequence[str]]) -> Resolver:
+def names(known: Mapping[str, Sequence[str]]) -> NameResolver:
     def lookup(host: str) -> Sequence[ResolvedAddress]:
         return [
             ResolvedAddress(socket.AF_INET6 if ":" in address else socket.AF_INET, address) for address in known[host]
         ]
 
-    return Resolver(lookup)
+    return NameResolver(lookup)
 
 
 @pytest.mark.parametrize(
@@ -106,43 +106,45 @@ def test_the_pods_own_addresses_and_those_of_services_beside_it_are_denied() -> 
 async def test_a_name_of_a_denied_address_is_refused_without_a_connection() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)
-        made = Network(resolver=names({"inside.example": ["127.0.0.1"]}))
+        made = OutboundNetwork(resolver=names({"inside.example": ["127.0.0.1"]}))
         with pytest.raises(AddressDeniedError, match=r"inside\.example \(127\.0\.0\.1\): loopback; --allow-networks"):
-            await made.connect("a", "inside.example", server.getsockname()[1], seconds=5, meter=Meter(0))
+            await made.connect("a", "inside.example", server.getsockname()[1], seconds=5, meter=ByteMeter(0))
         with pytest.raises(BlockingIOError):
             server.accept()
 
 
 async def test_only_the_allowed_addresses_of_a_name_are_tried() -> None:
-    made = Network(resolver=names({"both.example": ["169.254.169.254", "10.0.0.1", "::1"]}))
+    made = OutboundNetwork(resolver=names({"both.example": ["169.254.169.254", "10.0.0.1", "::1"]}))
     assert [resolved.address for resolved in await made.resolve("a", "both.example")] == ["10.0.0.1"]
 
 
 async def test_the_connection_goes_to_the_address_that_was_checked() -> None:
     answers = iter([["10.0.0.1"], ["127.0.0.1"]])
-    made = Network(resolver=Resolver(lambda _: [ResolvedAddress(socket.AF_INET, address) for address in next(answers)]))
+    made = OutboundNetwork(
+        resolver=NameResolver(lambda _: [ResolvedAddress(socket.AF_INET, address) for address in next(answers)])
+    )
     found = await made.resolve("a", "rebinds.example")
     assert [resolved.at(80) for resolved in found] == [("10.0.0.1", 80)]
     with pytest.raises(AddressDeniedError):
-        await made.connect("a", "rebinds.example", 80, seconds=5, meter=Meter(0))
+        await made.connect("a", "rebinds.example", 80, seconds=5, meter=ByteMeter(0))
 
 
 @pytest.mark.parametrize(
     "url", ["http://127.0.0.1:1/", "http://[::1]:1/", "http://[::ffff:127.0.0.1]:1/", "http://inside.example:1/"]
 )
 async def test_http_does_not_connect_to_a_denied_address(url: str) -> None:
-    async with http.connect(Network(resolver=names({"inside.example": ["127.0.0.1"]}))) as client:
+    async with http.connect(OutboundNetwork(resolver=names({"inside.example": ["127.0.0.1"]}))) as client:
         with pytest.raises(AddressDeniedError, match="the triggerer does not connect to"):
             await client.request(Request("GET", url, {}, 5.0), OWNER)
 
 
 @pytest.mark.parametrize("host", ["127.1", "2130706433", "0x7f.1", "0177.0.0.1"])
 async def test_other_ways_to_write_an_address_are_judged_as_what_they_mean(host: str) -> None:
-    async with http.connect(Network()) as client:
+    async with http.connect(OutboundNetwork()) as client:
         with pytest.raises(OSError, match=r"does not connect to|canonical"):
             await client.request(Request("GET", f"http://{host}:1/", {}, 5.0), OWNER)
     with pytest.raises(AddressDeniedError):
-        await Network().connect("a", host, 1, seconds=5, meter=Meter(0))
+        await OutboundNetwork().connect("a", host, 1, seconds=5, meter=ByteMeter(0))
 
 
 async def test_a_name_that_never_resolves_times_out_and_counts_for_its_namespace() -> None:
@@ -153,7 +155,7 @@ async def test_a_name_that_never_resolves_times_out_and_counts_for_its_namespace
             ends.wait()
         return [ResolvedAddress(socket.AF_INET, "10.0.0.1")]
 
-    resolver = Resolver(lookup, limit=16, seconds=3)
+    resolver = NameResolver(lookup, limit=16, seconds=3)
     hanging = [asyncio.create_task(resolver.find("greedy", f"hangs-{number}")) for number in range(50)]
     await asyncio.sleep(0.05)
     assert [resolved.address for resolved in await resolver.find("other", "known.example")] == ["10.0.0.1"]
@@ -173,7 +175,7 @@ async def test_simultaneous_lookups_of_a_name_in_a_namespace_are_one_query() -> 
         ends.wait()
         return [ResolvedAddress(socket.AF_INET, "10.0.0.1")]
 
-    resolver = Resolver(lookup)
+    resolver = NameResolver(lookup)
     tasks = [asyncio.create_task(resolver.find("a", "x.example")) for _ in range(20)]
     await asyncio.sleep(0.05)
     ends.set()
@@ -183,14 +185,14 @@ async def test_simultaneous_lookups_of_a_name_in_a_namespace_are_one_query() -> 
 
 async def test_a_connection_has_its_place_until_it_is_closed() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        made = Network(addresses=Addresses.of(allow=["127.0.0.0/8"]), sockets=Shares(2))
+        made = OutboundNetwork(addresses=Addresses.of(allow=["127.0.0.0/8"]), sockets=Shares(2))
         port = server.getsockname()[1]
-        opened = [await made.connect("a", "127.0.0.1", port, seconds=5, meter=Meter(0)) for _ in range(2)]
+        opened = [await made.connect("a", "127.0.0.1", port, seconds=5, meter=ByteMeter(0)) for _ in range(2)]
         with pytest.raises(OSError, match="2 of this namespace are open"):
-            await made.connect("a", "127.0.0.1", port, seconds=0.1, meter=Meter(0))
+            await made.connect("a", "127.0.0.1", port, seconds=0.1, meter=ByteMeter(0))
         opened[0].close()
         opened[0].close()
-        opened.append(await made.connect("b", "127.0.0.1", port, seconds=5, meter=Meter(0)))
+        opened.append(await made.connect("b", "127.0.0.1", port, seconds=5, meter=ByteMeter(0)))
         assert (made.sockets.held("a"), made.sockets.held("b")) == (1, 1)
         for connection in opened:
             connection.close()
@@ -198,7 +200,7 @@ async def test_a_connection_has_its_place_until_it_is_closed() -> None:
 
 async def test_a_place_among_the_requests_is_waited_for_so_long_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
-    made = Network(requests=Shares(1))
+    made = OutboundNetwork(requests=Shares(1))
     async with made.hold(made.requests, "a"):
         with pytest.raises(OSError, match="requests of this namespace are under way, which is its share"):
             async with made.hold(made.requests, "b"):

@@ -46,14 +46,16 @@ async def test_a_connection_without_a_request_is_closed(monkeypatch: pytest.Monk
 
 
 async def test_a_page_is_its_text_and_a_query_changes_nothing() -> None:
-    page = health.Page("text/csv", lambda: b"a,b\n")
+    page = health.HealthPage("text/csv", lambda: b"a,b\n")
     async with health.serve(0, {"/livez": lambda: ""}, {"/page": page}) as port:
         assert await ask(port, "/page?a=1") == (200, "a,b\n")
         assert await ask(port, "/none") == (404, "paths: /livez, /page\n")
 
 
 async def test_a_page_that_fails_to_render_affects_no_other(caplog: pytest.LogCaptureFixture) -> None:
-    async with health.serve(0, {"/livez": lambda: ""}, {"/page": health.Page("text/csv", lambda: bytes(-1))}) as port:
+    async with health.serve(
+        0, {"/livez": lambda: ""}, {"/page": health.HealthPage("text/csv", lambda: bytes(-1))}
+    ) as port:
         assert (await ask(port, "/page"))[0] == 500
         assert (await ask(port, "/livez"))[1] == "ok\n"
     assert "Page /page failed to render" in caplog.text

@@ -7,7 +7,7 @@ import pytest
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import CONFIG_MAPS
 from torpor_triggerer.logs.trigger_log import LINES, TriggerLog, WaitLog
-from torpor_triggerer.model.deferred_taskrun import SegmentId, Wait
+from torpor_triggerer.model.deferred_taskrun import SegmentId, TriggerWait
 from torpor_triggerer.model.outcome import Failed, Fired, Outcome
 from torpor_triggerer.reporting import log_sender
 from torpor_triggerer.reporting.log_sender import LogSender
@@ -17,7 +17,7 @@ from torpor_wire.reason import Reason
 from tests.support.fake_api import FakeApi, VirtualClock
 from tests.support.triggerer_world import Shelf
 
-WAIT = Wait(
+WAIT = TriggerWait(
     namespace="team",
     name="a",
     segment_id=SegmentId("u", 2, 1),

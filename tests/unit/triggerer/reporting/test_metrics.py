@@ -2,14 +2,14 @@
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from torpor_triggerer.reporting.metrics import Metrics
+from torpor_triggerer.reporting.metrics import TriggererMetrics
 
 from tests.support.triggerer_world import answer, triggerer_world
 
 Labels = dict[str, str]
 
 
-def read(metrics: Metrics, name: str, **labels: str) -> float:
+def read(metrics: TriggererMetrics, name: str, **labels: str) -> float:
     """The one sample of that name with these labels; 0 where there is none."""
     found = [
         sample.value
@@ -101,7 +101,7 @@ async def test_a_replica_says_what_it_owns_and_how_often_it_began_to_watch_again
 
 
 def test_a_label_from_outside_cannot_break_the_text() -> None:
-    metrics = Metrics("default", ['a"b\n'])
+    metrics = TriggererMetrics("default", ['a"b\n'])
     metrics.blocked('a"b\n')
     metrics.blocked("other")
     assert read(metrics, "torpor_loop_blocked_total", **{"class": 'a"b\n'}) == 1

@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_triggerer.running.capacity import Capacity
+from torpor_triggerer.running.capacity import FairSlots
 from torpor_wire import times
 
 from tests.support.fake_api import Fault
@@ -16,7 +16,7 @@ AGES = st.lists(st.tuples(st.booleans(), st.integers(0, 6), st.integers(0, 4)), 
 
 @given(AGES, st.integers(1, 5))
 def test_the_oldest_waits_run_and_each_change_is_notified(steps: list[Any], capacity: int) -> None:
-    room: Capacity[tuple[int, int]] = Capacity(capacity, lambda wait: wait)
+    room: FairSlots[tuple[int, int]] = FairSlots(capacity, lambda wait: wait)
     asking, running = set[tuple[int, int]](), set[tuple[int, int] | None]()
     for comes, *age in steps:
         wait = (age[0], age[1])

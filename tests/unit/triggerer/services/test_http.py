@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 from aiohttp import web as server
-from torpor.triggers.services import Answer, Request
+from torpor.triggers.services import HttpResponse, Request
 from torpor_triggerer.network.sessions import Owner
 from torpor_triggerer.services import http
 from yarl import URL
@@ -43,7 +43,7 @@ async def answered(request: server.Request) -> server.StreamResponse:
 
 
 @asynccontextmanager
-async def site() -> AsyncIterator[tuple[http.Web, str]]:
+async def site() -> AsyncIterator[tuple[http.OutboundHttpClient, str]]:
     application = server.Application()
     application.router.add_route("*", "/{path:.*}", answered)
     scheduler = server.AppRunner(application, access_log=None, shutdown_timeout=0)
@@ -57,7 +57,7 @@ async def site() -> AsyncIterator[tuple[http.Web, str]]:
         await scheduler.cleanup()
 
 
-async def get(client: http.Web, url: str, method: str = "GET") -> Answer:
+async def get(client: http.OutboundHttpClient, url: str, method: str = "GET") -> HttpResponse:
     return await client.request(Request(method, url, {"X-Own": "1"}, 1), OWNER)
 
 
@@ -113,7 +113,7 @@ async def test_no_wait_sees_the_cookies_of_another() -> None:
     ],
 )
 def test_only_http_is_followed_and_https_never_left(at: str, to: str, followed: bool) -> None:
-    moved = Answer(302, {"location": to}, b"", False)
+    moved = HttpResponse(302, {"location": to}, b"", False)
     if followed:
         assert http._redirect(URL(at), moved) == URL(at).join(URL(to))
     else:

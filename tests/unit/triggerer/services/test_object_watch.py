@@ -11,7 +11,7 @@ from torpor_kubernetes.client.resources import PODS
 from torpor_kubernetes.client.transport import Response
 from torpor_triggerer.services import object_watch
 from torpor_triggerer.services.client_pool import ClientPool
-from torpor_triggerer.services.object_watch import ObjectRef
+from torpor_triggerer.services.object_watch import WatchedObject
 
 from tests.support.fake_api import FakeApi, Fault, VirtualClock, settle
 
@@ -34,7 +34,7 @@ class Cluster:
         self.fake.edit(PODS, "ns", name, {"status": {"seen": number}})
 
     def versions(self, name: str, namespace: str = "ns", *, managed: bool = False) -> Any:
-        return object_watch.versions(self.api, self.clients, ObjectRef("v1", "Pod", namespace, name, managed))
+        return object_watch.versions(self.api, self.clients, WatchedObject("v1", "Pod", namespace, name, managed))
 
     @asynccontextmanager
     async def looking(self, name: str, namespace: str = "ns") -> AsyncIterator[list[int]]:

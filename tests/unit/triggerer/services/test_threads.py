@@ -5,13 +5,13 @@ import threading
 from contextvars import ContextVar
 
 import pytest
-from torpor_triggerer.fairness.threads import Threads
+from torpor_triggerer.fairness.threads import WorkerThreads
 
 WHOSE: ContextVar[str] = ContextVar("whose", default="nobody's")
 
 
 async def test_what_it_returns_and_what_it_raises_come_back() -> None:
-    threads = Threads()
+    threads = WorkerThreads()
     assert await threads.call(lambda: threading.current_thread().daemon) is True
     assert await threads.call(threading.get_ident) != threading.get_ident()
     with pytest.raises(ZeroDivisionError):
@@ -22,11 +22,11 @@ async def test_what_it_returns_and_what_it_raises_come_back() -> None:
 
 async def test_a_thread_runs_in_the_context_of_its_caller() -> None:
     WHOSE.set("mine")
-    assert await Threads().call(WHOSE.get) == "mine"
+    assert await WorkerThreads().call(WHOSE.get) == "mine"
 
 
 async def test_a_thread_that_hangs_keeps_its_own_place_only() -> None:
-    threads, hang = Threads(limit=2), threading.Event()
+    threads, hang = WorkerThreads(limit=2), threading.Event()
     hanging = asyncio.create_task(threads.call(hang.wait))
     await asyncio.sleep(0)
     hanging.cancel()
@@ -42,7 +42,7 @@ async def test_a_thread_that_hangs_keeps_its_own_place_only() -> None:
 
 
 async def test_who_gives_up_waiting_for_a_turn_takes_none() -> None:
-    threads, hang = Threads(limit=1), threading.Event()
+    threads, hang = WorkerThreads(limit=1), threading.Event()
     hanging = asyncio.create_task(threads.call(hang.wait))
     await asyncio.sleep(0)
     impatient = asyncio.create_task(threads.call(lambda: None))

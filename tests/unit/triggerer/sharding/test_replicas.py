@@ -8,7 +8,7 @@ from torpor_kubernetes.cache.store import ObjectKey
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import LEASES, TASKRUNS
 from torpor_kubernetes.client.transport import Response
-from torpor_triggerer.sharding.watches import Watches
+from torpor_triggerer.sharding.watches import ShardWatches
 
 from tests.support.fake_api import FakeApi, Fault, VirtualClock, settle
 from tests.support.triggerer_world import TriggererWorld, triggerer_world
@@ -119,7 +119,9 @@ async def test_what_only_a_retired_stream_still_showed_is_let_go_with_it() -> No
     fake = FakeApi(clock)
     changed: list[ObjectKey] = []
     async with asyncio.TaskGroup() as tasks:
-        watches = Watches(Api(fake, clock), tasks.create_task, on_change=changed.append, on_unreadable=lambda _: None)
+        watches = ShardWatches(
+            Api(fake, clock), tasks.create_task, on_change=changed.append, on_unreadable=lambda _: None
+        )
         async with triggerer_world() as world:
             world.taskrun("a")
             stored = world.fake.get(TASKRUNS, "workflows", "a")

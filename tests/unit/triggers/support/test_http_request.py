@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor.triggers.services import Answer
+from torpor.triggers.services import HttpResponse
 from torpor.triggers.support import http_request
 from torpor.triggers.support.http_request import RequestDelays, retry_after
 
@@ -29,12 +29,12 @@ BEFORE, AT, AFTER = (f"Tue, 14 Nov 2023 22:13:{second} GMT" for second in ("18",
     ],
 )
 def test_a_reliable_validator_makes_the_next_request_conditional(headers: dict[str, str], asks: dict[str, str]) -> None:
-    assert http_request.conditional_headers(Answer(200, headers, b"", False)) == asks
+    assert http_request.conditional_headers(HttpResponse(200, headers, b"", False)) == asks
 
 
 @pytest.mark.parametrize("other", [{"status": 404}, {"status": 206}, {"truncated": True}])
 def test_an_incomplete_response_makes_no_conditional_request(other: dict[str, Any]) -> None:
-    assert http_request.conditional_headers(Answer(200, {"etag": '"1"'}, b"", False)._replace(**other)) == {}
+    assert http_request.conditional_headers(HttpResponse(200, {"etag": '"1"'}, b"", False)._replace(**other)) == {}
 
 
 def test_conditions_among_the_authors_headers_are_found_in_any_case() -> None:
@@ -43,8 +43,8 @@ def test_conditions_among_the_authors_headers_are_found_in_any_case() -> None:
     assert not http_request.has_conditions(["Accept", "If"])
 
 
-def answer(status: int, asked: str = "") -> Answer:
-    return Answer(status, {"retry-after": asked} if asked else {}, b"", False)
+def answer(status: int, asked: str = "") -> HttpResponse:
+    return HttpResponse(status, {"retry-after": asked} if asked else {}, b"", False)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_delays_grow_while_a_server_fails_and_reset_when_it_recovers() -> None:
     st.floats(0, 1),
 )
 def test_a_delay_is_within_retry_after_and_the_limit(
-    interval: float, responses: list[Answer | None], jitter: float
+    interval: float, responses: list[HttpResponse | None], jitter: float
 ) -> None:
     pace = RequestDelays(interval)
     for response in responses:

@@ -15,7 +15,7 @@ from torpor_wire import typed_json
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from torpor.runtime.archive.client import Archive
+    from torpor.runtime.archive.client import ArchiveConnection
 
     from tests.support.fake_archive import FakeArchive
     from tests.unit.worker.conftest import Cluster, Pod
@@ -171,9 +171,9 @@ def test_what_was_not_read_to_its_end_is_not_read_by_the_next_request(archive: F
     client.close()
 
 
-def read(client: Archive, about: dict[str, Any]) -> object:
+def read(client: ArchiveConnection, about: dict[str, Any]) -> object:
     retry_policy = status_patch.RetryPolicy(0, frozenset(), time.monotonic, time.sleep, lambda: 0.5)
-    return download.value(client, download.Stored("uid", about), retry_policy)
+    return download.value(client, download.ArchivedBody("uid", about), retry_policy)
 
 
 LARGE = {"rows": ("x" * 9000, {"a"}), "at": datetime(2026, 1, 1, tzinfo=UTC)}

@@ -20,7 +20,7 @@ PROCESS = """
 import json, resource, socket, sys, time
 from torpor.runtime import main
 from torpor.runtime.http import ApiResponse
-from torpor.runtime.archive.client import Archive, ArchiveAddress
+from torpor.runtime.archive.client import ArchiveConnection, ArchiveAddress
 from torpor.runtime.environment import Launch
 
 port, about, arguments, source = int(sys.argv[1]), *map(json.loads, sys.argv[2:4]), sys.argv[4]
@@ -44,7 +44,7 @@ def transport(method, path, body=None):
 
 def client(launch):
     connect = lambda: socket.create_connection(("127.0.0.1", port), timeout=30)
-    return Archive(ArchiveAddress("archive", connect, lambda: "t0ken", "default", "w-load"))
+    return ArchiveConnection(ArchiveAddress("archive", connect, lambda: "t0ken", "default", "w-load"))
 
 launch = Launch("default", "w-load", "u", "2026-01-01T00:00:00Z", 1, 0, 0, None, "p", "pu", "n", archive_url="https://archive")
 clocks = time.time, time.monotonic, time.sleep, lambda: 0.5

@@ -36,7 +36,7 @@ class ArchiveAddress(NamedTuple):
     taskrun: str
 
 
-class Archive:
+class ArchiveConnection:
     """The archive, over a connection that stays open until it fails."""
 
     def __init__(self, where: ArchiveAddress) -> None:
@@ -125,7 +125,7 @@ class Archive:
         return f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode()
 
 
-def archive_at(transport: http.WorkerTransport, launched: Launch, retry_policy: RetryPolicy) -> Archive:
+def archive_at(transport: http.WorkerTransport, launched: Launch, retry_policy: RetryPolicy) -> ArchiveConnection:
     """Return the archive, trusting its own certificate. A local run has neither TLS nor tokens.
 
     Raises ValueError for an invalid URL, UnreadableError if the certificate cannot be read.
@@ -134,14 +134,14 @@ def archive_at(transport: http.WorkerTransport, launched: Launch, retry_policy: 
     if url.startswith(_LOCAL):
         pod = f"{namespace}/{launched.pod_uid}"
         local = http.over_unix(url.removeprefix(_LOCAL), limit=_LIMIT_S)
-        return Archive(ArchiveAddress("localhost", local, lambda: pod, namespace, taskrun))
+        return ArchiveConnection(ArchiveAddress("localhost", local, lambda: pod, namespace, taskrun))
     parts = urlsplit(url)
     if parts.scheme != "https" or parts.hostname is None:
         raise ValueError(f"the URL of the archive is {url!r}, not https://host:port")
     ca = read(transport, launched.archive_namespace, retry_policy)
     connect = http.over_tls(parts.hostname, parts.port or 443, None, ca_text=ca, limit=_LIMIT_S)
     token = http.token_in(constants.CREDENTIALS, constants.ARCHIVE_TOKEN)
-    return Archive(ArchiveAddress(parts.netloc, connect, token, namespace, taskrun))
+    return ArchiveConnection(ArchiveAddress(parts.netloc, connect, token, namespace, taskrun))
 
 
 def _sent(link: socket.socket, data: bytes) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol, TypeVar
 
 from torpor.errors import UnreadableError
 from torpor.runtime import status_patch
-from torpor.runtime.archive.client import Archive
+from torpor.runtime.archive.client import ArchiveConnection
 from torpor.runtime.http import ApiResponse, UnclearError
 
 LIMIT_S = 300.0
@@ -24,7 +24,7 @@ class OutsideError(Exception):
     """There is no item with this number."""
 
 
-class Stored(NamedTuple):
+class ArchivedBody(NamedTuple):
     """A result in the archive: its owner and the description on the TaskRun."""
 
     uid: str
@@ -52,7 +52,7 @@ def body_retry_policy(retry_policy: status_patch.RetryPolicy) -> status_patch.Re
     return retry_policy._replace(limit=LIMIT_S, repeats=REPEATS)
 
 
-def value(archive: Archive, stored: Stored, retry_policy: status_patch.RetryPolicy) -> Any:
+def value(archive: ArchiveConnection, stored: ArchivedBody, retry_policy: status_patch.RetryPolicy) -> Any:
     """Return the result: JSON, bytes, or a pathlib.Path in a new folder. Raises UnreadableError."""
     match stored.about["type"]:
         case "list":
@@ -67,7 +67,7 @@ def value(archive: Archive, stored: Stored, retry_policy: status_patch.RetryPoli
             return json.loads(_received(archive, stored, _Whole(stored.about), retry_policy).content)
 
 
-def item(archive: Archive, stored: Stored, place: int, retry_policy: status_patch.RetryPolicy) -> Any:
+def item(archive: ArchiveConnection, stored: ArchivedBody, place: int, retry_policy: status_patch.RetryPolicy) -> Any:
     """Return one item of a list, or `[key, value]` of an object. Raises OutsideError and UnreadableError."""
     return json.loads(_received(archive, stored, _Item(place), retry_policy).content)
 
@@ -147,7 +147,7 @@ class _Disk:
         _agree(self._about, digest.hexdigest())
 
 
-def _file(archive: Archive, stored: Stored, retry_policy: status_patch.RetryPolicy) -> Any:
+def _file(archive: ArchiveConnection, stored: ArchivedBody, retry_policy: status_patch.RetryPolicy) -> Any:
     import tempfile  # noqa: PLC0415 - only for files
     from pathlib import Path  # noqa: PLC0415
 
@@ -162,7 +162,9 @@ def _file(archive: Archive, stored: Stored, retry_policy: status_patch.RetryPoli
     return path
 
 
-def _received(archive: Archive, stored: Stored, body: BodyT, retry_policy: status_patch.RetryPolicy) -> BodyT:
+def _received(
+    archive: ArchiveConnection, stored: ArchivedBody, body: BodyT, retry_policy: status_patch.RetryPolicy
+) -> BodyT:
     """Request the body until it is complete."""
     said = ""
     for _ in status_patch.attempts(retry_policy):

@@ -14,9 +14,9 @@ from torpor_wire.reason import Reason
 
 from torpor.errors import RejectedError, UnreadableError
 from torpor.runtime import outcome, status_patch
-from torpor.runtime.archive.client import Archive
+from torpor.runtime.archive.client import ArchiveConnection
 from torpor.runtime.http import ApiResponse, UnclearError
-from torpor.runtime.outcome import Failure, Outcome, Success
+from torpor.runtime.outcome import Outcome, Success, TaskFailure
 from torpor.runtime.result_encoding import Body
 
 LIMIT_S = 300.0
@@ -44,7 +44,7 @@ class _Passing:
         )
 
 
-def kept(to: Archive, body: Body, retry_policy: status_patch.RetryPolicy) -> Outcome:
+def kept(to: ArchiveConnection, body: Body, retry_policy: status_patch.RetryPolicy) -> Outcome:
     """Return the outcome with the archive's description of the body, or the failure."""
     said = ""
     try:
@@ -60,7 +60,9 @@ def kept(to: Archive, body: Body, retry_policy: status_patch.RetryPolicy) -> Out
     return not_stored(said)
 
 
-def _put(to: Archive, body: Body, retry_policy: status_patch.RetryPolicy) -> Outcome | status_patch.Indeterminate:
+def _put(
+    to: ArchiveConnection, body: Body, retry_policy: status_patch.RetryPolicy
+) -> Outcome | status_patch.Indeterminate:
     passing = _Passing()
     name = {} if body.name is None else {"Torpor-Name": quote(body.name)}
     headers = {"Content-Type": body.content_type, "Torpor-Type": body.kind, **name}
@@ -78,7 +80,7 @@ def _put(to: Archive, body: Body, retry_policy: status_patch.RetryPolicy) -> Out
         case status_patch.Indeterminate() as unclear:
             return unclear
         case status_patch.WriteRefused(message, status) if status in {_BAD, _TOO_LARGE}:
-            return Failure(Reason.RESULT_INVALID, f"the archive rejects the result: {message}", retryable=False)
+            return TaskFailure(Reason.RESULT_INVALID, f"the archive rejects the result: {message}", retryable=False)
         case status_patch.WriteRefused(message):
             return not_stored(message)
         case status_patch.WriteLost():
@@ -90,6 +92,6 @@ def _said(answer: ApiResponse) -> str:
     return f"HTTP {answer.status}: {body.get('message', '')}"
 
 
-def not_stored(message: str) -> Failure:
+def not_stored(message: str) -> TaskFailure:
     """Return the failure of an attempt whose result could not be uploaded."""
-    return Failure(Reason.RESULT_NOT_STORED, f"the result is not in the archive: {message}", retryable=True)
+    return TaskFailure(Reason.RESULT_NOT_STORED, f"the result is not in the archive: {message}", retryable=True)

@@ -19,7 +19,7 @@ TLS = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 EXAMPLES = "postgresql://user@host/database or sqlite:////data/file.db"
 
 
-class Server(NamedTuple):
+class PostgresServer(NamedTuple):
     """A PostgreSQL database; `tls` is an sslmode of libpq."""
 
     host: str
@@ -33,7 +33,7 @@ class Server(NamedTuple):
         return f"{self.host}:{self.port}/{self.database}"
 
 
-class File(NamedTuple):
+class SqliteFile(NamedTuple):
     """An SQLite database, by absolute path."""
 
     path: str
@@ -42,7 +42,7 @@ class File(NamedTuple):
         return self.path
 
 
-def parse_database_url(url: object) -> Server | File:
+def parse_database_url(url: object) -> PostgresServer | SqliteFile:
     """Return the database of a URL. Raises TypeError or ValueError; messages never contain the password."""
     if not isinstance(url, str):
         raise TypeError(f"url must be text or a secretRef, not {type(url).__name__}")
@@ -64,7 +64,7 @@ def parse_database_url(url: object) -> Server | File:
             )
 
 
-def _server(parts: SplitResult) -> Server:
+def _server(parts: SplitResult) -> PostgresServer:
     if not parts.hostname or not parts.username:
         raise ValueError(f"url has no {'user' if parts.hostname else 'host'}: write {EXAMPLES}")
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
@@ -74,7 +74,7 @@ def _server(parts: SplitResult) -> Server:
     if tls not in TLS:
         raise ValueError(f"url: sslmode must be one of {', '.join(TLS)}, not {tls[:50]!r}")
     user = unquote(parts.username)
-    return Server(
+    return PostgresServer(
         host=parts.hostname,
         port=parts.port or 5432,
         user=user,
@@ -84,8 +84,8 @@ def _server(parts: SplitResult) -> Server:
     )
 
 
-def _file(parts: SplitResult) -> File:
+def _file(parts: SplitResult) -> SqliteFile:
     path = "/" + unquote(parts.path).lstrip("/")
     if parts.netloc or parts.query or path == "/":
         raise ValueError("url of an SQLite file must be sqlite:/// and its absolute path, without parameters")
-    return File(path)
+    return SqliteFile(path)

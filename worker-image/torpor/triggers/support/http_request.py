@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from torpor_wire.retry import Backoff
 
-from torpor.triggers.services import Answer
+from torpor.triggers.services import HttpResponse
 from torpor.triggers.support import arguments, header_rules, polling
 from torpor.triggers.support.arguments import Reference, Revealed
 
@@ -164,7 +164,7 @@ def is_same_version(first: str, second: str) -> bool:
     return first.removeprefix("W/") == second.removeprefix("W/")
 
 
-def conditional_headers(answer: Answer) -> Mapping[str, str]:
+def conditional_headers(answer: HttpResponse) -> Mapping[str, str]:
     """Return the headers of a conditional request; none if the response does not allow it."""
     if answer.status != _OK or answer.truncated or not _is_settled(answer):
         return {}
@@ -172,7 +172,7 @@ def conditional_headers(answer: Answer) -> Mapping[str, str]:
     return {name: value for name, value in given.items() if value}
 
 
-def _is_settled(answer: Answer) -> bool:
+def _is_settled(answer: HttpResponse) -> bool:
     """Return whether the resource last changed well before the response, so that Last-Modified identifies it."""
     from email.utils import parsedate_to_datetime
 
@@ -205,7 +205,7 @@ class RequestDelays:
         self._failures = 0
         self._asked = 0.0
 
-    def note(self, answer: Answer | None, now: float) -> None:
+    def note(self, answer: HttpResponse | None, now: float) -> None:
         """Record a response, or None for no response."""
         self._failures = self._failures + 1 if answer is None or is_unavailable(answer) else 0
         self._asked = 0.0 if answer is None else retry_after(answer, now)
@@ -216,12 +216,12 @@ class RequestDelays:
         return max(polling.vary(delay, jitter), self._asked * (1.0 + 0.1 * jitter))
 
 
-def is_unavailable(answer: Answer) -> bool:
+def is_unavailable(answer: HttpResponse) -> bool:
     """Return whether a status means that the server cannot answer now."""
     return answer.status == _TOO_MANY or answer.status >= _ERROR
 
 
-def retry_after(answer: Answer, now: float) -> float:
+def retry_after(answer: HttpResponse, now: float) -> float:
     """Return the seconds of Retry-After (RFC 9110, 10.2.3), up to an hour; 0 without it."""
     asked = answer.headers.get("retry-after", "").strip()
     if answer.status not in {_TOO_MANY, _UNAVAILABLE} or not asked:

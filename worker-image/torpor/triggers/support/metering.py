@@ -19,7 +19,7 @@ class OverrunError(ConnectionAbortedError):
     """A connection was closed because a meter reached its limit."""
 
 
-class Meter:
+class ByteMeter:
     """Counts received bytes since its last start. `exceeded` means more than `limit` bytes."""
 
     __slots__ = ("exceeded", "limit", "received")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torpor.triggers.services import Proxy, Services
 from torpor.triggers.support import file_access, metering
-from torpor.triggers.support.metering import AddressDeniedError, AnswerTooLargeError, Meter
+from torpor.triggers.support.metering import AddressDeniedError, AnswerTooLargeError, ByteMeter
 from torpor.triggers.support.object_urls import LISTING, ObjectLocation, words
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ class ObjectClients:
         self._options = options
         self._services = services
         self._room: asyncio.Semaphore | None = None
-        self._idle: list[_Client] = []
-        self._all: list[_Client] = []
+        self._idle: list[_StoreClient] = []
+        self._all: list[_StoreClient] = []
 
     @asynccontextmanager
     async def borrow(self) -> "AsyncIterator[ObjectStore]":
@@ -70,10 +70,10 @@ class ObjectClients:
             if client.proxy is not None:
                 await client.proxy.close()
 
-    async def _client(self) -> "_Client":
-        meter = Meter(LISTING * self._services.answer_bytes)
+    async def _client(self) -> "_StoreClient":
+        meter = ByteMeter(LISTING * self._services.answer_bytes)
         proxy = None if self._is_direct() else await self._services.proxy(meter)
-        client = _Client(make(self._place, self._options, self._services, proxy), meter, proxy)
+        client = _StoreClient(make(self._place, self._options, self._services, proxy), meter, proxy)
         self._all.append(client)
         return client
 
@@ -84,9 +84,9 @@ class ObjectClients:
         )
 
 
-class _Client(NamedTuple):
+class _StoreClient(NamedTuple):
     store: "ObjectStore"
-    meter: Meter
+    meter: ByteMeter
     proxy: Proxy | None
 
     def begin(self) -> None:

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from torpor.triggers.services import Services
-from torpor.triggers.support.metering import Meter
+from torpor.triggers.support.metering import ByteMeter
 
 CONNECT_SECONDS = 10.0
 
@@ -17,7 +17,7 @@ CONNECT_SECONDS = 10.0
 class _Loop:
     """The running event loop with another way to connect."""
 
-    def __init__(self, services: Services, meter: Meter) -> None:
+    def __init__(self, services: Services, meter: ByteMeter) -> None:
         import asyncio
 
         self._loop = asyncio.get_running_loop()
@@ -45,7 +45,7 @@ async def connect(services: Services, **arguments: Any) -> Any:
     """Connect as `asyncpg.connect` does; `meter` of the connection counts received bytes."""
     import asyncpg
 
-    meter = Meter(services.answer_bytes)
+    meter = ByteMeter(services.answer_bytes)
     loop: Any = _Loop(services, meter)
     made = await asyncpg.connect(loop=loop, connection_class=_kind(), **arguments)
     made.meter = meter
@@ -56,7 +56,7 @@ async def connect(services: Services, **arguments: Any) -> Any:
 def _kind() -> Any:
     import asyncpg
 
-    class Connection(asyncpg.Connection):  # type: ignore[misc]  # asyncpg has no types
+    class PostgresConnection(asyncpg.Connection):  # type: ignore[misc]  # asyncpg has no types
         __slots__ = ("meter",)
 
-    return Connection
+    return PostgresConnection

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 from functools import cache
 
-from torpor.triggers.support.metering import Meter
+from torpor.triggers.support.metering import ByteMeter
 
 CONNECTIONS = 5
 CONNECT_SECONDS = 5.0
@@ -28,7 +28,7 @@ EXAMPLE = "redis://host:6379/0"
 _URL_MAX = 2048
 
 
-class Address(NamedTuple):
+class RedisDatabase(NamedTuple):
     """A database of a server."""
 
     host: str
@@ -42,14 +42,14 @@ class Address(NamedTuple):
         return f"{self.host}:{self.port}/{self.database}"
 
 
-class Entry(NamedTuple):
+class StreamEntry(NamedTuple):
     """An entry of a stream."""
 
     id: str
     fields: Mapping[str, str]
 
 
-def parse_redis_url(url: object) -> Address:
+def parse_redis_url(url: object) -> RedisDatabase:
     """Return the database of a URL. Raises TypeError or ValueError; messages never contain the password."""
     if not isinstance(url, str):
         raise TypeError(f"url must be text or a secretRef, not {type(url).__name__}")
@@ -63,7 +63,7 @@ def parse_redis_url(url: object) -> Address:
     if parts.query or parts.fragment or database < 0:
         raise ValueError(f"url must have a host, a port and a database number, without parameters: {EXAMPLE}")
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
-    return Address(host, port, database, user, password, parts.scheme == "rediss")
+    return RedisDatabase(host, port, database, user, password, parts.scheme == "rediss")
 
 
 def load() -> None:
@@ -71,7 +71,7 @@ def load() -> None:
     import_module("redis.asyncio")
 
 
-def connect(address: Address, services: Services) -> "Redis":
+def connect(address: RedisDatabase, services: Services) -> "Redis":
     """Create a client, which connects on first use."""
     from redis.asyncio import BlockingConnectionPool, Redis
     from redis.asyncio.retry import Retry
@@ -121,7 +121,7 @@ async def element(client: "Redis", name: str, index: int, most: int) -> tuple[in
     return int(length), None if value is None else _text(value, f"list {name}")
 
 
-async def entry(client: "Redis", name: str, after: str, most: int) -> Entry | None:
+async def entry(client: "Redis", name: str, after: str, most: int) -> StreamEntry | None:
     """Return the first entry of a stream after an id, or None. Raises as `element` does."""
     from redis.exceptions import RedisError
 
@@ -133,7 +133,7 @@ async def entry(client: "Redis", name: str, after: str, most: int) -> Entry | No
         return None
     (found, fields), *_ = answer[0][1]
     what = f"stream {name}"
-    return Entry(_text(found, what), {_text(key, what): _text(value, what) for key, value in fields.items()})
+    return StreamEntry(_text(found, what), {_text(key, what): _text(value, what) for key, value in fields.items()})
 
 
 def _text(value: bytes, what: str) -> str:
@@ -172,7 +172,7 @@ class _Metered:
     def __init__(self, *, services: Services, **given: Any) -> None:
         super().__init__(**given)
         self._services = services
-        self._meter = Meter(services.answer_bytes)
+        self._meter = ByteMeter(services.answer_bytes)
 
     async def _connect(self) -> None:
         """Connect through the triggerer instead of the client."""

@@ -16,7 +16,7 @@ from torpor_wire import trigger
 
 from torpor.triggers.services import Services
 from torpor.triggers.support import file_access, metering
-from torpor.triggers.support.database_url import File, Server
+from torpor.triggers.support.database_url import PostgresServer, SqliteFile
 from torpor.triggers.support.metering import AddressDeniedError, AnswerTooLargeError
 
 if TYPE_CHECKING:
@@ -53,12 +53,12 @@ def is_loaded() -> bool:
     return all(name in sys.modules for name in _IMPORTED)
 
 
-def connect(database: Server | File, services: Services) -> "AsyncEngine":
+def connect(database: PostgresServer | SqliteFile, services: Services) -> "AsyncEngine":
     """Create a pool, which connects on first use."""
     match database:
-        case Server():
+        case PostgresServer():
             return _server(database, services)
-        case File():
+        case SqliteFile():
             return _file(database, services)
 
 
@@ -211,7 +211,7 @@ async def _limit(connection: "AsyncConnection", seconds: float, most: int) -> No
     await driver.set_progress_handler(lambda: int(time.monotonic() > end), _STEPS)
 
 
-def _server(server: Server, services: Services) -> "AsyncEngine":
+def _server(server: PostgresServer, services: Services) -> "AsyncEngine":
     from functools import partial
 
     from sqlalchemy import URL
@@ -251,7 +251,7 @@ def _tls(mode: str) -> Any:
     return context
 
 
-def _file(file: File, services: Services) -> "AsyncEngine":
+def _file(file: SqliteFile, services: Services) -> "AsyncEngine":
     from sqlalchemy import event
     from sqlalchemy.ext.asyncio import create_async_engine
     from sqlalchemy.pool import NullPool
