@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
-from torpor_operator.schedules.plan.jitter import delay_of
+from torpor_operator.schedules.plan.cron_source import delay_in
 from torpor_wire import times
 
 from benchmarks.harness.figures import Figure, quantile
@@ -75,7 +75,7 @@ async def _lateness(on: ScheduleSystem, sizes: ScheduleSizes, name: str, spec: M
     async with watching(on.plane) as seen:
         created = await on.create([schedule(each, {"cron": "* * * * *"}, **spec) for each in names])
         longest = times.seconds(spec["jitter"]) if spec else 0.0
-        delays = {body["metadata"]["name"]: delay_of(body["metadata"]["uid"], longest) for body in created}
+        delays = {body["metadata"]["name"]: delay_in(body["metadata"]["uid"], longest) for body in created}
         await on.armed(sizes.schedules)
         begin = _next_minute(time.time() + _AHEAD)
         end = begin + _MINUTE * sizes.minutes

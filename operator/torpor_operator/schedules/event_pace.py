@@ -13,7 +13,7 @@ from torpor_kubernetes.timing import Clock
 
 from torpor_operator.model.actions import PatchTaskRun
 from torpor_operator.schedules.plan.actions import Action
-from torpor_operator.schedules.plan.source_step import has_event
+from torpor_operator.schedules.plan.source_plan import has_event
 
 _ROUNDING = 0.001
 """The wall clock, by which a pass is due, has fewer digits than the monotonic clock."""

@@ -17,7 +17,7 @@ from torpor_expressions.evaluator import InProcess
 from torpor_kubernetes.client.api import Api
 from torpor_local.workflow_watch import watch_workflows
 from torpor_operator.app import ArchiveClients, EnabledComponents, Operator
-from torpor_operator.schedules.plan import missed, source_step
+from torpor_operator.schedules.plan import cron_source, source_plan
 from torpor_operator.settings import Settings
 from torpor_triggerer.app import Triggerer
 from torpor_triggerer.network.sessions import Owner
@@ -64,7 +64,7 @@ def short_histories() -> None:
 
 def short_pauses() -> None:
     """Pauses of Schedules that a small world reaches, in this interpreter."""
-    missed.GRACE, source_step.RECREATE_AFTER = 8.0, 10.0
+    cron_source.GRACE, source_plan.RECREATE_AFTER = 8.0, 10.0
 
 
 async def operator(

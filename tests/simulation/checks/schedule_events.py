@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from torpor_local.apiserver.history import Object
-from torpor_operator.schedules.plan import missed
+from torpor_operator.schedules.plan import cron_source
 from torpor_wire.state import State as TaskState
 
 from tests.simulation.checks import schedule_state
@@ -208,7 +208,7 @@ def _check_jumps(state: State, passed: dict[str, set[float]], now: float, expect
 def _grace(spec: Object) -> float:
     policy = spec.get("missed", {})
     within = schedule_state.seconds(policy.get("within", _WITHIN))
-    return max(missed.GRACE, within) if policy.get("run") == "All" else missed.GRACE
+    return max(cron_source.GRACE, within) if policy.get("run") == "All" else cron_source.GRACE
 
 
 def _check_position(state: State, name: str, run: Object, expect: Expect) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from torpor_local.apiserver.history import Object
-from torpor_operator.schedules.plan import missed
+from torpor_operator.schedules.plan import cron_source
 
 from tests.simulation.checks import schedule_state
 from tests.simulation.checks.schedule_state import State
@@ -147,4 +147,4 @@ def _longest(spec: Object) -> float:
     """How late a tick may fire that runs."""
     policy = spec.get("missed", {})
     within = schedule_state.seconds(policy.get("within", "1h"))
-    return missed.GRACE if policy.get("run") == "None" else max(missed.GRACE, within)
+    return cron_source.GRACE if policy.get("run") == "None" else max(cron_source.GRACE, within)

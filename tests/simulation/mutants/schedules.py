@@ -9,10 +9,11 @@ from torpor_kubernetes.client.api import Api, Object
 from torpor_operator.controller import cluster_writer
 from torpor_operator.schedules import executor
 from torpor_operator.schedules.executor import ScheduleExecutor
-from torpor_operator.schedules.plan import cron_source, join, planner, run_names, source, source_step
+from torpor_operator.schedules.plan import cron_source, join, planner, source_plan, source_taskrun
+from torpor_operator.schedules.plan import event as events
 from torpor_operator.schedules.plan.concurrency import ConcurrencyLimit
-from torpor_operator.schedules.plan.draft import Draft
-from torpor_operator.schedules.plan.missed import CatchUp
+from torpor_operator.schedules.plan.cron_source import CatchUp
+from torpor_operator.schedules.plan.pass_state import Conclusion, PassState
 
 from tests.simulation.mutants.mutant import Mutant, put
 from tests.simulation.scenarios.random_schedules import FIRST_SEED
@@ -33,29 +34,33 @@ def _failed_creation() -> None:
 
 
 def _arm_at_once() -> None:
-    handle = source_step._handle
+    handle = source_plan._handle
 
-    def handled(draft: Draft, room: ConcurrencyLimit, source: Any, taskrun: Any) -> None:
-        before = draft.sources[source.name].handled
-        handle(draft, room, source, taskrun)
-        if draft.sources[source.name].handled != before:
-            source_step._arm(draft, source, taskrun)
+    def handled(state: PassState, source: Any, taskrun: Any) -> Conclusion:
+        conclusion = handle(state, source, taskrun)
+        if conclusion.state.sources[source.name].handled == state.sources[source.name].handled:
+            return conclusion
+        return conclusion.then(lambda after: source_plan._arm(after, source, taskrun))
 
-    put(source_step, "_handle", handled)
+    put(source_plan, "_handle", handled)
 
 
 def _first_cursor() -> None:
-    arm = source.arm
-    put(source, "arm", lambda taskrun, cursor, now: arm(taskrun, "0" if (cursor or "").isdigit() else cursor, now))
+    arm = source_taskrun.arm
+
+    def with_first_cursor(taskrun: Any, cursor: str | None, now: float) -> Any:
+        return arm(taskrun, "0" if (cursor or "").isdigit() else cursor, now)
+
+    put(source_taskrun, "arm", with_first_cursor)
 
 
 def _without_segment() -> None:
-    event_key = run_names.event_key
+    event_key = events.event_key
 
     def first_segment(uid: str, source: str, taskrun_uid: str, attempt: int, _: int) -> str:
         return event_key(uid, source, taskrun_uid, attempt, 0)
 
-    put(run_names, "event_key", first_segment)
+    put(events, "event_key", first_segment)
 
 
 def _any_origin() -> None:
@@ -75,33 +80,40 @@ def _cached_runs() -> None:
     put(
         ConcurrencyLimit,
         "is_full",
-        property(lambda room: room.max_active is not None and len(room.active) >= room.max_active),
+        property(lambda limit: limit.max_active is not None and len(limit.active) >= limit.max_active),
     )
 
 
 def _kept_events() -> None:
-    apply = join.apply
+    start = join.start_joined_run
 
-    def kept(draft: Draft, room: ConcurrencyLimit) -> None:
-        pending = {name: one.pending for name, one in draft.sources.items()}
-        apply(draft, room)
-        for name, event in pending.items():
-            draft.update_source(name, pending=event)
+    def kept(state: PassState) -> Conclusion:
+        conclusion = start(state)
+        after = conclusion.state
+        for name, source in state.sources.items():
+            after = after.with_source(name, pending=source.pending)
+        return dataclasses.replace(conclusion, state=after)
 
-    put(join, "apply", kept)
+    _replace_decision("RUN_DECISIONS", start, kept)
 
 
 def _one_tick_less() -> None:
-    missed = cron_source.missed
+    missed_ticks = cron_source.missed_ticks
 
-    def caught_up(draft: Draft, source: Any, now: float) -> CatchUp:
-        found = missed(draft, source, now)
-        tick = cron_source.ticks_of(source).next(found.cursor)
+    def caught_up(state: PassState, source: Any, now: float) -> CatchUp:
+        caught = missed_ticks(state, source, now)
+        tick = cron_source.ticks_of(source).next(caught.cursor)
         if tick is None or tick > now - _LATE:
-            return found
-        return CatchUp(cursor=tick, missed=found.missed + 1, last=tick)
+            return caught
+        return CatchUp(cursor=tick, missed=caught.missed + 1, last=tick)
 
-    put(cron_source, "missed", caught_up)
+    put(cron_source, "missed_ticks", caught_up)
+
+
+def _replace_decision(chain: str, decision: Any, other: Any) -> None:
+    decisions = getattr(planner, chain)
+    assert decision in decisions
+    put(planner, chain, tuple(other if each is decision else each for each in decisions))
 
 
 def _ticks_of_a_suspension() -> None:
@@ -114,7 +126,7 @@ def _ticks_of_a_suspension() -> None:
         status = plan.status.model_copy(update={"sources": snapshot.schedule.status.sources})
         return dataclasses.replace(plan, status=status)
 
-    put(planner, "DECISIONS", tuple(resumed if decision is resume else decision for decision in planner.DECISIONS))
+    _replace_decision("DECISIONS", resume, resumed)
 
 
 def _while_suspended() -> None:
@@ -127,17 +139,16 @@ def _while_suspended() -> None:
         status = plan.status and plan.status.model_copy(update={"suspended": snapshot.schedule.spec.suspend})
         return dataclasses.replace(plan, status=status)
 
-    put(planner, "DECISIONS", tuple(resumed if decision is run else decision for decision in planner.DECISIONS))
+    _replace_decision("DECISIONS", run, resumed)
 
 
 def _newest_first() -> None:
-    start_queued = ConcurrencyLimit.start_queued
+    with_started = ConcurrencyLimit.with_started
 
-    def started(self: ConcurrencyLimit) -> Any:
-        self.queued.reverse()
-        return start_queued(self)
+    def reversed_queue(self: ConcurrencyLimit) -> ConcurrencyLimit:
+        return with_started(dataclasses.replace(self, queued=self.queued[::-1]))
 
-    put(ConcurrencyLimit, "start_queued", started)
+    put(ConcurrencyLimit, "with_started", reversed_queue)
 
 
 def _old_status() -> None:

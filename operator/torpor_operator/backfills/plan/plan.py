@@ -14,8 +14,8 @@ from torpor_operator.backfills.plan.progress import BackfillProgress
 from torpor_operator.backfills.plan.snapshot import BackfillSnapshot, KnownRun, TemporaryObstacle
 from torpor_operator.backfills.plan.sources import PermanentObstacle
 from torpor_operator.backfills.plan.tick_decision import Create, Exists, Fail, LookUp, PassOver, TickRuns
+from torpor_operator.expressions.context import Pending
 from torpor_operator.model.actions import Need
-from torpor_operator.schedules.plan.event_expressions import Unanswered
 
 PASS_TICKS = 100
 TEMPLATE_INTERVAL = 10.0
@@ -142,7 +142,7 @@ def _walk(period: BackfillPeriod, runs: TickRuns, progress: BackfillProgress) ->
                 walk.creates.append(body)
             case LookUp(name):
                 walk.lookups.append(name)
-            case Unanswered(needs):
+            case Pending(needs):
                 walk.needs += needs
             case PassOver():
                 progress.pass_over(tick)
@@ -152,8 +152,8 @@ def _walk(period: BackfillPeriod, runs: TickRuns, progress: BackfillProgress) ->
                 progress.fail(tick, reason, message)
             case unexpected:
                 assert_never(unexpected)
-        walk.starting += isinstance(decision, Create | Unanswered)
-        walk.pending += isinstance(decision, Create | Unanswered | LookUp)
+        walk.starting += isinstance(decision, Create | Pending)
+        walk.pending += isinstance(decision, Create | Pending | LookUp)
     walk.exhausted = len(ticks) < PASS_TICKS and not walk.pending
     walk.again = len(ticks) == PASS_TICKS and not walk.pending
     return walk

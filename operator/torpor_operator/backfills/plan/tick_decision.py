@@ -18,9 +18,11 @@ from torpor_wire.reason import Reason
 
 from torpor_operator.backfills.plan.period import SourceTick
 from torpor_operator.backfills.plan.snapshot import BackfillSnapshot, KnownRun, RunOutcome
-from torpor_operator.schedules.plan import run_names, start
+from torpor_operator.expressions.context import Pending
+from torpor_operator.schedules.plan import event as events
+from torpor_operator.schedules.plan import event_decision
 from torpor_operator.schedules.plan.event import ScheduleEvent
-from torpor_operator.schedules.plan.event_expressions import EventScope, Unanswered
+from torpor_operator.schedules.plan.event_expressions import EventScope
 from torpor_operator.schedules.plan.run_builder import build_run
 
 
@@ -58,7 +60,7 @@ class LookUp:
     name: str
 
 
-TickDecision: TypeAlias = PassOver | Exists | Fail | Create | LookUp | Unanswered
+TickDecision: TypeAlias = PassOver | Exists | Fail | Create | LookUp | Pending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,8 +111,8 @@ class TickRuns:
     def _names(self, tick: SourceTick) -> tuple[str, str]:
         """The name of the first run of the tick, and of the further one of this Backfill."""
         name, uid = self.schedule.metadata.name, self.schedule.metadata.uid
-        rerun = run_names.rerun_key(uid, tick.source, tick.at, self.snapshot.backfill.metadata.uid)
-        return names.run(name, run_names.tick_key(uid, tick.source, tick.at)), names.run(name, rerun)
+        rerun = events.rerun_key(uid, tick.source, tick.at, self.snapshot.backfill.metadata.uid)
+        return names.run(name, events.tick_key(uid, tick.source, tick.at)), names.run(name, rerun)
 
     def _suffices(self, runs: Sequence[KnownRun]) -> bool:
         """Whether a tick with these runs needs no further one. An active run always suffices."""
@@ -130,10 +132,12 @@ class TickRuns:
         """The run, unless `when` is false. Params of the Backfill replace those of the Schedule."""
         backfill, spec = self.snapshot.backfill, self.schedule.spec
         event = self._event(tick)
-        scope = EventScope(values=start.values(event, None), version=name, known=self.snapshot.known)
+        scope = EventScope(
+            values=event_decision.expression_values(event, None), version=name, known=self.snapshot.known
+        )
         applies = True if spec.when is None else scope.is_true(spec.when)
         match applies:
-            case Unanswered():
+            case Pending():
                 return applies
             case ExpressionError():
                 return Fail(applies.reason, f"when: {applies.message}")
@@ -142,19 +146,19 @@ class TickRuns:
             case True:
                 params = scope.resolve({**spec.params, **backfill.spec.params})
         match params:
-            case Unanswered():
+            case Pending():
                 return params
             case ExpressionError():
                 return Fail(params.reason, f"params: {params.message}")
             case Value(json=resolved):
                 run_of = event.run_of(self.schedule, None).model_copy(update={"backfill": backfill.metadata.name})
                 labels = {constants.LABEL_BACKFILL: names.label(backfill.metadata.name)}
-                values = resolved if isinstance(resolved, dict) else {}
-                return Create(build_run(self.schedule, name=name, run_of=run_of, params=values, labels=labels))
+                given = resolved if isinstance(resolved, dict) else {}
+                return Create(build_run(self.schedule, name=name, run_of=run_of, params=given, labels=labels))
 
     def _event(self, tick: SourceTick) -> ScheduleEvent:
         """The event of the tick, as its cron source would have it."""
         at = times.rfc3339(tick.at)
         value: dict[str, JSON] = {"at": at, "cursor": at}
-        key = run_names.tick_key(self.schedule.metadata.uid, tick.source, tick.at)
+        key = events.tick_key(self.schedule.metadata.uid, tick.source, tick.at)
         return ScheduleEvent(source=tick.source, at=at, key=key, text=canonical.plain(value), value=value, is_tick=True)

@@ -1,7 +1,7 @@
 """Which events of a Schedule start a run now: `concurrencyPolicy`, `maxActive` and `maxQueued`."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from torpor_crds.models.schedule import ScheduleSpec
@@ -26,7 +26,7 @@ class SkipEvent:
 
 @dataclass(frozen=True, slots=True)
 class HoldEvent:
-    """Leave the event at its source. `replaced` is cancelled to make room."""
+    """Leave the event at its source. `replaced` is cancelled first."""
 
     message: str
     replaced: Workflow | None = None
@@ -35,29 +35,29 @@ class HoldEvent:
 Admission = StartRun | SkipEvent | HoldEvent
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConcurrencyLimit:
-    """The active and the queued runs, with those that this pass creates."""
+    """The limits of a Schedule, its active and queued runs, and the number of those that this pass creates."""
 
     policy: ConcurrencyPolicy
     max_active: int | None
     max_queued: int
-    active: list[Workflow]
-    queued: list[Workflow]
+    active: tuple[Workflow, ...]
+    queued: tuple[Workflow, ...]
     created: int = 0
     created_queued: int = 0
 
     @classmethod
-    def of(cls, spec: ScheduleSpec, runs: Iterable[Workflow]) -> Self:
-        """The room that these runs leave."""
+    def with_runs(cls, spec: ScheduleSpec, runs: Iterable[Workflow]) -> Self:
+        """The limit with the runs that have not ended, the oldest event first."""
         open_runs = sorted((run for run in runs if not has_ended(run)), key=_order)
         unset = None if spec.concurrency_policy is ConcurrencyPolicy.ALLOW else 1
         return cls(
             policy=spec.concurrency_policy,
             max_active=spec.max_active or unset,
             max_queued=spec.max_queued,
-            active=[run for run in open_runs if not is_queued(run)],
-            queued=[run for run in open_runs if is_queued(run)],
+            active=tuple(run for run in open_runs if not is_queued(run)),
+            queued=tuple(run for run in open_runs if is_queued(run)),
         )
 
     @property
@@ -65,19 +65,23 @@ class ConcurrencyLimit:
         """Whether no further run may be active."""
         return self.max_active is not None and len(self.active) + self.created >= self.max_active
 
-    def start_queued(self) -> list[Workflow]:
-        """The queued runs that start now, the oldest event first."""
-        started: list[Workflow] = []
-        while self.queued and not self.is_full:
-            run = self.queued.pop(0)
-            self.active.append(run)
-            started.append(run)
-        return started
+    def with_started(self) -> Self:
+        """The limit after as many queued runs have started as may be active."""
+        limit = self
+        while limit.queued and not limit.is_full:
+            run, *others = limit.queued
+            limit = replace(limit, active=(*limit.active, run), queued=tuple(others))
+        return limit
+
+    def with_created(self, *, queued: bool) -> Self:
+        """The limit with one more run that this pass creates."""
+        if queued:
+            return replace(self, created_queued=self.created_queued + 1)
+        return replace(self, created=self.created + 1)
 
     def admit(self) -> Admission:
-        """Decide whether the next event starts a run now. The caller creates the run at once."""
+        """Decide whether the next event starts a run now."""
         if not self.is_full and not self.queued and not self.created_queued:
-            self.created += 1
             return StartRun()
         names = ", ".join(run.metadata.name for run in self.active[:3]) or "a run of the same moment"
         match self.policy:
@@ -88,7 +92,6 @@ class ConcurrencyLimit:
                 waits = sum(run.spec.cancel for run in self.active)
                 return HoldEvent(f"Replace, {names} must end first", None if waits else oldest)
             case ConcurrencyPolicy.QUEUE if len(self.queued) + self.created_queued < self.max_queued:
-                self.created_queued += 1
                 return StartRun(queued=True)
             case ConcurrencyPolicy.QUEUE:
                 return HoldEvent(f"the queue has {self.max_queued} runs, as many as maxQueued")

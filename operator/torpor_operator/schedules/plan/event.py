@@ -1,7 +1,12 @@
-"""An event that may start a run: of one source, of several (`allOf`), or a user's request."""
+"""An event that may start a run: of one source, of several (`allOf`), or a user's request. Pure.
+
+A key identifies one event of one Schedule, so that two writers that start a run for the same event create the same
+object: `torpor_wire.names.run` derives the name of the run from it. A Schedule that was deleted and created again has
+another uid, and therefore other keys.
+"""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from torpor_crds.models.run_of import PreviousRun, RunOf
@@ -9,8 +14,6 @@ from torpor_crds.models.schedule import Schedule, ScheduleSource
 from torpor_crds.models.taskrun import TaskRun
 from torpor_expressions.value import JSON
 from torpor_wire import constants, times
-
-from torpor_operator.schedules.plan import run_names
 
 REQUEST = "request"
 """`origin` of a run that a user starts."""
@@ -56,10 +59,10 @@ class ScheduleEvent:
         )
 
 
-def of_source(schedule: Schedule, source: ScheduleSource, taskrun: TaskRun) -> ScheduleEvent:
+def event_of_source(schedule: Schedule, source: ScheduleSource, taskrun: TaskRun) -> ScheduleEvent:
     """The event of a TaskRun that has fired."""
     status, uid = taskrun.status, schedule.metadata.uid
-    value = parsed(status.event)
+    value = parse_value(status.event)
     fields = value if isinstance(value, dict) else {}
     cursor = fields.get("cursor")
     cursor = cursor if isinstance(cursor, str) and len(cursor) <= constants.CURSOR_MAX else None
@@ -68,7 +71,7 @@ def of_source(schedule: Schedule, source: ScheduleSource, taskrun: TaskRun) -> S
         return ScheduleEvent(
             source=source.name,
             at=times.rfc3339(tick),
-            key=run_names.tick_key(uid, source.name, tick),
+            key=tick_key(uid, source.name, tick),
             text=status.event,
             value=value,
             cursor=cursor,
@@ -77,7 +80,7 @@ def of_source(schedule: Schedule, source: ScheduleSource, taskrun: TaskRun) -> S
     return ScheduleEvent(
         source=source.name,
         at=status.fired_at or taskrun.metadata.creation_timestamp,
-        key=run_names.event_key(uid, source.name, taskrun.metadata.uid, status.attempt, status.segment),
+        key=event_key(uid, source.name, taskrun.metadata.uid, status.attempt, status.segment),
         text=status.event,
         value=value,
         cursor=cursor,
@@ -86,7 +89,27 @@ def of_source(schedule: Schedule, source: ScheduleSource, taskrun: TaskRun) -> S
     )
 
 
-def parsed(text: str | None) -> JSON:
+def tick_key(uid: str, source: str, tick: float) -> str:
+    """The key of a tick of a cron source, in seconds since the epoch. A Schedule and its Backfills share it."""
+    return f"{uid}/{source}/{times.rfc3339(tick)}"
+
+
+def rerun_key(uid: str, source: str, tick: float, backfill_uid: str) -> str:
+    """The key of the further run that a Backfill creates for a tick that already has a run."""
+    return f"{tick_key(uid, source, tick)}/{backfill_uid}"
+
+
+def event_key(uid: str, source: str, taskrun_uid: str, attempt: int, segment: int) -> str:
+    """The key of an event of a source that is a trigger: the TaskRun and the position at which it fired."""
+    return f"{uid}/{source}/{taskrun_uid}/{attempt}/{segment}"
+
+
+def join_key(uid: str, keys: Iterable[str]) -> str:
+    """The key of the events that `allOf` joins. Their order does not matter."""
+    return f"{uid}/allOf/{','.join(sorted(keys))}"
+
+
+def parse_value(text: str | None) -> JSON:
     """The value of an event's JSON text; null if there is none."""
     try:
         value: JSON = json.loads(text or "null")

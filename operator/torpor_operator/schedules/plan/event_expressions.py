@@ -8,17 +8,11 @@ from torpor_expressions.errors import ExpressionError
 from torpor_expressions.value import JSON, Value
 from torpor_wire import json_types
 
+from torpor_operator.expressions.context import Pending
 from torpor_operator.model.actions import Evaluate, Need
 from torpor_operator.model.snapshot import Answer
 
 ROOTS = frozenset({"event", "at", "previous", "source"})
-
-
-@dataclass(frozen=True, slots=True)
-class Unanswered:
-    """The needs that must be answered first."""
-
-    needs: tuple[Need, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +23,7 @@ class EventScope:
     version: str
     known: Mapping[Need, Answer]
 
-    def evaluate(self, expression: str) -> Value | ExpressionError | Unanswered:
+    def evaluate(self, expression: str) -> Value | ExpressionError | Pending:
         """The value of an expression."""
         refs = references.find(expression, roots=ROOTS)
         if isinstance(refs, ExpressionError):
@@ -39,9 +33,9 @@ class EventScope:
             case Value() | ExpressionError() as answer:
                 return answer
             case _:
-                return Unanswered((need,))
+                return Pending((need,))
 
-    def is_true(self, expression: str) -> bool | ExpressionError | Unanswered:
+    def is_true(self, expression: str) -> bool | ExpressionError | Pending:
         """Whether `when` holds. Any value but a boolean is an error."""
         parsed = template.parse(expression)
         single = parsed.single if isinstance(parsed, template.StringTemplate) else None
@@ -53,22 +47,22 @@ class EventScope:
             case other:
                 return other
 
-    def resolve(self, value: JSON) -> Value | ExpressionError | Unanswered:
+    def resolve(self, value: JSON) -> Value | ExpressionError | Pending:
         """The value with every `${...}` in its strings replaced."""
-        found = template.expressions(value)
-        if isinstance(found, ExpressionError):
-            return found
+        expressions = template.expressions(value)
+        if isinstance(expressions, ExpressionError):
+            return expressions
         results: dict[str, JSON] = {}
         needs: list[Need] = []
-        for expression in found:
+        for expression in expressions:
             match self.evaluate(expression):
                 case Value(json=json):
                     results[expression] = json
-                case Unanswered(more):
+                case Pending(more):
                     needs += more
                 case error:
                     return error
         if needs:
-            return Unanswered(tuple(needs))
+            return Pending(tuple(needs))
         rendered = template.substitute(value, results)
         return rendered if isinstance(rendered, ExpressionError) else Value(json=rendered)

@@ -1,69 +1,69 @@
 """Deletes finished runs beyond `spec.history`, and suspends a Schedule whose runs fail in a row."""
 
+import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 
 from torpor_crds.models.workflow import Workflow
 from torpor_wire import names
 from torpor_wire.reason import Reason
 from torpor_wire.state import RunState
 
-from torpor_operator.schedules.plan import concurrency, join, manual, source_step
+from torpor_operator.model.actions import Notice
+from torpor_operator.schedules.plan import concurrency, join, manual, source_plan
 from torpor_operator.schedules.plan import event as events
-from torpor_operator.schedules.plan.actions import CreateRun, DeleteRun, Suspend
-from torpor_operator.schedules.plan.draft import Draft
+from torpor_operator.schedules.plan.actions import DeleteRun, Suspend
+from torpor_operator.schedules.plan.pass_state import Conclusion, PassState
+from torpor_operator.schedules.plan.snapshot import ScheduleSnapshot
 from torpor_operator.workflows.plan.retention import archival
 
 
-def delete_old(draft: Draft) -> None:
+def delete_old(state: PassState) -> Conclusion:
     """Delete the oldest finished runs; with an archive only after it has stored them.
 
     The run of an event stays until the outcome of the event is stored, because another pass would create it again.
     """
-    kept, failures = draft.snapshot.schedule.spec.history, draft.snapshot.schedule.spec.pause_after_failures or 0
-    ended = _ended(draft.snapshot.runs)
-    succeeded = [run for run in ended if _succeeded(run)]
+    snapshot, spec = state.snapshot, state.snapshot.schedule.spec
+    ended = _ended(snapshot.runs)
+    succeeded = [run for run in ended if _succeeded(run)][spec.history.succeeded :]
     failed = [run for run in ended if not _succeeded(run)]
-    needed = _without_outcome(draft)
-    for run in (*succeeded[kept.succeeded :], *failed[max(kept.failed, failures) :]):
-        if run.metadata.name in needed:
-            continue
-        if run.metadata.deletion_timestamp is None and (not draft.snapshot.archives or archival.is_archived(run)):
-            draft.actions.append(DeleteRun(run=run))
+    failed = failed[max(spec.history.failed, spec.pause_after_failures or 0) :]
+    needed = _without_outcome(snapshot) | set(state.created)
+    deletions = (
+        DeleteRun(run=run)
+        for run in (*succeeded, *failed)
+        if run.metadata.name not in needed
+        and run.metadata.deletion_timestamp is None
+        and (not snapshot.archives or archival.is_archived(run))
+    )
+    return Conclusion(state=state, actions=tuple(deletions))
 
 
-def pause_after_failures(draft: Draft) -> bool:
-    """Suspend the Schedule after so many failed runs in a row; returns whether it does. Cancelled runs do not count."""
-    spec, resumed = draft.snapshot.schedule.spec, draft.status.resumed_time or ""
+def pause_after_failures(state: PassState) -> Conclusion:
+    """Suspend the Schedule after so many failed runs in a row. Cancelled runs do not count."""
+    spec, resumed = state.snapshot.schedule.spec, state.status.resumed_time or ""
     if spec.pause_after_failures is None or spec.suspend:
-        return False
-    ended = [run for run in _ended(draft.snapshot.runs) if run.metadata.creation_timestamp >= resumed]
-    failed = 0
-    for run in ended:
-        if _succeeded(run):
-            break
-        failed += not _cancelled(run)
+        return Conclusion(state=state)
+    ended = [run for run in _ended(state.snapshot.runs) if run.metadata.creation_timestamp >= resumed]
+    failed = sum(not _cancelled(run) for run in itertools.takewhile(lambda run: not _succeeded(run), ended))
     if failed < spec.pause_after_failures:
-        return False
-    draft.actions.append(Suspend())
+        return Conclusion(state=state)
     message = f"suspended: the last {failed} runs failed; set spec.suspend to false to resume"
-    draft.notify(Reason.PAUSED_AFTER_FAILURES, message, warning=True)
-    return True
+    notice = Notice(reason=Reason.PAUSED_AFTER_FAILURES, message=message, warning=True)
+    return Conclusion(state=replace(state, pauses=True), actions=(Suspend(),), notices=(notice,))
 
 
-def _without_outcome(draft: Draft) -> set[str]:
+def _without_outcome(snapshot: ScheduleSnapshot) -> set[str]:
     """The names of the runs of events whose outcome is not in the stored status."""
-    snapshot, found = draft.snapshot, set[str]()
-    stored = Draft.of(snapshot)
-    for source in snapshot.schedule.spec.sources:
+    stored, schedule, keys = PassState.stored(snapshot), snapshot.schedule, set[str]()
+    for source in schedule.spec.sources:
         taskrun = snapshot.taskruns.get(source.name)
-        if taskrun is not None and source_step.has_event(taskrun) and not stored.is_handled(source.name, taskrun):
-            event = events.of_source(snapshot.schedule, source, taskrun)
-            found.add(names.run(snapshot.schedule.metadata.name, event.key))
+        if taskrun is not None and source_plan.has_event(taskrun) and not stored.is_handled(source.name, taskrun):
+            keys.add(events.event_of_source(schedule, source, taskrun).key)
     if join.is_complete(stored):
-        found.add(names.run(snapshot.schedule.metadata.name, join.event(stored).key))
-    if (requested := manual.requested_name(snapshot.schedule)) is not None:
-        found.add(requested)
-    return found | {action.body["metadata"]["name"] for action in draft.actions if isinstance(action, CreateRun)}
+        keys.add(join.joined_event(stored).key)
+    requested = manual.requested_name(schedule)
+    return {names.run(schedule.metadata.name, key) for key in keys} | ({requested} if requested else set())
 
 
 def _ended(runs: Sequence[Workflow]) -> list[Workflow]:
@@ -77,4 +77,6 @@ def _succeeded(run: Workflow) -> bool:
 
 
 def _cancelled(run: Workflow) -> bool:
-    return any(one.type == "Succeeded" and one.reason == Reason.CANCELLED for one in run.status.conditions)
+    return any(
+        condition.type == "Succeeded" and condition.reason == Reason.CANCELLED for condition in run.status.conditions
+    )

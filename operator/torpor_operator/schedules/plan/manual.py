@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Mapping
+from functools import partial
 
-from torpor_crds.models.run_of import PreviousRun
 from torpor_crds.models.schedule import Schedule
 from torpor_crds.models.workflow import Workflow
 from torpor_expressions.errors import ExpressionError
@@ -11,11 +11,12 @@ from torpor_expressions.value import JSON
 from torpor_wire import constants, names, times
 from torpor_wire.reason import Reason
 
+from torpor_operator.expressions.context import Pending
 from torpor_operator.model.actions import RemoveAnnotation
-from torpor_operator.schedules.plan import start
-from torpor_operator.schedules.plan.draft import Draft
+from torpor_operator.schedules.plan import event_decision
 from torpor_operator.schedules.plan.event import REQUEST, ScheduleEvent
-from torpor_operator.schedules.plan.event_expressions import EventScope, Unanswered
+from torpor_operator.schedules.plan.event_expressions import EventScope
+from torpor_operator.schedules.plan.pass_state import Conclusion, PassDecision, PassState
 
 _INVALID = (
     f'the annotation {constants.RUN_NOW} must be an object such as {{"id": "1", "params": {{"day": "2026-11-20"}}}}, '
@@ -29,52 +30,54 @@ def requested_name(schedule: Schedule) -> str | None:
     return None if value is None else names.run(schedule.metadata.name, _key(schedule, value))
 
 
-def apply(draft: Draft) -> None:
+def start_requested_run(state: PassState) -> Conclusion:
     """Create the requested run; once it exists, or cannot, remove the annotation."""
-    schedule = draft.snapshot.schedule
+    snapshot, schedule = state.snapshot, state.snapshot.schedule
     value, name = schedule.metadata.annotations.get(constants.RUN_NOW), requested_name(schedule)
     if value is None or name is None:
-        return
+        return Conclusion(state=state)
     params = _params(value)
     event = ScheduleEvent(
         source=None,
-        at=times.rfc3339(draft.snapshot.now),
+        at=times.rfc3339(snapshot.now),
         key=_key(schedule, value),
         params=params or {},
         origin=REQUEST,
     )
-    removal = RemoveAnnotation(name=constants.RUN_NOW, value=value)
-    run = next((run for run in draft.snapshot.runs if run.metadata.name == name), None)
+    run = next((run for run in snapshot.runs if run.metadata.name == name), None)
+    remove = partial(_remove_annotation, value=value)
     if params is None:
-        draft.fail(event, Reason.EVENT_INVALID, _INVALID)
-        draft.actions.append(removal)
-    elif run is not None:
-        _count(draft, run)
-        draft.actions.append(removal)
-    elif (refusal := draft.snapshot.refused.get(name)) is not None:
-        draft.fail(event, Reason.RUN_REJECTED, refusal)
-        draft.actions.append(removal)
-    else:
-        _create(draft, event, start.previous_run(draft), removal)
+        return event_decision.fail(state, event, Reason.EVENT_INVALID, _INVALID).then(remove)
+    if run is not None:
+        return _count(state, run).then(remove)
+    if (refusal := snapshot.refused.get(name)) is not None:
+        return event_decision.fail(state, event, Reason.RUN_REJECTED, refusal).then(remove)
+    return _create(state, event, remove)
 
 
-def _count(draft: Draft, run: Workflow) -> None:
+def _remove_annotation(state: PassState, value: str) -> Conclusion:
+    return Conclusion(state=state, actions=(RemoveAnnotation(name=constants.RUN_NOW, value=value),))
+
+
+def _count(state: PassState, run: Workflow) -> Conclusion:
     """Count the run unless the status has it: the same request may be made again while its run exists."""
-    run_of, last = run.spec.run_of, draft.status.last_run
-    if run_of is not None and (last is None or last.at < run_of.at):
-        draft.start(run.metadata.name, run_of, origin="a request")
+    run_of, last = run.spec.run_of, state.status.last_run
+    if run_of is None or (last is not None and last.at >= run_of.at):
+        return Conclusion(state=state)
+    return event_decision.count_run(state, run.metadata.name, run_of, origin="a request")
 
 
-def _create(draft: Draft, event: ScheduleEvent, previous: PreviousRun | None, removal: RemoveAnnotation) -> None:
-    scope = EventScope(values=start.values(event, previous), version=event.key, known=draft.snapshot.known)
-    match start.resolve_params(draft, scope, event):
-        case Unanswered(needs):
-            draft.needs += needs
+def _create(state: PassState, event: ScheduleEvent, remove: PassDecision) -> Conclusion:
+    previous = event_decision.previous_run(state)
+    values = event_decision.expression_values(event, previous)
+    scope = EventScope(values=values, version=event.key, known=state.snapshot.known)
+    match event_decision.resolve_params(state, scope, event):
+        case Pending(needs):
+            return Conclusion(state=state, needs=needs)
         case ExpressionError(reason=reason, message=message):
-            draft.fail(event, reason, f"params: {message}")
-            draft.actions.append(removal)
+            return event_decision.fail(state, event, reason, f"params: {message}").then(remove)
         case params:
-            draft.actions.append(start.creation(draft, event, params, previous))
+            return event_decision.create(state, event, params, previous)
 
 
 def _key(schedule: Schedule, value: str) -> str:

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from torpor_crds.models import schedule as schedules
 from torpor_crds.models.run_of import RunOf
-from torpor_operator.schedules.plan import run_builder, run_names, source
+from torpor_operator.schedules.plan import event as events
+from torpor_operator.schedules.plan import run_builder, source_taskrun
 from torpor_wire import names
 
 from tests.integration.conftest import Server, collection
@@ -44,14 +45,14 @@ def test_a_schedule_of_any_name_has_sources_and_runs(
     server: Server, namespace: str, created: Callable[[str], schedules.Schedule], name: str
 ) -> None:
     made = created(name)
-    taskrun = source.build(made, made.spec.sources[0])
+    taskrun = source_taskrun.build(made, made.spec.sources[0])
     server.create("taskruns", namespace, taskrun).expect(201)
-    key = run_names.tick_key(made.metadata.uid, _SOURCE, _NOON)
+    key = events.tick_key(made.metadata.uid, _SOURCE, _NOON)
     run_of = RunOf(schedule=name, uid=made.metadata.uid, source=_SOURCE, at="2026-09-21T14:13:20Z")
     run = run_builder.build_run(made, name=names.run(name, key), run_of=run_of, params={}, labels={})
     server.create("workflows", namespace, run).expect(201)
     assert len(run["metadata"]["name"]) <= 50
-    other = names.run(name, run_names.tick_key(made.metadata.uid, _SOURCE, _NOON + 86_400))
+    other = names.run(name, events.tick_key(made.metadata.uid, _SOURCE, _NOON + 86_400))
     assert other != run["metadata"]["name"]
 
 
@@ -59,7 +60,7 @@ def test_schedules_whose_names_differ_at_the_end_share_no_object(
     created: Callable[[str], schedules.Schedule],
 ) -> None:
     one, other = created("a" * 252 + "1"), created("a" * 252 + "2")
-    built = [source.build(each, each.spec.sources[0])["metadata"] for each in (one, other)]
+    built = [source_taskrun.build(each, each.spec.sources[0])["metadata"] for each in (one, other)]
     assert built[0]["name"] != built[1]["name"]
     assert built[0]["labels"] != built[1]["labels"]
 
@@ -75,7 +76,7 @@ def test_no_role_for_people_and_tasks_may_create_a_taskrun_of_a_schedule(
     server: Server, namespace: str, created: Callable[[str], schedules.Schedule], role: str
 ) -> None:
     made = created("nightly")
-    taskrun = source.build(made, made.spec.sources[0])
+    taskrun = source_taskrun.build(made, made.spec.sources[0])
     path = collection("taskruns", namespace)
     answer = server.request("POST", path, taskrun, token=_person(server, namespace, "ann", role))
     assert answer.status == 403, answer.message

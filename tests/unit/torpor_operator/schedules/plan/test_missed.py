@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from torpor_crds.models.schedule import Missed
-from torpor_operator.schedules.plan.missed import COUNT_MAX, GRACE, CatchUp, catch_up
+from torpor_operator.schedules.plan.cron_source import COUNT_MAX, GRACE, CatchUp, catch_up
 from torpor_wire import times
 from torpor_wire.cron.ticks import Ticks
 from torpor_wire.enums import MissedRun

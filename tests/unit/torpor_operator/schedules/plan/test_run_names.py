@@ -2,41 +2,41 @@
 
 import itertools
 
-from torpor_operator.schedules.plan import run_names
+from torpor_operator.schedules.plan import event as events
 from torpor_wire import names, times
 
 TICK = times.epoch("2026-03-29T01:30:00Z")
 
 
 def test_a_tick_has_one_key_for_every_form_of_its_time() -> None:
-    assert run_names.tick_key("u", "nightly", TICK) == "u/nightly/2026-03-29T01:30:00.000Z"
-    assert run_names.tick_key("u", "nightly", times.epoch("2026-03-29T03:30:00+02:00")) == run_names.tick_key(
+    assert events.tick_key("u", "nightly", TICK) == "u/nightly/2026-03-29T01:30:00.000Z"
+    assert events.tick_key("u", "nightly", times.epoch("2026-03-29T03:30:00+02:00")) == events.tick_key(
         "u", "nightly", TICK
     )
 
 
 def test_a_rerun_is_named_after_its_backfill() -> None:
-    assert run_names.rerun_key("u", "nightly", TICK, "b") == f"{run_names.tick_key('u', 'nightly', TICK)}/b"
+    assert events.rerun_key("u", "nightly", TICK, "b") == f"{events.tick_key('u', 'nightly', TICK)}/b"
 
 
 def test_the_order_of_joined_events_does_not_matter() -> None:
-    assert run_names.join_key("u", ["a", "b"]) == run_names.join_key("u", ["b", "a"])
+    assert events.join_key("u", ["a", "b"]) == events.join_key("u", ["b", "a"])
 
 
 def test_keys_of_different_events_differ() -> None:
     keys = [
-        run_names.tick_key("u", "a", TICK),
-        run_names.tick_key("u", "b", TICK),
-        run_names.tick_key("v", "a", TICK),
-        run_names.tick_key("u", "a", TICK + 1),
-        run_names.rerun_key("u", "a", TICK, "b1"),
-        run_names.rerun_key("u", "a", TICK, "b2"),
-        run_names.event_key("u", "a", "t", 1, 1),
-        run_names.event_key("u", "a", "t", 1, 2),
-        run_names.event_key("u", "a", "t", 2, 1),
-        run_names.event_key("u", "a", "w", 1, 1),
-        run_names.join_key("u", ["a"]),
-        run_names.join_key("u", ["a", "b"]),
+        events.tick_key("u", "a", TICK),
+        events.tick_key("u", "b", TICK),
+        events.tick_key("v", "a", TICK),
+        events.tick_key("u", "a", TICK + 1),
+        events.rerun_key("u", "a", TICK, "b1"),
+        events.rerun_key("u", "a", TICK, "b2"),
+        events.event_key("u", "a", "t", 1, 1),
+        events.event_key("u", "a", "t", 1, 2),
+        events.event_key("u", "a", "t", 2, 1),
+        events.event_key("u", "a", "w", 1, 1),
+        events.join_key("u", ["a"]),
+        events.join_key("u", ["a", "b"]),
         names.manual_run_key("u", "1"),
         names.manual_run_key("u", "allOf/a"),
         names.manual_run_key("u", "a/t/1/1"),

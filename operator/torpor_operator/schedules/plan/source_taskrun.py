@@ -5,11 +5,11 @@ from typing import Any
 from torpor_crds.models.base import Retries
 from torpor_crds.models.schedule import Schedule, ScheduleSource
 from torpor_crds.models.taskrun import OwnerRef, TaskRun, TaskRunSpec, TriggerCall
-from torpor_wire import canonical, constants, names, times, transitions, trigger
+from torpor_wire import canonical, constants, names, transitions, trigger
 
 from torpor_operator.mapping import secret_refs
 from torpor_operator.model.actions import PatchTaskRun
-from torpor_operator.schedules.plan import jitter
+from torpor_operator.schedules.plan import cron_source
 from torpor_operator.taskrun.builder import reference
 
 _CRON = "cron"
@@ -118,16 +118,10 @@ def _trigger(schedule: Schedule, source: ScheduleSource) -> TriggerCall:
         kwargs = canonical.plain(secret_refs.mark(written, written))
         return TriggerCall(class_name=source.trigger.class_name, kwargs=kwargs, timeout=source.trigger.timeout)
     arguments = _ticks(source)
-    if delay := delay_of(schedule):
+    if delay := cron_source.jitter_delay(schedule):
         arguments["delay"] = delay
     return TriggerCall(class_name=_CRON, kwargs=canonical.plain(arguments))
 
 
 def _ticks(source: ScheduleSource) -> dict[str, canonical.Json]:
     return {"expression": source.cron, "timezone": source.timezone or "UTC"}
-
-
-def delay_of(schedule: Schedule) -> float:
-    """Seconds by which the ticks of the Schedule are delayed: fixed by its uid."""
-    longest = schedule.spec.jitter
-    return jitter.delay_of(schedule.metadata.uid, times.seconds(longest)) if longest else 0.0
