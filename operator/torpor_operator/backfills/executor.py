@@ -62,7 +62,7 @@ class BackfillExecutor:
             return None
         self._cache.absorb_run(stored)
         try:
-            return KnownRun.of(workflows.parse(stored))
+            return KnownRun.from_workflow(workflows.parse(stored))
         except ValueError as error:
             raise errors.ApiError(f"Workflow {name} cannot be read: {error}") from error
 

@@ -139,7 +139,7 @@ class BackfillWorld:
 
     def archive(self, name: str) -> None:
         """Move an ended run from the cluster to the archive."""
-        self.archived[name] = KnownRun.of(workflows.parse(self.runs.pop(name)))
+        self.archived[name] = KnownRun.from_workflow(workflows.parse(self.runs.pop(name)))
 
     def add(self, at: str, name: str, *, state: str | None = None, source: str = "nightly", **origin: str) -> None:
         """A run that another writer has created for a tick."""
@@ -169,7 +169,7 @@ class BackfillWorld:
 
     def _find(self, name: str) -> KnownRun | None:
         found: Workflow | None = workflows.parse(self.runs[name]) if name in self.runs else None
-        return KnownRun.of(found) if found is not None else self.archived.get(name)
+        return KnownRun.from_workflow(found) if found is not None else self.archived.get(name)
 
     def _metadata(self, name: str, uid: str) -> Body:
         stamp = times.rfc3339(self.now).replace(".000Z", "Z")

@@ -8,7 +8,9 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
+
+from torpor_wire.cron.ticks import Ticks
 
 COUNT_SPAN = 13 * 366 * 86_400.0
 """Ticks are counted in so many seconds: each expression ticks in them, and a count costs microseconds for each year."""
@@ -28,24 +30,11 @@ class TickCount(NamedTuple):
     more: bool
 
 
-class TickSequence(Protocol):
-    """The ticks of a cron expression, in whole seconds since the epoch."""
-
-    def next(self, after: float) -> float | None:
-        """The first tick after a time."""
-
-    def previous(self, until: float) -> float | None:
-        """The last tick up to and including `until`."""
-
-    def count(self, after: float, until: float, limit: int) -> int:
-        """The number of ticks after `after`, up to and including `until`; at most `limit`."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackfillPeriod:
     """The ticks of the sources at `start` and later, before `end` (seconds since the epoch)."""
 
-    sources: Mapping[str, TickSequence]  # by name
+    sources: Mapping[str, Ticks]  # by name
     start: float
     end: float
     reverse: bool = False

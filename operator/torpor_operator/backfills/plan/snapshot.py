@@ -32,7 +32,7 @@ class KnownRun:
     created: str = ""
 
     @classmethod
-    def of(cls, workflow: Workflow) -> Self:
+    def from_workflow(cls, workflow: Workflow) -> Self:
         """The run that is this Workflow."""
         metadata, status = workflow.metadata, workflow.status
         ended = RunOutcome.SUCCEEDED if status.state == RunOutcome.SUCCEEDED else RunOutcome.FAILED

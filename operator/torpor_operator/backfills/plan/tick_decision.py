@@ -72,7 +72,7 @@ class TickRuns:
     workflows: Mapping[tuple[str | None, str], Sequence[Workflow]]
 
     @classmethod
-    def of(cls, snapshot: BackfillSnapshot, schedule: Schedule) -> Self:
+    def cached(cls, snapshot: BackfillSnapshot, schedule: Schedule) -> Self:
         """The runs in the cache."""
         workflows: dict[tuple[str | None, str], list[Workflow]] = {}
         for workflow in snapshot.runs:
@@ -106,7 +106,10 @@ class TickRuns:
     def _existing(self, tick: SourceTick) -> list[KnownRun]:
         """The runs of the tick, in the order of their creation."""
         workflows = self.workflows.get((tick.source, times.rfc3339(tick.at)), ())
-        return [KnownRun.of(one) for one in sorted(workflows, key=lambda one: one.metadata.creation_timestamp)]
+        return [
+            KnownRun.from_workflow(workflow)
+            for workflow in sorted(workflows, key=lambda workflow: workflow.metadata.creation_timestamp)
+        ]
 
     def _names(self, tick: SourceTick) -> tuple[str, str]:
         """The name of the first run of the tick, and of the further one of this Backfill."""
