@@ -27,14 +27,14 @@ _EVENT_SHOWN = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class EventDecision:
+class DecidedEvent:
     """What follows from an event, and whether that is its outcome: an event without one stays at its source."""
 
     conclusion: Conclusion
     has_outcome: bool = True
 
 
-def decide(state: PassState, event: ScheduleEvent) -> EventDecision:
+def decide(state: PassState, event: ScheduleEvent) -> DecidedEvent:
     """Decide what follows from the event."""
     snapshot, previous = state.snapshot, previous_run(state)
     scope = EventScope(
@@ -43,43 +43,43 @@ def decide(state: PassState, event: ScheduleEvent) -> EventDecision:
     when = snapshot.schedule.spec.when
     match True if when is None else scope.is_true(when):
         case Pending(needs):
-            return EventDecision(Conclusion(state=state, needs=needs), has_outcome=False)
+            return DecidedEvent(Conclusion(state=state, needs=needs), has_outcome=False)
         case ExpressionError(reason=reason, message=message):
-            return EventDecision(fail(state, event, reason, f"when: {message}"))
+            return DecidedEvent(fail(state, event, reason, f"when: {message}"))
         case False:
-            return EventDecision(_skip(state, event, "`when` is false"))
+            return DecidedEvent(_skip(state, event, "`when` is false"))
         case _:
             return _start(state, event, scope, previous)
 
 
-def _start(state: PassState, event: ScheduleEvent, scope: EventScope, previous: PreviousRun | None) -> EventDecision:
+def _start(state: PassState, event: ScheduleEvent, scope: EventScope, previous: PreviousRun | None) -> DecidedEvent:
     match resolve_params(state, scope, event):
         case Pending(needs):
-            return EventDecision(Conclusion(state=state, needs=needs), has_outcome=False)
+            return DecidedEvent(Conclusion(state=state, needs=needs), has_outcome=False)
         case ExpressionError(reason=reason, message=message):
-            return EventDecision(fail(state, event, reason, f"params: {message}"))
+            return DecidedEvent(fail(state, event, reason, f"params: {message}"))
         case params:
             return _admit(state, event, params, previous)
 
 
 def _admit(
     state: PassState, event: ScheduleEvent, params: dict[str, JSON], previous: PreviousRun | None
-) -> EventDecision:
+) -> DecidedEvent:
     snapshot = state.snapshot
     name = names.run(snapshot.schedule.metadata.name, event.key)
     if (refusal := snapshot.refused.get(name)) is not None:
-        return EventDecision(fail(state, event, Reason.RUN_REJECTED, refusal))
+        return DecidedEvent(fail(state, event, Reason.RUN_REJECTED, refusal))
     if any(run.metadata.name == name for run in snapshot.runs):
         # The former leader created it, and did not store the outcome.
-        return EventDecision(_create(state, event, params, previous))
+        return DecidedEvent(_create(state, event, params, previous))
     match state.limit.admit():
         case StartRun(queued=queued):
             admitted = replace(state, limit=state.limit.with_created(queued=queued))
-            return EventDecision(_create(admitted, event, params, previous, queued=queued))
+            return DecidedEvent(_create(admitted, event, params, previous, queued=queued))
         case SkipEvent(message=message):
-            return EventDecision(_skip(state, event, message))
+            return DecidedEvent(_skip(state, event, message))
         case HoldEvent(message=message, replaced=replaced):
-            return EventDecision(_hold(state, event, message, replaced), has_outcome=False)
+            return DecidedEvent(_hold(state, event, message, replaced), has_outcome=False)
         case unexpected:
             assert_never(unexpected)
 
