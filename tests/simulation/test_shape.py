@@ -65,5 +65,5 @@ def test_the_random_workflows_have_groups_in_about_a_sixth_and_each_can_run() ->
     grouped = [body for body in drawn if "groups" in body["spec"]]
     assert 60 <= len(grouped) <= 120
     for body in grouped:
-        found = dag.build(WorkflowSpec.model_validate(body["spec"]))
-        assert isinstance(found, Graph), found
+        graph = dag.build(WorkflowSpec.model_validate(body["spec"]))
+        assert isinstance(graph, Graph), graph

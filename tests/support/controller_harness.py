@@ -104,18 +104,18 @@ class ControllerHarness:
             await settle()
 
     def workflow(self, name: str) -> Body:
-        found = self.fake.get(WORKFLOWS, NAMESPACE, name)
-        assert found is not None
-        return found
+        body = self.fake.get(WORKFLOWS, NAMESPACE, name)
+        assert body is not None
+        return body
 
     def state(self, name: str) -> str:
         return str(self.workflow(name).get("status", {}).get("state"))
 
     def taskrun(self, workflow: str, task: str, index: int = constants.UNMAPPED) -> Body:
         name = names.taskrun(workflow, self.workflow(workflow)["metadata"]["uid"], task, index)
-        found = self.fake.get(TASKRUNS, NAMESPACE, name)
-        assert found is not None
-        return found
+        body = self.fake.get(TASKRUNS, NAMESPACE, name)
+        assert body is not None
+        return body
 
     def writes(self, kind: str, method: str) -> list[ApiRequest]:
         return [it for it in self.fake.writes() if it.method == method and f"/{kind}" in it.path]

@@ -63,11 +63,11 @@ class Definition:
 
 def changes(first: int, last: int) -> list[Change]:
     """The changes of all zones in a period of years. Zones that change alike are one."""
-    found: dict[tuple[int, int, int], Change] = {}
+    changes: dict[tuple[int, int, int], Change] = {}
     for name in sorted(available_timezones() - {"localtime"}):
         for change in _changes_of(name, first, last):
-            found.setdefault((change.at, change.before, change.after), change)
-    return list(found.values())
+            changes.setdefault((change.at, change.before, change.after), change)
+    return list(changes.values())
 
 
 def _changes_of(name: str, first: int, last: int) -> Iterator[Change]:

@@ -106,7 +106,7 @@ def tasks(schema: dict[str, Any]) -> Strategy:
 def _texts(schema: dict[str, Any]) -> Strategy:
     longest = min(schema.get("maxLength", _TEXT_LENGTH), _TEXT_LENGTH)
     if "pattern" in schema:
-        found = st.from_regex(schema["pattern"].replace("$", r"\Z"), fullmatch=False)
-        return found.filter(lambda text: schema.get("minLength", 0) <= len(text) <= longest)
+        texts = st.from_regex(schema["pattern"].replace("$", r"\Z"), fullmatch=False)
+        return texts.filter(lambda text: schema.get("minLength", 0) <= len(text) <= longest)
     fitting = [each for each in _TEXTS if len(each) >= schema.get("minLength", 0)]
     return st.sampled_from([each for each in fitting if len(each) <= schema.get("maxLength", 300)] or ["x"])

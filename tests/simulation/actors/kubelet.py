@@ -148,10 +148,10 @@ class Kubelet:
 
     def _sweep(self, namespace: str, name: str, uid: str) -> None:
         """The pod collector: what is being deleted and has no node never ran."""
-        found = self._standing(namespace, name, uid)
-        if found is not None and uid not in self.running_pods:
+        machine = self._standing(namespace, name, uid)
+        if machine is not None and uid not in self.running_pods:
             address = self._address(namespace, name)
-            if found["status"].get("phase") != "Failed":
+            if machine["status"].get("phase") != "Failed":
                 self._act(lambda: self._fake.objects.edit(address, {"status": {"phase": "Failed"}}))
             self._act(lambda: self._fake.objects.delete(address, {"gracePeriodSeconds": 0}))
 
@@ -250,8 +250,8 @@ class Kubelet:
         return not pod_process.machine.answers
 
     def _standing(self, namespace: str, name: str, uid: str) -> Object | None:
-        found = self._fake.history.get(self._address(namespace, name))
-        return found if found is not None and found["metadata"]["uid"] == uid else None
+        version = self._fake.history.get(self._address(namespace, name))
+        return version if version is not None and version["metadata"]["uid"] == uid else None
 
     def _edit(self, pod_process: RunningPod, merge: Object) -> None:
         if self._standing(pod_process.namespace, pod_process.name, pod_process.uid) is not None:

@@ -162,9 +162,9 @@ def _named(asked: str) -> Prefixes | None:
     """What a person's words name; None where they leave it to the operator to find out."""
     if "failed" in asked or " because " in asked:
         return None
-    found: dict[str, frozenset[Path]] = {}
+    paths: dict[str, frozenset[Path]] = {}
     for entry in asked.split(","):
         task, _, path = entry.strip().partition("/")
         numbers = tuple(map(int, path.split("."))) if path else ()
-        found[task] = found.get(task, frozenset()) | {numbers}
-    return found
+        paths[task] = paths.get(task, frozenset()) | {numbers}
+    return paths

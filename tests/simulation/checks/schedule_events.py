@@ -82,7 +82,7 @@ class Commit:
 
         `missed` of them are missed. An event that is handled without a run may be one of these, or was skipped.
         """
-        found: dict[str, set[float]] = {}
+        due_by_source: dict[str, set[float]] = {}
         skipped: list[tuple[float, str]] = []
         for name, before, after, event in self.sources():
             source = self.state.source(name)
@@ -92,16 +92,16 @@ class Commit:
             due = {
                 tick for tick in schedule_state.ticks(source) if begin < tick <= schedule_state.epoch(after["cursor"])
             }
-            found[name] = due - self.state.accounted.get(name, set())
-            if event is None or event.tick is None or event.tick not in found[name]:
+            due_by_source[name] = due - self.state.accounted.get(name, set())
+            if event is None or event.tick is None or event.tick not in due_by_source[name]:
                 continue
             if self.has_run(name, event.text):
-                found[name].discard(event.tick)
+                due_by_source[name].discard(event.tick)
             else:
                 skipped.append((event.tick, name))
-        for tick, name in sorted(skipped, reverse=True)[: max(0, sum(map(len, found.values())) - self.missed)]:
-            found[name].discard(tick)
-        return found
+        for tick, name in sorted(skipped, reverse=True)[: max(0, sum(map(len, due_by_source.values())) - self.missed)]:
+            due_by_source[name].discard(tick)
+        return due_by_source
 
 
 def status_changed(commit: Commit, expect: Expect) -> None:
@@ -133,14 +133,16 @@ def check_ticks(state: State, now: float, expect: Expect) -> None:
 
 def open_ticks(state: State, now: float) -> dict[str, list[float]]:
     """The ticks without an outcome since the last edit or resumption, by source, in seconds of the world."""
-    found: dict[str, list[float]] = {}
+    unaccounted: dict[str, list[float]] = {}
     for source in state.spec["sources"]:
         if "cron" not in source or source["name"] in state.touched:
             continue
         begin = state.begin.get(source["name"], state.created)
         due = [tick for tick in schedule_state.ticks(source) if begin < tick < now - _CLOCKS - 5.0]
-        found[source["name"]] = [tick - EPOCH for tick in due if tick not in state.accounted.get(source["name"], ())]
-    return found
+        unaccounted[source["name"]] = [
+            tick - EPOCH for tick in due if tick not in state.accounted.get(source["name"], ())
+        ]
+    return unaccounted
 
 
 def check_log(state: State, length: dict[str, int], expect: Expect) -> None:

@@ -195,8 +195,8 @@ def _edit(world: "World", schedule: Object, spec: Object) -> None:
 
 
 def _schedules(world: "World") -> list[Object]:
-    found = world.fake.history.of_kind(collection(SCHEDULES))
-    return [one for one in found if "deletionTimestamp" not in one["metadata"]]
+    bodies = world.fake.history.of_kind(collection(SCHEDULES))
+    return [one for one in bodies if "deletionTimestamp" not in one["metadata"]]
 
 
 def _key(item: Object) -> tuple[str, str]:

@@ -73,8 +73,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def _body(self) -> Object:
         self.cluster.requests.append(self.path)
-        found: Object = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        return found
+        document: Object = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        return document
 
     def _api(self, path: str, query: Mapping[str, str]) -> None:
         segments = [unquote(each) for each in path.split("/") if each]
@@ -155,8 +155,8 @@ class Handler(BaseHTTPRequestHandler):
         assert self.headers["Torpor-Authorization"] in made
         match parts:
             case ["namespaces", _, "runs"]:
-                found = [run[0] for run in cluster.archived_runs.values()]
-                named = [run for run in found if query.get("name") in {None, run["metadata"]["name"]}]
+                runs = [run[0] for run in cluster.archived_runs.values()]
+                named = [run for run in runs if query.get("name") in {None, run["metadata"]["name"]}]
                 items = [_entry(run) for run in named if _matches(run, {"labelSelector": query.get("labels", "")})]
                 self._json({"items": items})
             case ["namespaces", _, "runs", uid] if uid in cluster.archived_runs:

@@ -15,8 +15,8 @@ def find(version: str) -> str | None:
     """The path of an interpreter of this version, None if there is none that works."""
     root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     installed = sorted(str(path) for path in root.glob(f"{version}[.a-z]*/bin/python{version}"))
-    found = [shutil.which(f"python{version}"), *installed]
-    return next((path for path in found if path is not None and _works(path, version)), None)
+    candidates = [shutil.which(f"python{version}"), *installed]
+    return next((path for path in candidates if path is not None and _works(path, version)), None)
 
 
 def _works(path: str, version: str) -> bool:

@@ -29,9 +29,9 @@ class BackfillHarness(ScheduleHarness):
     @property
     def backfill(self) -> Body:
         """Its status."""
-        found = self.fake.get(BACKFILLS, NAMESPACE, "b")
-        assert found is not None
-        status: Body = found.get("status", {})
+        body = self.fake.get(BACKFILLS, NAMESPACE, "b")
+        assert body is not None
+        status: Body = body.get("status", {})
         return status
 
     @property

@@ -85,7 +85,7 @@ class BackfillWorld:
     def step(self) -> bool:
         """One pass. Returns whether the next one follows at once."""
         self.passes += 1
-        found: dict[str, KnownRun | None] = {}
+        looked_up: dict[str, KnownRun | None] = {}
         rejected: dict[str, str] = {}
         known: dict[Need, Answer] = {}
         has_template: bool | None = None
@@ -96,7 +96,7 @@ class BackfillWorld:
                     schedule=None if self.schedule is None else schedules.parse(self.schedule),
                     has_template=has_template,
                     runs=() if self.schedule is None else tuple(map(workflows.parse, self.runs.values())),
-                    found=found,
+                    found=looked_up,
                     rejected=rejected,
                     known=known,
                     blocked=self.blocked,
@@ -108,7 +108,7 @@ class BackfillWorld:
             for body in decided.creates:
                 self._create(body, rejected)
             self.looked_up += decided.lookups
-            found |= {name: self._find(name) for name in decided.lookups}
+            looked_up |= {name: self._find(name) for name in decided.lookups}
             if decided.template is not None:
                 has_template = decided.template in self.templates
             for need in decided.needs:

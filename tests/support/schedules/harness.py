@@ -57,9 +57,9 @@ class ScheduleHarness:
 
     def schedule(self, name: str) -> Body:
         """The Schedule."""
-        found = self.fake.get(SCHEDULES, NAMESPACE, name)
-        assert found is not None
-        return found
+        body = self.fake.get(SCHEDULES, NAMESPACE, name)
+        assert body is not None
+        return body
 
     def status(self, name: str) -> Body:
         """Its status."""
@@ -73,15 +73,15 @@ class ScheduleHarness:
     def taskrun(self, schedule: str, source: str) -> TaskRun:
         """The TaskRun of a source."""
         name = names.taskrun(schedule, self.schedule(schedule)["metadata"]["uid"], source)
-        found = self.fake.get(TASKRUNS, NAMESPACE, name)
-        assert found is not None, f"no TaskRun of source {source}"
-        return taskruns.parse(found)
+        body = self.fake.get(TASKRUNS, NAMESPACE, name)
+        assert body is not None, f"no TaskRun of source {source}"
+        return taskruns.parse(body)
 
     def runs(self, schedule: str) -> list[Body]:
         """The runs of a Schedule, the oldest event first."""
         uid = self.schedule(schedule)["metadata"]["uid"]
-        found = [run for run in self.fake.all(WORKFLOWS) if run["spec"].get("runOf", {}).get("uid") == uid]
-        return sorted(found, key=lambda run: (run["spec"]["runOf"]["at"], run["metadata"]["name"]))
+        runs = [run for run in self.fake.all(WORKFLOWS) if run["spec"].get("runOf", {}).get("uid") == uid]
+        return sorted(runs, key=lambda run: (run["spec"]["runOf"]["at"], run["metadata"]["name"]))
 
     def events(self, reason: str) -> list[str]:
         """The messages of the Events with a reason."""

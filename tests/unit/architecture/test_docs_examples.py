@@ -128,7 +128,7 @@ def expressions(body: dict[str, Any]) -> list[str]:
 
 def source_problems(body: dict[str, Any]) -> list[str]:
     """Why a source of a Schedule cannot be armed. A class with a cursor gets the argument, as from the operator."""
-    found: list[str] = []
+    texts: list[str] = []
     for source in body["spec"]["sources"]:
         if "cron" in source:
             Ticks.parse(source["cron"], source.get("timezone"))
@@ -137,10 +137,10 @@ def source_problems(body: dict[str, Any]) -> list[str]:
         cursor = {"cursor": source.get("cursor")} if call["class"] in trigger.CURSORS or "cursor" in source else {}
         task = {"trigger": {**call, "kwargs": {**call.get("kwargs", {}), **cursor}}}
         problems = triggers.problems({"tasks": [task]}, triggers.classes({}))
-        found += [
+        texts += [
             problem.message for problem in problems if problem.severity is Severity.ERROR
         ]  # a class of a reader is unknown
-    return found
+    return texts
 
 
 def strings(value: Any) -> list[str]:

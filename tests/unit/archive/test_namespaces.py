@@ -53,25 +53,25 @@ async def test_a_namespace_uid_is_cached_for_less_time_than_a_deletion_takes() -
 async def test_a_namespace_that_is_being_deleted_is_not_cached() -> None:
     api = OneNamespace()
     api.metadata = {"uid": "n1", "creationTimestamp": CREATED, "deletionTimestamp": AFTER}
-    found = ClusterNamespaces(cast("Api", api))
-    assert await found.current("team") == OLD
+    namespaces = ClusterNamespaces(cast("Api", api))
+    assert await namespaces.current("team") == OLD
     api.metadata = {"uid": "n2", "creationTimestamp": AFTER}
-    assert await found.current("team") == NEW
+    assert await namespaces.current("team") == NEW
 
 
 async def test_an_object_that_is_older_than_its_namespace_is_of_an_earlier_one() -> None:
-    found = ClusterNamespaces(cast("Api", OneNamespace()))
-    assert await found.of_object("team", AFTER) == OLD
-    assert await found.of_object("team", CREATED) == OLD
-    assert [(await found.of_object("team", text)).uid for text in (BEFORE, "")] == [UNKNOWN, UNKNOWN]
+    namespaces = ClusterNamespaces(cast("Api", OneNamespace()))
+    assert await namespaces.of_object("team", AFTER) == OLD
+    assert await namespaces.of_object("team", CREATED) == OLD
+    assert [(await namespaces.of_object("team", text)).uid for text in (BEFORE, "")] == [UNKNOWN, UNKNOWN]
 
 
 async def test_no_row_belongs_to_a_namespace_that_does_not_exist() -> None:
     api = OneNamespace()
     api.metadata = errors.NotFound("no such namespace", status=404)
-    found = ClusterNamespaces(cast("Api", api))
-    assert (await found.current("team")).uid == ABSENT
-    assert (await found.of_object("team", AFTER)).uid == UNKNOWN
+    namespaces = ClusterNamespaces(cast("Api", api))
+    assert (await namespaces.current("team")).uid == ABSENT
+    assert (await namespaces.of_object("team", AFTER)).uid == UNKNOWN
 
 
 async def test_without_the_api_server_nothing_is_read() -> None:
@@ -123,8 +123,8 @@ async def test_rows_without_a_uid_go_to_the_namespace_that_they_surely_belong_to
     assert count == 5
     assert await uids(database, OLD) == ["after", "live"]
     chosen = select(RESULTS.c.workflow).where(RESULTS.c.namespace_uid == OLD.uid)
-    found = await database.read(lambda connection: connection.execute(chosen))
-    assert sorted(found.scalars()) == ["after", "live", "running"]
+    namespace = await database.read(lambda connection: connection.execute(chosen))
+    assert sorted(namespace.scalars()) == ["after", "live", "running"]
     assert await namespace_claims.assign(database, Namespace(id=NEW, created=AFTER), set()) == 0
 
 
@@ -132,8 +132,8 @@ async def test_a_run_that_is_sent_again_gets_the_uid_of_its_namespace(database: 
     await store_run(database, "a", AFTER)
     await store_run(database, "a", AFTER, OLD.uid)
     assert await uids(database, OLD) == ["a"]
-    found = await database.read(lambda connection: connection.execute(select(RUNS.c.namespace_uid)))
-    assert list(found.scalars()) == [OLD.uid]
+    namespace = await database.read(lambda connection: connection.execute(select(RUNS.c.namespace_uid)))
+    assert list(namespace.scalars()) == [OLD.uid]
 
 
 async def test_a_task_reads_results_that_have_no_uid_yet_of_its_own_run_only(database: Database) -> None:

@@ -46,8 +46,8 @@ def test_a_file_is_as_shipped_or_changed_or_absent(tmp_path: Path) -> None:
     (tmp_path / "same").write_text("a")
     (tmp_path / "other").write_text("b")
     files = [["same", _md5("a")], ["other", _md5("a")], ["doc", _md5("a")]]
-    found = testing.run(audit.check, {"files": files, "root": str(tmp_path)})
-    assert found.result == {"files": 3, "absent": 1, "changed": ["other"]}
+    result = testing.run(audit.check, {"files": files, "root": str(tmp_path)})
+    assert result.result == {"files": 3, "absent": 1, "changed": ["other"]}
 
 
 def test_a_section_is_the_sum_of_its_packages_and_lists_each() -> None:

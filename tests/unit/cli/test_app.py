@@ -86,9 +86,9 @@ def test_a_wrong_option_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixtur
 
 def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
-    found = capsys.readouterr()
-    assert found.out.startswith("Usage: torpor [OPTIONS]")
-    assert found.err == ""
+    captured = capsys.readouterr()
+    assert captured.out.startswith("Usage: torpor [OPTIONS]")
+    assert captured.err == ""
 
 
 def test_text_that_the_encoding_of_standard_output_lacks_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,9 +98,9 @@ def test_github_escapes_what_would_end_a_property(folder: Path, capsys: pytest.C
 @pytest.mark.usefixtures("folder")
 def test_json_has_the_same_findings(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lint", "-o", "json", "deep/bad.yml"]) == 1
-    found = json.loads(capsys.readouterr().out)
-    assert (found["files"], found["workflows"], found["errors"], found["warnings"]) == (1, 2, 3, 1)
-    assert {key: found["findings"][0][key] for key in ("file", "line", "column", "severity", "rule", "path")} == {
+    document = json.loads(capsys.readouterr().out)
+    assert (document["files"], document["workflows"], document["errors"], document["warnings"]) == (1, 2, 3, 1)
+    assert {key: document["findings"][0][key] for key in ("file", "line", "column", "severity", "rule", "path")} == {
         "file": "deep/bad.yml",
         "line": 23,
         "column": 7,
@@ -184,5 +184,5 @@ def test_the_other_kinds_are_counted(folder: Path, capsys: pytest.CaptureFixture
     assert main(["lint", "both.yaml"]) == 0
     assert capsys.readouterr().err == "1 file: 1 workflow, 1 other object, 0 errors, 0 warnings\n"
     main(["lint", "-o", "json", "both.yaml"])
-    found = json.loads(capsys.readouterr().out)
-    assert (found["workflows"], found["others"]) == (1, 1)
+    document = json.loads(capsys.readouterr().out)
+    assert (document["workflows"], document["others"]) == (1, 1)

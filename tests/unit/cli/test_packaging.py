@@ -84,8 +84,8 @@ def test_the_wheel_and_the_one_file_run_without_the_checkout(tmp_path: Path) -> 
     run(tmp_path / "tools" / "kubectl-torpor" / "bin" / "python", "-c", _IMPORT_ALL, **environment)
     for command in (tmp_path / "bin" / "torpor", tmp_path / "bin" / "kubectl-torpor", dist / "torpor"):
         assert "Check files of Workflows and Schedules without a cluster." in run(command, "--help", **environment)
-        found = json.loads(run(command, "lint", "-o", "json", _EXAMPLE, **environment))
-        assert (found["workflows"], found["findings"]) == (1, [])
+        document = json.loads(run(command, "lint", "-o", "json", _EXAMPLE, **environment))
+        assert (document["workflows"], document["findings"]) == (1, [])
     ended = subprocess.run([tmp_path / "bin" / "torpor", "run", _EXAMPLE], capture_output=True, text=True, check=False)
     assert (ended.returncode, "install it with `uv tool install 'kubectl-torpor[run]'`" in ended.stderr) == (1, True)
     run(

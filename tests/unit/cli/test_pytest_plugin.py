@@ -50,8 +50,8 @@ def outcomes(project: pytest.Pytester, text: str) -> dict[str, int]:
     """Run a test module in a process of its own."""
     project.makepyfile(text)
     # Without the entry point of this environment, which may be older than this file.
-    found = project.runpytest_subprocess("-p", "no:torpor", "-p", "torpor_cli.pytest_plugin", "-q", timeout=300)
-    return found.parseoutcomes()
+    completed = project.runpytest_subprocess("-p", "no:torpor", "-p", "torpor_cli.pytest_plugin", "-q", timeout=300)
+    return completed.parseoutcomes()
 
 
 def test_a_test_gets_results_history_failures_and_logs(project: pytest.Pytester) -> None:

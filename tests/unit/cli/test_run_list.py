@@ -13,22 +13,22 @@ def run(
 def test_a_run_of_both_is_listed_once_as_live_and_the_newest_first() -> None:
     live = [run("a", created=1), run("b", created=3)]
     archived = [run("a", created=1, archived=True), run("c", created=2, archived=True)]
-    found = run_list.merged(live, archived, RunFilters())
-    assert [(each.name, each.archived) for each in found] == [("b", False), ("c", True), ("a", False)]
+    runs = run_list.merged(live, archived, RunFilters())
+    assert [(each.name, each.archived) for each in runs] == [("b", False), ("c", True), ("a", False)]
 
 
 def test_since_keeps_what_goes_on_or_ended_later() -> None:
-    found = run_list.merged(
+    runs = run_list.merged(
         [run("old", completed=5), run("new", completed=20), run("on", completed=None)], [], RunFilters(since=9)
     )
-    assert {each.name for each in found} == {"new", "on"}
+    assert {each.name for each in runs} == {"new", "on"}
 
 
 def test_states_filter_live_and_archived_runs_alike() -> None:
-    found = run_list.merged(
+    runs = run_list.merged(
         [run("a", "Failed"), run("b")], [run("c", "Failed", archived=True)], RunFilters(states=frozenset({"Failed"}))
     )
-    assert {each.name for each in found} == {"a", "c"}
+    assert {each.name for each in runs} == {"a", "c"}
 
 
 def test_the_archive_receives_the_filters_that_it_knows() -> None:

@@ -52,8 +52,8 @@ def test_the_operator_accepts_the_outcomes_that_a_case_expects(name: str) -> Non
     for segment in CASES[name]["segments"]:
         if "outcome" in segment:
             document = {**segment["outcome"], "nonce": "n"}
-            found = container_outcome.parse(json.dumps(document), DocumentRules(nonce="n"))
-            assert not isinstance(found, InvalidOutcome), found
+            outcome = container_outcome.parse(json.dumps(document), DocumentRules(nonce="n"))
+            assert not isinstance(outcome, InvalidOutcome), outcome
 
 
 def test_each_case_has_a_description() -> None:

@@ -23,16 +23,16 @@ def store(after: float) -> Iterator[str]:
 
 def test_the_sensor_defers_to_a_trigger_for_the_same_url() -> None:
     with store(after=60) as url:
-        found = testing.run(KeySensor, {"url": url, "poke_interval": 10, "timeout": "1h"}, events=[{"status": 200}])
-    (wait,) = found.deferrals
+        result = testing.run(KeySensor, {"url": url, "poke_interval": 10, "timeout": "1h"}, events=[{"status": 200}])
+    (wait,) = result.deferrals
     assert (wait.class_name, wait.kwargs, wait.timeout) == ("http", {"url": url, "interval": 10}, 3600)
-    assert found.result == url
+    assert result.result == url
 
 
 def test_the_sensor_waits_in_its_pod_unless_it_is_deferrable() -> None:
     with store(after=0.05) as url:
-        found = testing.run(KeySensor, {"url": url, "poke_interval": 0.02, "deferrable": False})
-    assert (found.result, found.deferrals) == (url, ())
+        result = testing.run(KeySensor, {"url": url, "poke_interval": 0.02, "deferrable": False})
+    assert (result.result, result.deferrals) == (url, ())
 
 
 def test_the_sensor_does_not_defer_if_the_key_exists() -> None:

@@ -24,12 +24,12 @@ def note_strangers() -> None:
 
 def children() -> list[int]:
     """The direct children of this process that the test has made, zombies too."""
-    found: list[int] = []
+    numbers: list[int] = []
     for thread in Path("/proc/self/task").iterdir():
         # A thread of another test's may end meanwhile.
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            found += map(int, (thread / "children").read_text().split())
-    return [pid for pid in found if pid not in _STRANGERS]
+            numbers += map(int, (thread / "children").read_text().split())
+    return [pid for pid in numbers if pid not in _STRANGERS]
 
 
 def reason(outcome: Value | ExpressionError) -> ExpressionReason | None:

@@ -24,9 +24,9 @@ GOOD = [
 
 
 def refused(expression: str, roots: frozenset[str] = syntax.ROOTS) -> ExpressionError:
-    found = syntax.check(expression, roots=roots)
-    assert found is not None, expression
-    return found
+    problem = syntax.check(expression, roots=roots)
+    assert problem is not None, expression
+    return problem
 
 
 @pytest.mark.parametrize("expression", GOOD)
@@ -110,6 +110,6 @@ tokens = st.sampled_from(
 @given(st.lists(tokens, max_size=60).map("".join) | st.text(max_size=60))
 @settings(max_examples=500)
 def test_no_text_crashes_the_check_and_every_message_is_short(expression: str) -> None:
-    found = syntax.check(expression)
-    assert found is None or 0 < len(found.message) <= MESSAGE_MAX
-    assert found is None or "\n" not in found.message
+    problem = syntax.check(expression)
+    assert problem is None or 0 < len(problem.message) <= MESSAGE_MAX
+    assert problem is None or "\n" not in problem.message

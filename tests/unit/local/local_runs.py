@@ -124,11 +124,11 @@ class Changes:
             self.states.append((body["spec"]["task"], body["status"]["state"]))
 
     def of(self, task: str) -> list[str]:
-        found: list[str] = []
+        texts: list[str] = []
         for name, state in self.states:
-            if name == task and found[-1:] != [state]:
-                found.append(state)
-        return found
+            if name == task and texts[-1:] != [state]:
+                texts.append(state)
+        return texts
 
 
 def workflow(*tasks: Mapping[str, Any], **spec: Any) -> dict[str, Any]:

@@ -59,16 +59,16 @@ WARNING = _variables("cron-warning.yaml")
 def evaluated(rules: dict[str, str], expression: str) -> dict[str, Any]:
     """The variables of a policy for a Schedule with a cron expression."""
     schedule = {"kind": "Schedule", "spec": {"sources": [{"name": "night", "cron": expression}]}}
-    found: dict[str, Any] = {}
+    variables: dict[str, Any] = {}
     for name, rule in rules.items():
-        found[name] = interpreter.evaluate(rule, {"object": schedule, "oldObject": None, "variables": found})
-    return found
+        variables[name] = interpreter.evaluate(rule, {"object": schedule, "oldObject": None, "variables": variables})
+    return variables
 
 
 def problems(expression: str) -> list[Any]:
     """What the policy finds in a cron expression."""
-    found = evaluated(VARIABLES, expression)
-    return [each for name in _PROBLEMS for each in found[name]]
+    result = evaluated(VARIABLES, expression)
+    return [each for name in _PROBLEMS for each in result[name]]
 
 
 @given(expressions)

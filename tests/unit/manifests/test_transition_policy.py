@@ -111,5 +111,5 @@ def test_the_policy_has_conditions_of_terminal_states_and_all_time_fields() -> N
 
 
 def test_the_policy_has_the_clock_slack_of_the_wire_contract() -> None:
-    found = re.findall(r"\b([1-9][0-9]*s)\b", _POLICY.read_text())
-    assert set(found) == {f"{constants.CLOCK_SLACK_S}s"}
+    matches = re.findall(r"\b([1-9][0-9]*s)\b", _POLICY.read_text())
+    assert set(matches) == {f"{constants.CLOCK_SLACK_S}s"}

@@ -6,8 +6,13 @@ from torpor_operator.settings import Settings
 
 def test_a_flag_overrides_the_environment_and_that_the_default() -> None:
     environ = {"POD_NAMESPACE": "torpor", "POD_NAME": "operator-0"}
-    found = Settings.parse(["--identity", "mine", "--no-deferrable", "--resync=5"], environ)
-    assert (found.namespace, found.identity, found.deferrable, found.resync) == ("torpor", "mine", False, 5.0)
+    settings = Settings.parse(["--identity", "mine", "--no-deferrable", "--resync=5"], environ)
+    assert (settings.namespace, settings.identity, settings.deferrable, settings.resync) == (
+        "torpor",
+        "mine",
+        False,
+        5.0,
+    )
     assert Settings.parse([], {}).namespace == "torpor-system"
 
 

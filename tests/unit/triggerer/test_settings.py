@@ -8,16 +8,16 @@ from torpor_triggerer.usercode import registry
 
 def test_arguments_come_before_the_environment_and_that_before_defaults() -> None:
     environ = {"POD_NAME": "Pod_1", "POD_NAMESPACE": "ns", "TORPOR_POOL": "from-environ"}
-    found = Settings.parse(["--pool", "p", "--lease-duration", "30"], environ)
-    assert (found.pool, found.namespace, found.identity) == ("p", "ns", "pod-1")
-    assert (found.lease_duration, found.lease_renew, found.capacity) == (30, 10.0, 20_000)
+    settings = Settings.parse(["--pool", "p", "--lease-duration", "30"], environ)
+    assert (settings.pool, settings.namespace, settings.identity) == ("p", "ns", "pod-1")
+    assert (settings.lease_duration, settings.lease_renew, settings.capacity) == (30, 10.0, 20_000)
     assert Settings.parse([], environ).pool == "from-environ"
 
 
 def test_trigger_classes_are_named_or_given_by_their_class_path() -> None:
     environ = {"TORPOR_TRIGGERS": "file=pkg.mod:File, airflow.triggers.file.FileTrigger"}
-    found = Settings.parse(["--trigger", "a=b:C"], environ)
-    assert found.triggers == {
+    settings = Settings.parse(["--trigger", "a=b:C"], environ)
+    assert settings.triggers == {
         "file": "pkg.mod:File",
         "airflow.triggers.file.FileTrigger": "airflow.triggers.file:FileTrigger",
         "a": "b:C",
@@ -58,8 +58,8 @@ def test_a_setting_that_makes_no_sense_is_refused(
 def test_networks_come_from_settings_and_the_pods_own_are_denied() -> None:
     environ = {"TORPOR_DENY_NETWORKS": "10.0.0.0/8", "KUBERNETES_SERVICE_HOST": "172.20.0.1"}
     given = Settings.parse(["--allow-networks", "10.2.0.0/16, 127.0.0.1"], environ)
-    found = Addresses.of(allow=given.allow_networks, deny=given.deny_networks, own=own(environ))
-    assert [found.refusal(address) == "" for address in ("10.2.0.1", "127.0.0.1", "10.3.0.1", "172.20.0.1")] == [
+    addresses = Addresses.of(allow=given.allow_networks, deny=given.deny_networks, own=own(environ))
+    assert [addresses.refusal(address) == "" for address in ("10.2.0.1", "127.0.0.1", "10.3.0.1", "172.20.0.1")] == [
         True,
         True,
         False,
@@ -68,14 +68,14 @@ def test_networks_come_from_settings_and_the_pods_own_are_denied() -> None:
 
 
 def test_what_cannot_be_imported_fails_only_who_asks_for_it() -> None:
-    found = registry.load({"gone": "no.such.module:Class", "odd": "json:dumps", "own": "torpor.triggers:Time"})
-    gone, odd = found.find("gone"), found.find("odd")
+    classes = registry.load({"gone": "no.such.module:Class", "odd": "json:dumps", "own": "torpor.triggers:Time"})
+    gone, odd = classes.find("gone"), classes.find("odd")
     assert isinstance(gone, registry.Unknown)
     assert "no.such.module:Class: ModuleNotFoundError" in gone.message
     assert isinstance(odd, registry.Unknown)
     assert "not a trigger" in odd.message
-    assert not isinstance(found.find("own"), registry.Unknown)
-    assert not isinstance(found.find("http"), registry.Unknown)
+    assert not isinstance(classes.find("own"), registry.Unknown)
+    assert not isinstance(classes.find("http"), registry.Unknown)
 
 
 def test_a_name_on_a_taskrun_is_never_imported() -> None:

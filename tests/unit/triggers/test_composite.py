@@ -54,9 +54,9 @@ async def test_they_hold_each_other() -> None:
         both = {"class": "all_of", "kwargs": {"triggers": [odd("x", "fires"), until(world, 30)]}}
         await start_with_wait(world, "any_of", both, until(world, 60))
         await world.pass_time(31)
-        found = event_of(world)
-        assert (found["index"], found["class"]) == (0, "all_of")
-        assert found["event"]["events"][0] == {"b": 1, "a": 1.0, "none": None}
+        event = event_of(world)
+        assert (event["index"], event["class"]) == (0, "all_of")
+        assert event["event"]["events"][0] == {"b": 1, "a": 1.0, "none": None}
         assert world.called("x") == ["run", "cleanup"]
 
 
@@ -166,9 +166,9 @@ async def test_an_event_that_only_just_fits_alone_is_left_out() -> None:
     async with triggerer_world() as world:
         world.web.answers = [answer(200, "x" * 4020)]
         await start_with_wait(world, "any_of", {"class": "http", "kwargs": {"url": "http://x/"}})
-        found = event_of(world)
-        assert (found["index"], found["class"]) == (0, "http")
-        assert found["event"] is None or len(json.dumps(found)) <= 4096
+        event = event_of(world)
+        assert (event["index"], event["class"]) == (0, "http")
+        assert event["event"] is None or len(json.dumps(event)) <= 4096
 
 
 def test_triggers_are_serialized_unchanged() -> None:

@@ -73,7 +73,7 @@ def test_no_item_is_lost_or_doubled_if_it_appears_in_time(data: st.DataObject) -
         )
     )
     looks = sorted(data.draw(st.lists(st.floats(0, 20), max_size=40))) + [100.0 + 3 * number for number in range(60)]
-    found: list[tuple[int, str]] = []
+    seen: list[tuple[int, str]] = []
     cursor: str | None = None
     window = SettlingWindow(2.0, cursors.progress(cursor).complete)
     for now in looks:
@@ -81,10 +81,10 @@ def test_no_item_is_lost_or_doubled_if_it_appears_in_time(data: st.DataObject) -
         new = cursors.settled(visible, cursors.progress(cursor), window, now)
         if new.items:
             some = new.items[: data.draw(st.integers(1, 3))]
-            found += [end for _, end in some]
+            seen += [end for _, end in some]
             cursor = str(CursorProgress(some[-1][0], new.complete))
             window = SettlingWindow(2.0, cursors.progress(cursor).complete)
-    assert found == sorted((at, name) for at, name, _ in things)
+    assert seen == sorted((at, name) for at, name, _ in things)
 
 
 @given(st.lists(st.text(max_size=600), min_size=1, max_size=40), st.text(max_size=900))

@@ -170,16 +170,16 @@ async def test_each_file_fires_once_in_the_order_of_modification(folder: Path) -
     for number in range(90):
         os.utime(touch(folder / f"in/{number * 7 % 90:02}"), (start, start + number // 3))
     cursor: str | None = None
-    found: list[str] = []
-    while len(found) < 90:
+    texts: list[str] = []
+    while len(texts) < 90:
         trigger = File(f"{folder}/in/*", interval=0.1, settle="0.3s", cursor=cursor)
         event = await trigger_services.event(trigger, folders=(str(folder),))
         assert event["count"] == len(event["files"])
         assert len(canonical.plain(event).encode()) <= 4096
         cursor = event["cursor"]
-        found += [Path(file["path"]).name for file in event["files"]]
+        texts += [Path(file["path"]).name for file in event["files"]]
     rounds = [sorted(f"{number * 7 % 90:02}" for number in range(first, first + 3)) for first in range(0, 90, 3)]
-    assert found == [name for names_of_one_time in rounds for name in names_of_one_time]
+    assert texts == [name for names_of_one_time in rounds for name in names_of_one_time]
 
     last = File(f"{folder}/in/*", interval=0.1, settle="0.3s", cursor=cursor)
     async with trigger_services.waiting(last, folders=(str(folder),)) as wait:

@@ -34,16 +34,16 @@ async def event_of(world: TriggererWorld, class_name: str, **status: Any) -> dic
     assert world.state_and_reason("a")[0] == "Deferred"
     set_state(world, KINDS[class_name], **status)
     await world.settle()
-    found: dict[str, Any] = json.loads(world.status("a")["event"])
-    assert found.pop("uid") == (world.fake.get(KINDS[class_name], "workflows", "other") or {})["metadata"]["uid"]
-    return found
+    document: dict[str, Any] = json.loads(world.status("a")["event"])
+    assert document.pop("uid") == (world.fake.get(KINDS[class_name], "workflows", "other") or {})["metadata"]["uid"]
+    return document
 
 
 @pytest.mark.parametrize("class_name", ["workflow", "taskrun"])
 async def test_it_fires_at_every_end_with_state_reason_and_message(class_name: str) -> None:
     async with triggerer_world() as world:
-        found = await event_of(world, class_name, state="Failed", reason="TaskFailed", message="load: no such file")
-        assert found == {
+        event = await event_of(world, class_name, state="Failed", reason="TaskFailed", message="load: no such file")
+        assert event == {
             "name": "other",
             "state": "Failed",
             "reason": "TaskFailed",
@@ -53,15 +53,15 @@ async def test_it_fires_at_every_end_with_state_reason_and_message(class_name: s
 
 async def test_the_result_of_a_taskrun_is_in_its_event() -> None:
     async with triggerer_world() as world:
-        found = await event_of(world, "taskrun", state="Succeeded", result='{"rows":[1,2.5,null]}')
-        assert (found["state"], found["result"]) == ("Succeeded", {"rows": [1, 2.5, None]})
+        event = await event_of(world, "taskrun", state="Succeeded", result='{"rows":[1,2.5,null]}')
+        assert (event["state"], event["result"]) == ("Succeeded", {"rows": [1, 2.5, None]})
 
 
 async def test_a_result_that_does_not_fit_is_left_out_and_said_to_be() -> None:
     async with triggerer_world() as world:
-        found = await event_of(world, "taskrun", state="Succeeded", result=json.dumps("x" * 5000))
-        assert "result" not in found
-        assert found["truncated"] is True
+        event = await event_of(world, "taskrun", state="Succeeded", result=json.dumps("x" * 5000))
+        assert "result" not in event
+        assert event["truncated"] is True
 
 
 async def test_one_that_has_ended_before_is_not_waited_for() -> None:

@@ -25,8 +25,8 @@ def test_params_are_compared_by_value_and_type() -> None:
 def test_the_image_is_the_one_that_ran() -> None:
     body = workflow(python("load"), python("check", image="check:1"), image="etl:1")
     ran = taskrun("load", "Succeeded", spec={"image": "etl:0"})
-    found = compared(body, body, [ran])
-    assert [(image.name, image.left, image.right) for image in found.images] == [
+    comparison = compared(body, body, [ran])
+    assert [(image.name, image.left, image.right) for image in comparison.images] == [
         ("load", "etl:0", "etl:1"),
         ("check", "check:1", "check:1"),
     ]
@@ -61,8 +61,8 @@ def test_a_run_shows_progress_from_its_status_and_a_task_from_its_counts() -> No
         state="Failed",
         status={"progress": "2/3"},
     )
-    found = compared(body, body)
-    sides = [row.left.progress for row in (found.run, *found.tasks) if row.left is not None]
+    comparison = compared(body, body)
+    sides = [row.left.progress for row in (comparison.run, *comparison.tasks) if row.left is not None]
     assert sides == ["2/3", "2/2, 1 failed", ""]
 
 
@@ -76,10 +76,10 @@ def test_the_code_and_its_config_map_are_compared() -> None:
     left = workflow(python("load", source=source), {"name": "shell", "container": {"command": ["a"]}})
     right = workflow({**python("load", source=source), "python": "etl.tasks:other"}, left["spec"]["tasks"][1])
     ran = [taskrun("load", "Succeeded", pod={"name": "p", "source": f"sha256:{digit * 16}"}) for digit in "12"]
-    found = compared(left, right, ran[:1], ran[1:])
-    assert [(row.name, row.left, row.right) for row in found.code if row.differs] == [
+    comparison = compared(left, right, ran[:1], ran[1:])
+    assert [(row.name, row.left, row.right) for row in comparison.code if row.differs] == [
         ("load", "etl.tasks:run", "etl.tasks:other")
     ]
-    assert [(row.name, row.left, row.right) for row in found.sources] == [
+    assert [(row.name, row.left, row.right) for row in comparison.sources] == [
         ("load", "steps sha256:1111111111111111", "steps sha256:2222222222222222")
     ]

@@ -44,14 +44,14 @@ def test_a_created_instance_without_taskrun_was_deleted() -> None:
 def test_an_instance_that_is_being_cleared_was_not_deleted() -> None:
     clearing = {"clearing": {"asked": "load", "tasks": [{"name": "load"}]}}
     known = {"total": 3, "created": 3}
-    found = of_load(python("load", "Running", counts=known), taskrun("load", "Running", 0), status=clearing)
-    assert found.deleted == 0
+    counts = of_load(python("load", "Running", counts=known), taskrun("load", "Running", 0), status=clearing)
+    assert counts.deleted == 0
 
 
 def test_instances_that_when_skipped_count_beside_those_that_ended_skipped() -> None:
     known = {"total": 3, "created": 1, "skipped": 3}
-    found = of_load(python("load", "Skipped", counts=known), taskrun("load", "Skipped", 0))
-    assert (found.skipped, found.done, found.total) == (3, 3, 3)
+    counts = of_load(python("load", "Skipped", counts=known), taskrun("load", "Skipped", 0))
+    assert (counts.skipped, counts.done, counts.total) == (3, 3, 3)
 
 
 def test_a_status_older_than_the_taskruns_does_not_make_the_total_smaller() -> None:

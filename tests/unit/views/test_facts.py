@@ -24,6 +24,6 @@ def test_pools_are_those_of_the_operator() -> None:
 
 @pytest.mark.parametrize("read", [{}, {"pods": None, "taskruns": None}])
 def test_what_was_not_read_is_not_empty(read: dict[str, None]) -> None:
-    found = Facts.parse(**read)  # type: ignore[arg-type]
-    assert (found.pods, found.pools, found.others) == (None, None, None)
+    facts = Facts.parse(**read)  # type: ignore[arg-type]
+    assert (facts.pods, facts.pools, facts.others) == (None, None, None)
     assert Facts.parse(pods=[], taskruns=[], pools={}).pods == {}

@@ -68,9 +68,9 @@ NODE = "pod p is Pending without a node since 10:00: kubectl -n data describe po
     ],
 )
 def test_the_commands_that_torpor_writes_into_messages_are_suggested(message: str, number: int, rest: str) -> None:
-    found = commands.within(message, "data")
-    assert found.count("kubectl ") == number == len(found.split("; "))
-    assert all(part in message for part in found.split("; "))
+    suggested = commands.within(message, "data")
+    assert suggested.count("kubectl ") == number == len(suggested.split("; "))
+    assert all(part in message for part in suggested.split("; "))
     assert commands.without_command(message) == rest
 
 

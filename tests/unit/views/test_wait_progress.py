@@ -28,8 +28,13 @@ def test_one_try_is_read() -> None:
 
 
 def test_a_watch_has_the_time_at_which_it_was_seen() -> None:
-    found = WaitProgress.parse(written("ConfigMap x does not exist"), "http x")
-    assert (found.look, found.last_at, found.next_at, found.interval) == ("ConfigMap x does not exist", NOW, None, None)
+    progress = WaitProgress.parse(written("ConfigMap x does not exist"), "http x")
+    assert (progress.look, progress.last_at, progress.next_at, progress.interval) == (
+        "ConfigMap x does not exist",
+        NOW,
+        None,
+        None,
+    )
 
 
 def test_the_interval_is_that_between_two_polls() -> None:
@@ -47,8 +52,8 @@ def test_another_message_has_no_polls(message: str) -> None:
 
 @pytest.mark.parametrize(("now", "expected"), [(NOW, 20), (NOW + 20, 20), (NOW + 21, 50), (NOW + 600, 620)])
 def test_the_next_poll_follows_at_the_interval(now: float, expected: float) -> None:
-    found = WaitProgress.parse(written("404", tries=2, last=NOW - 10, following=NOW + 20))
-    assert found.next_after(now) == NOW + expected
+    progress = WaitProgress.parse(written("404", tries=2, last=NOW - 10, following=NOW + 20))
+    assert progress.next_after(now) == NOW + expected
 
 
 def test_the_next_poll_of_a_watch_is_not_known() -> None:

@@ -78,8 +78,8 @@ def test_two_waits_share_a_query_if_the_sources_of_their_classes_are_equal(
 ) -> None:
     kinds = {"http": Http, "sql": Sql, "object": Object}
     sources = [_source(kinds[class_name](**kwargs)) for kwargs in (first, other)]
-    found = groups(*some(class_name, first, other))
-    assert (sum(group.queries for group in found) == 1) is (sources[0] == sources[1])
+    wait_groups = groups(*some(class_name, first, other))
+    assert (sum(group.queries for group in wait_groups) == 1) is (sources[0] == sources[1])
 
 
 def _source(made: Any) -> Any:
@@ -108,10 +108,10 @@ def test_waits_of_two_namespaces_are_one_group_but_share_nothing() -> None:
 
 def test_pools_are_apart_and_the_largest_group_is_first() -> None:
     url = {"url": "https://example.org"}
-    found = groups(
+    wait_groups = groups(
         *some("http", url, url), *some("http", url, spec={"triggerPool": "big"}), objects.taskrun("x", "Running")
     )
-    assert [(group.pool, len(group.waits)) for group in found] == [("default", 2), ("big", 1)]
+    assert [(group.pool, len(group.waits)) for group in wait_groups] == [("default", 2), ("big", 1)]
 
 
 def test_a_wait_has_its_polls_and_a_group_its_oldest_and_its_stuck_waits() -> None:

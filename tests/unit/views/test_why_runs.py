@@ -44,54 +44,56 @@ def test_a_run_without_status_blames_the_operator_after_ten_seconds() -> None:
 
 def test_a_suspended_run_names_who_suspended_it() -> None:
     history = [{"type": "Suspended", "at": at(-60), "by": "ann"}]
-    found = only(workflow(python("load", "Pending"), state="Suspended", suspend=True, status={"history": history}))
-    assert found.sentence == "Run etl is suspended by ann: no further task starts until it is resumed."
-    assert found.command == "torpor resume etl -n data"
+    cause = only(workflow(python("load", "Pending"), state="Suspended", suspend=True, status={"history": history}))
+    assert cause.sentence == "Run etl is suspended by ann: no further task starts until it is resumed."
+    assert cause.command == "torpor resume etl -n data"
 
 
 def test_a_namespace_that_is_not_set_up_is_said_once_with_its_command() -> None:
     message = "namespace data is not set up: run: kubectl -n data create serviceaccount torpor-task"
     status = {"conditions": [verdict("NamespaceNotReady", message)]}
-    found = only(workflow(python("load", "Pending"), status=status))
-    assert found.kind is CauseKind.NAMESPACE_NOT_READY
-    assert found.command == "kubectl -n data create serviceaccount torpor-task"
+    cause = only(workflow(python("load", "Pending"), status=status))
+    assert cause.kind is CauseKind.NAMESPACE_NOT_READY
+    assert cause.command == "kubectl -n data create serviceaccount torpor-task"
 
 
 def test_a_run_whose_template_does_not_exist_has_not_started() -> None:
     message = "template nightly does not exist in namespace data; the run starts when it is created"
-    found = only(workflow(state="Pending", status={"conditions": [verdict("TemplateNotFound", message)]}))
-    assert (found.kind, found.urgency) == (CauseKind.TEMPLATE_NOT_FOUND, Urgency.ACT)
-    assert found.sentence == f"Run etl has not started: {message}."
-    assert found.command == "kubectl -n data get workflowtemplates"
+    cause = only(workflow(state="Pending", status={"conditions": [verdict("TemplateNotFound", message)]}))
+    assert (cause.kind, cause.urgency) == (CauseKind.TEMPLATE_NOT_FOUND, Urgency.ACT)
+    assert cause.sentence == f"Run etl has not started: {message}."
+    assert cause.command == "kubectl -n data get workflowtemplates"
 
 
 @pytest.mark.parametrize("reason", [Reason.PARAMS_INVALID, Reason.TEMPLATE_INVALID])
 def test_a_run_that_does_not_fit_its_template_is_to_be_submitted_again(reason: Reason) -> None:
     message = "param date is missing: template nightly requires it"
-    found = only(workflow(state="Failed", status={"conditions": [verdict(reason, message, "False")]}))
-    assert (found.kind, found.command) == (CauseKind.RUN_ENDED, "torpor submit FILE -n data")
-    assert message in found.sentence
+    cause = only(workflow(state="Failed", status={"conditions": [verdict(reason, message, "False")]}))
+    assert (cause.kind, cause.command) == (CauseKind.RUN_ENDED, "torpor submit FILE -n data")
+    assert message in cause.sentence
 
 
 @pytest.mark.parametrize("reason", [Reason.WORKFLOW_INVALID, Reason.EXPRESSION_INVALID])
 def test_an_invalid_workflow_is_to_be_linted(reason: Reason) -> None:
     status = {"conditions": [verdict(reason, "the tasks form a cycle: a -> b -> a", "False")]}
-    found = only(workflow(state="Failed", status=status))
-    assert (found.kind, found.command) == (CauseKind.WORKFLOW_INVALID, "torpor lint FILE")
-    assert "the tasks form a cycle" in found.sentence
+    cause = only(workflow(state="Failed", status=status))
+    assert (cause.kind, cause.command) == (CauseKind.WORKFLOW_INVALID, "torpor lint FILE")
+    assert "the tasks form a cycle" in cause.sentence
 
 
 def test_a_run_that_is_being_cancelled_names_what_it_waits_for() -> None:
     body = deferred("load", cancel=at(-20))
-    found = causes(workflow(python("load", "Running"), state="Cancelling", cancel=True), body)
-    assert [cause.kind for cause in found] == [CauseKind.CANCELLING, CauseKind.CANCEL_REQUESTED]
-    assert found[0].sentence == "Run etl is being cancelled: it waits for the end of load."
+    all_causes = causes(workflow(python("load", "Running"), state="Cancelling", cancel=True), body)
+    assert [cause.kind for cause in all_causes] == [CauseKind.CANCELLING, CauseKind.CANCEL_REQUESTED]
+    assert all_causes[0].sentence == "Run etl is being cancelled: it waits for the end of load."
 
 
 def test_a_run_that_timed_out_is_not_said_to_be_cancelled() -> None:
     status = {"conditions": [verdict("Timeout")]}
-    found = causes(workflow(python("load", "Running"), state="Cancelling", status=status), taskrun("load", "Running"))
-    assert found[0].sentence.startswith("Run etl has timed out")
+    all_causes = causes(
+        workflow(python("load", "Running"), state="Cancelling", status=status), taskrun("load", "Running")
+    )
+    assert all_causes[0].sentence.startswith("Run etl has timed out")
 
 
 def test_a_finishing_run_names_its_hooks() -> None:
@@ -110,17 +112,17 @@ def test_an_ended_run_says_how_it_ended() -> None:
 
 def test_a_cancelled_run_says_so() -> None:
     status = {"conditions": [verdict("Cancelled", "spec.cancel was set", "False")]}
-    found = only(workflow(python("load", "Cancelled"), state="Failed", status=status))
-    assert found.sentence == "Run etl was cancelled: spec.cancel was set."
-    assert found.urgency is Urgency.DONE
+    cause = only(workflow(python("load", "Cancelled"), state="Failed", status=status))
+    assert cause.sentence == "Run etl was cancelled: spec.cancel was set."
+    assert cause.urgency is Urgency.DONE
 
 
 @pytest.mark.parametrize("kind", ["Cancelled", "Stopped"])
 def test_a_cancelled_run_names_who_requested_it(kind: str) -> None:
     history = [{"type": kind, "at": at(-60), "by": "ann"}, {"type": "Finishing", "at": at(-50)}]
     status = {"history": history, "conditions": [verdict("Cancelled", "spec.stop was set", "False")]}
-    found = only(workflow(python("load", "Cancelled"), state="Failed", status=status))
-    assert found.sentence == "Run etl was cancelled: spec.stop was set by ann."
+    cause = only(workflow(python("load", "Cancelled"), state="Failed", status=status))
+    assert cause.sentence == "Run etl was cancelled: spec.stop was set by ann."
     going_on = workflow(python("load", "Running"), state="Cancelling", status={"history": history})
     sentence = causes(going_on, taskrun("load", "Running"))[0].sentence
     assert sentence == "Run etl is being cancelled by ann: it waits for the end of load."
@@ -138,9 +140,9 @@ def test_the_tasks_of_a_run_that_ended_before_them_are_not_said_to_follow() -> N
 
 def test_an_archive_that_does_not_take_the_run_is_named() -> None:
     status = {"conditions": [verdict("ArchiveUnavailable", "connection refused", "False", "Archived")]}
-    found = causes(workflow(python("load", "Succeeded"), state="Succeeded", status=status))
-    assert found[-1].kind is CauseKind.ARCHIVE_UNAVAILABLE
-    assert found[-1].sentence == "Run etl has ended, but the archive has not stored it: connection refused."
+    all_causes = causes(workflow(python("load", "Succeeded"), state="Succeeded", status=status))
+    assert all_causes[-1].kind is CauseKind.ARCHIVE_UNAVAILABLE
+    assert all_causes[-1].sentence == "Run etl has ended, but the archive has not stored it: connection refused."
 
 
 def test_a_run_in_quarantine_says_why_and_until_when() -> None:

@@ -103,8 +103,8 @@ def test_a_cron_keeps_the_time_after_which_its_tick_is_searched() -> None:
 
 
 def test_a_null_after_of_a_cron_is_the_time_of_the_deferral() -> None:
-    found = trigger.absolute("cron", {"expression": "0 6 * * *", "after": None}, NOW)
-    assert found == ("cron", {"expression": "0 6 * * *", "after": times.rfc3339(NOW)})
+    absolute = trigger.absolute("cron", {"expression": "0 6 * * *", "after": None}, NOW)
+    assert absolute == ("cron", {"expression": "0 6 * * *", "after": times.rfc3339(NOW)})
 
 
 def test_what_is_relative_inside_of_several_is_made_absolute_too() -> None:

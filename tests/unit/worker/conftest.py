@@ -69,20 +69,20 @@ class Cluster:
         return faults.pop(0)(act) if faults else act()
 
     def _get(self, name: str) -> ApiResponse:
-        found = self.taskruns.get(name)
-        return ApiResponse(404, {"kind": "Status"}) if found is None else ApiResponse(200, copy.deepcopy(found))
+        taskrun = self.taskruns.get(name)
+        return ApiResponse(404, {"kind": "Status"}) if taskrun is None else ApiResponse(200, copy.deepcopy(taskrun))
 
     def _patch(self, name: str, patch: list[dict[str, Any]]) -> ApiResponse:
-        found = copy.deepcopy(self.taskruns.get(name))
-        if found is None:
+        copied = copy.deepcopy(self.taskruns.get(name))
+        if copied is None:
             return ApiResponse(404, {"kind": "Status"})
         try:
-            found = json_patch.apply(found, patch)
+            copied = json_patch.apply(copied, patch)
         except json_patch.PatchError:
             return ApiResponse(422, {"kind": "Status", "message": "the server rejected our request"})
-        found["status"] = {key: value for key, value in found["status"].items() if value is not None}
-        self.taskruns[name] = found
-        return ApiResponse(200, copy.deepcopy(found))
+        copied["status"] = {key: value for key, value in copied["status"].items() if value is not None}
+        self.taskruns[name] = copied
+        return ApiResponse(200, copy.deepcopy(copied))
 
     def world(self) -> main.RuntimeEnvironment:
         def sleep(seconds: float) -> None:

@@ -285,7 +285,7 @@ def test_what_is_kept_of_results_is_bounded(
 
 
 def test_none_is_left_out_in_a_unit_test_as_in_a_cluster() -> None:
-    found = testing.results(["a", None, 0], missing=[1])
+    results = testing.results(["a", None, 0], missing=[1])
 
-    assert [*found] == ["a", 0]
-    assert (found.positions, found.missing) == ((0, 3), (1, 2))
+    assert [*results] == ["a", 0]
+    assert (results.positions, results.missing) == ((0, 3), (1, 2))

@@ -32,5 +32,5 @@ def test_a_container_that_never_started_keeps_the_cause() -> None:
 
 def test_a_log_that_is_incomplete_keeps_this_reason() -> None:
     running = pod(RUNNING, **DELETED)
-    found = FinishedLog(source=running.source(), outcome=running.outcome(reason="Incomplete"))
-    assert completed(found, running, FAILED).outcome == replace(FAILED.outcome(), reason="Incomplete", message="")
+    log = FinishedLog(source=running.source(), outcome=running.outcome(reason="Incomplete"))
+    assert completed(log, running, FAILED).outcome == replace(FAILED.outcome(), reason="Incomplete", message="")

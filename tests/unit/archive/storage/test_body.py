@@ -165,10 +165,10 @@ def test_a_long_string_needs_quotes_and_valid_utf_8(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_format_is_parsed_from_the_headers() -> None:
-    found = content.parse_headers(
+    headers = content.parse_headers(
         {"Torpor-Type": "file", "Content-Type": "application/octet-stream", "Torpor-Name": "a%20b.csv"}
     )
-    assert found == BodyFormat(type="file", name="a b.csv")
+    assert headers == BodyFormat(type="file", name="a b.csv")
     assert content.parse_headers(
         {"Torpor-Type": "null", "Content-Type": "application/json; charset=utf-8"}
     ) == BodyFormat(type="null")

@@ -31,11 +31,11 @@ def test_scalars_and_keys_are_read_as_kubectl_and_lint_read_them(tmp_path: Path)
 a: &a {n: 1, "n": off, 3: 0o17, y: 12:30}
 b: {<<: *a, f: 1.5, g: , h: !!str 2, "<<": "yes"}
 """
-    (found,) = yaml_documents.read(text)
-    assert isinstance(found, yaml_documents.Document)
+    (documents,) = yaml_documents.read(text)
+    assert isinstance(documents, yaml_documents.Document)
     path = written(tmp_path, text)
-    assert manifest.mapping(path) == found.value
-    assert found.value["a"] == {"false": 1, "n": False, "3": 15, "true": "12:30"}
+    assert manifest.mapping(path) == documents.value
+    assert documents.value["a"] == {"false": 1, "n": False, "3": 15, "true": "12:30"}
 
 
 def test_a_file_may_have_several_documents(tmp_path: Path) -> None:

@@ -20,9 +20,9 @@ def credential(**status: str) -> str:
 
 
 def test_a_token_is_a_bearer_token() -> None:
-    found = credentials.obtain(Token(token="t"))
-    assert (found.token, found.authorization) == ("t", "Bearer t")
-    assert "Bearer" not in repr(found)
+    credential = credentials.obtain(Token(token="t"))
+    assert (credential.token, credential.authorization) == ("t", "Bearer t")
+    assert "Bearer" not in repr(credential)
 
 
 def test_a_token_file_is_read_without_its_newline(tmp_path: Path) -> None:

@@ -68,9 +68,9 @@ def test_paths_are_relative_to_the_file_that_has_them(tmp_path: Path) -> None:
     environment = write(
         tmp_path / "config", content({"tokenFile": "secret/token"}, {"certificate-authority": "ca.crt"})
     )
-    found = kubeconfig.load(TargetOptions(), environment)
-    assert found.login == TokenFile(path=tmp_path / "secret/token")
-    assert found.server.ca == Pem(path=tmp_path / "ca.crt")
+    config = kubeconfig.load(TargetOptions(), environment)
+    assert config.login == TokenFile(path=tmp_path / "secret/token")
+    assert config.server.ca == Pem(path=tmp_path / "ca.crt")
 
 
 def test_a_plugin_with_a_path_is_relative_to_the_file_too(tmp_path: Path) -> None:
@@ -91,8 +91,8 @@ def test_the_cluster_entry_says_how_to_trust_and_reach_the_server(tmp_path: Path
 
 def test_options_override_the_context(tmp_path: Path) -> None:
     environment = write(tmp_path / "config", content({"token": "t"}))
-    found = kubeconfig.load(TargetOptions(namespace="other", as_user="bob", as_groups=("sre",)), environment)
-    assert (found.namespace, found.as_user, found.as_groups) == ("other", "bob", ("sre",))
+    config = kubeconfig.load(TargetOptions(namespace="other", as_user="bob", as_groups=("sre",)), environment)
+    assert (config.namespace, config.as_user, config.as_groups) == ("other", "bob", ("sre",))
     assert kubeconfig.load(TargetOptions(), environment).namespace == "team"
 
 
@@ -146,6 +146,6 @@ def test_a_pod_uses_its_service_account(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "namespace").write_text("team\n")
     monkeypatch.setattr(kubeconfig, "_POD", tmp_path)
     environment = {"HOME": str(tmp_path), "KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}
-    found = kubeconfig.load(TargetOptions(), environment)
-    assert (found.server.url, found.namespace) == ("https://[fd00::1]:443", "team")
-    assert found.login == TokenFile(path=tmp_path / "token")
+    config = kubeconfig.load(TargetOptions(), environment)
+    assert (config.server.url, config.namespace) == ("https://[fd00::1]:443", "team")
+    assert config.login == TokenFile(path=tmp_path / "token")

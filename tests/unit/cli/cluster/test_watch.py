@@ -43,13 +43,15 @@ def followed(answers: list[ScriptedResponse], number: int) -> tuple[list[str], l
     with scripted_server(lambda _: next(remaining)) as server:
         api = ApiClient(HttpClient(Access(server=ServerEndpoint(url=server.url), login=Anonymous())))
         updates = watch(api, _SELECTION, pause=lambda _: None, noted=notes.append)
-        found = [shown(update) for update in islice(updates, number)]
-    return found, server.requests, notes
+        first_updates = [shown(update) for update in islice(updates, number)]
+    return first_updates, server.requests, notes
 
 
 def test_a_watch_lists_first_and_goes_on_from_there() -> None:
-    found, requests, _ = followed([listing(5), ScriptedResponse(lines=(event("MODIFIED", 6), event("DELETED", 7)))], 3)
-    assert found == ["listed 5", "changed 6", "deleted 7"]
+    updates, requests, _ = followed(
+        [listing(5), ScriptedResponse(lines=(event("MODIFIED", 6), event("DELETED", 7)))], 3
+    )
+    assert updates == ["listed 5", "changed 6", "deleted 7"]
     assert requests[1].query["resourceVersion"] == ["5"]
     assert requests[1].query["fieldSelector"] == ["metadata.name=x"]
 
@@ -61,8 +63,8 @@ def test_a_watch_that_ends_goes_on_from_its_last_change_or_bookmark() -> None:
         ScriptedResponse(lines=(event("BOOKMARK", 9),)),
         ScriptedResponse(lines=(event("MODIFIED", 10),)),
     ]
-    found, requests, notes = followed(answers, 3)
-    assert found == ["listed 5", "changed 6", "changed 10"]
+    updates, requests, notes = followed(answers, 3)
+    assert updates == ["listed 5", "changed 6", "changed 10"]
     assert [request.query["resourceVersion"][0] for request in requests[1:]] == ["5", "6", "9"]
     assert notes == []
 
@@ -78,23 +80,23 @@ def test_a_watch_that_ends_goes_on_from_its_last_change_or_bookmark() -> None:
     ids=["event", "response"],
 )
 def test_after_410_a_watch_lists_again(gone: ScriptedResponse) -> None:
-    found, _, notes = followed([listing(5), gone, listing(50), ScriptedResponse(lines=(event("MODIFIED", 51),))], 3)
-    assert found == ["listed 5", "listed 50", "changed 51"]
+    updates, _, notes = followed([listing(5), gone, listing(50), ScriptedResponse(lines=(event("MODIFIED", 51),))], 3)
+    assert updates == ["listed 5", "listed 50", "changed 51"]
     assert notes == []
 
 
 def test_a_failing_server_is_asked_again_and_the_user_is_notified_once() -> None:
     failure = ScriptedResponse(status=503, body={"kind": "Status", "message": "starting"})
-    found, _, notes = followed([listing(5), failure, failure, ScriptedResponse(lines=(event("MODIFIED", 6),))], 2)
-    assert found == ["listed 5", "changed 6"]
+    updates, _, notes = followed([listing(5), failure, failure, ScriptedResponse(lines=(event("MODIFIED", 6),))], 2)
+    assert updates == ["listed 5", "changed 6"]
     assert notes == ["starting; trying again"]
 
 
 def test_a_line_that_the_connection_cut_is_dropped() -> None:
-    found, _, _ = followed(
+    updates, _, _ = followed(
         [listing(5), ScriptedResponse(lines=("cut",)), ScriptedResponse(lines=(event("MODIFIED", 6),))], 2
     )
-    assert found == ["listed 5", "changed 6"]
+    assert updates == ["listed 5", "changed 6"]
 
 
 def test_a_user_who_may_not_watch_gets_the_error() -> None:

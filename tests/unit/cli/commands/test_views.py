@@ -197,8 +197,8 @@ def test_two_runs_side_by_side(cluster: FakeCluster, torpor: Run) -> None:
     equal = ["same", "1", "1"]
     assert equal not in rows
     assert equal in [line.split() for line in torpor("compare", "monday", "tuesday", "-o", "wide")[1].splitlines()]
-    found = json.loads(torpor("compare", "monday", "tuesday", "-o", "json")[1])
-    assert (found["left"], len(found["tasks"])) == ("monday", 2)
+    document = json.loads(torpor("compare", "monday", "tuesday", "-o", "json")[1])
+    assert (document["left"], len(document["tasks"])) == ("monday", 2)
 
 
 @pytest.mark.parametrize("command", ["timeline", "why"])

@@ -36,9 +36,9 @@ def results(facts: DiagnosisFacts) -> list[CheckResult]:
 
 
 def problems(**changes: Any) -> list[tuple[Status, str, str]]:
-    found = results(replace(HEALTHY, **changes))
-    assert all(result.action for result in found if result.status in {Status.WARNING, Status.FAILED})
-    return [(result.status, result.check, result.message) for result in found if result.status is not Status.OK]
+    checks = results(replace(HEALTHY, **changes))
+    assert all(result.action for result in checks if result.status in {Status.WARNING, Status.FAILED})
+    return [(result.status, result.check, result.message) for result in checks if result.status is not Status.OK]
 
 
 def bindings_but(missing: str) -> list[dict[str, Any]]:
@@ -265,8 +265,8 @@ def test_without_the_leases_leader_and_pools_are_unknown() -> None:
 
 
 def test_a_failed_request_is_unknown_with_its_cause() -> None:
-    found = results(replace(HEALTHY, view=UnreadableFact(right="get x", why="it is down")))
-    (unknown,) = (result for result in found if result.status is Status.UNKNOWN)
+    checks = results(replace(HEALTHY, view=UnreadableFact(right="get x", why="it is down")))
+    (unknown,) = (result for result in checks if result.status is Status.UNKNOWN)
     assert (unknown.message, unknown.action) == ("it is down", "")
 
 
@@ -287,6 +287,6 @@ def test_a_missing_binding_names_the_command_that_creates_it() -> None:
             whom = f"group={subject['name']}" if subject["kind"] == "Group" else f"serviceaccount={account}"
             name, role = each["metadata"]["name"], each["roleRef"]["name"]
             commands.append(f"kubectl -n team create rolebinding {name} --clusterrole={role} --{whom}")
-    found = namespace_checks.namespace(replace(HEALTHY, role_bindings=[]))
-    actions = [result.action.rpartition("; ")[2] for result in found if result.action]
+    checks = namespace_checks.namespace(replace(HEALTHY, role_bindings=[]))
+    actions = [result.action.rpartition("; ")[2] for result in checks if result.action]
     assert sorted(actions) == sorted(commands)

@@ -11,15 +11,15 @@ from tests.unit.cli.diagnosis.healthy import HEALTHY, PUBLISHED, SCHEMAS, role
 
 def test_the_kinds_that_are_not_served_are_named() -> None:
     earlier = {kind: PUBLISHED[kind] for kind in ("Workflow", "TaskRun")}
-    found = cluster_checks.kinds(replace(HEALTHY, schemas=earlier), SCHEMAS)
+    checks = cluster_checks.kinds(replace(HEALTHY, schemas=earlier), SCHEMAS)
     missing = "workflowtemplates.torpor.dev, schedules.torpor.dev, backfills.torpor.dev"
-    assert (found.status, found.message) == (Status.FAILED, f"the cluster does not serve {missing}")
+    assert (checks.status, checks.message) == (Status.FAILED, f"the cluster does not serve {missing}")
 
 
 @pytest.mark.parametrize(("name", "verb"), [("view", "list"), ("edit", "create")])
 def test_the_roles_include_schedules(name: str, verb: str) -> None:
     earlier = role([verb], ["workflows", "taskruns"])
     facts = replace(HEALTHY, view=earlier) if name == "view" else replace(HEALTHY, edit=earlier)
-    found = cluster_checks.roles(facts)
+    checks = cluster_checks.roles(facts)
     message = f"ClusterRole {name} does not include {verb} schedules.torpor.dev"
-    assert (found.status, found.message) == (Status.FAILED, message)
+    assert (checks.status, checks.message) == (Status.FAILED, message)

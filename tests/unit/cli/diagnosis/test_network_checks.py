@@ -29,22 +29,22 @@ def named(*names: str) -> list[dict[str, Any]]:
 def test_a_known_plugin_decides_whether_policies_are_enforced(
     plugins: Sequence[str], status: Status, message: str
 ) -> None:
-    found = network_checks.network(replace(HEALTHY, daemon_sets=named(*plugins)))
-    assert found.status is status
-    assert found.message.startswith(message)
-    assert bool(found.action) == (status is not Status.OK)
+    checks = network_checks.network(replace(HEALTHY, daemon_sets=named(*plugins)))
+    assert checks.status is status
+    assert checks.message.startswith(message)
+    assert bool(checks.action) == (status is not Status.OK)
 
 
 def test_a_missing_policy_is_reported() -> None:
-    found = network_checks.network(replace(HEALTHY, network_policies=named("torpor", "torpor-archive")))
-    assert (found.status, found.message) == (Status.WARNING, "NetworkPolicies are missing: torpor-metrics")
+    checks = network_checks.network(replace(HEALTHY, network_policies=named("torpor", "torpor-archive")))
+    assert (checks.status, checks.message) == (Status.WARNING, "NetworkPolicies are missing: torpor-metrics")
 
 
 @pytest.mark.parametrize("field", ["network_policies", "daemon_sets"])
 def test_without_the_right_to_read_them_it_is_unknown(field: str) -> None:
     denied: dict[str, Any] = {field: UnreadableFact(right="list things")}
-    found = network_checks.network(replace(HEALTHY, **denied))
-    assert (found.status, found.message) == (Status.UNKNOWN, "you may not list things")
+    checks = network_checks.network(replace(HEALTHY, **denied))
+    assert (checks.status, checks.message) == (Status.UNKNOWN, "you may not list things")
 
 
 def test_the_policies_are_those_of_the_manifest() -> None:

@@ -25,5 +25,7 @@ def test_an_example_of_the_documentation_is_clean(place: str) -> None:
 
 
 def test_the_files_of_the_examples_are_clean() -> None:
-    found = [problem for source in sources.read([str(_FOLDER)], recursive=True) for problem in lint_text(source.text)]
-    assert [problem for problem in found if problem.severity is Severity.ERROR] == []
+    problems = [
+        problem for source in sources.read([str(_FOLDER)], recursive=True) for problem in lint_text(source.text)
+    ]
+    assert [problem for problem in problems if problem.severity is Severity.ERROR] == []

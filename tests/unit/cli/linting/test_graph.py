@@ -79,10 +79,10 @@ def test_all_problems_are_found_and_not_only_the_first() -> None:
         python("c", after=["d"]),
         python("d", after=["c"]),
     ]
-    found = [
+    paths = [
         problem.path for problem in lint(workflow(*tasks)) if problem.rule in {LintRule.GRAPH, LintRule.EXPRESSION}
     ]
-    assert sorted(found) == [
+    assert sorted(paths) == [
         "spec.tasks[0].args.x",
         "spec.tasks[0].args.y",
         "spec.tasks[0].when",
@@ -92,5 +92,5 @@ def test_all_problems_are_found_and_not_only_the_first() -> None:
 
 
 def test_a_wrong_duration_does_not_hide_the_graph() -> None:
-    found = [problem.path for problem in lint(workflow(python("a", timeout="soon", args={"x": "${params.lost}"})))]
-    assert set(found) == {"spec.tasks[0].args.x", "spec.tasks[0].timeout"}
+    paths = [problem.path for problem in lint(workflow(python("a", timeout="soon", args={"x": "${params.lost}"})))]
+    assert set(paths) == {"spec.tasks[0].args.x", "spec.tasks[0].timeout"}

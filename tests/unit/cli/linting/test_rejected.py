@@ -37,16 +37,16 @@ def time_given(task: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("case", REFUSED)
 def test_lint_finds_what_the_schema_refuses(case: str) -> None:
     body, said = REFUSED[case]
-    found = messages(body)
-    assert any(said in message for message in found), found
+    problems = messages(body)
+    assert any(said in message for message in problems), problems
 
 
 @pytest.mark.parametrize("case", REJECTED)
 def test_lint_finds_what_the_policies_reject(case: str) -> None:
     body, said = REJECTED[case]
-    found = messages(body)
-    assert any(said in message for message in found), found
-    assert _STRICT.get(case, "") in "\n".join(found)
+    problems = messages(body)
+    assert any(said in message for message in problems), problems
+    assert _STRICT.get(case, "") in "\n".join(problems)
 
 
 @pytest.mark.parametrize("case", ADMITTED)
@@ -67,8 +67,8 @@ def test_an_unknown_field_names_the_one_that_is_meant(field: str, meant: str) ->
 
 def test_a_group_in_itself_is_one_problem() -> None:
     body, _ = REJECTED["a group in itself"]
-    found = [problem.message for problem in lint(body) if problem.path == "spec.groups[0].in"]
-    assert found == ["group land contains itself: land in land; remove one `in`"]
+    messages = [problem.message for problem in lint(body) if problem.path == "spec.groups[0].in"]
+    assert messages == ["group land contains itself: land in land; remove one `in`"]
 
 
 def test_every_validation_of_the_policies_names_the_field_that_it_concerns() -> None:
@@ -114,5 +114,5 @@ def test_every_item_that_is_wrong_is_reported_at_its_place() -> None:
 )
 def test_a_rule_of_a_policy_is_reported_at_the_field_that_it_names(case: str, field: str) -> None:
     body, said = REJECTED[case]
-    found = [problem.path for problem in lint(body) if problem.rule is LintRule.POLICY and said in problem.message]
-    assert found == [field]
+    paths = [problem.path for problem in lint(body) if problem.rule is LintRule.POLICY and said in problem.message]
+    assert paths == [field]

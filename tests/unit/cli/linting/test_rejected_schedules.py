@@ -28,15 +28,15 @@ REJECTED: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("case", REJECTED)
 def test_lint_finds_what_the_api_server_rejects(case: str) -> None:
     body, message = REJECTED[case]
-    found = messages(body)
-    assert any(message in text for text in found), found
+    problems = messages(body)
+    assert any(message in text for text in problems), problems
 
 
 @pytest.mark.parametrize("expression", test_schedule.ADMITTED_CRON)
 def test_lint_accepts_a_cron_expression_that_the_api_server_admits(expression: str) -> None:
     tasks = {"tasks": [{"name": "a", "python": "m:f", "image": "x"}]}
-    found = lint(test_schedule.schedule(test_schedule.cron(expression), workflow=tasks))
-    assert [problem for problem in found if problem.severity is Severity.ERROR] == []
+    problems = lint(test_schedule.schedule(test_schedule.cron(expression), workflow=tasks))
+    assert [problem for problem in problems if problem.severity is Severity.ERROR] == []
 
 
 def test_every_validation_names_the_field_that_it_concerns() -> None:

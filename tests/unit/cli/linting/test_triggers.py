@@ -73,21 +73,21 @@ def test_a_trigger_is_accepted(case: str) -> None:
 @pytest.mark.parametrize("case", REFUSED)
 def test_a_trigger_is_refused_as_in_the_triggerer(case: str) -> None:
     written, path, said = REFUSED[case]
-    found = [(problem.path, problem.message) for problem in lint(workflow(written, params={"url": "x"}))]
-    assert [message for at, message in found if at == path and re.search(said, message)], found
+    problems = [(problem.path, problem.message) for problem in lint(workflow(written, params={"url": "x"}))]
+    assert [message for at, message in problems if at == path and re.search(said, message)], problems
 
 
 def test_a_custom_class_is_a_warning_with_the_nearest_name() -> None:
-    (found,) = lint(workflow(task("htpp", {"url": "x"})))
-    assert (found.severity, found.path) == (Severity.WARNING, "spec.tasks[0].trigger.class")
-    assert 'did you mean "http"?' in found.message
+    (problem,) = lint(workflow(task("htpp", {"url": "x"})))
+    assert (problem.severity, problem.path) == (Severity.WARNING, "spec.tasks[0].trigger.class")
+    assert 'did you mean "http"?' in problem.message
 
 
 def test_a_custom_class_that_is_imported_is_checked() -> None:
     known = triggers.classes(triggers.entries(["resolves=own_trigger.dns:Resolves"]))
     spec = workflow(task("resolves", {"hots": "x"}))["spec"]
-    (found,) = triggers.problems(spec, known)
-    assert "unexpected keyword argument 'hots'" in found.message
+    (problem,) = triggers.problems(spec, known)
+    assert "unexpected keyword argument 'hots'" in problem.message
 
 
 @pytest.mark.parametrize("option", ["resolves", "x=", "x=nothing.here:Class", "x=json:missing", "x=json:__name__"])
@@ -134,8 +134,8 @@ def python(**fields: Any) -> dict[str, Any]:
     ],
 )
 def test_what_fails_when_a_task_starts_is_found(body: dict[str, Any], path: str, said: str) -> None:
-    found = [(problem.path, problem.message) for problem in lint(body)]
-    assert [message for at, message in found if at == path and said in message], found
+    problems = [(problem.path, problem.message) for problem in lint(body)]
+    assert [message for at, message in problems if at == path and said in message], problems
 
 
 @pytest.mark.parametrize(

@@ -79,9 +79,11 @@ def test_each_ignored_field_is_named_once_with_its_tasks() -> None:
     heavy = {"python": "m:f", "pool": "db", "pod": {"resources": {"requests": {"memory": "1Gi"}}}}
     source = {"name": "A", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}
     other = {"python": "m:f", "pod": {"serviceAccountName": "x", "env": [source]}}
-    found = check(heavy, heavy, other, machine=MachineCapabilities(variables=("A",)), image="i", ttlAfterFinished="1d")
-    assert found.refused == ()
-    assert found.ignored == (
+    preflight_result = check(
+        heavy, heavy, other, machine=MachineCapabilities(variables=("A",)), image="i", ttlAfterFinished="1d"
+    )
+    assert preflight_result.refused == ()
+    assert preflight_result.ignored == (
         "image of Python tasks",
         "ttlAfterFinished",
         "pool (t0, t1)",
@@ -183,10 +185,10 @@ def test_a_source_without_a_config_map_is_refused_once() -> None:
     assert sentence == (
         "source names ConfigMap steps: add it to the file, or put its files into a folder steps beside it"
     )
-    found = preflight.check(
+    preflight_result = preflight.check(
         {"source": source}, [{"kind": "ConfigMap", "metadata": {"name": "steps"}}], MachineCapabilities()
     )
-    assert found.refused == ()
+    assert preflight_result.refused == ()
 
 
 def test_a_container_with_tools_is_refused() -> None:

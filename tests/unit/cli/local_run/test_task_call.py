@@ -53,9 +53,9 @@ def call(name: str, *path: int, **given: Any) -> DebugRequest:
 
 
 def test_arguments_are_constants_and_expressions_over_params() -> None:
-    found = call("list")
-    assert (found.python, found.task, found.map_index) == ("ingest:list_files", "list", -1)
-    assert found.arguments == {"day": "2026-11-20", "deep": {"n": 1}}
+    task_call = call("list")
+    assert (task_call.python, task_call.task, task_call.map_index) == ("ingest:list_files", "list", -1)
+    assert task_call.arguments == {"day": "2026-11-20", "deep": {"n": 1}}
 
 
 def test_given_arguments_win() -> None:
@@ -63,9 +63,9 @@ def test_given_arguments_win() -> None:
 
 
 def test_an_instance_has_its_item_its_mapping_and_its_map_functions() -> None:
-    found = call("load", 2)
-    assert found.arguments == {"label": "c of 2026-11-20", "path": "c"}
-    assert (found.maps, found.map_index) == ({"path": "ingest:strip"}, 2)
+    task_call = call("load", 2)
+    assert task_call.arguments == {"label": "c of 2026-11-20", "path": "c"}
+    assert (task_call.maps, task_call.map_index) == ({"path": "ingest:strip"}, 2)
     assert call("load").arguments["path"] == "a"
 
 
@@ -87,9 +87,9 @@ def test_an_object_of_expand_kwargs_is_the_arguments() -> None:
 
 
 def test_a_task_in_groups_sees_their_items() -> None:
-    found = call("deep", 1, 0, 1)
-    assert found.arguments == {"city": "Kiel", "year": 2025, "n": 8}
-    assert (found.group_indexes, found.map_index) == ((1, 0), 1)
+    task_call = call("deep", 1, 0, 1)
+    assert task_call.arguments == {"city": "Kiel", "year": 2025, "n": 8}
+    assert (task_call.group_indexes, task_call.map_index) == ((1, 0), 1)
 
 
 def test_the_trigger_before_the_task_has_the_values_of_params() -> None:
@@ -97,8 +97,8 @@ def test_the_trigger_before_the_task_has_the_values_of_params() -> None:
 
 
 def test_results_are_a_list_of_results() -> None:
-    found = call("total", rows=[1, 2])
-    assert (found.arguments, found.lists) == ({"rows": [1, 2], "one": 1}, ("rows",))
+    task_call = call("total", rows=[1, 2])
+    assert (task_call.arguments, task_call.lists) == ({"rows": [1, 2], "one": 1}, ("rows",))
 
 
 @pytest.mark.parametrize(

@@ -57,9 +57,9 @@ def test_a_field_that_an_api_server_refuses_is_refused_with_its_sentence(
 ) -> None:
     path = tmp_path / "run.yaml"
     path.write_text(_FILE.replace("rule:", line))
-    found = workflow_file.read(str(path))
-    assert isinstance(found, InvalidFile)
-    assert expected in "\n".join(found.lines)
+    invalid = workflow_file.read(str(path))
+    assert isinstance(invalid, InvalidFile)
+    assert expected in "\n".join(invalid.lines)
 
 
 def test_an_invalid_config_map_is_refused(tmp_path: Path) -> None:

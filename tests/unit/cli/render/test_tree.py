@@ -44,11 +44,11 @@ def test_a_reason_that_is_the_state_is_not_repeated() -> None:
 def waiting(**fields: Any) -> str:
     """The details of a task that waits until a moment 42 s ago."""
     until = {"kwargs": f'{{"at":"{at(-42)}"}}'}
-    found = run(
+    rendered = run(
         workflow(wait("pause", "Running")),
         deferred("pause", class_name="time", waits_for=f"until {at(-42)}", trigger=until, **fields),
     )
-    return render.lines(tree.build(found), RenderOptions(), waits=render.waits_of(found))[-1]
+    return render.lines(tree.build(rendered), RenderOptions(), waits=render.waits_of(rendered))[-1]
 
 
 def test_a_wait_whose_time_has_passed_says_so() -> None:
@@ -65,6 +65,6 @@ def test_a_folded_task_shows_what_keeps_its_instances() -> None:
     stuck = [
         taskrun("load", "Scheduled", n, reason="QuotaExceeded", message="exceeded quota: pods=2") for n in (0, 1, 2)
     ]
-    found = run(workflow(mapped), *stuck, now=NOW)
-    (line,) = render.lines(tree.build(found), RenderOptions(), waits=render.waits_of(found))[-1:]
+    rendered = run(workflow(mapped), *stuck, now=NOW)
+    (line,) = render.lines(tree.build(rendered), RenderOptions(), waits=render.waits_of(rendered))[-1:]
     assert line.endswith("0/3, 3 queued  QuotaExceeded: exceeded quota: pods=2")

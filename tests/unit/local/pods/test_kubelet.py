@@ -85,8 +85,8 @@ def test_only_the_end_of_a_log_is_read(tmp_path: Path) -> None:
     log.write_bytes(b"first\n" + b"x" * status.LOG_TAIL + b"\nlast\n")
     assert files.tail(log, 5) == b"last\n"
     assert files.tail(log, 10**6).startswith(b"first")
-    found = files.PodFiles(log=log, message=tmp_path / "message", source=tmp_path / "source")
-    found.create()
-    assert (found.termination_message(0), found.termination_message(1)[-5:]) == ("", "last\n")
-    found.message.write_bytes(b"y" * 2 * status.MESSAGE_MAX)
-    assert found.termination_message(1) == "y" * status.MESSAGE_MAX
+    pod_files = files.PodFiles(log=log, message=tmp_path / "message", source=tmp_path / "source")
+    pod_files.create()
+    assert (pod_files.termination_message(0), pod_files.termination_message(1)[-5:]) == ("", "last\n")
+    pod_files.message.write_bytes(b"y" * 2 * status.MESSAGE_MAX)
+    assert pod_files.termination_message(1) == "y" * status.MESSAGE_MAX

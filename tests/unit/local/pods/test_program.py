@@ -48,7 +48,7 @@ def test_references_to_variables_are_expanded_as_in_kubernetes() -> None:
 
 
 def test_a_variable_may_come_from_a_config_map_or_a_field() -> None:
-    found = variables.environment(
+    environment = variables.environment(
         pod(
             envFrom=[{"configMapRef": {"name": "all"}, "prefix": "P_"}, {"secretRef": {"name": "s"}}],
             env=[
@@ -61,7 +61,7 @@ def test_a_variable_may_come_from_a_config_map_or_a_field() -> None:
         ),
         {"all": {"data": {"x": "1"}}}.get,
     )
-    assert found == {"P_x": "1", "ONE": "1", "UID": "1234567890abcdef", "LABEL": "b", "TWO": "12"}
+    assert environment == {"P_x": "1", "ONE": "1", "UID": "1234567890abcdef", "LABEL": "b", "TWO": "12"}
 
 
 def test_variables_that_lead_to_a_cluster_are_not_inherited() -> None:

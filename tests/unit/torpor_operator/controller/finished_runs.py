@@ -30,8 +30,8 @@ class RunStore:
         self.runs[path] = [json.loads(line) async for line in lines]
 
     async def completed(self, endpoint: ArchiveEndpoint, path: str) -> str | None:
-        found = self.runs.get(path)
-        return None if found is None else str(found[0]["status"]["completionTime"])
+        run = self.runs.get(path)
+        return None if run is None else str(run[0]["status"]["completionTime"])
 
 
 class FinishedRuns:

@@ -30,9 +30,9 @@ class Cluster:
 
     @property
     def body(self) -> dict[str, Any]:
-        found = self.fake.get(WORKFLOWS, "ns", "w")
-        assert found is not None
-        return found
+        body = self.fake.get(WORKFLOWS, "ns", "w")
+        assert body is not None
+        return body
 
 
 async def test_an_unreadable_workflow_gets_a_condition_and_an_event() -> None:

@@ -55,8 +55,8 @@ CHOSEN = {"env": [{"name": "DAY", "value": "day ${params.day}"}, {"name": "PLAIN
 @pytest.mark.parametrize("task", [python("a", pod=CHOSEN), container("a", pod=CHOSEN)])
 def test_an_expression_in_the_environment_of_a_pod_is_evaluated(task: Body) -> None:
     world = World(task, params={"day": 7}).settle()
-    found = env(world, "a")
-    assert (found["DAY"], found["PLAIN"]) == ("day 7", "x")
+    variables = env(world, "a")
+    assert (variables["DAY"], variables["PLAIN"]) == ("day 7", "x")
 
 
 def test_each_instance_of_a_mapped_task_has_its_own_command() -> None:

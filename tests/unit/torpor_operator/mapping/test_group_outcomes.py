@@ -248,5 +248,5 @@ def test_a_status_holds_ten_thousand_indexes_of_different_widths() -> None:
 
 def test_equal_indexes_share_one_record() -> None:
     held = TaskStatus(name="list", state=TaskState.RUNNING, instances="0-9999", made="0-4999")
-    found = instance_indexes.from_status(held, 1, mapped=False)
-    assert (len(found), len({id(outcome) for outcome in found.values()})) == (10_000, 2)
+    outcomes = instance_indexes.from_status(held, 1, mapped=False)
+    assert (len(outcomes), len({id(outcome) for outcome in outcomes.values()})) == (10_000, 2)

@@ -35,9 +35,9 @@ def resolved(given: Body, params: list[Body] | None = None) -> dict[str, Any] | 
 
 @pytest.mark.parametrize("case", FITS)
 def test_params_that_fit_are_kept(case: str) -> None:
-    found = resolved(FITS[case])
-    assert isinstance(found, dict)
-    assert found.items() >= FITS[case].items()
+    template = resolved(FITS[case])
+    assert isinstance(template, dict)
+    assert template.items() >= FITS[case].items()
 
 
 @pytest.mark.parametrize("case", MISFITS)
@@ -89,22 +89,22 @@ def test_a_template_without_params_takes_none() -> None:
     ],
 )
 def test_a_pattern_matches_the_whole_string(pattern: str, value: str, *, fits: bool) -> None:
-    found = resolved({"p": value}, [{"name": "p", "pattern": pattern}])
-    assert isinstance(found, dict) is fits
+    template = resolved({"p": value}, [{"name": "p", "pattern": pattern}])
+    assert isinstance(template, dict) is fits
 
 
 def test_an_invalid_pattern_is_named() -> None:
-    found = resolved({"p": "x"}, [{"name": "p", "pattern": "[a"}])
-    assert found == "param p cannot be matched with [a: invalid regular expression: missing ]: [a)$"
+    template = resolved({"p": "x"}, [{"name": "p", "pattern": "[a"}])
+    assert template == "param p cannot be matched with [a: invalid regular expression: missing ]: [a)$"
 
 
 def test_a_value_that_expressions_do_not_support_is_a_misfit() -> None:
-    found = resolved({"p": "a\0"}, [{"name": "p", "pattern": ".*"}])
-    assert isinstance(found, str)
-    assert found.startswith("param p cannot be matched with .*: value contains a NUL character")
+    template = resolved({"p": "a\0"}, [{"name": "p", "pattern": ".*"}])
+    assert isinstance(template, str)
+    assert template.startswith("param p cannot be matched with .*: value contains a NUL character")
 
 
 def test_a_long_list_is_shortened() -> None:
-    found = resolved({"y": 1}, [{"name": f"p{n}"} for n in range(30)])
-    assert isinstance(found, str)
-    assert found.endswith("p18, p19 and 10 more")
+    template = resolved({"y": 1}, [{"name": f"p{n}"} for n in range(30)])
+    assert isinstance(template, str)
+    assert template.endswith("p18, p19 and 10 more")

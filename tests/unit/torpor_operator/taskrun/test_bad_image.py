@@ -165,8 +165,8 @@ def test_an_unpullable_runtime_image_is_named_instead_of_the_tasks_image(reason:
     runtime = Settings().runtime_image
     volume = waiting(reason, f'{problem}: failed to pull "{runtime}"')
     for status in (waiting(reason, problem, copying=True), volume):
-        _, found, message = outcome(status)
-        assert found == "ImagePullFailed"
+        _, state, message = outcome(status)
+        assert state == "ImagePullFailed"
         assert message.startswith(f"image {runtime} (--runtime-image of the operator) cannot be pulled: {reason}: ")
 
 

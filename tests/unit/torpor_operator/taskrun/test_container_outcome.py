@@ -63,10 +63,10 @@ def test_what_a_server_answers_is_a_result_unless_the_author_opts_in(body: Body)
 @pytest.mark.parametrize("nonce", [{}, {"nonce": ""}, {"nonce": None}, {"nonce": "m"}, {"nonce": ["n"]}])
 @pytest.mark.parametrize("rules", [_RULES, DocumentRules(nonce="")])
 def test_a_document_without_the_nonce_of_the_pod_does_not_count(nonce: Body, rules: DocumentRules) -> None:
-    found = container_outcome.parse(json.dumps({"torpor": 1, **nonce, "defer": {"trigger": _HTTP}}), rules)
-    assert isinstance(found, InvalidOutcome)
-    assert found.reason == "ResultInvalid"
-    assert "of TORPOR_OUTCOME_NONCE" in found.message
+    outcome = container_outcome.parse(json.dumps({"torpor": 1, **nonce, "defer": {"trigger": _HTTP}}), rules)
+    assert isinstance(outcome, InvalidOutcome)
+    assert outcome.reason == "ResultInvalid"
+    assert "of TORPOR_OUTCOME_NONCE" in outcome.message
 
 
 def test_a_deferral_has_a_trigger_a_state_and_a_timeout() -> None:
@@ -80,16 +80,16 @@ def test_a_deferral_has_a_trigger_a_state_and_a_timeout() -> None:
 
 
 def test_state_timeout_and_kwargs_may_be_absent() -> None:
-    found = written(defer={"trigger": {"class": "webhook"}})
-    assert found == ContainerDeferral(
+    pod_outcome = written(defer={"trigger": {"class": "webhook"}})
+    assert pod_outcome == ContainerDeferral(
         class_name="webhook", kwargs={}, state="null", timeout=None, resumes_on_timeout=False
     )
 
 
 def test_a_timeout_may_resume_the_program() -> None:
-    found = deferral(timeout="5m", onTimeout="resume")
-    assert isinstance(found, ContainerDeferral)
-    assert found.resumes_on_timeout
+    deferred = deferral(timeout="5m", onTimeout="resume")
+    assert isinstance(deferred, ContainerDeferral)
+    assert deferred.resumes_on_timeout
 
 
 def test_a_failure_is_retryable_unless_the_program_denies_it() -> None:
@@ -103,9 +103,9 @@ def test_a_skip_may_have_a_message() -> None:
 
 
 def test_a_result_in_the_archive_is_described() -> None:
-    found = written(archived={"size": 9000, "digest": "a" * 64, "type": "list", "length": 3})
-    assert isinstance(found, ArchivedResult)
-    assert found.stored.to_json() == {"size": 9000, "digest": "a" * 64, "type": "list", "length": 3}
+    pod_outcome = written(archived={"size": 9000, "digest": "a" * 64, "type": "list", "length": 3})
+    assert isinstance(pod_outcome, ArchivedResult)
+    assert pod_outcome.stored.to_json() == {"size": 9000, "digest": "a" * 64, "type": "list", "length": 3}
 
 
 INVALID: dict[str, tuple[Body, str, str]] = {
@@ -202,24 +202,24 @@ INVALID: dict[str, tuple[Body, str, str]] = {
 @pytest.mark.parametrize("case", INVALID)
 def test_an_invalid_document_says_what_to_write(case: str) -> None:
     document, reason, said = INVALID[case]
-    found = parse(json.dumps({"nonce": "n", **document}))
-    assert isinstance(found, InvalidOutcome)
-    assert found.reason == reason
-    assert said in found.message
+    outcome = parse(json.dumps({"nonce": "n", **document}))
+    assert isinstance(outcome, InvalidOutcome)
+    assert outcome.reason == reason
+    assert said in outcome.message
 
 
 @pytest.mark.parametrize("message", ['{"torpor": 1, "result": NaN}', '{"torpor": 1, "res', '{"torpor": 1} {}'])
 def test_a_document_that_is_no_json_is_invalid(message: str) -> None:
-    found = parse(message)
-    assert isinstance(found, InvalidOutcome)
-    assert "is not valid JSON" in found.message
+    outcome = parse(message)
+    assert isinstance(outcome, InvalidOutcome)
+    assert "is not valid JSON" in outcome.message
 
 
 def test_a_state_that_grows_beyond_its_limit_as_json_is_invalid() -> None:
-    found = parse('{"torpor":1,"nonce":"n","defer":{"trigger":{"class":"http"},"state":[' + "9e15," * 700 + "1]}}")
-    assert isinstance(found, InvalidOutcome)
-    assert '"defer.state" has' in found.message
-    assert "the limit is 4096" in found.message
+    outcome = parse('{"torpor":1,"nonce":"n","defer":{"trigger":{"class":"http"},"state":[' + "9e15," * 700 + "1]}}")
+    assert isinstance(outcome, InvalidOutcome)
+    assert '"defer.state" has' in outcome.message
+    assert "the limit is 4096" in outcome.message
 
 
 @pytest.mark.parametrize("field", ["state", "result"])
@@ -231,9 +231,9 @@ def test_deep_nesting_is_bounded(field: str) -> None:
 
 def test_deep_kwargs_are_invalid() -> None:
     deep = "[" * 300 + "]" * 300
-    found = parse(f'{{"torpor":1,"nonce":"n","defer":{{"trigger":{{"class":"http","kwargs":{{"a":{deep}}}}}}}}}')
-    assert isinstance(found, InvalidOutcome)
-    assert "nested" in found.message
+    outcome = parse(f'{{"torpor":1,"nonce":"n","defer":{{"trigger":{{"class":"http","kwargs":{{"a":{deep}}}}}}}}}')
+    assert isinstance(outcome, InvalidOutcome)
+    assert "nested" in outcome.message
 
 
 JSON = st.recursive(

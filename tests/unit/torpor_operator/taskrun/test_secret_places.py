@@ -27,44 +27,44 @@ MARKED = {"__type": "secretRef", "__var": TOKEN}
 
 
 def test_a_reference_to_a_secret_is_put_at_its_place() -> None:
-    found = called({"url": "u", "headers": {"A": "b"}}, {"/headers/Authorization": TOKEN, "/auth/a~1b": TOKEN})
-    assert isinstance(found, ContainerDeferral)
-    assert found.kwargs == {"url": "u", "headers": {"A": "b", "Authorization": MARKED}, "auth": {"a/b": MARKED}}
+    reason = called({"url": "u", "headers": {"A": "b"}}, {"/headers/Authorization": TOKEN, "/auth/a~1b": TOKEN})
+    assert isinstance(reason, ContainerDeferral)
+    assert reason.kwargs == {"url": "u", "headers": {"A": "b", "Authorization": MARKED}, "auth": {"a/b": MARKED}}
 
 
 def test_a_reference_may_be_in_a_nested_trigger() -> None:
     parts = [{"class": "time", "kwargs": {}}, {"class": "http", "kwargs": {}}]
-    found = written(
+    pod_outcome = written(
         defer={
             "trigger": {"class": "any_of", "kwargs": {"triggers": parts}, "secrets": {"/triggers/1/kwargs/a": TOKEN}}
         }
     )
-    assert isinstance(found, ContainerDeferral)
-    assert secret_ref.found(found.kwargs) == {secret_ref.SecretRef("jobs", "token")}
+    assert isinstance(pod_outcome, ContainerDeferral)
+    assert secret_ref.found(pod_outcome.kwargs) == {secret_ref.SecretRef("jobs", "token")}
 
 
 @pytest.mark.attack
 @pytest.mark.parametrize("reference", [{"name": "jobs", "key": "other"}, {"name": "other", "key": "token"}])
 def test_a_secret_that_the_author_did_not_list_is_refused(reference: Body) -> None:
-    found = called({"url": "https://evil.example"}, {"/headers/Authorization": reference})
-    assert isinstance(found, InvalidOutcome)
+    reason = called({"url": "https://evil.example"}, {"/headers/Authorization": reference})
+    assert isinstance(reason, InvalidOutcome)
     name, key = reference["name"], reference["key"]
-    assert f"add {{name: {name}, key: {key}}} to container.triggerSecrets of the task" in found.message
+    assert f"add {{name: {name}, key: {key}}} to container.triggerSecrets of the task" in reason.message
 
 
 @pytest.mark.parametrize("nested", [False, True])
 def test_a_reference_in_the_kwargs_came_as_data_and_is_rejected(nested: bool) -> None:
     data: Body = {"secretRef": TOKEN}
-    found = called({"headers": {"A": data}} if nested else data)
-    assert isinstance(found, InvalidOutcome)
-    assert "contains a secretRef that came as data" in found.message
-    assert '"defer.trigger.secrets"' in found.message
+    reason = called({"headers": {"A": data}} if nested else data)
+    assert isinstance(reason, InvalidOutcome)
+    assert "contains a secretRef that came as data" in reason.message
+    assert '"defer.trigger.secrets"' in reason.message
 
 
 def test_data_with_the_mark_of_a_reference_stays_data() -> None:
-    found = called({"body": MARKED})
-    assert isinstance(found, ContainerDeferral)
-    assert secret_ref.found(found.kwargs) == frozenset()
+    reason = called({"body": MARKED})
+    assert isinstance(reason, ContainerDeferral)
+    assert secret_ref.found(reason.kwargs) == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -84,17 +84,17 @@ def test_data_with_the_mark_of_a_reference_stays_data() -> None:
     ],
 )
 def test_invalid_places_of_secrets_are_rejected(secrets: Any, said: str) -> None:
-    found = called({"url": "u", "list": [{}]}, secrets)
-    assert isinstance(found, InvalidOutcome)
-    assert found.reason == "DeferralInvalid"
-    assert said in found.message
+    reason = called({"url": "u", "list": [{}]}, secrets)
+    assert isinstance(reason, InvalidOutcome)
+    assert reason.reason == "DeferralInvalid"
+    assert said in reason.message
 
 
 @pytest.mark.parametrize("kwargs", [{"encrypted__token": "t"}, {"triggers": [{"kwargs": {"encrypted__token": "t"}}]}])
 def test_a_plain_value_that_should_be_sealed_is_never_stored(kwargs: Body) -> None:
-    found = called(kwargs)
-    assert isinstance(found, InvalidOutcome)
-    assert 'the argument "encrypted__token" of the trigger is not sealed' in found.message
+    reason = called(kwargs)
+    assert isinstance(reason, InvalidOutcome)
+    assert 'the argument "encrypted__token" of the trigger is not sealed' in reason.message
 
 
 def test_a_value_that_is_sealed_already_is_kept() -> None:

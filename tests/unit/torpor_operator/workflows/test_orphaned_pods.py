@@ -29,10 +29,10 @@ def taskrun(  # noqa: PLR0913 - fields of a TaskRun
 
 
 def report_of(harness: ControllerHarness, name: str) -> str | None:
-    found: Body | None = harness.fake.get(TASKRUNS, NAMESPACE, name)
-    assert found is not None
-    message = found["status"].get("message")
-    assert (found["status"].get("reason") == "Unowned") == (message is not None)
+    body: Body | None = harness.fake.get(TASKRUNS, NAMESPACE, name)
+    assert body is not None
+    message = body["status"].get("message")
+    assert (body["status"].get("reason") == "Unowned") == (message is not None)
     return None if message is None else str(message).partition(". Torpor ignores")[0]
 
 

@@ -72,10 +72,10 @@ async def test_what_is_lent_works_there_and_a_client_is_the_threads_own() -> Non
     async with thread() as apart:
         home = services()
         async with home.shared(KEY, object, _closed) as client:
-            found = await replace_class(apart, Borrowing, home).outcome()
-            assert isinstance(found, Fired)
-            assert found.event.startswith("[2,true,")
-            assert str(id(client)) not in found.event
+            outcome = await replace_class(apart, Borrowing, home).outcome()
+            assert isinstance(outcome, Fired)
+            assert outcome.event.startswith("[2,true,")
+            assert str(id(client)) not in outcome.event
 
 
 class Changing:
@@ -169,12 +169,12 @@ async def test_versions_of_an_object_arrive_one_by_one_until_the_caller_stops() 
         afar = ServicesProxy(changing, apart)  # type: ignore[arg-type]
 
         async def three() -> list[int]:
-            found = []
+            numbers = []
             async for version in afar.versions("v1", "Pod", "p"):
-                found.append(version["number"])
-                if len(found) == 3:
+                numbers.append(version["number"])
+                if len(numbers) == 3:
                     break
-            return found
+            return numbers
 
         assert await apart.call(three()) == [0, 1, 2]
         await until(lambda: changing.notes == ["closed"])
@@ -195,13 +195,13 @@ async def test_ends_of_workflows_arrive_list_by_list_until_the_caller_stops() ->
         afar = ServicesProxy(changing, apart)  # type: ignore[arg-type]
 
         async def two() -> list[EndedWorkflows]:
-            found = []
+            lists = []
             async with aclosing(afar.ends({"team": "data"}, again=2.0)) as ends:
                 async for ended in ends:
-                    found.append(ended)
-                    if len(found) == 2:
+                    lists.append(ended)
+                    if len(lists) == 2:
                         break
-            return found
+            return lists
 
         lists = await apart.call(two())
         assert lists == [EndedWorkflows([{"number": number, "labels": {"team": "data"}}], True) for number in (0, 1)]
@@ -220,13 +220,15 @@ async def _all(afar: Any, raised: list[BaseException]) -> None:
 
 async def test_a_timer_trigger_makes_its_payload_in_its_own_thread() -> None:
     async with thread() as apart:
-        found = await replace_class(apart, Known).outcome()
-    assert isinstance(found, Fired)
-    assert found.event != str(threading.get_ident())
+        outcome = await replace_class(apart, Known).outcome()
+    assert isinstance(outcome, Fired)
+    assert outcome.event != str(threading.get_ident())
 
 
 async def test_waits_on_one_source_are_asked_for_there() -> None:
     async with thread() as apart:
-        found = await asyncio.gather(*(replace_class(apart, Many, number=number).outcome() for number in range(3)))
-    assert {type(outcome) for outcome in found} == {Fired}
-    assert str(threading.get_ident()) not in "".join(outcome.event for outcome in found if isinstance(outcome, Fired))
+        outcomes = await asyncio.gather(*(replace_class(apart, Many, number=number).outcome() for number in range(3)))
+    assert {type(outcome) for outcome in outcomes} == {Fired}
+    assert str(threading.get_ident()) not in "".join(
+        outcome.event for outcome in outcomes if isinstance(outcome, Fired)
+    )

@@ -152,9 +152,9 @@ def test_a_line_that_cannot_be_formatted_does_not_show_what_it_was_made_of(
     ],
 )
 def test_what_is_secret_in_a_secret_is_blacked_out_too(secret: str, shown: str) -> None:
-    found = redaction.redact(shown, redaction.spellings([secret]))
-    assert "***" in found
-    assert not any(part in found for part in ("p@ss", "p%40ss", "abc.def", "MIIB", "é", "u00e9", "C3"))
+    redacted = redaction.redact(shown, redaction.spellings([secret]))
+    assert "***" in redacted
+    assert not any(part in redacted for part in ("p@ss", "p%40ss", "abc.def", "MIIB", "é", "u00e9", "C3"))
 
 
 def test_a_secret_that_is_a_prefix_of_another_leaves_no_suffix() -> None:

@@ -55,9 +55,9 @@ def test_an_event_that_reports_an_error_is_shortened_and_not_refused(event: Mapp
 
     assert isinstance(fired, Fired)
     shown = outcome.shorten_error(fired, Page()).event
-    found = json.loads(shown)
-    assert found["truncated"] is True
-    assert found.keys() == event.keys() | {"truncated"}
+    document = json.loads(shown)
+    assert document["truncated"] is True
+    assert document.keys() == event.keys() | {"truncated"}
     assert "a line of a log" in shown
     assert len(shown.encode()) <= constants.EVENT_MAX
 
@@ -118,10 +118,10 @@ def test_an_error_that_fits_is_left_as_it_is() -> None:
     ],
 )
 def test_where_all_else_is_too_much_the_state_and_the_message_are_left(event: Mapping[str, Any]) -> None:
-    found = json.loads(error_events.shortened(event))
+    document = json.loads(error_events.shortened(event))
 
-    assert found["status"] in {"error", "failed"}
-    assert "the reason" in found["message"]
+    assert document["status"] in {"error", "failed"}
+    assert "the reason" in document["message"]
 
 
 @given(extra=st.dictionaries(st.text(max_size=9), JSON | LONG, max_size=5), message=JSON | LONG)

@@ -11,14 +11,14 @@ Labels = dict[str, str]
 
 def read(metrics: TriggererMetrics, name: str, **labels: str) -> float:
     """The one sample of that name with these labels; 0 where there is none."""
-    found = [
+    matching = [
         sample.value
         for family in text_string_to_metric_families(metrics.text().decode())
         for sample in family.samples
         if sample.name == name and labels.items() <= sample.labels.items()
     ]
-    assert len(found) <= 1, found
-    return found[0] if found else 0.0
+    assert len(matching) <= 1, matching
+    return matching[0] if matching else 0.0
 
 
 async def test_each_class_has_its_own_count_of_what_runs_and_of_what_came_of_it() -> None:

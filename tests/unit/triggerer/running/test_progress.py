@@ -37,9 +37,9 @@ async def test_a_wait_reports_its_last_poll_its_tries_and_its_next_poll() -> Non
         status = world.status("a")
         assert (status["state"], status["reason"]) == ("Deferred", "Waiting")
         expected = r"Waiting for http://x/: http://x/ answered 404, 1 try, last at (\S+)Z, next at (\S+)Z"
-        found = re.fullmatch(expected, status["message"])
-        assert found is not None
-        began, last, following = (times.epoch(f"{text}Z") for text in (status["deferredAt"][:19], *found.groups()))
+        match = re.fullmatch(expected, status["message"])
+        assert match is not None
+        began, last, following = (times.epoch(f"{text}Z") for text in (status["deferredAt"][:19], *match.groups()))
         assert began <= last <= began + 2
         assert 18 <= following - last <= 24
         assert "conditions" not in status

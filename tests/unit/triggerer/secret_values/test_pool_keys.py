@@ -20,16 +20,16 @@ NAME = "torpor-seal-default"
 
 
 def public(world: TriggererWorld) -> str:
-    found = world.fake.get(CONFIG_MAPS, SYSTEM, NAME)
-    assert found is not None
-    assert found["metadata"]["labels"] == {constants.LABEL_POOL: "default"}
-    return str(found["data"][constants.SEAL_DATA])
+    body = world.fake.get(CONFIG_MAPS, SYSTEM, NAME)
+    assert body is not None
+    assert body["metadata"]["labels"] == {constants.LABEL_POOL: "default"}
+    return str(body["data"][constants.SEAL_DATA])
 
 
 def private(world: TriggererWorld) -> str:
-    found = world.fake.get(SECRETS, SYSTEM, NAME)
-    assert found is not None
-    return base64.b64decode(found["data"]["privateKey"]).decode()
+    body = world.fake.get(SECRETS, SYSTEM, NAME)
+    assert body is not None
+    return base64.b64decode(body["data"]["privateKey"]).decode()
 
 
 USE = SealScope(NAMESPACE, "odd", "encrypted__x")

@@ -93,8 +93,8 @@ async def test_what_leads_nowhere_is_no_answer(path: str, words: str) -> None:
 
 async def test_a_body_is_read_up_to_its_limit() -> None:
     async with site() as (client, url):
-        found = await get(client, f"{url}/large")
-        assert (len(found.body), found.truncated) == (http.BODY_MAX, True)
+        response = await get(client, f"{url}/large")
+        assert (len(response.body), response.truncated) == (http.BODY_MAX, True)
 
 
 async def test_no_wait_sees_the_cookies_of_another() -> None:

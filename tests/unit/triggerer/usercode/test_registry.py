@@ -74,8 +74,8 @@ def test_torpors_own_name_the_extra_that_brings_what_is_missing(monkeypatch: pyt
     monkeypatch.setattr(registry, "find_spec", lambda name: None)
     known = load({})
     for name in ("sql", "redis", "object"):
-        found = known.find(name)
-        assert isinstance(found, Unknown)
+        class_ = known.find(name)
+        assert isinstance(class_, Unknown)
         extra = {"object": "objects"}.get(name, name)
-        assert f"install torpor[{extra}] in the triggerer's image" in found.message
+        assert f"install torpor[{extra}] in the triggerer's image" in class_.message
     assert not isinstance(known.find("http"), Unknown)

@@ -97,6 +97,6 @@ async def test_an_end_that_cannot_be_read_fails_the_task() -> None:
     from torpor_triggerer.model.outcome import Failed  # noqa: PLC0415
     from torpor_triggerer.usercode import task_end_events  # noqa: PLC0415 - for this test alone
 
-    found = task_end_events.of_event(Broken())
-    assert isinstance(found, Failed)
-    assert found.message == "failed to read the event: LookupError: no"
+    task_end = task_end_events.of_event(Broken())
+    assert isinstance(task_end, Failed)
+    assert task_end.message == "failed to read the event: LookupError: no"

@@ -149,7 +149,7 @@ async def test_a_rejection_is_reported_with_the_persons_note(class_name: str, ev
 
     expressions = EndExpressions(result=None, fail_when="!event.approved", params="{}", run="{}")
     fired = Fired(event=json.dumps(event))
-    found = await task_result.apply_expressions(true, "team", expressions, fired, class_name=class_name)
-    assert isinstance(found, Failed)
-    assert found.reason is Reason.FAIL_WHEN
-    assert found.message.startswith(message)
+    result = await task_result.apply_expressions(true, "team", expressions, fired, class_name=class_name)
+    assert isinstance(result, Failed)
+    assert result.reason is Reason.FAIL_WHEN
+    assert result.message.startswith(message)

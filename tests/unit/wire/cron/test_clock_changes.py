@@ -58,12 +58,12 @@ def check(expression: str, change: Change, hours: int) -> None:
 
 
 def backwards(ticks: Ticks, start: int, end: int) -> list[float]:
-    found = []
+    previous_ticks = []
     tick = ticks.previous(end - 1)
     while tick is not None and tick >= start:
-        found.append(tick)
+        previous_ticks.append(tick)
         tick = ticks.previous(tick - 1)
-    return found
+    return previous_ticks
 
 
 def sample(number: int) -> Sequence[Change]:
@@ -118,8 +118,8 @@ def test_a_search_ends_in_chatham_when_its_clocks_change(expression: str) -> Non
     """Chatham changes at 02:45. A search by whole hours or days never came past it."""
     ticks = Ticks.parse(expression, "Pacific/Chatham")
     start, end = times.epoch("2026-04-01T00:00:00Z"), times.epoch("2026-04-08T00:00:00Z")
-    found = ticks.between(start, end, 10_000)
-    assert backwards(ticks, int(start) + 1, int(end) + 1) == found[::-1]
+    found_ticks = ticks.between(start, end, 10_000)
+    assert backwards(ticks, int(start) + 1, int(end) + 1) == found_ticks[::-1]
     assert ticks.count(start - 20_143_800, end, 10_000) == len(ticks.between(start - 20_143_800, end, 10_000))
 
 

@@ -146,9 +146,9 @@ def test_an_unknown_time_zone_is_rejected_with_a_sentence(timezone: str) -> None
 )
 def test_expressions_may_be_spelled_in_several_ways(expression: str, same: str) -> None:
     start = at("2026-11-20T08:00:00Z")
-    found = Ticks.parse(expression, BERLIN).between(start, start + 900 * DAY, 50)
-    assert found == Ticks.parse(same, BERLIN).between(start, start + 900 * DAY, 50)
-    assert found
+    ticks = Ticks.parse(expression, BERLIN).between(start, start + 900 * DAY, 50)
+    assert ticks == Ticks.parse(same, BERLIN).between(start, start + 900 * DAY, 50)
+    assert ticks
 
 
 @pytest.mark.parametrize(
@@ -173,14 +173,14 @@ def test_days_follow_the_rule_of_debian(expression: str, days: list[str]) -> Non
 @given(expressions, zones, instants)
 def test_each_tick_is_found_once_from_every_start(expression: str, timezone: str | None, after: float) -> None:
     ticks = Ticks.parse(expression, timezone)
-    found: list[float] = []
+    following: list[float] = []
     position, until = after, after + 2 * DAY
-    while len(found) < 200 and (tick := ticks.next(position)) is not None and tick <= until:
-        found.append(tick)
+    while len(following) < 200 and (tick := ticks.next(position)) is not None and tick <= until:
+        following.append(tick)
         position = tick
-    assert all(earlier < later for earlier, later in pairwise([after, *found]))
-    assert ticks.between(after, until, 200) == found
-    assert ticks.count(after, until, 200) == len(found)
+    assert all(earlier < later for earlier, later in pairwise([after, *following]))
+    assert ticks.between(after, until, 200) == following
+    assert ticks.count(after, until, 200) == len(following)
 
 
 @given(expressions, zones, instants)

@@ -199,16 +199,16 @@ def test_a_task_outside_of_a_workflow_is_the_function() -> None:
 
 
 def test_a_thread_beside_a_workflow_function_calls_the_function() -> None:
-    found: list[object] = []
+    values: list[object] = []
 
     def flow() -> None:
         list_files("monday")
-        thread = threading.Thread(target=lambda: found.append(load("abc")))
+        thread = threading.Thread(target=lambda: values.append(load("abc")))
         thread.start()
         thread.join()
 
     assert len(tasks(flow)) == 1
-    assert found == [3]
+    assert values == [3]
 
 
 def test_a_plain_function_may_call_tasks_for_several_workflows() -> None:

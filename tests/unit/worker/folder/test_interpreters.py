@@ -98,10 +98,10 @@ def server() -> Iterator[Server]:
 
 def interpreter(version: str) -> str:
     """The interpreter of this version, or skip the test."""
-    found = interpreters.find(version)
-    if found is None:
+    interpreter = interpreters.find(version)
+    if interpreter is None:
         pytest.skip(f"no Python {version} on PATH or in pyenv")
-    return found
+    return interpreter
 
 
 @pytest.mark.parametrize("version", interpreters.SUPPORTED)

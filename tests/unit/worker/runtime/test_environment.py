@@ -16,10 +16,10 @@ def read(text: str, **others: str) -> environment.Launch:
 
 
 def test_the_pod_has_the_name_of_its_attempt_and_segment() -> None:
-    found = read(VARIABLE.text())
-    assert (found.namespace, found.taskrun, found.uid) == ("default", "run-load-abcde", "taskrun-uid")
-    assert (found.attempt, found.segment, found.launch, found.started) == (2, 1, 0, None)
-    assert (found.pod, found.pod_uid) == ("run-load-abcde-a2-s1", "pod-uid")
+    environment = read(VARIABLE.text())
+    assert (environment.namespace, environment.taskrun, environment.uid) == ("default", "run-load-abcde", "taskrun-uid")
+    assert (environment.attempt, environment.segment, environment.launch, environment.started) == (2, 1, 0, None)
+    assert (environment.pod, environment.pod_uid) == ("run-load-abcde-a2-s1", "pod-uid")
 
 
 def test_only_fields_with_a_value_are_written() -> None:
@@ -34,8 +34,8 @@ def test_a_field_of_a_newer_operator_is_ignored() -> None:
 
 
 def test_a_local_run_names_its_archive_by_a_variable() -> None:
-    found = read(VARIABLE.text(), **{constants.ENV_ARCHIVE_URL: "unix:/run/archive"})
-    assert found.archive_url == "unix:/run/archive"
+    environment = read(VARIABLE.text(), **{constants.ENV_ARCHIVE_URL: "unix:/run/archive"})
+    assert environment.archive_url == "unix:/run/archive"
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"namespace":"default"}'])

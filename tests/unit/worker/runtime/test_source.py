@@ -28,11 +28,11 @@ FILES = {"load.py": "def load(): pass\n", "table.csv": "a,b\n"}
 
 
 def test_the_hash_is_that_of_names_and_contents(tmp_path: Path) -> None:
-    found = environment.source_hash(str(mounted(tmp_path / "one", FILES)))
+    digest = environment.source_hash(str(mounted(tmp_path / "one", FILES)))
 
-    assert found == environment.source_hash(str(mounted(tmp_path / "two", dict(reversed(FILES.items())), "..later")))
-    assert found.startswith("sha256:")
-    assert len(found) == 23
+    assert digest == environment.source_hash(str(mounted(tmp_path / "two", dict(reversed(FILES.items())), "..later")))
+    assert digest.startswith("sha256:")
+    assert len(digest) == 23
     others = [
         {**FILES, "load.py": "def load(): return 1\n"},
         {"load.py": FILES["load.py"]},
@@ -40,7 +40,7 @@ def test_the_hash_is_that_of_names_and_contents(tmp_path: Path) -> None:
         {"load.py": FILES["load.py"] + FILES["table.csv"], "table.csv": ""},
     ]
     digests = {environment.source_hash(str(mounted(tmp_path / f"other{n}", files))) for n, files in enumerate(others)}
-    assert len(digests | {found}) == 5
+    assert len(digests | {digest}) == 5
 
 
 def test_the_hash_is_a_promise_of_the_api(tmp_path: Path) -> None:

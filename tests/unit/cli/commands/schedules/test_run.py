@@ -52,8 +52,8 @@ def requested(cluster: FakeCluster) -> Object:
     ((_, operations),) = cluster.patches
     added = operations[-1]["value"]
     text = added if isinstance(added, str) else added[constants.RUN_NOW]
-    found: Object = json.loads(text)
-    return found
+    document: Object = json.loads(text)
+    return document
 
 
 def test_the_name_of_the_created_run_is_printed(cluster: FakeCluster, torpor: Run, operator: Operator) -> None:

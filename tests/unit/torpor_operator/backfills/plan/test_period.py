@@ -22,9 +22,9 @@ def hours(ticks: list[SourceTick]) -> list[tuple[str, str]]:
 
 
 def test_the_start_is_in_the_period_and_the_end_is_not() -> None:
-    found = period("0 * * * *").following(None, 100)
+    ticks = period("0 * * * *").following(None, 100)
 
-    assert hours(found) == [(f"0{hour}:00", "s0") for hour in range(6)]
+    assert hours(ticks) == [(f"0{hour}:00", "s0") for hour in range(6)]
 
 
 def test_times_with_fractions_of_a_second_bound_the_period() -> None:
@@ -34,9 +34,9 @@ def test_times_with_fractions_of_a_second_bound_the_period() -> None:
 
 
 def test_sources_that_tick_at_the_same_time_follow_in_order_of_name() -> None:
-    found = period("0 */2 * * *", "0 */3 * * *").following(None, 100)
+    ticks = period("0 */2 * * *", "0 */3 * * *").following(None, 100)
 
-    assert hours(found) == [("00:00", "s0"), ("00:00", "s1"), ("02:00", "s0"), ("03:00", "s1"), ("04:00", "s0")]
+    assert hours(ticks) == [("00:00", "s0"), ("00:00", "s1"), ("02:00", "s0"), ("03:00", "s1"), ("04:00", "s0")]
 
 
 def test_reverse_begins_with_the_last_tick() -> None:

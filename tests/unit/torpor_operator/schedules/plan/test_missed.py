@@ -38,16 +38,16 @@ def policy(run: MissedRun, longest: str = "1h") -> Missed:
     ],
 )
 def test_the_policy_decides_which_missed_ticks_are_run(run: MissedRun, longest: str, cursor: int, missed: int) -> None:
-    found = catch_up(HOURLY, cursor=NOON - 5 * HOUR, now=NOON + 300, policy=policy(run, longest))
+    runs = catch_up(HOURLY, cursor=NOON - 5 * HOUR, now=NOON + 300, policy=policy(run, longest))
     at = NOON + (cursor - 12) * HOUR
-    assert found == CatchUp(cursor=at, missed=missed, last=at if missed else None)
+    assert runs == CatchUp(cursor=at, missed=missed, last=at if missed else None)
 
 
 @pytest.mark.parametrize("run", MissedRun)
 def test_a_tick_within_the_grace_period_is_run(run: MissedRun) -> None:
     for now in (NOON - 1, NOON, NOON + GRACE):
-        found = catch_up(HOURLY, cursor=NOON - HOUR, now=now, policy=policy(run, "0s"))
-        assert found == CatchUp(cursor=NOON - HOUR, missed=0, last=None)
+        runs = catch_up(HOURLY, cursor=NOON - HOUR, now=now, policy=policy(run, "0s"))
+        assert runs == CatchUp(cursor=NOON - HOUR, missed=0, last=None)
 
 
 def test_the_delay_postpones_the_grace_period_and_the_age() -> None:
@@ -62,38 +62,38 @@ def test_the_delay_postpones_the_grace_period_and_the_age() -> None:
 
 
 def test_ticks_before_not_before_are_passed_over_and_not_counted() -> None:
-    found = catch_up(
+    runs = catch_up(
         HOURLY, cursor=NOON - 9 * HOUR, now=NOON + 300, policy=policy(MissedRun.LAST), not_before=NOON - 2 * HOUR
     )
-    assert found == CatchUp(cursor=NOON - HOUR, missed=2, last=NOON - HOUR)
+    assert runs == CatchUp(cursor=NOON - HOUR, missed=2, last=NOON - HOUR)
     waiting = catch_up(HOURLY, cursor=NOON, now=NOON, policy=policy(MissedRun.NONE), not_before=NOON + 5 * HOUR)
     assert waiting == CatchUp(cursor=NOON + 4 * HOUR, missed=0, last=None)
     assert HOURLY.next(waiting.cursor) == NOON + 5 * HOUR
 
 
 def test_ticks_after_not_after_are_not_counted() -> None:
-    found = catch_up(
+    runs = catch_up(
         HOURLY, cursor=NOON - 3 * HOUR, now=NOON + 9 * HOUR, policy=policy(MissedRun.NONE), not_after=NOON - HOUR
     )
-    assert found == CatchUp(cursor=NOON - HOUR, missed=2, last=NOON - HOUR)
+    assert runs == CatchUp(cursor=NOON - HOUR, missed=2, last=NOON - HOUR)
 
 
 def test_the_last_tick_of_the_period_is_run_if_it_is_young_enough() -> None:
-    found = catch_up(
+    runs = catch_up(
         HOURLY, cursor=NOON - 3 * HOUR, now=NOON + 300, policy=policy(MissedRun.LAST, "2h"), not_after=NOON - HOUR
     )
-    assert found == CatchUp(cursor=NOON - 2 * HOUR, missed=1, last=NOON - 2 * HOUR)
+    assert runs == CatchUp(cursor=NOON - 2 * HOUR, missed=1, last=NOON - 2 * HOUR)
 
 
 def test_ten_million_missed_ticks_are_counted_up_to_the_limit() -> None:
     ticks = Ticks.parse("* * * * * *", "Europe/Berlin")
-    found = catch_up(ticks, cursor=NOON - 10_000_000, now=NOON, policy=policy(MissedRun.LAST))
-    assert found == CatchUp(cursor=NOON - GRACE - 2, missed=COUNT_MAX, last=NOON - GRACE - 2)
+    runs = catch_up(ticks, cursor=NOON - 10_000_000, now=NOON, policy=policy(MissedRun.LAST))
+    assert runs == CatchUp(cursor=NOON - GRACE - 2, missed=COUNT_MAX, last=NOON - GRACE - 2)
 
 
 def test_a_clock_that_was_set_back_passes_nothing_over() -> None:
-    found = catch_up(HOURLY, cursor=NOON, now=NOON - 48 * HOUR, policy=policy(MissedRun.NONE))
-    assert found == CatchUp(cursor=NOON, missed=0, last=None)
+    runs = catch_up(HOURLY, cursor=NOON, now=NOON - 48 * HOUR, policy=policy(MissedRun.NONE))
+    assert runs == CatchUp(cursor=NOON, missed=0, last=None)
 
 
 @given(st.sampled_from(MissedRun), expressions, zones, starts, gaps, within, st.sampled_from([0.0, 7.0, 4_000.0]))
@@ -101,15 +101,15 @@ def test_the_policies_hold_for_every_gap(  # noqa: PLR0913, PLR0917
     run: MissedRun, expression: str, timezone: str | None, cursor: float, gap: float, longest: str, delay: float
 ) -> None:
     ticks, now = Ticks.parse(expression, timezone), cursor + gap
-    found = catch_up(ticks, cursor=cursor, now=now, policy=policy(run, longest), delay=delay)
+    runs = catch_up(ticks, cursor=cursor, now=now, policy=policy(run, longest), delay=delay)
     every = ticks.between(cursor, now, 10_000)
-    passed = [tick for tick in every if tick <= found.cursor]
+    passed = [tick for tick in every if tick <= runs.cursor]
     late = [tick for tick in every if tick + delay < now - GRACE]
-    run_late = [tick for tick in late if tick > found.cursor]
+    run_late = [tick for tick in late if tick > runs.cursor]
     old = [tick for tick in late if now - tick - delay > times.seconds(longest)]
-    assert found.cursor >= cursor
-    assert found.missed == len(passed)
-    assert found.last == (passed[-1] if passed else None)
+    assert runs.cursor >= cursor
+    assert runs.missed == len(passed)
+    assert runs.last == (passed[-1] if passed else None)
     assert set(passed) <= set(late)
     assert not set(run_late) & set(old)
     match run:
