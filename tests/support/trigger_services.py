@@ -24,7 +24,7 @@ TIMEOUT = 180.0
 
 def network(**given: Any) -> OutboundNetwork:
     """One that leads to the servers of tests, which listen on loopback."""
-    return OutboundNetwork(addresses=Addresses.of(allow=("127.0.0.0/8", "::1")), **given)
+    return OutboundNetwork(addresses=Addresses.build(allow=("127.0.0.0/8", "::1")), **given)
 
 
 def backends(*, folders: tuple[str, ...] = (), lends_identity: bool = False, **limits: Any) -> Backends:

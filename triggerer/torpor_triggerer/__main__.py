@@ -40,7 +40,7 @@ async def serve(given: Settings, known: registry.Registry, trigger_log: TriggerL
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, _stop, stopping)
     network = OutboundNetwork(
-        addresses=Addresses.of(allow=given.allow_networks, deny=given.deny_networks, own=own(os.environ)),
+        addresses=Addresses.build(allow=given.allow_networks, deny=given.deny_networks, own=own(os.environ)),
         answer_bytes=given.answer_limit,
         request_seconds=given.max_request_timeout,
     )

@@ -21,7 +21,7 @@ class LogModes:
         self._api = api
         self._modes: TTLCache[str, LogMode] = TTLCache(_ENTRIES, _SECONDS, api.clock.monotonic)
 
-    async def of(self, namespace: str, name: str, uid: str) -> LogMode:
+    async def read(self, namespace: str, name: str, uid: str) -> LogMode:
         """Return the mode of a run; all logs are kept of one that cannot be read."""
         if uid in self._modes:
             return self._modes[uid]

@@ -114,7 +114,7 @@ class WaitLogs:
                 return None
             if not await self._reviews.is_allowed(caller, "fire", "triggerpools", namespace, owner.pool):
                 raise RefusedError(forbidden(f"{caller.user} may not `fire` pool {owner.pool}"))
-            mode = await self._modes.of(namespace, owner.workflow_name, owner.workflow)
+            mode = await self._modes.read(namespace, owner.workflow_name, owner.workflow)
             if not mode.keeps(failed=wait.failed):
                 return None
             return _finished(await self._namespaces.of_object(namespace, owner.created), wait, owner)

@@ -42,7 +42,7 @@ class RunRetention:
         default = Keep(age=parse_age(age), runs=runs)
         return cls(default=default, namespaces=dict(parse_override(text, default) for text in overrides))
 
-    def of(self, namespace: str) -> Keep:
+    def kept_in(self, namespace: str) -> Keep:
         """What is kept in a namespace."""
         return self.namespaces.get(namespace, self.default)
 
@@ -66,7 +66,7 @@ async def trim(database: Database, retention: RunRetention, now: float) -> int:
     """Delete the runs that are not kept, the oldest first, and return their number."""
     count = 0
     for namespace in await database.read(_list_namespaces):
-        keep = retention.of(namespace)
+        keep = retention.kept_in(namespace)
         if keep.age:
             count += await _delete_all(database, _older(namespace, now - keep.age))
         if keep.runs:

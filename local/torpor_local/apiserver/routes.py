@@ -53,7 +53,7 @@ class ResourceRoutes:
         """Serve another kind."""
         self._resources[resource.path()] = resource
 
-    def of(self, path: str) -> Route:
+    def resolve(self, path: str) -> Route:
         """Return the meaning of a path. Raises DeniedError if it is not served."""
         words = path.strip("/").split("/")
         size = 2 if words[0] == "api" else 3

@@ -113,7 +113,7 @@ class ApiServer:
     async def stream(self, path: str, *, query: Mapping[str, str]) -> AsyncGenerator[Mapping[str, Any], None]:
         """Yield the events of a watch. Raises errors.ApiError for a path or a selector that is not served."""
         try:
-            route = self._routes.of(path)
+            route = self._routes.resolve(path)
             route.selection(query)
         except DeniedError as denied:
             raise errors.from_response(Response(denied.code, denied.body)) from denied
@@ -133,7 +133,7 @@ class ApiServer:
             return {"kind": "APIResourceList", "resources": rows}
         if request.path.endswith(REVIEWS):
             return self._review(request.body)
-        route = self._routes.of(request.path)
+        route = self._routes.resolve(request.path)
         address = ObjectRegistry.address(route.resource, route.namespace, route.name)
         match request.method:
             case "GET" if route.name:
@@ -157,7 +157,7 @@ class ApiServer:
         return asked | {"status": {"allowed": self.may_fire(self.reviews[-1])}}
 
     def _list(self, request: ApiRequest) -> Object:
-        route = self._routes.of(request.path)
+        route = self._routes.resolve(request.path)
         limit = int(request.query.get("limit") or 0)
         if token := request.query.get("continue"):
             if token not in self._pages:

@@ -27,7 +27,7 @@ class SeenInstances:
         if position not in indexes and builder.is_named_for_its_spec(run):
             seen.setdefault(task, {})[path] = indexes | Indexes.from_numbers([position])
 
-    def of(self, uid: str, clears: int) -> dict[str, Mapping[Path, Indexes]]:
+    def instances(self, uid: str, clears: int) -> dict[str, Mapping[Path, Indexes]]:
         """The instances of a Workflow by task, since so many clears."""
         return {task: paths for (task, number), paths in self._seen.get(uid, {}).items() if number == clears}
 

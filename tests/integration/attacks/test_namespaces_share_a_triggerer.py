@@ -75,7 +75,7 @@ async def test_names_that_never_resolve_leave_the_resolver_to_another_namespace(
             ends.wait()
         return [ResolvedAddress(socket.AF_INET, "127.0.0.1")]
 
-    network = OutboundNetwork(addresses=Addresses.of(allow=["127.0.0.0/8"]), resolver=NameResolver(lookup))
+    network = OutboundNetwork(addresses=Addresses.build(allow=["127.0.0.0/8"]), resolver=NameResolver(lookup))
     async with site(says(200)) as at, process(network) as backends:
         waits = []
         for number in range(100):
@@ -124,7 +124,7 @@ async def test_no_trigger_reaches_what_listens_on_the_triggerers_loopback(make: 
 async def test_a_redirect_to_a_denied_address_is_not_followed() -> None:
     with socket.create_server(("127.0.0.2", 0)) as inside:
         inside.setblocking(False)
-        network = OutboundNetwork(addresses=Addresses.of(allow=["127.0.0.1"]))
+        network = OutboundNetwork(addresses=Addresses.build(allow=["127.0.0.1"]))
         leads = says(302, Location=f"http://127.0.0.2:{inside.getsockname()[1]}/")
         async with site(leads) as at, process(network) as backends:
             with pytest.raises(AddressDeniedError, match=r"127\.0\.0\.2: loopback"):

@@ -55,13 +55,17 @@ def secret(server: Any, namespace: str, servers: Servers) -> str:
 def kwargs(servers: Servers, secret: str, folder: Path) -> dict[str, dict[str, Any]]:
     """One wait for each, that is not over yet."""
 
-    def of(key: str) -> dict[str, Any]:
+    def secret_ref(key: str) -> dict[str, Any]:
         return SecretRef(secret, key).written()
 
-    options = {"endpoint": servers.s3.endpoint, "access_key_id": s3.ACCESS_KEY, "secret_access_key": of("store")}
+    options = {
+        "endpoint": servers.s3.endpoint,
+        "access_key_id": s3.ACCESS_KEY,
+        "secret_access_key": secret_ref("store"),
+    }
     return {
-        "sql": {"url": of("database"), "query": "SELECT name FROM jobs", "interval": "200ms"},
-        "redis": {"url": of("cache"), "list": "jobs", "interval": "200ms"},
+        "sql": {"url": secret_ref("database"), "query": "SELECT name FROM jobs", "interval": "200ms"},
+        "redis": {"url": secret_ref("cache"), "list": "jobs", "interval": "200ms"},
         "object": {"url": f"s3://{s3.BUCKET}/jobs", "options": options, "interval": "200ms"},
         "file": {"path": f"{folder}/*.job", "interval": "200ms"},
     }

@@ -32,7 +32,7 @@ def key() -> str:
     return f"key-{uuid.uuid4().hex[:8]}"
 
 
-def of(redis: RedisServer, **given: Any) -> Redis:
+def redis_trigger(redis: RedisServer, **given: Any) -> Redis:
     return Redis(Revealed(given.pop("url", redis.url)), **{"interval": 0.1, **given})
 
 
@@ -48,7 +48,7 @@ async def ours(client: Client) -> list[Any]:
 async def test_it_fires_with_the_first_element_of_a_list_and_leaves_it_there(
     redis: RedisServer, client: Client, key: str
 ) -> None:
-    trigger = of(redis, list=key)
+    trigger = redis_trigger(redis, list=key)
     async with trigger_services.waiting(trigger) as wait:
         await trigger_services.looked(trigger, f"list {key} has 0 of 1 elements")
         await client.rpush(key, "first", "second")
@@ -59,7 +59,7 @@ async def test_it_fires_with_the_first_element_of_a_list_and_leaves_it_there(
 async def test_it_waits_for_so_many_elements_and_tells_the_one_that_is_asked_for(
     redis: RedisServer, client: Client, key: str
 ) -> None:
-    trigger = of(redis, list=key, count=3, index=-1)
+    trigger = redis_trigger(redis, list=key, count=3, index=-1)
     async with trigger_services.waiting(trigger) as wait:
         await client.rpush(key, "a", "b")
         await trigger_services.looked(trigger, "has 2 of 3 elements")
@@ -68,7 +68,7 @@ async def test_it_waits_for_so_many_elements_and_tells_the_one_that_is_asked_for
 
 
 async def test_an_index_that_a_list_does_not_reach_is_waited_for(redis: RedisServer, client: Client, key: str) -> None:
-    trigger = of(redis, list=key, index=2)
+    trigger = redis_trigger(redis, list=key, index=2)
     async with trigger_services.waiting(trigger) as wait:
         await client.rpush(key, "a", "b")
         await trigger_services.looked(trigger, "has 2 of 1 elements")
@@ -80,8 +80,8 @@ async def test_it_fires_with_the_first_entry_of_a_stream_after_an_id(
     redis: RedisServer, client: Client, key: str
 ) -> None:
     old = text(await client.xadd(key, {"n": "1"}))
-    assert (await trigger_services.event(of(redis, stream=key)))["id"] == old
-    trigger = of(redis, stream=key, after=old)
+    assert (await trigger_services.event(redis_trigger(redis, stream=key)))["id"] == old
+    trigger = redis_trigger(redis, stream=key, after=old)
     async with trigger_services.waiting(trigger) as wait:
         await trigger_services.looked(trigger, f"stream {key} has no entry after {old}")
         new = text(await client.xadd(key, {"n": "2", "of": "two"}))
@@ -92,11 +92,11 @@ async def test_it_fires_with_the_first_entry_of_a_stream_after_an_id(
 
 async def test_what_is_larger_than_an_event_is_shortened(redis: RedisServer, client: Client, key: str) -> None:
     await client.rpush(key, "ü" * 10_000)
-    event = await trigger_services.event(of(redis, list=key))
+    event = await trigger_services.event(redis_trigger(redis, list=key))
     assert event["truncated"] is True
     assert 3000 < len(canonical.plain(event).encode()) <= 4096
     await client.xadd(f"{key}-s", {"small": "1", "large": "x" * 10_000})
-    event = await trigger_services.event(of(redis, stream=f"{key}-s"))
+    event = await trigger_services.event(redis_trigger(redis, stream=f"{key}-s"))
     assert (event["fields"], event["truncated"]) == ({"small": "1"}, True)
 
 
@@ -105,7 +105,7 @@ async def test_waits_on_one_server_share_one_pool_that_ends_with_the_last(
 ) -> None:
     backends = trigger_services.backends()
     async with AsyncExitStack() as stack:
-        triggers = [of(redis, list=key) for _ in range(20)]
+        triggers = [redis_trigger(redis, list=key) for _ in range(20)]
         waits = [await stack.enter_async_context(trigger_services.waiting(trigger, backends)) for trigger in triggers]
         for trigger in triggers:
             await trigger_services.looked(trigger, "has 0 of 1")
@@ -120,7 +120,7 @@ async def test_waits_on_one_server_share_one_pool_that_ends_with_the_last(
 
 
 async def test_it_outlives_a_server_that_goes_away_and_comes_back(redis: RedisServer, client: Client, key: str) -> None:
-    trigger = of(redis, list=key)
+    trigger = redis_trigger(redis, list=key)
     async with trigger_services.waiting(trigger) as wait:
         await trigger_services.looked(trigger, "has 0 of 1")
         redis.process.kill()
@@ -135,7 +135,7 @@ async def test_it_outlives_a_server_that_goes_away_and_comes_back(redis: RedisSe
 async def test_it_outlives_a_connection_that_is_killed_and_nobody_notices(
     redis: RedisServer, client: Client, key: str
 ) -> None:
-    trigger = of(redis, list=key)
+    trigger = redis_trigger(redis, list=key)
     async with trigger_services.waiting(trigger) as wait:
         await trigger_services.looked(trigger, "has 0 of 1")
         for _ in range(5):
@@ -151,11 +151,11 @@ async def test_the_late_answer_to_a_cancelled_wait_reaches_no_other_wait(
 ) -> None:
     await client.rpush(f"{key}-other", "other's")
     backends = trigger_services.backends()
-    patient = of(redis, list=key)
+    patient = redis_trigger(redis, list=key)
     async with trigger_services.waiting(patient, backends) as wait:
         await trigger_services.looked(patient, "has 0 of 1")
         os.kill(redis.process.pid, signal.SIGSTOP)
-        async with trigger_services.waiting(of(redis, list=f"{key}-other"), backends):
+        async with trigger_services.waiting(redis_trigger(redis, list=f"{key}-other"), backends):
             await asyncio.sleep(0.3)
         os.kill(redis.process.pid, signal.SIGCONT)
         await client.rpush(key, "mine")
@@ -174,7 +174,7 @@ async def test_a_wrong_password_fails_the_wait_and_is_not_told(
     redis: RedisServer, old: str, new: str, words: str
 ) -> None:
     with pytest.raises(PermissionError, match=words) as caught:
-        await trigger_services.event(of(redis, list="x", url=redis.url.replace(old, new)))
+        await trigger_services.event(redis_trigger(redis, list="x", url=redis.url.replace(old, new)))
     assert PASSWORD not in str(caught.value)
     assert "wrong@" not in str(caught.value)
 
@@ -182,17 +182,19 @@ async def test_a_wrong_password_fails_the_wait_and_is_not_told(
 async def test_who_may_not_read_a_key_is_told(redis: RedisServer, client: Client, key: str) -> None:
     await client.acl_setuser(key, enabled=True, passwords=["+x"], keys=["other:*"], commands=["+@all"])
     with pytest.raises(PermissionError, match="Redis: "):
-        await trigger_services.event(of(redis, list=key, url=redis.url.replace(f":{PASSWORD}@", f"{key}:x@")))
+        await trigger_services.event(
+            redis_trigger(redis, list=key, url=redis.url.replace(f":{PASSWORD}@", f"{key}:x@"))
+        )
 
 
 @pytest.mark.parametrize("given", ["list", "stream"])
 async def test_a_key_of_another_kind_fails_the_wait(redis: RedisServer, client: Client, key: str, given: str) -> None:
     await client.set(key, "text")
     with pytest.raises(ValueError, match=r"WRONGTYPE|wrong kind"):
-        await trigger_services.event(of(redis, **{given: key}))
+        await trigger_services.event(redis_trigger(redis, **{given: key}))
 
 
 async def test_bytes_that_are_no_text_fail_the_wait(redis: RedisServer, client: Client, key: str) -> None:
     await client.rpush(key, b"\xff\xfe")
     with pytest.raises(ValueError, match="bytes that are not text"):
-        await trigger_services.event(of(redis, list=key))
+        await trigger_services.event(redis_trigger(redis, list=key))

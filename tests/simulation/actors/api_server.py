@@ -145,7 +145,7 @@ class Server:
         return response
 
     def _stale(self, request: ApiRequest, changes: int) -> Response | None:
-        route = self.fake._routes.of(request.path)
+        route = self.fake._routes.resolve(request.path)
         if route.name:
             return None
         history = self.fake.history
@@ -220,7 +220,7 @@ class Network:
 
     async def _events(self, path: str, query: Mapping[str, str]) -> AsyncGenerator[Mapping[str, Any], None]:
         server, loop = self._server, self._server.loop
-        route = server.fake._routes.of(path)
+        route = server.fake._routes.resolve(path)
         watcher, kind = _Watcher(self._process, route.selection(query), route.namespace), collection(route.resource)
         version, history = int(query["resourceVersion"]), server.fake.history
         if version < history.compacted:

@@ -30,7 +30,7 @@ class Instance(NamedTuple):
     path: Path
 
     @classmethod
-    def of(cls, run: Object) -> "Instance":
+    def parse(cls, run: Object) -> "Instance":
         """The one that a TaskRun is."""
         spec = run["spec"]
         return cls(spec["workflow"]["uid"], spec["task"], path_of(run))
@@ -53,7 +53,7 @@ class Creations:
 
     def created(self, writer: Process, run: Object) -> None:
         """A TaskRun that was not there."""
-        instance, uid, name = Instance.of(run), run["metadata"]["uid"], run["metadata"]["name"]
+        instance, uid, name = Instance.parse(run), run["metadata"]["uid"], run["metadata"]["name"]
         before = self._uids.setdefault(instance, uid)
         self._expect("I2", instance not in self._standing, f"{name} is the second of {instance.task}/{instance.path}")
         self._standing[instance] = uid
@@ -67,16 +67,16 @@ class Creations:
         """Instances that a process created itself, with a response."""
         created = isinstance(said, Response) and said.status == HTTPStatus.CREATED
         if created and request.path.endswith(f"/{TASKRUNS.plural}") and "workflow" in request.body["spec"]:
-            self._made[process].add(Instance.of(request.body))
+            self._made[process].add(Instance.parse(request.body))
 
     def gone(self, run: Object) -> None:
         """A TaskRun that was there."""
-        self._standing.pop(Instance.of(run), None)
+        self._standing.pop(Instance.parse(run), None)
 
     def dismissed(self, writer: Process, run: Object) -> None:
         """A TaskRun that is being deleted; the operator deletes only what is to be made anew."""
         made = run["spec"].get("clears", 0)
-        theirs = writer.kind != "operator" or any(made < cleared for cleared in self._clearings(Instance.of(run)))
+        theirs = writer.kind != "operator" or any(made < cleared for cleared in self._clearings(Instance.parse(run)))
         self._expect("I10", theirs, f"{run['metadata']['name']} is deleted by {writer.name} without a clear request")
 
     def workflow(self, before: Object | None, after: Object, shape: Shape) -> None:

@@ -123,7 +123,7 @@ class Changes:
         if kind == "TaskRun":
             self.states.append((body["spec"]["task"], body["status"]["state"]))
 
-    def of(self, task: str) -> list[str]:
+    def states_of(self, task: str) -> list[str]:
         texts: list[str] = []
         for name, state in self.states:
             if name == task and texts[-1:] != [state]:

@@ -51,4 +51,4 @@ async def test_waits_end_with_the_events_of_the_user(tmp_path: Path) -> None:
         events={"drop": {"files": ["a"]}, "poll": "any", "poll/1": "second"},
     )
     assert outcome.results == {"drop": ["a"], "poll": ["any", "second"]}
-    assert seen.of("drop") == ["Scheduled", "Deferred", "Succeeded"]
+    assert seen.states_of("drop") == ["Scheduled", "Deferred", "Succeeded"]

@@ -20,8 +20,8 @@ async def test_python_tasks_and_a_wait_run_to_their_end(tmp_path: Path) -> None:
         seen=seen,
     )
     assert (outcome.state, outcome.results["second"]) == ("Succeeded", 7)
-    assert seen.of("pause") == ["Scheduled", "Deferred", "Succeeded"]
-    assert seen.of("second") == ["Scheduled", "Running", "Succeeded"]
+    assert seen.states_of("pause") == ["Scheduled", "Deferred", "Succeeded"]
+    assert seen.states_of("second") == ["Scheduled", "Running", "Succeeded"]
 
 
 async def test_tasks_run_in_the_folder_of_the_user(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ async def test_a_killed_run_goes_on_and_starts_a_lost_pod_again(tmp_path: Path) 
     outcome = await engine.play([], options(tmp_path, resume=True), seen)
     assert (outcome.state, outcome.results["slow"]) == ("Succeeded", "again")
     assert first.read_text() == "1"
-    assert seen.of("slow") == ["Running", "Scheduled", "Running", "Succeeded"]
+    assert seen.states_of("slow") == ["Running", "Scheduled", "Running", "Succeeded"]
 
 
 async def test_an_ended_run_is_resumed_with_its_outcome(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ async def test_the_delay_of_a_retry_is_skipped(tmp_path: Path) -> None:
     task = {"name": "flaky", "python": "local_tasks:fail_once", "args": {"marker": str(tmp_path / "marker")}}
     outcome = await play(tmp_path, {**task, "retries": {"limit": 1, "delay": "1h"}}, seen=seen, skip_time=True)
     assert outcome.results["flaky"] == "at last"
-    assert "UpForRetry" in seen.of("flaky")
+    assert "UpForRetry" in seen.states_of("flaky")
 
 
 async def test_a_wait_ends_at_its_timeout(tmp_path: Path) -> None:

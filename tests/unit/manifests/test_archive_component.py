@@ -26,12 +26,12 @@ def built(tmp_path: Path) -> list[dict[str, Any]]:
     return list(yaml.safe_load_all(done.stdout))
 
 
-def of(built: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+def objects_of_kind(built: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [each for each in built if each["kind"] == kind and each["metadata"]["name"] == "torpor-archive"]
 
 
 def test_the_archive_has_two_replicas_and_its_database_from_a_secret(built: list[dict[str, Any]]) -> None:
-    (deployment,) = of(built, "Deployment")
+    (deployment,) = objects_of_kind(built, "Deployment")
     spec = deployment["spec"]["template"]["spec"]
     (container,) = spec["containers"]
     assert (deployment["spec"]["replicas"], deployment["spec"]["strategy"]["type"]) == (2, "RollingUpdate")
@@ -46,16 +46,16 @@ def test_the_archive_has_two_replicas_and_its_database_from_a_secret(built: list
 
 
 def test_there_is_no_volume_left_of_it(built: list[dict[str, Any]]) -> None:
-    (deployment,) = of(built, "Deployment")
+    (deployment,) = objects_of_kind(built, "Deployment")
     spec = deployment["spec"]["template"]["spec"]
-    assert of(built, "PersistentVolumeClaim") == []
+    assert objects_of_kind(built, "PersistentVolumeClaim") == []
     assert [volume["name"] for volume in spec["volumes"]] == ["tmp"]
     assert [mount["name"] for mount in spec["containers"][0]["volumeMounts"]] == ["tmp"]
 
 
 def test_one_of_the_two_stays_while_nodes_are_drained(built: list[dict[str, Any]]) -> None:
-    (budget,) = of(built, "PodDisruptionBudget")
-    (deployment,) = of(built, "Deployment")
+    (budget,) = objects_of_kind(built, "PodDisruptionBudget")
+    (deployment,) = objects_of_kind(built, "Deployment")
     assert budget["spec"]["selector"] == deployment["spec"]["selector"]
     assert budget["spec"]["maxUnavailable"] == 1
 
@@ -63,6 +63,6 @@ def test_one_of_the_two_stays_while_nodes_are_drained(built: list[dict[str, Any]
 def test_the_rolling_update_defaults_are_owned_so_the_base_can_be_restored(
     built: list[dict[str, Any]],
 ) -> None:
-    (deployment,) = of(built, "Deployment")
+    (deployment,) = objects_of_kind(built, "Deployment")
     # Left to the API server's defaults it stays when the base is applied again, and is refused beside its Recreate.
     assert deployment["spec"]["strategy"]["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": 0}

@@ -69,24 +69,24 @@ def built(tmp_path: Path) -> Documents:
     return list(yaml.safe_load_all(done.stdout))
 
 
-def of(documents: Documents, kind: str, name: str) -> dict[str, Any]:
+def find_object(documents: Documents, kind: str, name: str) -> dict[str, Any]:
     return next(each for each in documents if (each["kind"], each["metadata"]["name"]) == (kind, name))
 
 
 def test_the_autoscaler_uses_the_adapters_metric_and_alone_sets_replicas(built: Documents) -> None:
-    spec = of(built, "HorizontalPodAutoscaler", "torpor-triggerer")["spec"]
+    spec = find_object(built, "HorizontalPodAutoscaler", "torpor-triggerer")["spec"]
     assert [each["pods"]["metric"]["name"] for each in spec["metrics"]] == [
         rule["name"]["as"] for rule in adapter_rules()
     ]
-    deployment = of(built, spec["scaleTargetRef"]["kind"], spec["scaleTargetRef"]["name"])
+    deployment = find_object(built, spec["scaleTargetRef"]["kind"], spec["scaleTargetRef"]["name"])
     assert "replicas" not in deployment["spec"]
     assert spec["minReplicas"] >= 2
 
 
 def test_what_is_scraped_is_a_port_that_the_pods_of_every_pool_have(built: Documents) -> None:
-    spec = of(built, "PodMonitor", "torpor-triggerers")["spec"]
+    spec = find_object(built, "PodMonitor", "torpor-triggerers")["spec"]
     (asked,) = spec["podMetricsEndpoints"]
-    template = of(built, "Deployment", "torpor-triggerer")["spec"]["template"]
+    template = find_object(built, "Deployment", "torpor-triggerer")["spec"]["template"]
     (port,) = template["spec"]["containers"][0]["ports"]
     assert (port["name"], str(port["containerPort"])) == (
         asked["port"],
@@ -99,6 +99,6 @@ def test_what_is_scraped_is_a_port_that_the_pods_of_every_pool_have(built: Docum
 def test_the_kubelet_restarts_a_hung_triggerer_and_waits_for_membership(
     built: Documents,
 ) -> None:
-    (container,) = of(built, "Deployment", "torpor-triggerer")["spec"]["template"]["spec"]["containers"]
+    (container,) = find_object(built, "Deployment", "torpor-triggerer")["spec"]["template"]["spec"]["containers"]
     paths = {name: container[name]["httpGet"]["path"] for name in ("livenessProbe", "readinessProbe", "startupProbe")}
     assert paths == {"livenessProbe": "/livez", "readinessProbe": "/healthz", "startupProbe": "/healthz"}

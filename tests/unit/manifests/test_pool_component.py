@@ -48,7 +48,7 @@ def ids(documents: Documents) -> set[tuple[str, str]]:
     return {(each["kind"], each["metadata"]["name"]) for each in documents}
 
 
-def of(documents: Documents, kind: str) -> dict[str, Any]:
+def find_object(documents: Documents, kind: str) -> dict[str, Any]:
     return next(each for each in documents if each["kind"] == kind)
 
 
@@ -85,14 +85,14 @@ def test_nothing_of_a_pool_names_the_default_one(pool: Documents) -> None:
 
 
 def test_it_may_fire_what_waits_in_it_and_in_no_other(pool: Documents) -> None:
-    assert of(pool, "ClusterRole")["rules"] == [
+    assert find_object(pool, "ClusterRole")["rules"] == [
         {"apiGroups": ["torpor.dev"], "resources": ["triggerpools"], "resourceNames": ["far-tides"], "verbs": ["fire"]}
     ]
 
 
 def test_its_rights_are_its_own_service_accounts_and_no_others(pool: Documents) -> None:
-    account = of(pool, "ServiceAccount")["metadata"]["name"]
-    assert of(pool, "Deployment")["spec"]["template"]["spec"]["serviceAccountName"] == account
+    account = find_object(pool, "ServiceAccount")["metadata"]["name"]
+    assert find_object(pool, "Deployment")["spec"]["template"]["spec"]["serviceAccountName"] == account
     bindings = [each for each in pool if each["kind"].endswith("Binding")]
     assert {subject["name"] for each in bindings for subject in each["subjects"]} == {account}
     assert {(each["roleRef"]["kind"], each["roleRef"]["name"]) for each in bindings} == {
@@ -105,7 +105,7 @@ def test_its_rights_are_its_own_service_accounts_and_no_others(pool: Documents) 
 
 def test_its_pods_differ_by_name_image_and_trigger_classes_only(pool: Documents, default: Documents) -> None:
     """Settings, probes and security cannot drift apart: undoing the three changes gives the default pool's spec."""
-    spec = copy.deepcopy(of(pool, "Deployment")["spec"])
+    spec = copy.deepcopy(find_object(pool, "Deployment")["spec"])
     (container,) = spec["template"]["spec"]["containers"]
     assert container["args"][:2] == ["--pool", "far-tides"]
     assert container["image"] == "tides:1"
@@ -117,13 +117,15 @@ def test_its_pods_differ_by_name_image_and_trigger_classes_only(pool: Documents,
     undone = json.loads(
         json.dumps(spec).replace("triggerer-far-tides", "triggerer").replace('"far-tides"', '"default"')
     )
-    assert undone == of(default, "Deployment")["spec"]
+    assert undone == find_object(default, "Deployment")["spec"]
 
 
 def test_no_deployment_selects_anothers_pods(pool: Documents, default: Documents) -> None:
     def selected(selecting: Documents, other: Documents) -> bool:
-        wanted = of(selecting, "Deployment")["spec"]["selector"]["matchLabels"]
-        return bool(wanted.items() <= of(other, "Deployment")["spec"]["template"]["metadata"]["labels"].items())
+        wanted = find_object(selecting, "Deployment")["spec"]["selector"]["matchLabels"]
+        return bool(
+            wanted.items() <= find_object(other, "Deployment")["spec"]["template"]["metadata"]["labels"].items()
+        )
 
     assert selected(pool, pool)
     assert not selected(pool, default)
@@ -132,16 +134,16 @@ def test_no_deployment_selects_anothers_pods(pool: Documents, default: Documents
 
 def test_a_disruption_budget_covers_its_own_pools_pods_and_no_others(pool: Documents, default: Documents) -> None:
     for mine, others in ((pool, default), (default, pool)):
-        budget = of(mine, "PodDisruptionBudget")["spec"]
+        budget = find_object(mine, "PodDisruptionBudget")["spec"]
         selected = budget["selector"]["matchLabels"].items()
-        assert selected <= of(mine, "Deployment")["spec"]["template"]["metadata"]["labels"].items()
-        assert not selected <= of(others, "Deployment")["spec"]["template"]["metadata"]["labels"].items()
+        assert selected <= find_object(mine, "Deployment")["spec"]["template"]["metadata"]["labels"].items()
+        assert not selected <= find_object(others, "Deployment")["spec"]["template"]["metadata"]["labels"].items()
         assert (budget["maxUnavailable"], budget["unhealthyPodEvictionPolicy"]) == (1, "AlwaysAllow")
 
 
 def test_a_pools_pods_spread_over_nodes_and_zones_each_pool_by_itself(pool: Documents, default: Documents) -> None:
     for documents in (pool, default):
-        template = of(documents, "Deployment")["spec"]["template"]
+        template = find_object(documents, "Deployment")["spec"]["template"]
         spread = template["spec"]["topologySpreadConstraints"]
         assert [each["topologyKey"] for each in spread] == ["kubernetes.io/hostname", "topology.kubernetes.io/zone"]
         own = {"app.kubernetes.io/component": template["metadata"]["labels"]["app.kubernetes.io/component"]}
@@ -158,9 +160,9 @@ def test_one_kustomization_can_have_two_pools(tmp_path: Path) -> None:
 
 
 def test_the_examples_pool_builds_and_names_a_class_that_exists() -> None:
-    container = of(build(_ROOT / "examples/own-trigger/pool"), "Deployment")["spec"]["template"]["spec"]["containers"][
-        0
-    ]
+    container = find_object(build(_ROOT / "examples/own-trigger/pool"), "Deployment")["spec"]["template"]["spec"][
+        "containers"
+    ][0]
     (classes,) = [each["value"] for each in container["env"] if each["name"] == "TORPOR_TRIGGERS"]
     assert classes == "resolves=own_trigger.dns:Resolves"
     assert callable(__import__("own_trigger.dns", fromlist=["Resolves"]).Resolves.run)

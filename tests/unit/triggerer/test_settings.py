@@ -58,7 +58,7 @@ def test_a_setting_that_makes_no_sense_is_refused(
 def test_networks_come_from_settings_and_the_pods_own_are_denied() -> None:
     environ = {"TORPOR_DENY_NETWORKS": "10.0.0.0/8", "KUBERNETES_SERVICE_HOST": "172.20.0.1"}
     given = Settings.parse(["--allow-networks", "10.2.0.0/16, 127.0.0.1"], environ)
-    addresses = Addresses.of(allow=given.allow_networks, deny=given.deny_networks, own=own(environ))
+    addresses = Addresses.build(allow=given.allow_networks, deny=given.deny_networks, own=own(environ))
     assert [addresses.refusal(address) == "" for address in ("10.2.0.1", "127.0.0.1", "10.3.0.1", "172.20.0.1")] == [
         True,
         True,

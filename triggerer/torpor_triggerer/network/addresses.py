@@ -56,7 +56,7 @@ class Addresses:
     rules: tuple[NetworkRule, ...]
 
     @classmethod
-    def of(
+    def build(
         cls, *, allow: Iterable[str] = (), deny: Iterable[str] = (), own: Mapping[str, str] | None = None
     ) -> "Addresses":
         """Combine the defaults, the `own` addresses with their reasons, and the settings. Raises ValueError."""

@@ -51,7 +51,7 @@ class OutboundNetwork:
     read or evaluated, of `answer_bytes` each. `request_seconds`: the longest request.
     """
 
-    addresses: Addresses = field(default_factory=Addresses.of)
+    addresses: Addresses = field(default_factory=Addresses.build)
     resolver: NameResolver = field(default_factory=NameResolver)
     requests: Shares = field(default_factory=lambda: Shares(REQUESTS))
     sockets: Shares = field(default_factory=lambda: Shares(SOCKETS))

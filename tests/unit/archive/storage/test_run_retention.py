@@ -168,7 +168,7 @@ async def test_the_body_of_a_trimmed_run_is_deleted_with_its_chunks(database: Da
 )
 def test_a_namespace_overrides_the_default(text: str, keep: Keep) -> None:
     made = RunRetention.parse("90d", 7, (text,))
-    assert (made.of("team"), made.of("other")) == (keep, Keep(age=90 * DAY, runs=7))
+    assert (made.kept_in("team"), made.kept_in("other")) == (keep, Keep(age=90 * DAY, runs=7))
 
 
 @pytest.mark.parametrize("text", ["team", "=30d", "team=30", "team=30d/x", "Team=30d", "team=1y", "team=30d/5/6"])

@@ -58,12 +58,12 @@ def names(known: Mapping[str, Sequence[str]]) -> NameResolver:
     ],
 )
 def test_addresses_that_no_author_has_a_reason_to_name_are_denied(address: str, why: str) -> None:
-    assert why in Addresses.of().refusal(address)
+    assert why in Addresses.build().refusal(address)
 
 
 @pytest.mark.parametrize("address", ["10.1.2.3", "192.168.0.1", "93.184.216.34", "2001:db8::1", "fd12::1"])
 def test_other_addresses_are_open(address: str) -> None:
-    assert Addresses.of().refusal(address) == ""
+    assert Addresses.build().refusal(address) == ""
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_other_addresses_are_open(address: str) -> None:
     ],
 )
 def test_the_most_specific_network_counts(allow: list[str], deny: list[str], address: str, is_open: bool) -> None:
-    assert (Addresses.of(allow=allow, deny=deny).refusal(address) == "") is is_open
+    assert (Addresses.build(allow=allow, deny=deny).refusal(address) == "") is is_open
 
 
 def test_the_pods_own_addresses_and_those_of_services_beside_it_are_denied() -> None:
@@ -97,7 +97,7 @@ def test_the_pods_own_addresses_and_those_of_services_beside_it_are_denied() -> 
         "POD_IPS": "10.244.0.5,fd00::5",
         "HOST_IPS": "192.168.5.1,fd01::1",
     }
-    found = Addresses.of(own=addresses.own(environ))
+    found = Addresses.build(own=addresses.own(environ))
     own = ("10.96.0.1", "10.96.7.7", "10.244.0.5", "fd00::5", "192.168.5.1", "fd01::1", "::ffff:192.168.5.1")
     assert all(found.refusal(address) for address in own)
     assert found.refusal("10.244.0.6") == ""
@@ -185,7 +185,7 @@ async def test_simultaneous_lookups_of_a_name_in_a_namespace_are_one_query() -> 
 
 async def test_a_connection_has_its_place_until_it_is_closed() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        made = OutboundNetwork(addresses=Addresses.of(allow=["127.0.0.0/8"]), sockets=Shares(2))
+        made = OutboundNetwork(addresses=Addresses.build(allow=["127.0.0.0/8"]), sockets=Shares(2))
         port = server.getsockname()[1]
         opened = [await made.connect("a", "127.0.0.1", port, seconds=5, meter=ByteMeter(0)) for _ in range(2)]
         with pytest.raises(OSError, match="2 of this namespace are open"):

@@ -31,7 +31,7 @@ class _Passing:
         self.size = 0
         self.digest = hashlib.sha256()
 
-    def of(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    def count(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         for piece in pieces:
             self.size += len(piece)
             self.digest.update(piece)
@@ -67,7 +67,7 @@ def _put(
     name = {} if body.name is None else {"Torpor-Name": quote(body.name)}
     headers = {"Content-Type": body.content_type, "Torpor-Type": body.kind, **name}
     try:
-        answer = to.put(headers, passing.of(body.pieces()))
+        answer = to.put(headers, passing.count(body.pieces()))
     except UnclearError as error:
         return status_patch.Indeterminate(str(error))
     if answer.status == _NO_ROOM:  # the quota of the namespace does not change within minutes
