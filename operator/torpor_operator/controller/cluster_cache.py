@@ -23,7 +23,6 @@ from torpor_wire import constants
 
 from torpor_operator.controller.workqueue import Key, key_of
 from torpor_operator.model import cached_taskrun, pod
-from torpor_operator.model.gone_uids import GoneUids
 from torpor_operator.model.pod import Pod
 from torpor_operator.quarantine.work_guard import QuarantinedError, WorkGuard
 from torpor_operator.settings import Settings
@@ -31,6 +30,7 @@ from torpor_operator.taskrun.pool_index import index_keys
 from torpor_operator.taskrun.seen_instances import SeenInstances
 
 _LOG = logging.getLogger(__name__)
+_GONE_UIDS_MAX = 10_000
 
 
 class ClusterListener(Protocol):
@@ -53,6 +53,22 @@ class ClusterListener(Protocol):
 
     def on_orphaned_pod(self, pod: Pod) -> None:
         """Our finalizer keeps a pod whose TaskRun is not in the cache."""
+
+
+class GoneUids:
+    """The last uids of objects that the API server no longer has. A uid is never used again: a later event is late."""
+
+    def __init__(self) -> None:
+        self._uids: dict[str, None] = {}
+
+    def __contains__(self, uid: object) -> bool:
+        return uid in self._uids
+
+    def add(self, uid: str) -> None:
+        """Note that the object is gone."""
+        self._uids[uid] = None
+        if len(self._uids) > _GONE_UIDS_MAX:
+            del self._uids[next(iter(self._uids))]
 
 
 class ClusterCache:
