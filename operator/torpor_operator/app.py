@@ -122,7 +122,7 @@ class Operator:
             settings=settings,
             jitter=jitter,
             guard=guard,
-            cpu_shares=_measured(guard, api, limits),
+            cpu_shares=_measure_steps(guard, api, limits),
             cluster=cluster,
             writer=ClusterWriter(api, limits, is_leader=leadership.holds, on_forbidden=namespaces.check),
             resolver=QueryResolver(
@@ -208,8 +208,8 @@ async def lead(cluster: ClusterCache, clock: Clock, *loops: Loop) -> None:
             group.create_task(loop())
 
 
-def _measured(guard: WorkGuard, api: Api, limits: WriteLimits) -> CpuShares:
-    """The CPU time of each namespace, as the guard measures it. Long steps are reported."""
+def _measure_steps(guard: WorkGuard, api: Api, limits: WriteLimits) -> CpuShares:
+    """Count the CPU time of each step for its namespace, and report long steps. Returns the time of each namespace."""
     shares = CpuShares()
     guard.tracker.on_step = lambda namespace, seconds: shares.charge(namespace, seconds, api.clock.monotonic())
     guard.tracker.on_long_step = LongStepReporter(api.clock, limits.events).report

@@ -105,7 +105,7 @@ class BackfillExecutor:
             return error.message
         if status.exceeds_quota(error.message):
             return TemporaryObstacle(Reason.QUOTA_EXCEEDED, error.message)
-        if "cannot create resource" in error.message:
+        if error.lacks_role:
             self._writer.on_forbidden(namespace)
             return TemporaryObstacle(Reason.NAMESPACE_NOT_READY, error.message)
         return error.message

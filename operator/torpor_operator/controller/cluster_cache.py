@@ -139,7 +139,7 @@ class ClusterCache:
         if deleted:
             self._drop(key)
             return None
-        if self._is_current(key, body["metadata"]):
+        if self._is_outdated(key, body["metadata"]):
             return None
         error = self._parse_and_store(key, body)
         for listener in self._listeners:
@@ -218,7 +218,7 @@ class ClusterCache:
             self._runs_of_schedules[run_of.uid].add(key)
         return None
 
-    def _is_current(self, key: Key, metadata: Mapping[str, Any]) -> bool:
+    def _is_outdated(self, key: Key, metadata: Mapping[str, Any]) -> bool:
         """Whether this version is outdated: the watch repeats the answers to our own writes, and may be late."""
         cached = self.workflows.get(key)
         if cached is None or cached.metadata.uid != metadata.get("uid"):

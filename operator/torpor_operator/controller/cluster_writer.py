@@ -42,7 +42,7 @@ class ClusterWriter:
         api: Api,
         limits: WriteLimits,
         *,
-        is_leader: Callable[[], bool] = lambda: True,
+        is_leader: Callable[[], bool],
         on_forbidden: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._api = api
@@ -101,6 +101,8 @@ class ClusterWriter:
             stored = await self.send(
                 key.namespace, lambda: self._api.patch(TASKRUNS, *key, patch, subresource="status")
             )
+        except NotLeadingError:
+            return None
         except errors.ApiError as error:
             _LOG.warning("TaskRun %s/%s: %s", *key, error.message)
             return None

@@ -28,7 +28,7 @@ class KindController(Protocol):
     """The controller of one kind."""
 
     def watches(self) -> Sequence[Loop]:
-        """The loops that run in every replica and keep its caches up to date."""
+        """The loops that run in every replica, also while another one leads."""
 
     async def run(self) -> Never:
         """Reconcile until cancelled, while this replica leads."""

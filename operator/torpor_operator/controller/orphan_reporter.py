@@ -44,5 +44,5 @@ class OrphanReporter:
                 stored = await self._writer.report_orphan(present[uid], orphans.message(present[uid]))
                 if stored is not None:
                     self._cluster.taskruns.store.absorb(stored)
-                reported.add(uid)
+                    reported.add(uid)
             found_before = set(present)

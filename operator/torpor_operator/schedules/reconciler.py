@@ -67,10 +67,10 @@ class ScheduleReconciler:
     async def _reconcile(self, key: Key, memory: ScheduleMemory) -> float | None:
         """Repeat rounds until one changes nothing. Returns when the next pass is due, unless a change comes first."""
         for _ in range(_ROUNDS):
-            found = await self._decide(key, memory)
-            if found is None:
+            decision = await self._decide(key, memory)
+            if decision is None:
                 return None
-            schedule, decided = found
+            schedule, decided = decision
             paced = self._pace.admit(key.namespace, decided.actions)
             decided = replace(decided, actions=paced.actions)
             applied = await self._executor.apply(schedule, decided.actions)

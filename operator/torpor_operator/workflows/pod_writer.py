@@ -76,11 +76,11 @@ class PodWriter:
         stored = await self._api.get(TASKRUNS, metadata.namespace, metadata.name)
         if stored["metadata"]["uid"] != metadata.uid:
             raise errors.NotFound(f"TaskRun {metadata.name} was replaced by another of that name")
-        found = parse(stored)
-        if pod.pod_name(found) != action.body["metadata"]["name"]:
+        taskrun = parse(stored)
+        if pod.pod_name(taskrun) != action.body["metadata"]["name"]:
             # Its event and state would be those of another segment.
             raise errors.Conflict(f"TaskRun {metadata.name} is at another segment than its pod")
-        return pod_builder.completed(action.body, found, self._clock.now(), secrets.token_hex(16))
+        return pod_builder.completed(action.body, taskrun, self._clock.now(), secrets.token_hex(16))
 
     async def _name_is_taken(self, action: CreatePod, other: Pod) -> None:
         """Wait for the pod of a deleted TaskRun of the same name, unless its node is lost. Else fail the launch."""

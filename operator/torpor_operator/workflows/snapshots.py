@@ -18,7 +18,7 @@ from torpor_operator.workflows.slot_pools import SlotAllocator
 
 
 class WorkflowSnapshots:
-    """Gathers the snapshot of a Workflow from memory. The callables are read for each snapshot."""
+    """Gathers the snapshot of a Workflow from memory. The callables are called for each snapshot."""
 
     def __init__(  # noqa: PLR0913 - what a snapshot reads
         self,
