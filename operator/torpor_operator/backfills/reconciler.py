@@ -18,7 +18,7 @@ from torpor_wire.retry import Backoff
 from torpor_operator.backfills.cache import BackfillCache
 from torpor_operator.backfills.executor import BackfillExecutor
 from torpor_operator.backfills.plan.actions import BackfillPlan
-from torpor_operator.backfills.plan.plan import plan
+from torpor_operator.backfills.plan.planner import plan
 from torpor_operator.backfills.plan.snapshot import BackfillSnapshot, KnownRun, TemporaryObstacle
 from torpor_operator.controller.archive import NotArchivedError
 from torpor_operator.controller.context import ControllerContext

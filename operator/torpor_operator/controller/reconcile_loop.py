@@ -1,7 +1,7 @@
 """The reconcile loop of every kind: takes keys from a queue, reconciles each object, and schedules its next pass.
 
-An error of one object is logged and retried with backoff, while the others go on. A pass that waits for long lets others
-run. Must not know what a pass does.
+An error of one object is logged and retried with backoff, while the others go on. A pass that waits for long lets
+others run. Must not know what a pass does.
 """
 
 import asyncio

@@ -9,7 +9,7 @@ from torpor_crds.models import workflow as workflows
 from torpor_crds.models.backfill import BackfillStatus
 from torpor_crds.models.workflow import Workflow
 from torpor_expressions.evaluator import evaluate_here
-from torpor_operator.backfills.plan.plan import plan
+from torpor_operator.backfills.plan.planner import plan
 from torpor_operator.backfills.plan.snapshot import BackfillSnapshot, KnownRun, TemporaryObstacle
 from torpor_operator.model.actions import Evaluate, Need, Notice
 from torpor_operator.model.snapshot import Answer

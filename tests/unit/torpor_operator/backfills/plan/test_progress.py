@@ -1,7 +1,7 @@
 """How a Backfill counts its ticks and runs, and what it reports."""
 
 import pytest
-from torpor_operator.backfills.plan.plan import PASS_TICKS
+from torpor_operator.backfills.plan.planner import PASS_TICKS
 from torpor_wire import times
 from torpor_wire.cron.ticks import Ticks
 
