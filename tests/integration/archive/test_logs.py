@@ -154,7 +154,7 @@ def test_a_node_that_does_not_answer_loses_the_log(
     archive: ArchiveProcess, node: LogNode, viewer: str, entries: Entries, server: Server
 ) -> None:
     name = f"lost-{uuid.uuid4().hex[:8]}"
-    server.request("POST", "/api/v1/nodes", {"kind": "LogNode", "metadata": {"name": name}}).expect(201)
+    server.request("POST", "/api/v1/nodes", {"kind": "Node", "metadata": {"name": name}}).expect(201)
     node.end(node.pod(LINE, node=name), 1, "Error")
     (entry,) = entries()
     assert (entry["state"], entry["reason"]) == ("Lost", "NodeLost")
