@@ -147,7 +147,8 @@ async def test_it_outlives_a_connection_that_is_killed_and_nobody_notices(
         for _ in range(5):
             await client.client_kill_filter(_type="normal", skipme=True)
             answered = await polls(client)
-            while await polls(client) == answered:  # otherwise the retry of the poll may lose its connection, too
+            # Otherwise the retry of the poll may lose its connection, too.
+            while await polls(client) == answered:  # noqa: ASYNC110 - the server does not notify
                 await asyncio.sleep(0.02)
             assert "does not answer" not in trigger.last_look
         await client.rpush(key, "x")
