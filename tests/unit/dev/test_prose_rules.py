@@ -31,6 +31,7 @@ def found(name: str, sentence: str) -> bool:
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
+        ("Inversions", "The value is no list."),
         ("Metaphors", "The run is woken at noon."),
         ("Metaphors", "A broken object says so."),
         ("Passive", "The triggerer is told of it."),
@@ -50,4 +51,5 @@ def test_no_rule_finds_a_plain_sentence() -> None:
 
 
 def test_each_rule_is_tried() -> None:
-    assert {path.stem for path in _RULES.glob("*.yml")} == {"Metaphors", "Passive", "PrivateWords", "SentenceLength"}
+    rules = {"Inversions", "Metaphors", "Passive", "PrivateWords", "SentenceLength"}
+    assert {path.stem for path in _RULES.glob("*.yml")} == rules

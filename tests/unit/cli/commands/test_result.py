@@ -249,7 +249,7 @@ def test_unknown_names_and_a_task_that_has_not_started_are_one_line(cluster: Fak
         (("ingest/lod",), 1, "did you mean load?"),
         (("ingest/load/5",), 1, "load has 0"),
         (("ingest/rest",), 1, "it has not started"),
-        (("ingest/load/x",), 2, "no index"),
+        (("ingest/load/x",), 2, "is not an index"),
     ):
         found, out, err = torpor("result", *arguments)
         assert (found, out, err.count("\n")) == (code, "", 1), arguments
