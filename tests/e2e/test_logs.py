@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest_asyncio
 from torpor_demo.kubectl import Kubectl
-from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.resources import PODS
 from torpor_wire.state import State
 
@@ -45,10 +44,7 @@ async def has_logged(stage: Stage, line: str) -> None:
 
     async def logged() -> bool | None:
         (pod,) = (await stage.api.list(PODS, stage.namespace)).items
-        try:
-            return True if line in await stage.log(pod["metadata"]["name"]) else None
-        except errors.ApiError:  # the container has not started
-            return None
+        return True if line in await stage.log(pod["metadata"]["name"]) else None
 
     await stage.until(logged, TIMEOUT, f"the line {line!r}")
 

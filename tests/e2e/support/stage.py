@@ -8,11 +8,13 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any, TypeVar
 
 from torpor_crds.models import taskrun, workflow
 from torpor_crds.models.taskrun import TaskRun
 from torpor_crds.models.workflow import Workflow
+from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import EVENTS, PODS, TASKRUNS, WORKFLOWS, Resource
 from torpor_wire import constants
@@ -132,9 +134,19 @@ class Stage:
         return await self.until(posted, TIMEOUT, f"the Event {reason}")
 
     async def log(self, pod: str) -> str:
-        """The log of a pod."""
-        log: str = await self.api.read(PODS.path(self.namespace, pod, "log"))
-        return log
+        """Return the log of a pod once it can be read: the kubelet may report a start later than the task its end."""
+        path = PODS.path(self.namespace, pod, "log")
+
+        async def readable() -> str | None:
+            try:
+                log: str = await self.api.read(path)
+            except errors.ApiError as error:
+                if error.status != HTTPStatus.BAD_REQUEST:
+                    raise
+                return None
+            return log
+
+        return await self.until(readable, TIMEOUT, f"the log of pod {pod}")
 
     @asynccontextmanager
     async def watching(self, selector: str) -> AsyncIterator[Sightings]:
