@@ -250,7 +250,7 @@ class Processes:
     def cpu(self) -> dict[str, float]:
         """Seconds of processor time so far by name, of children too.
 
-        `client` is the benchmark itself; `machine` is all that was busy, whoever was.
+        `client` is the benchmark itself; `machine` is the CPU time of all processes of the machine.
         """
         found = {name: usage.tree_cpu(pid) for name, pid in self.plane.servers.items()}
         found |= {name: child.cpu() for name, child in self.children.items()}

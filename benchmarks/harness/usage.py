@@ -56,7 +56,7 @@ def children_cpu() -> float:
 
 
 def machine_cpu() -> float:
-    """Seconds of all processors so far, whoever used them."""
+    """Return the CPU seconds that all processes of the machine have used so far."""
     fields = [int(each) for each in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
     return (sum(fields) - sum(fields[at] for at in _IDLE)) / _TICKS
 

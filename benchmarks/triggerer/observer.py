@@ -1,4 +1,7 @@
-"""When the API server shows that a wait is over: one watch of what is Scheduled, the same for whoever fires."""
+"""The time at which the API server shows the end of each wait, from one watch of Scheduled TaskRuns.
+
+The measurement is the same for Torpor and its peers.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping

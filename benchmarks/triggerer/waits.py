@@ -214,7 +214,7 @@ def at_once(moment: float, count: int) -> list[float]:
 
 
 def due(asked: Sequence[WaitSpec], made: Mapping[str, TaskRun]) -> dict[str, float]:
-    """When each that was made fires, by name; in the order that they were asked for."""
+    """Return the fire time of each trigger by its name, in the order of creation."""
     return {name: one.due for name, one in zip(made, asked, strict=True) if one.due is not None}
 
 

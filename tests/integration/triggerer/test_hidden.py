@@ -1,4 +1,4 @@
-"""A real API server: the content of a Secret or a sealed box reaches the right triggers and nobody else."""
+"""Tests with a real API server: only authorized triggers receive the content of a Secret or a sealed value."""
 
 import base64
 import json

@@ -111,7 +111,7 @@ class BaseTrigger:
 
 
 def is_shareable(trigger: Any) -> bool:
-    """Return whether this trigger may serve several TaskRuns. Raises whatever its own attribute raises.
+    """Return whether this trigger may serve several TaskRuns. Propagates exceptions of the `shareable` attribute.
 
     Torpor's own triggers have no side effects, so they may. Other classes may have some: Airflow's HttpTrigger sends
     its POST, and two tasks with the same POST mean two. Such a class is shared only if it says so itself.

@@ -178,7 +178,7 @@ class Object(BaseTrigger):
         self.last_look = f"{len(found)} of {wanted} objects are under {self.url}"
         if len(found) < wanted:
             return None
-        return TriggerEvent(events.fit_items({"count": len(found)}, "objects", [self._told(one) for one in found]))
+        return TriggerEvent(events.fit_items({"count": len(found)}, "objects", [self._describe(one) for one in found]))
 
     def _of_new(self, found: Sequence[ObjectInfo], wanted: int) -> TriggerEvent | None:
         """Return the event of the objects after the cursor, without the newest ones."""
@@ -188,7 +188,7 @@ class Object(BaseTrigger):
         if len(new.items) < wanted:
             return None
         return TriggerEvent(
-            cursors.batch("objects", [(place, self._told(one)) for place, one in new.items], new.complete)
+            cursors.batch("objects", [(place, self._describe(one)) for place, one in new.items], new.complete)
         )
 
     def of_object(self, found: ObjectInfo | Exception | None) -> TriggerEvent | Exception | None:
@@ -204,7 +204,7 @@ class Object(BaseTrigger):
         if version == self.cursor:
             self.last_look += " and has not changed"
             return None
-        return TriggerEvent(cursors.with_cursor(self._told(found), self.cursor, version))
+        return TriggerEvent(cursors.with_cursor(self._describe(found), self.cursor, version))
 
     async def _inside(self, path: str) -> bool:
         """Return whether a file is not a link that leads out of the allowed folder."""
@@ -226,7 +226,7 @@ class Object(BaseTrigger):
         folder = self.opened()
         return f"/{self.place.key}".removeprefix(f"{folder}/") if folder else self.place.key
 
-    def _told(self, found: ObjectInfo) -> dict[str, Any]:
+    def _describe(self, found: ObjectInfo) -> dict[str, Any]:
         folder = self.opened()
         return {
             "path": f"{folder}/{found.path}" if folder else found.path,

@@ -1,4 +1,4 @@
-"""One replica: each wait runs, and fires or fails as it should, whatever its trigger does."""
+"""Tests of one replica: every wait runs, fires or fails correctly, also when its trigger misbehaves."""
 
 import json
 from datetime import UTC, datetime
