@@ -124,15 +124,15 @@ def _united(left: Iterable[str], right: Iterable[str]) -> list[str]:
 
 def _tasks(run: RunView) -> Mapping[str, TreeNode]:
     """The nodes of the tasks of a run, in any group."""
-    found: dict[str, TreeNode] = {}
+    nodes: dict[str, TreeNode] = {}
     queue = list(tree.build(run).nodes)
     while queue:
         node = queue.pop()
         if node.kind is NodeKind.GROUP:
             queue.extend(node.children)
         else:
-            found[node.ref] = node
-    return found
+            nodes[node.ref] = node
+    return nodes
 
 
 def _side(run: RunView, nodes: Mapping[str, TreeNode], name: str) -> Side | None:
@@ -143,7 +143,7 @@ def _side(run: RunView, nodes: Mapping[str, TreeNode], name: str) -> Side | None
         state=node.state,
         progress=counts.summary(node.counts) if node.counts.total > 1 else "",
         counts=node.counts,
-        attempts=max((one.attempt for one in run.instances_of(name)), default=0),
+        attempts=max((instance.attempt for instance in run.instances_of(name)), default=0),
         image=_image(run, task),
         started=node.started,
         duration=node.duration,
@@ -178,11 +178,14 @@ def _code(run: RunView) -> Mapping[str, str]:
 
 def _sources(run: RunView) -> Mapping[str, str]:
     """The ConfigMap of each task with `source`, with the hash that ran; without TaskRuns its name alone."""
-    hashes = {task.name: [one.code_hash for one in run.instances_of(task.name) if one.code_hash] for task in run.tasks}
+    hashes = {
+        task.name: [instance.code_hash for instance in run.instances_of(task.name) if instance.code_hash]
+        for task in run.tasks
+    }
     return {task.name: " ".join([task.source, *hashes[task.name][-1:]]) for task in run.tasks if task.source}
 
 
 def _image(run: RunView, task: TaskView) -> str:
     """The image that ran last: the spec may have changed before the task began, or since."""
-    ran = [one.image for one in run.instances_of(task.name) if one.image]
+    ran = [instance.image for instance in run.instances_of(task.name) if instance.image]
     return ran[-1] if ran else task.image

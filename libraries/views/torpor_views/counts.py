@@ -40,10 +40,12 @@ class InstanceCounts:
     @property
     def total(self) -> int:
         """All instances; 0 while the number of instances is unknown."""
-        return sum(getattr(self, one.name) for one in fields(self))
+        return sum(getattr(self, field.name) for field in fields(self))
 
     def __add__(self, other: Self) -> "InstanceCounts":
-        return InstanceCounts(**{one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)})
+        return InstanceCounts(
+            **{field.name: getattr(self, field.name) + getattr(other, field.name) for field in fields(self)}
+        )
 
 
 def of_task(run: RunView, task: TaskView) -> InstanceCounts:
@@ -84,7 +86,7 @@ def _of_status(task: TaskView) -> InstanceCounts:
 def _of_instances(run: RunView, task: TaskView) -> InstanceCounts:
     """The Workflow status may be a second older than the TaskRuns, so a total below their number is not used."""
     instances = run.instances_of(task.name)
-    states = Counter(_field(one.state) for one in instances)
+    states = Counter(_field(instance.state) for instance in instances)
     ended_skipped = states["skipped"]
     skipped = max(task.counts.skipped, ended_skipped)
     deleted = 0 if task.name in run.clearing else max(task.counts.created - len(instances), 0)

@@ -87,7 +87,7 @@ class EventFacts:
             reason=text(body.get("reason")),
             message=text(body.get("note")) or text(body.get("message")),
             warning=body.get("type") == "Warning",
-            at=next((at for one in moments if (at := json_fields.moment(one)) is not None), None),
+            at=next((at for value in moments if (at := json_fields.moment(value)) is not None), None),
         )
 
 
@@ -145,7 +145,7 @@ def parse_pools(config_map: Fields) -> Mapping[str, SlotPool]:
 
 
 def _with_pool(taskruns: Iterable[Fields]) -> tuple[InstanceView, ...]:
-    named = (one for one in map(json_fields.fields, taskruns) if json_fields.fields(one.get("spec")).get("pool"))
+    named = (body for body in map(json_fields.fields, taskruns) if json_fields.fields(body.get("spec")).get("pool"))
     return tuple(map(InstanceView.parse, named))
 
 
@@ -158,14 +158,18 @@ def _name(event: EventFacts) -> str:
 
 
 def _by(some: Iterable[T], key: Callable[[T], str]) -> Mapping[str, tuple[T, ...]]:
-    found: dict[str, list[T]] = {}
-    for one in some:
-        found.setdefault(key(one), []).append(one)
-    return {name: tuple(those) for name, those in found.items()}
+    grouped: dict[str, list[T]] = {}
+    for item in some:
+        grouped.setdefault(key(item), []).append(item)
+    return {name: tuple(those) for name, those in grouped.items()}
 
 
 def _unschedulable(status: Fields) -> str:
-    for one in json_fields.objects(status.get("conditions")):
-        if one.get("type") == "PodScheduled" and one.get("status") == "False" and one.get("reason") == "Unschedulable":
-            return json_fields.text(one.get("message")) or "the scheduler gives no cause"
+    for condition in json_fields.objects(status.get("conditions")):
+        if (
+            condition.get("type") == "PodScheduled"
+            and condition.get("status") == "False"
+            and condition.get("reason") == "Unschedulable"
+        ):
+            return json_fields.text(condition.get("message")) or "the scheduler gives no cause"
     return ""

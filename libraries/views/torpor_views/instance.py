@@ -155,7 +155,7 @@ class InstanceView:
         text, number, moment = json_fields.text, json_fields.number, json_fields.moment
         word = text(status.get("state")) or State.SCHEDULED
         index = number(spec.get("mapIndex"), constants.UNMAPPED)
-        groups = tuple(number(one) for one in json_fields.items(spec.get("groupIndexes")))
+        groups = tuple(number(value) for value in json_fields.items(spec.get("groupIndexes")))
         return cls(
             namespace=text(metadata.get("namespace")),
             name=text(metadata.get("name")),
@@ -207,7 +207,7 @@ class InstanceView:
     @property
     def history(self) -> tuple[HistoryEntry, ...]:
         """The transitions, oldest first; empty for an object of an older version."""
-        entries = (HistoryEntry.parse(one) for one in json_fields.objects(self.raw_history))
+        entries = (HistoryEntry.parse(item) for item in json_fields.objects(self.raw_history))
         return tuple(entry for entry in entries if entry is not None)
 
     @property

@@ -30,7 +30,7 @@ def items(value: object) -> Sequence[Any]:
 
 def objects(value: object) -> tuple[Fields, ...]:
     """Return the objects of a list."""
-    return tuple(one for one in items(value) if isinstance(one, Mapping))
+    return tuple(item for item in items(value) if isinstance(item, Mapping))
 
 
 def text(value: object) -> str:
@@ -40,7 +40,7 @@ def text(value: object) -> str:
 
 def texts(value: object) -> tuple[str, ...]:
     """Return the texts of a list."""
-    return tuple(one for one in items(value) if isinstance(one, str))
+    return tuple(item for item in items(value) if isinstance(item, str))
 
 
 def number(value: object, default: int = 0) -> int:

@@ -24,8 +24,8 @@ def readable(run: RunView, message: str) -> str:
     """Return a message without the names of TaskRuns; instances of a mapped task or a group are named by `task/0.1`."""
     if "TaskRun " not in message:
         return message
-    refs = {one.name: f"{one.ref}: " if one.path else "" for one in run.all_instances()}
-    return _TASKRUN.sub(lambda found: refs.get(found[1], found[0]), message)
+    refs = {instance.name: f"{instance.ref}: " if instance.path else "" for instance in run.all_instances()}
+    return _TASKRUN.sub(lambda match: refs.get(match[1], match[0]), message)
 
 
 def of_task(run: RunView, task: TaskView) -> str:

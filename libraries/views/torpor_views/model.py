@@ -115,7 +115,7 @@ class RunView:
         uid = text(metadata.get("uid"))
         word = text(status.get("state")) or RunState.PENDING
         clearing = json_fields.objects(json_fields.fields(status.get("clearing")).get("tasks"))
-        history = (RunEvent.parse(one) for one in json_fields.objects(status.get("history")))
+        history = (RunEvent.parse(item) for item in json_fields.objects(status.get("history")))
         return cls(
             namespace=text(metadata.get("namespace")),
             name=text(metadata.get("name")),
@@ -141,7 +141,7 @@ class RunView:
             started=moment(status.get("startTime")),
             reopened=moment(status.get("reopenedTime")),
             completed=moment(status.get("completionTime")),
-            clearing=tuple(text(one.get("name")) for one in clearing),
+            clearing=tuple(text(cleared.get("name")) for cleared in clearing),
             conditions=_conditions(status),
             history=tuple(entry for entry in history if entry is not None),
             groups=task_module.parse_groups(spec),
@@ -177,36 +177,38 @@ class RunView:
         """Return all instances, in the order of the tasks."""
         known = {task.name for task in self.tasks}
         others = (name for name in self.instances if name not in known)
-        return tuple(one for name in (*(task.name for task in self.tasks), *others) for one in self.instances_of(name))
+        return tuple(
+            instance for name in (*(task.name for task in self.tasks), *others) for instance in self.instances_of(name)
+        )
 
 
 def _conditions(status: Fields) -> Mapping[str, ConditionView]:
     text = json_fields.text
-    found = (
+    conditions = (
         ConditionView(
-            type=text(one.get("type")),
-            status=text(one.get("status")),
-            reason=text(one.get("reason")),
-            message=text(one.get("message")),
-            since=json_fields.moment(one.get("lastTransitionTime")),
+            type=text(entry.get("type")),
+            status=text(entry.get("status")),
+            reason=text(entry.get("reason")),
+            message=text(entry.get("message")),
+            since=json_fields.moment(entry.get("lastTransitionTime")),
         )
-        for one in json_fields.objects(status.get("conditions"))
+        for entry in json_fields.objects(status.get("conditions"))
     )
-    return {condition.type: condition for condition in found}
+    return {condition.type: condition for condition in conditions}
 
 
 def _instances(taskruns: Iterable[Fields], uid: str) -> Mapping[str, tuple[InstanceView, ...]]:
     """Return the TaskRuns by task; of two at one path, the one that was created after more clears."""
-    found: dict[str, dict[Sequence[int], InstanceView]] = {}
+    by_task: dict[str, dict[Sequence[int], InstanceView]] = {}
     for body in taskruns:
-        one = InstanceView.parse(json_fields.fields(body))
-        if uid and one.workflow_uid and one.workflow_uid != uid:
+        instance = InstanceView.parse(json_fields.fields(body))
+        if uid and instance.workflow_uid and instance.workflow_uid != uid:
             continue
-        former = found.setdefault(one.task, {}).get(one.path)
-        if former is None or _age(former) < _age(one):
-            found[one.task][one.path] = one
-    return {task: tuple(one for _, one in sorted(paths.items())) for task, paths in found.items()}
+        former = by_task.setdefault(instance.task, {}).get(instance.path)
+        if former is None or _age(former) < _age(instance):
+            by_task[instance.task][instance.path] = instance
+    return {task: tuple(instance for _, instance in sorted(paths.items())) for task, paths in by_task.items()}
 
 
-def _age(one: InstanceView) -> tuple[int, float]:
-    return one.clears, one.created or 0.0
+def _age(instance: InstanceView) -> tuple[int, float]:
+    return instance.clears, instance.created or 0.0

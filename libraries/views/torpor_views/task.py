@@ -103,8 +103,8 @@ def parse_groups(spec: Fields) -> tuple[GroupView, ...]:
 def parse_tasks(spec: Fields, status: Fields) -> tuple[TaskView, ...]:
     """Return the tasks in topological order; those that only the status has come last."""
     graph = task_graph.build(spec)
-    entries = {json_fields.text(one.get("name")): one for one in json_fields.objects(status.get("tasks"))}
-    named = {json_fields.text(one.get("name")): one for one in json_fields.objects(spec.get("tasks"))}
+    entries = {json_fields.text(entry.get("name")): entry for entry in json_fields.objects(status.get("tasks"))}
+    named = {json_fields.text(task.get("name")): task for task in json_fields.objects(spec.get("tasks"))}
     order = (*graph.order, *(name for name in entries if name and name not in named))
     return tuple(_task(name, spec, named.get(name, {}), entries.get(name, {}), graph) for name in order)
 

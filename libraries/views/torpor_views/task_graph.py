@@ -30,18 +30,20 @@ class TaskGraph:
 
 def build(spec: Fields) -> TaskGraph:
     """Return the graph of a spec; tasks of a cycle come last, in the order of the spec."""
-    tasks = {name: one for one in json_fields.objects(spec.get("tasks")) if (name := json_fields.text(one.get("name")))}
-    groups = group_chains(spec)
-    chains = {name: groups.get(json_fields.text(one.get("group")), ()) for name, one in tasks.items()}
-    producers = {
-        json_fields.text(one.get("name")): _references(one.get("expand"), tasks)
-        for one in json_fields.objects(spec.get("groups"))
+    tasks = {
+        name: task for task in json_fields.objects(spec.get("tasks")) if (name := json_fields.text(task.get("name")))
     }
-    hooks = {name for name, one in tasks.items() if one.get("hook") is not None}
+    groups = group_chains(spec)
+    chains = {name: groups.get(json_fields.text(task.get("group")), ()) for name, task in tasks.items()}
+    producers = {
+        json_fields.text(group.get("name")): _references(group.get("expand"), tasks)
+        for group in json_fields.objects(spec.get("groups"))
+    }
+    hooks = {name for name, task in tasks.items() if task.get("hook") is not None}
     upstream: dict[str, tuple[str, ...]] = {}
     before: dict[str, tuple[str, ...]] = {}
-    for name, one in tasks.items():
-        named = _upstream(one, tasks, chains, name)
+    for name, task in tasks.items():
+        named = _upstream(task, tasks, chains, name)
         upstream[name] = _in_order(named & hooks if name in hooks else named, tasks)
         lists = set[str]().union(*(producers.get(group, set()) for group in chains[name]))
         before[name] = _in_order({*upstream[name], *lists} - {name}, tasks)
@@ -51,9 +53,9 @@ def build(spec: Fields) -> TaskGraph:
 def group_chains(spec: Fields) -> Mapping[str, tuple[str, ...]]:
     """Return each group with the groups around it and itself, outermost first."""
     around = {
-        name: json_fields.text(one.get("in"))
-        for one in json_fields.objects(spec.get("groups"))
-        if (name := json_fields.text(one.get("name")))
+        name: json_fields.text(group.get("in"))
+        for group in json_fields.objects(spec.get("groups"))
+        if (name := json_fields.text(group.get("name")))
     }
     chains: dict[str, tuple[str, ...]] = {}
     for name, outermost in around.items():
@@ -74,8 +76,8 @@ def _upstream(body: Fields, tasks: Mapping[str, Fields], chains: Mapping[str, tu
 
 
 def _references(body: object, tasks: Mapping[str, Fields]) -> set[str]:
-    found = (match[1] or match[2] for expression in _expressions(body) for match in _REFERENCE.finditer(expression))
-    return {name for name in found if name in tasks}
+    names = (match[1] or match[2] for expression in _expressions(body) for match in _REFERENCE.finditer(expression))
+    return {name for name in names if name in tasks}
 
 
 def _expressions(value: object, depth: int = 64) -> Iterator[str]:
@@ -87,11 +89,11 @@ def _expressions(value: object, depth: int = 64) -> Iterator[str]:
             yield from _EXPRESSION.findall(value)
         case Mapping():
             yield from (value[name] for name in _BARE if isinstance(value.get(name), str))
-            for one in value.values():
-                yield from _expressions(one, depth - 1)
+            for item in value.values():
+                yield from _expressions(item, depth - 1)
         case list() | tuple():
-            for one in value:
-                yield from _expressions(one, depth - 1)
+            for item in value:
+                yield from _expressions(item, depth - 1)
         case _:
             return
 

@@ -97,60 +97,60 @@ class Timeline:
 def build(run: RunView, *, pods: Iterable[Fields] = ()) -> Timeline:
     """Return the timeline of a run with TaskRuns. Pods (JSON) that still exist separate QUEUED and STARTING."""
     created = _pod_creations(pods)
-    rows = tuple(row(one, now=run.now, pods=created) for one in run.all_instances())
-    moments = [moment for one in rows for each in one.intervals for moment in (each.start, each.end)]
+    rows = tuple(row(instance, now=run.now, pods=created) for instance in run.all_instances())
+    moments = [moment for timeline_row in rows for each in timeline_row.intervals for moment in (each.start, each.end)]
     start = min([moment for moment in (run.started, run.created) if moment is not None] + moments, default=run.now)
     end = max([run.completed if run.completed is not None else run.now, *moments])
     return Timeline(start=start, end=max(start, end), rows=rows)
 
 
-def row(one: InstanceView, *, now: float, pods: Mapping[str, float] | None = None) -> TimelineRow:
+def row(instance: InstanceView, *, now: float, pods: Mapping[str, float] | None = None) -> TimelineRow:
     """Return the row of one instance. `pods`: when pods were created, by name."""
     intervals = [
         interval
-        for interval in _between(one, timeline_entries.of_instance(one), now)
+        for interval in _between(instance, timeline_entries.of_instance(instance), now)
         if interval.end > interval.start or interval.open
     ]
-    split = (part for interval in intervals for part in _split(one, interval, pods or {}))
+    split = (part for interval in intervals for part in _split(instance, interval, pods or {}))
     return TimelineRow(
-        task=one.task,
-        ref=one.ref,
-        label=one.display_name or one.ref,
-        path=one.path,
-        taskrun=one.name,
-        state=one.word,
-        reason=one.reason,
-        ended=one.completed,
-        exact=bool(one.history),
+        task=instance.task,
+        ref=instance.ref,
+        label=instance.display_name or instance.ref,
+        path=instance.path,
+        taskrun=instance.name,
+        state=instance.word,
+        reason=instance.reason,
+        ended=instance.completed,
+        exact=bool(instance.history),
         intervals=tuple(split),
     )
 
 
 def _pod_creations(pods: Iterable[Fields]) -> Mapping[str, float]:
-    found: dict[str, float] = {}
+    moments: dict[str, float] = {}
     for pod in pods:
         metadata = json_fields.fields(json_fields.fields(pod).get("metadata"))
         created = json_fields.moment(metadata.get("creationTimestamp"))
         if created is not None:
-            found[json_fields.text(metadata.get("name"))] = created
-    return found
+            moments[json_fields.text(metadata.get("name"))] = created
+    return moments
 
 
-def _between(one: InstanceView, entries: list[HistoryEntry], now: float) -> Iterator[TimelineInterval]:
+def _between(instance: InstanceView, entries: list[HistoryEntry], now: float) -> Iterator[TimelineInterval]:
     """The intervals from each transition to the next.
 
     The last one of an instance that goes on ends now. A history whose end is missing ends at the completion.
     """
     for entry, following in pairwise(entries):
-        found = _interval(entry, following.at, following.reason)
-        yield found if timeline_entries.follows(entry, following) else replace(found, phase=TimelinePhase.GAP)
+        interval = _interval(entry, following.at, following.reason)
+        yield interval if timeline_entries.follows(entry, following) else replace(interval, phase=TimelinePhase.GAP)
     last = entries[-1] if entries else None
     if last is None or (last.state is not None and _phase(last.state) is None):
         return
-    if not one.ended:
-        yield replace(_interval(last, max(now, last.at), one.reason), open=True)
-    elif one.completed is not None:
-        yield _interval(last, max(one.completed, last.at), one.reason)
+    if not instance.ended:
+        yield replace(_interval(last, max(now, last.at), instance.reason), open=True)
+    elif instance.completed is not None:
+        yield _interval(last, max(instance.completed, last.at), instance.reason)
 
 
 def _interval(entry: HistoryEntry, end: float, why: str) -> TimelineInterval:
@@ -192,9 +192,9 @@ def _phase(state: State | None) -> TimelinePhase | None:
             assert_never(state)
 
 
-def _split(one: InstanceView, interval: TimelineInterval, pods: Mapping[str, float]) -> Iterator[TimelineInterval]:
+def _split(instance: InstanceView, interval: TimelineInterval, pods: Mapping[str, float]) -> Iterator[TimelineInterval]:
     """A queued interval as the part before the creation of its pod, and the part after."""
-    pod = _pod_name(one, interval)
+    pod = _pod_name(instance, interval)
     created = pods.get(pod)
     if interval.phase is not TimelinePhase.QUEUED or created is None or created >= interval.end:
         yield interval
@@ -204,5 +204,5 @@ def _split(one: InstanceView, interval: TimelineInterval, pods: Mapping[str, flo
     yield replace(interval, phase=TimelinePhase.STARTING, start=max(created, interval.start), detail=pod)
 
 
-def _pod_name(one: InstanceView, interval: TimelineInterval) -> str:
-    return names.pod(one.name, interval.attempt, interval.segment, interval.launch)
+def _pod_name(instance: InstanceView, interval: TimelineInterval) -> str:
+    return names.pod(instance.name, interval.attempt, interval.segment, interval.launch)

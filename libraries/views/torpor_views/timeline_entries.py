@@ -15,10 +15,10 @@ _SAME = 1.0
 """Seconds by which an entry may be older than the moment of the same transition."""
 
 
-def of_instance(one: InstanceView) -> list[HistoryEntry]:
+def of_instance(instance: InstanceView) -> list[HistoryEntry]:
     """Return the transitions, beginning with the creation; empty if not even this is known."""
-    history = one.history
-    return _with_first(one, _with_unwritten(one, history)) if history else _from_moments(one)
+    history = instance.history
+    return _with_first(instance, _with_unwritten(instance, history)) if history else _from_moments(instance)
 
 
 def follows(entry: HistoryEntry, following: HistoryEntry) -> bool:
@@ -39,36 +39,44 @@ def _is_transition(before: State, entry: HistoryEntry) -> bool:
     return (before, entry.state) in EDGES
 
 
-def _with_unwritten(one: InstanceView, history: tuple[HistoryEntry, ...]) -> list[HistoryEntry]:
+def _with_unwritten(instance: InstanceView, history: tuple[HistoryEntry, ...]) -> list[HistoryEntry]:
     """Add the transitions that workers made without an entry, as far as the status has their moments."""
-    found = list(history)
-    present = [entry for entry in history if entry.attempt == one.attempt]
+    entries = list(history)
+    present = [entry for entry in history if entry.attempt == instance.attempt]
     folded = history[0].count > 1
     claimed = any(entry.state is State.RUNNING for entry in present)
-    if one.started_at is not None and one.started_at != one.deferred_at and not claimed and not folded:
-        _insert(found, State.RUNNING, one.started_at, one, 0)
-    waited = any(entry.state is State.DEFERRED and entry.at >= (one.deferred_at or 0.0) - _SAME for entry in present)
-    if one.deferred_at is not None and not waited and not folded:
-        fired = one.fired_at is not None and one.fired_at >= one.deferred_at
-        _insert(found, State.DEFERRED, one.deferred_at, one, max(one.segment - 1, 0) if fired else one.segment)
-    if found[-1].state is State.SCHEDULED and one.state not in {State.SCHEDULED, None}:
-        found.append(replace(found[-1], state=State.RUNNING, word=State.RUNNING, pod=one.pod))
-    return found
+    if instance.started_at is not None and instance.started_at != instance.deferred_at and not claimed and not folded:
+        _insert(entries, State.RUNNING, instance.started_at, instance, 0)
+    waited = any(
+        entry.state is State.DEFERRED and entry.at >= (instance.deferred_at or 0.0) - _SAME for entry in present
+    )
+    if instance.deferred_at is not None and not waited and not folded:
+        fired = instance.fired_at is not None and instance.fired_at >= instance.deferred_at
+        _insert(
+            entries,
+            State.DEFERRED,
+            instance.deferred_at,
+            instance,
+            max(instance.segment - 1, 0) if fired else instance.segment,
+        )
+    if entries[-1].state is State.SCHEDULED and instance.state not in {State.SCHEDULED, None}:
+        entries.append(replace(entries[-1], state=State.RUNNING, word=State.RUNNING, pod=instance.pod))
+    return entries
 
 
-def _insert(found: list[HistoryEntry], state: State, at: float, one: InstanceView, segment: int) -> None:
+def _insert(entries: list[HistoryEntry], state: State, at: float, instance: InstanceView, segment: int) -> None:
     """Insert an entry of the present attempt before the first later one."""
-    place = next((place for place, entry in enumerate(found) if entry.at > at), len(found))
-    found.insert(place, HistoryEntry(state=state, word=state, at=at, attempt=one.attempt, segment=segment))
+    place = next((place for place, entry in enumerate(entries) if entry.at > at), len(entries))
+    entries.insert(place, HistoryEntry(state=state, word=state, at=at, attempt=instance.attempt, segment=segment))
 
 
-def _with_first(one: InstanceView, history: list[HistoryEntry]) -> list[HistoryEntry]:
+def _with_first(instance: InstanceView, history: list[HistoryEntry]) -> list[HistoryEntry]:
     """The history with the creation, which has no entry; in the order of time, although clocks of writers differ.
 
     An object that an older version created has no entries for its first transitions, so its beginning is a gap.
     """
     first = history[0]
-    created = min(one.created if one.created is not None else first.at, first.at)
+    created = min(instance.created if instance.created is not None else first.at, first.at)
     complete = (first.attempt, first.segment) == (1, 0) and _is_transition(State.SCHEDULED, first)
     state = State.SCHEDULED if complete else None
     entries = [HistoryEntry(state=state, word=state or "", at=created)]
@@ -77,22 +85,22 @@ def _with_first(one: InstanceView, history: list[HistoryEntry]) -> list[HistoryE
     return entries
 
 
-def _from_moments(one: InstanceView) -> list[HistoryEntry]:
+def _from_moments(instance: InstanceView) -> list[HistoryEntry]:
     """The transitions that the moments of a status without history tell: those of the present attempt and segment."""
-    found = [(State.SCHEDULED, one.created, 0)]
-    if one.attempt > 1 and one.retry_at is not None:
-        found.append((State.SCHEDULED, one.retry_at, 0))
-    if one.started_at is not None and one.started_at != one.deferred_at:
-        found.append((State.RUNNING, one.started_at, 0))
-    found.append((State.DEFERRED, one.deferred_at, max(one.segment - 1, 0)))
-    if one.fired_at is not None and (one.deferred_at is None or one.fired_at >= one.deferred_at):
-        resumed = State.RUNNING if one.state is State.RUNNING or one.ended else State.SCHEDULED
-        found.append((resumed, one.fired_at, one.segment))
-    if one.completed is not None:
-        found.append((one.state or State.SUCCEEDED, one.completed, one.segment))
-    known = [(state, at, segment) for state, at, segment in found if at is not None]
+    transitions = [(State.SCHEDULED, instance.created, 0)]
+    if instance.attempt > 1 and instance.retry_at is not None:
+        transitions.append((State.SCHEDULED, instance.retry_at, 0))
+    if instance.started_at is not None and instance.started_at != instance.deferred_at:
+        transitions.append((State.RUNNING, instance.started_at, 0))
+    transitions.append((State.DEFERRED, instance.deferred_at, max(instance.segment - 1, 0)))
+    if instance.fired_at is not None and (instance.deferred_at is None or instance.fired_at >= instance.deferred_at):
+        resumed = State.RUNNING if instance.state is State.RUNNING or instance.ended else State.SCHEDULED
+        transitions.append((resumed, instance.fired_at, instance.segment))
+    if instance.completed is not None:
+        transitions.append((instance.state or State.SUCCEEDED, instance.completed, instance.segment))
+    known = [(state, at, segment) for state, at, segment in transitions if at is not None]
     known.sort(key=lambda entry: entry[1])
     return [
-        HistoryEntry(state=state, word=state, at=at, attempt=one.attempt, segment=segment, pod=one.pod)
+        HistoryEntry(state=state, word=state, at=at, attempt=instance.attempt, segment=segment, pod=instance.pod)
         for state, at, segment in known
     ]

@@ -104,13 +104,13 @@ def _level(
             nodes.append(_task(run, task, unfold, limit))
         elif (name := task.groups[depth]) not in seen:
             seen.add(name)
-            members = [one for one in tasks if len(one.groups) > depth and one.groups[depth] == name]
+            members = [member for member in tasks if len(member.groups) > depth and member.groups[depth] == name]
             nodes.append(_group(run, name, members, _level(run, members, depth + 1, unfold, limit)))
     return tuple(nodes)
 
 
 def _group(run: RunView, name: str, members: Sequence[TaskView], children: tuple[TreeNode, ...]) -> TreeNode:
-    instances = [one for task in members for one in run.instances_of(task.name)]
+    instances = [instance for task in members for instance in run.instances_of(task.name)]
     started, ended = _span(instances, ended=all(task.ended for task in members))
     return TreeNode(
         kind=NodeKind.GROUP,
@@ -132,7 +132,7 @@ def _group_state(members: Iterable[TaskView]) -> str:
     if not states <= TASK_ENDED:
         return TaskState.PENDING if states == {TaskState.PENDING} else TaskState.RUNNING
     worst = next(
-        (one for one in (TaskState.FAILED, TaskState.CANCELLED, TaskState.UPSTREAM_FAILED) if one in states), None
+        (state for state in (TaskState.FAILED, TaskState.CANCELLED, TaskState.UPSTREAM_FAILED) if state in states), None
     )
     return worst or (TaskState.SKIPPED if states <= {TaskState.SKIPPED} else TaskState.SUCCEEDED)
 
@@ -141,7 +141,7 @@ def _task(run: RunView, task: TaskView, unfold: Collection[str], limit: int) -> 
     instances = run.instances_of(task.name)
     started, ended = _span(instances, ended=task.ended)
     only = instances[0] if len(instances) == 1 and not task.several else None
-    explained = only or next((one for one in instances if one.stuck and not task.ended), None)
+    explained = only or next((instance for instance in instances if instance.stuck and not task.ended), None)
     shown = _children(run, instances, limit) if task.several and ("*" in unfold or task.name in unfold) else ()
     return TreeNode(
         kind=NodeKind.TASK,
@@ -164,37 +164,37 @@ def _task(run: RunView, task: TaskView, unfold: Collection[str], limit: int) -> 
 
 
 def _children(run: RunView, instances: Sequence[InstanceView], limit: int) -> tuple[TreeNode, ...]:
-    chosen = sorted(instances, key=lambda one: (_urgency(one), one.path))[: max(limit, 0)]
-    return tuple(_instance(run, one) for one in chosen)
+    chosen = sorted(instances, key=lambda instance: (_urgency(instance), instance.path))[: max(limit, 0)]
+    return tuple(_instance(run, instance) for instance in chosen)
 
 
-def _urgency(one: InstanceView) -> int:
+def _urgency(instance: InstanceView) -> int:
     order = (State.FAILED, State.CANCELLED, State.UP_FOR_RETRY, None, State.RUNNING, State.SCHEDULED, State.DEFERRED)
-    return order.index(one.state) if one.state in order else len(order)
+    return order.index(instance.state) if instance.state in order else len(order)
 
 
-def _instance(run: RunView, one: InstanceView) -> TreeNode:
+def _instance(run: RunView, instance: InstanceView) -> TreeNode:
     return TreeNode(
         kind=NodeKind.INSTANCE,
-        ref=one.ref,
-        label=one.display_name or one.index,
-        state=one.word,
+        ref=instance.ref,
+        label=instance.display_name or instance.index,
+        state=instance.word,
         counts=InstanceCounts(),
-        taskrun=one.name,
-        attempt=one.attempt,
-        started=one.started,
-        ended=one.completed,
-        duration=_duration(run, one.started or one.created, one.completed),
-        reason=one.reason,
-        message=one.message,
+        taskrun=instance.name,
+        attempt=instance.attempt,
+        started=instance.started,
+        ended=instance.completed,
+        duration=_duration(run, instance.started or instance.created, instance.completed),
+        reason=instance.reason,
+        message=instance.message,
     )
 
 
 def _span(instances: Sequence[InstanceView], *, ended: bool) -> tuple[float | None, float | None]:
     """From the first start to the last end; no end while an instance may follow."""
-    started = min((one.started for one in instances if one.started is not None), default=None)
-    over = ended and all(one.ended for one in instances)
-    return started, max((one.completed or 0.0 for one in instances), default=0.0) or None if over else None
+    started = min((instance.started for instance in instances if instance.started is not None), default=None)
+    over = ended and all(instance.ended for instance in instances)
+    return started, max((instance.completed or 0.0 for instance in instances), default=0.0) or None if over else None
 
 
 def _duration(run: RunView, started: float | None, ended: float | None) -> float | None:

@@ -29,22 +29,27 @@ class WaitSource:
     query: Hashable
 
 
-def wait_source(one: InstanceView, trigger: TriggerView) -> WaitSource:
+def wait_source(instance: InstanceView, trigger: TriggerView) -> WaitSource:
     """Return the source of a wait."""
     kwargs = json_fields.fields(json_fields.decoded(trigger.kwargs))
-    shared = _trigger_key(one, trigger, kwargs)
+    shared = _trigger_key(instance, trigger, kwargs)
     batch = _batch(trigger.class_name, kwargs)
-    owner = (trigger.class_name, one.namespace, one.trigger_pool, one.service_account or constants.TASK_ACCOUNT)
+    owner = (
+        trigger.class_name,
+        instance.namespace,
+        instance.trigger_pool,
+        instance.service_account or constants.TASK_ACCOUNT,
+    )
     return WaitSource(
         label=_label(trigger, kwargs), trigger=shared, query=shared if batch is None else ("batch", owner, batch)
     )
 
 
-def _trigger_key(one: InstanceView, trigger: TriggerView, kwargs: json_fields.Fields) -> Hashable:
+def _trigger_key(instance: InstanceView, trigger: TriggerView, kwargs: json_fields.Fields) -> Hashable:
     """Sealed values and classes whose event belongs to one TaskRun are never shared."""
     if trigger.class_name in ALONE or not trigger.key or _is_sealed(kwargs):
-        return "alone", one.namespace, one.name
-    return trigger.class_name, one.namespace, one.trigger_pool, trigger.key, _plain(kwargs.get("timeout"))
+        return "alone", instance.namespace, instance.name
+    return trigger.class_name, instance.namespace, instance.trigger_pool, trigger.key, _plain(kwargs.get("timeout"))
 
 
 def _batch(class_name: str, kwargs: json_fields.Fields) -> Hashable | None:
@@ -96,11 +101,11 @@ def _plain(value: Any) -> str:
 def _is_sealed(value: Any) -> bool:
     left = [value]
     while left:
-        one = left.pop()
-        if isinstance(one, Mapping):
-            if any(isinstance(name, str) and name.startswith(SEALED) for name in one):
+        item = left.pop()
+        if isinstance(item, Mapping):
+            if any(isinstance(name, str) and name.startswith(SEALED) for name in item):
                 return True
-            left.extend(one.values())
-        elif isinstance(one, list):
-            left.extend(one)
+            left.extend(item.values())
+        elif isinstance(item, list):
+            left.extend(item)
     return False

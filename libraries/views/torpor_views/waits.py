@@ -61,11 +61,13 @@ def build(taskruns: Iterable[Fields], *, now: float) -> tuple[WaitGroup, ...]:
     """Return the waits among TaskRuns (JSON, of any runs and namespaces), the largest groups first."""
     groups: dict[tuple[str, str, str], list[tuple[InstanceView, TriggerView, wait_source.WaitSource]]] = {}
     for body in taskruns:
-        one = InstanceView.parse(json_fields.fields(body))
-        if one.state is State.DEFERRED:
-            trigger = one.trigger or TriggerView(class_name="unknown")
-            source = wait_source.wait_source(one, trigger)
-            groups.setdefault((one.trigger_pool, trigger.class_name, source.label), []).append((one, trigger, source))
+        instance = InstanceView.parse(json_fields.fields(body))
+        if instance.state is State.DEFERRED:
+            trigger = instance.trigger or TriggerView(class_name="unknown")
+            source = wait_source.wait_source(instance, trigger)
+            groups.setdefault((instance.trigger_pool, trigger.class_name, source.label), []).append(
+                (instance, trigger, source)
+            )
     built = (_group(key, members, now) for key, members in groups.items())
     return tuple(sorted(built, key=lambda group: (-len(group.waits), group.pool, group.class_name, group.source)))
 
@@ -77,7 +79,9 @@ def _group(
     sharing: dict[Hashable, int] = {}
     for _, _, read in members:
         sharing[read.trigger] = sharing.get(read.trigger, 0) + 1
-    waits = sorted((_wait(one, trigger, sharing[read.trigger] - 1, now) for one, trigger, read in members), key=_age)
+    waits = sorted(
+        (_wait(instance, trigger, sharing[read.trigger] - 1, now) for instance, trigger, read in members), key=_age
+    )
     return WaitGroup(
         pool=pool,
         class_name=class_name,
@@ -91,21 +95,21 @@ def _group(
     )
 
 
-def _wait(one: InstanceView, trigger: TriggerView, shares: int, now: float) -> WaitView:
-    progress = WaitProgress.parse(one.message, trigger.waits_for)
+def _wait(instance: InstanceView, trigger: TriggerView, shares: int, now: float) -> WaitView:
+    progress = WaitProgress.parse(instance.message, trigger.waits_for)
     return WaitView(
-        namespace=one.namespace,
-        workflow=one.workflow,
-        ref=one.ref,
-        taskrun=one.name,
+        namespace=instance.namespace,
+        workflow=instance.workflow,
+        ref=instance.ref,
+        taskrun=instance.name,
         waits_for=trigger.waits_for or trigger.class_name,
-        reason=one.reason,
+        reason=instance.reason,
         look=progress.look,
         tries=progress.tries,
-        since=one.deferred_at,
+        since=instance.deferred_at,
         last_at=progress.last_at,
         next_at=_next(trigger, progress, now),
-        deadline=one.deadline,
+        deadline=instance.deadline,
         shares=shares,
     )
 

@@ -27,8 +27,8 @@ def of_run(run: RunView, facts: Facts = NOTHING) -> tuple[Cause, ...]:
     own = run_causes.of_run(run)
     reported = {cause.kind for cause in own} & _REPORTED_ONCE
     each = (cause for task in run.tasks for cause in of_task(run, task, facts))
-    found = [cause for cause in each if cause.urgency is not Urgency.DONE and cause.kind not in reported]
-    return (*own, *sorted(found, key=lambda cause: _ORDER.index(cause.urgency)))
+    causes = [cause for cause in each if cause.urgency is not Urgency.DONE and cause.kind not in reported]
+    return (*own, *sorted(causes, key=lambda cause: _ORDER.index(cause.urgency)))
 
 
 def of_task(run: RunView, task: TaskView, facts: Facts = NOTHING) -> tuple[Cause, ...]:
@@ -39,7 +39,7 @@ def of_task(run: RunView, task: TaskView, facts: Facts = NOTHING) -> tuple[Cause
     """
     instances = run.instances_of(task.name)
     slot = slots.missing_slot(run, facts, task)
-    each = [cause for one in instances for cause in _of_instance(run, one, facts, slot)]
+    each = [cause for instance in instances for cause in _of_instance(run, instance, facts, slot)]
     folded = _folded(cause for cause in each if cause.urgency is not Urgency.DONE)
     own = task_causes.of_task(run, facts, task)
     if own is not None and not _repeats(own, folded):
@@ -47,23 +47,23 @@ def of_task(run: RunView, task: TaskView, facts: Facts = NOTHING) -> tuple[Cause
     return tuple(folded) or tuple(_folded(each))
 
 
-def of_instance(run: RunView, task: TaskView, one: InstanceView, facts: Facts = NOTHING) -> tuple[Cause, ...]:
+def of_instance(run: RunView, task: TaskView, instance: InstanceView, facts: Facts = NOTHING) -> tuple[Cause, ...]:
     """Return why one instance does not go on, or what it does: the cause, and a timeout that is nearly over."""
-    return _of_instance(run, one, facts, slots.missing_slot(run, facts, task))
+    return _of_instance(run, instance, facts, slots.missing_slot(run, facts, task))
 
 
-def _of_instance(run: RunView, one: InstanceView, facts: Facts, slot: Cause | None) -> tuple[Cause, ...]:
-    near = instance_causes.timeout_near(run, one)
-    cause = instance_causes.of_instance(run, facts, one, slot)
+def _of_instance(run: RunView, instance: InstanceView, facts: Facts, slot: Cause | None) -> tuple[Cause, ...]:
+    near = instance_causes.timeout_near(run, instance)
+    cause = instance_causes.of_instance(run, facts, instance, slot)
     return (cause,) if near is None else (cause, near)
 
 
 def _folded(causes: Iterable[Cause]) -> list[Cause]:
     """The first of each kind and reason, with the number of the others."""
-    found: dict[tuple[CauseKind, str], list[Cause]] = {}
+    by_kind: dict[tuple[CauseKind, str], list[Cause]] = {}
     for cause in causes:
-        found.setdefault((cause.kind, cause.reason), []).append(cause)
-    return [replace(some[0], others=len(some) - 1) for some in found.values()]
+        by_kind.setdefault((cause.kind, cause.reason), []).append(cause)
+    return [replace(some[0], others=len(some) - 1) for some in by_kind.values()]
 
 
 def _repeats(own: Cause, instances: Sequence[Cause]) -> bool:

@@ -91,23 +91,23 @@ def within(message: str, namespace: str) -> str:
 
     A command that names another namespace than the run's is none of Torpor's.
     """
-    found = _commands(message, namespace)
-    return "; ".join(command[0] for command in found)
+    matches = _commands(message, namespace)
+    return "; ".join(command[0] for command in matches)
 
 
 def without_command(message: str) -> str:
     """Return a message without the commands at its end."""
-    found = _KUBECTL.search(message)
-    if found is None or _CUT in message[found.start() :]:
+    match = _KUBECTL.search(message)
+    if match is None or _CUT in message[match.start() :]:
         return message
-    return message[: found.start()].rstrip(" :;,\n")
+    return message[: match.start()].rstrip(" :;,\n")
 
 
 def _commands(message: str, namespace: str) -> list[re.Match[str]]:
-    found = list(_KUBECTL.finditer(message))
-    if not found or _CUT in message[found[0].start() :]:
+    matches = list(_KUBECTL.finditer(message))
+    if not matches or _CUT in message[matches[0].start() :]:
         return []
-    return [command for command in found if command["namespace"] in (None, namespace)]
+    return [command for command in matches if command["namespace"] in (None, namespace)]
 
 
 def _line(*words: str) -> str:

@@ -18,139 +18,147 @@ _LOGS = frozenset({Reason.ERROR, Reason.LOST, Reason.TRIGGER_FAILED, Reason.TIME
 """Reasons that the log explains."""
 
 
-def of_instance(run: RunView, facts: Facts, one: InstanceView, slot: Cause | None) -> Cause:
+def of_instance(run: RunView, facts: Facts, instance: InstanceView, slot: Cause | None) -> Cause:
     """Return why an instance does not go on; for one that runs or has ended, what it does or how it ended.
 
     `slot`: the one that its task waits for, from `slots.missing_slot`.
     """
-    if one.reason == Reason.UNOWNED:
+    if instance.reason == Reason.UNOWNED:
         detail = "does not belong to a run, so no component acts on it"
-        command = commands.describe(run, "taskrun", one.name)
-        return _cause(one, CauseKind.ORPHANED, Urgency.ACT, detail, command)
-    if one.deleting is not None and not one.ended:
-        return _deleting(run, facts, one)
-    return _by_state(run, facts, one, slot)
+        command = commands.describe(run, "taskrun", instance.name)
+        return _cause(instance, CauseKind.ORPHANED, Urgency.ACT, detail, command)
+    if instance.deleting is not None and not instance.ended:
+        return _deleting(run, facts, instance)
+    return _by_state(run, facts, instance, slot)
 
 
-def timeout_near(run: RunView, one: InstanceView) -> Cause | None:
+def timeout_near(run: RunView, instance: InstanceView) -> Cause | None:
     """Return the timeout of a wait or an attempt that is nearly over; None while there is time."""
-    match one.state:
-        case State.DEFERRED if one.deadline is not None and one.deferred_at is not None:
-            what, due, length = "wait", one.deadline, one.deadline - one.deferred_at
-        case State.RUNNING | State.SCHEDULED if one.timeout is not None and one.started_at is not None:
-            paused = 0.0 if one.timeout_while_deferred else one.deferred_seconds
-            what, due, length = "attempt", one.started_at + one.timeout + paused, one.timeout
+    match instance.state:
+        case State.DEFERRED if instance.deadline is not None and instance.deferred_at is not None:
+            what, due, length = "wait", instance.deadline, instance.deadline - instance.deferred_at
+        case State.RUNNING | State.SCHEDULED if instance.timeout is not None and instance.started_at is not None:
+            paused = 0.0 if instance.timeout_while_deferred else instance.deferred_seconds
+            what, due, length = "attempt", instance.started_at + instance.timeout + paused, instance.timeout
         case _:
             return None
     left = due - run.now
     if not 0 < left <= length * _NEAR:
         return None
     detail = f"has {times.human(left)} left: its {what} times out after {times.human(length)}"
-    command = commands.torpor("logs", run, one.ref)
-    return _cause(one, CauseKind.TIMEOUT_NEAR, Urgency.WAIT, detail, command, deadline=due)
+    command = commands.torpor("logs", run, instance.ref)
+    return _cause(instance, CauseKind.TIMEOUT_NEAR, Urgency.WAIT, detail, command, deadline=due)
 
 
-def _by_state(run: RunView, facts: Facts, one: InstanceView, slot: Cause | None) -> Cause:
-    match one.state:
+def _by_state(run: RunView, facts: Facts, instance: InstanceView, slot: Cause | None) -> Cause:
+    match instance.state:
         case State.SCHEDULED:
-            return _scheduled(run, facts, one, slot)
+            return _scheduled(run, facts, instance, slot)
         case State.RUNNING:
-            return _running(run, facts, one)
+            return _running(run, facts, instance)
         case State.DEFERRED:
-            return wait_causes.of_deferred(run, facts, one)
+            return wait_causes.of_deferred(run, facts, instance)
         case State.UP_FOR_RETRY:
-            return _backing_off(run, one)
+            return _backing_off(run, instance)
         case State.SUCCEEDED:
-            return _cause(one, CauseKind.SUCCEEDED, Urgency.DONE, "succeeded", commands.torpor("result", run, one.ref))
+            return _cause(
+                instance, CauseKind.SUCCEEDED, Urgency.DONE, "succeeded", commands.torpor("result", run, instance.ref)
+            )
         case State.FAILED:
-            return _failed(run, one)
+            return _failed(run, instance)
         case State.SKIPPED:
-            why = f": {json_fields.message_line(one.message)}" if one.message else ""
-            return _cause(one, CauseKind.SKIPPED, Urgency.DONE, f"was skipped{why}", commands.retry(run, one.ref))
+            why = f": {json_fields.message_line(instance.message)}" if instance.message else ""
+            return _cause(
+                instance, CauseKind.SKIPPED, Urgency.DONE, f"was skipped{why}", commands.retry(run, instance.ref)
+            )
         case State.CANCELLED:
-            why = f": {json_fields.message_line(one.message)}" if one.message else ""
-            return _cause(one, CauseKind.CANCELLED, Urgency.DONE, f"was cancelled{why}", commands.retry(run, one.ref))
+            why = f": {json_fields.message_line(instance.message)}" if instance.message else ""
+            return _cause(
+                instance, CauseKind.CANCELLED, Urgency.DONE, f"was cancelled{why}", commands.retry(run, instance.ref)
+            )
         case None:
-            detail = f"is in state {one.word!r}, which this version of torpor does not know"
-            return _cause(one, CauseKind.UNKNOWN, Urgency.ACT, detail, "torpor doctor")
+            detail = f"is in state {instance.word!r}, which this version of torpor does not know"
+            return _cause(instance, CauseKind.UNKNOWN, Urgency.ACT, detail, "torpor doctor")
         case _:
-            assert_never(one.state)
+            assert_never(instance.state)
 
 
-def _scheduled(run: RunView, facts: Facts, one: InstanceView, slot: Cause | None) -> Cause:
-    if one.waits_first and one.segment == 0 and not one.reason:
-        overdue = one.created is not None and run.now > one.created + pod_causes.STALE
-        detail = f"is about to begin its wait{ago(one.created, run.now)}"
+def _scheduled(run: RunView, facts: Facts, instance: InstanceView, slot: Cause | None) -> Cause:
+    if instance.waits_first and instance.segment == 0 and not instance.reason:
+        overdue = instance.created is not None and run.now > instance.created + pod_causes.STALE
+        detail = f"is about to begin its wait{ago(instance.created, run.now)}"
         command = "torpor doctor" if overdue else commands.torpor("get", run)
-        return _cause(one, CauseKind.TO_BE_CREATED, Urgency.ACT if overdue else Urgency.WAIT, detail, command)
-    known = pod_causes.of_scheduled(run, facts, one, slot)
-    return known if not one.reason or known.kind is not CauseKind.POD_STARTING else _blocked(run, one)
+        return _cause(instance, CauseKind.TO_BE_CREATED, Urgency.ACT if overdue else Urgency.WAIT, detail, command)
+    known = pod_causes.of_scheduled(run, facts, instance, slot)
+    return known if not instance.reason or known.kind is not CauseKind.POD_STARTING else _blocked(run, instance)
 
 
-def _running(run: RunView, facts: Facts, one: InstanceView) -> Cause:
+def _running(run: RunView, facts: Facts, instance: InstanceView) -> Cause:
     """A container task is Running as soon as its pod exists, so the pod may not have started."""
-    pod = _pod(facts, one)
-    kept = pod_causes.of_pod(run, one, pod)
+    pod = _pod(facts, instance)
+    kept = pod_causes.of_pod(run, instance, pod)
     if kept is not None:
         return kept
-    if one.reason:
-        return _blocked(run, one)
+    if instance.reason:
+        return _blocked(run, instance)
     if pod is not None and pod.phase == "Pending":
         where = f"on node {pod.node}" if pod.node else "without a node so far"
         detail = f"starts: pod {pod.name} is Pending {where}{ago(pod.created, run.now)}"
-        return _cause(one, CauseKind.POD_STARTING, Urgency.WAIT, detail, commands.describe(run, "pod", pod.name))
-    where = f"pod {one.pod}" if one.pod else "a pod"
-    detail = f"runs in {where}{ago(one.started_at, run.now)}"
-    return _cause(one, CauseKind.RUNNING, Urgency.DONE, detail, commands.torpor("logs", run, one.ref, "-f"))
+        return _cause(instance, CauseKind.POD_STARTING, Urgency.WAIT, detail, commands.describe(run, "pod", pod.name))
+    where = f"pod {instance.pod}" if instance.pod else "a pod"
+    detail = f"runs in {where}{ago(instance.started_at, run.now)}"
+    return _cause(instance, CauseKind.RUNNING, Urgency.DONE, detail, commands.torpor("logs", run, instance.ref, "-f"))
 
 
-def _blocked(run: RunView, one: InstanceView) -> Cause:
-    command = commands.within(one.message, run.namespace) or commands.describe(run, "taskrun", one.name)
-    detail = f"does not go on: {quoted(one.reason, one.message)}"
-    return _cause(one, CauseKind.BLOCKED, Urgency.ACT, detail, command)
+def _blocked(run: RunView, instance: InstanceView) -> Cause:
+    command = commands.within(instance.message, run.namespace) or commands.describe(run, "taskrun", instance.name)
+    detail = f"does not go on: {quoted(instance.reason, instance.message)}"
+    return _cause(instance, CauseKind.BLOCKED, Urgency.ACT, detail, command)
 
 
-def _backing_off(run: RunView, one: InstanceView) -> Cause:
-    attempt = f"attempt {one.attempt + 1} of {max(one.limit, one.attempt) + 1}"
-    when = until(one.retry_at, run.now) if one.retry_at is not None else "now"
-    why = quoted(one.reason, one.message)
+def _backing_off(run: RunView, instance: InstanceView) -> Cause:
+    attempt = f"attempt {instance.attempt + 1} of {max(instance.limit, instance.attempt) + 1}"
+    when = until(instance.retry_at, run.now) if instance.retry_at is not None else "now"
+    why = quoted(instance.reason, instance.message)
     detail = f"failed and retries: {attempt} starts {when}" + (f"; last error: {why}" if why else "")
-    command = commands.within(one.message, run.namespace) or commands.torpor(
-        "logs", run, one.ref, "--attempt", str(one.attempt)
+    command = commands.within(instance.message, run.namespace) or commands.torpor(
+        "logs", run, instance.ref, "--attempt", str(instance.attempt)
     )
-    return _cause(one, CauseKind.BACKING_OFF, Urgency.WAIT, detail, command, next_at=one.retry_at)
+    return _cause(instance, CauseKind.BACKING_OFF, Urgency.WAIT, detail, command, next_at=instance.retry_at)
 
 
-def _failed(run: RunView, one: InstanceView) -> Cause:
-    why = quoted(one.reason, one.message)
-    failure = remedies.FailureCause(reason=one.reason, source=one.source)
-    attempts = f" in attempt {one.attempt} of {max(one.limit + 1, one.attempt)}" if one.limit else ""
-    logs = commands.torpor("logs", run, one.ref, "--failed")
-    command = remedies.of_message(run, one.message, one.ref) or (
-        logs if one.reason in _LOGS else remedies.command(run, failure, one.ref)
+def _failed(run: RunView, instance: InstanceView) -> Cause:
+    why = quoted(instance.reason, instance.message)
+    failure = remedies.FailureCause(reason=instance.reason, source=instance.source)
+    attempts = (
+        f" in attempt {instance.attempt} of {max(instance.limit + 1, instance.attempt)}" if instance.limit else ""
+    )
+    logs = commands.torpor("logs", run, instance.ref, "--failed")
+    command = remedies.of_message(run, instance.message, instance.ref) or (
+        logs if instance.reason in _LOGS else remedies.command(run, failure, instance.ref)
     )
     detail = f"failed{attempts}{f': {why}' if why else ''}{remedies.advice(failure)}"
-    return _cause(one, CauseKind.FAILED, Urgency.ACT, detail, command)
+    return _cause(instance, CauseKind.FAILED, Urgency.ACT, detail, command)
 
 
-def _deleting(run: RunView, facts: Facts, one: InstanceView) -> Cause:
-    pods = () if facts.pods is None else facts.pods.get(one.uid, ())
+def _deleting(run: RunView, facts: Facts, instance: InstanceView) -> Cause:
+    pods = () if facts.pods is None else facts.pods.get(instance.uid, ())
     stuck = next((pod for pod in pods if pod.deleting is not None and not pod.terminal), None)
-    if one.reason == Reason.NODE_LOST or (
+    if instance.reason == Reason.NODE_LOST or (
         stuck is not None and stuck.deleting is not None and run.now > stuck.deleting + pod_causes.STALE
     ):
-        return pod_causes.node_lost(run, one, stuck)
-    detail = f"is being deleted{ago(one.deleting, run.now)}, after its pods"
-    return _cause(one, CauseKind.DELETING, Urgency.WAIT, detail, commands.describe(run, "taskrun", one.name))
+        return pod_causes.node_lost(run, instance, stuck)
+    detail = f"is being deleted{ago(instance.deleting, run.now)}, after its pods"
+    return _cause(instance, CauseKind.DELETING, Urgency.WAIT, detail, commands.describe(run, "taskrun", instance.name))
 
 
-def _pod(facts: Facts, one: InstanceView) -> PodFacts | None:
-    pods = () if facts.pods is None else facts.pods.get(one.uid, ())
-    return next((pod for pod in pods if pod.name == one.pod_name), None)
+def _pod(facts: Facts, instance: InstanceView) -> PodFacts | None:
+    pods = () if facts.pods is None else facts.pods.get(instance.uid, ())
+    return next((pod for pod in pods if pod.name == instance.pod_name), None)
 
 
 def _cause(  # noqa: PLR0913 - the parts of a cause
-    one: InstanceView,
+    instance: InstanceView,
     kind: CauseKind,
     urgency: Urgency,
     detail: str,
@@ -162,13 +170,13 @@ def _cause(  # noqa: PLR0913 - the parts of a cause
     return Cause(
         kind=kind,
         urgency=urgency,
-        sentence=sentence("Task", one.ref, detail),
-        task=one.task,
-        ref=one.ref,
-        taskrun=one.name,
-        reason=one.reason,
+        sentence=sentence("Task", instance.ref, detail),
+        task=instance.task,
+        ref=instance.ref,
+        taskrun=instance.name,
+        reason=instance.reason,
         command=command,
-        since=one.completed or one.fired_at or one.started_at or one.created,
+        since=instance.completed or instance.fired_at or instance.started_at or instance.created,
         next_at=next_at,
         deadline=deadline,
     )

@@ -31,93 +31,99 @@ _CHANGES = {
 """Advice where a change of the Workflow helps only with a retry."""
 
 
-def of_scheduled(run: RunView, facts: Facts, one: InstanceView, slot: Cause | None) -> Cause:
+def of_scheduled(run: RunView, facts: Facts, instance: InstanceView, slot: Cause | None) -> Cause:
     """Return why a Scheduled instance has not started. `slot`: the one that its task waits for."""
-    pods = () if facts.pods is None else facts.pods.get(one.uid, ())
-    pod = next((each for each in pods if each.name == one.pod_name), None)
-    former = next((each for each in pods if each.name != one.pod_name and not each.terminal), None)
-    found = of_pod(run, one, pod) or (None if former is None else _former(run, one, former))
-    if found is not None:
-        return found
+    pods = () if facts.pods is None else facts.pods.get(instance.uid, ())
+    pod = next((each for each in pods if each.name == instance.pod_name), None)
+    former = next((each for each in pods if each.name != instance.pod_name and not each.terminal), None)
+    cause = of_pod(run, instance, pod) or (None if former is None else _former(run, instance, former))
+    if cause is not None:
+        return cause
     if pod is None and slot is not None:
-        return slots.of_instance(slot, one)
-    return _starting(run, facts, one, pod)
+        return slots.of_instance(slot, instance)
+    return _starting(run, facts, instance, pod)
 
 
-def of_pod(run: RunView, one: InstanceView, pod: PodFacts | None) -> Cause | None:
+def of_pod(run: RunView, instance: InstanceView, pod: PodFacts | None) -> Cause | None:
     """Return what keeps a pod from running, by the reason on the TaskRun or by the pod; None if nothing is known."""
-    explained = _explained(run, one, pod)
+    explained = _explained(run, instance, pod)
     if explained is not None or pod is None:
         return explained
     if pod.deleting is not None and not pod.terminal:
-        return _terminating(run, one, pod)
+        return _terminating(run, instance, pod)
     if pod.waiting_reason in _PULL:
-        detail = f"image {one.image} cannot be pulled: {quoted(pod.waiting_reason, pod.waiting_message)}"
-        return _stuck(run, one, CauseKind.IMAGE_PULL, detail, pod)
+        detail = f"image {instance.image} cannot be pulled: {quoted(pod.waiting_reason, pod.waiting_message)}"
+        return _stuck(run, instance, CauseKind.IMAGE_PULL, detail, pod)
     if pod.waiting_reason in _CONFIG:
         detail = quoted(pod.waiting_reason, pod.waiting_message)
-        return _cause(run, one, CauseKind.START_FAILED, f"does not start: its container cannot start: {detail}", pod)
+        return _cause(
+            run, instance, CauseKind.START_FAILED, f"does not start: its container cannot start: {detail}", pod
+        )
     if pod.unschedulable:
         detail = f"no node fits pod {pod.name}: {pod.unschedulable}"
-        return _stuck(run, one, CauseKind.UNSCHEDULABLE, detail, pod)
+        return _stuck(run, instance, CauseKind.UNSCHEDULABLE, detail, pod)
     return None
 
 
-def node_lost(run: RunView, one: InstanceView, pod: PodFacts | None) -> Cause:
+def node_lost(run: RunView, instance: InstanceView, pod: PodFacts | None) -> Cause:
     """Return the cause of an instance whose pod is on a node that does not answer."""
     node = pod.node if pod is not None else ""
     where = f"node {node}" if node else "its node"
-    detail = f"cannot go on: {where} never confirmed that pod {pod.name if pod else one.pod_name} ended; "
+    detail = f"cannot go on: {where} never confirmed that pod {pod.name if pod else instance.pod_name} ended; "
     detail += f"repair {where}, or delete it if it is gone"
-    found = _cause(run, one, CauseKind.NODE_LOST, detail, pod)
-    return _with_command(found, commands.delete_node(node))
+    cause = _cause(run, instance, CauseKind.NODE_LOST, detail, pod)
+    return _with_command(cause, commands.delete_node(node))
 
 
-def _explained(run: RunView, one: InstanceView, pod: PodFacts | None) -> Cause | None:
-    kind = next((kind for reason, kind in _KINDS.items() if reason == one.reason), None)
+def _explained(run: RunView, instance: InstanceView, pod: PodFacts | None) -> Cause | None:
+    kind = next((kind for reason, kind in _KINDS.items() if reason == instance.reason), None)
     if kind is None:
         return None
     if kind is CauseKind.NODE_LOST:
-        return node_lost(run, one, pod)
-    return _stuck(run, one, kind, json_fields.message_line(one.message) or one.reason, pod)
+        return node_lost(run, instance, pod)
+    return _stuck(run, instance, kind, json_fields.message_line(instance.message) or instance.reason, pod)
 
 
-def _stuck(run: RunView, one: InstanceView, kind: CauseKind, detail: str, pod: PodFacts | None) -> Cause:
+def _stuck(run: RunView, instance: InstanceView, kind: CauseKind, detail: str, pod: PodFacts | None) -> Cause:
     """Return the cause of a pod that does not start. A pod that exists keeps its image and its requests."""
-    found = _cause(run, one, kind, f"does not start: {detail}{_CHANGES.get(kind, '')}", pod)
+    cause = _cause(run, instance, kind, f"does not start: {detail}{_CHANGES.get(kind, '')}", pod)
     if kind in _CHANGES:
-        return _with_command(found, f"{commands.edit(run)}; {commands.retry(run, one.ref)}")
-    return _with_command(found, commands.describe(run, "quota")) if kind is CauseKind.QUOTA else found
+        return _with_command(cause, f"{commands.edit(run)}; {commands.retry(run, instance.ref)}")
+    return _with_command(cause, commands.describe(run, "quota")) if kind is CauseKind.QUOTA else cause
 
 
-def _former(run: RunView, one: InstanceView, pod: PodFacts) -> Cause:
+def _former(run: RunView, instance: InstanceView, pod: PodFacts) -> Cause:
     """The pod of an earlier segment or attempt has not ended; two never run at a time."""
     if pod.deleting is not None and run.now > pod.deleting + STALE:
-        return node_lost(run, one, pod)
+        return node_lost(run, instance, pod)
     return _cause(
-        run, one, CauseKind.FORMER_POD, f"starts when its earlier pod {pod.name} has ended", pod, Urgency.WAIT
+        run, instance, CauseKind.FORMER_POD, f"starts when its earlier pod {pod.name} has ended", pod, Urgency.WAIT
     )
 
 
-def _terminating(run: RunView, one: InstanceView, pod: PodFacts) -> Cause:
+def _terminating(run: RunView, instance: InstanceView, pod: PodFacts) -> Cause:
     if run.now > (pod.deleting or run.now) + STALE:
-        return node_lost(run, one, pod)
-    return _cause(run, one, CauseKind.FORMER_POD, f"starts again when pod {pod.name} has ended", pod, Urgency.WAIT)
+        return node_lost(run, instance, pod)
+    return _cause(run, instance, CauseKind.FORMER_POD, f"starts again when pod {pod.name} has ended", pod, Urgency.WAIT)
 
 
-def _starting(run: RunView, facts: Facts, one: InstanceView, pod: PodFacts | None) -> Cause:
-    since = one.fired_at or one.retry_at or one.created
+def _starting(run: RunView, facts: Facts, instance: InstanceView, pod: PodFacts | None) -> Cause:
+    since = instance.fired_at or instance.retry_at or instance.created
     if pod is not None:
         where = f"on node {pod.node}" if pod.node else "without a node so far"
         urgency = Urgency.ACT if pod.created is not None and run.now > pod.created + STALE else Urgency.WAIT
         detail = f"starts: pod {pod.name} is {pod.phase} {where}{ago(pod.created, run.now)}"
-        return _cause(run, one, CauseKind.POD_STARTING, detail, pod, urgency)
+        return _cause(run, instance, CauseKind.POD_STARTING, detail, pod, urgency)
     if facts.pods is None:
-        return _cause(run, one, CauseKind.POD_STARTING, f"has been Scheduled{ago(since, run.now)}", None, Urgency.WAIT)
+        return _cause(
+            run, instance, CauseKind.POD_STARTING, f"has been Scheduled{ago(since, run.now)}", None, Urgency.WAIT
+        )
     overdue = since is not None and run.now > since + STALE
     detail = "is next: the operator has not created its pod yet"
-    found = _cause(run, one, CauseKind.POD_TO_BE_CREATED, f"{detail}{ago(since, run.now)}", None, _urgency(overdue))
-    return _with_command(found, "torpor doctor" if overdue else commands.torpor("get", run))
+    cause = _cause(
+        run, instance, CauseKind.POD_TO_BE_CREATED, f"{detail}{ago(since, run.now)}", None, _urgency(overdue)
+    )
+    return _with_command(cause, "torpor doctor" if overdue else commands.torpor("get", run))
 
 
 def _urgency(overdue: bool) -> Urgency:
@@ -125,19 +131,24 @@ def _urgency(overdue: bool) -> Urgency:
 
 
 def _cause(  # noqa: PLR0913, PLR0917 - the parts of a cause
-    run: RunView, one: InstanceView, kind: CauseKind, detail: str, pod: PodFacts | None, urgency: Urgency = Urgency.ACT
+    run: RunView,
+    instance: InstanceView,
+    kind: CauseKind,
+    detail: str,
+    pod: PodFacts | None,
+    urgency: Urgency = Urgency.ACT,
 ) -> Cause:
-    described = commands.describe(run, "pod", pod.name if pod is not None else one.pod_name)
+    described = commands.describe(run, "pod", pod.name if pod is not None else instance.pod_name)
     return Cause(
         kind=kind,
         urgency=urgency,
-        sentence=sentence("Task", one.ref, detail),
-        task=one.task,
-        ref=one.ref,
-        taskrun=one.name,
-        reason=one.reason,
-        command=commands.within(one.message, run.namespace) or described,
-        since=pod.created if pod is not None else one.created,
+        sentence=sentence("Task", instance.ref, detail),
+        task=instance.task,
+        ref=instance.ref,
+        taskrun=instance.name,
+        reason=instance.reason,
+        command=commands.within(instance.message, run.namespace) or described,
+        since=pod.created if pod is not None else instance.created,
     )
 
 

@@ -140,5 +140,5 @@ def of_message(run: RunView, message: str, *refs: str) -> str:
 
     Empty without a command.
     """
-    found = commands.within(message, run.namespace)
-    return f"{found}; {commands.retry(run, *refs)}" if " create " in found else found
+    suggested = commands.within(message, run.namespace)
+    return f"{suggested}; {commands.retry(run, *refs)}" if " create " in suggested else suggested

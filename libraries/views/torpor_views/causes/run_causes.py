@@ -87,7 +87,7 @@ def _by(run: RunView, *types: str) -> str:
 
 
 def _ending(run: RunView) -> Cause:
-    open_tasks = [one.ref for one in run.all_instances() if not one.ended]
+    open_tasks = [instance.ref for instance in run.all_instances() if not instance.ended]
     open_tasks = open_tasks or [task.name for task in run.tasks if not task.ended and not task.hook]
     verdict = run.conditions.get("Succeeded")
     timed_out = verdict is not None and verdict.reason == Reason.TIMEOUT
@@ -99,7 +99,7 @@ def _ending(run: RunView) -> Cause:
 def _deleting(run: RunView) -> Cause | None:
     if run.deleting is None:
         return None
-    open_refs = [one.ref for one in run.all_instances() if not one.ended]
+    open_refs = [instance.ref for instance in run.all_instances() if not instance.ended]
     detail = f"is being deleted{ago(run.deleting, run.now)}" + (f": {listed(open_refs)} must end" if open_refs else "")
     return _cause(run, CauseKind.DELETING, Urgency.WAIT, detail, commands.describe(run, "workflow", run.name))
 

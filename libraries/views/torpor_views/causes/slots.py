@@ -47,10 +47,10 @@ def missing_slot(run: RunView, facts: Facts, task: TaskView) -> Cause | None:
             return None
 
 
-def of_instance(slot: Cause, one: InstanceView) -> Cause:
+def of_instance(slot: Cause, instance: InstanceView) -> Cause:
     """Return the slot that one instance waits for, from that of its task."""
-    sentence = slot.sentence.replace(f"Task {one.task} ", f"Task {one.ref} ", 1)
-    return replace(slot, sentence=sentence, ref=one.ref, taskrun=one.name, since=one.created)
+    sentence = slot.sentence.replace(f"Task {instance.task} ", f"Task {instance.ref} ", 1)
+    return replace(slot, sentence=sentence, ref=instance.ref, taskrun=instance.name, since=instance.created)
 
 
 def _cause(kind: CauseKind, urgency: Urgency, task: TaskView, sentence: str, command: str) -> Cause:
@@ -73,7 +73,9 @@ def _pool_holders(run: RunView, facts: Facts, name: str) -> str:
         return "the pool has 0 slots"
     others = run.all_instances() if facts.others is None else facts.others
     held = [
-        f"{one.workflow}/{one.ref}" for one in _in_pool(others, name) if _holds(one, facts, deferred=_deferred(pool))
+        f"{instance.workflow}/{instance.ref}"
+        for instance in _in_pool(others, name)
+        if _holds(instance, facts, deferred=_deferred(pool))
     ]
     if not held:
         return f"{size} taken" if size else "it is full"
@@ -81,22 +83,22 @@ def _pool_holders(run: RunView, facts: Facts, name: str) -> str:
 
 
 def _in_pool(instances: Iterable[InstanceView], pool: str) -> Iterable[InstanceView]:
-    return (one for one in instances if one.pool == pool)
+    return (instance for instance in instances if instance.pool == pool)
 
 
 def _deferred(pool: SlotPool | None) -> bool:
     return pool is not None and pool.deferred
 
 
-def _holds(one: InstanceView, facts: Facts, *, deferred: bool) -> bool:
+def _holds(instance: InstanceView, facts: Facts, *, deferred: bool) -> bool:
     """Whether an instance holds a slot: while it has a pod. Without the pods, a Scheduled one counts as having none."""
-    match one.state:
+    match instance.state:
         case State.RUNNING:
             return True
         case State.DEFERRED:
             return deferred
         case State.SCHEDULED:
-            pods = (facts.pods or {}).get(one.uid, ())
-            return any(pod.name == one.pod_name and not pod.terminal for pod in pods)
+            pods = (facts.pods or {}).get(instance.uid, ())
+            return any(pod.name == instance.pod_name and not pod.terminal for pod in pods)
         case _:
             return False

@@ -67,11 +67,11 @@ def _pending(run: RunView, facts: Facts, task: TaskView) -> Cause:
 
 def _partly_created(run: RunView, facts: Facts, task: TaskView) -> Cause | None:
     """Why the instances of a task that are not created yet do not follow."""
-    found = counts.of_task(run, task)
-    if found.deleted:
-        detail = f"continues without {found.deleted} TaskRuns that a user deleted, and fails at its end"
+    task_counts = counts.of_task(run, task)
+    if task_counts.deleted:
+        detail = f"continues without {task_counts.deleted} TaskRuns that a user deleted, and fails at its end"
         return _cause(task, CauseKind.DELETED, Urgency.ACT, detail, commands.retry(run, task.name))
-    if found.pending == 0 and (run.instances_of(task.name) or task.counts.active or task.counts.deferred):
+    if task_counts.pending == 0 and (run.instances_of(task.name) or task.counts.active or task.counts.deferred):
         return None
     return slots.missing_slot(run, facts, task) or upstream_of_group(run, task)
 

@@ -101,12 +101,12 @@ def _root(run: RunView, task: TaskView) -> TaskView | None:
     """The nearest task before it that failed or was cancelled itself."""
     queue, seen = list(task.before), set(task.before)
     while queue:
-        found = run.task(queue.pop(0))
-        if found is None or found.state not in TASK_BROKEN:
+        ancestor = run.task(queue.pop(0))
+        if ancestor is None or ancestor.state not in TASK_BROKEN:
             continue
-        if found.state is not TaskState.UPSTREAM_FAILED:
-            return found
-        new = [name for name in found.before if name not in seen]
+        if ancestor.state is not TaskState.UPSTREAM_FAILED:
+            return ancestor
+        new = [name for name in ancestor.before if name not in seen]
         seen.update(new)
         queue += new
     return None

@@ -20,44 +20,50 @@ _DEPTH = 4
 _EVENTS = (Reason.FIRE_FORBIDDEN, Reason.LOOP_BLOCKED)
 
 
-def of_deferred(run: RunView, facts: Facts, one: InstanceView) -> Cause:
+def of_deferred(run: RunView, facts: Facts, instance: InstanceView) -> Cause:
     """Return why a Deferred instance waits."""
-    if one.cancel is not None:
-        detail = f"ends: its cancellation was requested{ago(one.cancel, run.now)}, and its triggerer stops the wait"
-        return _cause(run, one, CauseKind.CANCEL_REQUESTED, Urgency.WAIT, detail, pool_command(one))
-    match one.reason:
+    if instance.cancel is not None:
+        detail = (
+            f"ends: its cancellation was requested{ago(instance.cancel, run.now)}, and its triggerer stops the wait"
+        )
+        return _cause(run, instance, CauseKind.CANCEL_REQUESTED, Urgency.WAIT, detail, pool_command(instance))
+    match instance.reason:
         case Reason.POOL_UNSERVED:
-            detail = f"waits, but no triggerer is running for pool {one.trigger_pool}"
-            return _cause(run, one, CauseKind.POOL_UNSERVED, Urgency.ACT, detail, pool_command(one))
+            detail = f"waits, but no triggerer is running for pool {instance.trigger_pool}"
+            return _cause(run, instance, CauseKind.POOL_UNSERVED, Urgency.ACT, detail, pool_command(instance))
         case Reason.QUEUED:
-            detail = f"waits in the queue of its triggerer: {one.message.removeprefix('Queued: ')}"
-            return _cause(run, one, CauseKind.QUEUED, Urgency.ACT, detail, pool_command(one))
+            detail = f"waits in the queue of its triggerer: {instance.message.removeprefix('Queued: ')}"
+            return _cause(run, instance, CauseKind.QUEUED, Urgency.ACT, detail, pool_command(instance))
         case Reason.WAITING | "":
-            return _event(run, facts, one) or _overdue(run, one) or _waiting(run, one)
+            return _event(run, facts, instance) or _overdue(run, instance) or _waiting(run, instance)
         case _:
-            detail = f"waits, but needs help: {quoted(one.reason, one.message)}"
-            return _cause(run, one, CauseKind.BLOCKED, Urgency.ACT, detail, commands.within(one.message, run.namespace))
+            detail = f"waits, but needs help: {quoted(instance.reason, instance.message)}"
+            return _cause(
+                run, instance, CauseKind.BLOCKED, Urgency.ACT, detail, commands.within(instance.message, run.namespace)
+            )
 
 
-def pool_command(one: InstanceView) -> str:
+def pool_command(instance: InstanceView) -> str:
     """Return the command that shows the triggerers of an instance."""
-    return commands.pool_pods(one.trigger_pool)
+    return commands.pool_pods(instance.trigger_pool)
 
 
-def _waiting(run: RunView, one: InstanceView) -> Cause:
-    trigger = one.trigger or TriggerView(class_name="an unknown trigger")
+def _waiting(run: RunView, instance: InstanceView) -> Cause:
+    trigger = instance.trigger or TriggerView(class_name="an unknown trigger")
     if (approval := _approval(trigger.class_name, json_fields.decoded(trigger.kwargs))) is not None:
-        return _approval_cause(run, one, trigger, approval)
-    progress = WaitProgress.parse(one.message, trigger.waits_for)
+        return _approval_cause(run, instance, trigger, approval)
+    progress = WaitProgress.parse(instance.message, trigger.waits_for)
     words = trigger.waits_for or trigger.class_name
-    subject = f"waits {words}" if words.startswith("until ") else f"{_waits(run, one)} for {words}"
+    subject = f"waits {words}" if words.startswith("until ") else f"{_waits(run, instance)} for {words}"
     detail = f"{subject}{_looks(progress, run.now)}"
-    command = commands.torpor("logs", run, one.ref)
-    return _cause(run, one, CauseKind.WAITING, Urgency.WAIT, detail, command, next_at=_next(trigger, progress, run.now))
+    command = commands.torpor("logs", run, instance.ref)
+    return _cause(
+        run, instance, CauseKind.WAITING, Urgency.WAIT, detail, command, next_at=_next(trigger, progress, run.now)
+    )
 
 
-def _waits(run: RunView, one: InstanceView) -> str:
-    return "waits" if one.deferred_at is None else f"has waited {times.human(run.now - one.deferred_at)}"
+def _waits(run: RunView, instance: InstanceView) -> str:
+    return "waits" if instance.deferred_at is None else f"has waited {times.human(run.now - instance.deferred_at)}"
 
 
 def _looks(progress: WaitProgress, now: float) -> str:
@@ -77,15 +83,15 @@ def _next(trigger: TriggerView, progress: WaitProgress, now: float) -> float | N
     return progress.next_after(now) if trigger.moment is None else trigger.moment
 
 
-def _approval_cause(run: RunView, one: InstanceView, trigger: TriggerView, kwargs: json_fields.Fields) -> Cause:
+def _approval_cause(run: RunView, instance: InstanceView, trigger: TriggerView, kwargs: json_fields.Fields) -> Cause:
     question = json_fields.one_line(kwargs.get("question"), 200)
     about = f" ({question})" if question else ""
     who = Approvers(trigger.users, trigger.groups).shown() or f"every user who may patch TaskRuns in {run.namespace}"
-    look = WaitProgress.parse(one.message, trigger.waits_for).look.partition("; answer")[0]
+    look = WaitProgress.parse(instance.message, trigger.waits_for).look.partition("; answer")[0]
     wrong = f"; {look}" if look and look != "no answer yet" else ""
-    detail = f"{_waits(run, one)} for an approval{about}; {who} may answer{wrong}"
-    command = commands.torpor("approve", run, one.ref)
-    return _cause(run, one, CauseKind.APPROVAL, Urgency.ACT, detail, command)
+    detail = f"{_waits(run, instance)} for an approval{about}; {who} may answer{wrong}"
+    command = commands.torpor("approve", run, instance.ref)
+    return _cause(run, instance, CauseKind.APPROVAL, Urgency.ACT, detail, command)
 
 
 def _approval(class_name: str, kwargs: Any, depth: int = _DEPTH) -> json_fields.Fields | None:
@@ -96,49 +102,49 @@ def _approval(class_name: str, kwargs: Any, depth: int = _DEPTH) -> json_fields.
     if class_name not in SEVERAL or depth == 0:
         return None
     for part in json_fields.objects(read.get("triggers")):
-        found = _approval(json_fields.text(part.get("class")), part.get("kwargs"), depth - 1)
-        if found is not None:
-            return found
+        approval = _approval(json_fields.text(part.get("class")), part.get("kwargs"), depth - 1)
+        if approval is not None:
+            return approval
     return None
 
 
-def _event(run: RunView, facts: Facts, one: InstanceView) -> Cause | None:
+def _event(run: RunView, facts: Facts, instance: InstanceView) -> Cause | None:
     """What a triggerer could say only by an Event: it may not write the status, or the trigger blocks it."""
-    events = facts.events.get(one.name, ())
-    since = (one.deferred_at or 0.0) - _CLOCK_SLACK
+    events = facts.events.get(instance.name, ())
+    since = (instance.deferred_at or 0.0) - _CLOCK_SLACK
     recent = [event for event in events if event.reason in _EVENTS and (event.at is None or event.at >= since)]
     if not recent:
         return None
     last = max(recent, key=lambda event: event.at or 0.0)
-    return _event_cause(run, one, last)
+    return _event_cause(run, instance, last)
 
 
-def _event_cause(run: RunView, one: InstanceView, event: EventFacts) -> Cause:
+def _event_cause(run: RunView, instance: InstanceView, event: EventFacts) -> Cause:
     message = json_fields.message_line(commands.without_command(event.message))
     command = commands.within(event.message, run.namespace)
     if event.reason == Reason.FIRE_FORBIDDEN:
-        detail = f"waits, but the triggerers of pool {one.trigger_pool} may not fire in {run.namespace}: {message}"
-        return _cause(run, one, CauseKind.FIRE_FORBIDDEN, Urgency.ACT, detail, command)
+        detail = f"waits, but the triggerers of pool {instance.trigger_pool} may not fire in {run.namespace}: {message}"
+        return _cause(run, instance, CauseKind.FIRE_FORBIDDEN, Urgency.ACT, detail, command)
     detail = f"waits, and its trigger blocks the event loop of the triggerer: {message}"
-    return _cause(run, one, CauseKind.LOOP_BLOCKED, Urgency.ACT, detail, command or pool_command(one))
+    return _cause(run, instance, CauseKind.LOOP_BLOCKED, Urgency.ACT, detail, command or pool_command(instance))
 
 
-def _overdue(run: RunView, one: InstanceView) -> Cause | None:
-    moment = one.trigger.moment if one.trigger is not None else None
+def _overdue(run: RunView, instance: InstanceView) -> Cause | None:
+    moment = instance.trigger.moment if instance.trigger is not None else None
     if moment is not None and run.now >= moment + _OVERDUE:
         detail = f"should have ended its wait {times.human(run.now - moment)} ago, but no triggerer of pool "
-        detail += f"{one.trigger_pool} has responded"
-    elif one.deadline is not None and run.now >= one.deadline + _OVERDUE:
-        detail = f"should have timed out {times.human(run.now - one.deadline)} ago, but no triggerer of pool "
-        detail += f"{one.trigger_pool} has responded; the operator ends the wait soon"
+        detail += f"{instance.trigger_pool} has responded"
+    elif instance.deadline is not None and run.now >= instance.deadline + _OVERDUE:
+        detail = f"should have timed out {times.human(run.now - instance.deadline)} ago, but no triggerer of pool "
+        detail += f"{instance.trigger_pool} has responded; the operator ends the wait soon"
     else:
         return None
-    return _cause(run, one, CauseKind.WAIT_OVERDUE, Urgency.ACT, detail, pool_command(one))
+    return _cause(run, instance, CauseKind.WAIT_OVERDUE, Urgency.ACT, detail, pool_command(instance))
 
 
 def _cause(  # noqa: PLR0913, PLR0917 - the parts of a cause
     run: RunView,
-    one: InstanceView,
+    instance: InstanceView,
     kind: CauseKind,
     urgency: Urgency,
     detail: str,
@@ -148,13 +154,13 @@ def _cause(  # noqa: PLR0913, PLR0917 - the parts of a cause
     return Cause(
         kind=kind,
         urgency=urgency,
-        sentence=sentence("Task", one.ref, detail),
-        task=one.task,
-        ref=one.ref,
-        taskrun=one.name,
-        reason=one.reason,
-        command=command or commands.describe(run, "taskrun", one.name),
-        since=one.deferred_at,
+        sentence=sentence("Task", instance.ref, detail),
+        task=instance.task,
+        ref=instance.ref,
+        taskrun=instance.name,
+        reason=instance.reason,
+        command=command or commands.describe(run, "taskrun", instance.name),
+        since=instance.deferred_at,
         next_at=next_at,
-        deadline=one.deadline,
+        deadline=instance.deadline,
     )
