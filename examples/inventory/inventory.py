@@ -21,10 +21,10 @@ class Row(TypedDict):
 
 def packages(largest: int) -> list[str]:
     """Return the packages with the most modules, largest first."""
-    found = {
+    sizes = {
         folder.name: len(modules(folder.name)) for folder in LIBRARY.iterdir() if (folder / "__init__.py").exists()
     }
-    return sorted(found, key=lambda name: (-found[name], name))[:largest]
+    return sorted(sizes, key=lambda name: (-sizes[name], name))[:largest]
 
 
 def measure(package: str, pause: str) -> Deferral:

@@ -44,9 +44,9 @@ def fetch(package: str) -> list[dpkg.File]:
 @task
 def check(files: Sequence[Sequence[str]], root: str = "/") -> Check:
     """Read each file and compare it."""
-    found = {path: _digest(Path(root, path)) for path, _ in files}
-    changed = [path for path, digest in files if found[path] not in {digest, None}]
-    return Check(files=len(files), absent=list(found.values()).count(None), changed=changed)
+    digests = {path: _digest(Path(root, path)) for path, _ in files}
+    changed = [path for path, digest in files if digests[path] not in {digest, None}]
+    return Check(files=len(files), absent=list(digests.values()).count(None), changed=changed)
 
 
 @task

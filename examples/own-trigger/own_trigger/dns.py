@@ -41,11 +41,11 @@ class Resolves(BaseTrigger):
 
     async def _addresses(self) -> list[str]:
         try:
-            found = await asyncio.get_running_loop().getaddrinfo(self.host, None, type=socket.SOCK_STREAM)
+            answers = await asyncio.get_running_loop().getaddrinfo(self.host, None, type=socket.SOCK_STREAM)
         except socket.gaierror:
             # "No such name" and "no answer from the resolver" both mean: not yet.
             return []
-        return sorted({str(address[0]) for *_, address in found})
+        return sorted({str(address[0]) for *_, address in answers})
 
 
 def _name(host: object) -> str:

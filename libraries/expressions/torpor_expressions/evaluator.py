@@ -52,7 +52,7 @@ class Evaluating(Protocol):
 
 def evaluate_here(expression: str, variables: Mapping[str, JSON]) -> Value | ExpressionError:
     """Return the value, computed in this process without a time limit: for tests and simulations."""
-    return _told(expression, evaluation.evaluate(expression, variables))
+    return _with_expression(expression, evaluation.evaluate(expression, variables))
 
 
 class InProcess:
@@ -132,7 +132,7 @@ class Evaluator:
         answer: asyncio.Future[Value | ExpressionError] = asyncio.get_running_loop().create_future()
         self._queue.put(share, _EvaluationRequest(expression, variables, answer))
         self._changed.set()
-        return _told(expression, await answer)
+        return _with_expression(expression, await answer)
 
     async def _work(self) -> None:
         child = _Child(self._seconds, self._memory_bytes)
@@ -170,8 +170,8 @@ class Evaluator:
         self._changed.set()
 
 
-def _told(expression: str, found: Value | ExpressionError) -> Value | ExpressionError:
-    return found.with_expression(expression) if isinstance(found, ExpressionError) else found
+def _with_expression(expression: str, result: Value | ExpressionError) -> Value | ExpressionError:
+    return result.with_expression(expression) if isinstance(result, ExpressionError) else result
 
 
 async def _serve(child: "_Child", request: _EvaluationRequest) -> None:

@@ -63,10 +63,10 @@ class FairQueue(Generic[T]):
 
     def drain(self) -> list[T]:
         """Remove and return all waiting requests."""
-        found = [request for share in self._shares.values() for request in share.waiting]
+        requests = [request for share in self._shares.values() for request in share.waiting]
         for share in self._shares.values():
             share.waiting.clear()
-        return found
+        return requests
 
     def _weight(self, name: str) -> float:
         share = self._shares[name]

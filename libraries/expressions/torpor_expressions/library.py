@@ -185,10 +185,10 @@ def _unfit(value: JSON, path: str) -> ExpressionError | None:
         case str():
             return _unfit_text(value, path)
         case list():
-            found = (_unfit(item, f"{path}[{index}]") for index, item in enumerate(value))
+            problems = (_unfit(item, f"{path}[{index}]") for index, item in enumerate(value))
         case dict():
-            found = (_unfit_text(key, path) or _unfit(item, f"{path}.{key}") for key, item in value.items())
-    return next((problem for problem in found if problem), None)
+            problems = (_unfit_text(key, path) or _unfit(item, f"{path}.{key}") for key, item in value.items())
+    return next((problem for problem in problems if problem), None)
 
 
 def _unfit_text(text: str, path: str) -> ExpressionError | None:

@@ -47,10 +47,10 @@ def raised(error: Exception) -> ExpressionError:
         return errors.too_expensive("the expression has more than 32 levels of nesting or chaining")
     if "Unable to convert" in text:
         return errors.failed("the result is an optional value, which is not JSON; append .orValue(…)")
-    found = _PLACED.search(text)
-    if found is None:
+    match = _PLACED.search(text)
+    if match is None:
         return at_run_time(text)
-    line, column, message = found.groups()
+    line, column, message = match.groups()
     return errors.invalid(_reworded(message) + _where(int(line), int(column)))
 
 
@@ -67,8 +67,8 @@ def _where(line: int, column: int) -> str:
 
 def _reworded(message: str) -> str:
     for pattern in _OVERLOADS:
-        if found := pattern.search(message):
-            return _overload(*found.groups())
+        if match := pattern.search(message):
+            return _overload(*match.groups())
     text = message.strip()
     for pattern, words in _REWORDED:
         text = pattern.sub(words, text)

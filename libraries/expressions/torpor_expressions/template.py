@@ -74,13 +74,13 @@ def parse(text: str) -> StringTemplate | ExpressionError:
 
 def expressions(value: JSON) -> tuple[str, ...] | ExpressionError:
     """Return the distinct expressions in the strings of a value, at any depth, in order. Keys of dicts are literal."""
-    found: dict[str, None] = {}
+    distinct: dict[str, None] = {}
     for path, text in _strings(value, ""):
         template = parse(text)
         if isinstance(template, ExpressionError):
             return template.under(path)
-        found.update(dict.fromkeys(template.expressions))
-    return tuple(found)
+        distinct.update(dict.fromkeys(template.expressions))
+    return tuple(distinct)
 
 
 def substitute(value: JSON, results: Mapping[str, JSON]) -> JSON | ExpressionError:

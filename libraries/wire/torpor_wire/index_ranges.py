@@ -42,10 +42,10 @@ class Indexes:
         """Return the set that `text()` wrote. Raises ValueError."""
         bits = 0
         for part in filter(None, text.split(",")):
-            found = _RANGE.fullmatch(part)
-            if found is None:
+            match = _RANGE.fullmatch(part)
+            if match is None:
                 raise ValueError(f"{part!r} is not a range of instances")
-            first, last = int(found[1]), int(found[2] or found[1])
+            first, last = int(match[1]), int(match[2] or match[1])
             if last < first:
                 raise ValueError(f"{part!r} ends before it begins")
             if last >= constants.MAP_MAX:
@@ -68,7 +68,7 @@ class Indexes:
 
     def _ranges(self) -> Iterator[tuple[int, int]]:
         digits = f"{self.bits:b}"[::-1]
-        return ((found.start(), found.end() - 1) for found in re.finditer("1+", digits))
+        return ((match.start(), match.end() - 1) for match in re.finditer("1+", digits))
 
     def __contains__(self, number: int) -> bool:
         return number >= 0 and bool(self.bits >> number & 1)

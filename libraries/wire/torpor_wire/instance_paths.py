@@ -32,19 +32,19 @@ def text(paths: Iterable[Path]) -> str:
     return ",".join(_boxes(sorted(set(paths))))
 
 
-def parse_paths(said: str, depth: int) -> frozenset[Path]:
-    """Return the paths of this length that `text` wrote. Raises ValueError."""
-    found: set[Path] = set()
-    for box in filter(None, said.split(",")):
+def parse_paths(ranges: str, depth: int) -> frozenset[Path]:
+    """Return the paths of this length from the ranges that `text` returns. Raises ValueError."""
+    paths: set[Path] = set()
+    for box in filter(None, ranges.split(",")):
         if _BOX.fullmatch(box) is None:
             raise ValueError(f"{box!r} is not a range of instances")
         sides = [_side(part) for part in box.split(".")]
         if len(sides) != depth:
             raise ValueError(f"{box!r} has {len(sides)} levels instead of {depth}")
-        if len(found) + prod(map(len, sides)) > constants.MAP_MAX:
+        if len(paths) + prod(map(len, sides)) > constants.MAP_MAX:
             raise ValueError(f"{box!r} exceeds the maximum number of instances")
-        found.update(product(*sides))
-    return frozenset(found)
+        paths.update(product(*sides))
+    return frozenset(paths)
 
 
 def by_group_path(paths: Iterable[Path]) -> dict[Path, Indexes]:
@@ -66,17 +66,17 @@ def _boxes(paths: list[Path]) -> list[str]:
         return []
     if len(paths[0]) == 1:
         return [part for part in Indexes.from_numbers(first for (first,) in paths).text().split(",") if part]
-    below = [(first, tuple(_boxes([path[1:] for path in found]))) for first, found in groupby(paths, lambda p: p[0])]
-    made: list[str] = []
+    below = [(first, tuple(_boxes([path[1:] for path in group]))) for first, group in groupby(paths, lambda p: p[0])]
+    boxes: list[str] = []
     for firsts, rest in _runs(below):
-        made += [f"{firsts}.{box}" for box in rest]
-    return made
+        boxes += [f"{firsts}.{box}" for box in rest]
+    return boxes
 
 
 def _runs(below: list[tuple[int, tuple[str, ...]]]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Merge neighbors with equal contents into ranges."""
-    for (_, rest), found in groupby(enumerate(below), lambda entry: (entry[1][0] - entry[0], entry[1][1])):
-        firsts = [first for _, (first, _) in found]
+    for (_, rest), group in groupby(enumerate(below), lambda entry: (entry[1][0] - entry[0], entry[1][1])):
+        firsts = [first for _, (first, _) in group]
         yield (str(firsts[0]) if len(firsts) == 1 else f"{firsts[0]}-{firsts[-1]}"), rest
 
 

@@ -55,8 +55,8 @@ def pod(taskrun_name: str, attempt: int, segment: int, launch: int) -> str:
 
 def pod_numbers(name: str) -> tuple[int, int, int] | None:
     """Return attempt, segment and launch from the name of a pod; None for a name of another form."""
-    found = _POD_NUMBERS.search(name)
-    return (int(found[1]), int(found[2]), int(found[3] or 0)) if found else None
+    match = _POD_NUMBERS.search(name)
+    return (int(match[1]), int(match[2]), int(match[3] or 0)) if match else None
 
 
 def label(value: str) -> str:

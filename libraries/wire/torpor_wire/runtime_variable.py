@@ -38,8 +38,8 @@ class RuntimeVariable(NamedTuple):
 
 def parse(text: str) -> RuntimeVariable:
     """Return the fields. Unknown ones are ignored. Raises ValueError if the text is not such a value."""
-    found: Any = json.loads(text)
+    values: Any = json.loads(text)
     try:
-        return RuntimeVariable(**{name: found[name] for name in RuntimeVariable._fields if name in found})
+        return RuntimeVariable(**{name: values[name] for name in RuntimeVariable._fields if name in values})
     except TypeError as error:
         raise ValueError(str(error)) from error

@@ -93,21 +93,21 @@ def is_claimed(value: object) -> bool:
     """Return whether a value contains anything in the form of a reference."""
     left = [value]
     while left:
-        one = left.pop()
-        if claims(one):
+        item = left.pop()
+        if claims(item):
             return True
-        if isinstance(one, Mapping):
-            left.extend(one.values())
-        elif isinstance(one, list | tuple):
-            left.extend(one)
+        if isinstance(item, Mapping):
+            left.extend(item.values())
+        elif isinstance(item, list | tuple):
+            left.extend(item)
     return False
 
 
-def found(value: Any) -> frozenset[SecretRef]:
+def references(value: Any) -> frozenset[SecretRef]:
     """Return all references in the kwargs of a TaskRun. Raises ValueError for an unmarked or invalid one."""
-    references: list[SecretRef] = []
-    replaced(value, references.append)
-    return frozenset(references)
+    collected: list[SecretRef] = []
+    replaced(value, collected.append)
+    return frozenset(collected)
 
 
 def replaced(value: Any, put: Callable[[SecretRef], Any]) -> Any:

@@ -33,5 +33,5 @@ def log_text(text: str) -> str:
     return printable(text).replace("\n", "\n    ")
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return found[0].encode("unicode_escape", "surrogatepass").decode("ascii")
+def _escaped(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape", "surrogatepass").decode("ascii")

@@ -106,12 +106,13 @@ def build(  # noqa: PLR0913 - the parts of a key
 def parse(kwargs: str) -> Mapping[str, canonical.Json]:
     """Return the kwargs from JSON text. Raises TriggerError if it is not a JSON object."""
     try:
-        found = json.loads(kwargs)
+        decoded = json.loads(kwargs)
     except (ValueError, RecursionError) as error:
         raise TriggerError(f"the kwargs of the trigger are not JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise TriggerError(f"the kwargs of the trigger are of type {type(found).__name__}; they must be a JSON object")
-    return found
+    if not isinstance(decoded, dict):
+        kind = type(decoded).__name__
+        raise TriggerError(f"the kwargs of the trigger are of type {kind}; they must be a JSON object")
+    return decoded
 
 
 def absolute(
@@ -131,7 +132,7 @@ def absolute(
             after = kwargs.get("after")
             return class_name, {**kwargs, "after": times.rfc3339(now) if after is None else after}
         case "any_of" | "all_of" if parts := _parts(kwargs):
-            return class_name, {**_entries(kwargs), "triggers": [_absolute(one, now) for one in parts]}
+            return class_name, {**_entries(kwargs), "triggers": [_absolute(part, now) for part in parts]}
         case _:
             return class_name, kwargs
 
@@ -152,13 +153,13 @@ def _parts(kwargs: Mapping[str, canonical.Json]) -> Sequence[canonical.Json]:
 
     Typed values are decoded, so that no encoding can hide a trigger from its key.
     """
-    found = typed_json.unwrapped(_entries(kwargs).get("triggers"))
-    return [typed_json.unwrapped(one) for one in found] if isinstance(found, list | tuple) else ()
+    parts = typed_json.unwrapped(_entries(kwargs).get("triggers"))
+    return [typed_json.unwrapped(part) for part in parts] if isinstance(parts, list | tuple) else ()
 
 
 def _entries(kwargs: Mapping[str, canonical.Json]) -> Mapping[str, canonical.Json]:
-    found = typed_json.unwrapped(kwargs)
-    return found if isinstance(found, Mapping) else {}
+    entries = typed_json.unwrapped(kwargs)
+    return entries if isinstance(entries, Mapping) else {}
 
 
 def _ending(kwargs: Mapping[str, canonical.Json], now: float) -> tuple[str, Mapping[str, canonical.Json]]:
@@ -177,8 +178,8 @@ def _length(duration: canonical.Json) -> float:
         case int() | float() if not isinstance(duration, bool):
             return float(duration)
         case _:
-            said = canonical.plain(duration)[:100]
-            raise ValueError(f"`duration` is {said}; write 30s, 5m, 1h30m or 7d, or a number of seconds")
+            shown = canonical.plain(duration)[:100]
+            raise ValueError(f"`duration` is {shown}; write 30s, 5m, 1h30m or 7d, or a number of seconds")
 
 
 def key(  # noqa: PLR0913 - the parts of a key
@@ -214,12 +215,12 @@ def answered_by(class_name: str, kwargs: Mapping[str, canonical.Json]) -> Approv
     Raises TriggerError for invalid approvers, and for several approvals with different ones, because one answer on the
     TaskRun applies to all.
     """
-    found = set(_approvers(class_name, kwargs))
-    if len(found) > 1:
+    allowed = set(_approvers(class_name, kwargs))
+    if len(allowed) > 1:
         raise TriggerError(
             f"trigger {class_name}: one answer applies to all its approvals; give them the same approvers"
         )
-    return next(iter(found), None)
+    return next(iter(allowed), None)
 
 
 def _approvers(class_name: str, kwargs: Mapping[str, canonical.Json]) -> Iterator[Approvers]:
@@ -239,8 +240,6 @@ def _named(kwargs: Mapping[str, canonical.Json]) -> Iterator[tuple[str, Mapping[
             case {"class": str() as name, **rest}:
                 inner = typed_json.unwrapped(rest.get("kwargs"))
                 yield name, inner if isinstance(inner, Mapping) else {}
-            case _:
-                pass
 
 
 def refers_to_secret(kwargs: Mapping[str, canonical.Json]) -> bool:
@@ -269,7 +268,7 @@ def describe(class_name: str, kwargs: Mapping[str, canonical.Json]) -> str:
         case "cron":
             kwargs = {name: value for name, value in kwargs.items() if name not in {"after", "delay"}}
         case "approval" if kwargs.get("approvers"):
-            who = (f"by {found.shown()}" for found in _approvers(class_name, kwargs))
+            who = (f"by {allowed.shown()}" for allowed in _approvers(class_name, kwargs))
             question = {name: value for name, value in kwargs.items() if name != "approvers"}
             return in_one_line(describe(class_name, question), *who)
         case _:

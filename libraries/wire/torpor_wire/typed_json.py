@@ -72,12 +72,12 @@ def readable(value: Any, depth: int = 0) -> Any:
         return value
     if isinstance(value, Mapping):
         if value.keys() != _WRITTEN:
-            return {name: readable(one, depth + 1) for name, one in value.items()}
+            return {name: readable(item, depth + 1) for name, item in value.items()}
         inner = value[_VAR]
         if value[_TYPE] == "dict":
             return _readable_pairs(inner, depth) if isinstance(inner, list) else _readable_entries(inner, depth)
         return readable(inner, depth + 1)
-    return [readable(one, depth + 1) for one in value] if isinstance(value, list | tuple) else value
+    return [readable(item, depth + 1) for item in value] if isinstance(value, list | tuple) else value
 
 
 def type_of(value: Any) -> str | None:
@@ -97,13 +97,13 @@ def unwrapped(value: Any) -> Any:
 
 def _readable_entries(inner: Any, depth: int) -> Any:
     """Return the entries of an escaped mapping."""
-    return {name: readable(one, depth + 1) for name, one in inner.items()} if isinstance(inner, Mapping) else inner
+    return {name: readable(item, depth + 1) for name, item in inner.items()} if isinstance(inner, Mapping) else inner
 
 
 def _readable_pairs(pairs: list[Any], depth: int) -> Any:
     """Return a mapping whose keys are no texts as an object: JSON has no other keys."""
     entries = [pair for pair in pairs if isinstance(pair, list) and len(pair) == _PAIR]
-    return {_key_text(readable(key, depth + 1)): readable(one, depth + 1) for key, one in entries}
+    return {_key_text(readable(key, depth + 1)): readable(item, depth + 1) for key, item in entries}
 
 
 def _key_text(key: object) -> str:
@@ -147,7 +147,7 @@ def _container(value: object, at: str, depth: int) -> Any:
         case Mapping() if not all(isinstance(name, str) for name in value):
             return _typed("dict", _pairs(value, at, depth))
         case Mapping():
-            return _marked(value, {name: _encoded(one, f"{at}.{name}", depth + 1) for name, one in value.items()})
+            return _marked(value, {name: _encoded(item, f"{at}.{name}", depth + 1) for name, item in value.items()})
         case tuple():
             return _typed("tuple", _items(value, at, depth))
         case Sequence() if not isinstance(value, memoryview):
@@ -159,8 +159,8 @@ def _container(value: object, at: str, depth: int) -> Any:
 def _pairs(value: Mapping[Any, Any], at: str, depth: int) -> list[Any]:
     """Return the entries of a mapping as `[key, value]`."""
     return [
-        [_encoded(name, f"a key of {at}", depth + 1), _encoded(one, f"{at}.{name!r:.40}", depth + 1)]
-        for name, one in value.items()
+        [_encoded(name, f"a key of {at}", depth + 1), _encoded(item, f"{at}.{name!r:.40}", depth + 1)]
+        for name, item in value.items()
     ]
 
 
@@ -196,12 +196,12 @@ def _marked(value: Mapping[Any, Any], encoded: dict[Any, Any]) -> dict[Any, Any]
 
 
 def _items(values: Sequence[Any], at: str, depth: int) -> list[Any]:
-    return [_encoded(one, f"{at}[{place}]", depth + 1) for place, one in enumerate(values)]
+    return [_encoded(item, f"{at}[{place}]", depth + 1) for place, item in enumerate(values)]
 
 
 def _sorted(values: set[Any] | frozenset[Any], at: str, depth: int) -> list[Any]:
-    found = [_encoded(one, f"{at}[]", depth + 1) for one in values]
-    return sorted(found, key=lambda one: canonical.text(one, f"{at}[]"))
+    encoded = [_encoded(item, f"{at}[]", depth + 1) for item in values]
+    return sorted(encoded, key=lambda item: canonical.text(item, f"{at}[]"))
 
 
 def _typed(name: str, value: object) -> dict[str, object]:
@@ -213,32 +213,32 @@ def _decoded(value: Any, depth: int) -> Any:
         raise ValueError(f"it is {_DEEP}")
     if isinstance(value, Mapping):
         return _read(value, depth) if value.keys() == _WRITTEN else dict(_entries(value, depth))
-    return [_decoded(one, depth + 1) for one in value] if isinstance(value, list | tuple) else value
+    return [_decoded(item, depth + 1) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _entries(values: Mapping[Any, Any], depth: int) -> Iterator[tuple[Any, Any]]:
-    return ((name, _decoded(one, depth + 1)) for name, one in values.items())
+    return ((name, _decoded(item, depth + 1)) for name, item in values.items())
 
 
 def _read(written: Mapping[str, Any], depth: int) -> Any:
-    name, found = written[_TYPE], written[_VAR]
-    match name, found:
+    name, content = written[_TYPE], written[_VAR]
+    match name, content:
         case "dict", Mapping():
-            return dict(_entries(found, depth))
+            return dict(_entries(content, depth))
         case "dict", list() | tuple():
-            return _of_pairs(found, depth)
+            return _of_pairs(content, depth)
         case "tuple" | "set" | "frozenset", list() | tuple():
-            return _collected(name, [_decoded(one, depth + 1) for one in found])
+            return _collected(name, [_decoded(item, depth + 1) for item in content])
         case secret_ref.FIELD, parts:
             return secret_ref.of_parts(parts)
-        case "timedelta", int() | float() if not isinstance(found, bool):
-            return _duration(found)
+        case "timedelta", int() | float() if not isinstance(content, bool):
+            return _duration(content)
         case str(), str() if name in _TEXTS:
-            return _of_text(name, str(found))
+            return _of_text(name, str(content))
         case _:
             raise ValueError(
-                f"{_TYPE} {name!r:.100} with a {type(found).__name__}: it must be {', '.join(_TEXTS)} as text, tuple, "
-                "set and frozenset as a list, dict as an object or pairs, and timedelta in seconds"
+                f"{_TYPE} {name!r:.100} with a {type(content).__name__}: it must be {', '.join(_TEXTS)} as text, "
+                "tuple, set and frozenset as a list, dict as an object or pairs, and timedelta in seconds"
             )
 
 
@@ -253,16 +253,16 @@ def _of_pairs(pairs: Sequence[Any], depth: int) -> dict[Any, Any]:
     if not all(isinstance(pair, list | tuple) and len(pair) == _PAIR for pair in pairs):
         raise ValueError("a dict with a list that does not consist of pairs")
     try:
-        return {_decoded(name, depth + 1): _decoded(one, depth + 1) for name, one in pairs}
+        return {_decoded(name, depth + 1): _decoded(item, depth + 1) for name, item in pairs}
     except TypeError:
         raise ValueError("a dict with a list, a set or an object as a key") from None
 
 
-def _of_text(name: str, found: str) -> Any:
+def _of_text(name: str, content: str) -> Any:
     try:
-        return _TEXTS[name](found)
+        return _TEXTS[name](content)
     except (ArithmeticError, LookupError):
-        raise ValueError(f"{found[:100]!r} is not a {name}") from None
+        raise ValueError(f"{content[:100]!r} is not a {name}") from None
 
 
 def _duration(seconds: float) -> timedelta:
@@ -272,18 +272,18 @@ def _duration(seconds: float) -> timedelta:
         raise ValueError(f"a timedelta of {seconds:g} seconds is too long") from error
 
 
-def _decimal(found: str) -> Any:
+def _decimal(content: str) -> Any:
     from decimal import Decimal  # noqa: PLC0415 - only such values pay for the import
 
-    if len(found) > _DIGITS_MAX:
-        raise ValueError(f"a decimal of {len(found)} characters; {_DIGITS_MAX} are allowed")
-    return Decimal(found)
+    if len(content) > _DIGITS_MAX:
+        raise ValueError(f"a decimal of {len(content)} characters; {_DIGITS_MAX} are allowed")
+    return Decimal(content)
 
 
-def _uuid(found: str) -> Any:
+def _uuid(content: str) -> Any:
     from uuid import UUID  # noqa: PLC0415 - only such values pay for the import
 
-    return UUID(found)
+    return UUID(content)
 
 
 _COLLECTIONS: Mapping[str, Callable[[list[Any]], Any]] = {"tuple": tuple, "set": set, "frozenset": frozenset}
@@ -292,8 +292,8 @@ _TEXTS: Mapping[str, Callable[[str], Any]] = {
     "date": date.fromisoformat,
     "time": time.fromisoformat,
     "float": {str(number): number for number in (math.nan, math.inf, -math.inf)}.__getitem__,
-    "timedelta": lambda found: timedelta(seconds=times.seconds(found)),
-    "bytes": lambda found: binascii.a2b_base64(found, strict_mode=True),
+    "timedelta": lambda content: timedelta(seconds=times.seconds(content)),
+    "bytes": lambda content: binascii.a2b_base64(content, strict_mode=True),
     "decimal": _decimal,
     "uuid": _uuid,
 }

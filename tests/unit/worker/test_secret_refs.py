@@ -40,7 +40,7 @@ def test_an_answer_that_holds_the_mark_itself_is_passed_on_as_data(task: Callabl
     pod.cluster.taskruns[pod.name]["spec"]["arguments"] = [{"name": "answer", "value": json.dumps(MARKED)}]
     assert pod.run(pod.launch()) == 0
     stored = json.loads(pod.status["trigger"]["kwargs"])
-    assert secret_ref.found(stored) == frozenset()
+    assert secret_ref.references(stored) == frozenset()
     assert typed_json.decode(stored)["body"] == {"got": MARKED}
 
 
@@ -68,13 +68,13 @@ def test_a_reference_of_the_sdk_is_marked(task: Callable[..., Pod]) -> None:
 )
 def test_every_class_keeps_the_mark(trigger: object) -> None:
     _, kwargs = trigger.serialize()  # type: ignore[attr-defined]
-    assert secret_ref.found(typed_json.encode(kwargs)) == {PASSWORD}
+    assert secret_ref.references(typed_json.encode(kwargs)) == {PASSWORD}
 
 
 def test_a_class_that_was_given_a_plain_object_does_not_gain_the_mark() -> None:
     _, kwargs = Http({"secretRef": PASSWORD.parts()}).serialize()
     with pytest.raises(ValueError, match="came as data"):
-        secret_ref.found(typed_json.encode(kwargs))
+        secret_ref.references(typed_json.encode(kwargs))
 
 
 def test_the_runner_of_unit_tests_gives_the_reference_back() -> None:

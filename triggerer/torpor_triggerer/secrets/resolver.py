@@ -71,7 +71,7 @@ class SecretResolver:
 
     async def _resolve(self, wait: TriggerWait, call: TriggerInvocation) -> Resolved | MissingSecret | Failed:
         kwargs: Mapping[str, Any] = call.kwargs
-        references = frozenset(SecretKeyRef(one.name, one.key) for one in secret_ref.found(kwargs))
+        references = frozenset(SecretKeyRef(one.name, one.key) for one in secret_ref.references(kwargs))
         texts = await self.reader.read(SecretAccount(wait.namespace, wait.account), references)
         if not isinstance(texts, Mapping):
             return texts

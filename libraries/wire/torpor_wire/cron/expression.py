@@ -59,10 +59,10 @@ def parse(text: str) -> CronExpression:
     Raises ValueError with a sentence for an invalid expression, and for one that ticks less than once in `YEARS_MAX`
     years.
     """
-    found = _parsed(text)
-    if isinstance(found, str):
-        raise ValueError(found)  # noqa: TRY004 - a text that is no expression, and why
-    return found
+    parsed = _parsed(text)
+    if isinstance(parsed, str):
+        raise ValueError(parsed)  # noqa: TRY004 - a text that is no expression, and why
+    return parsed
 
 
 # An invalid expression is kept as well: a Schedule with one is planned again and again.
@@ -124,12 +124,12 @@ def mask(numbers: Iterable[int]) -> int:
 
 def _days(days: Days, weekdays: Weekdays, *, both: bool) -> dict[tuple[int, int], int]:
     """Return the days for each kind of month."""
-    made = {}
+    by_month = {}
     for first in range(7):
         for length in range(28, 32):
             of_month, of_week = _days_of_month(days, first, length), _days_of_week(weekdays, first, length)
-            made[first, length] = of_month & of_week if both else of_month | of_week
-    return made
+            by_month[first, length] = of_month & of_week if both else of_month | of_week
+    return by_month
 
 
 def _days_of_month(days: Days, first: int, length: int) -> int:

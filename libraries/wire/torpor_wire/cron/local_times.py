@@ -27,8 +27,8 @@ class LocalTimes:
         if start >= end:
             return None
         day, time = divmod(start, DAY)
-        if self._has_day(day) and (found := self._time_from(time)) is not None:
-            return _within(day * DAY + found, start, end)
+        if self._has_day(day) and (time_of_day := self._time_from(time)) is not None:
+            return _within(day * DAY + time_of_day, start, end)
         for first, days in self._months(day + 1, (end - 1) // DAY):
             return _within((first + _lowest(days)) * DAY + self._first_time(), start, end)
         return None
@@ -38,8 +38,8 @@ class LocalTimes:
         if start >= end:
             return None
         day, time = divmod(end - 1, DAY)
-        if self._has_day(day) and (found := self._time_until(time)) is not None:
-            return _within(day * DAY + found, start, end)
+        if self._has_day(day) and (time_of_day := self._time_until(time)) is not None:
+            return _within(day * DAY + time_of_day, start, end)
         for first, days in self._months_back(start // DAY, day - 1):
             return _within((first + days.bit_length() - 1) * DAY + self._last_time(), start, end)
         return None
@@ -55,8 +55,8 @@ class LocalTimes:
         return number + (self._times_before(last_time) if self._has_day(last_day) else 0)
 
     def _has_day(self, day: int) -> bool:
-        found = date.fromordinal(day + _EPOCH)
-        return bool(self.expression.days_of(found.year, found.month) >> found.day & 1)
+        calendar_day = date.fromordinal(day + _EPOCH)
+        return bool(self.expression.days_of(calendar_day.year, calendar_day.month) >> calendar_day.day & 1)
 
     def _months(self, first: int, last: int) -> Iterator[tuple[int, int]]:
         """Yield the months with days from `first` to `last`: the day before each month, and its days."""

@@ -57,13 +57,13 @@ def _year(moment: int) -> int:
 def _of_year(zone: tzinfo, year: int) -> tuple[Period, ...]:
     start, end = (int(datetime(number, 1, 1, tzinfo=UTC).timestamp()) for number in (year, year + 1))
     before = _offset(zone, start - 1)
-    made = []
+    year_periods = []
     while start < end:
         offset = _offset(zone, start)
         stop = _next_change(zone, start, end, offset)
-        made.append(Period(start, stop, offset, before))
+        year_periods.append(Period(start, stop, offset, before))
         start, before = stop, offset
-    return tuple(made)
+    return tuple(year_periods)
 
 
 def _next_change(zone: tzinfo, start: int, end: int, offset: int) -> int:

@@ -43,8 +43,8 @@ class Ticks:
         start = max(math.floor(after) + 1, offsets.FIRST)
         end = min(start + SEARCH_YEARS * _YEAR, offsets.LAST)
         periods = offsets.periods(self.zone, start, end) if start < end else ()
-        found = (self._first(period, start) for period in periods)
-        return next((float(tick) for tick in found if tick is not None), None)
+        ticks = (self._first(period, start) for period in periods)
+        return next((float(tick) for tick in ticks if tick is not None), None)
 
     def previous(self, until: float) -> float | None:
         """Return the last tick at or before a time. None if there is none within `SEARCH_YEARS` or after the year 1."""
@@ -53,8 +53,8 @@ class Ticks:
         end = min(math.floor(until) + 1, offsets.LAST)
         start = max(end - SEARCH_YEARS * _YEAR, offsets.FIRST)
         periods = offsets.periods_back(self.zone, start, end) if start < end else ()
-        found = (self._last(period, end) for period in periods)
-        return next((float(tick) for tick in found if tick is not None), None)
+        ticks = (self._last(period, end) for period in periods)
+        return next((float(tick) for tick in ticks if tick is not None), None)
 
     def between(self, after: float, until: float, limit: int) -> list[float]:
         """Return the first `limit` ticks with `after < tick <= until`, ascending."""
@@ -86,14 +86,14 @@ class Ticks:
         """Return the first tick of a period that is not before `start`."""
         if start <= period.start and self._ticks_after_gap(period):
             return period.start
-        found = self.times.first(self._begin(period, start), period.end + period.offset)
-        return None if found is None else found - period.offset
+        local_time = self.times.first(self._begin(period, start), period.end + period.offset)
+        return None if local_time is None else local_time - period.offset
 
     def _last(self, period: Period, end: int) -> int | None:
         """Return the last tick of a period before `end`."""
-        found = self.times.last(self._begin(period, period.start), min(end, period.end) + period.offset)
-        if found is not None:
-            return found - period.offset
+        local_time = self.times.last(self._begin(period, period.start), min(end, period.end) + period.offset)
+        if local_time is not None:
+            return local_time - period.offset
         return period.start if period.start < end and self._ticks_after_gap(period) else None
 
     def _count(self, period: Period, start: int, end: int) -> int:

@@ -40,7 +40,7 @@ def test_a_reference_may_be_in_a_nested_trigger() -> None:
         }
     )
     assert isinstance(pod_outcome, ContainerDeferral)
-    assert secret_ref.found(pod_outcome.kwargs) == {secret_ref.SecretRef("jobs", "token")}
+    assert secret_ref.references(pod_outcome.kwargs) == {secret_ref.SecretRef("jobs", "token")}
 
 
 @pytest.mark.attack
@@ -64,7 +64,7 @@ def test_a_reference_in_the_kwargs_came_as_data_and_is_rejected(nested: bool) ->
 def test_data_with_the_mark_of_a_reference_stays_data() -> None:
     reason = called({"body": MARKED})
     assert isinstance(reason, ContainerDeferral)
-    assert secret_ref.found(reason.kwargs) == frozenset()
+    assert secret_ref.references(reason.kwargs) == frozenset()
 
 
 @pytest.mark.parametrize(
