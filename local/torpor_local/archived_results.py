@@ -38,18 +38,18 @@ async def read(file: Path, taskruns: Iterable[Object]) -> dict[str, Any]:
     database = Database(
         f"sqlite:///{file}", SkippableClock(), retry_seconds=_RETRY_SECONDS, on_transaction=lambda _: None
     )
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     try:
         await database.migrate()  # the folder may be that of an earlier version
         for taskrun in chosen:
             body = await _body(database, taskrun)
             if body is not None:
-                found[taskrun["metadata"]["uid"]] = value_of(taskrun["status"]["stored"]["type"], body)
+                values[taskrun["metadata"]["uid"]] = value_of(taskrun["status"]["stored"]["type"], body)
     except RefusedError as error:
         _LOG.warning("results in %s cannot be read: %s", file, error)
     finally:
         await database.close()
-    return found
+    return values
 
 
 async def _body(database: "Database", taskrun: Object) -> bytes | None:
@@ -59,11 +59,11 @@ async def _body(database: "Database", taskrun: Object) -> bytes | None:
 
     meta, stored = taskrun["metadata"], taskrun["status"]["stored"]
     place = NamespaceId(meta["namespace"], UNKNOWN)
-    found = await results.find(database, place, meta["uid"], stored["digest"])
-    if found is None:
+    record = await results.find(database, place, meta["uid"], stored["digest"])
+    if record is None:
         return None
-    span = ByteRange(start=0, end=found[0].size)
-    return b"".join([chunk async for chunk in bodies.read_chunks(database, found[0], span)])
+    span = ByteRange(start=0, end=record[0].size)
+    return b"".join([chunk async for chunk in bodies.read_chunks(database, record[0], span)])
 
 
 def value_of(kind: str, body: bytes) -> Any:
@@ -81,7 +81,9 @@ def _chosen(taskruns: Iterable[Object]) -> list[Object]:
     """Return the TaskRuns whose results are read, the smallest first."""
     stored = [run for run in taskruns if (run.get("status") or {}).get("stored")]
     chosen, total = [], 0
-    for run in sorted((one for one in stored if one["status"]["stored"].get("type") not in _BINARY), key=_size):
+    for run in sorted(
+        (taskrun for taskrun in stored if taskrun["status"]["stored"].get("type") not in _BINARY), key=_size
+    ):
         total += _size(run)
         if total > TOTAL_MAX:
             break

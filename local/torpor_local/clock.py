@@ -61,7 +61,7 @@ class SkippableClock:
         """
         self.offset += max(0.0, moment - self.now())
         now = self.monotonic()
-        for sleeper in sorted(self._sleepers, key=lambda one: one.due):
+        for sleeper in sorted(self._sleepers, key=lambda sleeper: sleeper.due):
             if sleeper.due <= now:
                 sleeper.wake()
             else:

@@ -75,7 +75,7 @@ class Controllers:
     def next_moment(self) -> float | None:
         """Return when the next wait ends; None if one of the waits does not end at a known time, or there is none."""
         moments = [triggerer.next_moment() for triggerer in self.triggerers if triggerer.waits]
-        return None if None in moments else min((one for one in moments if one is not None), default=None)
+        return None if None in moments else min((moment for moment in moments if moment is not None), default=None)
 
     @property
     def waits(self) -> int:

@@ -242,5 +242,5 @@ def _pools(documents: Sequence[Mapping[str, Any]]) -> set[str]:
     """Return the triggerer pools that Workflows and their tasks name."""
     specs = _specs(documents)
     tasks = [task for spec in specs for task in spec.get("tasks") or ()]
-    named = {one.get("triggerPool") for one in (*specs, *tasks) if isinstance(one, Mapping)}
+    named = {part.get("triggerPool") for part in (*specs, *tasks) if isinstance(part, Mapping)}
     return {constants.DEFAULT_POOL, *(str(pool) for pool in named if pool)}

@@ -26,7 +26,9 @@ def build(workflow: Object, objects: Mapping[str, Sequence[Object]]) -> LocalRun
     """Return the outcome of a run. `objects` are by kind."""
     status = workflow.get("status") or {}
     conditions = status.get("conditions") or ()
-    verdict: Mapping[str, Any] = next((one for one in conditions if one.get("type") == "Succeeded"), {})
+    verdict: Mapping[str, Any] = next(
+        (condition for condition in conditions if condition.get("type") == "Succeeded"), {}
+    )
     return LocalRunOutcome(
         state=str(status.get("state") or "Pending"),
         reason=str(verdict.get("reason") or ""),
@@ -57,11 +59,11 @@ def results(runs: Iterable[Mapping[str, Any]], archived: Mapping[str, Any]) -> d
 
     `archived` has values by the uid of their TaskRun. Of others in the archive, the result is the description.
     """
-    found: dict[str, list[tuple[list[int], Any]]] = {}
+    by_task: dict[str, list[tuple[list[int], Any]]] = {}
     for run in runs:
         path = [*(run["spec"].get("groupIndexes") or ()), int(run["spec"].get("mapIndex", constants.UNMAPPED))]
-        found.setdefault(run["spec"]["task"], []).append((path, _result(run, archived)))
-    return {task: _joined(instances) for task, instances in found.items()}
+        by_task.setdefault(run["spec"]["task"], []).append((path, _result(run, archived)))
+    return {task: _joined(instances) for task, instances in by_task.items()}
 
 
 def _taskruns(workflow: Mapping[str, Any], objects: Mapping[str, Sequence[Object]]) -> list[Object]:
@@ -79,4 +81,4 @@ def _result(taskrun: Mapping[str, Any], archived: Mapping[str, Any]) -> Any:
 def _joined(instances: list[tuple[list[int], Any]]) -> Any:
     if len(instances) == 1 and instances[0][0] == [constants.UNMAPPED]:
         return instances[0][1]
-    return [value for _, value in sorted(instances, key=lambda one: one[0])]
+    return [value for _, value in sorted(instances, key=lambda instance: instance[0])]

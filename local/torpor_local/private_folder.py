@@ -61,8 +61,8 @@ def _remove(path: Path) -> None:
 
 
 def _new() -> Path:
-    found = Path(tempfile.mkdtemp(prefix=_PREFIX))
-    if len(os.fsencode(found)) < _SOCKET_MAX:
-        return found
-    found.rmdir()
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    if len(os.fsencode(folder)) < _SOCKET_MAX:
+        return folder
+    folder.rmdir()
     return Path(tempfile.mkdtemp(prefix=_PREFIX, dir=_SHORT))

@@ -18,11 +18,11 @@ def problem(_: Object | None, body: Object) -> str | None:
     data, binary = ({} if body.get(field) is None else body[field] for field in ("data", "binaryData"))
     if not isinstance(data, Mapping) or not isinstance(binary, Mapping):
         return "data and binaryData have to be objects"
-    found = [*(_key_problem("data", key) for key in data), *(_key_problem("binaryData", key) for key in binary)]
-    found += [f"data[{key}] has to be a string" for key, value in data.items() if not isinstance(value, str)]
-    found += [f"binaryData[{key}] is not base64" for key, value in binary.items() if _decoded(value) is None]
-    found += [f"data[{key}]: duplicate of key present in binaryData" for key in data.keys() & binary.keys()]
-    return next(filter(None, found), None) or _size_problem(data, binary)
+    problems = [*(_key_problem("data", key) for key in data), *(_key_problem("binaryData", key) for key in binary)]
+    problems += [f"data[{key}] has to be a string" for key, value in data.items() if not isinstance(value, str)]
+    problems += [f"binaryData[{key}] is not base64" for key, value in binary.items() if _decoded(value) is None]
+    problems += [f"data[{key}]: duplicate of key present in binaryData" for key in data.keys() & binary.keys()]
+    return next(filter(None, problems), None) or _size_problem(data, binary)
 
 
 def files(body: Object) -> dict[str, bytes]:

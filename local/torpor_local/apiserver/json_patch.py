@@ -50,15 +50,15 @@ def _get(document: Any, path: str) -> Any:
 def _tested(document: Any, path: str) -> Any:
     """What `test` compares: a last word that is not there is null, as the API server has it."""
     parent, _, last = path.rpartition("/")
-    found = _get(document, parent)
-    return _child(found, last, path) if isinstance(found, list) else found.get(*_words(f"/{last}"))
+    container = _get(document, parent)
+    return _child(container, last, path) if isinstance(container, list) else container.get(*_words(f"/{last}"))
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(value: Any, other: Any) -> bool:
     """Numbers are compared as they are written: 1 is not 1.0."""
-    if isinstance(one, str) or isinstance(other, str):
-        return bool(one == other)
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+    if isinstance(value, str) or isinstance(other, str):
+        return bool(value == other)
+    return json.dumps(value, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def _set(document: Any, path: str, value: Any, *, insert: bool) -> None:

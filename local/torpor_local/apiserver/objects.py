@@ -100,7 +100,7 @@ class ObjectRegistry:
 
     def replace(self, resource: Resource, address: ObjectAddress, body: Object, subresource: str) -> Object:
         """PUT, and the second half of PATCH."""
-        before = self.found(address)
+        before = self.existing(address)
         after = _pruned(copied(body))
         version = (after.get("metadata") or {}).get("resourceVersion")
         if version and version != before["metadata"]["resourceVersion"]:
@@ -126,7 +126,7 @@ class ObjectRegistry:
     def patch(self, resource: Resource, address: ObjectAddress, ops: list[Object], subresource: str) -> Object:
         """PATCH with a JSON Patch. Raises DeniedError."""
         try:
-            patched = json_patch.apply(self.found(address), ops)
+            patched = json_patch.apply(self.existing(address), ops)
         except json_patch.PatchError as error:
             message = f"the server rejected our request due to an error in our request: {error}"
             raise DeniedError(HTTPStatus.UNPROCESSABLE_ENTITY, "Invalid", message) from error
@@ -134,7 +134,7 @@ class ObjectRegistry:
 
     def delete(self, address: ObjectAddress, options: Mapping[str, Any]) -> Object:
         """DELETE: at once, or when the last finalizer goes (of a pod, when it has stopped, if they are graceful)."""
-        item = self.found(address)
+        item = self.existing(address)
         meta = item["metadata"]
         uid = (options.get("preconditions") or {}).get("uid")
         if uid and uid != meta["uid"]:
@@ -165,12 +165,12 @@ class ObjectRegistry:
             return 0
         if item.get("status", {}).get("phase") in {"Succeeded", "Failed"}:
             return 0
-        asked = options.get("gracePeriodSeconds")
-        return int(item["spec"].get("terminationGracePeriodSeconds", 30) if asked is None else asked)
+        requested = options.get("gracePeriodSeconds")
+        return int(item["spec"].get("terminationGracePeriodSeconds", 30) if requested is None else requested)
 
     def edit(self, address: ObjectAddress, merge: Object) -> Object:
         """Merge values into an object, status and all, as no client could; null removes."""
-        before = self.found(address)
+        before = self.existing(address)
         after = _merged(before, copied(merge))
         if after.get("spec") != before.get("spec") and "generation" not in merge.get("metadata", {}):
             after["metadata"] = after["metadata"] | {"generation": before["metadata"]["generation"] + 1}
@@ -194,7 +194,7 @@ class ObjectRegistry:
             if FOREGROUND not in meta.get("finalizers", []):
                 continue
             for dependent in self._dependents(meta["uid"]):
-                if "deletionTimestamp" not in self.found(dependent)["metadata"]:
+                if "deletionTimestamp" not in self.existing(dependent)["metadata"]:
                     self.delete(dependent, {"gracePeriodSeconds": 0} if options is None else options)
             if not self._dependents(meta["uid"]):
                 kept = [finalizer for finalizer in meta["finalizers"] if finalizer != FOREGROUND]
@@ -209,7 +209,7 @@ class ObjectRegistry:
         if self.collects_at_once:
             self.collect_garbage()
 
-    def found(self, address: ObjectAddress) -> Object:
+    def existing(self, address: ObjectAddress) -> Object:
         """Return an object. Raises DeniedError if there is none."""
         item = self.history.get(address)
         if item is None:

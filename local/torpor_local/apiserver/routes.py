@@ -69,5 +69,5 @@ class ResourceRoutes:
 
     def discovery(self, path: str) -> list[Object]:
         """The kinds of the apiVersion at this path, if it is one."""
-        served = [found for collection, found in self._resources.items() if collection.rpartition("/")[0] == path]
+        served = [resource for collection, resource in self._resources.items() if collection.rpartition("/")[0] == path]
         return [{"name": each.plural, "kind": each.kind, "namespaced": each.namespaced} for each in served]

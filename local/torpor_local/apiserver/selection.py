@@ -51,10 +51,10 @@ def _terms(selector: str) -> list[str]:
 
 def _field(term: str, item: Mapping[str, Any]) -> bool:
     name, differs, wanted = _split(term)
-    found: Any = item
+    value: Any = item
     for word in name.split("."):
-        found = found.get(word) if isinstance(found, Mapping) else None
-    return (("" if found is None else str(found)) == wanted) is not differs
+        value = value.get(word) if isinstance(value, Mapping) else None
+    return (("" if value is None else str(value)) == wanted) is not differs
 
 
 def _label(term: str, labels: Mapping[str, str]) -> bool:

@@ -62,8 +62,8 @@ class ApiServer:
 
     def get(self, resource: Resource, namespace: str, name: str) -> Object | None:
         """Return an object, None if there is none."""
-        found = self.history.get(ObjectRegistry.address(resource, namespace, name))
-        return None if found is None else self._copy(found)
+        item = self.history.get(ObjectRegistry.address(resource, namespace, name))
+        return None if item is None else self._copy(item)
 
     def all(self, resource: Resource) -> list[Object]:
         """Return all objects of a kind, by namespace and name."""
@@ -137,7 +137,7 @@ class ApiServer:
         address = ObjectRegistry.address(route.resource, route.namespace, route.name)
         match request.method:
             case "GET" if route.name:
-                return self.objects.found(address)
+                return self.objects.existing(address)
             case "GET":
                 return self._list(request)
             case "POST":
@@ -151,10 +151,10 @@ class ApiServer:
             case method:
                 raise DeniedError(HTTPStatus.METHOD_NOT_ALLOWED, "MethodNotAllowed", f"{method} is not supported")
 
-    def _review(self, asked: Object) -> Object:
+    def _review(self, review: Object) -> Object:
         """Answer a review, which writes nothing."""
-        self.reviews.append(asked["spec"]["resourceAttributes"]["namespace"])
-        return asked | {"status": {"allowed": self.may_fire(self.reviews[-1])}}
+        self.reviews.append(review["spec"]["resourceAttributes"]["namespace"])
+        return review | {"status": {"allowed": self.may_fire(self.reviews[-1])}}
 
     def _list(self, request: ApiRequest) -> Object:
         route = self._routes.resolve(request.path)
@@ -165,8 +165,8 @@ class ApiServer:
             items, version = self._pages[token]
         else:
             selection = route.selection(request.query)
-            found = self.history.of_kind(collection(route.resource))
-            items, version = [item for item in found if selection.matches(item)], self.history.version
+            stored = self.history.of_kind(collection(route.resource))
+            items, version = [item for item in stored if selection.matches(item)], self.history.version
         page, rest = (items[:limit], items[limit:]) if limit else (items, [])
         meta = {"resourceVersion": str(version)}
         if rest:

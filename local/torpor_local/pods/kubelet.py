@@ -117,15 +117,15 @@ class ProcessKubelet:
         """
         locks.kill_survivors(self._host.scratch)
         for pod in self._server.all(PODS):
-            found = _RunningPod(pod=pod)
+            running = _RunningPod(pod=pod)
             if "nodeName" in pod["spec"] and pod["status"].get("phase") in {"Pending", "Running"}:
                 await self._remove_container(pod)
             if "deletionTimestamp" in pod["metadata"]:
-                self._server.delete(PODS, *found.address, {"gracePeriodSeconds": 0})
+                self._server.delete(PODS, *running.address, {"gracePeriodSeconds": 0})
             elif _is_startable(pod):
-                self._begin(found)
+                self._begin(running)
             elif "nodeName" in pod["spec"] and pod["status"].get("phase") in {"Pending", "Running"}:
-                self._write(found, {"status": status.disrupted(_KILLED, self._clock.now())})
+                self._write(running, {"status": status.disrupted(_KILLED, self._clock.now())})
 
     async def stop(self) -> None:
         """Start no further pod, send SIGTERM to the others and wait for them. A cancellation kills them."""
@@ -252,8 +252,8 @@ class ProcessKubelet:
         return program.python(self._host.python, str(self._host.packages), own)
 
     def _current(self, running: _RunningPod) -> bool:
-        found = self._server.history.get(ObjectRegistry.address(PODS, *running.address))
-        return found is not None and found["metadata"]["uid"] == running.uid
+        pod = self._server.history.get(ObjectRegistry.address(PODS, *running.address))
+        return pod is not None and pod["metadata"]["uid"] == running.uid
 
     def _write(self, running: _RunningPod, merge: Object) -> None:
         if self._current(running):

@@ -105,7 +105,7 @@ def container(pod: Object, tool: str | None, own: Mapping[str, str], message_fil
         )
     entrypoint, arguments = variables.command(pod, own)
     given = [word for name, value in own.items() for word in ("--env", f"{name}={value}")]
-    missing = [one["name"] for one in spec.get("env") or () if one["name"] not in own]
+    missing = [variable["name"] for variable in spec.get("env") or () if variable["name"] not in own]
     of_user = [word for name in missing if _VARIABLE.fullmatch(name) for word in ("--env", name)]
     user = (spec.get("securityContext") or {}).get("runAsUser")
     return PodProgram(

@@ -18,9 +18,11 @@ class MissingSourceError(Exception):
 def config_map_of(pod: Mapping[str, Any]) -> str | None:
     """Return the name of the ConfigMap that is mounted as the source of the pod, None if there is none."""
     mounts = pod["spec"]["containers"][0].get("volumeMounts") or ()
-    volume = next((one["name"] for one in mounts if one["mountPath"] == constants.SOURCE_FOLDER), None)
+    volume = next((mount["name"] for mount in mounts if mount["mountPath"] == constants.SOURCE_FOLDER), None)
     volumes = pod["spec"].get("volumes") or ()
-    return next((one["configMap"]["name"] for one in volumes if one["name"] == volume and "configMap" in one), None)
+    return next(
+        (entry["configMap"]["name"] for entry in volumes if entry["name"] == volume and "configMap" in entry), None
+    )
 
 
 def write(pod: Mapping[str, Any], read: ReadConfigMap, folder: Path) -> bool:
@@ -31,13 +33,13 @@ def write(pod: Mapping[str, Any], read: ReadConfigMap, folder: Path) -> bool:
     name = config_map_of(pod)
     if name is None:
         return False
-    found = read(name)
-    if found is None:
+    config_map = read(name)
+    if config_map is None:
         raise MissingSourceError(
             f"source: there is no ConfigMap {name}: add it to the file, or put its files into a folder {name} beside it"
         )
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    for key, content in config_maps.files(found).items():
+    for key, content in config_maps.files(config_map).items():
         (folder / key).write_bytes(content)
     return True

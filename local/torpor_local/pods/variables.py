@@ -21,16 +21,16 @@ def inherited(environ: Mapping[str, str]) -> dict[str, str]:
 def environment(pod: Object, config_map: ReadConfigMap) -> dict[str, str]:
     """Return the variables of the first container. What needs a Secret is left out."""
     container = pod["spec"]["containers"][0]
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for source in container.get("envFrom") or ():
         if (reference := source.get("configMapRef")) is not None:
             data = _data(config_map(reference["name"]))
-            found |= {f"{source.get('prefix') or ''}{key}": value for key, value in data.items()}
+            values |= {f"{source.get('prefix') or ''}{key}": value for key, value in data.items()}
     for variable in container.get("env") or ():
-        value = _value(variable, pod, config_map, found)
+        value = _value(variable, pod, config_map, values)
         if value is not None:
-            found[variable["name"]] = value
-    return found
+            values[variable["name"]] = value
+    return values
 
 
 def expanded(text: str, known: Mapping[str, str]) -> str:
@@ -70,7 +70,7 @@ def _data(config_map: Object | None) -> Mapping[str, str]:
 def _field(pod: Object, path: str) -> str | None:
     if match := re.fullmatch(r"metadata\.(labels|annotations)\['([^']*)'\]", path):
         return (pod["metadata"].get(match[1]) or {}).get(match[2])
-    found: Any = pod
+    value: Any = pod
     for word in path.split("."):
-        found = found.get(word) if isinstance(found, Mapping) else None
-    return None if found is None else str(found)
+        value = value.get(word) if isinstance(value, Mapping) else None
+    return None if value is None else str(value)
