@@ -29,10 +29,10 @@ def main():  # type: () -> int
 
 def too_old():  # type: () -> str
     """Return the message for an interpreter that cannot run the packages."""
-    found = ".".join(str(number) for number in sys.version_info[:3])
+    version = ".".join(str(number) for number in sys.version_info[:3])
     oldest = ".".join(str(number) for number in OLDEST)
     return (
-        "the image has Python " + found + " (" + str(sys.executable) + "), and a python task needs Python " + oldest
+        "the image has Python " + version + " (" + str(sys.executable) + "), and a python task needs Python " + oldest
         + " or later: use an image with a newer python3, or run the program as a container task"
     )  # fmt: skip
 

@@ -154,11 +154,11 @@ def _report(request: DebugRequest, error: BaseException) -> int:
             return FAILED
 
 
-def _below_this(found: TracebackType | None) -> TracebackType | None:
+def _below_this(trace: TracebackType | None) -> TracebackType | None:
     """Return the traceback without the frames of this module and of `in_process`, which no pod has."""
-    while found is not None and found.tb_frame.f_code.co_filename in {__file__, in_process.__file__}:
-        found = found.tb_next
-    return found
+    while trace is not None and trace.tb_frame.f_code.co_filename in {__file__, in_process.__file__}:
+        trace = trace.tb_next
+    return trace
 
 
 def _print_first(task: str, trigger: Mapping[str, Any]) -> None:

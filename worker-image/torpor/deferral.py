@@ -165,10 +165,10 @@ def reference(function: object, argument: str = "then") -> str:
         raise DeferralError(
             f"{argument}={name} is a lambda or a nested function: move it to the top level of its module"
         )
-    found: object = sys.modules.get(module)
+    target: object = sys.modules.get(module)
     for part in name.split("."):
-        found = getattr(found, part, None)
-    if found is not function:
+        target = getattr(target, part, None)
+    if target is not function:
         hint = "for a method, raise TaskDeferred or call self.defer" if hasattr(function, "__self__") else "rename it"
         raise DeferralError(f"{argument}={module}:{name} does not name the given function: {hint}")
     return f"{module}:{name}"

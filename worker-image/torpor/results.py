@@ -157,7 +157,7 @@ def _without(positions: Sequence[Position], missing: Sequence[Position]) -> list
     return [position for position in positions if position not in gone]
 
 
-def _equal(one: Sequence[Any], other: object) -> bool:
+def _equal(values: Sequence[Any], other: object) -> bool:
     if not isinstance(other, Sequence) or isinstance(other, str | bytes):
         return False
-    return len(one) == len(other) and all(mine == theirs for mine, theirs in zip(one, other, strict=True))
+    return len(values) == len(other) and all(mine == theirs for mine, theirs in zip(values, other, strict=True))

@@ -116,7 +116,7 @@ def _kwargs(kwargs: Mapping[str, Any], use: SealScope, change: _Change) -> dict[
     if use.class_name not in trigger.SEVERAL or not isinstance(parts, list | tuple):
         return dict(_changed(kwargs, use, change))
     rest = {name: value for name, value in kwargs.items() if name != "triggers"}
-    return {**_changed(rest, use, change), "triggers": [_part(one, use, change) for one in parts]}
+    return {**_changed(rest, use, change), "triggers": [_part(part, use, change) for part in parts]}
 
 
 def _part(part: Any, use: SealScope, change: _Change) -> Any:
@@ -133,13 +133,13 @@ def _changed(value: Any, at: SealScope, change: _Change) -> Any:
         return [_changed(item, _within(at, str(index)), change) for index, item in enumerate(value)]
     if not isinstance(value, Mapping):
         return value
-    found: dict[Any, Any] = {}
+    changed: dict[Any, Any] = {}
     for name, inner in value.items():
         new, content = _entry(name, inner, _within(at, str(name)), change)
-        if new in found:
+        if new in changed:
             raise SealError(f"{new} is given twice, also as {trigger.SEALED}{new}")
-        found[new] = content
-    return found
+        changed[new] = content
+    return changed
 
 
 def _entry(name: Any, value: Any, at: SealScope, change: _Change) -> tuple[Any, Any]:
@@ -178,14 +178,14 @@ def _named(use: SealScope) -> dict[str, str]:
 
 def _content(use: SealScope, content: bytes) -> Any:
     try:
-        found = json.loads(content)
-        value = found.pop("value")
+        contents = json.loads(content)
+        value = contents.pop("value")
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         raise SealError("its contents are not a sealed value of torpor") from None
-    if found.keys() != _named(use).keys():
+    if contents.keys() != _named(use).keys():
         raise SealError("it does not name its class and argument: seal it with this version of torpor")
     for field, wanted in _named(use).items():
-        if found[field] != wanted:
+        if contents[field] != wanted:
             raise SealError(f"it was sealed {_OTHER_USES[field]} and opens only there")
     return value
 

@@ -66,9 +66,9 @@ class BaseSensor(BaseOperator):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Keep the arguments, from which the triggerer creates the sensor again."""
-        made = super().__new__(cls)
-        made._given = args, kwargs
-        return made
+        sensor = super().__new__(cls)
+        sensor._given = args, kwargs
+        return sensor
 
     def __init__(
         self,
@@ -146,19 +146,19 @@ class BaseSensor(BaseOperator):
         returned = self.poke(context)
         if isinstance(returned, CoroutineType):
             return self._wait_async(context, until, returned)
-        while not (found := _result(returned)).done:
+        while not (result := _result(returned)).done:
             pause = self._pause(until)
             if pause is None:
                 return self.timed_out(context)
             self._defer_or_keep_pod(until, pause)
             time.sleep(pause)
             returned = self.poke(context)
-        return found.value
+        return result.value
 
     async def _wait_async(self, context: Context, until: float | None, returned: "CoroutineType[Any, Any, Any]") -> Any:
         import asyncio  # noqa: PLC0415 - 25 ms, only for async sensors
 
-        while not (found := _result(await returned)).done:
+        while not (result := _result(await returned)).done:
             pause = self._pause(until)
             if pause is None:
                 late = self.timed_out(context)
@@ -166,7 +166,7 @@ class BaseSensor(BaseOperator):
             self._defer_or_keep_pod(until, pause)
             await asyncio.sleep(pause)
             returned = self.poke(context)
-        return found.value
+        return result.value
 
     def _pause(self, until: float | None) -> float | None:
         """Return the seconds until the next poke, None if the timeout is over."""
@@ -225,10 +225,10 @@ def _by_default() -> bool:
     return _default_mode() == "true"
 
 
-def _result(found: Any) -> PokeResult:
+def _result(returned: Any) -> PokeResult:
     """Return what `poke` returned as a PokeResult; accepts Airflow's own class."""
-    if isinstance(found, PokeResult):
-        return found
-    if hasattr(found, "is_done"):
-        return PokeResult(bool(found.is_done), getattr(found, "xcom_value", None))
-    return PokeResult(bool(found))
+    if isinstance(returned, PokeResult):
+        return returned
+    if hasattr(returned, "is_done"):
+        return PokeResult(bool(returned.is_done), getattr(returned, "xcom_value", None))
+    return PokeResult(bool(returned))

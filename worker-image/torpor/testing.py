@@ -93,11 +93,11 @@ def results(
     """
     every = range(len(values) + len(missing)) if positions is None else sorted([*positions, *missing], key=path)
     there = [position for position in every if position not in missing] if positions is None else positions
-    found = dict(zip(there, values, strict=True))
-    missing = [position for position in every if position in missing or found[position] is None]
+    by_position = dict(zip(there, values, strict=True))
+    missing = [position for position in every if position in missing or by_position[position] is None]
 
     def find(position: Position) -> Callable[[], Any]:
-        return lambda: in_process.sent(found[position])
+        return lambda: in_process.sent(by_position[position])
 
     return Results(find, every, missing)
 

@@ -208,7 +208,7 @@ def _kwargs(call: Mapping[str, Any], permitted: frozenset[SecretRef]) -> Mapping
         )
     try:
         encoded = typed_json.encode(secret_places.put(kwargs, call.get("secrets"), permitted))
-        secret_ref.found(encoded)
+        secret_ref.references(encoded)
     except ValueError as error:
         raise _RejectedError(f"{error}{_SECRETS_HINT if 'secretRef' in str(error) else ''}") from error
     except RecursionError as error:

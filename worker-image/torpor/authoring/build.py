@@ -127,15 +127,15 @@ def bound(name: str, task: TaskFunction[..., Any], later: Sequence[str] | None =
     try:
         if twice := sorted(added & task.kwargs.keys()):
             raise TypeError(f"multiple values for argument {twice[0]!r}")
-        found = bind(*task.args, **task.kwargs, **dict.fromkeys(added)).arguments
-        for key in list(found):
+        arguments = bind(*task.args, **task.kwargs, **dict.fromkeys(added)).arguments
+        for key in list(arguments):
             kind = signature.parameters[key].kind
             if kind in {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL}:
                 raise TypeError(f"a task gets its arguments by name, which {key!r} does not allow")
-            found |= found.pop(key) if kind is inspect.Parameter.VAR_KEYWORD else {}
+            arguments |= arguments.pop(key) if kind is inspect.Parameter.VAR_KEYWORD else {}
     except TypeError as error:
         raise TypeError(f"{name}{signature}: {error}") from None
-    return {key: reference.plain(found[key], f"{name}: argument {key!r}") for key in found if key not in added}
+    return {key: reference.plain(arguments[key], f"{name}: argument {key!r}") for key in arguments if key not in added}
 
 
 def results(of: R) -> list[R]:

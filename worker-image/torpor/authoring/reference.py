@@ -97,7 +97,7 @@ def filled(function: str, template: str, parts: Mapping[str, str]) -> str:
     if wrong := sorted(parts.keys() ^ set(_PLACE.findall(template))):
         why = "does not contain" if wrong[0] in parts else "has no value for"
         raise TypeError(f"{function}({template!r}) {why} {{{wrong[0]}}}; write {function}('... {{x}} ...', x=...)")
-    return _PLACE.sub(lambda found: parts[found[1]], template)
+    return _PLACE.sub(lambda match: parts[match[1]], template)
 
 
 def expression(cel: str, /, **values: object) -> Any:

@@ -29,13 +29,13 @@ class Workflow(Generic[P]):
 
     def build(self, values: dict[str, Any]) -> dict[str, Any]:
         """Return the Workflow with values of params. A param without value and default is null."""
-        name, params = self.function.__name__, {one["name"]: one.get("default") for one in self.params()} | values
+        name, params = self.function.__name__, {param["name"]: param.get("default") for param in self.params()} | values
         function: Callable[..., object] = self.function
-        with build.building() as found:
+        with build.building() as built:
             function(**{key: ValueReference(reference.member("params", key)) for key in params})
         settings = {options.field_name(key): reference.plain(self.settings[key], key) for key in self.settings}
-        groups = {"groups": found.groups} if found.groups else {}
-        spec = {**({"params": params} if params else {}), **settings, **groups, "tasks": found.tasks}
+        groups = {"groups": built.groups} if built.groups else {}
+        spec = {**({"params": params} if params else {}), **settings, **groups, "tasks": built.tasks}
         metadata = {"generateName": f"{name.strip('_').lower().replace('_', '-')}-"}
         return {"apiVersion": "torpor.dev/v1alpha1", "kind": "Workflow", "metadata": metadata, "spec": spec}
 
@@ -43,19 +43,21 @@ class Workflow(Generic[P]):
         """Return name, type and default of each param, as a WorkflowTemplate declares them."""
         import inspect  # noqa: PLC0415 - see build
 
-        name, hints, found = self.function.__name__, get_type_hints(self.function), []
+        name, hints, declared = self.function.__name__, get_type_hints(self.function), []
         if any(check(self.function) for check in (inspect.iscoroutinefunction, inspect.isgeneratorfunction)):
             raise TypeError(f"{name}: a workflow function has no async and no yield")
-        for one in inspect.signature(self.function).parameters.values():
-            if one.kind not in {one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY}:
-                raise TypeError(f"{name}: param {one.name!r} must be a plain argument, without *, ** and /")
-            hint = hints.get(one.name)
+        for parameter in inspect.signature(self.function).parameters.values():
+            if parameter.kind not in {parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY}:
+                raise TypeError(f"{name}: param {parameter.name!r} must be a plain argument, without *, ** and /")
+            hint = hints.get(parameter.name)
             kind = {"type": _TYPES[origin]} if (origin := get_origin(hint) or hint) in _TYPES else {}
             default = (
-                {} if one.default is one.empty else {"default": reference.plain(one.default, f"{name}: {one.name}")}
+                {}
+                if parameter.default is parameter.empty
+                else {"default": reference.plain(parameter.default, f"{name}: {parameter.name}")}
             )
-            found.append({"name": one.name, **kind, **default})
-        return found
+            declared.append({"name": parameter.name, **kind, **default})
+        return declared
 
 
 @overload

@@ -39,19 +39,19 @@ class _ResultCache:
     """A cache of small results, up to `_SEEN_MAX`, so that a second iteration needs no requests."""
 
     def __init__(self) -> None:
-        self._found: dict[Position, FoundResult] = {}
+        self._by_position: dict[Position, FoundResult] = {}
         self._room = _SEEN_MAX
 
     def get(self, position: "Position") -> FoundResult | None:
-        return self._found.get(position)
+        return self._by_position.get(position)
 
     def note(self, position: "Position", result: FoundResult | None) -> None:
-        if result is None or position in self._found:
+        if result is None or position in self._by_position:
             return
         about = result.stored or {}
         size = _ENTRY + len(result.text or "") + len(about.get("keys") or "")
         if size <= self._room:
-            self._found[position] = result
+            self._by_position[position] = result
             self._room -= size
 
 
@@ -102,13 +102,13 @@ class ArgumentReader:
 
     def _referred(self, source: ArgumentLocation) -> Any:
         if source.field == "results":
-            found = self._results(source)
-            return found if source.item is None else _nth(found, source.item, f"task {source.task!r} has")
+            results = self._results(source)
+            return results if source.item is None else _nth(results, source.item, f"task {source.task!r} has")
         index = constants.UNMAPPED if source.position is None else source.position
-        result = self._found(source.task, index, source.group_indexes)
+        result = self._result(source.task, index, source.group_indexes)
         if result is None:
-            said = f"task {source.task!r} has no result{_where(index, source.group_indexes)}"
-            raise RejectedError(Reason.ARGUMENTS_INVALID, said)
+            message = f"task {source.task!r} has no result{_where(index, source.group_indexes)}"
+            raise RejectedError(Reason.ARGUMENTS_INVALID, message)
         return self._value(result) if source.item is None else self._item(source.task, result, source.item)
 
     def _results(self, source: ArgumentLocation) -> "Results":
@@ -118,7 +118,7 @@ class ArgumentReader:
         seen = _ResultCache()
 
         def find(position: "Position") -> "Load | None":
-            result = seen.get(position) or self._found(source.task, *instance_results.split_indexes(source, position))
+            result = seen.get(position) or self._result(source.task, *instance_results.split_indexes(source, position))
             seen.note(position, result)
             return None if result is None or result.text == "null" else lambda: self._value(result)
 
@@ -144,8 +144,8 @@ class ArgumentReader:
         try:
             return download.item(self._reached(), stored, place, download.body_retry_policy(self._patience))
         except download.OutsideError:
-            said = f"the result of task {task!r} has {about.get('length')} items, so there is no item {place}"
-            raise RejectedError(Reason.ARGUMENTS_INVALID, said) from None
+            message = f"the result of task {task!r} has {about.get('length')} items, so there is no item {place}"
+            raise RejectedError(Reason.ARGUMENTS_INVALID, message) from None
 
     def _reached(self) -> "ArchiveConnection":
         self._archive = self._archive or self._open()
@@ -153,7 +153,7 @@ class ArgumentReader:
             raise UnreadableError("the result is in the archive, but this pod has no address of an archive")
         return self._archive
 
-    def _found(self, task: str, index: int, groups: tuple[int, ...]) -> FoundResult | None:
+    def _result(self, task: str, index: int, groups: tuple[int, ...]) -> FoundResult | None:
         """Return the result of an instance; None if it is gone or did not succeed."""
         name = names.taskrun(self._run.workflow, self._run.workflow_uid, task, index, groups)
         match status_patch.read(self._transport, environment.path(self._namespace, name), self._patience):
@@ -198,10 +198,10 @@ def _no_items(task: str, kind: str) -> RejectedError:
     )
 
 
-def _nth(items: Any, place: int, said: str) -> Any:
+def _nth(items: Any, place: int, subject: str) -> Any:
     try:
         return items[place]
     except IndexError:
         raise RejectedError(
-            Reason.ARGUMENTS_INVALID, f"{said} {len(items)} items, so there is no item {place}"
+            Reason.ARGUMENTS_INVALID, f"{subject} {len(items)} items, so there is no item {place}"
         ) from None

@@ -42,7 +42,7 @@ def checked(given: Deferral, operator: object, context: Context) -> Deferral:
     if not _ends_from_trigger(given.trigger):
         _call(given.then, {**given.state, "event": None}, operator, context)
     if given.on_timeout is not None:
-        late = _found(given.on_timeout, operator)
+        late = _resume_function(given.on_timeout, operator)
         event = {"event": None} if takes(late, "event") else {}
         _call(given.on_timeout, {**given.state, **event}, operator, context)
     return given
@@ -53,36 +53,36 @@ def _ends_from_trigger(trigger: object) -> bool:
     return getattr(trigger, "end_from_trigger", False) is True
 
 
-def _named(name: object, said: str, operator: object, function: object) -> str:
+def _named(name: object, argument: str, operator: object, function: object) -> str:
     """Return the value for `status.next`: a method, or `module:function` if the task is a function."""
     if not isinstance(name, str):
-        raise DeferralError(f"{said}= must be a name, not an object of type {type(name).__name__}")
+        raise DeferralError(f"{argument}= must be a name, not an object of type {type(name).__name__}")
     if operator is not None:
         if not callable(getattr(operator, name, None)):
             raise DeferralError(f"{type(operator).__name__} has no method {name!r} to resume in")
         return name
     module = str(getattr(function, "__module__", None))
-    found = vars(importlib.import_module(module)).get(name)
-    if found is None:
+    target = vars(importlib.import_module(module)).get(name)
+    if target is None:
         raise DeferralError(f"module {module} has no function {name!r} to resume in")
-    return deferral.reference(found, said)
+    return deferral.reference(target, argument)
 
 
 def _call(name: str, keywords: Mapping[str, Any], operator: object, context: Context) -> None:
-    function = _found(name, operator)
+    function = _resume_function(name, operator)
     problem = misfit(function, () if ":" in name else (context,), keywords)
     if problem is not None:
         raise DeferralError(f"the task could not resume in {name}: {problem}")
 
 
-def _found(name: str, operator: object) -> Callable[..., Any]:
+def _resume_function(name: str, operator: object) -> Callable[..., Any]:
     module, colon, path = name.partition(":")
-    found: Any = sys.modules.get(module) if colon else operator
+    target: Any = sys.modules.get(module) if colon else operator
     for part in (path or module).split("."):
-        found = getattr(found, part, None)
-    if not callable(found):
+        target = getattr(target, part, None)
+    if not callable(target):
         raise DeferralError(f"there is no {name} to resume in; defer with defer(...) or self.defer(...)")
-    function: Callable[..., Any] = decorators.unmarked(found)
+    function: Callable[..., Any] = decorators.unmarked(target)
     return function
 
 

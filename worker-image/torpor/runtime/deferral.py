@@ -71,7 +71,7 @@ def _trigger(given: object, place: DeferralContext) -> trigger.DeferredTrigger:
     try:
         encoded = typed_json.encode(kwargs)
         _check_references(class_name, encoded)
-        made = trigger.build(
+        deferred = trigger.build(
             class_name,
             sealing.seal_kwargs(class_name, encoded, place.seal_key, place.namespace),
             namespace=place.namespace,
@@ -80,11 +80,11 @@ def _trigger(given: object, place: DeferralContext) -> trigger.DeferredTrigger:
             account=place.account,
             taskrun=place.taskrun,
         )
-        said = getattr(given, "waits_for", None)
-        return made._replace(waits_for=trigger.in_one_line(said)) if isinstance(said, str) and said else made
+        words = getattr(given, "waits_for", None)
+        return deferred._replace(waits_for=trigger.in_one_line(words)) if isinstance(words, str) and words else deferred
     except canonical.NotJsonError as error:
-        said = f"the kwargs of trigger {class_name} are not JSON: {error}"
-        raise RejectedError(Reason.DEFERRAL_INVALID, said) from error
+        message = f"the kwargs of trigger {class_name} are not JSON: {error}"
+        raise RejectedError(Reason.DEFERRAL_INVALID, message) from error
     except sealing.SealError as error:
         raise RejectedError(Reason.DEFERRAL_INVALID, f"trigger {class_name}: {error}") from error
     except trigger.TriggerError as error:
@@ -94,7 +94,7 @@ def _trigger(given: object, place: DeferralContext) -> trigger.DeferredTrigger:
 def _check_references(class_name: str, encoded: Mapping[str, canonical.Json]) -> None:
     """Reject a reference to a Secret that is not a SecretRef: it may come from the response of a server."""
     try:
-        secret_ref.found(encoded)
+        secret_ref.references(encoded)
     except ValueError as error:
         raise RejectedError(Reason.DEFERRAL_INVALID, f"trigger {class_name}: {error}") from error
 

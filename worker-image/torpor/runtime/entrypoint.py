@@ -40,11 +40,11 @@ def load(reference: str, image: str) -> Any:
         except AttributeError as error:
             raise RejectedError(Reason.FUNCTION_NOT_FOUND, _no_function(module, path)) from error
     if not callable(target):
-        said = f"{reference} is of type {type(target).__name__}, not a function or a class"
-        raise RejectedError(Reason.FUNCTION_NOT_FOUND, said)
+        message = f"{reference} is of type {type(target).__name__}, not a function or a class"
+        raise RejectedError(Reason.FUNCTION_NOT_FOUND, message)
     if isinstance(target, type) and not hasattr(target, "execute"):
-        said = f"the class {reference} has no execute(context) method"
-        raise RejectedError(Reason.FUNCTION_NOT_FOUND, said)
+        message = f"the class {reference} has no execute(context) method"
+        raise RejectedError(Reason.FUNCTION_NOT_FOUND, message)
     return target
 
 
@@ -60,23 +60,23 @@ def mapped(values: Mapping[str, Any], run: WorkerTaskRun) -> dict[str, Any]:
     Raises RejectedError if one is missing or raises.
     """
     functions = {argument.name: argument.mapped_by for argument in run.arguments}
-    return {name: _made(name, functions.get(name), value, run.image) for name, value in values.items()}
+    return {name: _mapped(name, functions.get(name), value, run.image) for name, value in values.items()}
 
 
-def _made(name: str, reference: str | None, value: Any, image: str) -> Any:
+def _mapped(name: str, reference: str | None, value: Any, image: str) -> Any:
     if reference is None:
         return value
     function = load(reference, image)
     try:
-        made = function(value)
+        result = function(value)
     except Exception as error:
-        said = f"argument {name!r}: {reference} cannot map its value: {exceptions.describe(error)}"
-        raise RejectedError(Reason.ARGUMENTS_INVALID, said) from error
-    if isinstance(made, types.CoroutineType):
-        made.close()
-        said = f"argument {name!r}: {reference} is async; it must be a plain function"
-        raise RejectedError(Reason.ARGUMENTS_INVALID, said)
-    return made
+        message = f"argument {name!r}: {reference} cannot map its value: {exceptions.describe(error)}"
+        raise RejectedError(Reason.ARGUMENTS_INVALID, message) from error
+    if isinstance(result, types.CoroutineType):
+        result.close()
+        message = f"argument {name!r}: {reference} is async; it must be a plain function"
+        raise RejectedError(Reason.ARGUMENTS_INVALID, message)
+    return result
 
 
 def _is_not_stopped() -> bool:
@@ -139,8 +139,8 @@ def _entered(operator: object, after: ResumePoint | None) -> Callable[..., objec
     if not callable(method):
         message = f"{type(operator).__qualname__} has no method {name!r} to resume in: did the image change meanwhile?"
         raise RejectedError(Reason.FUNCTION_NOT_FOUND, message)
-    found: Callable[..., object] = method
-    return found
+    entry: Callable[..., object] = method
+    return entry
 
 
 def _performed(call: PreparedCall, context: Context) -> object:
@@ -200,10 +200,10 @@ def _module(name: str, image: str) -> types.ModuleType:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and f"{name}.".startswith(f"{error.name}."):
-            said = f"no module {error.name!r} in {image}: install its package or add it to PYTHONPATH"
+            message = f"no module {error.name!r} in {image}: install its package or add it to PYTHONPATH"
         else:
-            said = f"module {name} imports a missing module: {error} (install it in {image})"
-        raise RejectedError(Reason.MODULE_NOT_FOUND, said) from error
+            message = f"module {name} imports a missing module: {error} (install it in {image})"
+        raise RejectedError(Reason.MODULE_NOT_FOUND, message) from error
 
 
 def _no_function(module: types.ModuleType, path: str) -> str:

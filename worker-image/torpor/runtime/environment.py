@@ -72,24 +72,24 @@ def read(environment: Mapping[str, str], nonce: str, pod_uid: str) -> Launch:
             f"{constants.ENV_RUNTIME} is not set: run `python -m torpor` only in pods that Torpor creates"
         )
     try:
-        found = runtime_variable.parse(text)
+        variable = runtime_variable.parse(text)
     except ValueError as error:
         raise LaunchError(f"{constants.ENV_RUNTIME} is invalid: {error}") from error
     return Launch(
-        namespace=found.namespace,
-        taskrun=found.taskrun,
-        uid=found.uid,
-        created=found.created,
-        attempt=found.attempt,
-        segment=found.segment,
-        launch=found.launch,
-        started=found.started,
-        pod=names.pod(found.taskrun, found.attempt, found.segment, found.launch),
+        namespace=variable.namespace,
+        taskrun=variable.taskrun,
+        uid=variable.uid,
+        created=variable.created,
+        attempt=variable.attempt,
+        segment=variable.segment,
+        launch=variable.launch,
+        started=variable.started,
+        pod=names.pod(variable.taskrun, variable.attempt, variable.segment, variable.launch),
         pod_uid=pod_uid,
         nonce=nonce,
-        seal_key=found.seal_key,
-        archive_url=found.archive_url or environment.get(constants.ENV_ARCHIVE_URL),
-        archive_namespace=found.archive_namespace or "",
+        seal_key=variable.seal_key,
+        archive_url=variable.archive_url or environment.get(constants.ENV_ARCHIVE_URL),
+        archive_namespace=variable.archive_namespace or "",
     )
 
 
@@ -112,11 +112,11 @@ def with_source(launch: Launch, environment: Mapping[str, str]) -> Launch:
     if not folder:
         return launch
     try:
-        found = source_hash(folder)
+        digest = source_hash(folder)
     except OSError as error:
         raise LaunchError(f"the files of source cannot be read: {error}") from error
     sys.path.insert(0, folder)
-    return launch._replace(source=found)
+    return launch._replace(source=digest)
 
 
 def source_hash(folder: str) -> str:
@@ -127,12 +127,12 @@ def source_hash(folder: str) -> str:
     """
     import hashlib  # noqa: PLC0415 - only for tasks with such files
 
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for name in sorted(map(os.fsencode, os.listdir(folder))):  # noqa: PTH208 - pathlib costs 5 ms
         path = os.path.join(os.fsencode(folder), name)  # noqa: PTH118
         if name.startswith(b"..") or not os.path.isfile(path):  # noqa: PTH113
             continue
         with open(path, "rb") as file:  # noqa: PTH123
             content = file.read()
-        found.update(b"%s\0%d\0%s" % (name, len(content), content))
-    return f"sha256:{found.hexdigest()[:_HASH_DIGITS]}"
+        digest.update(b"%s\0%d\0%s" % (name, len(content), content))
+    return f"sha256:{digest.hexdigest()[:_HASH_DIGITS]}"

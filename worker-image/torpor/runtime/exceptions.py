@@ -46,7 +46,7 @@ def describe(error: BaseException) -> str:
     """Return type and text of an exception and its position in the task's own code, in one line."""
     text = f"{type(error).__name__}: {exception_text(error)}"
     if isinstance(error, BaseExceptionGroup):
-        text += "".join(f"; {type(one).__name__}: {exception_text(one)}" for one in error.exceptions[:_FRAMES])
+        text += "".join(f"; {type(nested).__name__}: {exception_text(nested)}" for nested in error.exceptions[:_FRAMES])
     frames = _frames(error.__traceback__)
     return text + (f" (at {_listed(frames)})" if frames else "")
 
@@ -86,14 +86,14 @@ def print_failure(error: BaseException) -> None:
         print(describe(error), file=sys.stderr)  # noqa: T201 - the pod's log
 
 
-def _frames(found: TracebackType | None) -> list[str]:
+def _frames(trace: TracebackType | None) -> list[str]:
     """Return the innermost frames of the task's own code, last call first, and where a library raised."""
     every: list[_Frame] = []
-    while found is not None:
-        code = found.tb_frame.f_code
+    while trace is not None:
+        code = trace.tb_frame.f_code
         if not code.co_filename.startswith(_INSIDE):
-            every.append(_Frame(code.co_filename, found.tb_lineno, code.co_name))
-        found = found.tb_next
+            every.append(_Frame(code.co_filename, trace.tb_lineno, code.co_name))
+        trace = trace.tb_next
     if not every:
         return []
     # The callers of the task are in the standard library (asyncio, importlib); the first other frame is its own.
@@ -122,18 +122,18 @@ def _is_own(file: str, home: str) -> bool:
 def _package(file: str) -> str:
     """Return the file, or the package of an installed file."""
     for folder in _INSTALLED:
-        before, found, rest = file.partition(folder)
-        if found:
-            return f"{before}{found}{rest.partition('/')[0]}"
+        before, separator, rest = file.partition(folder)
+        if separator:
+            return f"{before}{separator}{rest.partition('/')[0]}"
     return file
 
 
-def _outside(found: TracebackType | None) -> TracebackType | None:
+def _outside(trace: TracebackType | None) -> TracebackType | None:
     """Return the traceback from the first frame of user code; all of it if there is none."""
-    at = found
+    at = trace
     while at is not None and at.tb_frame.f_code.co_filename.startswith(_INSIDE):
         at = at.tb_next
-    return at or found
+    return at or trace
 
 
 def rescheduled_to(error: BaseException) -> datetime | None:

@@ -22,10 +22,10 @@ def parse_instances(source: ArgumentLocation) -> InstanceList:
     try:
         return _in_one_frame(source) if source.paths is None else _by_path(source.paths, source.missing)
     except ValueError as error:
-        said = (
+        message = (
             f"the TaskRun has an invalid list of instances of task {source.task!r} (modified outside Torpor?): {error}"
         )
-        raise RejectedError(Reason.ARGUMENTS_INVALID, said) from error
+        raise RejectedError(Reason.ARGUMENTS_INVALID, message) from error
 
 
 def split_indexes(source: ArgumentLocation, position: Position) -> tuple[int, tuple[int, ...]]:
@@ -56,5 +56,5 @@ def _by_path(ranges: str, missing: str | None) -> InstanceList:
 def _paths(ranges: str, depth: int) -> Sequence[Position]:
     from torpor_wire import instance_paths  # noqa: PLC0415 - only for a reduction over several group scopes
 
-    found = sorted(instance_paths.parse_paths(ranges, depth))
-    return [number for (number,) in found] if depth == 1 else found
+    paths = sorted(instance_paths.parse_paths(ranges, depth))
+    return [number for (number,) in paths] if depth == 1 else paths

@@ -99,13 +99,13 @@ def run(world: RuntimeEnvironment, launched: Launch) -> int:
 
 
 def _run(world: RuntimeEnvironment, launched: Launch, body: Any) -> int:
-    found = taskrun.parse_taskrun(body)
-    found = found if world.code is None else found._replace(image=world.code)
+    task = taskrun.parse_taskrun(body)
+    task = task if world.code is None else task._replace(image=world.code)
     launched = launched._replace(history=taskrun.parse_history(body))
     retry_policy = world.retry_policy(LIMIT_S, taskrun_writes.CLAIM_REPEATS)
-    reader = ArgumentReader(world.transport, launched.namespace, found, retry_policy, lambda: world.archive(launched))
+    reader = ArgumentReader(world.transport, launched.namespace, task, retry_policy, lambda: world.archive(launched))
     process = os.getpid()
-    ended = runner.perform(launched, found, reader, begin=world.begin, now=world.now, is_stopped=world.is_stopped)
+    ended = runner.perform(launched, task, reader, begin=world.begin, now=world.now, is_stopped=world.is_stopped)
     if os.getpid() != process:
         os._exit(DONE)  # a process that user code forked must not report
     if world.end() and isinstance(ended, TaskFailure):
@@ -115,7 +115,7 @@ def _run(world: RuntimeEnvironment, launched: Launch, body: Any) -> int:
     )
     reader.close()  # again, because the upload may read lazy results
     now = world.now()
-    patch = taskrun_writes.patch_of(outcome, launched, found, now=now)
+    patch = taskrun_writes.patch_of(outcome, launched, task, now=now)
     retry_policy = world.retry_policy(taskrun_writes.REPORT_LIMIT_S, taskrun_writes.REPORT_REPEATS)
     return _reported(launched, outcome, taskrun_writes.report(world.transport, launched, patch, retry_policy, now=now))
 
@@ -197,7 +197,7 @@ def world(transport: http.ConnectionTransport, *, now: Callable[[], float] = tim
 
             print(startup_report.line(), flush=True)  # noqa: T201 - the benchmark reads it from the pod's log
 
-    made = RuntimeEnvironment(
+    runtime = RuntimeEnvironment(
         transport=transport,
         now=now,
         monotonic=time.monotonic,
@@ -207,7 +207,7 @@ def world(transport: http.ConnectionTransport, *, now: Callable[[], float] = tim
         end=_finish,
         is_stopped=lambda: _ReceivedSignals.terminated,
     )
-    return made._replace(archive=lambda launched: _archive(made, launched))
+    return runtime._replace(archive=lambda launched: _archive(runtime, launched))
 
 
 def _archive(world: RuntimeEnvironment, launched: Launch) -> "ArchiveConnection | None":

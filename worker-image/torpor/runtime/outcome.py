@@ -61,13 +61,13 @@ def from_return(
     if archived:
         from torpor.runtime import result_encoding  # noqa: PLC0415 - only with an archive
 
-        found = result_encoding.encode_result(returned, constants.RESULT_MAX)
-        return Success(found) if isinstance(found, str) else found
+        encoded = result_encoding.encode_result(returned, constants.RESULT_MAX)
+        return Success(encoded) if isinstance(encoded, str) else encoded
     if isinstance(returned, bytes | bytearray | memoryview | os.PathLike):
-        said = (
+        message = (
             f"the result is of type {type(returned).__name__}: bytes and files need the archive, which is not installed"
         )
-        raise RejectedError(Reason.RESULT_INVALID, said)
+        raise RejectedError(Reason.RESULT_INVALID, message)
     return Success(json_text.text(returned, constants.RESULT_MAX, Reason.RESULT_INVALID, "the result", _NO_ARCHIVE))
 
 
@@ -91,7 +91,7 @@ def from_exception(error: BaseException) -> Success | TaskSkip | TaskFailure:
         case _:
             instead = exceptions.instead(error)
             if instead is not None:
-                said = f"{type(error).__name__} has no effect in Torpor: {instead}"
-                return TaskFailure(Reason.ERROR, said, retryable=False)
+                message = f"{type(error).__name__} has no effect in Torpor: {instead}"
+                return TaskFailure(Reason.ERROR, message, retryable=False)
             final = exceptions.is_named(error, exceptions.FINAL)
             return TaskFailure(Reason.ERROR, exceptions.describe(error), retryable=not final)

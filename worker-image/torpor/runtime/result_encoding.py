@@ -57,13 +57,13 @@ def encode_result(value: object, limit: int) -> str | Body:
 
 def _short(texts: Iterable[str], ends: str, limit: int) -> str | None:
     """Return the items as one text, None if it exceeds the limit. It stops at the limit."""
-    size, found = 1, []
+    size, parts = 1, []
     for text in texts:
         size += len(text.encode()) + 1
         if size > limit:
             return None
-        found.append(text)
-    return f"{ends[0]}{','.join(found)}{ends[1]}"
+        parts.append(text)
+    return f"{ends[0]}{','.join(parts)}{ends[1]}"
 
 
 def _items(values: Iterable[object]) -> Iterator[str]:
@@ -87,8 +87,8 @@ def _checked(texts: Iterator[str]) -> Iterator[str]:
     except canonical.NotJsonError as error:
         raise RejectedError(Reason.RESULT_INVALID, f"the result is not JSON: {error}") from error
     except Exception as error:
-        said = f"the result cannot be written as JSON: {exceptions.describe(error)}"
-        raise RejectedError(Reason.RESULT_INVALID, said) from error
+        message = f"the result cannot be written as JSON: {exceptions.describe(error)}"
+        raise RejectedError(Reason.RESULT_INVALID, message) from error
 
 
 def _lines(texts: Iterable[str]) -> Iterator[bytes]:
@@ -116,6 +116,6 @@ def _file(path: str) -> Body:
             raise RejectedError(Reason.RESULT_INVALID, f"the result is a file that cannot be read: {error}") from error
 
     if not os.path.isfile(path):  # noqa: PTH113 - pathlib costs 5 ms
-        said = f"the result is the path {path!r:.300}, which is not a file: return an existing file, or str(path)"
-        raise RejectedError(Reason.RESULT_INVALID, said)
+        message = f"the result is the path {path!r:.300}, which is not a file: return an existing file, or str(path)"
+        raise RejectedError(Reason.RESULT_INVALID, message)
     return Body("file", _BYTES, pieces, os.path.basename(path))  # noqa: PTH119 - pathlib costs 5 ms

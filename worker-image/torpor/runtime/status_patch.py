@@ -80,17 +80,17 @@ def write(
     """Send the patch to the status of the TaskRun until its fate is known."""
     unclear, began = "", retry_policy.monotonic()
     for _ in attempts(retry_policy):
-        said = _send(transport, path, patch, retry_policy)
-        if isinstance(said, WriteLost) and unclear:
-            said = Indeterminate(unclear)
-        if not isinstance(said, Indeterminate):
-            return said
-        unclear = said.message
-        found = _find(transport, path, state_of, retry_policy)
-        if not isinstance(found, Indeterminate):
-            return found
+        result = _send(transport, path, patch, retry_policy)
+        if isinstance(result, WriteLost) and unclear:
+            result = Indeterminate(unclear)
+        if not isinstance(result, Indeterminate):
+            return result
+        unclear = result.message
+        observed = _find(transport, path, state_of, retry_policy)
+        if not isinstance(observed, Indeterminate):
+            return observed
         late = retry_policy.forbidden is not None and retry_policy.monotonic() - began >= retry_policy.forbidden
-        if late and has_no_role(unclear) and has_no_role(found.message):
+        if late and has_no_role(unclear) and has_no_role(observed.message):
             return WriteRefused(unclear, _FORBIDDEN, invalid=False)
     return Indeterminate(unclear)
 
@@ -102,12 +102,12 @@ def has_no_role(message: str) -> bool:
 
 def read(transport: WorkerTransport, path: str, retry_policy: RetryPolicy) -> WriteResult:
     """Return the object at a path, with retries until there is a clear response."""
-    said: WriteResult = Indeterminate("")
+    result: WriteResult = Indeterminate("")
     for _ in attempts(retry_policy):
-        said = _get(transport, path, retry_policy)
-        if not isinstance(said, Indeterminate):
+        result = _get(transport, path, retry_policy)
+        if not isinstance(result, Indeterminate):
             break
-    return said
+    return result
 
 
 def _send(transport: WorkerTransport, path: str, patch: Patch, retry_policy: RetryPolicy) -> WriteResult:
@@ -122,14 +122,14 @@ def _find(
     transport: WorkerTransport, path: str, state_of: Callable[[Any], WriteState], retry_policy: RetryPolicy
 ) -> WriteResult:
     """Return the fate of the patch from the TaskRun; Unsettled if it is still to be written or cannot be read."""
-    said = _get(transport, path, retry_policy)
-    if not isinstance(said, WriteStored):
-        return said
-    match state_of(said.body):
+    result = _get(transport, path, retry_policy)
+    if not isinstance(result, WriteStored):
+        return result
+    match state_of(result.body):
         case WriteState.OPEN:
             return Indeterminate("there was no response, and the write is not stored")
         case WriteState.MINE:
-            return said
+            return result
         case WriteState.OTHERS:
             return WriteLost()
 

@@ -43,11 +43,11 @@ def claim_state_of(launch: Launch) -> Callable[[Any], status_patch.WriteState]:
     """Return a function that tells from a TaskRun whether the claim is open, ours or lost."""
 
     def state_of(body: Any) -> status_patch.WriteState:
-        found = taskrun.parse_state(body)
-        if found.claim == launch.nonce:
+        observed = taskrun.parse_state(body)
+        if observed.claim == launch.nonce:
             return status_patch.WriteState.MINE
         pinned = (launch.uid, State.SCHEDULED, launch.attempt, launch.segment, launch.launch)
-        still = (found.uid, found.state, found.attempt, found.segment, found.launch) == pinned
+        still = (observed.uid, observed.state, observed.attempt, observed.segment, observed.launch) == pinned
         return status_patch.WriteState.OPEN if still else status_patch.WriteState.OTHERS
 
     return state_of
@@ -95,13 +95,15 @@ def report_state_of(launch: Launch) -> Callable[[Any], status_patch.WriteState]:
     """Return a function that tells from a TaskRun whether the report is open, stored or lost."""
 
     def state_of(body: Any) -> status_patch.WriteState:
-        found = taskrun.parse_state(body)
-        ours = found.uid == launch.uid and found.claim == launch.nonce
-        if ours and found.state == State.RUNNING:
+        observed = taskrun.parse_state(body)
+        ours = observed.uid == launch.uid and observed.claim == launch.nonce
+        if ours and observed.state == State.RUNNING:
             return status_patch.WriteState.OPEN
-        if ours and found.state != State.CANCELLED:
+        if ours and observed.state != State.CANCELLED:
             return status_patch.WriteState.MINE
-        followed = (found.attempt, found.segment) > (launch.attempt, launch.segment)
-        return status_patch.WriteState.MINE if followed and found.uid == launch.uid else status_patch.WriteState.OTHERS
+        followed = (observed.attempt, observed.segment) > (launch.attempt, launch.segment)
+        return (
+            status_patch.WriteState.MINE if followed and observed.uid == launch.uid else status_patch.WriteState.OTHERS
+        )
 
     return state_of

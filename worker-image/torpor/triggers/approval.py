@@ -127,5 +127,5 @@ def _written_at(metadata: Mapping[str, Any], *, by: str) -> str:
 
 def _annotations(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     fields = (entry.get("fieldsV1") or {}).get("f:metadata") or {}
-    found: Mapping[str, Any] = fields.get("f:annotations") or {}
-    return found
+    annotations: Mapping[str, Any] = fields.get("f:annotations") or {}
+    return annotations

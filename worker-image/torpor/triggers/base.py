@@ -120,15 +120,15 @@ def is_shareable(trigger: Any) -> bool:
     return says and getattr(trigger, _SHAREABLE, False) is True
 
 
-def decides_sharing(found: Any) -> bool:
+def decides_sharing(trigger_class: Any) -> bool:
     """Return whether the class sets `shareable` itself, instead of inheriting it from a class of Torpor."""
-    for one in getattr(found, "__mro__", ()):
-        if _SHAREABLE in vars(one):
-            return is_builtin(found) or not is_builtin(one)
+    for ancestor in getattr(trigger_class, "__mro__", ()):
+        if _SHAREABLE in vars(ancestor):
+            return is_builtin(trigger_class) or not is_builtin(ancestor)
     return False
 
 
-def is_builtin(found: Any) -> bool:
+def is_builtin(trigger_class: Any) -> bool:
     """Return whether a class is one of Torpor's triggers."""
-    module = getattr(found, "__module__", "")
+    module = getattr(trigger_class, "__module__", "")
     return module == _OWN or str(module).startswith(f"{_OWN}.")

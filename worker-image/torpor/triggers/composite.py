@@ -34,12 +34,12 @@ def parse_triggers(triggers: object) -> list[ChildTrigger]:
 
     Raises TypeError or ValueError naming the wrong one.
     """
-    found = _parts(triggers)
-    if (depth := _depth(found)) > DEPTH_MAX:
+    parts = _parts(triggers)
+    if (depth := _depth(parts)) > DEPTH_MAX:
         raise ValueError(f"triggers are nested {depth} levels deep; {DEPTH_MAX} are allowed")
-    if (count := _count(found)) > COUNT_MAX:
+    if (count := _count(parts)) > COUNT_MAX:
         raise ValueError(f"there are {count} triggers; {COUNT_MAX} are allowed")
-    return found
+    return parts
 
 
 def _parts(triggers: object) -> list[ChildTrigger]:
@@ -47,14 +47,14 @@ def _parts(triggers: object) -> list[ChildTrigger]:
         raise TypeError(f"triggers must be a list, not {type(triggers).__name__}")
     if not triggers:
         raise ValueError("triggers is empty")
-    return [_part(number, one) for number, one in enumerate(triggers)]
+    return [_part(number, part) for number, part in enumerate(triggers)]
 
 
-def _part(number: int, one: object) -> ChildTrigger:
-    serialize = getattr(one, "serialize", None)
-    if callable(serialize) and not isinstance(one, type):
+def _part(number: int, part: object) -> ChildTrigger:
+    serialize = getattr(part, "serialize", None)
+    if callable(serialize) and not isinstance(part, type):
         return ChildTrigger(*serialize())
-    match one:
+    match part:
         case {"class": str() as class_name, **rest} if rest.keys() <= {"kwargs"}:
             kwargs = rest.get("kwargs", {})
         case _:
@@ -68,12 +68,12 @@ def _inner(part: ChildTrigger) -> list[ChildTrigger]:
     return _parts(part.kwargs.get("triggers")) if part.class_name in trigger.SEVERAL else []
 
 
-def _depth(found: Sequence[ChildTrigger]) -> int:
-    return 1 + max((_depth(_inner(one)) for one in found if one.class_name in trigger.SEVERAL), default=0)
+def _depth(parts: Sequence[ChildTrigger]) -> int:
+    return 1 + max((_depth(_inner(part)) for part in parts if part.class_name in trigger.SEVERAL), default=0)
 
 
-def _count(found: Sequence[ChildTrigger]) -> int:
-    return sum(_count(_inner(one)) if one.class_name in trigger.SEVERAL else 1 for one in found)
+def _count(parts: Sequence[ChildTrigger]) -> int:
+    return sum(_count(_inner(part)) if part.class_name in trigger.SEVERAL else 1 for part in parts)
 
 
 class PartFailedError(Exception):
@@ -87,51 +87,51 @@ class _Several(BaseTrigger):
 
     def __init__(self, triggers: Sequence[Any]) -> None:
         self.parts = parse_triggers(triggers)
-        self._made: list[Any] = []
+        self._children: list[Any] = []
         self._ended: set[int] = set()
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """Return the class and the kwargs of each trigger."""
-        return self.registered, {"triggers": [one.on_status() for one in self.parts]}
+        return self.registered, {"triggers": [part.on_status() for part in self.parts]}
 
     def bind(self, services: Services) -> None:
         """Create the triggers. Raises ValueError naming the one that cannot be created."""
         super().bind(services)
-        self._made = [self._make(number, part) for number, part in enumerate(self.parts)]
+        self._children = [self._make(number, part) for number, part in enumerate(self.parts)]
 
     @property
     def shareable(self) -> bool:  # type: ignore[override]
         """Whether each trigger is shareable."""
-        return all(base.is_shareable(one) for one in self._made)
+        return all(base.is_shareable(child) for child in self._children)
 
     @property
     def last_look(self) -> str:  # type: ignore[override]
         """What the triggers that have not fired found last."""
-        return self._said("last_look")
+        return self._joined("last_look")
 
     @property
     def asks(self) -> str:  # type: ignore[override]
         """What people can do about the triggers that have not fired."""
-        return self._said("asks")
+        return self._joined("asks")
 
     async def cleanup(self) -> None:
         """Clean up each trigger."""
-        await self._tell("cleanup", self._made)
+        await self._tell("cleanup", self._children)
 
     async def on_kill(self) -> None:
         """Kill the triggers that have not fired."""
         await self._tell("on_kill", self._waiting())
 
-    def _said(self, name: str) -> str:
-        return "; ".join(words for words in (str(getattr(one, name, "")) for one in self._waiting()) if words)
+    def _joined(self, name: str) -> str:
+        return "; ".join(words for words in (str(getattr(child, name, "")) for child in self._waiting()) if words)
 
     def _waiting(self) -> list[Any]:
-        return [one for number, one in enumerate(self._made) if number not in self._ended]
+        return [child for number, child in enumerate(self._children) if number not in self._ended]
 
-    async def _tell(self, method: str, made: Sequence[Any]) -> None:
+    async def _tell(self, method: str, children: Sequence[Any]) -> None:
         from torpor.triggers.support import concurrent  # noqa: PLC0415 - not needed in a task pod
 
-        failures = await concurrent.call_each(made, method)
+        failures = await concurrent.call_each(children, method)
         if failures:
             raise PartFailedError(f"{method}() of {len(failures)} of the triggers failed") from failures[0]
 
@@ -167,7 +167,7 @@ class AnyOf(_Several):
         """Run them concurrently until one fires. Raises PartFailedError when all have failed."""
         from torpor.triggers.support.concurrent import ConcurrentTriggers  # noqa: PLC0415 - not needed in a task pod
 
-        running = ConcurrentTriggers(self._made)
+        running = ConcurrentTriggers(self._children)
         failed: PartFailedError | None = None
         try:
             while (end := await running.next_end()) is not None:
@@ -206,8 +206,8 @@ class AllOf(_Several):
         """Run them concurrently until all have fired. Raises PartFailedError for the first that fails."""
         from torpor.triggers.support.concurrent import ConcurrentTriggers  # noqa: PLC0415 - not needed in a task pod
 
-        events: list[Any] = [None] * len(self._made)
-        running = ConcurrentTriggers(self._made)
+        events: list[Any] = [None] * len(self._children)
+        running = ConcurrentTriggers(self._children)
         try:
             while (end := await running.next_end()) is not None:
                 self._ended.add(end.number)
@@ -227,12 +227,15 @@ def _warn(failed: PartFailedError) -> None:
 
 def _fitting(events: list[Any]) -> dict[str, Any]:
     """Return the events that fit together; the largest become null first."""
-    found: dict[str, Any] = {"events": events}
+    event: dict[str, Any] = {"events": events}
     for number in sorted(range(len(events)), key=lambda number: -_size(events[number])):
-        if _fits(found):
+        if _fits(event):
             break
-        found = {"events": [None if at == number else one for at, one in enumerate(found["events"])], "truncated": True}
-    return found
+        event = {
+            "events": [None if at == number else inner for at, inner in enumerate(event["events"])],
+            "truncated": True,
+        }
+    return event
 
 
 def _fits(event: object) -> bool:

@@ -143,11 +143,11 @@ def settled(
     items: Sequence[tuple[CursorPosition, Any]], after: CursorProgress, window: SettlingWindow, now: float
 ) -> SettledItems:
     """Return the things to fire for, in their order."""
-    new = sorted((one for one in items if one[0] > after.last), key=lambda one: one[0])
+    new = sorted((item for item in items if item[0] > after.last), key=lambda item: item[0])
     if not new:
         return SettledItems((), after.complete, "")
     complete = window.complete(new[-1][0].at, now)
-    ready = [one for one in new if one[0].at <= complete]
+    ready = [item for item in new if item[0].at <= complete]
     left = len(new) - len(ready)
     return SettledItems(ready, complete, f"; {left} newer ones wait for {window.seconds:g} s" if left else "")
 

@@ -118,8 +118,8 @@ def fit_text(event: Mapping[str, Any], name: str, value: str) -> dict[str, Any]:
 
 def fit_fields(event: Mapping[str, Any], name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the event with the first fields that fit, and `truncated` if some are missing."""
-    found = fit_items(event, name, [[key, value] for key, value in fields.items()])
-    return {**found, name: dict(found[name])}
+    fitted = fit_items(event, name, [[key, value] for key, value in fields.items()])
+    return {**fitted, name: dict(fitted[name])}
 
 
 def _size(value: object) -> int:

@@ -70,29 +70,29 @@ class File(BaseTrigger):
     def poll(self) -> dict[str, Any] | None:
         """Return the event if there are enough files."""
         try:
-            found = file_access.matching(self.path, self._folder)
+            files = file_access.matching(self.path, self._folder)
         except OSError as error:
             self.last_look = f"{self.path} cannot be read: {error.strerror}"
             return None
         if self.cursor is not UNSET:
-            return self._new(found)
-        self.last_look = f"{len(found)} of {self.count} files match {self.path}"
-        if len(found) < self.count:
+            return self._new(files)
+        self.last_look = f"{len(files)} of {self.count} files match {self.path}"
+        if len(files) < self.count:
             return None
-        return events.fit_items({"count": len(found)}, "files", [_shown(one) for one in found])
+        return events.fit_items({"count": len(files)}, "files", [_shown(file) for file in files])
 
-    def _new(self, found: Sequence[FileInfo]) -> dict[str, Any] | None:
+    def _new(self, files: Sequence[FileInfo]) -> dict[str, Any] | None:
         """Return the event of the files after the cursor, without the newest ones.
 
         Anyone can give a file a time of the next century. As the cursor, it would hide all files before it.
         """
         now = self.services.now()
         latest = now + constants.CLOCK_SLACK_S
-        places = [(cursors.position(one.mtime, one.path), _shown(one)) for one in found if one.mtime <= latest]
+        places = [(cursors.position(file.mtime, file.path), _shown(file)) for file in files if file.mtime <= latest]
         new = cursors.settled(places, self._after, self._settling_window, now)
         self.last_look = f"{len(new.items)} of {self.count} new files match {self.path}{new.remark}"
         return cursors.batch("files", new.items, new.complete) if len(new.items) >= self.count else None
 
 
-def _shown(one: FileInfo) -> dict[str, Any]:
-    return {"path": one.path, "size": one.size, "mtime": times.rfc3339(one.mtime)}
+def _shown(file: FileInfo) -> dict[str, Any]:
+    return {"path": file.path, "size": file.size, "mtime": times.rfc3339(file.mtime)}

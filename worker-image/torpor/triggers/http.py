@@ -118,16 +118,16 @@ class Http(BaseTrigger):
     async def poll_many(cls, waits: "Sequence[Http]", services: Services) -> Sequence[TriggerEvent | Exception | None]:
         """Send one request for all of them."""
         first = waits[0]
-        known = {} if any(one.known != first.known for one in waits) else first.known
-        if first.method != "POST" and not any(one.is_large for one in waits):
+        known = {} if any(wait.known != first.known for wait in waits) else first.known
+        if first.method != "POST" and not any(wait.is_large for wait in waits):
             answer = await first.ask(services, known, _SMALL)
             if not answer.truncated:
                 return await cls._answered(waits, answer, known)
         # Limits how many large responses are in memory.
         async with services.answering():
             answer = await first.ask(services, known, _LARGE)
-            for one in waits:
-                one.is_large = len(answer.body) > _SMALL
+            for wait in waits:
+                wait.is_large = len(answer.body) > _SMALL
             return await cls._answered(waits, answer, known)
 
     @classmethod
@@ -136,17 +136,17 @@ class Http(BaseTrigger):
     ) -> Sequence[TriggerEvent | Exception | None]:
         """Return the result of a response for each of them."""
         if known and answer.status == http_request.NOT_MODIFIED:
-            for one in waits:
-                one.last_look = one.seen
+            for wait in waits:
+                wait.last_look = wait.seen
             return [None] * len(waits)
         page = _Page(answer)
-        found = await polling.gather_results([one.judge(page) for one in waits])
-        if http_request.is_unavailable(answer) and not any(found):
+        results = await polling.gather_results([wait.judge(page) for wait in waits])
+        if http_request.is_unavailable(answer) and not any(results):
             words = f"{http_request.display_url(waits[0].url)} answered {answer.status}"
             raise polling.BusyError(words, http_request.retry_after(answer, waits[0].services.now()))
-        for one in waits:
-            one.note(answer)
-        return found
+        for wait in waits:
+            wait.note(answer)
+        return results
 
     async def ask(self, services: Services, known: Mapping[str, str], most: int) -> HttpResponse:
         """Send one request, conditional on `known`, and read up to `most` bytes. Raises OSError without a response."""

@@ -156,10 +156,10 @@ class Object(BaseTrigger):
 
     async def look_into(self, store: "ObjectStore", waits: "Sequence[Object]") -> Sequence[TriggerEvent | None]:
         """Return the result of each deferral on this prefix."""
-        count = max(one.count or 1 for one in waits) if self.cursor is UNSET else None
+        count = max(wait.count or 1 for wait in waits) if self.cursor is UNSET else None
         listed = await object_urls.listed(store, self.key(), count, self.services.answer_bytes)
-        found = [one for one in listed if await self._inside(f"{self.opened()}/{one.path}")]
-        return [one.of_folder(found) for one in waits]
+        objects = [item for item in listed if await self._inside(f"{self.opened()}/{item.path}")]
+        return [wait.of_folder(objects) for wait in waits]
 
     async def look_for(
         self, store: "ObjectStore", waits: "Sequence[Object]"
@@ -167,44 +167,46 @@ class Object(BaseTrigger):
         """Return the result of each deferral on an object in this folder."""
         if not await self._inside(f"/{self.place.key}"):
             return [self.of_object(None)]
-        found = await object_urls.heads(store, self.place.folder, {one.key() for one in waits})
-        return [one.of_object(found[one.key()]) for one in waits]
+        objects = await object_urls.heads(store, self.place.folder, {wait.key() for wait in waits})
+        return [wait.of_object(objects[wait.key()]) for wait in waits]
 
-    def of_folder(self, found: Sequence[ObjectInfo]) -> TriggerEvent | None:
+    def of_folder(self, objects: Sequence[ObjectInfo]) -> TriggerEvent | None:
         """Return the event of a prefix, if it has enough objects."""
         wanted = self.count or 1
         if self.cursor is not UNSET:
-            return self._of_new(found, wanted)
-        self.last_look = f"{len(found)} of {wanted} objects are under {self.url}"
-        if len(found) < wanted:
+            return self._of_new(objects, wanted)
+        self.last_look = f"{len(objects)} of {wanted} objects are under {self.url}"
+        if len(objects) < wanted:
             return None
-        return TriggerEvent(events.fit_items({"count": len(found)}, "objects", [self._describe(one) for one in found]))
+        return TriggerEvent(
+            events.fit_items({"count": len(objects)}, "objects", [self._describe(item) for item in objects])
+        )
 
-    def _of_new(self, found: Sequence[ObjectInfo], wanted: int) -> TriggerEvent | None:
+    def _of_new(self, objects: Sequence[ObjectInfo], wanted: int) -> TriggerEvent | None:
         """Return the event of the objects after the cursor, without the newest ones."""
-        places = [(cursors.position(one.modified, one.path), one) for one in found]
+        places = [(cursors.position(item.modified, item.path), item) for item in objects]
         new = cursors.settled(places, self._after, self._settling_window, self.services.now())
         self.last_look = f"{len(new.items)} of {wanted} new objects are under {self.url}{new.remark}"
         if len(new.items) < wanted:
             return None
         return TriggerEvent(
-            cursors.batch("objects", [(place, self._describe(one)) for place, one in new.items], new.complete)
+            cursors.batch("objects", [(place, self._describe(item)) for place, item in new.items], new.complete)
         )
 
-    def of_object(self, found: ObjectInfo | Exception | None) -> TriggerEvent | Exception | None:
+    def of_object(self, item: ObjectInfo | Exception | None) -> TriggerEvent | Exception | None:
         """Return the event of an object, if it exists."""
-        if isinstance(found, PermissionError):
-            return PermissionError(f"{self.url} must not be read: {found}{_hint(self.place)}")
-        if isinstance(found, Exception):
-            return found
-        self.last_look = f"{self.url} {'does not exist' if found is None else 'exists'}"
-        if found is None:
+        if isinstance(item, PermissionError):
+            return PermissionError(f"{self.url} must not be read: {item}{_hint(self.place)}")
+        if isinstance(item, Exception):
+            return item
+        self.last_look = f"{self.url} {'does not exist' if item is None else 'exists'}"
+        if item is None:
             return None
-        version = f"{cursors.timestamp(found.modified)} {found.e_tag or found.size}"[: constants.CURSOR_MAX]
+        version = f"{cursors.timestamp(item.modified)} {item.e_tag or item.size}"[: constants.CURSOR_MAX]
         if version == self.cursor:
             self.last_look += " and has not changed"
             return None
-        return TriggerEvent(cursors.with_cursor(self._describe(found), self.cursor, version))
+        return TriggerEvent(cursors.with_cursor(self._describe(item), self.cursor, version))
 
     async def _inside(self, path: str) -> bool:
         """Return whether a file is not a link that leads out of the allowed folder."""
@@ -226,13 +228,13 @@ class Object(BaseTrigger):
         folder = self.opened()
         return f"/{self.place.key}".removeprefix(f"{folder}/") if folder else self.place.key
 
-    def _describe(self, found: ObjectInfo) -> dict[str, Any]:
+    def _describe(self, item: ObjectInfo) -> dict[str, Any]:
         folder = self.opened()
         return {
-            "path": f"{folder}/{found.path}" if folder else found.path,
-            "size": found.size,
-            "last_modified": times.rfc3339(found.modified),
-            "e_tag": found.e_tag,
+            "path": f"{folder}/{item.path}" if folder else item.path,
+            "size": item.size,
+            "last_modified": times.rfc3339(item.modified),
+            "e_tag": item.e_tag,
         }
 
 
@@ -248,12 +250,12 @@ def _options(options: object, place: ObjectLocation) -> dict[str, Any]:
     if not isinstance(options, Mapping):
         raise TypeError(f"options must be a mapping, not {type(options).__name__}")
     taken = _OPTIONS[place.scheme]
-    found = {str(name): _option(str(name), value, taken, place.scheme) for name, value in options.items()}
-    if place.scheme == "az" and "account_name" not in found:
+    checked = {str(name): _option(str(name), value, taken, place.scheme) for name, value in options.items()}
+    if place.scheme == "az" and "account_name" not in checked:
         raise ValueError("options: az needs account_name")
-    if ("secret_access_key" in found) != ("access_key_id" in found):
+    if ("secret_access_key" in checked) != ("access_key_id" in checked):
         raise ValueError("options: access_key_id and secret_access_key go together")
-    return found
+    return checked
 
 
 def _option(name: str, value: object, taken: set[str], scheme: str) -> Any:

@@ -131,12 +131,12 @@ class Redis(BaseTrigger):
     async def _entry(self, client: "Client") -> dict[str, Any] | None:
         name = str(self.stream)
         after = self.cursor if isinstance(self.cursor, str) else self.after
-        found = await redis_pool.entry(client, name, after, self.services.answer_bytes)
-        self.last_look = f"stream {name} has {'no' if found is None else 'an'} entry after {after}"
-        if found is None:
+        entry = await redis_pool.entry(client, name, after, self.services.answer_bytes)
+        self.last_look = f"stream {name} has {'no' if entry is None else 'an'} entry after {after}"
+        if entry is None:
             return None
-        event = cursors.with_cursor({"stream": name, "id": found.id}, self.cursor, found.id)
-        return events.fit_fields(event, "fields", found.fields)
+        event = cursors.with_cursor({"stream": name, "id": entry.id}, self.cursor, entry.id)
+        return events.fit_fields(event, "fields", entry.fields)
 
     def _shown(self, error: OSError) -> str:
         """Return the text of an error without values from a Secret, the host included."""
@@ -147,8 +147,8 @@ class Redis(BaseTrigger):
 def _url(url: object) -> "str | Reference":
     if arguments.is_reference(url):
         return arguments.reference(url, "url")
-    found = redis_pool.parse_redis_url(url)
-    if found.password and not isinstance(url, Revealed):
+    parsed = redis_pool.parse_redis_url(url)
+    if parsed.password and not isinstance(url, Revealed):
         raise ValueError(
             "url contains a password, and the TaskRun would show it; "
             "put the URL in a Secret and give {secretRef: {name: ..., key: ...}}"

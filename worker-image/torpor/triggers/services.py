@@ -53,7 +53,7 @@ class EndedWorkflows(NamedTuple):
     `status` with state, completionTime and conditions.
     """
 
-    found: Sequence[Mapping[str, Any]]
+    workflows: Sequence[Mapping[str, Any]]
     is_later: bool
 
 
@@ -112,7 +112,7 @@ class Services(Protocol):
     async def evaluate(self, expression: str, variables: Mapping[str, Json]) -> Json:
         """Return the value of an expression. Raises NotYetError if it has none yet, ValueError if it never will."""
 
-    async def request(self, asked: Request) -> HttpResponse:
+    async def request(self, request: Request) -> HttpResponse:
         """Send one HTTP request.
 
         Raises OSError without an answer in time, ValueError for a header that must not be set.

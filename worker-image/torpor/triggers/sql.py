@@ -125,22 +125,22 @@ class Sql(BaseTrigger):
 
     async def ask(self, engine: "AsyncEngine", waits: "Sequence[Sql]") -> Sequence[TriggerEvent | Exception | None]:
         """Return the result of each deferral on this source."""
-        given, most = [one.bound for one in waits], self.services.answer_bytes
-        found = await sql_batch.ask(engine, self.query, given, seconds=self.timeout, most=most)
-        return await polling.gather_results([one.answer(rows) for one, rows in zip(waits, found, strict=True)])
+        given, most = [wait.bound for wait in waits], self.services.answer_bytes
+        answers = await sql_batch.ask(engine, self.query, given, seconds=self.timeout, most=most)
+        return await polling.gather_results([wait.answer(rows) for wait, rows in zip(waits, answers, strict=True)])
 
-    def answer(self, found: "Rows | Exception") -> "Coroutine[Any, Any, TriggerEvent | None] | Exception | None":
+    def answer(self, result: "Rows | Exception") -> "Coroutine[Any, Any, TriggerEvent | None] | Exception | None":
         """Return the result for these rows; a coroutine if the condition must be evaluated."""
-        if isinstance(found, OSError) and not isinstance(found, PermissionError):
-            self.last_look = str(self.translated(found))
+        if isinstance(result, OSError) and not isinstance(result, PermissionError):
+            self.last_look = str(self.translated(result))
             return None
-        if isinstance(found, Exception):
-            return found
-        self.last_look = f"the query returns {_counted(len(found))}"
-        return self._judged(found) if found or self.condition is not None else None
+        if isinstance(result, Exception):
+            return result
+        self.last_look = f"the query returns {_counted(len(result))}"
+        return self._judged(result) if result or self.condition is not None else None
 
-    async def _judged(self, found: "Rows") -> TriggerEvent | None:
-        rows = [sql_batch.json_row(one) for one in found]
+    async def _judged(self, fetched: "Rows") -> TriggerEvent | None:
+        rows = [sql_batch.json_row(row) for row in fetched]
         if not await self._meets(rows):
             return None
         return TriggerEvent(self._event(rows))
@@ -158,11 +158,11 @@ class Sql(BaseTrigger):
         match row.get(trigger.CURSOR):
             case bool() | None:
                 raise ValueError("the query must return a column `cursor` with a text or an integer")
-            case str() | int() as found if len(str(found)) <= constants.CURSOR_MAX:
-                after = str(found)
-            case found:
+            case str() | int() as value if len(str(value)) <= constants.CURSOR_MAX:
+                after = str(value)
+            case value:
                 raise ValueError(
-                    f"the column `cursor` is of type {type(found).__name__} or too long: it must be text of up to "
+                    f"the column `cursor` is of type {type(value).__name__} or too long: it must be text of up to "
                     f"{constants.CURSOR_MAX} characters; write CAST(... AS text) AS cursor"
                 )
         if after == self.cursor:
@@ -208,8 +208,8 @@ class Sql(BaseTrigger):
 def _url(url: object) -> "str | Reference":
     if arguments.is_reference(url):
         return arguments.reference(url, "url")
-    found = database_url.parse_database_url(url)
-    if isinstance(found, PostgresServer) and found.password and not isinstance(url, Revealed):
+    parsed = database_url.parse_database_url(url)
+    if isinstance(parsed, PostgresServer) and parsed.password and not isinstance(url, Revealed):
         raise ValueError(
             "url contains a password, and the TaskRun would show it; "
             "put the URL in a Secret and give {secretRef: {name: ..., key: ...}}"
@@ -243,12 +243,12 @@ def _params(params: object) -> dict[str, Any]:
 
 
 def _cursor(value: object, query: str, params: Mapping[str, Any]) -> Cursor:
-    found = cursors.cursor(value)
-    if found is not UNSET and trigger.CURSOR in params:
+    cursor = cursors.cursor(value)
+    if cursor is not UNSET and trigger.CURSOR in params:
         raise ValueError("params: cursor is the name of the argument `cursor`; use another")
-    if found is not UNSET and f":{trigger.CURSOR}" not in query:
+    if cursor is not UNSET and f":{trigger.CURSOR}" not in query:
         raise ValueError("query must contain :cursor, because the trigger has a cursor")
-    return found
+    return cursor
 
 
 def _counted(number: int) -> str:

@@ -66,7 +66,7 @@ class Tcp(BaseTrigger):
 
 
 def _host(host: object) -> str:
-    found = arguments.text(host, "host", most=253)
-    if not _HOST.fullmatch(found):
-        raise ValueError(f"host {found[:100]!r} is neither a host name nor an address; the port is a separate argument")
-    return found
+    name = arguments.text(host, "host", most=253)
+    if not _HOST.fullmatch(name):
+        raise ValueError(f"host {name[:100]!r} is neither a host name nor an address; the port is a separate argument")
+    return name

@@ -87,18 +87,18 @@ class Webhook(BaseTrigger):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Call until the service accepts. Raises WebhookRefusedError if it rejects the call."""
-        asked = self._asked()
+        request = self._request()
         while True:
-            status = await self._call(asked)
+            status = await self._call(request)
             if status is not None:
                 yield TriggerEvent({"status": status})
                 return
             await self.services.sleep(self._pace.pause(self.services.jitter()))
 
-    async def _call(self, asked: Request) -> int | None:
+    async def _call(self, request: Request) -> int | None:
         """Return the status of an accepted call, None to repeat it."""
         try:
-            answer = await self.services.request(asked)
+            answer = await self.services.request(request)
         except AddressDeniedError as error:
             raise AddressDeniedError(
                 f"{http_request.display_url(self.url)}: {http_request.without_address(self.url, error)}"
@@ -113,9 +113,9 @@ class Webhook(BaseTrigger):
             return answer.status
         if is_unavailable(answer) or answer.status in _LATER:
             return None
-        raise WebhookRefusedError(f"{self.last_look}{_said(answer)}")
+        raise WebhookRefusedError(f"{self.last_look}{_reason_text(answer)}")
 
-    def _asked(self) -> Request:
+    def _request(self) -> Request:
         url, headers = http_request.plain_text(self.url, "url"), http_request.plain_headers(self.headers)
         data = None if self.body is None else canonical.plain(self.body).encode()
         given = {name.lower() for name in headers}
@@ -140,8 +140,8 @@ def _body(body: object) -> Any:
     return body
 
 
-def _said(answer: HttpResponse) -> str:
+def _reason_text(answer: HttpResponse) -> str:
     """Return the reason of a rejection. A redirect is not followed, because it would be another call."""
     to = answer.headers.get("location")
-    said = f"it redirects to {to}" if to else " ".join(answer.body.decode(errors="replace").split())
-    return f": {said[:_SAID]}" if said else ""
+    text = f"it redirects to {to}" if to else " ".join(answer.body.decode(errors="replace").split())
+    return f": {text[:_SAID]}" if text else ""

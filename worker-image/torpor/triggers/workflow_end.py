@@ -62,10 +62,10 @@ class _End(BaseTrigger):
         stands = _stands(status)
         if stands.get("status") not in _ENDED:
             return None
-        said = _said(stands)
+        verdict = _reason_fields(stands)
         if self.state == SUCCEEDED and not _ENDED[stands["status"]]:
-            raise RunFailedError(": ".join((f"{self.kind} {self.name} has {state.lower()}", *said.values())))
-        event = {"name": self.name, "uid": version["metadata"].get("uid"), "state": state, **said}
+            raise RunFailedError(": ".join((f"{self.kind} {self.name} has {state.lower()}", *verdict.values())))
+        event = {"name": self.name, "uid": version["metadata"].get("uid"), "state": state, **verdict}
         return event | self._result(status, event)
 
     def _result(self, status: Mapping[str, Any], event: Mapping[str, Any]) -> dict[str, Any]:
@@ -131,7 +131,7 @@ class WorkflowEnd(_End):
         before: Mapping[CursorPosition, Any] = {}
         async with aclosing(self.services.ends(labels, again=cursors.SETTLE)) as ends:
             async for ended in ends:
-                new = {_place(one): one for one in ended.found if self._counts(one)}
+                new = {_place(run): run for run in ended.workflows if self._counts(run)}
                 complete = self._complete(new, before if ended.is_later else {})
                 self.last_look = f"{len(new)} Workflows with {shown} have ended"
                 if new and (first := min(new)).at <= complete:
@@ -177,19 +177,24 @@ class TaskRunEnd(_End):
 
 
 def _stands(status: Mapping[str, Any]) -> Mapping[str, Any]:
-    found: Mapping[str, Any]
-    for found in status.get("conditions") or ():
-        if found.get("type") == _CONDITION:
-            return found
+    condition: Mapping[str, Any]
+    for condition in status.get("conditions") or ():
+        if condition.get("type") == _CONDITION:
+            return condition
     return {}
 
 
 def _ended(version: Mapping[str, Any]) -> dict[str, Any]:
     metadata, status = version["metadata"], version["status"]
-    return {"name": metadata["name"], "uid": metadata["uid"], "state": status["state"], **_said(_stands(status))}
+    return {
+        "name": metadata["name"],
+        "uid": metadata["uid"],
+        "state": status["state"],
+        **_reason_fields(_stands(status)),
+    }
 
 
-def _said(stands: Mapping[str, Any]) -> dict[str, Any]:
+def _reason_fields(stands: Mapping[str, Any]) -> dict[str, Any]:
     return {name: stands[name] for name in ("reason", "message") if stands.get(name)}
 
 

@@ -84,7 +84,7 @@ class ArchiveConnection:
         self._socket = self._reader = None
 
     @contextmanager
-    def _exchange(self, asked: str) -> Iterator[tuple[socket.socket, BinaryIO]]:
+    def _exchange(self, request: str) -> Iterator[tuple[socket.socket, BinaryIO]]:
         """Hold the connection, and close it unless the response was read to its end."""
         if self._process != os.getpid():
             self.close()  # in a process that user code forked, connection and lock belong to the parent
@@ -97,7 +97,7 @@ class ArchiveConnection:
                 yield self._socket, self._reader
             except (OSError, ValueError) as error:
                 self.close()
-                raise UnclearError(f"{asked}: {type(error).__name__}: {error}") from error
+                raise UnclearError(f"{request}: {type(error).__name__}: {error}") from error
             except BaseException:
                 self.close()
                 raise
@@ -115,13 +115,13 @@ class ArchiveConnection:
         return answer
 
     def _head(self, method: str, path: str, headers: Mapping[str, str]) -> bytes:
-        said = {
+        sent = {
             "Host": self._where.host,
             "User-Agent": "torpor-worker",
             "Authorization": f"Bearer {self._where.token()}",
             **headers,
         }
-        lines = "".join(f"{name}: {value}\r\n" for name, value in said.items())
+        lines = "".join(f"{name}: {value}\r\n" for name, value in sent.items())
         return f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode()
 
 

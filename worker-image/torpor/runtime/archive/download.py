@@ -56,9 +56,9 @@ def value(archive: ArchiveConnection, stored: ArchivedBody, retry_policy: status
     """Return the result: JSON, bytes, or a pathlib.Path in a new folder. Raises UnreadableError."""
     match stored.about["type"]:
         case "list":
-            return _received(archive, stored, _Lines(stored.about), retry_policy).found
+            return _received(archive, stored, _Lines(stored.about), retry_policy).items
         case "object":
-            return dict(_received(archive, stored, _Lines(stored.about), retry_policy).found)
+            return dict(_received(archive, stored, _Lines(stored.about), retry_policy).items)
         case "file":
             return _file(archive, stored, retry_policy)
         case "bytes":
@@ -109,21 +109,21 @@ class _Lines:
     def __init__(self, about: Mapping[str, Any]) -> None:
         self._about = about
         self._digest = hashlib.sha256()
-        self.found: list[Any] = []
+        self.items: list[Any] = []
 
     def query(self) -> str:
-        return f"?item={len(self.found)}&count={self._about['length'] - len(self.found)}" if self.found else ""
+        return f"?item={len(self.items)}&count={self._about['length'] - len(self.items)}" if self.items else ""
 
     def take(self, pieces: Iterator[bytes]) -> None:
         for line in _lines(pieces):
-            self.found.append(json.loads(line))
+            self.items.append(json.loads(line))
             self._digest.update(line)
-        if len(self.found) < self._about["length"]:
-            raise ValueError(f"{len(self.found)} of {self._about['length']} items")
-        found, digest = self.found, self._digest.hexdigest()
-        self._digest, self.found = hashlib.sha256(), []  # another body would be requested from its start
+        if len(self.items) < self._about["length"]:
+            raise ValueError(f"{len(self.items)} of {self._about['length']} items")
+        items, digest = self.items, self._digest.hexdigest()
+        self._digest, self.items = hashlib.sha256(), []  # another body would be requested from its start
         _agree(self._about, digest)
-        self.found = found
+        self.items = items
 
 
 class _Disk:
@@ -157,8 +157,8 @@ def _file(archive: ArchiveConnection, stored: ArchivedBody, retry_policy: status
         with path.open("wb") as file:
             _received(archive, stored, _Disk(stored.about, file), retry_policy)
     except OSError as error:
-        said = f"a file of {stored.about['size']} bytes cannot be written: {error}; mount an emptyDir at /tmp"
-        raise UnreadableError(said) from error
+        message = f"a file of {stored.about['size']} bytes cannot be written: {error}; mount an emptyDir at /tmp"
+        raise UnreadableError(message) from error
     return path
 
 
@@ -166,17 +166,17 @@ def _received(
     archive: ArchiveConnection, stored: ArchivedBody, body: BodyT, retry_policy: status_patch.RetryPolicy
 ) -> BodyT:
     """Request the body until it is complete."""
-    said = ""
+    problem = ""
     for _ in status_patch.attempts(retry_policy):
         try:
             with archive.get(stored.uid, stored.about["digest"], body.query()) as got:
                 if not isinstance(got, ApiResponse):
                     body.take(got)
                     return body
-                said = _refused(got, retry_policy.repeats)
+                problem = _refused(got, retry_policy.repeats)
         except UnclearError as error:
-            said = str(error)
-    raise UnreadableError(f"the archive does not return a result of {stored.about['size']} bytes: {said}")
+            problem = str(error)
+    raise UnreadableError(f"the archive does not return a result of {stored.about['size']} bytes: {problem}")
 
 
 def _refused(answer: ApiResponse, repeats: frozenset[int]) -> str:

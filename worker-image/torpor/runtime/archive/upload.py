@@ -37,8 +37,8 @@ class _Passing:
             self.digest.update(piece)
             yield piece
 
-    def agrees(self, said: Any) -> bool:
-        return isinstance(said, Mapping) and (said.get("size"), said.get("digest")) == (
+    def agrees(self, description: Any) -> bool:
+        return isinstance(description, Mapping) and (description.get("size"), description.get("digest")) == (
             self.size,
             self.digest.hexdigest(),
         )
@@ -46,18 +46,18 @@ class _Passing:
 
 def kept(to: ArchiveConnection, body: Body, retry_policy: status_patch.RetryPolicy) -> Outcome:
     """Return the outcome with the archive's description of the body, or the failure."""
-    said = ""
+    problem = ""
     try:
         for _ in status_patch.attempts(retry_policy):
-            found = _put(to, body, retry_policy)
-            if not isinstance(found, status_patch.Indeterminate):
-                return found
-            said = found.message
+            result = _put(to, body, retry_policy)
+            if not isinstance(result, status_patch.Indeterminate):
+                return result
+            problem = result.message
     except (RejectedError, UnreadableError) as error:  # from the value itself, while it was encoded
         return outcome.from_exception(error)
     finally:
         to.close()
-    return not_stored(said)
+    return not_stored(problem)
 
 
 def _put(
@@ -71,10 +71,10 @@ def _put(
     except UnclearError as error:
         return status_patch.Indeterminate(str(error))
     if answer.status == _NO_ROOM:  # the quota of the namespace does not change within minutes
-        return not_stored(_said(answer))
+        return not_stored(_response_text(answer))
     match status_patch.interpret(answer, retry_policy.repeats):
-        case status_patch.WriteStored(said) if passing.agrees(said):
-            return Success(None, {name: said[name] for name in _FIELDS if said.get(name) is not None})
+        case status_patch.WriteStored(description) if passing.agrees(description):
+            return Success(None, {name: description[name] for name in _FIELDS if description.get(name) is not None})
         case status_patch.WriteStored():
             return status_patch.Indeterminate(f"the archive stored another body than the {passing.size} bytes sent")
         case status_patch.Indeterminate() as unclear:
@@ -87,7 +87,7 @@ def _put(
             return not_stored(f"HTTP {_UNPROCESSABLE}")
 
 
-def _said(answer: ApiResponse) -> str:
+def _response_text(answer: ApiResponse) -> str:
     body = answer.body if isinstance(answer.body, dict) else {}
     return f"HTTP {answer.status}: {body.get('message', '')}"
 

@@ -55,16 +55,16 @@ def seconds(value: timedelta | float | str, name: str, *, least: float = 0.0) ->
     """Return a duration in seconds. Raises TypeError or ValueError naming the argument."""
     match value:
         case timedelta():
-            found = value.total_seconds()
+            length = value.total_seconds()
         case str():
-            found = _parsed(value, name)
+            length = _parsed(value, name)
         case int() | float() if not isinstance(value, bool):
-            found = float(value)
+            length = float(value)
         case _:
             raise TypeError(f"{name} must be seconds or text such as 30s, not {type(value).__name__}")
-    if not math.isfinite(found) or found < least:
-        raise ValueError(f"{name} is {found:g} seconds; it must be {least:g} or more")
-    return found
+    if not math.isfinite(length) or length < least:
+        raise ValueError(f"{name} is {length:g} seconds; it must be {least:g} or more")
+    return length
 
 
 def _parsed(text: str, name: str) -> float:
@@ -100,7 +100,7 @@ def reference(value: object, name: str) -> Reference:
     if isinstance(value, SecretRef):
         return value
     try:
-        found = secret_ref.of_field(value if isinstance(value, Mapping) else {})
+        parsed = secret_ref.of_field(value if isinstance(value, Mapping) else {})
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
-    return {REFERENCE: found.parts()}
+    return {REFERENCE: parsed.parts()}

@@ -24,8 +24,8 @@ class End(NamedTuple):
 class ConcurrentTriggers:
     """Triggers that run concurrently, started on creation."""
 
-    def __init__(self, made: Sequence[Any]) -> None:
-        self._running = [asyncio.create_task(_first(number, trigger)) for number, trigger in enumerate(made)]
+    def __init__(self, triggers: Sequence[Any]) -> None:
+        self._running = [asyncio.create_task(_first(number, trigger)) for number, trigger in enumerate(triggers)]
 
     async def next_end(self) -> End | None:
         """Return how the next trigger ends, in order if several have; None after the last."""
@@ -45,9 +45,9 @@ class ConcurrentTriggers:
         self._running = []
 
 
-async def call_each(made: Sequence[Any], method: str) -> list[BaseException]:
+async def call_each(triggers: Sequence[Any], method: str) -> list[BaseException]:
     """Call a method of all triggers that have it, and return the errors."""
-    errors = await asyncio.gather(*(_call(trigger, method) for trigger in made))
+    errors = await asyncio.gather(*(_call(trigger, method) for trigger in triggers))
     return [error for error in errors if error is not None]
 
 

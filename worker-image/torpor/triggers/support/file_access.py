@@ -40,12 +40,12 @@ def folder_of(path: str, folders: Sequence[str]) -> str:
 def real(path: str, folder: str) -> str:
     """Return the path with all links resolved. Raises OSError, and PermissionError if it is outside the folder."""
     try:
-        found = Path(path).resolve(strict=True)
+        resolved = Path(path).resolve(strict=True)
     except RuntimeError as error:
         raise OSError(f"{path} is a link to itself") from error
-    if not found.is_relative_to(Path(folder).resolve()):
+    if not resolved.is_relative_to(Path(folder).resolve()):
         raise PermissionError(f"{path} is outside of {folder}")
-    return str(found)
+    return str(resolved)
 
 
 def matching(pattern: str, folder: str) -> list[FileInfo]:
@@ -56,7 +56,7 @@ def matching(pattern: str, folder: str) -> list[FileInfo]:
     """
     parts = PurePosixPath(pattern).relative_to(folder).parts
     seen = {path: _file(path, folder) for path in _walk(folder, parts, _Budget())}
-    return [found for _, found in sorted(seen.items()) if found is not None]
+    return [file for _, file in sorted(seen.items()) if file is not None]
 
 
 class _Budget:
@@ -93,15 +93,15 @@ def _walk(base: str, parts: tuple[str, ...], budget: _Budget) -> Iterator[str]:
 
 
 def _entries(base: str, budget: _Budget) -> list["os.DirEntry[str]"]:
-    found = []
+    listed = []
     try:
         with os.scandir(base) as entries:
             for entry in entries:
                 budget.spend(entry.path)
-                found.append(entry)
+                listed.append(entry)
     except (FileNotFoundError, NotADirectoryError):
         return []
-    return found
+    return listed
 
 
 def _matches(name: str, pattern: str) -> bool:

@@ -61,9 +61,9 @@ def plain_text(value: str | Reference, name: str) -> str:
     return value
 
 
-def plain_headers(found: Headers) -> dict[str, str]:
+def plain_headers(headers: Headers) -> dict[str, str]:
     """Return the text of all headers."""
-    return {name: plain_text(value, f"headers: {name}") for name, value in found.items()}
+    return {name: plain_text(value, f"headers: {name}") for name, value in headers.items()}
 
 
 def method(value: object, among: Sequence[str]) -> str:
@@ -81,7 +81,7 @@ def headers(value: object) -> Headers:
         raise TypeError(f"headers must be a mapping, not {type(value).__name__}")
     if len(value) > _HEADERS_MAX:
         raise ValueError(f"there are {len(value)} headers; {_HEADERS_MAX} are allowed")
-    return {_name(name): _value(name, one) for name, one in value.items()}
+    return {_name(name): _value(name, item) for name, item in value.items()}
 
 
 def _name(name: object) -> str:
@@ -114,32 +114,32 @@ _RANGE = re.compile(r"([1-5][0-9]{2})(?:-([1-5][0-9]{2}))?")
 def parse_ranges(status: object) -> Ranges:
     """Return status ranges from `200`, `"200-299"` or a list of both. Raises TypeError or ValueError."""
     given = status if isinstance(status, Iterable) and not isinstance(status, str | bytes) else [status]
-    found = tuple(sorted(_range(one) for one in given))
-    if not found:
+    ranges = tuple(sorted(_range(item) for item in given))
+    if not ranges:
         raise ValueError("status is empty")
-    return found
+    return ranges
 
 
-def range_list(found: Ranges) -> list[int | str]:
+def range_list(ranges: Ranges) -> list[int | str]:
     """Return the list that `ranges` accepts."""
-    return [first if first == last else f"{first}-{last}" for first, last in found]
+    return [first if first == last else f"{first}-{last}" for first, last in ranges]
 
 
-def in_ranges(found: Ranges, status: int) -> bool:
+def in_ranges(ranges: Ranges, status: int) -> bool:
     """Return whether a status is in one of the ranges."""
-    return any(first <= status <= last for first, last in found)
+    return any(first <= status <= last for first, last in ranges)
 
 
-def _range(one: object) -> tuple[int, int]:
-    if isinstance(one, bool) or not isinstance(one, int | str):
-        raise TypeError(f"status must be codes such as 200 or ranges such as '200-299', not {one!r:.100}")
-    match = _RANGE.fullmatch(str(one))
+def _range(item: object) -> tuple[int, int]:
+    if isinstance(item, bool) or not isinstance(item, int | str):
+        raise TypeError(f"status must be codes such as 200 or ranges such as '200-299', not {item!r:.100}")
+    match = _RANGE.fullmatch(str(item))
     if match is None:
-        raise ValueError(f"status {one!r:.100} is neither a code such as 200 nor a range such as '200-299'")
+        raise ValueError(f"status {item!r:.100} is neither a code such as 200 nor a range such as '200-299'")
     first = int(match[1])
     last = int(match[2] or first)
     if last < first:
-        raise ValueError(f"status {one!r} ends before it begins")
+        raise ValueError(f"status {item!r} ends before it begins")
     return first, last
 
 
@@ -203,17 +203,17 @@ class RequestDelays:
         cap = max(interval, min(_PAUSE_MAX, _GROWTH_MAX * interval) if most is None else most)
         self._backoff = Backoff(interval, cap)
         self._failures = 0
-        self._asked = 0.0
+        self._retry_after = 0.0
 
     def note(self, answer: HttpResponse | None, now: float) -> None:
         """Record a response, or None for no response."""
         self._failures = self._failures + 1 if answer is None or is_unavailable(answer) else 0
-        self._asked = 0.0 if answer is None else retry_after(answer, now)
+        self._retry_after = 0.0 if answer is None else retry_after(answer, now)
 
     def pause(self, jitter: float) -> float:
         """Return the seconds until the next request; `jitter` is a number from 0 to 1."""
         delay = self._backoff.delay(self._failures)
-        return max(polling.vary(delay, jitter), self._asked * (1.0 + 0.1 * jitter))
+        return max(polling.vary(delay, jitter), self._retry_after * (1.0 + 0.1 * jitter))
 
 
 def is_unavailable(answer: HttpResponse) -> bool:
@@ -223,10 +223,10 @@ def is_unavailable(answer: HttpResponse) -> bool:
 
 def retry_after(answer: HttpResponse, now: float) -> float:
     """Return the seconds of Retry-After (RFC 9110, 10.2.3), up to an hour; 0 without it."""
-    asked = answer.headers.get("retry-after", "").strip()
-    if answer.status not in {_TOO_MANY, _UNAVAILABLE} or not asked:
+    header = answer.headers.get("retry-after", "").strip()
+    if answer.status not in {_TOO_MANY, _UNAVAILABLE} or not header:
         return 0.0
-    seconds = float(asked) if asked.isascii() and asked.isdecimal() else _until(asked, now)
+    seconds = float(header) if header.isascii() and header.isdecimal() else _until(header, now)
     return min(RETRY_AFTER_MAX, max(0.0, seconds))
 
 

@@ -48,19 +48,19 @@ class ByteMeter:
 
 def overran(error: BaseException | None) -> bool:
     """Return whether an error was caused by a meter that reached its limit."""
-    return any(isinstance(one, OverrunError) for one in _chain(error))
+    return any(isinstance(cause, OverrunError) for cause in _chain(error))
 
 
 def denied(error: BaseException | None) -> AddressDeniedError | None:
     """Return the denied address that caused an error, or None."""
-    return next((one for one in _chain(error) if isinstance(one, AddressDeniedError)), None)
+    return next((cause for cause in _chain(error) if isinstance(cause, AddressDeniedError)), None)
 
 
 def size(count: int) -> str:
     """Return a number of bytes as text."""
-    for unit, one in (("MiB", 1024**2), ("KiB", 1024)):
-        if count >= one and count % one == 0:
-            return f"{count // one} {unit}"
+    for unit, factor in (("MiB", 1024**2), ("KiB", 1024)):
+        if count >= factor and count % factor == 0:
+            return f"{count // factor} {unit}"
     return f"{count} bytes"
 
 

@@ -88,7 +88,7 @@ async def head(store: "ObjectStore", path: str) -> ObjectInfo | None:
     import obstore
 
     try:
-        return _found(await obstore.head_async(store, path))
+        return _object_info(await obstore.head_async(store, path))
     except (FileNotFoundError, obstore.exceptions.NotFoundError):
         return None
     except obstore.exceptions.BaseError as error:
@@ -100,16 +100,16 @@ async def listed(store: "ObjectStore", folder: str, count: int | None, most: int
 
     Raises AnswerTooLargeError if their paths have more than `LISTING` times `most` characters.
     """
-    found: list[ObjectInfo] = []
+    objects: list[ObjectInfo] = []
     left = LISTING * most
     async for page in _pages(store, folder):
-        left -= sum(len(one.path) for one in page)
+        left -= sum(len(item.path) for item in page)
         if left < 0:
             raise AnswerTooLargeError("its listing is too large: use a folder with fewer objects")
-        found += page
-        if count is not None and len(found) >= max(count, LISTED):
+        objects += page
+        if count is not None and len(objects) >= max(count, LISTED):
             break
-    return sorted(found)
+    return sorted(objects)
 
 
 async def heads(
@@ -123,12 +123,12 @@ async def heads(
     import asyncio
 
     absent = await _unlisted(store, folder, paths, pages=len(paths) // _CHEAPER)
-    found: dict[str, ObjectInfo | Exception | None] = dict.fromkeys(absent)
+    results: dict[str, ObjectInfo | Exception | None] = dict.fromkeys(absent)
     left = [path for path in paths if path not in absent]
     while left:
         now, left = left[:_AT_ONCE], left[_AT_ONCE:]
-        found.update(zip(now, await asyncio.gather(*(_looked_at(store, path) for path in now)), strict=True))
-    return found
+        results.update(zip(now, await asyncio.gather(*(_looked_at(store, path) for path in now)), strict=True))
+    return results
 
 
 async def _looked_at(store: "ObjectStore", path: str) -> ObjectInfo | Exception | None:
@@ -147,7 +147,7 @@ async def _unlisted(store: "ObjectStore", folder: str, paths: Collection[str], *
         async for page in _pages(store, folder):
             if pages == 0:
                 return set()
-            left.difference_update(one.path for one in page)
+            left.difference_update(item.path for item in page)
             pages -= 1
     except PermissionError:  # objects may be readable although listing is denied
         return set()
@@ -160,14 +160,14 @@ async def _pages(store: "ObjectStore", folder: str) -> "AsyncIterator[list[Objec
 
     try:
         async for chunk in obstore.list(store, prefix=folder.rstrip("/") or None, chunk_size=_CHUNK):
-            yield [_found(one) for one in chunk]
+            yield [_object_info(meta) for meta in chunk]
     except (FileNotFoundError, obstore.exceptions.NotFoundError):
         return
     except obstore.exceptions.BaseError as error:
         raise _meant(error) from error
 
 
-def _found(meta: "ObjectMeta") -> ObjectInfo:
+def _object_info(meta: "ObjectMeta") -> ObjectInfo:
     return ObjectInfo(meta["path"], meta["size"], meta["last_modified"].timestamp(), meta["e_tag"])
 
 
@@ -175,22 +175,22 @@ def _meant(error: Exception) -> Exception:
     """Return the error of the client as one of ours; a transient one is an OSError. Listings only report a status."""
     from obstore import exceptions
 
-    said = words(error)
+    message = words(error)
     match error:
         case exceptions.PermissionDeniedError() | exceptions.UnauthenticatedError():
-            return PermissionError(said)
-        case exceptions.GenericError() if said.startswith(("401", "403")):
-            return PermissionError(said)
+            return PermissionError(message)
+        case exceptions.GenericError() if message.startswith(("401", "403")):
+            return PermissionError(message)
         case exceptions.GenericError() | exceptions.JoinError():
-            return ConnectionError(said)
+            return ConnectionError(message)
         case _:
-            return ValueError(said)
+            return ValueError(message)
 
 
 def words(error: Exception) -> str:
     """Return status and code of a response, or the error, without signed URLs and documents."""
-    said = str(error).partition("\n\nDebug source")[0]
-    status, code = _STATUS.search(said), _CODE.search(said)
+    message = str(error).partition("\n\nDebug source")[0]
+    status, code = _STATUS.search(message), _CODE.search(message)
     if status is not None:
         return f"{status[1].strip()} ({code[1]})" if code else status[1].strip()
-    return _VARYING.sub("", said.partition("\n")[0])
+    return _VARYING.sub("", message.partition("\n")[0])

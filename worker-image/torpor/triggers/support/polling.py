@@ -106,15 +106,15 @@ async def gather_results(verdicts: "Sequence[Pending[T]]") -> "list[T | Exceptio
     """Return the values, with coroutines replaced by what they return or raise."""
     import asyncio
 
-    found: list[Any] = list(verdicts)
-    left = [number for number, one in enumerate(found) if isinstance(one, Coroutine)]
+    results: list[Any] = list(verdicts)
+    left = [number for number, result in enumerate(results) if isinstance(result, Coroutine)]
     try:
         while left:
             now, left = left[:_AT_ONCE], left[_AT_ONCE:]
-            ended = await asyncio.gather(*(found[number] for number in now), return_exceptions=True)
+            ended = await asyncio.gather(*(results[number] for number in now), return_exceptions=True)
             for number, end in zip(now, ended, strict=True):
-                found[number] = end
+                results[number] = end
     finally:
         for number in left:
-            found[number].close()
-    return found
+            results[number].close()
+    return results

@@ -47,9 +47,9 @@ async def connect(services: Services, **arguments: Any) -> Any:
 
     meter = ByteMeter(services.answer_bytes)
     loop: Any = _Loop(services, meter)
-    made = await asyncpg.connect(loop=loop, connection_class=_kind(), **arguments)
-    made.meter = meter
-    return made
+    connection = await asyncpg.connect(loop=loop, connection_class=_kind(), **arguments)
+    connection.meter = meter
+    return connection
 
 
 @cache

@@ -131,9 +131,9 @@ async def entry(client: "Redis", name: str, after: str, most: int) -> StreamEntr
         raise _meant(error, most) from error
     if not answer:
         return None
-    (found, fields), *_ = answer[0][1]
+    (entry_id, fields), *_ = answer[0][1]
     what = f"stream {name}"
-    return StreamEntry(_text(found, what), {_text(key, what): _text(value, what) for key, value in fields.items()})
+    return StreamEntry(_text(entry_id, what), {_text(key, what): _text(value, what) for key, value in fields.items()})
 
 
 def _text(value: bytes, what: str) -> str:

@@ -40,9 +40,9 @@ async def ask(
     if not given[0]:
         return [await _alone(engine, query, given[0], seconds, most)] * len(given)
     if engine.dialect.name == "postgresql":
-        found = await _joined(engine, query, given, seconds)
-        if found is not None:
-            return found
+        joined = await _joined(engine, query, given, seconds)
+        if joined is not None:
+            return joined
     return await _in_turn(engine, query, given, seconds, most)
 
 
@@ -57,17 +57,17 @@ async def _in_turn(
     engine: "AsyncEngine", query: str, given: Sequence[Params], seconds: float, most: int
 ) -> "list[Rows | Exception]":
     """Run each set alone. If the first few have no answer, give up on the others."""
-    found: list[Rows | Exception] = []
+    results: list[Rows | Exception] = []
     for params in given:
         try:
-            found.append(await _alone(engine, query, params, seconds, most))
+            results.append(await _alone(engine, query, params, seconds, most))
         except PermissionError:
             raise
         except OSError as error:
-            found.append(error)
-            if len(found) == min(_SILENT, len(given)) and all(isinstance(one, OSError) for one in found):
+            results.append(error)
+            if len(results) == min(_SILENT, len(given)) and all(isinstance(result, OSError) for result in results):
                 raise
-    return found
+    return results
 
 
 async def _joined(
@@ -85,7 +85,7 @@ async def _joined(
             if not isinstance(meant, ValueError):
                 raise
             return [meant] * len(given)
-        if any(one.kind != "scalar" for one in types):
+        if any(sql_type.kind != "scalar" for sql_type in types):
             return None
         values = [[params[name] for params in given] for name in names]
         try:
@@ -125,37 +125,39 @@ def _join(connection: "AsyncConnection", query: str, names: Sequence[str], types
             return literal_column(self.name)
 
     columns = [f"p{number}" for number in range(len(names))]
-    bound = [bindparam(name, type_=Column(f"torpor_asked.{one}")) for name, one in zip(names, columns, strict=True)]
+    bound = [
+        bindparam(name, type_=Column(f"torpor_asked.{column}")) for name, column in zip(names, columns, strict=True)
+    ]
     inner = text(query.rstrip().rstrip(";")).bindparams(*bound).compile(dialect=connection.dialect)
-    arrays = [f"CAST(${number} AS {_quoted(one)}[])" for number, one in enumerate(types, 1)]
+    arrays = [f"CAST(${number} AS {_quoted(sql_type)}[])" for number, sql_type in enumerate(types, 1)]
     return (
         f"SELECT torpor_asked.n, torpor_found.* FROM unnest({', '.join(arrays)}) WITH ORDINALITY "  # noqa: S608 - types
         f"AS torpor_asked({', '.join(columns)}, n) CROSS JOIN LATERAL (\n{inner}\n) AS torpor_found"
     )
 
 
-def _quoted(one: Any) -> str:
-    return ".".join(f'"{name}"' for name in (one.schema, one.name.replace('"', '""')))
+def _quoted(sql_type: Any) -> str:
+    return ".".join(f'"{name}"' for name in (sql_type.schema, sql_type.name.replace('"', '""')))
 
 
 async def _fetched(raw: Any, statement: str, values: Sequence[Sequence[Any]], count: int) -> Sequence[Rows]:
     prepared = await raw.prepare(statement)
-    names = [one.name for one in prepared.get_attributes()][1:]
-    found: list[list[Mapping[str, Any]]] = [[] for _ in range(count)]
+    names = [attribute.name for attribute in prepared.get_attributes()][1:]
+    rows: list[list[Mapping[str, Any]]] = [[] for _ in range(count)]
     left = max(_ALL_MIN, 2 * count)
     # In slices, to yield to the event loop.
     async for at, *row in prepared.cursor(*values, prefetch=_SLICE):
         left -= 1
         if left < 0:
             raise ValueError(f"{count} deferrals return too many rows together")
-        if len(found[at - 1]) < sql_engine.ROWS:
-            found[at - 1].append(dict(zip(names, row, strict=True)))
-    return found
+        if len(rows[at - 1]) < sql_engine.ROWS:
+            rows[at - 1].append(dict(zip(names, row, strict=True)))
+    return rows
 
 
-def json_row(found: Mapping[str, Any]) -> dict[str, Any]:
+def json_row(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row by column name. Raises ValueError naming the column whose value has no JSON form."""
-    return {str(name): json_cell(value, str(name)) for name, value in found.items()}
+    return {str(name): json_cell(value, str(name)) for name, value in row.items()}
 
 
 def json_cell(value: Any, column: str) -> Any:
@@ -166,9 +168,9 @@ def json_cell(value: Any, column: str) -> Any:
         case float():
             return value if math.isfinite(value) else str(value)
         case list() | tuple() if not hasattr(value, "_fields"):
-            return [json_cell(one, column) for one in value]
+            return [json_cell(item, column) for item in value]
         case Mapping():
-            return {str(name): json_cell(one, column) for name, one in value.items()}
+            return {str(name): json_cell(item, column) for name, item in value.items()}
         case _:
             return _spelled(value, column)
 

@@ -136,26 +136,26 @@ async def rows(
         await _limit(connection, seconds, most)
     # A server-side cursor, so that only the requested rows are sent.
     options = {"max_row_buffer": _FETCHED} if is_file else {}
-    found: list[Mapping[str, Any]] = []
+    fetched_rows: list[Mapping[str, Any]] = []
     left = most
     async with connection.stream(
         statement.bindparams(*words(params)), dict(params), execution_options=options
     ) as result:
-        while len(found) < ROWS:
+        while len(fetched_rows) < ROWS:
             fetched = await result.mappings().fetchmany(_FETCHED if is_file else ROWS)
-            left -= sum(_size(one.values()) for one in fetched) if is_file else 0
+            left -= sum(_size(row.values()) for row in fetched) if is_file else 0
             if left < 0:
                 raise AnswerTooLargeError(
                     f"the rows are larger than {metering.size(most)}: select fewer columns or rows"
                 )
             if not fetched:
                 break
-            found += map(dict, fetched)
-    return found[:ROWS]
+            fetched_rows += map(dict, fetched)
+    return fetched_rows[:ROWS]
 
 
 def _size(cells: Iterable[Any]) -> int:
-    return sum(len(one) for one in cells if isinstance(one, str | bytes))
+    return sum(len(cell) for cell in cells if isinstance(cell, str | bytes))
 
 
 def words(params: Mapping[str, Any]) -> list[Any]:
@@ -278,19 +278,21 @@ def meant(error: BaseException) -> Exception:
 
     if isinstance(error, AddressDeniedError):
         return error
-    said, state = _said(error), str(getattr(error, "sqlstate", None) or "")
+    message, state = _message(error), str(getattr(error, "sqlstate", None) or "")
     if isinstance(error, sqlite3.DataError) and getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_TOOBIG:
         return AnswerTooLargeError("a value is larger than the limit: select a part of it")
     if isinstance(error, sqlite3.Error):
-        return ConnectionError(said) if getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY else ValueError(said)
+        return (
+            ConnectionError(message) if getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY else ValueError(message)
+        )
     if state[:2] == "28" or state == "42501":
-        return PermissionError(said)
+        return PermissionError(message)
     if state == "57014":
-        return TimeoutError(said)
-    return ValueError(said) if state[:2] in _CLASSES else ConnectionError(said)
+        return TimeoutError(message)
+    return ValueError(message) if state[:2] in _CLASSES else ConnectionError(message)
 
 
-def _said(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     """Return the first line of an error, without the class name that SQLAlchemy prepends."""
     line = str(error).partition("\n")[0]
     return (line.rpartition("'>: ")[2] if line.startswith("<class '") else line) or type(error).__name__
