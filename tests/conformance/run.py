@@ -38,7 +38,7 @@ _IDENTITY = {
 _NONZERO = "nonzero"
 
 
-class Failed(Exception):  # noqa: N818 - a result, not an error of this program
+class CaseFailed(Exception):  # noqa: N818 - a result, not an error of this program
     """The program does not do what a case expects."""
 
 
@@ -57,7 +57,7 @@ def main(words: Sequence[str]) -> int:
 def _passes(command: Sequence[str], path: Path) -> bool:
     try:
         play(command, json.loads(path.read_text()))
-    except Failed as error:
+    except CaseFailed as error:
         sys.stdout.write(f"FAILED {path.stem}: {error}\n")
         return False
     sys.stdout.write(f"passed {path.stem}\n")
@@ -72,8 +72,8 @@ def play(command: Sequence[str], case: Json) -> None:
         code, document = run(command, values)
         try:
             check(segment, code, document, values.get("TORPOR_OUTCOME_NONCE"))
-        except Failed as error:
-            raise Failed(f"segment {number}: {error}") from None
+        except CaseFailed as error:
+            raise CaseFailed(f"segment {number}: {error}") from None
         state = (document or {}).get("defer", {}).get("state") if isinstance(document, dict) else None
 
 
@@ -113,7 +113,7 @@ def run(command: Sequence[str], values: Mapping[str, str]) -> tuple[int, Any]:
         try:
             ended = subprocess.run(command, env={**kept, **own}, timeout=LIMIT_S, check=False)
         except subprocess.TimeoutExpired:
-            raise Failed(f"the program did not end within {LIMIT_S} seconds") from None
+            raise CaseFailed(f"the program did not end within {LIMIT_S} seconds") from None
         except OSError as error:
             raise SystemExit(f"{command[0]} cannot be run: {error}") from error
         return ended.returncode, _document(outcome.read_bytes())
@@ -123,30 +123,30 @@ def _document(content: bytes) -> Any:
     if not content.strip():
         return None
     if len(content) >= DOCUMENT_MAX:
-        raise Failed(f"the outcome has {len(content)} bytes; it must have fewer than {DOCUMENT_MAX}")
+        raise CaseFailed(f"the outcome has {len(content)} bytes; it must have fewer than {DOCUMENT_MAX}")
     try:
         return json.loads(content)
     except ValueError as error:
-        raise Failed(f"the outcome is not JSON: {error}: {content[:200]!r}") from None
+        raise CaseFailed(f"the outcome is not JSON: {error}: {content[:200]!r}") from None
 
 
 def check(segment: Json, code: int, document: Any, nonce: str | None) -> None:
     """Compare how the program ended with what the case expects. Raises Failed."""
     wanted_code = segment.get("exit", 0)
     if code == 0 if wanted_code == _NONZERO else code != wanted_code:
-        raise Failed(f"exit code {code}; expected {wanted_code}")
+        raise CaseFailed(f"exit code {code}; expected {wanted_code}")
     if wanted_code != 0:
         return  # the document does not count
     if not isinstance(document, dict) or document.get("torpor") != VERSION or len(document.keys() & _KEYS) != 1:
-        raise Failed(f"{_text(document)} is no outcome document of version {VERSION}")
+        raise CaseFailed(f"{_text(document)} is no outcome document of version {VERSION}")
     if document.pop("nonce", None) != nonce:
-        raise Failed(f"the nonce of the document {_text(document)} is not TORPOR_OUTCOME_NONCE")
+        raise CaseFailed(f"the nonce of the document {_text(document)} is not TORPOR_OUTCOME_NONCE")
     wanted = normal(segment["outcome"])
     found = normal(document)
     if "defer" in found and "state" not in wanted.get("defer", {"state": None}):
         found = {**found, "defer": {name: value for name, value in found["defer"].items() if name != "state"}}
     if found != wanted:
-        raise Failed(f"wrote {_text(found)}; expected {_text(wanted)}")
+        raise CaseFailed(f"wrote {_text(found)}; expected {_text(wanted)}")
 
 
 def normal(document: Json) -> Json:

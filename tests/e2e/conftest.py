@@ -20,7 +20,7 @@ from torpor_kubernetes.client.http import connect
 from torpor_kubernetes.timing import SystemClock
 
 from tests.e2e.support.concurrent_runs import CONCURRENT_RUNS
-from tests.e2e.support.stage import Stage
+from tests.e2e.support.stage import ClusterFixture
 from tests.support.users import Users
 
 _HERE = Path(__file__).parent
@@ -66,14 +66,14 @@ async def api(kubectl: Kubectl) -> AsyncIterator[Api]:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def stage(api: Api, kubectl: Kubectl) -> AsyncIterator[Stage]:
+async def stage(api: Api, kubectl: Kubectl) -> AsyncIterator[ClusterFixture]:
     """A namespace of the test's own."""
     async with _namespace(api, kubectl) as made:
         yield made
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def busy_stage(api: Api, kubectl: Kubectl) -> AsyncIterator[Stage]:
+async def busy_stage(api: Api, kubectl: Kubectl) -> AsyncIterator[ClusterFixture]:
     """A namespace where runs that are independent of each other, good and bad, all go on at once."""
     async with _namespace(api, kubectl) as made:
         for name, spec in CONCURRENT_RUNS.items():
@@ -82,8 +82,8 @@ async def busy_stage(api: Api, kubectl: Kubectl) -> AsyncIterator[Stage]:
 
 
 @asynccontextmanager
-async def _namespace(api: Api, kubectl: Kubectl) -> AsyncIterator[Stage]:
+async def _namespace(api: Api, kubectl: Kubectl) -> AsyncIterator[ClusterFixture]:
     name = f"e2e-{uuid.uuid4().hex[:8]}"
     prepare(kubectl, name)
-    yield Stage(api, name)
+    yield ClusterFixture(api, name)
     kubectl.run("delete", "namespace", name, "--wait=false", "--ignore-not-found")

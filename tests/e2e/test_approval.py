@@ -12,7 +12,7 @@ from torpor_wire.state import State
 
 from tests.e2e.support.concurrent_runs import spec
 from tests.e2e.support.rights import bind
-from tests.e2e.support.stage import Stage
+from tests.e2e.support.stage import ClusterFixture
 
 _ASK = {"name": "ask", "trigger": {"class": "approval", "kwargs": {"question": "Deploy 1.4?"}, "timeout": "10m"}}
 _DONE = {"name": "done", "python": "e2e_tasks:echo", "args": {"value": "${tasks.ask.result}"}}
@@ -20,7 +20,7 @@ ANN, BOB, EVE = "ann@example.org", "bob@example.org", "eve@example.org"
 
 
 @pytest.fixture
-def annotate(stage: Stage, kubectl: Kubectl) -> Callable[..., str]:
+def annotate(stage: ClusterFixture, kubectl: Kubectl) -> Callable[..., str]:
     """`kubectl annotate` in the name of somebody; Ann and Bob may approve, Eve may look."""
     for person, role in ((ANN, "torpor-approve"), (BOB, "torpor-approve"), (EVE, "view")):
         bind(kubectl, stage.namespace, role, user=person)
@@ -33,7 +33,7 @@ def annotate(stage: Stage, kubectl: Kubectl) -> Callable[..., str]:
 
 
 async def test_the_word_of_who_may_give_it_ends_the_wait_with_who_and_when(
-    stage: Stage, annotate: Callable[..., str]
+    stage: ClusterFixture, annotate: Callable[..., str]
 ) -> None:
     await stage.start("w", spec(_ASK, _DONE))
     run = await stage.reached("w", "ask", State.DEFERRED)
@@ -58,7 +58,7 @@ async def test_the_word_of_who_may_give_it_ends_the_wait_with_who_and_when(
 
 
 async def test_a_rejection_fails_the_task_that_says_so_and_names_who(
-    stage: Stage, annotate: Callable[..., str]
+    stage: ClusterFixture, annotate: Callable[..., str]
 ) -> None:
     await stage.start("w", spec({**_ASK, "failWhen": "!event.approved"}))
     run = await stage.reached("w", "ask", State.DEFERRED)
@@ -68,6 +68,6 @@ async def test_a_rejection_fails_the_task_that_says_so_and_names_who(
     assert failed.status.message == f"rejected by {BOB}"
 
 
-async def _result(stage: Stage, task: str) -> Any:
+async def _result(stage: ClusterFixture, task: str) -> Any:
     (run,) = await stage.taskruns("w", task)
     return json.loads(run.status.result or "")

@@ -7,7 +7,7 @@ from torpor_dev import command
 from torpor_wire.state import State
 
 from tests.e2e.support.concurrent_runs import example
-from tests.e2e.support.stage import Stage
+from tests.e2e.support.stage import ClusterFixture
 
 _COUNT = "dpkg-query -W -f '${db:Status-Status} ${Section} ${Installed-Size}\\n'"
 
@@ -25,7 +25,7 @@ def counted() -> dict[str, tuple[int, int]]:
     return found
 
 
-async def test_the_example_counts_what_dpkg_counts_and_one_count_deferred(stage: Stage) -> None:
+async def test_the_example_counts_what_dpkg_counts_and_one_count_deferred(stage: ClusterFixture) -> None:
     await stage.start("census", example())
     workflow = await stage.ended("census")
     assert workflow.status.state == "Succeeded", workflow.status.conditions

@@ -7,10 +7,10 @@ from torpor_wire import constants
 from torpor_wire.state import State
 
 from tests.e2e.support.concurrent_runs import container, python, spec
-from tests.e2e.support.stage import TIMEOUT, Stage, of_taskrun
+from tests.e2e.support.stage import TIMEOUT, ClusterFixture, of_taskrun
 
 
-async def test_only_a_cleared_instance_and_its_downstream_tasks_run_again(stage: Stage) -> None:
+async def test_only_a_cleared_instance_and_its_downstream_tasks_run_again(stage: ClusterFixture) -> None:
     mapped = python("who", "who", expand=[{"name": "n", "over": [0, 1]}])
     await stage.start("w", spec(mapped, python("all", "echo", args={"value": "${tasks.who.results}"})))
     await stage.ended("w")
@@ -32,7 +32,7 @@ async def test_only_a_cleared_instance_and_its_downstream_tasks_run_again(stage:
     await stage.event(flow.metadata.uid, "Cleared")
 
 
-async def test_what_runs_has_ended_before_it_is_made_anew(stage: Stage) -> None:
+async def test_what_runs_has_ended_before_it_is_made_anew(stage: ClusterFixture) -> None:
     await stage.start("w", spec(container("it", "trap 'sleep 2; exit 1' TERM; while true; do sleep 0.1; done")))
     former = await stage.reached("w", "it", State.RUNNING)
 

@@ -9,7 +9,7 @@ from torpor_kubernetes.client.resources import TASKRUNS, WORKFLOWS
 from torpor_wire.state import TERMINAL, State, TaskState
 
 from tests.e2e.support.concurrent_runs import Spec, container, python, spec, wait
-from tests.e2e.support.stage import TIMEOUT, Sightings, Stage, condition
+from tests.e2e.support.stage import TIMEOUT, ClusterFixture, Sightings, condition
 
 _BUSY: Spec = spec(
     python("nap", "nap", args={"seconds": 300}),
@@ -19,7 +19,7 @@ _BUSY: Spec = spec(
 )
 
 
-async def test_a_deleted_workflow_cancels_first_and_leaves_nothing(stage: Stage) -> None:
+async def test_a_deleted_workflow_cancels_first_and_leaves_nothing(stage: ClusterFixture) -> None:
     await _busy(stage)
     async with stage.watching("torpor.dev/workflow=w") as pods:
         page = await stage.api.list(TASKRUNS, stage.namespace)
@@ -31,7 +31,7 @@ async def test_a_deleted_workflow_cancels_first_and_leaves_nothing(stage: Stage)
         await stage.until(lambda: _none_left(pods), TIMEOUT, "its pods to go")
 
 
-async def test_cancel_ends_pods_and_waits(stage: Stage) -> None:
+async def test_cancel_ends_pods_and_waits(stage: ClusterFixture) -> None:
     await _busy(stage)
     await stage.edit("w", "cancel", value=True)
     workflow = await stage.ended("w")
@@ -42,14 +42,14 @@ async def test_cancel_ends_pods_and_waits(stage: Stage) -> None:
     assert {run.status.state for run in await stage.taskruns("w")} == {State.CANCELLED}
 
 
-async def test_a_run_that_exceeds_its_timeout_is_cancelled(stage: Stage) -> None:
+async def test_a_run_that_exceeds_its_timeout_is_cancelled(stage: ClusterFixture) -> None:
     await stage.start("w", {**_BUSY, "timeout": "6s"})
     workflow = await stage.ended("w")
     assert condition(workflow) == ("False", "Timeout")
     assert all(run.status.state in TERMINAL for run in await stage.taskruns("w"))
 
 
-async def test_what_comes_after_a_failure_is_upstream_failed(stage: Stage) -> None:
+async def test_what_comes_after_a_failure_is_upstream_failed(stage: ClusterFixture) -> None:
     await stage.start(
         "w",
         spec(
@@ -67,7 +67,7 @@ async def test_what_comes_after_a_failure_is_upstream_failed(stage: Stage) -> No
     }
 
 
-async def test_a_suspended_run_starts_nothing_until_it_is_resumed(stage: Stage) -> None:
+async def test_a_suspended_run_starts_nothing_until_it_is_resumed(stage: ClusterFixture) -> None:
     await stage.start("w", spec(wait("a", "1s"), python("b", "echo", after=["a"]), suspend=True))
     await asyncio.sleep(4)
     assert await stage.taskruns("w") == []
@@ -75,19 +75,19 @@ async def test_a_suspended_run_starts_nothing_until_it_is_resumed(stage: Stage) 
     assert (await stage.ended("w")).status.state == "Succeeded"
 
 
-async def test_a_namespace_with_a_run_in_it_can_be_deleted(stage: Stage, kubectl: Kubectl) -> None:
+async def test_a_namespace_with_a_run_in_it_can_be_deleted(stage: ClusterFixture, kubectl: Kubectl) -> None:
     await _busy(stage)
     kubectl.run("delete", "namespace", stage.namespace, "--timeout=300s", limit=330)
 
 
-async def _busy(stage: Stage) -> None:
+async def _busy(stage: ClusterFixture) -> None:
     await stage.start("w", _BUSY)
     await stage.reached("w", "nap", State.RUNNING)
     await stage.reached("w", "box", State.RUNNING)
     await stage.reached("w", "far", State.DEFERRED)
 
 
-async def _states(stage: Stage, page: Page) -> set[str]:
+async def _states(stage: ClusterFixture, page: Page) -> set[str]:
     """The states that the TaskRuns of a list go through until there are none left."""
     seen: set[str] = set()
     left = {run["metadata"]["uid"] for run in page.items}
@@ -103,7 +103,7 @@ async def _states(stage: Stage, page: Page) -> set[str]:
     return seen
 
 
-async def _gone(stage: Stage) -> bool | None:
+async def _gone(stage: ClusterFixture) -> bool | None:
     try:
         await stage.workflow("w")
     except NotFound:

@@ -10,7 +10,7 @@ from torpor_wire.state import State, TaskState
 
 from tests.e2e.support import site
 from tests.e2e.support.concurrent_runs import GOOD, trigger
-from tests.e2e.support.stage import TIMEOUT, Stage, condition
+from tests.e2e.support.stage import TIMEOUT, ClusterFixture, condition
 
 
 def states(found: Workflow) -> dict[str, TaskState]:
@@ -18,21 +18,21 @@ def states(found: Workflow) -> dict[str, TaskState]:
 
 
 @pytest.mark.parametrize("name", [name for name in GOOD if name != "passing"])
-async def test_a_good_run_succeeds_beside_broken_ones(busy_stage: Stage, name: str) -> None:
+async def test_a_good_run_succeeds_beside_broken_ones(busy_stage: ClusterFixture, name: str) -> None:
     workflow = await busy_stage.ended(name)
     assert workflow.status.state == "Succeeded", workflow.status.conditions
     assert condition(workflow) == ("True", "Succeeded")
     assert condition(workflow, "Reconciling")[0] == condition(workflow, "Stalled")[0] == "False"
 
 
-async def test_a_result_reaches_the_next_task_unchanged(busy_stage: Stage) -> None:
+async def test_a_result_reaches_the_next_task_unchanged(busy_stage: ClusterFixture) -> None:
     await busy_stage.ended("good")
     first, second = await busy_stage.taskruns("good")
     assert first.status.result == second.status.result
     assert json.loads(second.status.result or "") == [1, 2.0, None, {"b": 1, "a": "ü"}]
 
 
-async def test_a_resumed_pod_gets_method_state_and_event(busy_stage: Stage) -> None:
+async def test_a_resumed_pod_gets_method_state_and_event(busy_stage: ClusterFixture) -> None:
     await busy_stage.ended("resumed")
     (run,) = await busy_stage.taskruns("resumed")
     result = json.loads(run.status.result or "")
@@ -45,14 +45,14 @@ async def test_a_resumed_pod_gets_method_state_and_event(busy_stage: Stage) -> N
     assert result["here"] == f"{run.metadata.name}-a1-s1"
 
 
-async def test_a_containers_last_words_are_its_result(busy_stage: Stage) -> None:
+async def test_a_containers_last_words_are_its_result(busy_stage: ClusterFixture) -> None:
     await busy_stage.ended("contained")
     it, reader = await busy_stage.taskruns("contained")
     assert json.loads(it.status.result or "") == {"day": "friday"}
     assert reader.status.result == '"friday"'
 
 
-async def test_a_container_stores_a_large_result_which_a_function_reads(busy_stage: Stage) -> None:
+async def test_a_container_stores_a_large_result_which_a_function_reads(busy_stage: ClusterFixture) -> None:
     await busy_stage.ended("uploaded")
     it, reader, small = await busy_stage.taskruns("uploaded")
     assert it.status.stored is not None
@@ -61,13 +61,13 @@ async def test_a_container_stores_a_large_result_which_a_function_reads(busy_sta
     assert (small.status.result, small.status.stored) == ("[1,2]", None)
 
 
-async def test_a_trigger_class_of_ones_own_fires_in_its_pool(busy_stage: Stage) -> None:
+async def test_a_trigger_class_of_ones_own_fires_in_its_pool(busy_stage: ClusterFixture) -> None:
     await busy_stage.ended("own-trigger")
     (run,) = await busy_stage.taskruns("own-trigger")
     assert json.loads(run.status.result or "") == {"said": "moin"}
 
 
-async def test_a_wait_for_a_kubernetes_object_ends_when_its_condition_holds(busy_stage: Stage) -> None:
+async def test_a_wait_for_a_kubernetes_object_ends_when_its_condition_holds(busy_stage: ClusterFixture) -> None:
     await busy_stage.ended("kubernetes-trigger")
     (run,) = await busy_stage.taskruns("kubernetes-trigger")
     good = await busy_stage.workflow("good")
@@ -75,7 +75,7 @@ async def test_a_wait_for_a_kubernetes_object_ends_when_its_condition_holds(busy
     assert times.epoch(run.status.completion_time or "") >= times.epoch(good.status.completion_time or "") - 1
 
 
-async def test_a_wait_for_an_http_response_ends_when_it_comes(stage: Stage) -> None:
+async def test_a_wait_for_an_http_response_ends_when_it_comes(stage: ClusterFixture) -> None:
     address = await site.started(stage, "")
     await stage.start("w", trigger("http", url=f"http://{address}:8000/", status="200-299"))
     workflow = await stage.ended("w")
@@ -84,14 +84,14 @@ async def test_a_wait_for_an_http_response_ends_when_it_comes(stage: Stage) -> N
     assert json.loads(run.status.result or "")["status"] == 200
 
 
-async def test_an_operator_class_defers_twice_from_anywhere_below_execute(busy_stage: Stage) -> None:
+async def test_an_operator_class_defers_twice_from_anywhere_below_execute(busy_stage: ClusterFixture) -> None:
     await busy_stage.ended("twice")
     (run,) = await busy_stage.taskruns("twice")
     assert json.loads(run.status.result or "") == [0, 1, 2]
     assert (run.status.attempt, run.status.segment) == (1, 2)
 
 
-async def test_a_failed_attempt_is_tried_again_after_a_growing_delay(busy_stage: Stage) -> None:
+async def test_a_failed_attempt_is_tried_again_after_a_growing_delay(busy_stage: ClusterFixture) -> None:
     await busy_stage.ended("flaky")
     (run,) = await busy_stage.taskruns("flaky")
     assert (run.status.state, run.status.attempt, run.status.result) == (State.SUCCEEDED, 3, "3")
@@ -100,7 +100,7 @@ async def test_a_failed_attempt_is_tried_again_after_a_growing_delay(busy_stage:
     assert await busy_stage.event(run.metadata.uid, "Error")
 
 
-async def test_no_more_pods_than_parallelism_run_at_once(busy_stage: Stage) -> None:
+async def test_no_more_pods_than_parallelism_run_at_once(busy_stage: ClusterFixture) -> None:
     await busy_stage.ended("narrow")
     runs = await busy_stage.taskruns("narrow")
     assert len(runs) == 6
@@ -110,7 +110,7 @@ async def test_no_more_pods_than_parallelism_run_at_once(busy_stage: Stage) -> N
     assert second < min(end for _, end in spans), "two begin at once"
 
 
-async def test_what_is_not_wanted_is_skipped_and_a_clean_up_runs_all_the_same(busy_stage: Stage) -> None:
+async def test_what_is_not_wanted_is_skipped_and_a_clean_up_runs_all_the_same(busy_stage: ClusterFixture) -> None:
     workflow = await busy_stage.ended("branches")
     assert states(workflow) == {
         "root": TaskState.SUCCEEDED,
@@ -122,7 +122,7 @@ async def test_what_is_not_wanted_is_skipped_and_a_clean_up_runs_all_the_same(bu
     assert {run.spec.task for run in await busy_stage.taskruns("branches")} == {"root", "clean_up"}
 
 
-async def test_a_finished_run_goes_when_its_time_to_live_is_over(busy_stage: Stage) -> None:
+async def test_a_finished_run_goes_when_its_time_to_live_is_over(busy_stage: ClusterFixture) -> None:
     async def gone() -> bool | None:
         try:
             await busy_stage.workflow("passing")
@@ -134,5 +134,5 @@ async def test_a_finished_run_goes_when_its_time_to_live_is_over(busy_stage: Sta
     assert await busy_stage.until(lambda: _none(busy_stage), TIMEOUT, "its TaskRuns to go")
 
 
-async def _none(stage: Stage) -> bool | None:
+async def _none(stage: ClusterFixture) -> bool | None:
     return True if not await stage.taskruns("passing") else None

@@ -11,14 +11,14 @@ from torpor_wire import constants
 from torpor_wire.state import State
 
 from tests.e2e.support.concurrent_runs import python, spec, wait
-from tests.e2e.support.stage import TIMEOUT, Stage
+from tests.e2e.support.stage import TIMEOUT, ClusterFixture
 
 _ROWS = [["a", "b"], ["c", "d"]]
 _PLACES = [(0, 0), (0, 1), (1, 0), (1, 1)]
 At = tuple[str, tuple[int, ...]]
 
 
-async def runs(stage: Stage, name: str) -> dict[At, TaskRun]:
+async def runs(stage: ClusterFixture, name: str) -> dict[At, TaskRun]:
     """The TaskRuns of a Workflow by task and path."""
     return {(run.spec.task, run.spec.path): run for run in await stage.taskruns(name)}
 
@@ -47,7 +47,7 @@ def table() -> Mapping[str, Any]:
     )
 
 
-async def test_an_index_ends_while_another_waits_and_a_cleared_one_runs_again(stage: Stage) -> None:
+async def test_an_index_ends_while_another_waits_and_a_cleared_one_runs_again(stage: ClusterFixture) -> None:
     await stage.start("g", table())
     await stage.reached("g", "gate", State.DEFERRED)
     await stage.reached("g", "sum", State.SUCCEEDED)
@@ -81,7 +81,7 @@ async def test_an_index_ends_while_another_waits_and_a_cleared_one_runs_again(st
     assert result_of(after["all", ()]) == expected
 
 
-async def test_the_example_reports_the_files_of_each_section(stage: Stage) -> None:
+async def test_the_example_reports_the_files_of_each_section(stage: ClusterFixture) -> None:
     example = yaml.safe_load((ROOT / "examples/groups/workflow.yaml").read_text())["spec"]
     await stage.start("audit", {**example, "params": {"sections": 2, "packages": 2}})
     workflow = await stage.ended("audit")

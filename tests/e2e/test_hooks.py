@@ -5,10 +5,10 @@ import json
 from torpor_wire import constants
 
 from tests.e2e.support.concurrent_runs import python, spec, wait
-from tests.e2e.support.stage import Stage
+from tests.e2e.support.stage import ClusterFixture
 
 
-async def test_a_run_that_failed_calls_its_hook_and_the_hook_sees_why(stage: Stage) -> None:
+async def test_a_run_that_failed_calls_its_hook_and_the_hook_sees_why(stage: ClusterFixture) -> None:
     hook = python("tell", "echo", hook="failure", args={"value": "${run.state}: ${run.message}"})
     kept = python("praise", "echo", hook="success")
     await stage.start("w", spec(python("bad", "broken"), hook, kept))
@@ -20,7 +20,7 @@ async def test_a_run_that_failed_calls_its_hook_and_the_hook_sees_why(stage: Sta
     assert await stage.taskruns("w", "praise") == []
 
 
-async def test_a_failed_wait_calls_the_hook_too(stage: Stage) -> None:
+async def test_a_failed_wait_calls_the_hook_too(stage: ClusterFixture) -> None:
     late = wait("late", "1h") | {"timeout": "1s"}
     await stage.start("w", spec(late, python("tell", "echo", hook="end", args={"value": "${run.reason}"})))
     await stage.ended("w")
@@ -28,7 +28,7 @@ async def test_a_failed_wait_calls_the_hook_too(stage: Stage) -> None:
     assert run.status.result == '"Timeout"'
 
 
-async def test_a_wait_before_a_function_is_followed_by_its_only_pod(stage: Stage) -> None:
+async def test_a_wait_before_a_function_is_followed_by_its_only_pod(stage: ClusterFixture) -> None:
     task = python("it", "collect", args={"kept": 7}) | wait("it", "3s")
     async with stage.watching(f"{constants.LABEL_TASK}=it") as pods:
         await stage.start("w", spec(task))

@@ -29,7 +29,7 @@ WORK: Mapping[str, Any] = {"name": "work", "python": "census.tasks:sections", "a
 STAY: Mapping[str, Any] = {"name": "stay", "container": {"command": ["python", "-c", _ENDS_AT_ONCE]}}
 
 
-class Site:
+class Installation:
     """A cluster and a registry, and the commands with which a person installs and removes Torpor."""
 
     def __init__(self, kubectl: Kubectl, registry: ImageRegistry, folder: Path) -> None:
@@ -95,20 +95,20 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     folder = tmp_path_factory.mktemp("install")
     container = f"{second_cluster.NAME}-registry"
     with second_cluster.created() as kubectl, image_registry.started(container, folder) as registry:
         registry.trusted_by(second_cluster.NODE)
         kubectl.run("create", "namespace", TEAM)
         kubectl.run("create", "configmap", "mine", "-n", TEAM)
-        made = Site(kubectl, registry, folder)
+        made = Installation(kubectl, registry, folder)
         made.release("1.0")
         made.bare = second_cluster.objects(kubectl)
         yield made
 
 
-def test_the_nodes_pull_what_the_manifest_pins_and_run_a_workflow(site: Site) -> None:
+def test_the_nodes_pull_what_the_manifest_pins_and_run_a_workflow(site: Installation) -> None:
     site.install("1.0")
     site.start("first", WORK, version="1.0")
     site.succeeded("first")
@@ -116,14 +116,14 @@ def test_the_nodes_pull_what_the_manifest_pins_and_run_a_workflow(site: Site) ->
     assert {image.partition("@")[0].rpartition("/")[2] for image in pinned} == {"torpor:1.0", "census:1.0"}
 
 
-def test_applying_the_same_manifest_again_changes_nothing(site: Site) -> None:
+def test_applying_the_same_manifest_again_changes_nothing(site: Installation) -> None:
     site.install("1.0")
     before = _generations(site)
     site.install("1.0")
     assert _generations(site) == before
 
 
-def test_a_wait_goes_on_through_an_upgrade(site: Site) -> None:
+def test_a_wait_goes_on_through_an_upgrade(site: Installation) -> None:
     site.install("1.0")
     site.start("long", ASK, {**WORK, "after": ["ask"]}, version="1.0")
     asked = site.reached("long", "ask", "Deferred")
@@ -136,7 +136,7 @@ def test_a_wait_goes_on_through_an_upgrade(site: Site) -> None:
 
 
 @pytest.mark.parametrize("running", [False, True], ids=["the operator is down", "the operator runs"])
-def test_uninstalling_leaves_nothing_behind(site: Site, *, running: bool) -> None:
+def test_uninstalling_leaves_nothing_behind(site: Installation, *, running: bool) -> None:
     site.install("2.0")
     site.extend()
     site.start("left", ASK, STAY, version="2.0")
@@ -162,7 +162,7 @@ def _images(kubectl: Kubectl, *namespaces: str) -> set[str]:
     return {container["image"] for pod in living for container in pod["spec"]["containers"]}
 
 
-def _generations(site: Site) -> dict[tuple[str, str], Any]:
+def _generations(site: Installation) -> dict[tuple[str, str], Any]:
     """The generation of each object of the manifest, or its uid where the kind has no generations."""
     items = json.loads(site.kubectl.run("get", "-f", site.release("1.0")[0], "-o", "json"))["items"]
     return {

@@ -12,7 +12,7 @@ from torpor_wire.state import State
 
 from tests.e2e.support import node
 from tests.e2e.support.concurrent_runs import example, python, spec, wait
-from tests.e2e.support.stage import TIMEOUT, Stage
+from tests.e2e.support.stage import TIMEOUT, ClusterFixture
 
 _OPERATOR = "torpor_operator"
 _TRIGGERER = "torpor_triggerer"
@@ -20,7 +20,9 @@ _LEASE = 15
 _WAITS = [f"{seconds}s" for seconds in range(60, 70)]
 
 
-async def test_the_demo_succeeds_although_the_leading_operator_is_killed(stage: Stage, kubectl: Kubectl) -> None:
+async def test_the_demo_succeeds_although_the_leading_operator_is_killed(
+    stage: ClusterFixture, kubectl: Kubectl
+) -> None:
     await stage.start("census", example())
     await stage.until(lambda: _fanned_out(stage), TIMEOUT, "the first of the mapped TaskRuns")
     leader = await _leader(stage)
@@ -34,7 +36,7 @@ async def test_the_demo_succeeds_although_the_leading_operator_is_killed(stage: 
     assert node.restarts(kubectl, leader) == before + 1
 
 
-async def test_each_trigger_of_a_killed_triggerer_fires_once(stage: Stage, kubectl: Kubectl) -> None:
+async def test_each_trigger_of_a_killed_triggerer_fires_once(stage: ClusterFixture, kubectl: Kubectl) -> None:
     await stage.start(
         "w",
         spec(
@@ -58,7 +60,9 @@ async def test_each_trigger_of_a_killed_triggerer_fires_once(stage: Stage, kubec
     kubectl.run("rollout", "status", "deployment/torpor-triggerer", "-n", node.SYSTEM, "--timeout=300s", limit=330)
 
 
-async def test_a_leading_operator_that_is_told_to_stop_hands_over_at_once(stage: Stage, kubectl: Kubectl) -> None:
+async def test_a_leading_operator_that_is_told_to_stop_hands_over_at_once(
+    stage: ClusterFixture, kubectl: Kubectl
+) -> None:
     leader = await _leader(stage)
 
     async def another() -> bool | None:
@@ -68,22 +72,22 @@ async def test_a_leading_operator_that_is_told_to_stop_hands_over_at_once(stage:
     assert await stage.until(another, _LEASE - 1, "another operator to lead")
 
 
-async def _fanned_out(stage: Stage) -> bool | None:
+async def _fanned_out(stage: ClusterFixture) -> bool | None:
     return True if await stage.taskruns("census", "measure") else None
 
 
-async def _leader(stage: Stage) -> str:
+async def _leader(stage: ClusterFixture) -> str:
     lease = await stage.api.get(LEASES, node.SYSTEM, "torpor-operator")
     holder: str = lease["spec"].get("holderIdentity", "")
     return holder
 
 
-async def _all_deferred(stage: Stage) -> bool | None:
+async def _all_deferred(stage: ClusterFixture) -> bool | None:
     runs = await stage.taskruns("w")
     return True if len(runs) == 14 and all(run.status.state is State.DEFERRED for run in runs) else None
 
 
-async def _held(stage: Stage) -> dict[str, list[str]]:
+async def _held(stage: ClusterFixture) -> dict[str, list[str]]:
     """The waits that each triggerer's pod runs, by the rule that the triggerers themselves go by."""
     leases = (await stage.api.list(LEASES, node.SYSTEM, label_selector="torpor.dev/trigger-pool=default")).items
     holders = {

@@ -10,19 +10,19 @@ from torpor_wire.state import State
 
 from tests.e2e.support.archive_reader import ArchiveReader, reading
 from tests.e2e.support.concurrent_runs import Spec, container, python, spec, wait
-from tests.e2e.support.stage import TIMEOUT, Stage
+from tests.e2e.support.stage import TIMEOUT, ClusterFixture
 
 _STOPPED = "trap 'echo stopping; exit 1' TERM; echo started; sleep 300 & wait"
 _OUT_OF_MEMORY = "echo filling; exec tail /dev/zero"
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def reader(stage: Stage, kubectl: Kubectl) -> AsyncIterator[ArchiveReader]:
+async def reader(stage: ClusterFixture, kubectl: Kubectl) -> AsyncIterator[ArchiveReader]:
     async with reading(kubectl, stage.namespace) as made:
         yield made
 
 
-async def kept(stage: Stage, reader: ArchiveReader, count: int, query: str = "") -> list[dict[str, Any]]:
+async def kept(stage: ClusterFixture, reader: ArchiveReader, count: int, query: str = "") -> list[dict[str, Any]]:
     """The entries of the run, once there are so many and all are settled."""
     uid = (await stage.workflow("w")).metadata.uid
     path = f"{stage.namespace}/runs/{uid}/logs{query}"
@@ -35,11 +35,11 @@ async def kept(stage: Stage, reader: ArchiveReader, count: int, query: str = "")
     return await stage.until(settled, TIMEOUT, f"{count} logs")
 
 
-async def text(stage: Stage, reader: ArchiveReader, entry: dict[str, Any]) -> str:
+async def text(stage: ClusterFixture, reader: ArchiveReader, entry: dict[str, Any]) -> str:
     return await reader.text(f"{stage.namespace}/logs/{entry['id']}")
 
 
-async def has_logged(stage: Stage, line: str) -> None:
+async def has_logged(stage: ClusterFixture, line: str) -> None:
     """Wait until the only pod of the namespace has written a line."""
 
     async def logged() -> bool | None:
@@ -49,13 +49,13 @@ async def has_logged(stage: Stage, line: str) -> None:
     await stage.until(logged, TIMEOUT, f"the line {line!r}")
 
 
-async def run(stage: Stage, made: Spec) -> None:
+async def run(stage: ClusterFixture, made: Spec) -> None:
     await stage.start("w", made)
     await stage.ended("w")
 
 
 async def test_logs_of_python_and_container_tasks_outlive_their_deleted_pods(
-    stage: Stage, reader: ArchiveReader
+    stage: ClusterFixture, reader: ArchiveReader
 ) -> None:
     tasks = (python("bad", "broken"), container("box", "echo hello from the box; exit 3"))
     await run(stage, spec(*tasks, podsTTL="0s"))
@@ -71,7 +71,7 @@ async def test_logs_of_python_and_container_tasks_outlive_their_deleted_pods(
     assert "Traceback" in await text(stage, reader, found["bad"])
 
 
-async def test_an_out_of_memory_kill_keeps_what_was_written(stage: Stage, reader: ArchiveReader) -> None:
+async def test_an_out_of_memory_kill_keeps_what_was_written(stage: ClusterFixture, reader: ArchiveReader) -> None:
     limited = {"resources": {"limits": {"memory": "32Mi"}}}
     await run(stage, spec(container("greedy", _OUT_OF_MEMORY, pod=limited)))
     (entry,) = await kept(stage, reader, 1)
@@ -80,7 +80,7 @@ async def test_an_out_of_memory_kill_keeps_what_was_written(stage: Stage, reader
     assert "filling" in await text(stage, reader, entry)
 
 
-async def test_a_launch_that_fails_says_why(stage: Stage, reader: ArchiveReader) -> None:
+async def test_a_launch_that_fails_says_why(stage: ClusterFixture, reader: ArchiveReader) -> None:
     task = container("box", "true") | {"container": {"command": ["/no/such/program"]}}
     await run(stage, spec(task))
     (entry,) = await kept(stage, reader, 1)
@@ -88,7 +88,7 @@ async def test_a_launch_that_fails_says_why(stage: Stage, reader: ArchiveReader)
     assert "/no/such/program" in entry["message"]
 
 
-async def test_a_pod_that_is_deleted_while_it_runs_keeps_its_log(stage: Stage, reader: ArchiveReader) -> None:
+async def test_a_pod_that_is_deleted_while_it_runs_keeps_its_log(stage: ClusterFixture, reader: ArchiveReader) -> None:
     await stage.start("w", spec(container("box", _STOPPED)))
     await stage.reached("w", "box", State.RUNNING)
     await has_logged(stage, "started")
@@ -102,7 +102,7 @@ async def test_a_pod_that_is_deleted_while_it_runs_keeps_its_log(stage: Stage, r
 
 
 async def test_a_container_that_starts_while_its_pod_is_deleted_keeps_its_log(
-    stage: Stage, reader: ArchiveReader
+    stage: ClusterFixture, reader: ArchiveReader
 ) -> None:
     await stage.start("w", spec(container("box", _STOPPED)))
     await stage.reached("w", "box", State.RUNNING)  # for a container task, the creation of the pod
@@ -114,12 +114,12 @@ async def test_a_container_that_starts_while_its_pod_is_deleted_keeps_its_log(
     assert "started" in lines or entry["reason"] != "Error"  # the kubelet may end the pod before the container starts
 
 
-async def test_failed_keeps_only_the_logs_of_failures(stage: Stage, reader: ArchiveReader) -> None:
+async def test_failed_keeps_only_the_logs_of_failures(stage: ClusterFixture, reader: ArchiveReader) -> None:
     tasks = (container("good", "echo good"), container("bad", "echo bad; exit 1", after=["good"]))
     await run(stage, spec(*tasks, logs="failed"))
     assert [entry["task"] for entry in await kept(stage, reader, 1)] == ["bad"]
 
 
-async def test_a_wait_without_lines_has_no_entry(stage: Stage, reader: ArchiveReader) -> None:
+async def test_a_wait_without_lines_has_no_entry(stage: ClusterFixture, reader: ArchiveReader) -> None:
     await run(stage, spec(wait("short", "1s"), container("box", "true", after=["short"])))
     assert [entry["kind"] for entry in await kept(stage, reader, 1)] == ["pod"]

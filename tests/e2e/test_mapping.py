@@ -5,13 +5,13 @@ import json
 from torpor_wire.state import State
 
 from tests.e2e.support.concurrent_runs import python, spec
-from tests.e2e.support.stage import Stage
+from tests.e2e.support.stage import ClusterFixture
 
 _PIECES, _LENGTH = 5, 4_000
 _BLOCKS, _MEGABYTE = 6, 1_000_000
 
 
-async def test_a_run_maps_over_a_listing_and_reduces_results_too_large_for_etcd(stage: Stage) -> None:
+async def test_a_run_maps_over_a_listing_and_reduces_results_too_large_for_etcd(stage: ClusterFixture) -> None:
     tasks = (
         python("cut", "pieces", args={"count": _PIECES, "length": _LENGTH}),
         python(
@@ -48,7 +48,7 @@ async def test_a_run_maps_over_a_listing_and_reduces_results_too_large_for_etcd(
 
 
 async def test_a_product_of_a_list_and_an_object_is_mapped_in_order(
-    stage: Stage,
+    stage: ClusterFixture,
 ) -> None:
     entries = [
         {"name": "number", "over": [1, 2], "map": "e2e_tasks:doubled"},

@@ -19,7 +19,7 @@ from torpor_wire.state import State
 
 from tests.e2e.support import node
 from tests.e2e.support.concurrent_runs import IMAGE, Spec, python, spec
-from tests.e2e.support.stage import TIMEOUT, Sightings, Stage, condition, of_taskrun
+from tests.e2e.support.stage import TIMEOUT, ClusterFixture, Sightings, condition, of_taskrun
 
 _SILENT = 300.0
 _BRIEFLY = {"tolerationSeconds": 2}
@@ -35,7 +35,7 @@ def second(kubectl: Kubectl) -> Iterator[str]:
         yield name
 
 
-async def test_a_lost_node_stalls_the_run_until_the_node_answers(stage: Stage, second: str) -> None:
+async def test_a_lost_node_stalls_the_run_until_the_node_answers(stage: ClusterFixture, second: str) -> None:
     run = await _runs_on(stage, second, seconds=3600)
     async with stage.watching(of_taskrun(run)) as pods:
         await asyncio.to_thread(node.pause, second)
@@ -57,7 +57,7 @@ async def test_a_lost_node_stalls_the_run_until_the_node_answers(stage: Stage, s
     _assert_one_after_the_other(pods, [first, _next(again)])
 
 
-async def test_the_task_of_a_deleted_lost_node_runs_on_another_node(stage: Stage, second: str) -> None:
+async def test_the_task_of_a_deleted_lost_node_runs_on_another_node(stage: ClusterFixture, second: str) -> None:
     run = await _runs_on(stage, second, seconds=20)
     assert run.status.pod is not None
     async with stage.watching(of_taskrun(run)) as pods:
@@ -75,7 +75,7 @@ async def test_the_task_of_a_deleted_lost_node_runs_on_another_node(stage: Stage
     assert after == before
 
 
-async def _runs_on(stage: Stage, second: str, *, seconds: float) -> TaskRun:
+async def _runs_on(stage: ClusterFixture, second: str, *, seconds: float) -> TaskRun:
     """A task that runs user code on the node."""
     await stage.until(lambda: _takes_pods(stage, second), TIMEOUT, f"{second} to take pods")
     await stage.start("w", _first_stays(second, seconds))
@@ -104,16 +104,16 @@ def _first_stays(second: str, seconds: float) -> Spec:
     return spec(python("it", "first_stays", args={"seconds": seconds}, retries=retries, pod=pod))
 
 
-async def _takes_pods(stage: Stage, name: str) -> bool | None:
+async def _takes_pods(stage: ClusterFixture, name: str) -> bool | None:
     found = await stage.api.read(f"/api/v1/nodes/{name}")
     return True if [taint["key"] for taint in found["spec"].get("taints", [])] == [extra_node.TAINT] else None
 
 
-async def _lost(stage: Stage) -> TaskRun | None:
+async def _lost(stage: ClusterFixture) -> TaskRun | None:
     return next((run for run in await stage.taskruns("w") if run.status.reason == Reason.NODE_LOST), None)
 
 
-async def _stalled(stage: Stage) -> bool:
+async def _stalled(stage: ClusterFixture) -> bool:
     async def there() -> bool | None:
         return True if condition(await stage.workflow("w"), "Stalled") == ("True", Reason.NODE_LOST) else None
 

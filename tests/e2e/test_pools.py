@@ -23,7 +23,7 @@ from torpor_wire.state import State
 
 from tests.e2e.support.bearer import bearer
 from tests.e2e.support.concurrent_runs import spec, wait
-from tests.e2e.support.stage import Stage
+from tests.e2e.support.stage import ClusterFixture
 
 IMAGE = Image(name="own-trigger:dev", context=ROOT / "examples/own-trigger")
 POOL = "own"
@@ -50,7 +50,7 @@ def example(host: str) -> Mapping[str, Any]:
     return {**found, "params": {"host": host}}
 
 
-async def publish(stage: Stage, name: str) -> str:
+async def publish(stage: ClusterFixture, name: str) -> str:
     """Have a Service; gives its address."""
     body = {
         "apiVersion": "v1",
@@ -82,7 +82,9 @@ async def write(api: Api, run: TaskRun, patch: transitions.Patch) -> None:
     await api.patch(TASKRUNS, run.metadata.namespace, run.metadata.name, patch, subresource="status")
 
 
-async def test_a_wait_ends_by_its_own_pools_triggerers_alone(pool: str, stage: Stage, kubectl: Kubectl) -> None:
+async def test_a_wait_ends_by_its_own_pools_triggerers_alone(
+    pool: str, stage: ClusterFixture, kubectl: Kubectl
+) -> None:
     scale(kubectl, 0)
     await stage.start("own", example(f"late.{stage.namespace}.svc.cluster.local"))
     await stage.start("due", {**spec(wait("it", "1s")), "triggerPool": pool})
@@ -107,7 +109,7 @@ async def test_a_wait_ends_by_its_own_pools_triggerers_alone(pool: str, stage: S
 
 
 async def test_a_pools_triggerers_may_end_its_waits_and_no_other_pools(
-    pool: str, stage: Stage, kubectl: Kubectl, tmp_path: Path
+    pool: str, stage: ClusterFixture, kubectl: Kubectl, tmp_path: Path
 ) -> None:
     await stage.start("own", {**spec(wait("it", "10m")), "triggerPool": pool})
     await stage.start("default", spec(wait("it", "10m")))
@@ -128,7 +130,9 @@ async def test_a_pools_triggerers_may_end_its_waits_and_no_other_pools(
             assert (await stage.reached(open_, "it", State.SUCCEEDED)).status.result == '"mine"'
 
 
-async def test_a_class_that_the_pool_asked_does_not_have_fails_with_what_to_do(pool: str, stage: Stage) -> None:
+async def test_a_class_that_the_pool_asked_does_not_have_fails_with_what_to_do(
+    pool: str, stage: ClusterFixture
+) -> None:
     elsewhere = {name: value for name, value in example("localhost").items() if name != "triggerPool"}
     await stage.start("w", elsewhere)
     run = await stage.reached("w", "published", State.FAILED)

@@ -12,14 +12,16 @@ from torpor_wire.state import State
 
 from tests.e2e.support.concurrent_runs import spec, wait
 from tests.e2e.support.node import SYSTEM
-from tests.e2e.support.stage import TIMEOUT, Stage
+from tests.e2e.support.stage import TIMEOUT, ClusterFixture
 
 _DEPLOYMENT = "deployment/torpor-triggerer"
 _POOL = "torpor.dev/trigger-pool=default"
 _LENGTHS = [f"{seconds}s" for seconds in range(60, 110)]
 
 
-async def test_waits_fire_once_while_triggerers_are_scaled_rolled_and_evicted(stage: Stage, kubectl: Kubectl) -> None:
+async def test_waits_fire_once_while_triggerers_are_scaled_rolled_and_evicted(
+    stage: ClusterFixture, kubectl: Kubectl
+) -> None:
     await stage.start(
         "w",
         spec(
@@ -43,12 +45,12 @@ async def test_waits_fire_once_while_triggerers_are_scaled_rolled_and_evicted(st
     assert [run.metadata.name for run in runs if run.spec.task == "sleep" and _ended_early(run)] == []
 
 
-async def _deferred(stage: Stage, count: int) -> bool | None:
+async def _deferred(stage: ClusterFixture, count: int) -> bool | None:
     runs = await stage.taskruns("w")
     return True if len(runs) == count and all(run.status.state is State.DEFERRED for run in runs) else None
 
 
-async def _scaled(stage: Stage, kubectl: Kubectl, replicas: int) -> None:
+async def _scaled(stage: ClusterFixture, kubectl: Kubectl, replicas: int) -> None:
     """Return when there are that many, each with a Lease; one that was killed long ago may have left its own."""
     _run(kubectl, "scale", _DEPLOYMENT, f"--replicas={replicas}")
 
@@ -61,7 +63,7 @@ async def _scaled(stage: Stage, kubectl: Kubectl, replicas: int) -> None:
     await stage.until(there, TIMEOUT, f"{replicas} triggerers to hold a Lease each")
 
 
-async def _evicted(stage: Stage, kubectl: Kubectl) -> None:
+async def _evicted(stage: ClusterFixture, kubectl: Kubectl) -> None:
     """As a drain of its node does it, one that the disruption budget allows."""
     items = (await stage.api.list(PODS, SYSTEM, label_selector=_POOL)).items
     name = items[0]["metadata"]["name"]

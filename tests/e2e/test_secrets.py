@@ -18,14 +18,14 @@ from torpor_wire.state import State
 from tests.e2e.support import site
 from tests.e2e.support.concurrent_runs import one, spec
 from tests.e2e.support.rights import wait_until_allowed
-from tests.e2e.support.stage import Stage
+from tests.e2e.support.stage import ClusterFixture
 
 _ALL = "--max-log-requests=50"
 _REFERENCE = {"secretRef": {"name": "site", "key": "authorization"}}
 
 
 async def test_a_secret_is_read_where_the_tasks_own_account_may_and_seen_by_nobody(
-    stage: Stage, kubectl: Kubectl, tmp_path: Path
+    stage: ClusterFixture, kubectl: Kubectl, tmp_path: Path
 ) -> None:
     value = f"Bearer {secrets.token_hex(16)}"
     body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "site"}, "stringData": {"authorization": value}}
@@ -57,7 +57,7 @@ async def test_a_secret_is_read_where_the_tasks_own_account_may_and_seen_by_nobo
     assert value.removeprefix("Bearer ") not in seen
 
 
-async def test_only_the_triggerer_of_its_pool_opens_what_a_pod_sealed(stage: Stage, kubectl: Kubectl) -> None:
+async def test_only_the_triggerer_of_its_pool_opens_what_a_pod_sealed(stage: ClusterFixture, kubectl: Kubectl) -> None:
     await stage.start("w", {**one("wait_sealed"), "triggerPool": "e2e"})
     assert (await stage.ended("w")).status.state == "Succeeded"
     (run,) = await stage.taskruns("w")
@@ -86,7 +86,7 @@ def _message(run: TaskRun) -> str:
     return run.status.message or ""
 
 
-async def _seen(stage: Stage, kubectl: Kubectl) -> str:
+async def _seen(stage: ClusterFixture, kubectl: Kubectl) -> str:
     """What anybody may see of this namespace's waits: TaskRuns, Events, and what Torpor's own pods log."""
     pages: list[Any] = [(await stage.api.list(kind, stage.namespace)).items for kind in (TASKRUNS, EVENTS)]
     logs = kubectl.run("-n", SYSTEM, "logs", "-l", "app.kubernetes.io/name=torpor", "--tail=-1", "--since=10m", _ALL)

@@ -9,14 +9,14 @@ from torpor_wire import times
 from torpor_wire.state import State
 
 from tests.e2e.support.concurrent_runs import one, spec
-from tests.e2e.support.stage import Sightings, Stage
+from tests.e2e.support.stage import ClusterFixture, Sightings
 from tests.e2e.test_waiting import GIVEN_BACK
 from tests.support.machine import slowness
 
 _SENSOR = one("SecondLook", args={"poke_interval": 20})
 
 
-async def test_by_default_it_gives_its_pod_back_and_looks_again_in_another(stage: Stage) -> None:
+async def test_by_default_it_gives_its_pod_back_and_looks_again_in_another(stage: ClusterFixture) -> None:
     async with stage.watching("torpor.dev/task=it") as pods:
         await stage.start("w", _SENSOR)
         run = await stage.reached("w", "it", State.DEFERRED)
@@ -30,7 +30,7 @@ async def test_by_default_it_gives_its_pod_back_and_looks_again_in_another(stage
     assert _found(ended) == {"segment": 1, "looks": 1, "here": f"{run.metadata.name}-a1-s1"}
 
 
-async def test_one_that_does_not_block_looks_in_its_pools_triggerer(stage: Stage) -> None:
+async def test_one_that_does_not_block_looks_in_its_pools_triggerer(stage: ClusterFixture) -> None:
     async with stage.watching("torpor.dev/task=it") as pods:
         await stage.start("w", {**spec({"name": "it", "python": "e2e_sensors:Elsewhere"}), "triggerPool": "e2e"})
         assert (await stage.ended("w")).status.state == "Succeeded"
@@ -42,7 +42,7 @@ async def test_one_that_does_not_block_looks_in_its_pools_triggerer(stage: Stage
 
 @pytest.mark.parametrize("fields", [{"deferrable": False}, {"triggerPool": "nowhere"}], ids=str)
 async def test_in_its_pod_it_waits_where_the_run_says_so_or_nobody_serves_its_pool(
-    stage: Stage, fields: dict[str, Any]
+    stage: ClusterFixture, fields: dict[str, Any]
 ) -> None:
     async with stage.watching("torpor.dev/task=it") as pods:
         await stage.start("w", {**_SENSOR, **fields})

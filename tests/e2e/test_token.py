@@ -19,7 +19,7 @@ from torpor_wire.state import State
 
 from tests.e2e.support.bearer import bearer
 from tests.e2e.support.concurrent_runs import python, spec, wait
-from tests.e2e.support.stage import TIMEOUT, Stage
+from tests.e2e.support.stage import TIMEOUT, ClusterFixture
 
 CONFIG_MAPS = Resource(group="", version="v1", plural="configmaps", kind="ConfigMap")
 NAMESPACES = Resource(group="", version="v1", plural="namespaces", kind="Namespace", namespaced=False)
@@ -36,7 +36,7 @@ class Intruder:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def intruder(stage: Stage, kubectl: Kubectl, tmp_path: Path) -> AsyncIterator[Intruder]:
+async def intruder(stage: ClusterFixture, kubectl: Kubectl, tmp_path: Path) -> AsyncIterator[Intruder]:
     naps = {"seconds": 300}
     await stage.start("w", spec(python("own", "nap", args=naps), python("other", "nap", args=naps), wait("far", "5m")))
     own = await stage.reached("w", "own", State.RUNNING)
@@ -50,7 +50,9 @@ async def intruder(stage: Stage, kubectl: Kubectl, tmp_path: Path) -> AsyncItera
     await stage.edit("w", "cancel", value=True)
 
 
-async def test_a_task_pods_token_reads_and_writes_what_is_its_own_alone(intruder: Intruder, stage: Stage) -> None:
+async def test_a_task_pods_token_reads_and_writes_what_is_its_own_alone(
+    intruder: Intruder, stage: ClusterFixture
+) -> None:
     api, own = intruder.api, intruder.own
     assert (await api.get(TASKRUNS, stage.namespace, own.metadata.name))["metadata"]["uid"] == own.metadata.uid
 
@@ -83,7 +85,7 @@ async def test_a_task_pods_token_reads_and_writes_what_is_its_own_alone(intruder
     assert run.status.result == '"by hand"'
 
 
-async def test_a_task_pods_token_reads_nothing_but_its_own_taskruns(intruder: Intruder, stage: Stage) -> None:
+async def test_a_task_pods_token_reads_nothing_but_its_own_taskruns(intruder: Intruder, stage: ClusterFixture) -> None:
     for resource in (SECRETS, CONFIG_MAPS, PODS, WORKFLOWS, TASKRUNS):
         for namespace in (stage.namespace, NAMESPACE, SYSTEM, "kube-system", None):
             with pytest.raises(Forbidden):
@@ -102,7 +104,7 @@ async def test_a_task_pods_token_reads_nothing_but_its_own_taskruns(intruder: In
             await intruder.api.get(resource, namespace, name)
 
 
-async def test_the_token_dies_with_its_pod(intruder: Intruder, stage: Stage) -> None:
+async def test_the_token_dies_with_its_pod(intruder: Intruder, stage: ClusterFixture) -> None:
     own = intruder.own
     assert own.status.pod is not None
     await stage.api.delete(PODS, stage.namespace, own.status.pod.name, grace_seconds=0)

@@ -6,13 +6,13 @@ from torpor_wire import times
 from torpor_wire.state import State
 
 from tests.e2e.support.concurrent_runs import one, spec, wait
-from tests.e2e.support.stage import Stage
+from tests.e2e.support.stage import ClusterFixture
 from tests.support.machine import slowness
 
 GIVEN_BACK = 5.0
 
 
-async def test_within_5_s_of_deferred_no_pod_is_there_until_the_trigger_fires(stage: Stage) -> None:
+async def test_within_5_s_of_deferred_no_pod_is_there_until_the_trigger_fires(stage: ClusterFixture) -> None:
     async with stage.watching("torpor.dev/task=it") as pods:
         await stage.start("w", one("wait", args={"length": "40s"}))
         run = await stage.reached("w", "it", State.DEFERRED)
@@ -25,14 +25,14 @@ async def test_within_5_s_of_deferred_no_pod_is_there_until_the_trigger_fires(st
     assert {state.name for state in pods.states} == {f"{run.metadata.name}-a1-s0", f"{run.metadata.name}-a1-s1"}
 
 
-async def test_a_task_that_is_a_wait_never_has_a_pod(stage: Stage) -> None:
+async def test_a_task_that_is_a_wait_never_has_a_pod(stage: ClusterFixture) -> None:
     async with stage.watching("torpor.dev/task=it") as pods:
         await stage.start("w", spec(wait("it", "2s")))
         await stage.ended("w")
     assert pods.states == []
 
 
-async def test_a_wake_up_comes_within_a_second_of_its_time(stage: Stage) -> None:
+async def test_a_wake_up_comes_within_a_second_of_its_time(stage: ClusterFixture) -> None:
     await stage.start("w", spec(wait("it", "3s"), wait("other", "2s")))
     await stage.ended("w")
     for run in await stage.taskruns("w"):

@@ -7,7 +7,7 @@ import sys
 import time
 
 from tests.simulation import mutants
-from tests.simulation.world import play
+from tests.simulation.simulation import play
 
 
 def main() -> int:

@@ -4,7 +4,7 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from tests.simulation.world import Result, play
+from tests.simulation.simulation import Result, play
 
 REPLAY = "python -m tests.simulation --seed {seed} --trace"
 

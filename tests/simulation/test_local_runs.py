@@ -21,7 +21,7 @@ from tests.simulation.actors import controllers
 from tests.simulation.actors.worker import silence_logs
 from tests.simulation.process import Process
 from tests.simulation.scenarios import random_workflows
-from tests.simulation.world import BOUND, World
+from tests.simulation.simulation import BOUND, Simulation
 
 ROOT = Path(__file__).resolve().parents[2]
 TRIGGERS = {
@@ -63,7 +63,7 @@ def _end(status: Object) -> tuple[str, int, str]:
     return status["state"], status["attempt"], status.get("reason", "")
 
 
-class Calm(World):
+class Calm(Simulation):
     """A world without faults, with one workflow."""
 
     def __init__(self, body: Object) -> None:

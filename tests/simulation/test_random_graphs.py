@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from tests.support import random_runs
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 from tests.support.random_runs import RandomRun
 
 SEEDS = [int(os.environ["TORPOR_SEED"])] if "TORPOR_SEED" in os.environ else range(200)
@@ -23,5 +23,5 @@ def test_a_run_ends_and_ends_alike_in_any_order_of_events(seed: int) -> None:
 
 def _course(seed: int, order: int) -> RandomRun:
     chance = Random(seed)
-    world = World(*random_runs.tasks(chance, chance.randint(1, 8)), parallelism=chance.randint(1, 5))
+    world = PlanFixture(*random_runs.tasks(chance, chance.randint(1, 8)), parallelism=chance.randint(1, 5))
     return RandomRun(world, seed, Random(f"{seed}/{order}"))

@@ -13,7 +13,7 @@ from torpor_wire.state import TERMINAL
 
 from tests.support import random_runs
 from tests.support.faults import RudeCourse
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 SEEDS = [int(os.environ["TORPOR_SEED"])] if "TORPOR_SEED" in os.environ else range(200)
 
@@ -21,7 +21,7 @@ SEEDS = [int(os.environ["TORPOR_SEED"])] if "TORPOR_SEED" in os.environ else ran
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_run_ends_whatever_the_cluster_does_and_leaves_nothing_behind(seed: int) -> None:
     chance = Random(seed)
-    world = World(*random_runs.tasks(chance, chance.randint(1, 6)), parallelism=chance.randint(1, 4))
+    world = PlanFixture(*random_runs.tasks(chance, chance.randint(1, 6)), parallelism=chance.randint(1, 4))
     rude = RudeCourse(world, seed, Random(f"{seed}/order"))
     rude.run()
     assert all(taskruns.parse(body).status.state in TERMINAL for body in world.taskruns.values())

@@ -9,7 +9,7 @@ from torpor_operator.model.pod import pod_name
 from torpor_wire import constants
 from torpor_wire.state import TERMINAL, State
 
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 from tests.support.random_runs import RandomRun
 
 ROUNDS = 400
@@ -18,11 +18,11 @@ ROUNDS = 400
 class RudeCourse(RandomRun):
     """A course with interruptions; after `ROUNDS` of them it goes on undisturbed to its end."""
 
-    def __init__(self, world: World, seed: int, order: Random) -> None:
+    def __init__(self, world: PlanFixture, seed: int, order: Random) -> None:
         super().__init__(world, seed, order)
         world.api.graceful = True
 
-    def run(self) -> World:
+    def run(self) -> PlanFixture:
         for _ in range(ROUNDS):
             self._operate()
             moves = [*self._moves(), self._lag, self._reap, self._time]
@@ -39,7 +39,7 @@ class RudeCourse(RandomRun):
         self.world.api.graceful = False
         return super().run()
 
-    def see_off(self) -> World:
+    def see_off(self) -> PlanFixture:
         """Let the graces of the last pods pass."""
         for _ in range(5):
             self.world.advance(100)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tests.support.builders import Body, python
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 CITIES: Body = {"name": "city", "expand": [{"name": "city", "over": ["Ulm", "Bonn", "Kiel"]}]}
 FETCH = python("fetch", group="city", args={"city": "${groups.city.value}"})
@@ -17,16 +17,16 @@ TOWN: Body = {"name": "town", "in": "country", "expand": [{"name": "town", "over
 PLACES = [{"name": "de", "towns": ["Ulm", "Bonn"]}, {"name": "fr", "towns": ["Lyon"]}, {"name": "li", "towns": []}]
 
 
-def run(*tasks: Body, groups: Iterable[Body] = (CITIES,), **spec: Any) -> World:
-    return World(*tasks, groups=list(groups), **spec).settle()
+def run(*tasks: Body, groups: Iterable[Body] = (CITIES,), **spec: Any) -> PlanFixture:
+    return PlanFixture(*tasks, groups=list(groups), **spec).settle()
 
 
-def succeed_all(world: World, task: str, count: int) -> None:
+def succeed_all(world: PlanFixture, task: str, count: int) -> None:
     for index in range(count):
         world.succeed(task, json.dumps(index), index=(index,))
 
 
-def nested() -> World:
+def nested() -> PlanFixture:
     """Towns in countries; the visit of each town is mapped too, and each country has a total."""
     visit = python(
         "visit", group="town", args={"of": "${groups.country.value.name}"}, expand=[{"name": "n", "over": [1, 2]}]

@@ -14,7 +14,7 @@ from torpor_operator.model.pod import parse_pod, pod_name
 from torpor_wire.state import State
 
 from tests.support.builders import Body, container, python, wait
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 MOVES = 2_000
 SEGMENTS, LAUNCHES = 3, 2
@@ -45,12 +45,12 @@ def _task(chance: Random, number: int) -> Body:
 class RandomRun:
     """One run of one graph. `seed` determines the outcomes of tasks, `order` the order of events."""
 
-    def __init__(self, world: World, seed: int, order: Random) -> None:
+    def __init__(self, world: PlanFixture, seed: int, order: Random) -> None:
         self.world = world
         self._seed = seed
         self._order = order
 
-    def run(self) -> World:
+    def run(self) -> PlanFixture:
         """Make one random possible move after the other until the run ends."""
         for _ in range(MOVES):
             self._operate()
@@ -150,7 +150,7 @@ def in_order_of_index(actions: list[Action]) -> list[Action]:
     return [next(creations) if isinstance(it, CreateTaskRun) else it for it in actions]
 
 
-def ending(world: World) -> object:
+def ending(world: PlanFixture) -> object:
     """The outcome of a run without its times."""
     outcome = world.condition(), world.status.progress, [entry.to_json() for entry in world.status.tasks]
     return _TIME.sub("TIME", repr(outcome))

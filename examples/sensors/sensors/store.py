@@ -12,11 +12,11 @@ class Store(ThreadingHTTPServer):
     request_queue_size = 256
 
     def __init__(self, port: int, opens: float) -> None:
-        super().__init__(("", port), Key)
+        super().__init__(("", port), KeyHandler)
         self.opens = opens
 
 
-class Key(BaseHTTPRequestHandler):
+class KeyHandler(BaseHTTPRequestHandler):
     """Any path is a key."""
 
     server: Store

@@ -24,7 +24,7 @@ from torpor_wire.state import State
 
 from tests.e2e.support.concurrent_runs import container, python, spec
 from tests.e2e.support.rights import bind
-from tests.e2e.support.stage import Stage
+from tests.e2e.support.stage import ClusterFixture
 
 LIMIT_S = 300
 LOAD = r"echo load $TORPOR_INDEX begins; sleep 1; printf 'clear \033[2J screen\n'; test $TORPOR_INDEX != 1"
@@ -42,7 +42,7 @@ ASK = spec(
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class CommandOutput:
     """What a process of torpor answered."""
 
     code: int
@@ -69,13 +69,13 @@ class Torpor:
             env=self._environment,
         )
 
-    def __call__(self, *arguments: str) -> Said:
+    def __call__(self, *arguments: str) -> CommandOutput:
         return finish(self.start(*arguments))
 
 
-def finish(process: "subprocess.Popen[str]") -> Said:
+def finish(process: "subprocess.Popen[str]") -> CommandOutput:
     out, err = process.communicate(timeout=LIMIT_S)
-    return Said(process.returncode, out, err)
+    return CommandOutput(process.returncode, out, err)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +83,14 @@ class Scene:
     """A namespace with the run `ingest`, which has ended, and `deploy`, which waits for an approval."""
 
     torpor: Torpor
-    stage: Stage
-    followed: Said
+    stage: ClusterFixture
+    followed: CommandOutput
     """What `torpor logs -f` printed while the run went on."""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def scene(api: Api, kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Scene]:
-    stage = Stage(api, f"e2e-{uuid.uuid4().hex[:8]}")
+    stage = ClusterFixture(api, f"e2e-{uuid.uuid4().hex[:8]}")
     prepare(kubectl, stage.namespace)
     torpor = Torpor(_viewer(kubectl, stage.namespace, tmp_path_factory.mktemp("viewer") / "kubeconfig"))
     await stage.start("deploy", ASK)
@@ -212,7 +212,7 @@ async def test_a_run_that_was_deleted_is_read_from_the_archive(scene: Scene, kub
     assert len(json.loads(scene.torpor("result", "ingest/big").out)) == 500
 
 
-def _objects(said: Said) -> list[tuple[str, ...]]:
+def _objects(said: CommandOutput) -> list[tuple[str, ...]]:
     """The lines of pods: waits may come later than these."""
     found = [json.loads(line) for line in said.lines]
     return sorted(tuple(map(str, item.values())) for item in found if item["kind"] == "pod")

@@ -12,16 +12,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 PORT = 8000
 
 
-class Site(ThreadingHTTPServer):
+class AuthorizedSite(ThreadingHTTPServer):
     """Serves on all addresses; `knows` is the SHA-256 of an Authorization."""
 
     def __init__(self, knows: str) -> None:
-        super().__init__(("", PORT), Page)
+        super().__init__(("", PORT), AuthorizedPage)
         self.knows = knows
 
 
-class Page(BaseHTTPRequestHandler):
-    server: Site
+class AuthorizedPage(BaseHTTPRequestHandler):
+    server: AuthorizedSite
 
     def do_GET(self) -> None:
         """The one page."""
@@ -38,4 +38,4 @@ class Page(BaseHTTPRequestHandler):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--knows", required=True)
-    Site(parser.parse_args().knows).serve_forever()
+    AuthorizedSite(parser.parse_args().knows).serve_forever()

@@ -13,7 +13,7 @@ from torpor_dev import command
 from torpor_dev.offline import golang
 from torpor_wire.state import State
 
-from tests.e2e.support.stage import Spec, Stage
+from tests.e2e.support.stage import ClusterFixture, Spec
 
 _HERE = Path(__file__).parent
 _EXAMPLES = Path(__file__).resolve().parents[3] / "examples/languages"
@@ -49,7 +49,7 @@ def languages(kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> Non
     cluster.load([image.name for image in built])
 
 
-async def test_a_program_of_any_language_waits_without_a_pod(stage: Stage, languages: None) -> None:
+async def test_a_program_of_any_language_waits_without_a_pod(stage: ClusterFixture, languages: None) -> None:
     async with stage.watching("torpor.dev/task=shell") as sightings:
         await stage.start("languages", {"image": "torpor-e2e:dev", "tasks": TASKS})
         waiting = await stage.reached("languages", "shell", State.DEFERRED)
@@ -62,7 +62,7 @@ async def test_a_program_of_any_language_waits_without_a_pod(stage: Stage, langu
     assert {state.name for state in sightings.states} == {f"{name}-a1-s{segment}" for segment in range(3)}
 
 
-async def test_a_container_stores_a_large_result_with_its_tool(stage: Stage) -> None:
+async def test_a_container_stores_a_large_result_with_its_tool(stage: ClusterFixture) -> None:
     tasks = [
         {"name": "rows", "container": {"command": ["sh", "-c", LARGE], "tools": True}},
         {"name": "rows_seen", "python": "e2e_tasks:total", "args": {"rows": "${tasks.rows.result}"}},

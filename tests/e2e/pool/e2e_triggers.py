@@ -33,7 +33,7 @@ class Measures(BaseTrigger):
         yield TriggerEvent({"said": self.word, "sha256": hashlib.sha256(self.word.encode()).hexdigest()})
 
 
-class Ends(BaseTrigger):
+class EmitsEvents(BaseTrigger):
     events: tuple[TriggerEvent, ...] = ()
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
@@ -41,14 +41,14 @@ class Ends(BaseTrigger):
             yield event
 
 
-class Raises(Ends):
+class RaisesAfterEvents(EmitsEvents):
     async def run(self) -> AsyncIterator[TriggerEvent]:
         for event in self.events:
             yield event
         raise ConnectionError("the tide table is not there")
 
 
-class TooLarge(BaseTrigger):
+class LargeEvent(BaseTrigger):
     async def run(self) -> AsyncIterator[TriggerEvent]:
         yield TriggerEvent("x" * 2_000_000)
 

@@ -9,7 +9,7 @@ from torpor_crds.models.taskrun import TaskRun
 from torpor_kubernetes.client.resources import CONFIG_MAPS
 from torpor_wire.state import State
 
-from tests.e2e.support.stage import TIMEOUT, Stage
+from tests.e2e.support.stage import TIMEOUT, ClusterFixture
 
 PLAIN = "torpor-e2e-plain:dev"
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -30,12 +30,12 @@ def one(**fields: Any) -> dict[str, Any]:
     return {"image": PLAIN, "tasks": [{"name": "it", "retries": {"limit": 3, "delay": "1s"}, **fields}]}
 
 
-async def failed(stage: Stage, name: str, spec: dict[str, Any]) -> TaskRun:
+async def failed(stage: ClusterFixture, name: str, spec: dict[str, Any]) -> TaskRun:
     await stage.start(name, spec)
     return await stage.reached(name, "it", State.FAILED)
 
 
-async def test_a_task_of_a_plain_image_of_root_runs_with_the_injected_runtime(stage: Stage) -> None:
+async def test_a_task_of_a_plain_image_of_root_runs_with_the_injected_runtime(stage: ClusterFixture) -> None:
     await stage.start("plain", one(python="statistics:mean", args={"data": [1, 4, 9, 2]}))
 
     run = await stage.reached("plain", "it", State.SUCCEEDED)
@@ -44,7 +44,7 @@ async def test_a_task_of_a_plain_image_of_root_runs_with_the_injected_runtime(st
     assert run.status.attempt == 1
 
 
-async def test_code_of_a_configmap_starts_once_it_exists_and_defers(stage: Stage) -> None:
+async def test_code_of_a_configmap_starts_once_it_exists_and_defers(stage: ClusterFixture) -> None:
     await stage.start("code", one(python="load:first", args={"seconds": 1}, source={"configMap": "etl"}))
 
     async def reported() -> TaskRun | None:
@@ -66,7 +66,7 @@ async def test_code_of_a_configmap_starts_once_it_exists_and_defers(stage: Stage
     assert (run.status.pod.source or "").startswith("sha256:")
 
 
-async def test_the_first_example_of_the_readme_runs_in_a_plain_image(stage: Stage) -> None:
+async def test_the_first_example_of_the_readme_runs_in_a_plain_image(stage: ClusterFixture) -> None:
     spec = yaml.safe_load((EXAMPLES / "inventory.yaml").read_text())["spec"]
     assert spec["image"] == "python:3.12-slim"  # which the cluster of the tests cannot pull
     files = {path.name: path.read_text() for path in (EXAMPLES / "inventory").glob("*.py")}
@@ -79,14 +79,14 @@ async def test_the_first_example_of_the_readme_runs_in_a_plain_image(stage: Stag
     assert "encodings" in (report.status.result or "")
 
 
-async def test_an_image_without_python_is_named_and_not_retried(stage: Stage) -> None:
+async def test_an_image_without_python_is_named_and_not_retried(stage: ClusterFixture) -> None:
     run = await failed(stage, "nothing", one(python="statistics:mean", image="torpor-runtime:dev"))
 
     assert (run.status.reason, run.status.attempt) == ("LaunchFailed", 1)
     assert (run.status.message or "").startswith("image torpor-runtime:dev has no python3 in its PATH")
 
 
-async def test_an_image_without_the_expected_runtime_is_named_and_not_retried(stage: Stage) -> None:
+async def test_an_image_without_the_expected_runtime_is_named_and_not_retried(stage: ClusterFixture) -> None:
     user = {"securityContext": {"runAsUser": 1000}}
     run = await failed(stage, "wrong", one(python="statistics:mean", runtime="Image", pod=user))
 
@@ -94,7 +94,7 @@ async def test_an_image_without_the_expected_runtime_is_named_and_not_retried(st
     assert "remove runtime: Image, or build it FROM torpor-worker" in (run.status.message or "")
 
 
-async def test_an_image_that_would_run_as_root_fails_at_once(stage: Stage) -> None:
+async def test_an_image_that_would_run_as_root_fails_at_once(stage: ClusterFixture) -> None:
     run = await failed(stage, "root", one(container={"command": ["true"]}))
 
     assert (run.status.reason, run.status.attempt) == ("LaunchFailed", 1)

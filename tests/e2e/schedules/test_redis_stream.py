@@ -11,7 +11,7 @@ from torpor_demo.kubectl import Kubectl
 from torpor_wire.reason import Reason
 
 from tests.e2e.schedules.test_schedules import ended, reached
-from tests.e2e.support.stage import Stage
+from tests.e2e.support.stage import ClusterFixture
 
 REDIS = Image(name="orders-redis:dev", context=ROOT / "examples/schedules/stream", based=True)
 _DEPLOYMENT = "deployment/orders-redis"
@@ -39,7 +39,7 @@ def add(kubectl: Kubectl, namespace: str, order: str) -> str:
     return kubectl.run("exec", "-n", namespace, _DEPLOYMENT, "--", *entry).strip()
 
 
-async def test_each_entry_of_the_stream_starts_one_run(redis: str, stage: Stage, kubectl: Kubectl) -> None:
+async def test_each_entry_of_the_stream_starts_one_run(redis: str, stage: ClusterFixture, kubectl: Kubectl) -> None:
     deploy(kubectl, stage.namespace)
     orders = [str(number) for number in range(1, 8)]
     for order in orders:

@@ -16,14 +16,14 @@ from torpor_wire import constants
 from torpor_wire.state import State
 
 from tests.e2e.support.concurrent_runs import IMAGE, python, spec, wait
-from tests.e2e.support.stage import TIMEOUT, Stage
+from tests.e2e.support.stage import TIMEOUT, ClusterFixture
 
 NEVER = {"name": "never", "cron": "0 0 29 2 *"}
 """A source whose tick does not come during a test."""
 EVERY_5_S = {"name": "tick", "cron": "*/5 * * * * *"}
 
 
-async def create(stage: Stage, name: str, *sources: dict[str, Any], **fields: Any) -> None:
+async def create(stage: ClusterFixture, name: str, *sources: dict[str, Any], **fields: Any) -> None:
     body = {
         "apiVersion": constants.API_VERSION,
         "kind": "Schedule",
@@ -33,18 +33,18 @@ async def create(stage: Stage, name: str, *sources: dict[str, Any], **fields: An
     await stage.api.create(SCHEDULES, stage.namespace, body)
 
 
-async def read(stage: Stage, name: str) -> Schedule:
+async def read(stage: ClusterFixture, name: str) -> Schedule:
     return schedules.parse(await stage.api.get(SCHEDULES, stage.namespace, name))
 
 
-async def runs(stage: Stage, schedule: str) -> list[Workflow]:
+async def runs(stage: ClusterFixture, schedule: str) -> list[Workflow]:
     """The runs of a Schedule, the oldest event first."""
     selector = f"{constants.LABEL_SCHEDULE}={schedule}"
     items = map(workflows.parse, (await stage.api.list(WORKFLOWS, stage.namespace, label_selector=selector)).items)
     return sorted(items, key=lambda run: run.spec.run_of.at if run.spec.run_of else "")
 
 
-async def ended(stage: Stage, schedule: str, count: int) -> list[Workflow]:
+async def ended(stage: ClusterFixture, schedule: str, count: int) -> list[Workflow]:
     """The first runs of a Schedule, once so many have ended."""
 
     async def over() -> list[Workflow] | None:
@@ -54,7 +54,7 @@ async def ended(stage: Stage, schedule: str, count: int) -> list[Workflow]:
     return await stage.until(over, TIMEOUT, f"{count} runs of {schedule} to end")
 
 
-async def reached(stage: Stage, name: str, holds: Callable[[Schedule], bool], what: str) -> Schedule:
+async def reached(stage: ClusterFixture, name: str, holds: Callable[[Schedule], bool], what: str) -> Schedule:
     async def there() -> Schedule | None:
         found = await read(stage, name)
         return found if holds(found) else None
@@ -62,11 +62,11 @@ async def reached(stage: Stage, name: str, holds: Callable[[Schedule], bool], wh
     return await stage.until(there, TIMEOUT, f"{name} {what}")
 
 
-async def edit(stage: Stage, name: str, field: str, value: Any) -> None:
+async def edit(stage: ClusterFixture, name: str, field: str, value: Any) -> None:
     await stage.api.patch(SCHEDULES, stage.namespace, name, [{"op": "add", "path": f"/spec/{field}", "value": value}])
 
 
-async def annotate(stage: Stage, name: str, value: str) -> None:
+async def annotate(stage: ClusterFixture, name: str, value: str) -> None:
     await stage.api.patch(
         SCHEDULES,
         stage.namespace,
@@ -77,12 +77,12 @@ async def annotate(stage: Stage, name: str, value: str) -> None:
     )
 
 
-async def result(stage: Stage, run: Workflow, task: str = "it") -> Any:
+async def result(stage: ClusterFixture, run: Workflow, task: str = "it") -> Any:
     (taskrun,) = await stage.taskruns(run.metadata.name, task)
     return json.loads(taskrun.status.result or "null")
 
 
-async def test_each_tick_starts_one_run_that_knows_its_time(stage: Stage) -> None:
+async def test_each_tick_starts_one_run_that_knows_its_time(stage: ClusterFixture) -> None:
     echoed = python("it", "echo", args={"value": "${run.at} ${run.schedule} ${run.source}"})
     await create(stage, "often", EVERY_5_S, workflow=spec(echoed), concurrencyPolicy="Allow")
     first = await ended(stage, "often", 3)
@@ -98,7 +98,7 @@ async def test_each_tick_starts_one_run_that_knows_its_time(stage: Stage) -> Non
     assert paused.status.missed is None
 
 
-async def test_forbid_starts_no_run_beside_an_active_one(stage: Stage) -> None:
+async def test_forbid_starts_no_run_beside_an_active_one(stage: ClusterFixture) -> None:
     await create(stage, "one", EVERY_5_S, workflow=spec(wait("it", "1h")))
     skipped = await reached(stage, "one", lambda it: it.status.skipped >= 2, "to skip two ticks")
     (active,) = await runs(stage, "one")
@@ -107,7 +107,7 @@ async def test_forbid_starts_no_run_beside_an_active_one(stage: Stage) -> None:
     assert active.metadata.name in note
 
 
-async def test_an_annotation_starts_a_run_of_a_template_with_its_params(stage: Stage) -> None:
+async def test_an_annotation_starts_a_run_of_a_template_with_its_params(stage: ClusterFixture) -> None:
     await _template(stage)
     params = {"word": "from the schedule", "number": 7}
     await create(stage, "report", NEVER, templateRef={"name": "echo"}, params=params)
@@ -128,7 +128,7 @@ async def test_an_annotation_starts_a_run_of_a_template_with_its_params(stage: S
     assert len(await runs(stage, "report")) == 1
 
 
-async def test_a_run_of_a_template_goes_on_without_it(stage: Stage) -> None:
+async def test_a_run_of_a_template_goes_on_without_it(stage: ClusterFixture) -> None:
     await _template(stage)
     await _run_of_template(stage, "mine", {"word": "mine"})
     await stage.reached("mine", "pause", State.DEFERRED)
@@ -149,7 +149,7 @@ async def test_a_run_of_a_template_goes_on_without_it(stage: Stage) -> None:
         await _run_of_template(stage, "wrong", {"word": "wrong", "number": "seven"}, template="later")
 
 
-async def test_the_end_of_a_run_starts_the_next_schedule(stage: Stage) -> None:
+async def test_the_end_of_a_run_starts_the_next_schedule(stage: ClusterFixture) -> None:
     await create(stage, "first", NEVER, workflow=spec(python("it", "echo", args={"value": 1})))
     kwargs = {"labels": {constants.LABEL_SCHEDULE: "first"}, "state": "succeeded"}
     source = {"name": "done", "trigger": {"class": "workflow", "kwargs": kwargs}}
@@ -166,7 +166,7 @@ async def test_the_end_of_a_run_starts_the_next_schedule(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("policy", ["Orphan", "Delete"])
-async def test_the_deletion_policy_decides_whether_the_runs_go(stage: Stage, policy: str) -> None:
+async def test_the_deletion_policy_decides_whether_the_runs_go(stage: ClusterFixture, policy: str) -> None:
     await create(stage, "gone", NEVER, workflow=spec(wait("it", "1h")), deletionPolicy=policy)
     await reached(stage, "gone", lambda it: it.status.next is not None, "to wait for its tick")
     await annotate(stage, "gone", "now")
@@ -192,7 +192,7 @@ async def test_the_deletion_policy_decides_whether_the_runs_go(stage: Stage, pol
     await stage.until(sources_gone, TIMEOUT, "the TaskRun of the source to be gone")
 
 
-async def test_the_api_server_rejects_a_mistyped_expression(stage: Stage) -> None:
+async def test_the_api_server_rejects_a_mistyped_expression(stage: ClusterFixture) -> None:
     with pytest.raises(ApiError, match="cron"):
         await create(stage, "wrong", {"name": "tick", "cron": "every day"}, workflow=spec(wait("it", "1s")))
 
@@ -201,7 +201,7 @@ def _is_ready(schedule: Schedule) -> bool:
     return any(condition.type == "Ready" and condition.status == "True" for condition in schedule.status.conditions)
 
 
-async def _run_of_template(stage: Stage, name: str, params: dict[str, Any], template: str = "echo") -> None:
+async def _run_of_template(stage: ClusterFixture, name: str, params: dict[str, Any], template: str = "echo") -> None:
     body = {
         "apiVersion": constants.API_VERSION,
         "kind": "Workflow",
@@ -211,7 +211,7 @@ async def _run_of_template(stage: Stage, name: str, params: dict[str, Any], temp
     await stage.api.create(WORKFLOWS, stage.namespace, body)
 
 
-async def _template(stage: Stage, name: str = "echo") -> None:
+async def _template(stage: ClusterFixture, name: str = "echo") -> None:
     arguments = {"word": "${params.word}", "number": "${params.number}", "fixed": "${params.fixed}"}
     body = {
         "apiVersion": constants.API_VERSION,

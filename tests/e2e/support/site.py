@@ -5,12 +5,12 @@ import hashlib
 from torpor_kubernetes.client.resources import PODS
 
 from tests.e2e.support.concurrent_runs import IMAGE
-from tests.e2e.support.stage import TIMEOUT, Stage
+from tests.e2e.support.stage import TIMEOUT, ClusterFixture
 
 _CLOSED = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
 
 
-async def started(stage: Stage, knows: str) -> str:
+async def started(stage: ClusterFixture, knows: str) -> str:
     """The address of a site that knows this Authorization."""
     pod = {
         "automountServiceAccountToken": False,

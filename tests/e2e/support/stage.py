@@ -55,7 +55,7 @@ class Sightings:
         return [state for state in [*seen.values(), *found] if state.phase in {"Pending", "Running"}]
 
 
-class Stage:
+class ClusterFixture:
     """A namespace and the verbs of a test."""
 
     def __init__(self, api: Api, namespace: str) -> None:

@@ -15,7 +15,7 @@ from tests.support import trigger_services
 ATTACKER, VICTIM = Owner("attacker", "torpor-task"), Owner("victim", "torpor-task")
 
 
-class Site:
+class ByteReadingServer:
     """An HTTP server that reads as a real one does, byte by byte, and keeps its connections open."""
 
     def __init__(self) -> None:
@@ -45,8 +45,8 @@ class Site:
 
 
 @asynccontextmanager
-async def site() -> AsyncIterator[tuple[Site, http.OutboundHttpClient, str]]:
-    found = Site()
+async def site() -> AsyncIterator[tuple[ByteReadingServer, http.OutboundHttpClient, str]]:
+    found = ByteReadingServer()
     server = await asyncio.start_server(found.serve, "127.0.0.1", 0)
     try:
         async with http.connect(trigger_services.network()) as client:

@@ -13,45 +13,45 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import CONDITION_STATUS, State, succeeded_condition
 
 from tests.integration.conftest import Answer, Server, collection
-from tests.integration.policies.transitions.conftest import Stage, set_up
+from tests.integration.policies.transitions.conftest import TransitionFixture, set_up
 
 _LONG_AGO, _FAR_OFF = times.epoch("1970-01-01T00:00:01Z"), times.epoch("2090-01-01T00:00:00Z")
 _WAIT = trigger.build("time", {"at": "2030-01-01T00:00:00Z"}, namespace="a", pool="b", now=0.0)
 
 
 @pytest.fixture(scope="module")
-def liar(server: Server, open_namespace: Callable[[], str]) -> Stage:
+def liar(server: Server, open_namespace: Callable[[], str]) -> TransitionFixture:
     """Everybody's tokens; what they try is tried as a dry run."""
     return set_up(server, open_namespace())
 
 
-def try_patch(liar: Stage, state: State, patch: transitions.Patch, **query: str) -> Answer:
+def try_patch(liar: TransitionFixture, state: State, patch: transitions.Patch, **query: str) -> Answer:
     token = liar.triggerer if state is State.DEFERRED else liar.pod(state)
     return liar.server.patch_status(liar.namespace, state.lower(), patch, token=token, dryRun="All", **query)
 
 
-def pin(liar: Stage, state: State) -> transitions.Pin:
+def pin(liar: TransitionFixture, state: State) -> transitions.Pin:
     path = f"{collection('taskruns', liar.namespace)}/{state.lower()}"
     metadata = liar.server.request("GET", path).expect(200)["metadata"]
     return transitions.Pin(metadata["uid"], metadata["creationTimestamp"], state, 2, 3, 1)
 
 
-def claim(liar: Stage, now: float) -> transitions.Patch:
+def claim(liar: TransitionFixture, now: float) -> transitions.Patch:
     pod = liar.pods[State.SCHEDULED]["metadata"]
     return transitions.claim(
         pin(liar, State.SCHEDULED), transitions.Claim(pod["name"], pod["uid"], "word"), started=None, now=now
     )
 
 
-def defer(liar: Stage, now: float) -> transitions.Patch:
+def defer(liar: TransitionFixture, now: float) -> transitions.Patch:
     return transitions.defer(pin(liar, State.RUNNING), _WAIT, resume={"method": "m"}, deadline=now + 60, now=now)
 
 
-def fail(liar: Stage, now: float, limit: int = 0, state: State = State.RUNNING) -> transitions.Patch:
+def fail(liar: TransitionFixture, now: float, limit: int = 0, state: State = State.RUNNING) -> transitions.Patch:
     return transitions.fail(pin(liar, state), retry.Policy(limit), reason=Reason.ERROR, message="no", now=now)
 
 
-WRITES: dict[str, tuple[State, Callable[[Stage, float], transitions.Patch]]] = {
+WRITES: dict[str, tuple[State, Callable[[TransitionFixture, float], transitions.Patch]]] = {
     "a pod's claim": (State.SCHEDULED, claim),
     "a pod's deferral": (State.RUNNING, defer),
     "a pod's success": (State.RUNNING, lambda liar, now: transitions.succeed(pin(liar, State.RUNNING), "1", now=now)),
@@ -74,7 +74,7 @@ WRITES: dict[str, tuple[State, Callable[[Stage, float], transitions.Patch]]] = {
 
 
 @pytest.mark.parametrize("case", WRITES)
-def test_a_moment_far_from_the_api_servers_clock_is_refused(liar: Stage, case: str) -> None:
+def test_a_moment_far_from_the_api_servers_clock_is_refused(liar: TransitionFixture, case: str) -> None:
     state, write = WRITES[case]
     try_patch(liar, state, write(liar, time.time())).expect(200)
     for moment in (_LONG_AGO, time.time() - 3_600, time.time() + 7_200, _FAR_OFF):
@@ -84,7 +84,7 @@ def test_a_moment_far_from_the_api_servers_clock_is_refused(liar: Stage, case: s
 
 
 @pytest.mark.parametrize("case", WRITES)
-def test_a_moment_that_is_left_out_is_refused(liar: Stage, case: str) -> None:
+def test_a_moment_that_is_left_out_is_refused(liar: TransitionFixture, case: str) -> None:
     state, write = WRITES[case]
     moments = {
         "/status/startedAt",
@@ -100,7 +100,9 @@ def test_a_moment_that_is_left_out_is_refused(liar: Stage, case: str) -> None:
 
 @pytest.mark.parametrize("status", ["True", "Unknown"])
 @pytest.mark.parametrize("who", ["pod", "operator"])
-def test_nobody_reports_a_failure_that_kubectl_wait_takes_for_a_success(liar: Stage, who: str, status: str) -> None:
+def test_nobody_reports_a_failure_that_kubectl_wait_takes_for_a_success(
+    liar: TransitionFixture, who: str, status: str
+) -> None:
     patch = fail(liar, time.time())
     conditions: Any = next(operation["value"] for operation in patch if operation["path"] == "/status/conditions")
     conditions[0]["status"] = status
@@ -111,7 +113,7 @@ def test_nobody_reports_a_failure_that_kubectl_wait_takes_for_a_success(liar: St
 
 
 @pytest.mark.parametrize("state", [state for state in State if state not in CONDITION_STATUS])
-def test_what_has_not_ended_is_not_called_a_success(liar: Stage, state: State) -> None:
+def test_what_has_not_ended_is_not_called_a_success(liar: TransitionFixture, state: State) -> None:
     """Also by who may write everything: the rule is the kind's own."""
     said = succeeded_condition(State.SUCCEEDED, completed="2026-01-01T00:00:00Z", reason=None, message="")
     patch: transitions.Patch = [{"op": "add", "path": "/status/conditions", "value": [said]}]
@@ -129,7 +131,7 @@ CONDITIONS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("case", CONDITIONS)
-def test_a_report_has_the_condition_of_its_state_and_no_other(liar: Stage, case: str) -> None:
+def test_a_report_has_the_condition_of_its_state_and_no_other(liar: TransitionFixture, case: str) -> None:
     patch = fail(liar, time.time())
     entry = next(operation for operation in patch if operation["path"] == "/status/conditions")
     conditions: Any = entry["value"]
@@ -140,7 +142,7 @@ def test_a_report_has_the_condition_of_its_state_and_no_other(liar: Stage, case:
     assert "with lastTransitionTime = completionTime" in answer.message
 
 
-def test_a_deadline_before_the_taskrun_was_made_is_refused(liar: Stage) -> None:
+def test_a_deadline_before_the_taskrun_was_made_is_refused(liar: TransitionFixture) -> None:
     now = time.time()
     patch = transitions.defer(pin(liar, State.RUNNING), _WAIT, resume={"method": "m"}, deadline=_LONG_AGO, now=now)
     assert "deadline is before the creation of the TaskRun" in try_patch(liar, State.RUNNING, patch).message
@@ -172,7 +174,7 @@ FORGERIES = {
 
 
 @pytest.mark.parametrize("case", FORGERIES)
-def test_the_moment_of_a_write_cannot_be_forged_with_managed_fields(liar: Stage, case: str) -> None:
+def test_the_moment_of_a_write_cannot_be_forged_with_managed_fields(liar: TransitionFixture, case: str) -> None:
     entries: Any = FORGERIES[case]
     forgery: transitions.Patch = [{"op": "add", "path": "/metadata/managedFields", "value": entries}]
     for moment in (_LONG_AGO, _FAR_OFF):
@@ -180,14 +182,14 @@ def test_the_moment_of_a_write_cannot_be_forged_with_managed_fields(liar: Stage,
         assert answer.status == 403, answer.message
 
 
-def test_a_write_that_does_not_name_its_field_manager_is_refused(liar: Stage) -> None:
+def test_a_write_that_does_not_name_its_field_manager_is_refused(liar: TransitionFixture) -> None:
     answer = try_patch(liar, State.RUNNING, fail(liar, time.time()), fieldManager="")
     assert answer.status == 403
     assert "names a fieldManager" in answer.message
 
 
 def test_server_side_apply_cannot_borrow_the_moment_of_an_earlier_write(
-    liar: Stage, server: Server, open_namespace: Callable[[], str]
+    liar: TransitionFixture, server: Server, open_namespace: Callable[[], str]
 ) -> None:
     path = f"{collection('taskruns', liar.namespace)}/running/status"
     status = server.request("GET", path).expect(200)["status"]

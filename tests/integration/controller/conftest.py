@@ -24,7 +24,7 @@ from tests.integration.conftest import (
     install,
 )
 from tests.integration.controller.recording_proxy import RecordingProxy, tally
-from tests.integration.controller.stage import Stage, python
+from tests.integration.controller.stage import ControllerFixture, python
 from tests.support.controller_process import Plane
 from tests.support.fake_kubelet import Kubelet
 
@@ -52,11 +52,13 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
 
 
 @pytest.fixture(scope="session")
-def stage(plane: Plane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+def stage(plane: Plane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControllerFixture]:
     """Two controllers, of which one leads, and a triggerer."""
     folder = tmp_path_factory.mktemp("stage")
     with _background() as call, _kubelet_and_proxies(plane, folder, call) as (kubelet, open_proxy):
-        stage = Stage(plane=plane, kubelet=kubelet, folder=folder, open_proxy=open_proxy, namespace=_NAMESPACE)
+        stage = ControllerFixture(
+            plane=plane, kubelet=kubelet, folder=folder, open_proxy=open_proxy, namespace=_NAMESPACE
+        )
         try:
             for _ in range(2):
                 stage.start_controller()
@@ -69,7 +71,7 @@ def stage(plane: Plane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[St
 
 
 @pytest.fixture(autouse=True)
-def _two_controllers_without_a_bug(stage: Stage) -> Iterator[None]:
+def _two_controllers_without_a_bug(stage: ControllerFixture) -> Iterator[None]:
     """Each test finds two controllers, one of them leading, and leaves no traceback in their logs."""
     while len(stage.controllers()) < 2:
         stage.start_controller()
@@ -82,7 +84,7 @@ def _two_controllers_without_a_bug(stage: Stage) -> Iterator[None]:
 
 
 @pytest.fixture
-def undisturbed(stage: Stage) -> Iterator[None]:
+def undisturbed(stage: ControllerFixture) -> Iterator[None]:
     """Whatever the test does to an object: another Workflow goes through meanwhile, under the same leader."""
     leader, began = stage.leader(), time.monotonic()
     alarm = {"name": "alarm", "trigger": {"class": "duration", "kwargs": {"duration": "1s"}}}

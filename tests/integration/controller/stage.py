@@ -33,7 +33,7 @@ Object = dict[str, Any]
 
 
 @dataclass(kw_only=True)
-class Process:
+class ControllerProcess:
     """A process with its log and its proxy."""
 
     identity: str
@@ -60,7 +60,7 @@ class Process:
 
 
 @dataclass(kw_only=True)
-class Stage:
+class ControllerFixture:
     """All that runs. `open_proxy` starts a proxy."""
 
     plane: Plane
@@ -68,7 +68,7 @@ class Stage:
     folder: Path
     open_proxy: Callable[[], RecordingProxy]
     namespace: str
-    processes: list[Process] = field(default_factory=list)
+    processes: list[ControllerProcess] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=itertools.count)
 
     @property
@@ -77,7 +77,7 @@ class Stage:
 
     # processes
 
-    def start_controller(self) -> Process:
+    def start_controller(self) -> ControllerProcess:
         identity = f"controller-{next(self.numbers)}"
         liveness = f"http://127.0.0.1:{free_port()}/healthz"
         flags = ["--liveness", liveness, "--archive-grace", "1", "--stray-grace", "2"]
@@ -85,17 +85,17 @@ class Stage:
         token = str(self._token("torpor-operator"))
         return self._start(identity, "torpor-operator", ["torpor_operator", *flags, "--token-file", token])
 
-    def start_triggerer(self) -> Process:
+    def start_triggerer(self) -> ControllerProcess:
         own = ["--trigger", f"{PYTHON}.Elsewise"]
         return self._start("triggerer", "torpor-triggerer", ["torpor_triggerer", "--health-port", "0", *own])
 
-    def controllers(self) -> list[Process]:
+    def controllers(self) -> list[ControllerProcess]:
         return [process for process in self.processes if process.identity.startswith("controller") and process.alive]
 
     def holder(self) -> str:
         return str(self.server.request("GET", _LEASE).body.get("spec", {}).get("holderIdentity", ""))
 
-    def leader(self) -> Process:
+    def leader(self) -> ControllerProcess:
         """The running controller that holds the Lease."""
         self.until(
             lambda: self.holder() in [controller.identity for controller in self.controllers()], "a controller leads"
@@ -103,11 +103,11 @@ class Stage:
         holder = self.holder()
         return next(controller for controller in self.controllers() if controller.identity == holder)
 
-    def standby(self) -> Process:
+    def standby(self) -> ControllerProcess:
         leader = self.leader()
         return next(controller for controller in self.controllers() if controller is not leader)
 
-    def assert_still_leads(self, leader: Process) -> None:
+    def assert_still_leads(self, leader: ControllerProcess) -> None:
         """Nothing has ended this leader; on a busy machine it may have renewed its Lease too late."""
         assert self.leader() is leader or "LeaseLost" in leader.text() or "Timeout (" in leader.text()
 
@@ -221,7 +221,7 @@ class Stage:
             f"{process.identity}, {process.process.poll()}:\n{process.text()[-3000:]}" for process in self.processes
         )
 
-    def _start(self, identity: str, account: str, arguments: Iterable[str]) -> Process:
+    def _start(self, identity: str, account: str, arguments: Iterable[str]) -> ControllerProcess:
         proxy = self.open_proxy()
         log, config = self.folder / f"{identity}.log", self.folder / f"{identity}.kubeconfig"
         config.write_text(kubeconfig_of(proxy.url, self.server.token("torpor-system", account)))
@@ -232,12 +232,12 @@ class Stage:
                 stderr=subprocess.STDOUT,
                 env=os.environ | {"KUBECONFIG": str(config), "PYTHONPATH": PYTHON_PATH},
             )
-        started = Process(identity=identity, process=process, log=log, proxy=proxy)
+        started = ControllerProcess(identity=identity, process=process, log=log, proxy=proxy)
         self.processes.append(started)
         return started
 
 
-def limit_memory(stage: Stage, name: str, memory: str) -> str:
+def limit_memory(stage: ControllerFixture, name: str, memory: str) -> str:
     """Create a ResourceQuota, and return its path once the API server counts by it."""
     path = f"/api/v1/namespaces/{stage.namespace}/resourcequotas"
     hard = {"requests.memory": memory}

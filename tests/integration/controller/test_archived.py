@@ -10,13 +10,13 @@ from tests.integration.archive.conftest import _write_kubeconfig, account
 from tests.integration.archive.databases import Sqlite
 from tests.integration.archive.process import ArchiveProcess
 from tests.integration.conftest import collection
-from tests.integration.controller.stage import Stage, python
+from tests.integration.controller.stage import ControllerFixture, python
 
 _CONFIG = f"{collection('configmaps', 'torpor-system')}/torpor-archive"
 
 
 @pytest.fixture(scope="module")
-def archive(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ArchiveProcess]:
+def archive(stage: ControllerFixture, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ArchiveProcess]:
     """The archive beside the two controllers, once they know of it; at the end there is none, as before."""
     folder = tmp_path_factory.mktemp("archived")
     archive = ArchiveProcess(
@@ -38,22 +38,22 @@ def archive(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 @pytest.fixture(scope="module")
-def reader(stage: Stage) -> str:
+def reader(stage: ControllerFixture) -> str:
     """The token of somebody who may view what is in the namespace."""
     return account(stage.server, stage.namespace, "reader", "view")
 
 
-def _knows_archive(stage: Stage) -> bool:
+def _knows_archive(stage: ControllerFixture) -> bool:
     run = stage.taskrun(name := stage.submit([python("only", "echo")]), "only")
     stage.ends(name)
     return any("archive_url" in json.dumps(pod) for pod in stage.pods_of(run))
 
 
-def _is_gone(stage: Stage, name: str) -> bool:
+def _is_gone(stage: ControllerFixture, name: str) -> bool:
     return stage.server.request("GET", f"{collection('workflows', stage.namespace)}/{name}").status == 404
 
 
-def _read(archive: ArchiveProcess, stage: Stage, reader: str, name: str) -> list[dict[str, Any]]:
+def _read(archive: ArchiveProcess, stage: ControllerFixture, reader: str, name: str) -> list[dict[str, Any]]:
     """The run as the history has it: its Workflow and its TaskRuns."""
     runs = f"/v1/namespaces/{stage.namespace}/runs"
     (item,) = [item for item in archive.request("GET", runs, reader).expect(200).json["items"] if item["name"] == name]
@@ -69,11 +69,11 @@ def _of_kind(lines: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [line for line in lines if line["kind"] == kind]
 
 
-def _is_archived(stage: Stage, name: str) -> bool:
+def _is_archived(stage: ControllerFixture, name: str) -> bool:
     return _condition(stage, name).get("status") == "True"
 
 
-def test_a_run_is_archived_before_it_is_deleted(stage: Stage, archive: ArchiveProcess, reader: str) -> None:
+def test_a_run_is_archived_before_it_is_deleted(stage: ControllerFixture, archive: ArchiveProcess, reader: str) -> None:
     name = stage.submit([python("first", "echo"), python("last", "echo", after=["first"])], ttlAfterFinished="1s")
     stage.until(lambda: _is_gone(stage, name), "it is gone")
     workflow, *others = _read(archive, stage, reader, name)
@@ -85,7 +85,7 @@ def test_a_run_is_archived_before_it_is_deleted(stage: Stage, archive: ArchivePr
 
 
 def test_a_run_stays_and_shows_the_cause_while_the_archive_has_no_database(
-    stage: Stage, archive: ArchiveProcess, reader: str
+    stage: ControllerFixture, archive: ArchiveProcess, reader: str
 ) -> None:
     archive.database.stop()
     try:
@@ -101,7 +101,7 @@ def test_a_run_stays_and_shows_the_cause_while_the_archive_has_no_database(
 
 
 def test_a_run_without_a_ttl_is_archived_at_its_end_and_after_a_clear(
-    stage: Stage, archive: ArchiveProcess, reader: str
+    stage: ControllerFixture, archive: ArchiveProcess, reader: str
 ) -> None:
     name = stage.submit([python("only", "echo")])
     stage.until(lambda: _is_archived(stage, name), "it is archived")
@@ -137,6 +137,6 @@ def _stored_at(archive: ArchiveProcess, uid: str) -> object:
     return archive.database.value(f"SELECT archived FROM runs WHERE uid = '{uid}'")
 
 
-def _condition(stage: Stage, name: str) -> dict[str, Any]:
+def _condition(stage: ControllerFixture, name: str) -> dict[str, Any]:
     found = stage.status(name).get("conditions", [])
     return next((item for item in found if item["type"] == "Archived"), {})

@@ -10,7 +10,7 @@ import pytest
 from torpor_wire import constants
 
 from tests.integration.conftest import collection
-from tests.integration.controller.stage import Object, Stage
+from tests.integration.controller.stage import ControllerFixture, Object
 
 pytestmark = [pytest.mark.attack, pytest.mark.usefixtures("undisturbed")]
 
@@ -22,7 +22,7 @@ def _deep(levels: int) -> str:
     return "[" * levels + "]" * levels
 
 
-def _send(stage: Stage, method: str, path: str, body: object, value: str) -> int:
+def _send(stage: ControllerFixture, method: str, path: str, body: object, value: str) -> int:
     """A request whose body holds the value, as text, where it says VALUE; gives the status code."""
     content_type = "application/json-patch+json" if method == "PATCH" else "application/json"
     text = json.dumps(body).replace(_PLACE, value)
@@ -32,14 +32,14 @@ def _send(stage: Stage, method: str, path: str, body: object, value: str) -> int
 
 
 @pytest.fixture
-def unbounded(stage: Stage) -> Iterator[None]:
+def unbounded(stage: ControllerFixture) -> Iterator[None]:
     """The policy on the depth of values is off."""
     _validation_actions(stage, ["Warn"])
     yield
     _validation_actions(stage, ["Deny"])
 
 
-def _validation_actions(stage: Stage, actions: list[str]) -> None:
+def _validation_actions(stage: ControllerFixture, actions: list[str]) -> None:
     ops = [{"op": "replace", "path": "/spec/validationActions", "value": actions}]
     stage.server.request("PATCH", _BINDING, ops, content_type="application/json-patch+json").expect(200)
 
@@ -57,7 +57,7 @@ def _workflow(name: str, **metadata: object) -> Object:
 
 @pytest.mark.parametrize("levels", [1_100, 700])
 @pytest.mark.usefixtures("unbounded")
-def test_a_workflow_with_deep_params_is_reported_and_affects_no_other(stage: Stage, levels: int) -> None:
+def test_a_workflow_with_deep_params_is_reported_and_affects_no_other(stage: ControllerFixture, levels: int) -> None:
     name, path = f"deep-{levels}", collection("workflows", stage.namespace)
     body = _workflow(name)
     body["spec"]["params"] = {"p": "VALUE"}
@@ -78,7 +78,7 @@ def test_a_workflow_with_deep_params_is_reported_and_affects_no_other(stage: Sta
     stage.server.request("DELETE", f"{path}/{name}").expect(200)
 
 
-def test_managed_fields_of_any_depth_are_ignored(stage: Stage) -> None:
+def test_managed_fields_of_any_depth_are_ignored(stage: ControllerFixture) -> None:
     managed = [
         {
             "manager": "attack",

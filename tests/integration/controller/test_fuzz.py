@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from torpor_wire import constants
 
 from tests.integration.conftest import collection
-from tests.integration.controller.stage import Object, Stage, python
+from tests.integration.controller.stage import ControllerFixture, Object, python
 from tests.support import schema_values
 
 pytestmark = [pytest.mark.attack, pytest.mark.usefixtures("others_go_on")]
@@ -38,7 +38,7 @@ _settings = settings(
 
 
 @pytest.fixture
-def others_go_on(stage: Stage) -> Iterator[None]:
+def others_go_on(stage: ControllerFixture) -> Iterator[None]:
     """Whatever was created: the same controller leads, and a Workflow goes through."""
     leader = stage.leader()
     yield
@@ -47,7 +47,7 @@ def others_go_on(stage: Stage) -> Iterator[None]:
     stage.assert_still_leads(leader)
 
 
-def _accepted(stage: Stage, kind: str, name: str, spec: Object) -> bool:
+def _accepted(stage: ControllerFixture, kind: str, name: str, spec: Object) -> bool:
     """Whether the API server took the object; a refusal is the author's fault and says why."""
     body = {"apiVersion": constants.API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
     answer = stage.server.create(f"{kind.lower()}s", stage.namespace, body)
@@ -56,13 +56,13 @@ def _accepted(stage: Stage, kind: str, name: str, spec: Object) -> bool:
     return answer.status == 201
 
 
-def _answered(stage: Stage, plural: str, name: str) -> bool:
+def _answered(stage: ControllerFixture, plural: str, name: str) -> bool:
     status = stage.get(plural, name).get("status", {})
     stalled = any(each["type"] == "Stalled" and each["status"] == "True" for each in status.get("conditions", []))
     return bool(stalled or (status.get("state") if plural == "workflows" else status.get("reason")))
 
 
-def _fuzzed(stage: Stage, kind: str, specs: list[Any]) -> None:
+def _fuzzed(stage: ControllerFixture, kind: str, specs: list[Any]) -> None:
     plural, stem = f"{kind.lower()}s", f"fuzz-{time.monotonic_ns()}"
     named = {f"{stem}-{number}": spec for number, spec in enumerate(specs)}
     taken = {name: spec for name, spec in named.items() if _accepted(stage, kind, name, spec)}
@@ -78,11 +78,11 @@ def _fuzzed(stage: Stage, kind: str, specs: list[Any]) -> None:
 
 @_settings
 @given(specs=st.lists(_SPECS, min_size=_AT_A_TIME, max_size=_AT_A_TIME))
-def test_workflows_of_any_shape(stage: Stage, specs: list[Any]) -> None:
+def test_workflows_of_any_shape(stage: ControllerFixture, specs: list[Any]) -> None:
     _fuzzed(stage, "Workflow", specs)
 
 
 @_settings
 @given(specs=st.lists(schema_values.objects(_TASKRUN), min_size=_AT_A_TIME, max_size=_AT_A_TIME))
-def test_taskruns_of_any_shape(stage: Stage, specs: list[Any]) -> None:
+def test_taskruns_of_any_shape(stage: ControllerFixture, specs: list[Any]) -> None:
     _fuzzed(stage, "TaskRun", specs)

@@ -2,7 +2,7 @@
 
 import json
 
-from tests.integration.controller.stage import Stage, python, shell
+from tests.integration.controller.stage import ControllerFixture, python, shell
 
 ALL_KINDS = (
     python("items", "listed", args={"count": 4}),
@@ -19,7 +19,7 @@ ALL_KINDS = (
 )
 
 
-def test_python_tasks_a_fan_out_a_wait_and_a_container_run_to_success(stage: Stage) -> None:
+def test_python_tasks_a_fan_out_a_wait_and_a_container_run_to_success(stage: ControllerFixture) -> None:
     name = stage.submit(ALL_KINDS)
     assert stage.ends(name)["state"] == "Succeeded"
     result = stage.taskrun(name, "report")["status"]["result"]

@@ -5,7 +5,7 @@ import signal
 import time
 
 from tests.integration.controller.recording_proxy import tally
-from tests.integration.controller.stage import Stage, python, shell
+from tests.integration.controller.stage import ControllerFixture, python, shell
 from tests.integration.controller.test_good_run import ALL_KINDS
 from tests.support.machine import slowness
 
@@ -29,11 +29,11 @@ WIDE = {
 }
 
 
-def until_under_way(stage: Stage, name: str) -> None:
+def until_under_way(stage: ControllerFixture, name: str) -> None:
     stage.until(lambda: len(stage.notes(name)) >= 4, f"{name} is under way")
 
 
-def assert_right(stage: Stage, name: str) -> None:
+def assert_right(stage: ControllerFixture, name: str) -> None:
     status = stage.ends(name)
     states = {task["name"]: task["state"] for task in status["tasks"]}
     assert states.pop("fails") == "Failed"
@@ -42,7 +42,7 @@ def assert_right(stage: Stage, name: str) -> None:
     assert len(stage.notes(name)) == 14
 
 
-def test_a_killed_leader_is_replaced_in_time_and_nothing_runs_twice(stage: Stage) -> None:
+def test_a_killed_leader_is_replaced_in_time_and_nothing_runs_twice(stage: ControllerFixture) -> None:
     leader = stage.leader()
     name = stage.submit(UNDER_WAY)
     until_under_way(stage, name)
@@ -56,7 +56,7 @@ def test_a_killed_leader_is_replaced_in_time_and_nothing_runs_twice(stage: Stage
     assert_right(stage, name)
 
 
-def test_a_leader_suspended_beyond_its_lease_writes_nothing(stage: Stage) -> None:
+def test_a_leader_suspended_beyond_its_lease_writes_nothing(stage: ControllerFixture) -> None:
     leader = stage.leader()
     name = stage.submit(UNDER_WAY)
     until_under_way(stage, name)

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from tests.integration.controller.stage import Stage
+from tests.integration.controller.stage import ControllerFixture
 
 _NAMESPACE = "nobodys"
 _ALARM = {"name": "alarm", "trigger": {"class": "duration", "kwargs": {"duration": "1s"}}}
@@ -15,7 +15,7 @@ def condition(status: dict[str, Any], name: str) -> dict[str, Any]:
     return next((each for each in status.get("conditions", []) if each["type"] == name), {})
 
 
-def test_a_run_in_a_namespace_without_setup_shows_the_cause_and_continues(stage: Stage) -> None:
+def test_a_run_in_a_namespace_without_setup_shows_the_cause_and_continues(stage: ControllerFixture) -> None:
     stage.server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": _NAMESPACE}})
     elsewhere = replace(stage, namespace=_NAMESPACE)
     name = elsewhere.submit([_ALARM])
@@ -35,7 +35,7 @@ def test_a_run_in_a_namespace_without_setup_shows_the_cause_and_continues(stage:
     assert condition(elsewhere.status(name), "Stalled")["status"] == "False"
 
 
-def _run(stage: Stage, message: str) -> None:
+def _run(stage: ControllerFixture, message: str) -> None:
     """What the message says to run, read off it: the operator's own part of it."""
     found = re.search(
         r"kubectl -n (\S+) create rolebinding torpor-operator --clusterrole=(\S+) --serviceaccount=(\S+):(\S+)$",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.controller.stage import Object, Stage, limit_memory, python
+from tests.integration.controller.stage import ControllerFixture, Object, limit_memory, python
 from tests.support.fake_kubelet import NODE
 
 KEPT_BACK = {"nodeSelector": {"no": "such"}}
@@ -16,29 +16,29 @@ KEPT_BACK = {"nodeSelector": {"no": "such"}}
 _CORE = "/api/v1/namespaces"
 
 
-def _status(stage: Stage, workflow: str, task: str = "load") -> Object:
+def _status(stage: ControllerFixture, workflow: str, task: str = "load") -> Object:
     return dict(stage.taskrun(workflow, task)["status"])
 
 
-def _pod(stage: Stage, workflow: str) -> Object:
+def _pod(stage: ControllerFixture, workflow: str) -> Object:
     run = stage.taskrun(workflow, "load")
     stage.until(lambda: bool(stage.pods_of(run)), "its pod is there")
     return stage.pods_of(run)[0]
 
 
-def _says(stage: Stage, workflow: str, reason: str, text: str) -> None:
+def _says(stage: ControllerFixture, workflow: str, reason: str, text: str) -> None:
     """Within ten seconds on a quiet machine."""
     stage.until(lambda: _status(stage, workflow).get("reason") == reason, f"it says {reason}")
     assert text in _status(stage, workflow)["message"]
     stage.until(lambda: text in _message(stage, workflow), "the Workflow says so")
 
 
-def _message(stage: Stage, workflow: str) -> str:
+def _message(stage: ControllerFixture, workflow: str) -> str:
     conditions = stage.status(workflow).get("conditions", [])
     return "".join(str(condition["message"]) for condition in conditions if condition["type"] == "Succeeded")
 
 
-def test_an_unschedulable_pod_is_reported_and_its_timeout_ends_it(stage: Stage) -> None:
+def test_an_unschedulable_pod_is_reported_and_its_timeout_ends_it(stage: ControllerFixture) -> None:
     name = stage.submit([python("load", "listed", args={"count": 1}, pod=KEPT_BACK, timeout="30s")])
     pod = _pod(stage, name)
     said = "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."
@@ -50,7 +50,7 @@ def test_an_unschedulable_pod_is_reported_and_its_timeout_ends_it(stage: Stage) 
     assert _status(stage, name)["reason"] == "Timeout"
 
 
-def test_a_mount_failure_is_reported_from_the_events_of_the_pod(stage: Stage) -> None:
+def test_a_mount_failure_is_reported_from_the_events_of_the_pod(stage: ControllerFixture) -> None:
     name = stage.submit([python("load", "listed", args={"count": 1}, pod=KEPT_BACK)])
     pod = _pod(stage, name)
     said = 'MountVolume.SetUp failed for volume "v" : configmap "settings" not found'
@@ -62,13 +62,15 @@ def test_a_mount_failure_is_reported_from_the_events_of_the_pod(stage: Stage) ->
 
 
 @pytest.fixture
-def quota(stage: Stage) -> Iterator[str]:
+def quota(stage: ControllerFixture) -> Iterator[str]:
     path = limit_memory(stage, "small", "1Gi")
     yield path
     stage.server.request("DELETE", path)
 
 
-def test_a_pod_over_the_quota_is_reported_and_created_once_the_quota_allows(stage: Stage, quota: str) -> None:
+def test_a_pod_over_the_quota_is_reported_and_created_once_the_quota_allows(
+    stage: ControllerFixture, quota: str
+) -> None:
     large = {"resources": {"requests": {"memory": "2Gi"}}}
     name = stage.submit([python("load", "listed", args={"count": 1}, pod=large)])
     _says(stage, name, "QuotaExceeded", "exceeded quota")
@@ -82,7 +84,7 @@ def _add(path: str, value: Any) -> Object:
     return {"op": "add", "path": path, "value": value}
 
 
-def _bind(stage: Stage, pod: Object) -> None:
+def _bind(stage: ControllerFixture, pod: Object) -> None:
     """A node takes the pod, and says that it creates its container."""
     metadata = {"name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
     target = {"kind": "Node", "name": NODE}
@@ -94,7 +96,7 @@ def _bind(stage: Stage, pod: Object) -> None:
     stage.change("pods", pod["metadata"]["name"], [_add("/status/containerStatuses", [container])], "status")
 
 
-def _tell(stage: Stage, pod: Object, reason: str, message: str) -> None:
+def _tell(stage: ControllerFixture, pod: Object, reason: str, message: str) -> None:
     """An Event of the kubelet's, by the core API as it writes them."""
     metadata = pod["metadata"]
     about = {"kind": "Pod", "namespace": stage.namespace, "name": metadata["name"], "uid": metadata["uid"]}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from torpor_wire import constants, names
 
-from tests.integration.controller.stage import PYTHON, Object, Stage, python, restricted_pod_spec, shell
+from tests.integration.controller.stage import PYTHON, ControllerFixture, Object, python, restricted_pod_spec, shell
 
 pytestmark = pytest.mark.usefixtures("undisturbed")
 
@@ -30,17 +30,17 @@ def _pod(name: str) -> Object:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": restricted_pod_spec()}
 
 
-def _suspended(stage: Stage, *tasks: Object) -> tuple[str, str]:
+def _suspended(stage: ControllerFixture, *tasks: Object) -> tuple[str, str]:
     name = stage.submit(tasks, suspend=True)
     stage.until(lambda: stage.state(name) == "Suspended", "it has been looked at")
     return name, str(stage.get("workflows", name)["metadata"]["uid"])
 
 
-def _resume(stage: Stage, name: str) -> None:
+def _resume(stage: ControllerFixture, name: str) -> None:
     stage.change("workflows", name, [{"op": "add", "path": "/spec/suspend", "value": False}])
 
 
-def _says(stage: Stage, taskrun: str, message: str) -> None:
+def _says(stage: ControllerFixture, taskrun: str, message: str) -> None:
     """Why it does not move: on the object, and by an Event."""
     stage.until(lambda: stage.get("taskruns", taskrun)["status"].get("reason") == "Unowned", f"{taskrun} to say so")
     status = stage.get("taskruns", taskrun)["status"]
@@ -48,7 +48,7 @@ def _says(stage: Stage, taskrun: str, message: str) -> None:
     stage.until(lambda: stage.events(taskrun) == ["Unowned"], f"an Event on {taskrun}")
 
 
-def test_orphaned_taskruns_are_reported_and_ignored(stage: Stage) -> None:
+def test_orphaned_taskruns_are_reported_and_ignored(stage: ControllerFixture) -> None:
     name, uid = _suspended(stage, python("first", "echo"))
     strangers = [
         _taskrun("nobody", "no-uid", "first", "of-nobody"),
@@ -72,7 +72,7 @@ def test_orphaned_taskruns_are_reported_and_ignored(stage: Stage) -> None:
         _says(stage, body["metadata"]["name"], f"{problem}. Torpor ignores this TaskRun; delete it")
 
 
-def test_a_foreign_taskrun_of_the_same_name_is_reported_on_the_workflow(stage: Stage) -> None:
+def test_a_foreign_taskrun_of_the_same_name_is_reported_on_the_workflow(stage: ControllerFixture) -> None:
     name, uid = _suspended(stage, python("first", "echo"))
     taken = names.taskrun(name, uid, "first")
     stage.server.create("taskruns", stage.namespace, _taskrun("another", "u", "first", taken)).expect(201)
@@ -82,7 +82,7 @@ def test_a_foreign_taskrun_of_the_same_name_is_reported_on_the_workflow(stage: S
     assert stage.ends(name)["state"] == "Succeeded"
 
 
-def test_an_invalid_taskrun_that_somebody_created_under_our_name_fails(stage: Stage) -> None:
+def test_an_invalid_taskrun_that_somebody_created_under_our_name_fails(stage: ControllerFixture) -> None:
     trigger = {"class": "duration", "kwargs": {"duration": "1s"}}
     name, uid = _suspended(stage, {"name": "alarm", "trigger": trigger}, shell("script", "true"))
     argument = {"arguments": [{"name": "x", "value": "{nope"}]}
@@ -95,7 +95,7 @@ def test_an_invalid_taskrun_that_somebody_created_under_our_name_fails(stage: St
     assert states == {"alarm": ("Failed", "TriggerInvalid"), "script": ("Succeeded", None)}
 
 
-def test_a_foreign_pod_of_the_same_name_fails_the_launch(stage: Stage) -> None:
+def test_a_foreign_pod_of_the_same_name_fails_the_launch(stage: ControllerFixture) -> None:
     name, uid = _suspended(stage, python("first", "echo"))
     pod = names.pod(names.taskrun(name, uid, "first"), 1, 0, 0)
     stage.server.create("pods", stage.namespace, _pod(pod)).expect(201)
@@ -106,7 +106,7 @@ def test_a_foreign_pod_of_the_same_name_fails_the_launch(stage: Stage) -> None:
     assert "deletionTimestamp" not in stage.get("pods", pod)["metadata"]
 
 
-def test_names_of_the_maximal_length(stage: Stage) -> None:
+def test_names_of_the_maximal_length(stage: ControllerFixture) -> None:
     assert len(_LONG) == 253
     task = "t" * 39 + "_"
     stage.submit([python(task, "loaded", expand=[{"name": "item", "over": [1, 2]}])], name=_LONG)
@@ -114,7 +114,7 @@ def test_names_of_the_maximal_length(stage: Stage) -> None:
     assert len(stage.notes(_LONG)) == 2
 
 
-def test_text_in_any_script_comes_back_unchanged(stage: Stage) -> None:
+def test_text_in_any_script_comes_back_unchanged(stage: ControllerFixture) -> None:
     sloth, family = "\U0001f9a5", "\U0001f468\u200d\U0001f469\u200d\U0001f467"
     text = f"Zażółć {sloth}{family} \u202eright to left\u202c e\u0301 \ufeff 漢字 \\ ' $"
     tasks = [
@@ -130,7 +130,7 @@ def test_text_in_any_script_comes_back_unchanged(stage: Stage) -> None:
     assert json.loads(stage.taskrun(name, "zero")["status"]["result"]) == {"said": "a\u0000b"}
 
 
-def test_half_a_megabyte_of_params(stage: Stage) -> None:
+def test_half_a_megabyte_of_params(stage: ControllerFixture) -> None:
     tasks = [
         python("first", "echo", args={"size": "${size(params.big)}"}),
         python("second", "echo", args={"whole": "${params.big}"}),
@@ -140,13 +140,13 @@ def test_half_a_megabyte_of_params(stage: Stage) -> None:
     assert states == {"first": ("Succeeded", None), "second": ("Failed", "ExpressionFailed")}
 
 
-def test_fields_of_a_newer_version_are_dropped(stage: Stage) -> None:
+def test_fields_of_a_newer_version_are_dropped(stage: ControllerFixture) -> None:
     name = stage.submit([python("first", "echo", tomorrow={"is": "here"})], tomorrow=[1])
     assert stage.ends(name)["state"] == "Succeeded"
     assert "tomorrow" not in stage.get("workflows", name)["spec"]
 
 
-def test_the_end_of_a_pod_without_its_label_or_owner_is_noticed(stage: Stage) -> None:
+def test_the_end_of_a_pod_without_its_label_or_owner_is_noticed(stage: ControllerFixture) -> None:
     name = stage.submit([python(f"task_{what}", "loaded", args={"item": 1, "seconds": 60}) for what in ("a", "b")])
     stage.until(lambda: len(stage.notes(name)) == 2, "both run")
     runs = [stage.taskrun(name, "task_a"), stage.taskrun(name, "task_b")]
@@ -160,7 +160,7 @@ def test_the_end_of_a_pod_without_its_label_or_owner_is_noticed(stage: Stage) ->
     assert states == {"task_a": "Lost", "task_b": "Lost"}
 
 
-def test_a_taskrun_without_its_labels_and_owners_continues(stage: Stage) -> None:
+def test_a_taskrun_without_its_labels_and_owners_continues(stage: ControllerFixture) -> None:
     slow = python("first", "loaded", args={"item": 1, "seconds": 2})
     name = stage.submit([slow, python("last", "echo", after=["first"])])
     run = stage.taskrun(name, "first")["metadata"]["name"]
@@ -170,7 +170,7 @@ def test_a_taskrun_without_its_labels_and_owners_continues(stage: Stage) -> None
     stage.assert_none_twice(name)
 
 
-def test_finalizers_of_others_stay(stage: Stage, tmp_path: Path) -> None:
+def test_finalizers_of_others_stay(stage: ControllerFixture, tmp_path: Path) -> None:
     go = tmp_path / "go"
     name = stage.submit(
         [shell("first", f"until test -e {go}; do sleep 0.1; done"), python("last", "echo", after=["first"])]
@@ -187,5 +187,5 @@ def test_finalizers_of_others_stay(stage: Stage, tmp_path: Path) -> None:
         stage.change(plural, which, [{"op": "remove", "path": "/metadata/finalizers"}])
 
 
-def _has_theirs_alone(stage: Stage, plural: str, name: str) -> bool:
+def _has_theirs_alone(stage: ControllerFixture, plural: str, name: str) -> bool:
     return bool(stage.get(plural, name)["metadata"]["finalizers"] == [_THEIRS])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.controller.stage import Object, Stage, python
+from tests.integration.controller.stage import ControllerFixture, Object, python
 
 pytestmark = pytest.mark.usefixtures("undisturbed")
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("undisturbed")
 HELD = {"nodeSelector": {"tests": "nowhere"}}
 
 
-def _held(stage: Stage, **fields: Any) -> tuple[str, Object]:
+def _held(stage: ControllerFixture, **fields: Any) -> tuple[str, Object]:
     """A Workflow and its Scheduled TaskRun, whose pod waits for a node."""
     name = stage.submit([python("first", "echo", pod=HELD, **fields), python("last", "echo", after=["first"])])
     run = stage.taskrun(name, "first")
@@ -21,11 +21,11 @@ def _held(stage: Stage, **fields: Any) -> tuple[str, Object]:
     return name, run
 
 
-def _reason(stage: Stage, run: Object) -> str:
+def _reason(stage: ControllerFixture, run: Object) -> str:
     return str(stage.get("taskruns", run["metadata"]["name"])["status"].get("reason", ""))
 
 
-def test_running_without_a_pod(stage: Stage) -> None:
+def test_running_without_a_pod(stage: ControllerFixture) -> None:
     name, run = _held(stage)
     stage.set_status(run, state="Running")
     assert stage.ends(name)["conditions"][0]["reason"] == "StatusInvalid"
@@ -33,7 +33,7 @@ def test_running_without_a_pod(stage: Stage) -> None:
     stage.until(lambda: stage.events(run["metadata"]["name"]) == ["StatusInvalid"], "an Event on the TaskRun")
 
 
-def test_deferred_without_a_trigger(stage: Stage) -> None:
+def test_deferred_without_a_trigger(stage: ControllerFixture) -> None:
     name, run = _held(stage)
     stage.set_status(run, state="Deferred")
     # Controller and triggerer both see that there is nothing to wait for; whoever is first says so.
@@ -42,7 +42,7 @@ def test_deferred_without_a_trigger(stage: Stage) -> None:
     assert _reason(stage, run) == said
 
 
-def test_an_attempt_that_never_started_is_started(stage: Stage) -> None:
+def test_an_attempt_that_never_started_is_started(stage: ControllerFixture) -> None:
     name, run = _held(stage)
     stage.set_status(run, attempt=3)
     third = f"{run['metadata']['name']}-a3-s0"
@@ -52,7 +52,7 @@ def test_an_attempt_that_never_started_is_started(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("retry_at", [None, "0000-01-01T00:00:00Z", "2026-01-01T00:00:00+99:99"])
-def test_a_retry_at_an_invalid_time_is_due_at_once(stage: Stage, retry_at: str | None) -> None:
+def test_a_retry_at_an_invalid_time_is_due_at_once(stage: ControllerFixture, retry_at: str | None) -> None:
     name, run = _held(stage)
     fields = {} if retry_at is None else {"retryAt": retry_at}
     stage.set_status(run, state="UpForRetry", **fields)
@@ -61,7 +61,7 @@ def test_a_retry_at_an_invalid_time_is_due_at_once(stage: Stage, retry_at: str |
     assert stage.ends(name)["conditions"][0]["reason"] == "Cancelled"
 
 
-def test_a_retry_in_eight_thousand_years_can_be_cancelled(stage: Stage) -> None:
+def test_a_retry_in_eight_thousand_years_can_be_cancelled(stage: ControllerFixture) -> None:
     name, run = _held(stage)
     stage.set_status(run, state="UpForRetry", retryAt="9999-12-31T23:59:59-23:00")
     stage.cancel(name)
@@ -69,7 +69,7 @@ def test_a_retry_in_eight_thousand_years_can_be_cancelled(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("field", ["deadline", "deferredAt", "startedAt", "firedAt"])
-def test_an_invalid_time_counts_as_not_set(stage: Stage, field: str) -> None:
+def test_an_invalid_time_counts_as_not_set(stage: ControllerFixture, field: str) -> None:
     name, run = _held(stage, timeout="1h")
     stage.set_status(run, **{field: "2026-01-01T00:00:00x5Z"})
     stage.cancel(name)
@@ -77,7 +77,7 @@ def test_an_invalid_time_counts_as_not_set(stage: Stage, field: str) -> None:
 
 
 @pytest.mark.parametrize("used", ["${tasks.first.result}", "${tasks.first.result.rows}"])
-def test_a_result_that_is_not_json_fails_the_tasks_that_read_it(stage: Stage, used: str) -> None:
+def test_a_result_that_is_not_json_fails_the_tasks_that_read_it(stage: ControllerFixture, used: str) -> None:
     tasks = [python("first", "echo", pod=HELD), python("last", "echo", args={"rows": used})]
     name = stage.submit(tasks)
     run = stage.taskrun(name, "first")
@@ -91,7 +91,7 @@ def test_a_result_that_is_not_json_fails_the_tasks_that_read_it(stage: Stage, us
     assert states == {"first": ("Succeeded", None), "last": ("Failed", "ExpressionFailed")}
 
 
-def test_a_workflow_whose_status_was_edited_continues(stage: Stage) -> None:
+def test_a_workflow_whose_status_was_edited_continues(stage: ControllerFixture) -> None:
     name = stage.submit([python("first", "echo", pod=HELD)], timeout="1h", ttlAfterFinished="1h")
     stage.taskrun(name, "first")
     nonsense = {"startTime": "0000-01-01T00:00:00Z", "progress": "?", "state": "Fine", "tasks": []}
@@ -104,7 +104,7 @@ def test_a_workflow_whose_status_was_edited_continues(stage: Stage) -> None:
     stage.change("workflows", name, [{"op": "add", "path": "/metadata/labels", "value": {"looked": "at"}}])
 
 
-def test_an_event_that_is_not_json_fails_its_attempt_alone(stage: Stage) -> None:
+def test_an_event_that_is_not_json_fails_its_attempt_alone(stage: ControllerFixture) -> None:
     name = stage.submit([python("first", "waited", args={"length": "1h"})])
     run = stage.taskrun(name, "first")
     stage.until(lambda: stage.get("taskruns", run["metadata"]["name"])["status"]["state"] == "Deferred", "it waits")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.controller.stage import Object, Stage, python
+from tests.integration.controller.stage import ControllerFixture, Object, python
 from tests.integration.controller.test_poison_status import HELD
 
 pytestmark = pytest.mark.usefixtures("undisturbed")
@@ -17,7 +17,7 @@ _BINDING = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindi
 
 
 @contextmanager
-def _any_word_at(stage: Stage, plural: str, *fields: str) -> Iterator[None]:
+def _any_word_at(stage: ControllerFixture, plural: str, *fields: str) -> Iterator[None]:
     """The kind as a newer version has it: a field takes words that this version does not know."""
     path = f"{_CRDS}/{plural}.torpor.dev"
     kept = stage.server.request("GET", path).expect(200)["spec"]["versions"][0]["schema"]
@@ -34,7 +34,7 @@ def _any_word_at(stage: Stage, plural: str, *fields: str) -> Iterator[None]:
 
 
 @contextmanager
-def _any_transition(stage: Stage) -> Iterator[None]:
+def _any_transition(stage: ControllerFixture) -> Iterator[None]:
     """The policy of a newer version, which has other transitions."""
     _enforce(stage, "Audit")
     try:
@@ -43,24 +43,24 @@ def _any_transition(stage: Stage) -> Iterator[None]:
         _enforce(stage, "Deny")
 
 
-def _enforce(stage: Stage, action: str) -> None:
+def _enforce(stage: ControllerFixture, action: str) -> None:
     ops = [{"op": "replace", "path": "/spec/validationActions", "value": [action]}]
     stage.server.request("PATCH", _BINDING, ops, content_type="application/json-patch+json").expect(200)
 
 
-def _patch(stage: Stage, path: str, schema: Object) -> None:
+def _patch(stage: ControllerFixture, path: str, schema: Object) -> None:
     ops = [{"op": "replace", "path": "/spec/versions/0/schema", "value": schema}]
     stage.server.request("PATCH", path, ops, content_type="application/json-patch+json").expect(200)
 
 
-def _eventually_taken(stage: Stage, path: str, method: str, body: Any, content_type: str) -> None:
+def _eventually_taken(stage: ControllerFixture, path: str, method: str, body: Any, content_type: str) -> None:
     stage.until(
         lambda: stage.server.request(method, path, body, content_type=content_type).status in {200, 201},
         "the API server takes the new word",
     )
 
 
-def test_a_taskrun_in_a_state_of_a_newer_version(stage: Stage) -> None:
+def test_a_taskrun_in_a_state_of_a_newer_version(stage: ControllerFixture) -> None:
     name = stage.submit([python("first", "echo", pod=HELD), python("last", "echo", after=["first"])])
     run = stage.taskrun(name, "first")["metadata"]["name"]
     path = f"/apis/torpor.dev/v1alpha1/namespaces/{stage.namespace}/taskruns/{run}/status"
@@ -70,7 +70,7 @@ def test_a_taskrun_in_a_state_of_a_newer_version(stage: Stage) -> None:
     stage.until(lambda: stage.status(name)["tasks"][0]["state"] != "Pending", "it is looked at")
 
 
-def test_a_workflow_with_a_rule_of_a_newer_version(stage: Stage) -> None:
+def test_a_workflow_with_a_rule_of_a_newer_version(stage: ControllerFixture) -> None:
     path = f"/apis/torpor.dev/v1alpha1/namespaces/{stage.namespace}/workflows"
     task = python("first", "echo", rule="any_success")
     body = {

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from tests.integration.controller.recording_proxy import Call, tally
-from tests.integration.controller.stage import Process, Stage
+from tests.integration.controller.stage import ControllerFixture, ControllerProcess
 
 WAITS, QUIET = 50, 20.0
 # ConfigMaps are read every five and ten seconds, whatever the number of waits. On a busy machine the same work takes up
@@ -17,7 +17,7 @@ SETTLED = 5.0
 MOST_OF_A_WATCH = 2
 
 
-def _seconds_of_cpu(process: Process) -> float:
+def _seconds_of_cpu(process: ControllerProcess) -> float:
     fields = Path(f"/proc/{process.process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -26,13 +26,13 @@ def _periodic(call: Call) -> bool:
     return call.method == "GET" and "/configmaps" in call.path
 
 
-def _others(process: Process, since: float) -> list[Call]:
+def _others(process: ControllerProcess, since: float) -> list[Call]:
     """Requests that are for no Lease, no watch and no ConfigMap. Pods of earlier tests' runs may still be removed."""
     calls = (call for call in process.proxy.since(since) if not (call.about_leases or call.watch or _periodic(call)))
     return [call for call in calls if "/pods/run-" not in call.path]
 
 
-def test_fifty_deferrals_cause_almost_no_requests_and_no_cpu_time(stage: Stage) -> None:
+def test_fifty_deferrals_cause_almost_no_requests_and_no_cpu_time(stage: ControllerFixture) -> None:
     wait = {"class": "duration", "kwargs": {"duration": "1h"}}
     name = stage.submit([{"name": f"wait_{number}", "trigger": wait} for number in range(WAITS)])
     stage.until(lambda: sum(task["deferred"] for task in stage.status(name).get("tasks", [])) == WAITS, "all wait")

@@ -1,13 +1,13 @@
 """A stopped run is resumed by an annotation, with a real API server and its policies."""
 
-from tests.integration.controller.stage import Stage
+from tests.integration.controller.stage import ControllerFixture
 
 _FIRST = {"name": "first", "trigger": {"class": "duration", "kwargs": {"duration": "1s"}}}
 _LONG = {"name": "long", "trigger": {"class": "duration", "kwargs": {"duration": "${params.wait}"}}}
 _HOOK = {"name": "last", "hook": "end", "trigger": {"class": "duration", "kwargs": {"duration": "1s"}}}
 
 
-def test_a_stopped_run_runs_its_hook_and_is_fixed_and_resumed(stage: Stage) -> None:
+def test_a_stopped_run_runs_its_hook_and_is_fixed_and_resumed(stage: ControllerFixture) -> None:
     name = stage.submit([_FIRST, _LONG | {"after": ["first"]}, _HOOK], params={"wait": "1h"})
     kept = stage.taskrun(name, "first")["metadata"]["uid"]
     stage.until(lambda: stage.taskrun(name, "long")["status"]["state"] == "Deferred", "it waits")

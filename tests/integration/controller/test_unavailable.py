@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from tests.integration.controller.recording_proxy import Call, tally
-from tests.integration.controller.stage import Process, Stage, python
+from tests.integration.controller.stage import ControllerFixture, ControllerProcess, python
 from tests.integration.controller.test_leader import UNDER_WAY, assert_right, until_under_way
 
 FROZEN, FAULTY = 20.0, 3.5
@@ -14,7 +14,7 @@ FROZEN, FAULTY = 20.0, 3.5
 MOST_WHILE_FROZEN, MOST_WHILE_DOWN, MOST_WHILE_FAULTY = 60, 200, 40
 
 
-def _assert_bounded(processes: Sequence[Process], since: float, most: int) -> None:
+def _assert_bounded(processes: Sequence[ControllerProcess], since: float, most: int) -> None:
     _assert_few({process.identity: process.proxy.since(since) for process in processes}, most)
 
 
@@ -23,7 +23,7 @@ def _assert_few(called: Mapping[str, Sequence[Call]], most: int) -> None:
         assert len(calls) <= most, (identity, tally(calls))
 
 
-def test_an_api_server_that_hangs_delays_a_run_and_nothing_else(stage: Stage) -> None:
+def test_an_api_server_that_hangs_delays_a_run_and_nothing_else(stage: ControllerFixture) -> None:
     name = stage.submit(UNDER_WAY)
     until_under_way(stage, name)
     processes = list(stage.processes)
@@ -35,7 +35,7 @@ def test_an_api_server_that_hangs_delays_a_run_and_nothing_else(stage: Stage) ->
     assert_right(stage, name)
 
 
-def test_nothing_is_lost_when_the_api_server_is_killed_and_restarted(stage: Stage) -> None:
+def test_nothing_is_lost_when_the_api_server_is_killed_and_restarted(stage: ControllerFixture) -> None:
     name = stage.submit(UNDER_WAY)
     until_under_way(stage, name)
     processes = list(stage.processes)
@@ -49,7 +49,7 @@ def test_nothing_is_lost_when_the_api_server_is_killed_and_restarted(stage: Stag
 
 
 @pytest.mark.parametrize("status", [410, 429, 500])
-def test_requests_are_few_during_api_server_errors_and_the_run_ends(stage: Stage, status: int) -> None:
+def test_requests_are_few_during_api_server_errors_and_the_run_ends(stage: ControllerFixture, status: int) -> None:
     slow = python("first", "loaded", args={"item": 1, "seconds": 2})
     name = stage.submit([slow, python("next", "echo", after=["first"])])
     stage.until(lambda: bool(stage.notes(name)), "it runs")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.integration.conftest import collection
 from tests.integration.controller.recording_proxy import Call, tally
-from tests.integration.controller.stage import Object, Process, Stage
+from tests.integration.controller.stage import ControllerFixture, ControllerProcess, Object
 
 AWAY, FAULTY = 25.0, 5.0
 # Two watches, a Lease, a write for each wait that is due, each ever more seldom, up to 10 s apart (the Lease 5 s). The
@@ -24,7 +24,7 @@ def due_in(seconds: float) -> list[Object]:
 
 
 @pytest.fixture
-def triggerer(stage: Stage) -> Iterator[Process]:
+def triggerer(stage: ControllerFixture) -> Iterator[ControllerProcess]:
     """The one that serves the pool, alive before and after."""
     found = next(process for process in stage.processes if process.identity == "triggerer")
     assert found.alive
@@ -32,14 +32,14 @@ def triggerer(stage: Stage) -> Iterator[Process]:
     assert found.alive
 
 
-def begin(stage: Stage, seconds: float) -> str:
+def begin(stage: ControllerFixture, seconds: float) -> str:
     name = stage.submit(due_in(seconds))
     stage.until(lambda: len(stage.taskruns(name)) == WAITS, "all wait")
     stage.until(lambda: all(state(run) != "Scheduled" for run in stage.taskruns(name)), "all are deferred")
     return name
 
 
-def begin_with_fault(stage: Stage, triggerer: Process, status: int) -> str:
+def begin_with_fault(stage: ControllerFixture, triggerer: ControllerProcess, status: int) -> str:
     """Waits of which some have not fired when the fault begins; on a busy machine all may have, so it tries again."""
     while True:
         name = begin(stage, FAULTY)
@@ -49,19 +49,19 @@ def begin_with_fault(stage: Stage, triggerer: Process, status: int) -> str:
         triggerer.proxy.fault = None
 
 
-def until_it_looks(stage: Stage) -> None:
+def until_it_looks(stage: ControllerFixture) -> None:
     """A triggerer whose API server was away asks it again after half a minute at most."""
     wait = {"name": "probe", "trigger": {"class": "duration", "kwargs": {"duration": "1s"}}}
     assert stage.ends(stage.submit([wait]))["state"] == "Succeeded"
 
 
-def assert_all_fired_once(stage: Stage, name: str) -> None:
+def assert_all_fired_once(stage: ControllerFixture, name: str) -> None:
     """As their TaskRuns say: the Workflow is the operator's affair, which may have lost its Lease meanwhile."""
     stage.until(lambda: fired(stage, name) == WAITS, "all have fired")
     assert {(state(run), run["status"]["attempt"]) for run in stage.taskruns(name)} == {("Succeeded", 1)}
 
 
-def fired(stage: Stage, name: str) -> int:
+def fired(stage: ControllerFixture, name: str) -> int:
     """How many have; none where the API server, which has just started, does not say."""
     answer = stage.server.request("GET", collection("taskruns", stage.namespace))
     found = answer.body["items"] if answer.status == 200 else []
@@ -72,7 +72,9 @@ def state(run: Object) -> str:
     return str(run["status"]["state"])
 
 
-def test_half_a_minute_without_an_api_server_loses_no_deferral(stage: Stage, triggerer: Process) -> None:
+def test_half_a_minute_without_an_api_server_loses_no_deferral(
+    stage: ControllerFixture, triggerer: ControllerProcess
+) -> None:
     name = begin(stage, AWAY / 2)
     began = time.monotonic()
     with stage.plane.down():
@@ -86,7 +88,7 @@ def test_half_a_minute_without_an_api_server_loses_no_deferral(stage: Stage, tri
 
 @pytest.mark.parametrize("status", [410, 429, 500])
 def test_a_fire_is_written_once_the_api_server_no_longer_returns_errors(
-    stage: Stage, triggerer: Process, status: int
+    stage: ControllerFixture, triggerer: ControllerProcess, status: int
 ) -> None:
     until_it_looks(stage)
     name = begin_with_fault(stage, triggerer, status)
@@ -101,7 +103,9 @@ def test_a_fire_is_written_once_the_api_server_no_longer_returns_errors(
     assert_all_fired_once(stage, name)
 
 
-def test_a_triggerer_lists_again_after_a_compaction_and_fires_due_deferrals(stage: Stage, triggerer: Process) -> None:
+def test_a_triggerer_lists_again_after_a_compaction_and_fires_due_deferrals(
+    stage: ControllerFixture, triggerer: ControllerProcess
+) -> None:
     """It wakes to a watch that is gone and a version that the server no longer has."""
     name = begin(stage, 6)
     triggerer.process.send_signal(signal.SIGSTOP)
@@ -118,6 +122,6 @@ def test_a_triggerer_lists_again_after_a_compaction_and_fires_due_deferrals(stag
     assert len(lists(triggerer, began)) <= MOST_LISTS, tally(lists(triggerer, began))
 
 
-def lists(triggerer: Process, since: float) -> list[Call]:
+def lists(triggerer: ControllerProcess, since: float) -> list[Call]:
     """Its lists of TaskRuns."""
     return [call for call in triggerer.proxy.since(since) if call.path.endswith("/taskruns") and not call.watch]

@@ -19,7 +19,7 @@ from tests.support.ports import free_port
 _LEASE = "/apis/coordination.k8s.io/v1/namespaces/torpor-system/leases/torpor-operator"
 
 
-class Replica:
+class RestartingOperator:
     """The one replica of an operator, which starts again whenever it ends, as a container does."""
 
     def __init__(self, kubeconfig: Path, folder: Path) -> None:
@@ -78,9 +78,9 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Pa
 
 
 @pytest.fixture(scope="module")
-def replica(plane: tuple[Server, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replica]:
+def replica(plane: tuple[Server, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestartingOperator]:
     """An operator with faults."""
-    replica = Replica(plane[1], tmp_path_factory.mktemp("replica"))
+    replica = RestartingOperator(plane[1], tmp_path_factory.mktemp("replica"))
     try:
         yield replica
     finally:
@@ -123,7 +123,7 @@ def _reasons(server: Server, namespace: str) -> list[str]:
 @pytest.mark.attack
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_workflow_that_ends_the_operator_stops_nobody_else(
-    fault: str, plane: tuple[Server, Path], replica: Replica
+    fault: str, plane: tuple[Server, Path], replica: RestartingOperator
 ) -> None:
     server, before = plane[0], len(replica.ends)
     namespace, neighbour = _namespace(server, f"fault-{fault}"), _namespace(server, f"neighbour-{fault}")

@@ -41,7 +41,7 @@ _TIMEOUT = 180.0
 
 
 @dataclass(kw_only=True)
-class Replica:
+class TriggererProcess:
     """One process."""
 
     process: subprocess.Popen[str]
@@ -70,9 +70,9 @@ class Pool:
     folder: Path
     kubeconfig: Path
     token: str
-    replicas: list[Replica] = field(default_factory=list)
+    replicas: list[TriggererProcess] = field(default_factory=list)
 
-    def start(self, leases_in: str = "torpor-system", more: Sequence[str] = (), identity: str = "") -> Replica:
+    def start(self, leases_in: str = "torpor-system", more: Sequence[str] = (), identity: str = "") -> TriggererProcess:
         """A replica that holds its Lease; those that hold them in other namespaces do not know of each other."""
         identity = identity or f"r{len(self.replicas)}-{uuid.uuid4().hex[:5]}"
         log = self.folder / f"{identity}.log"
@@ -90,7 +90,7 @@ class Pool:
                 text=True,
                 env=os.environ | {"PYTHONPATH": str(_ROOT)},
             )
-        replica = Replica(process=process, log=log)
+        replica = TriggererProcess(process=process, log=log)
         self.replicas.append(replica)
         self.until(lambda: f"-{identity}" in replica.text().partition("members: ")[2], "it is a member", replica)
         return replica
@@ -150,7 +150,7 @@ class Pool:
         return [item["metadata"]["name"] for item in self.server.request("GET", path, **query).expect(200)["items"]]
 
     def until(
-        self, holds: Callable[[], bool], what: str, replica: Replica | None = None, timeout: float = _TIMEOUT
+        self, holds: Callable[[], bool], what: str, replica: TriggererProcess | None = None, timeout: float = _TIMEOUT
     ) -> None:
         end, pause = time.monotonic() + timeout, 0.05
         while not holds():

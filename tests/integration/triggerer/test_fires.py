@@ -17,7 +17,7 @@ from tests.support.machine import slowness
 pytestmark = pytest.mark.integration
 
 
-class Site(BaseHTTPRequestHandler):
+class StatefulPage(BaseHTTPRequestHandler):
     """Busy until a test sets another state."""
 
     state = "busy"
@@ -44,10 +44,10 @@ class Site(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def site() -> Iterator[tuple[str, type[Site]]]:
+def site() -> Iterator[tuple[str, type[StatefulPage]]]:
     """A web server; its address, and the class whose `state` it answers."""
 
-    class Own(Site):
+    class Own(StatefulPage):
         pass
 
     with HTTPServer(("127.0.0.1", 0), Own) as server:
@@ -74,7 +74,7 @@ def test_a_task_that_is_a_wait_succeeds_with_the_event_as_its_result(pool: Any) 
     assert status.conditions[0].status == "True"
 
 
-def test_http_fires_when_the_answer_is_as_asked(pool: Any, site: tuple[str, type[Site]]) -> None:
+def test_http_fires_when_the_answer_is_as_asked(pool: Any, site: tuple[str, type[StatefulPage]]) -> None:
     url, answering = site
     kwargs = {"url": f"{url}/moved", "body_condition": "response.json.state == 'done'", "interval": "200ms"}
     name = pool.deferred("http", kwargs)
@@ -86,7 +86,7 @@ def test_http_fires_when_the_answer_is_as_asked(pool: Any, site: tuple[str, type
     assert event["text"].startswith('{"state": "done"')
 
 
-def test_http_goes_nowhere_but_to_http(pool: Any, site: tuple[str, type[Site]]) -> None:
+def test_http_goes_nowhere_but_to_http(pool: Any, site: tuple[str, type[StatefulPage]]) -> None:
     name = pool.deferred("http", {"url": f"{site[0]}/away", "status": "200-399", "interval": "200ms"}, timeout=4)
     status = pool.ends(name)
     assert status.reason == "DeferralTimeout"

@@ -24,7 +24,7 @@ class ReceivedRequest:
 
 
 @dataclass(kw_only=True)
-class Site:
+class HttpSite:
     """`replies` are given one after the other, the last one for ever."""
 
     client: OutboundHttpClient
@@ -50,10 +50,10 @@ def says(status: int = 200, json: Any = None, **headers: str) -> Reply:
 
 
 @asynccontextmanager
-async def site(*replies: Reply) -> AsyncIterator[Site]:
+async def site(*replies: Reply) -> AsyncIterator[HttpSite]:
     """A server and a client of the triggerer's for it."""
     async with connect(trigger_services.network()) as client:
-        found = Site(client=client, replies=list(replies))
+        found = HttpSite(client=client, replies=list(replies))
         application = web.Application()
         application.router.add_route("*", "/{path:.*}", found.answer)
         runner = web.AppRunner(application, access_log=None, shutdown_timeout=0)

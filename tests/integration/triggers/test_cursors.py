@@ -14,7 +14,7 @@ from tests.integration.triggers.passing import NeverError, PassingClock
 from tests.integration.triggers.servers.postgres import Postgres
 from tests.integration.triggers.servers.redis_server import RedisServer
 from tests.integration.triggers.servers.s3 import ACCESS_KEY, BUCKET, REGION, S3, SECRET_KEY
-from tests.integration.triggers.site import ReceivedRequest, Site, site
+from tests.integration.triggers.site import HttpSite, ReceivedRequest, site
 from tests.support import fake_services, trigger_services
 
 
@@ -129,7 +129,7 @@ async def test_a_query_that_fails_for_the_next_cursor_fails_for_none(postgres: P
             await trigger_services.event(trigger)
 
 
-class Page:
+class VersionedPage:
     """A page with versions, of a server with ETags or without."""
 
     def __init__(self, *, tags: bool, padding: int = 0) -> None:
@@ -159,7 +159,7 @@ class StoppingClock(PassingClock):
             await asyncio.Event().wait()
 
 
-async def version(at: Site, cursor: str | None, **given: Any) -> Any:
+async def version(at: HttpSite, cursor: str | None, **given: Any) -> Any:
     """The event of one wait. Raises NeverError if it does not fire."""
     trigger, clock = Http(at.url, cursor=cursor, **given), StoppingClock(limit=5)
     trigger.bind(fake_services.services(web=at.client, clock=clock))
@@ -178,7 +178,7 @@ async def version(at: Site, cursor: str | None, **given: Any) -> Any:
 
 @pytest.mark.parametrize(("tags", "padding"), [(True, 0), (False, 0), (False, 20_000)])
 async def test_each_version_of_a_page_fires_once(tags: bool, padding: int) -> None:
-    page = Page(tags=tags, padding=padding)
+    page = VersionedPage(tags=tags, padding=padding)
     async with site(page) as at:
         cursor, found = None, []
         for number in (1, 2, 5):
@@ -193,7 +193,7 @@ async def test_each_version_of_a_page_fires_once(tags: bool, padding: int) -> No
 
 
 async def test_a_wait_with_an_etag_cursor_sends_it_from_the_first_request() -> None:
-    async with site(Page(tags=True)) as at:
+    async with site(VersionedPage(tags=True)) as at:
         cursor = (await version(at, None))["cursor"]
         with pytest.raises(NeverError):
             await version(at, cursor)
@@ -201,7 +201,7 @@ async def test_a_wait_with_an_etag_cursor_sends_it_from_the_first_request() -> N
 
 
 async def test_a_version_that_does_not_match_is_not_the_cursor_until_one_does() -> None:
-    page = Page(tags=True)
+    page = VersionedPage(tags=True)
     async with site(page) as at:
         page.version = 2
         with pytest.raises(NeverError):
@@ -212,7 +212,7 @@ async def test_a_version_that_does_not_match_is_not_the_cursor_until_one_does() 
 
 
 async def test_waits_with_different_cursors_share_requests() -> None:
-    page = Page(tags=True)
+    page = VersionedPage(tags=True)
     page.version = 2
     async with site(page) as at:
         given = fake_services.services(web=at.client, clock=PassingClock(limit=5))

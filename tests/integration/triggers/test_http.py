@@ -14,13 +14,13 @@ from torpor_kubernetes.timing import SystemClock
 from torpor_triggerer.services.trigger_services import TriggerServices
 
 from tests.integration.triggers.passing import PassingClock
-from tests.integration.triggers.site import ReceivedRequest, Reply, Site, says, site
+from tests.integration.triggers.site import HttpSite, ReceivedRequest, Reply, says, site
 from tests.support import fake_services, trigger_services
 
 DONE = "response.json.state == 'done'"
 
 
-async def fires(trigger: Http, at: Site, clock: PassingClock | None = None) -> Any:
+async def fires(trigger: Http, at: HttpSite, clock: PassingClock | None = None) -> Any:
     """Its event, with all waits passing at once."""
     trigger.bind(fake_services.services(web=at.client, clock=clock or PassingClock()))
     async with aclosing(trigger.run()) as events:  # type: ignore[type-var]

@@ -29,7 +29,7 @@ def folder() -> str:
     return f"folder-{uuid.uuid4().hex[:8]}"
 
 
-class Waits:
+class ObjectWaits:
     """`object` waits that run in one process, by their keys."""
 
     def __init__(self, s3: S3) -> None:
@@ -70,9 +70,9 @@ class Waits:
 
 
 @pytest.fixture
-async def waits(s3: S3) -> AsyncIterator[Waits]:
+async def waits(s3: S3) -> AsyncIterator[ObjectWaits]:
     """Ended with the test."""
-    waits = Waits(s3)
+    waits = ObjectWaits(s3)
     yield waits
     for task in waits.tasks.values():
         task.cancel()
@@ -89,7 +89,7 @@ def requests(s3: S3, folder: str) -> tuple[int, int]:
 
 
 async def test_many_waits_on_one_folder_are_one_listing_an_interval(
-    s3: S3, store: S3Store, folder: str, waits: Waits
+    s3: S3, store: S3Store, folder: str, waits: ObjectWaits
 ) -> None:
     await store.put_async(f"{folder}/other", b"")
     for number in range(MANY):
@@ -111,7 +111,7 @@ async def test_many_waits_on_one_folder_are_one_listing_an_interval(
     assert waits.ended() == {f"{folder}/0007", f"{folder}/0299"}
 
 
-async def test_a_key_is_found_whatever_stands_in_it(store: S3Store, folder: str, waits: Waits) -> None:
+async def test_a_key_is_found_whatever_stands_in_it(store: S3Store, folder: str, waits: ObjectWaits) -> None:
     for name in [*ODD, *map(str, range(30))]:
         waits.add(f"{folder}/{name}")
     await waits.rounds(1)
@@ -122,7 +122,7 @@ async def test_a_key_is_found_whatever_stands_in_it(store: S3Store, folder: str,
 
 
 async def test_where_a_folder_holds_far_more_than_is_awaited_each_is_asked_for(
-    s3: S3, store: S3Store, folder: str, waits: Waits
+    s3: S3, store: S3Store, folder: str, waits: ObjectWaits
 ) -> None:
     made = [store.put_async(f"{folder}/a{number:04}", b"") for number in range(2100)]
     while made:
@@ -139,7 +139,7 @@ async def test_where_a_folder_holds_far_more_than_is_awaited_each_is_asked_for(
     assert waits.ended() == {f"{folder}/b3"}
 
 
-async def test_few_are_asked_for_each(s3: S3, store: S3Store, folder: str, waits: Waits) -> None:
+async def test_few_are_asked_for_each(s3: S3, store: S3Store, folder: str, waits: ObjectWaits) -> None:
     for number in range(3):
         waits.add(f"{folder}/{number}")
     await waits.rounds(2)
@@ -149,7 +149,7 @@ async def test_few_are_asked_for_each(s3: S3, store: S3Store, folder: str, waits
 
 
 async def test_waits_for_more_or_less_of_one_folder_are_one_listing(
-    s3: S3, store: S3Store, folder: str, waits: Waits
+    s3: S3, store: S3Store, folder: str, waits: ObjectWaits
 ) -> None:
     for count in range(1, 21):
         waits.add(f"{folder}/", str(count), count=count)

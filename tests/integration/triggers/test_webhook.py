@@ -9,11 +9,11 @@ from torpor.triggers.support.arguments import Revealed
 from torpor.triggers.webhook import WebhookRefusedError
 
 from tests.integration.triggers.passing import NeverError, PassingClock
-from tests.integration.triggers.site import Site, says, site
+from tests.integration.triggers.site import HttpSite, says, site
 from tests.support.fake_services import services
 
 
-async def fires(trigger: Webhook, at: Site, clock: PassingClock | None = None) -> Any:
+async def fires(trigger: Webhook, at: HttpSite, clock: PassingClock | None = None) -> Any:
     trigger.bind(services(web=at.client, clock=clock or PassingClock()))
     return (await anext(aiter(trigger.run()))).payload
 

@@ -69,7 +69,7 @@ class _Watcher:
             self.woken.set_result(None)
 
 
-class Server:
+class SimulatedApiServer:
     """The shared state of all processes."""
 
     def __init__(self, loop: VirtualLoop, fault_policy: FaultPolicy) -> None:
@@ -175,7 +175,7 @@ class Server:
 class Network:
     """A `torpor_kubernetes.client.transport.Transport` of one process."""
 
-    def __init__(self, server: Server, process: Process) -> None:
+    def __init__(self, server: SimulatedApiServer, process: Process) -> None:
         self._server = server
         self._process = process
 

@@ -27,7 +27,7 @@ from torpor_triggerer.sharding import assignment
 from torpor_triggerer.usercode import registry
 from torpor_wire import constants
 
-from tests.simulation.actors.api_server import Server
+from tests.simulation.actors.api_server import SimulatedApiServer
 from tests.simulation.actors.archive import SimulatedArchive
 from tests.simulation.actors.sources import BellTrigger, LogTrigger
 from tests.simulation.process import Process, ProcessClock
@@ -68,7 +68,12 @@ def short_pauses() -> None:
 
 
 async def operator(
-    server: Server, process: Process, rng: random.Random, *, simulated: SimulatedArchive, scheduled: bool = False
+    server: SimulatedApiServer,
+    process: Process,
+    rng: random.Random,
+    *,
+    simulated: SimulatedArchive,
+    scheduled: bool = False,
 ) -> None:
     """One replica; returns or raises where the real process would exit."""
     api = Api(server.transport(process), ProcessClock(process), jitter=rng.random)
@@ -79,7 +84,7 @@ async def operator(
     await replica.run(partial(watch_workflows, api))
 
 
-class Web:
+class UnreachableHttpClient:
     """There is none."""
 
     async def request(self, asked: Request, owner: Owner) -> HttpResponse:
@@ -136,7 +141,9 @@ class ScriptedBatchTrigger(BaseTrigger):
         ]
 
 
-async def triggerer(server: Server, process: Process, rng: random.Random, *, scheduled: bool = False) -> None:
+async def triggerer(
+    server: SimulatedApiServer, process: Process, rng: random.Random, *, scheduled: bool = False
+) -> None:
     """One replica. Runs until it crashes or stops. The sources of Schedules wait for ever: they need capacity."""
     api = Api(server.transport(process), ProcessClock(process), jitter=rng.random)
     capacity = rng.choice((1, 2, 1000, 1000))
@@ -148,7 +155,7 @@ async def triggerer(server: Server, process: Process, rng: random.Random, *, sch
         look_seconds=4.0,
         capacity=1000 if scheduled else capacity,
     )
-    backends = Backends(api=api, evaluator=InProcess(), web=Web())
+    backends = Backends(api=api, evaluator=InProcess(), web=UnreachableHttpClient())
     stopping = asyncio.Event()
     process.on_term = stopping.set
     await Triggerer(backends, _registry(), settings).run(stopping)

@@ -16,7 +16,7 @@ from torpor_local.apiserver.objects import FOREGROUND
 from torpor_local.pods import program
 from torpor_wire import times
 
-from tests.simulation.actors.api_server import Server
+from tests.simulation.actors.api_server import SimulatedApiServer
 from tests.simulation.actors.container import ContainerPod
 from tests.simulation.actors.worker import KILLED, Exit, PythonPod, Watcher
 from tests.simulation.process import EPOCH, Process
@@ -52,7 +52,7 @@ class RunningPod:
 class Kubelet:
     """All nodes, the scheduler and the garbage collector."""
 
-    def __init__(self, server: Server, rng: random.Random, watcher: Watcher, nodes: int = 2) -> None:
+    def __init__(self, server: SimulatedApiServer, rng: random.Random, watcher: Watcher, nodes: int = 2) -> None:
         self.process = Process(server.loop, "kubelet", "kubelet")
         self.machines = [Machine(name=f"node-{number}") for number in range(nodes)]
         self.running_pods: dict[str, RunningPod] = {}

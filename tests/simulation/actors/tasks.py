@@ -57,7 +57,7 @@ class Pods:
     here: Here
 
 
-class Waits:
+class SerializedTrigger:
     """A trigger as it is written down."""
 
     def __init__(self, class_name: str, **kwargs: Any) -> None:
@@ -124,11 +124,11 @@ def _act(script: Script, event: object, at: list[int] | None, names: Sequence[st
 def _defer(script: Script, word: str, number: float, now: float, kept: dict[str, Any]) -> Deferral:
     match word:
         case "defer":
-            trigger = Waits("time", at=times.rfc3339(now + number))
+            trigger = SerializedTrigger("time", at=times.rfc3339(now + number))
         case "many":
-            trigger = Waits("odd_many", at=now + number, token=Pods.here.token())
+            trigger = SerializedTrigger("odd_many", at=now + number, token=Pods.here.token())
         case "share" | "brief":
-            trigger = Waits("odd", looks=int(number), word="poll", token=f"share {number}")
+            trigger = SerializedTrigger("odd", looks=int(number), word="poll", token=f"share {number}")
         case _:
-            trigger = Waits("odd", looks=int(number), word=word, token=Pods.here.token())
+            trigger = SerializedTrigger("odd", looks=int(number), word=word, token=Pods.here.token())
     return defer(trigger, then=resumed, timeout="3s" if word == "brief" else None, script=script, **kept)

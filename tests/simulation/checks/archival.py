@@ -9,7 +9,7 @@ from torpor_operator.workflows.plan.retention import logs
 from tests.simulation.process import Process
 
 if TYPE_CHECKING:
-    from tests.simulation.world import World
+    from tests.simulation.simulation import Simulation
 
 _GRACE = logs.GRACE
 _CLOCKS = 7.0
@@ -22,7 +22,7 @@ _DELAYS = frozenset({"late", "lag", "coalesce", "stale", "breaks", "pause", "err
 class ArchivalChecker:
     """Observes what the operator deletes in a world with an archive."""
 
-    def __init__(self, world: "World") -> None:
+    def __init__(self, world: "Simulation") -> None:
         self._archive = world.archive
         self._loop = world.loop
         self._history = world.fake.history

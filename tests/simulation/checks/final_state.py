@@ -15,16 +15,16 @@ from tests.simulation.checks.invariants import held
 from tests.simulation.checks.workflow_shape import Shape, path_of
 
 if TYPE_CHECKING:
-    from tests.simulation.world import World
+    from tests.simulation.simulation import Simulation
 
 
-def is_finished(world: "World") -> bool:
+def is_finished(world: "Simulation") -> bool:
     """Whether every Workflow has ended, or has stopped with a stated reason."""
     flows = world.fake.history.of_kind(collection(WORKFLOWS))
     return all(_over(world, flow) for flow in flows) and not world.expected and world.schedules.is_quiet()
 
 
-def check_progress(world: "World") -> None:
+def check_progress(world: "Simulation") -> None:
     """I5, and S1 to S6 in a world with Schedules."""
     world.schedules.check_end()
     for flow in world.fake.history.of_kind(collection(WORKFLOWS)):
@@ -39,7 +39,7 @@ def check_progress(world: "World") -> None:
             _judge_hook(world, flow)
 
 
-def _judge_hook(world: "World", flow: Object) -> None:
+def _judge_hook(world: "Simulation", flow: Object) -> None:
     """The hook of a run that was stopped has run, whatever became of it; that of one that was cancelled need not."""
     status = flow["status"]
     description = next(entry["message"] for entry in status["conditions"] if entry["type"] == "Succeeded")
@@ -49,7 +49,7 @@ def _judge_hook(world: "World", flow: Object) -> None:
         world.checker.expect("I5", not idle, f"{flow['metadata']['name']} was stopped, and {idle} did not run")
 
 
-def _judge_group_paths(world: "World", flow: Object) -> None:
+def _judge_group_paths(world: "Simulation", flow: Object) -> None:
     """Where all before a task succeeded, at its own indexes and at those around, it ran too."""
     shape = world.checker.order.shape(flow)
     ran: defaultdict[str, set[Path]] = defaultdict(set)
@@ -67,7 +67,7 @@ def _judge_group_paths(world: "World", flow: Object) -> None:
         _judge_skips(world, task, ran[task["name"]], skipped[task["name"]])
 
 
-def _judge_skips(world: "World", task: Object, ran: set[Path], skipped: set[Path]) -> None:
+def _judge_skips(world: "Simulation", task: Object, ran: set[Path], skipped: set[Path]) -> None:
     """What skipped itself is counted so, and a task of which nothing succeeded is no success."""
     name, counted = task["name"], task.get("skipped", 0)
     world.checker.expect("I5", counted >= len(skipped), f"{name} counts {counted} skipped, and {len(skipped)} were")
@@ -85,7 +85,7 @@ def _due(shape: Shape, task: str, before: frozenset[str], ran: Mapping[str, set[
     return set[Path].intersection(*(ran[other] for other in before)) if before else ()
 
 
-def check_leaks(world: "World") -> None:
+def check_leaks(world: "Simulation") -> None:
     """I6."""
     expect = world.checker.expect
     flows = {flow["metadata"]["uid"]: flow for flow in world.fake.history.of_kind(collection(WORKFLOWS))}
@@ -110,7 +110,7 @@ def check_leaks(world: "World") -> None:
         expect("I6", known, f"the Lease {lease['metadata']['name']} of {holder}, who is no more")
 
 
-def _judge_pod(world: "World", pod: Object, runs: dict[str, Object]) -> None:
+def _judge_pod(world: "Simulation", pod: Object, runs: dict[str, Object]) -> None:
     name = pod["metadata"]["name"]
     owner = next((ref["uid"] for ref in pod["metadata"].get("ownerReferences", [])), "")
     pod_process = world.kubelet.running_pods.get(pod["metadata"]["uid"])
@@ -122,7 +122,7 @@ def _judge_pod(world: "World", pod: Object, runs: dict[str, Object]) -> None:
     world.checker.expect("I6", not (over and held(pod)), f"{name} is kept by a finalizer, its TaskRun is over")
 
 
-def _over(world: "World", flow: Object) -> bool:
+def _over(world: "Simulation", flow: Object) -> bool:
     if {constants.CLEAR, constants.MARK} & flow["metadata"].get(
         "annotations", {}
     ).keys():  # the next one waits for one that is kept
@@ -134,19 +134,19 @@ def _over(world: "World", flow: Object) -> bool:
     return any(_stalled(world, run) for run in runs) or _kept(world, flow) or _waits_for_a_lost_run(world, flow)
 
 
-def _waits_for_a_lost_run(world: "World", flow: Object) -> bool:
+def _waits_for_a_lost_run(world: "Simulation", flow: Object) -> bool:
     """Whether it is queued behind a run of its Schedule that never ends."""
     is_queued = flow["spec"].get("suspend") and constants.LABEL_QUEUED in flow["metadata"].get("labels", {})
     return bool(is_queued) and world.schedules.has_lost_run(flow["spec"]["runOf"]["schedule"])
 
 
-def _stalled(world: "World", run: Object) -> bool:
+def _stalled(world: "Simulation", run: Object) -> bool:
     """NodeLost, naming a pod on a node that really does not answer."""
     status = run["status"]
     return status.get("reason") == Reason.NODE_LOST and _names_a_lost_pod(world, status.get("message", ""))
 
 
-def _kept(world: "World", flow: Object) -> bool:
+def _kept(world: "Simulation", flow: Object) -> bool:
     """A clearing waits for a TaskRun that cannot go, and the Workflow says why."""
     conditions = flow.get("status", {}).get("conditions", [])
     description = next(
@@ -159,12 +159,12 @@ def _kept(world: "World", flow: Object) -> bool:
     )
 
 
-def _names_a_lost_pod(world: "World", message: str) -> bool:
+def _names_a_lost_pod(world: "Simulation", message: str) -> bool:
     lost = [pod_process for pod_process in world.kubelet.running_pods.values() if not pod_process.machine.answers]
     return any(f"pod {pod_process.name} " in message for pod_process in lost)
 
 
-def _runs(world: "World", flow: Object) -> list[Object]:
+def _runs(world: "Simulation", flow: Object) -> list[Object]:
     uid, runs = flow["metadata"]["uid"], world.fake.history.of_kind(collection(TASKRUNS))
     return [run for run in runs if "workflow" in run["spec"] and run["spec"]["workflow"]["uid"] == uid]
 

@@ -22,7 +22,7 @@ from tests.simulation.actors.worker import Execution, Watcher
 from tests.simulation.checks.creations import Creations
 from tests.simulation.checks.history_entries import HistoryEntries
 from tests.simulation.checks.ordering import Order
-from tests.simulation.checks.segment_ends import Ends
+from tests.simulation.checks.segment_ends import SegmentEndChecker
 from tests.simulation.process import Process
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class InvariantChecker(Watcher):
         self.checks: Counter[str] = Counter()
         self.creations = Creations(self.expect)
         self.order = Order(self.expect)
-        self.ends = Ends(self.expect)
+        self.ends = SegmentEndChecker(self.expect)
         self.history = HistoryEntries(self.expect)
         self._leader = ""
         self._claims: dict[Execution, str] = {}

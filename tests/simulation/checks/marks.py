@@ -10,7 +10,7 @@ from tests.simulation.checks.workflow_shape import path_of
 from tests.simulation.process import Process
 
 if TYPE_CHECKING:
-    from tests.simulation.world import World
+    from tests.simulation.simulation import Simulation
 
 Object = dict[str, Any]
 MARK_INVARIANTS = ("M1", "M2", "M3")
@@ -19,7 +19,7 @@ MARK_INVARIANTS = ("M1", "M2", "M3")
 class MarkChecker:
     """Observes every commit."""
 
-    def __init__(self, world: "World") -> None:
+    def __init__(self, world: "Simulation") -> None:
         self._expect = world.checker.expect
         self._accepted: dict[tuple[str, int], tuple[str, set[tuple[str, Path]]]] = {}
         self._marked: set[str] = set()

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from torpor_local.apiserver.history import Object
 from torpor_operator.schedules.plan import cron_source
-from torpor_wire.state import State as TaskState
+from torpor_wire.state import State
 
 from tests.simulation.checks import schedule_state
-from tests.simulation.checks.schedule_state import EventKey, Fired, State
+from tests.simulation.checks.schedule_state import EventKey, FiredEvent, ScheduleState
 from tests.simulation.process import EPOCH, Process
 
 _CLOCKS = 7.0
@@ -22,7 +22,9 @@ _WITHIN = "1h"
 Expect = Callable[[str, bool, str], None]
 
 
-def source_changed(state: State, writer: Process, before: Object | None, after: Object | None, expect: Expect) -> None:
+def source_changed(
+    state: ScheduleState, writer: Process, before: Object | None, after: Object | None, expect: Expect
+) -> None:
     """Check a change of a source's TaskRun."""
     if before is None:
         return
@@ -34,12 +36,12 @@ def source_changed(state: State, writer: Process, before: Object | None, after: 
     elif gone and writer.kind == "operator":
         removed = state.source(name) is None
         expect("S1", not unhandled or removed or state.deleting, f"{state.name}/{name}: deleted with an event: {key}")
-    elif after is not None and _waits(before) and after["status"]["state"] == TaskState.DEFERRED:
+    elif after is not None and _waits(before) and after["status"]["state"] == State.DEFERRED:
         expect("S1", not unhandled, f"{state.name}/{name}: armed before the outcome of {key} is stored")
         _check_position(state, name, after, expect)
 
 
-def fired(state: State, run: Object, moment: float, expect: Expect) -> None:
+def fired(state: ScheduleState, run: Object, moment: float, expect: Expect) -> None:
     """Note an event that a triggerer commits."""
     key, status = _key(run), run["status"]
     if status.get("event") is None:
@@ -47,14 +49,14 @@ def fired(state: State, run: Object, moment: float, expect: Expect) -> None:
     event = json.loads(status["event"])
     name = run["spec"]["task"]
     expect("S1", key not in state.fired, f"{state.name}/{name}: {key} fires twice")
-    state.fired[key] = Fired(source=name, text=schedule_state.canonical(event), event=event, moment=moment)
+    state.fired[key] = FiredEvent(source=name, text=schedule_state.canonical(event), event=event, moment=moment)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
     """A new status of a Schedule. `has_run` takes a source and an event."""
 
-    state: State
+    state: ScheduleState
     status: Object
     now: float
     has_run: Callable[[str, str], bool]
@@ -69,7 +71,7 @@ class Commit:
         """Times of failed events."""
         return {event["at"] for event in self.status.get("failedEvents", ())}
 
-    def sources(self) -> Iterator[tuple[str, Object, Object, Fired | None]]:
+    def sources(self) -> Iterator[tuple[str, Object, Object, FiredEvent | None]]:
         """Each source with its former status, its new one, and the event that is handled with it."""
         former = self.state.sources_status()
         for name, after in schedule_state.by_name(self.status).items():
@@ -125,13 +127,13 @@ def status_changed(commit: Commit, expect: Expect) -> None:
     state.status = commit.status
 
 
-def check_ticks(state: State, now: float, expect: Expect) -> None:
+def check_ticks(state: ScheduleState, now: float, expect: Expect) -> None:
     """S2 at the end: each tick since the last edit or resumption has an outcome or was counted as missed."""
     for name, lost in open_ticks(state, now).items():
         expect("S2", not lost, f"{state.name}/{name}: the ticks {lost} have no outcome")
 
 
-def open_ticks(state: State, now: float) -> dict[str, list[float]]:
+def open_ticks(state: ScheduleState, now: float) -> dict[str, list[float]]:
     """The ticks without an outcome since the last edit or resumption, by source, in seconds of the world."""
     unaccounted: dict[str, list[float]] = {}
     for source in state.spec["sources"]:
@@ -145,7 +147,7 @@ def open_ticks(state: State, now: float) -> dict[str, list[float]]:
     return unaccounted
 
 
-def check_log(state: State, length: dict[str, int], expect: Expect) -> None:
+def check_log(state: ScheduleState, length: dict[str, int], expect: Expect) -> None:
     """S1 at the end: each item of each log has an outcome, in order."""
     for source in state.spec["sources"]:
         if source.get("trigger", {}).get("class") != "log":
@@ -165,7 +167,7 @@ def _is_fresh(before: Object, after: Object) -> bool:
     return "handled" in after and after["handled"] != before.get("handled")
 
 
-def _outcome(commit: Commit, found: Fired, after: Object, *, passed: bool) -> str:
+def _outcome(commit: Commit, found: FiredEvent, after: Object, *, passed: bool) -> str:
     """What became of an event."""
     state, specs = commit.state, commit.state.recent(commit.now)
     if commit.has_run(found.source, found.text):
@@ -199,7 +201,7 @@ def _check_missed(commit: Commit, passed: dict[str, set[float]], expect: Expect)
         expect("S2", not young, f"{state.name}/{name}: the ticks {young} are missed, younger than {least} s")
 
 
-def _check_jumps(state: State, passed: dict[str, set[float]], now: float, expect: Expect) -> None:
+def _check_jumps(state: ScheduleState, passed: dict[str, set[float]], now: float, expect: Expect) -> None:
     """S2: a cursor passes over ticks without counting them only by a suspension or an edit of the sources."""
     specs = state.recent(now)
     edited = any(spec.get("suspend") or spec["sources"] != state.spec["sources"] for spec in specs)
@@ -213,7 +215,7 @@ def _grace(spec: Object) -> float:
     return max(cron_source.GRACE, within) if policy.get("run") == "All" else cron_source.GRACE
 
 
-def _check_position(state: State, name: str, run: Object, expect: Expect) -> None:
+def _check_position(state: ScheduleState, name: str, run: Object, expect: Expect) -> None:
     trigger = run["status"]["trigger"]
     if trigger["class"] != "log":
         return
@@ -223,7 +225,7 @@ def _check_position(state: State, name: str, run: Object, expect: Expect) -> Non
 
 
 def _waits(run: Object) -> bool:
-    return run["status"]["state"] == TaskState.SCHEDULED and run["status"].get("event") is not None
+    return run["status"]["state"] == State.SCHEDULED and run["status"].get("event") is not None
 
 
 def _key(run: Object) -> EventKey:

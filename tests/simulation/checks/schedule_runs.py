@@ -7,7 +7,7 @@ from torpor_local.apiserver.history import Object
 from torpor_operator.schedules.plan import cron_source
 
 from tests.simulation.checks import schedule_state
-from tests.simulation.checks.schedule_state import State
+from tests.simulation.checks.schedule_state import ScheduleState
 from tests.simulation.process import EPOCH
 
 Expect = Callable[[str, bool, str], None]
@@ -36,7 +36,7 @@ class Runs:
         """Whether a run of the event was created."""
         return (uid, source, text) in self.made
 
-    def create(self, state: State, run: Object, now: float) -> None:
+    def create(self, state: ScheduleState, run: Object, now: float) -> None:
         """Check a run that the operator creates."""
         uid, name = run["spec"]["runOf"]["uid"], run["metadata"]["name"]
         self.created[run["metadata"]["uid"]] = now
@@ -50,7 +50,7 @@ class Runs:
         if not schedule_state.is_queued(run):
             self._begin(state, uid, run, now)
 
-    def change(self, state: State | None, writer: str, before: Object, after: Object, now: float) -> None:
+    def change(self, state: ScheduleState | None, writer: str, before: Object, after: Object, now: float) -> None:
         """Check a change of a run."""
         uid = after["spec"]["runOf"]["uid"]
         if "completionTime" in before.get("status", {}) and "completionTime" not in after.get("status", {}):
@@ -75,14 +75,14 @@ class Runs:
         else:
             runs.pop(uid, None)
 
-    def _check_event(self, state: State, uid: str, source: str, text: str, name: str) -> None:
+    def _check_event(self, state: ScheduleState, uid: str, source: str, text: str, name: str) -> None:
         fired = any(event.source == source and event.text == text for event in state.fired.values())
         self.expect("S1", fired, f"{name} is created for {text} of {source}, which never fired")
         former = self.made.get((uid, source, text), [])
         excused = source in state.touched or self.late or any(run_name in self.deleted for run_name in former)
         self.expect("S1", not former or excused, f"{name} is the second run for {text} of {source}")
 
-    def _begin(self, state: State, uid: str, run: Object, now: float) -> None:
+    def _begin(self, state: ScheduleState, uid: str, run: Object, now: float) -> None:
         """Check a run that becomes active."""
         name, specs = run["metadata"]["name"], state.recent(now)
         runs = self.open.get(uid, {}).values()
@@ -109,7 +109,7 @@ class Runs:
         ]
         self.expect("S4", not before, f"{name} starts before {before}, which are queued for earlier events")
 
-    def _check_suspended(self, state: State, run: Object, now: float) -> None:
+    def _check_suspended(self, state: ScheduleState, run: Object, now: float) -> None:
         """A leader may have decided a moment before; with delays, long before."""
         moment, spec = state.specs[-1]
         since = next((at for at, one in reversed(state.specs) if not one.get("suspend")), moment)
@@ -120,20 +120,20 @@ class Runs:
         if spec.get("suspend") and starts and self.prompt:
             self.expect("S5", now - starts[0] < _SEEN, f"{name} starts {now - starts[0]:.1f} s after the suspension")
 
-    def _check_tick(self, state: State, run: Object) -> None:
+    def _check_tick(self, state: ScheduleState, run: Object) -> None:
         """The ticks of a suspension do not run after it."""
         tick = self._tick(state, run)
         if tick is not None:
             description = f"{run['metadata']['name']} is for the tick {tick - EPOCH:g} of a suspension"
             self.expect("S5", not state.in_suspension(tick), description)
 
-    def _tick(self, state: State, run: Object) -> float | None:
+    def _tick(self, state: ScheduleState, run: Object) -> float | None:
         source = run["spec"]["runOf"].get("source")
         found = state.source(source) if source else None
         created = self.created.get(run["metadata"]["uid"])
         return schedule_state.epoch(run["spec"]["runOf"]["at"]) if found and "cron" in found and created else None
 
-    def _check_age(self, state: State, run: Object, specs: list[Object]) -> None:
+    def _check_age(self, state: ScheduleState, run: Object, specs: list[Object]) -> None:
         """S2: a tick that fires later than the policy allows does not run. One that fired in time may wait for room."""
         most = max(map(_longest, specs))
         ((source, text),) = schedule_state.texts(run)

@@ -27,7 +27,7 @@ class EventKey(NamedTuple):
 
 
 @dataclass(slots=True, kw_only=True)
-class Fired:
+class FiredEvent:
     """An event that a triggerer has committed."""
 
     source: str
@@ -44,7 +44,7 @@ class Fired:
 
 
 @dataclass(slots=True, kw_only=True)
-class State:
+class ScheduleState:
     """Of one Schedule."""
 
     name: str
@@ -53,7 +53,7 @@ class State:
     clocks: float  # seconds by which clocks differ, and a message takes
     specs: list[tuple[float, Object]] = field(default_factory=list)
     status: Object = field(default_factory=dict)
-    fired: dict[EventKey, Fired] = field(default_factory=dict)
+    fired: dict[EventKey, FiredEvent] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)  # sources whose TaskRun a person has deleted
     begin: dict[str, float] = field(default_factory=dict)  # by source: its ticks count after this time
     accounted: dict[str, set[float]] = field(default_factory=dict)  # by source: ticks with an outcome

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 from torpor_kubernetes.client.resources import SCHEDULES, TASKRUNS, WORKFLOWS
 from torpor_local.apiserver.history import Object, ObjectChange, collection
 from torpor_wire.reason import Reason
-from torpor_wire.state import State as TaskState
+from torpor_wire.state import State
 
 from tests.simulation.actors.sources import Logs
 from tests.simulation.checks import schedule_events, schedule_state
 from tests.simulation.checks.schedule_runs import Runs
-from tests.simulation.checks.schedule_state import State
+from tests.simulation.checks.schedule_state import ScheduleState
 from tests.simulation.process import EPOCH, Process
 
 if TYPE_CHECKING:
-    from tests.simulation.world import World
+    from tests.simulation.simulation import Simulation
 
 SCHEDULE_INVARIANTS = ("S1", "S2", "S3", "S4", "S5", "S6")
 _DELAYS = frozenset({"late", "lag", "coalesce", "stale", "breaks", "pause", "errors", "dropped", "lost", "clocks"})
@@ -27,13 +27,13 @@ _QUIET = 45.0
 class ScheduleChecker:
     """One for a world."""
 
-    def __init__(self, world: "World") -> None:
+    def __init__(self, world: "Simulation") -> None:
         kinds = world.fault_profile.kinds
         self._scheduled = world.scheduled
         self._loop = world.loop
         self._history = world.fake.history
         self._expect = world.checker.expect
-        self._states: dict[str, State] = {}
+        self._states: dict[str, ScheduleState] = {}
         self._runs = Runs(expect=self._expect, prompt=not kinds & _DELAYS, late="late" in kinds)
         self._clocks = 7.0 if "clocks" in kinds else 0.5
 
@@ -81,7 +81,7 @@ class ScheduleChecker:
             if state.deleting and not self._runs.late:
                 self._check_deleted(state)
 
-    def _present(self) -> list[State]:
+    def _present(self) -> list[ScheduleState]:
         uids = [one["metadata"]["uid"] for one in self._history.of_kind(collection(SCHEDULES))]
         return [self._states[uid] for uid in uids]
 
@@ -94,7 +94,7 @@ class ScheduleChecker:
         state = self._states.get(uid)
         if state is None:
             created = schedule_state.epoch(after["metadata"]["creationTimestamp"])
-            state = self._states[uid] = State(
+            state = self._states[uid] = ScheduleState(
                 name=after["metadata"]["name"], spec=spec, created=created, clocks=self._clocks
             )
             state.specs.append((now, spec))
@@ -114,7 +114,7 @@ class ScheduleChecker:
             commit = schedule_events.Commit(state=state, status=status, now=now, has_run=has_run)
             schedule_events.status_changed(commit, self._expect)
 
-    def _reset(self, state: State, status: Object) -> None:
+    def _reset(self, state: ScheduleState, status: Object) -> None:
         """Ticks count after a resumption and after an edit of the expression."""
         former = state.sources_status()
         counted = state.status.get("missed") != status.get("missed")
@@ -132,7 +132,7 @@ class ScheduleChecker:
         schedule_events.source_changed(state, writer, before, after, self._expect)
         if before is None or after is None:
             return
-        if before["status"]["state"] == TaskState.DEFERRED and after["status"]["state"] == TaskState.SCHEDULED:
+        if before["status"]["state"] == State.DEFERRED and after["status"]["state"] == State.SCHEDULED:
             schedule_events.fired(state, after, self._loop.time(), self._expect)
 
     def _run(self, writer: Process, entry: ObjectChange, uid: str) -> None:
@@ -162,7 +162,7 @@ class ScheduleChecker:
             for condition in status.get("conditions", [])
         )
 
-    def _stuck(self, state: State) -> str:
+    def _stuck(self, state: ScheduleState) -> str:
         """Why a source is stuck; empty if none is."""
         if state.deleting:
             return "the Schedule is still being deleted"
@@ -174,7 +174,7 @@ class ScheduleChecker:
         names = {source["name"] for source in state.spec["sources"]}
         if others := found.keys() - names:
             return f"the TaskRuns of {sorted(others)} are left"
-        wanted = {TaskState.SCHEDULED} if state.spec.get("suspend") else {TaskState.DEFERRED}
+        wanted = {State.SCHEDULED} if state.spec.get("suspend") else {State.DEFERRED}
         for name in sorted(names):
             run = found.get(name)
             if run is None and state.spec.get("suspend"):
@@ -185,7 +185,7 @@ class ScheduleChecker:
                 return f"source {name} is {run['status']['state']}: {run['status'].get('message', '')}"
         return ""
 
-    def _unread(self, state: State) -> bool:
+    def _unread(self, state: ScheduleState) -> bool:
         """Whether a log has items that have not fired, though they could, or a tick has no outcome yet."""
         if state.spec.get("suspend"):
             return False
@@ -198,7 +198,7 @@ class ScheduleChecker:
             if source.get("trigger", {}).get("class") == "log"
         )
 
-    def _check_deleted(self, state: State) -> None:
+    def _check_deleted(self, state: ScheduleState) -> None:
         """A deleted Schedule leaves no queued run, and none at all with `deletionPolicy: Delete`."""
         runs = [one for one in self._history.of_kind(collection(WORKFLOWS)) if "runOf" in one["spec"]]
         ours = [run for run in runs if run["spec"]["runOf"]["uid"] in self._states]

@@ -24,7 +24,7 @@ _HOLDS = {State.SUCCEEDED: "True", State.SKIPPED: "True", State.FAILED: "False",
 _CONTAINER_ENDS = {"ok": State.SUCCEEDED, "skip": State.SKIPPED}
 
 
-class Ends:
+class SegmentEndChecker:
     """`expect` notes a check of an invariant."""
 
     def __init__(self, expect: Callable[[str, bool, str], None]) -> None:

@@ -17,16 +17,16 @@ from tests.simulation.process import Process
 from tests.simulation.scenarios import schedule_edits
 
 if TYPE_CHECKING:
-    from tests.simulation.world import World
+    from tests.simulation.simulation import Simulation
 
 _EDITS = ("end", "suspend", "delete run", "delete workflow", "delete pod", "parallelism", "mend")
 _WEIGHTS = (1, 1, 2, 1, 4, 1, 1)
 
 
-def schedule(world: "World") -> None:
+def schedule(world: "Simulation") -> None:
     """Draw the faults of a world; each chooses its target when it is due."""
     rng, until = world.rng, world.fault_profile.until
-    acts: dict[str, Callable[[World], None]] = {
+    acts: dict[str, Callable[[Simulation], None]] = {
         "breaks": _break_watches,
         "pause": _pause,
         "kill": _kill,
@@ -42,7 +42,7 @@ def schedule(world: "World") -> None:
             world.person.call_later(0.5 + (until - 1.5) * rng.random() ** 1.5, act, world)
 
 
-def calm(world: "World") -> None:
+def calm(world: "Simulation") -> None:
     """End all faults: resume stopped processes and suspended runs, and repair most nodes."""
     for process in world.controllers.values():
         process.paused, process.cut_until = False, 0.0
@@ -55,13 +55,13 @@ def calm(world: "World") -> None:
             world.kubelet.mend(machine)
 
 
-def leader(world: "World") -> Process | None:
+def leader(world: "Simulation") -> Process | None:
     """Whoever holds the operator's Lease."""
     lease = world.fake.get(LEASES, SYSTEM, "torpor-operator")
     return world.controllers.get(lease["spec"].get("holderIdentity", "")) if lease else None
 
 
-def break_watches(world: "World", process: Process, how: str, seconds: float) -> None:
+def break_watches(world: "Simulation", process: Process, how: str, seconds: float) -> None:
     """End the watches of a replica, and cut it off for a while; `compacted`: what it misses is gone by then."""
     world.note(f"the watches of {process.name}: {how}; cut off for {seconds} s")
     process.cut_until = world.loop.time() + seconds
@@ -71,7 +71,7 @@ def break_watches(world: "World", process: Process, how: str, seconds: float) ->
     world.server.break_watches(process, error)
 
 
-def pause(world: "World", process: Process, seconds: float) -> None:
+def pause(world: "Simulation", process: Process, seconds: float) -> None:
     """SIGSTOP, and SIGCONT later; of several, the one that lasts longest counts."""
     world.note(f"{process.name} is stopped for {seconds} s")
     process.paused = True
@@ -85,13 +85,13 @@ def pause(world: "World", process: Process, seconds: float) -> None:
     world.person.call_later(seconds, go_on)
 
 
-def delete_run(world: "World", run: Object) -> None:
+def delete_run(world: "Simulation", run: Object) -> None:
     """As `kubectl delete taskrun` does."""
     world.note(f"a person deletes TaskRun {run['metadata']['name']}")
     _delete(world, run, TASKRUNS)
 
 
-def clear(world: "World") -> None:
+def clear(world: "Simulation") -> None:
     """A person asks for something to run again, or for what is not there."""
     flows = world.fake.history.of_kind(collection(WORKFLOWS))
     if not flows:
@@ -105,7 +105,7 @@ def clear(world: "World") -> None:
     wish(world, flow["metadata"]["namespace"], flow["metadata"]["name"], text)
 
 
-def _within_groups(world: "World", flow: Object, text: str) -> str:
+def _within_groups(world: "Simulation", flow: Object, text: str) -> str:
     """Half of the time the instances at some index, or one index with all below it."""
     runs = world.fake.history.of_kind(collection(TASKRUNS))
     uid = flow["metadata"]["uid"]
@@ -117,7 +117,7 @@ def _within_groups(world: "World", flow: Object, text: str) -> str:
     return f"{run['spec']['task']}/{written(path[: world.rng.randint(1, len(path))])}"
 
 
-def wish(world: "World", namespace: str, workflow: str, text: str) -> None:
+def wish(world: "Simulation", namespace: str, workflow: str, text: str) -> None:
     """As `kubectl annotate workflow run torpor.dev/clear=load/3` does."""
     address = world.fake.objects.address(WORKFLOWS, namespace, workflow)
     if world.fake.history.get(address) is not None:
@@ -125,38 +125,38 @@ def wish(world: "World", namespace: str, workflow: str, text: str) -> None:
         _act(world, lambda: world.fake.objects.edit(address, {"metadata": {"annotations": {constants.CLEAR: text}}}))
 
 
-def _break_watches(world: "World") -> None:
+def _break_watches(world: "Simulation") -> None:
     how = world.rng.choice(("ends", "breaks", "gone", "compacted", "compacted"))
     break_watches(world, _controller(world), how, world.rng.choice((0.0, 2.0, 10.0)))
 
 
-def _pause(world: "World") -> None:
+def _pause(world: "Simulation") -> None:
     # Who is stopped again and again while it leads must be found leading no more each time.
     process = leader(world) if world.rng.random() < 0.5 else None
     pause(world, process or _controller(world), world.rng.choice((2.0, 12.0, 25.0)))
 
 
-def _restart(world: "World") -> None:
+def _restart(world: "Simulation") -> None:
     world.stop(_controller(world))
 
 
-def _kill(world: "World") -> None:
+def _kill(world: "Simulation") -> None:
     world.crash(_controller(world))
 
 
-def _evict(world: "World") -> None:
+def _evict(world: "Simulation") -> None:
     if pod_process := _choose_pod(world):
         world.note(f"{pod_process.name} is evicted")
         world.server.act(world.person, lambda: world.kubelet.evict(pod_process))
 
 
-def _oom(world: "World") -> None:
+def _oom(world: "Simulation") -> None:
     if pod_process := _choose_pod(world):
         world.note(f"{pod_process.name} runs out of memory")
         world.kubelet.die(pod_process)
 
 
-def _lose_node(world: "World") -> None:
+def _lose_node(world: "Simulation") -> None:
     answering = [machine for machine in world.kubelet.machines if machine.answers]
     if len(answering) < 2:
         return
@@ -170,7 +170,7 @@ def _lose_node(world: "World") -> None:
         world.person.call_later(world.rng.uniform(4.0, 30.0), world.kubelet.mend, machine)
 
 
-def _edit(world: "World") -> None:
+def _edit(world: "Simulation") -> None:
     flows = world.fake.history.of_kind(collection(WORKFLOWS))
     runs = world.fake.history.of_kind(collection(TASKRUNS))
     live = [run for run in runs if run["status"]["state"] not in TERMINAL]
@@ -198,7 +198,7 @@ def _edit(world: "World") -> None:
                 _end(world, flow)
 
 
-def _end(world: "World", flow: Object) -> None:
+def _end(world: "Simulation", flow: Object) -> None:
     """Stop a run with its hooks, or cancel it without; then perhaps cancel the stop, or resume the run."""
     ways: tuple[Object, ...] = ({"stop": True}, {"cancel": True}, {"stop": True, "cancel": True})
     way = world.rng.choice(ways)
@@ -209,11 +209,11 @@ def _end(world: "World", flow: Object) -> None:
         world.person.call_later(world.rng.uniform(1.0, 20.0), wish, world, meta["namespace"], meta["name"], "failed")
 
 
-def _controller(world: "World") -> Process:
+def _controller(world: "Simulation") -> Process:
     return world.rng.choice([process for _, process in sorted(world.controllers.items())])
 
 
-def _choose_pod(world: "World") -> RunningPod | None:
+def _choose_pod(world: "Simulation") -> RunningPod | None:
     standing = {pod["metadata"]["uid"] for pod in world.fake.history.of_kind(collection(PODS))}
     pod_processes = [
         pod_process
@@ -223,21 +223,21 @@ def _choose_pod(world: "World") -> RunningPod | None:
     return world.rng.choice(pod_processes) if pod_processes else None
 
 
-def _merge(world: "World", item: Object, merge: Object) -> None:
+def _merge(world: "Simulation", item: Object, merge: Object) -> None:
     """As `kubectl patch` would, with the generation that a change of spec counts."""
     counted = {"metadata": {"generation": item["metadata"]["generation"] + 1}}
     _act(world, lambda: world.fake.objects.edit(_address(world, item), merge | counted))
 
 
-def _delete(world: "World", item: Object, resource: Any) -> None:
+def _delete(world: "Simulation", item: Object, resource: Any) -> None:
     address = world.fake.objects.address(resource, item["metadata"]["namespace"], item["metadata"]["name"])
     if world.fake.history.get(address) is not None:
         _act(world, lambda: world.fake.objects.delete(address, {}))
 
 
-def _address(world: "World", item: Object) -> Any:
+def _address(world: "Simulation", item: Object) -> Any:
     return world.fake.objects.address(WORKFLOWS, item["metadata"]["namespace"], item["metadata"]["name"])
 
 
-def _act(world: "World", change: Callable[[], Any]) -> None:
+def _act(world: "Simulation", change: Callable[[], Any]) -> None:
     world.server.act(world.person, change)

@@ -15,7 +15,7 @@ from tests.simulation.process import Process
 from tests.simulation.scenarios import disruptions, schedule_edits
 
 if TYPE_CHECKING:
-    from tests.simulation.world import World
+    from tests.simulation.simulation import Simulation
 
 _PAUSE_IN_A_FAN_OUT = 0.25
 _KILL, _RESTART, _PAUSE, _BREAK, _DELETE, _CLEAR = 0.06, 0.04, 0.02, 0.06, 0.06, 0.02
@@ -25,7 +25,7 @@ _SCHEDULED = _MOMENTS | frozenset(map(collection, (WORKFLOWS, SCHEDULES)))
 _KINDS = frozenset({"kill", "restart", "pause", "breaks", "edits", "clear"})
 
 
-def disrupt_commit(world: "World", writer: Process, entry: ObjectChange) -> None:
+def disrupt_commit(world: "Simulation", writer: Process, entry: ObjectChange) -> None:
     """One commit: perhaps the time for one of the faults of this world."""
     kinds = world.fault_profile.kinds & _KINDS
     moments = _SCHEDULED if world.scheduled else _MOMENTS
@@ -49,7 +49,7 @@ def _pause(kinds: frozenset[str], entry: ObjectChange) -> float:
     return _PAUSE_IN_A_FAN_OUT if "edits" in kinds and _begins_a_fan_out(entry) else _PAUSE
 
 
-def disrupt_request(world: "World", process: Process) -> None:
+def disrupt_request(world: "Simulation", process: Process) -> None:
     """While a request of a pod is under way, the pod may be disrupted, or its TaskRun be made anew.
 
     What then arrives is of a launch before, or of another TaskRun of the same name.
@@ -67,7 +67,7 @@ def disrupt_request(world: "World", process: Process) -> None:
         world.person.call_later(0.1, _recreate, world, pod_process)
 
 
-def _recreate(world: "World", pod_process: RunningPod) -> None:
+def _recreate(world: "Simulation", pod_process: RunningPod) -> None:
     """A person clears what a pod runs, half of the time after deleting its TaskRun, so that nothing is waited for."""
     owner = pod_process.program.execution.uid if pod_process.program else ""
     run = next(
@@ -82,7 +82,7 @@ def _recreate(world: "World", pod_process: RunningPod) -> None:
     disruptions.wish(world, run["metadata"]["namespace"], run["spec"]["workflow"]["name"], wish)
 
 
-def _seize_taskrun(world: "World", kinds: frozenset[str], writer: Process, entry: ObjectChange) -> None:
+def _seize_taskrun(world: "Simulation", kinds: frozenset[str], writer: Process, entry: ObjectChange) -> None:
     rng, run = world.rng, entry.after
     if "breaks" in kinds and writer.kind == "triggerer" and rng.random() < _BREAK:
         # Long enough for the next wait to begin unseen, and too short for another to take the shard over.
@@ -93,18 +93,18 @@ def _seize_taskrun(world: "World", kinds: frozenset[str], writer: Process, entry
         world.person.call_later(0.0, disruptions.clear, world)
 
 
-def _kill_leader(world: "World") -> None:
+def _kill_leader(world: "Simulation") -> None:
     """It may come back at once, or stay away until the other has taken over."""
     if (process := disruptions.leader(world)) is not None:
         world.crash(process, away=world.rng.choice((0.3, 12.0)))
 
 
-def _restart_leader(world: "World") -> None:
+def _restart_leader(world: "Simulation") -> None:
     if (process := disruptions.leader(world)) is not None and not process.stopping:
         world.stop(process)
 
 
-def _pause_leader(world: "World", entry: ObjectChange) -> None:
+def _pause_leader(world: "Simulation", entry: ObjectChange) -> None:
     """While it is stopped, another goes on; and what that one has made, somebody may delete before the first wakes."""
     if (process := disruptions.leader(world)) is None or process.paused:
         return
@@ -118,7 +118,7 @@ def _begins_a_fan_out(entry: ObjectChange) -> bool:
     return entry.before is None and entry.address.kind == collection(TASKRUNS)
 
 
-def _delete_latest(world: "World", task: str) -> None:
+def _delete_latest(world: "Simulation", task: str) -> None:
     runs = [run for run in world.fake.history.of_kind(collection(TASKRUNS)) if run["spec"]["task"] == task]
     if runs:
         disruptions.delete_run(world, max(runs, key=lambda run: str(run["metadata"]["uid"])))

@@ -11,13 +11,13 @@ from torpor_wire.instance_paths import written
 from tests.simulation.checks.workflow_shape import path_of
 
 if TYPE_CHECKING:
-    from tests.simulation.world import World
+    from tests.simulation.simulation import Simulation
 
 FIRST_SEED = 30_000
 _STATES = ("succeeded", "skipped", "failed")
 
 
-def schedule(world: "World") -> None:
+def schedule(world: "Simulation") -> None:
     """Mark some instances while faults happen."""
     if world.seed < FIRST_SEED:
         return
@@ -26,7 +26,7 @@ def schedule(world: "World") -> None:
         world.person.call_later(0.5 + (world.fault_profile.until - 1.5) * rng.random(), _mark, world, rng)
 
 
-def _mark(world: "World", rng: random.Random) -> None:
+def _mark(world: "Simulation", rng: random.Random) -> None:
     flows = [workflow for workflow in world.fake.history.of_kind(collection(WORKFLOWS)) if not _is_cancelled(workflow)]
     if not flows:
         return
@@ -40,7 +40,7 @@ def _mark(world: "World", rng: random.Random) -> None:
     world.server.act(world.person, lambda: world.fake.objects.edit(address, {"metadata": {"annotations": annotations}}))
 
 
-def _instance(world: "World", uid: str, rng: random.Random, flow: dict[str, object]) -> str:
+def _instance(world: "Simulation", uid: str, rng: random.Random, flow: dict[str, object]) -> str:
     """A TaskRun that exists, or a task of which none may exist."""
     runs = world.fake.history.of_kind(collection(TASKRUNS))
     ours = [run for run in runs if run["metadata"]["ownerReferences"][0]["uid"] == uid]

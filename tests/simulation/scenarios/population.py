@@ -9,10 +9,10 @@ from torpor_local.apiserver.history import Object
 from tests.simulation.scenarios import random_workflows, schedule_edits
 
 if TYPE_CHECKING:
-    from tests.simulation.world import World
+    from tests.simulation.simulation import Simulation
 
 
-def populate(world: "World") -> None:
+def populate(world: "Simulation") -> None:
     """Create the objects of a world, each at its time."""
     if world.scheduled:
         schedule_edits.arrange(world)
@@ -25,7 +25,7 @@ def populate(world: "World") -> None:
         world.person.call_later(moment, partial(_apply, world, body))
 
 
-def _apply(world: "World", body: Object) -> None:
+def _apply(world: "Simulation", body: Object) -> None:
     """Create a Workflow, as with `kubectl apply`."""
     world.note(f"a person applies {body['metadata']['name']}: {body['spec']}")
     world.server.act(world.person, lambda: world.fake.objects.create(WORKFLOWS, random_workflows.NAMESPACE, body))

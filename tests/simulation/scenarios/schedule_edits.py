@@ -20,7 +20,7 @@ from tests.simulation.scenarios import random_schedules
 from tests.simulation.scenarios.random_workflows import NAMESPACE
 
 if TYPE_CHECKING:
-    from tests.simulation.world import World
+    from tests.simulation.simulation import Simulation
 
 _ACTS = (
     "suspend",
@@ -47,7 +47,7 @@ _GROWTH = 35.0
 """Seconds within which logs grow."""
 
 
-def arrange(world: "World") -> None:
+def arrange(world: "Simulation") -> None:
     """Create the Schedules of a world, let the logs grow, and draw the acts."""
     rng = random.Random(f"schedules of {world.seed}")
     Logs.reset()
@@ -63,7 +63,7 @@ def arrange(world: "World") -> None:
         world.person.call_later(moment, partial(_act, world, rng, rng.choice(_ACTS)))
 
 
-def calm(world: "World") -> None:
+def calm(world: "Simulation") -> None:
     """The end of all faults: most suspended Schedules are resumed."""
     rng = random.Random(f"calm of {world.seed}")
     Logs.broken_until.clear()
@@ -72,13 +72,13 @@ def calm(world: "World") -> None:
             _edit(world, schedule, {"suspend": False})
 
 
-def _apply(world: "World", body: Object) -> None:
+def _apply(world: "Simulation", body: Object) -> None:
     world.note(f"a person applies {body['metadata']['name']}: {body['spec']}")
     world.server.act(world.person, lambda: world.fake.objects.create(SCHEDULES, NAMESPACE, body))
     world.expected -= 1
 
 
-def _grow(world: "World", rng: random.Random, log: str) -> None:
+def _grow(world: "Simulation", rng: random.Random, log: str) -> None:
     def grow() -> None:
         Logs.length[log] += 1
 
@@ -86,7 +86,7 @@ def _grow(world: "World", rng: random.Random, log: str) -> None:
         world.person.call_later(rng.uniform(0.0, _GROWTH) * rng.choice((1.0, 0.3)), grow)
 
 
-def _act(world: "World", rng: random.Random, what: str) -> None:
+def _act(world: "Simulation", rng: random.Random, what: str) -> None:
     """One act, if its object is there."""
     if what in {"absence", "no triggerers", "broken log"}:
         _leave(world, rng, what)
@@ -100,7 +100,7 @@ def _act(world: "World", rng: random.Random, what: str) -> None:
         _change(world, rng, what, rng.choice(schedules))
 
 
-def _change(world: "World", rng: random.Random, what: str, schedule: Object) -> None:
+def _change(world: "Simulation", rng: random.Random, what: str, schedule: Object) -> None:
     sources = schedule["spec"]["sources"]
     match what:
         case "suspend":
@@ -131,7 +131,7 @@ def _change(world: "World", rng: random.Random, what: str, schedule: Object) -> 
             )
 
 
-def _occupy(world: "World", schedule: Object) -> None:
+def _occupy(world: "Simulation", schedule: Object) -> None:
     """Create a Workflow with the name of the run of the next tick: its event starts no run."""
     source = next(entry for entry in schedule["spec"]["sources"] if "cron" in entry)
     now = EPOCH + world.loop.time()
@@ -149,20 +149,20 @@ def _occupy(world: "World", schedule: Object) -> None:
     world.server.act(world.person, lambda: world.fake.objects.create(WORKFLOWS, meta["namespace"], body))
 
 
-def seize_event(world: "World", schedule: str) -> None:
+def seize_event(world: "Simulation", schedule: str) -> None:
     """Suspend or edit a Schedule just as one of its sources has fired."""
     found = next((one for one in _schedules(world) if one["metadata"]["name"] == schedule), None)
     if found is not None:
         _change(world, world.rng, world.rng.choice(("suspend", "suspend", "cron")), found)
 
 
-def _resume(world: "World", name: str) -> None:
+def _resume(world: "Simulation", name: str) -> None:
     found = next((schedule for schedule in _schedules(world) if schedule["metadata"]["name"] == name), None)
     if found is not None and found["spec"].get("suspend"):
         _edit(world, found, {"suspend": False})
 
 
-def _leave(world: "World", rng: random.Random, what: str) -> None:
+def _leave(world: "Simulation", rng: random.Random, what: str) -> None:
     if what == "broken log":
         for log in Logs.length:
             Logs.broken_until[log] = world.loop.time() + rng.choice((2.0, 8.0))
@@ -173,20 +173,20 @@ def _leave(world: "World", rng: random.Random, what: str) -> None:
         world.crash(process, away=away)
 
 
-def _delete_source(world: "World", rng: random.Random) -> None:
+def _delete_source(world: "Simulation", rng: random.Random) -> None:
     runs = world.fake.history.of_kind(collection(TASKRUNS))
     sources = [run for run in runs if "schedule" in run["spec"] and run["status"]["state"] not in TERMINAL]
     if sources:
         _delete(world, rng.choice(sources), TASKRUNS)
 
 
-def _delete(world: "World", item: Object, resource: object) -> None:
+def _delete(world: "Simulation", item: Object, resource: object) -> None:
     world.note(f"a person deletes {item['kind']} {item['metadata']['name']}")
     address = world.fake.objects.address(resource, *_key(item))  # type: ignore[arg-type]
     world.server.act(world.person, lambda: world.fake.objects.delete(address, {}))
 
 
-def _edit(world: "World", schedule: Object, spec: Object) -> None:
+def _edit(world: "Simulation", schedule: Object, spec: Object) -> None:
     """As `kubectl patch` does, with the generation that a change of the spec counts."""
     world.note(f"a person edits {schedule['metadata']['name']}: {spec}")
     address = world.fake.objects.address(SCHEDULES, *_key(schedule))
@@ -194,7 +194,7 @@ def _edit(world: "World", schedule: Object, spec: Object) -> None:
     world.server.act(world.person, lambda: world.fake.objects.edit(address, {"spec": spec} | counted))
 
 
-def _schedules(world: "World") -> list[Object]:
+def _schedules(world: "Simulation") -> list[Object]:
     bodies = world.fake.history.of_kind(collection(SCHEDULES))
     return [one for one in bodies if "deletionTimestamp" not in one["metadata"]]
 

@@ -13,7 +13,7 @@ from typing import Any
 from torpor_wire import constants, names
 
 from tests.support.fake_cluster.handler import PLURALS, Handler
-from tests.support.fake_cluster.objects import NAMESPACE, ArchivedLog, Object, PodLog, taskrun
+from tests.support.fake_cluster.objects import NAMESPACE, ArchivedLog, ContainerLog, Object, taskrun
 
 
 class _Server(ThreadingHTTPServer):
@@ -35,7 +35,7 @@ class FakeCluster:
 
     def __init__(self) -> None:
         self.objects: dict[str, dict[str, Object]] = {plural: {} for plural in PLURALS}
-        self.logs: dict[str, PodLog] = {}
+        self.logs: dict[str, ContainerLog] = {}
         self.archived_runs: dict[str, list[Object]] = {}
         self.archived_logs: list[ArchivedLog] = []
         self.results: dict[tuple[str, str], bytes] = {}
@@ -104,7 +104,7 @@ class FakeCluster:
     def write(self, pod: str, *lines: str) -> None:
         """Append lines to the log of a pod."""
         with self.changed:
-            self.logs.setdefault(pod, PodLog(open=True)).lines.extend(lines)
+            self.logs.setdefault(pod, ContainerLog(open=True)).lines.extend(lines)
             self.changed.notify_all()
 
     def end(self, pod: str) -> None:
@@ -178,7 +178,7 @@ class FakeCluster:
         status = {"phase": "Succeeded" if ended else "Running", "containerStatuses": [{"name": "main", "state": state}]}
         self.put("pods", {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "status": status})
         with self.changed:
-            self.logs.setdefault(name, PodLog()).open = ended is None
+            self.logs.setdefault(name, ContainerLog()).open = ended is None
             self.changed.notify_all()
         return name
 

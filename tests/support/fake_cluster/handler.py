@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from tests.support.fake_cluster import json_patch
-from tests.support.fake_cluster.objects import NAMESPACE, Object, PodLog
+from tests.support.fake_cluster.objects import NAMESPACE, ContainerLog, Object
 
 if TYPE_CHECKING:
     from tests.support.fake_cluster.cluster import FakeCluster
@@ -132,7 +132,7 @@ class Handler(BaseHTTPRequestHandler):
         self.cluster.open_logs -= 1
         self._end()
 
-    def _follow(self, log: PodLog) -> None:
+    def _follow(self, log: ContainerLog) -> None:
         sent = len(log.lines)
         with self.cluster.changed:
             while not self.cluster.closing:

@@ -10,7 +10,7 @@ NAMESPACE = "team"
 
 
 @dataclass(slots=True)
-class PodLog:
+class ContainerLog:
     """The lines of a container, each with its timestamp. `open`: the container still runs."""
 
     lines: list[str] = field(default_factory=list)

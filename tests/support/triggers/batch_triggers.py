@@ -16,7 +16,7 @@ from tests.support.fake_api.clock import settle
 
 
 @dataclass(eq=False)
-class Table:
+class PolledTable:
     """`polls` has the numbers of each poll. A poll of a number in `raises` fails after `delay` seconds.
 
     A poll takes `seconds_each` for each wait; it fails after ten seconds or above `capacity` waits.
@@ -37,7 +37,7 @@ class Row:
 
     poll_at_once = 1000
 
-    def __init__(self, table: Table, number: int, *, interval: Any = 10.0, source: Any = "table") -> None:
+    def __init__(self, table: PolledTable, number: int, *, interval: Any = 10.0, source: Any = "table") -> None:
         self.table = table
         self.number = number
         self.interval = interval
@@ -46,7 +46,7 @@ class Row:
 
     @classmethod
     async def poll_many(cls, waits: Sequence["Row"], services: Any) -> list[Any]:
-        table: Table = waits[0].table
+        table: PolledTable = waits[0].table
         table.polls.append([wait.number for wait in waits])
         latency = (
             table.latency
@@ -73,7 +73,7 @@ class SharedPoll:
 
     clock: VirtualClock = field(default_factory=VirtualClock)
     pollers: Pollers = field(default_factory=Pollers)
-    table: Table = field(default_factory=Table)
+    table: PolledTable = field(default_factory=PolledTable)
     tasks: dict[int, asyncio.Task[Any]] = field(default_factory=dict)
     rows: dict[int, Row] = field(default_factory=dict)
     on_release: Callable[[], None] = lambda: None
@@ -120,7 +120,7 @@ def _outcome(task: asyncio.Task[Any]) -> Any:
 @asynccontextmanager
 async def shared_poll(*, waits: int = 0, **table: Any) -> AsyncIterator[SharedPoll]:
     """A poll with `waits` waits, numbered from 0; `table` are fields of the table."""
-    poll = SharedPoll(table=Table(**table))
+    poll = SharedPoll(table=PolledTable(**table))
     poll.wait(*range(waits))
     try:
         yield poll

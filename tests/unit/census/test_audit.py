@@ -11,7 +11,7 @@ from census import audit, dpkg, tasks
 from torpor import testing
 from torpor_demo.cluster import ROOT
 
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 _PACKAGES = [
     dpkg.Package("dash", "shells", 200),
@@ -60,7 +60,7 @@ def test_a_section_is_the_sum_of_its_packages_and_lists_each() -> None:
 
 def test_the_workflow_gives_each_function_the_arguments_that_it_takes(installed: None) -> None:
     body = yaml.safe_load((ROOT / "examples/groups/workflow.yaml").read_text())["spec"]
-    world = World(*body.pop("tasks"), **body).settle()
+    world = PlanFixture(*body.pop("tasks"), **body).settle()
 
     def played(name: str, function: Any, path: tuple[int, ...] = ()) -> None:
         """The task as its pod would run it, with the arguments of its TaskRun."""

@@ -9,28 +9,28 @@ from torpor.triggers.services import TaskRunRef
 from torpor_kubernetes.client.resources import TASKRUNS
 from torpor_wire import names
 
-from tests.support.triggerer_world import TriggererWorld, triggerer_world
+from tests.support.triggerer_fixture import TriggererFixture, triggerer_fixture
 
 LATER = {"attempt": 2, "segment": 3}
 
 
-def say(world: TriggererWorld, name: str = "a", **words: str | None) -> None:
+def say(world: TriggererFixture, name: str = "a", **words: str | None) -> None:
     """What `kubectl annotate` does; `by` is `torpor.dev/approval-by`."""
     annotations = {f"torpor.dev/{key.replace('_', '-')}": value for key, value in words.items()}
     world.fake.edit(TASKRUNS, "workflows", name, {"metadata": {"annotations": annotations}})
 
 
-def state(world: TriggererWorld, name: str = "a") -> str:
+def state(world: TriggererFixture, name: str = "a") -> str:
     return world.state_and_reason(name)[0]
 
 
-async def asked(world: TriggererWorld, **status: Any) -> None:
+async def asked(world: TriggererFixture, **status: Any) -> None:
     world.taskrun("a", "approval", {"question": "Deploy 1.4?"}, timeout=600, status=status)
     await world.start()
 
 
 async def test_an_answer_fires_with_person_and_time() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await asked(world)
         assert state(world) == "Deferred"
         say(world, approval="approved", approval_by="ann", approval_note="go ahead")
@@ -42,7 +42,7 @@ async def test_an_answer_fires_with_person_and_time() -> None:
 
 
 async def test_a_rejection_is_an_answer_too() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await asked(world)
         say(world, approval="rejected", approval_by="ann")
         await world.settle()
@@ -54,7 +54,7 @@ async def test_the_time_is_that_of_the_api_server_if_known() -> None:
         fields: dict[str, Any] = {"f:metadata": {"f:annotations": {".": {}, f"f:torpor.dev/{annotation}": {}}}}
         return {"manager": "m", "time": moment, "fieldsType": "FieldsV1", "fieldsV1": fields}
 
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await asked(world)
         managed = [
             entry("2023-01-01T00:00:00Z", "approval"),
@@ -69,7 +69,7 @@ async def test_the_time_is_that_of_the_api_server_if_known() -> None:
 
 
 async def test_what_was_said_to_an_earlier_wait_does_not_answer_a_later_one() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await asked(world, **LATER)
         for stale in ({}, {"approval_for": "a1-s0"}, {"approval_for": "a2-s2"}, {"approval_for": None, "x": "1"}):
             say(world, approval="approved", approval_by="ann", **stale)
@@ -81,7 +81,7 @@ async def test_what_was_said_to_an_earlier_wait_does_not_answer_a_later_one() ->
 
 
 async def test_a_wait_is_not_answered_by_an_answer_to_another() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await asked(world)
         say(world, approval="approved", approval_by="ann", approval_for="a1-s1")
         await world.pass_time(10)
@@ -89,7 +89,7 @@ async def test_a_wait_is_not_answered_by_an_answer_to_another() -> None:
 
 
 async def test_an_answer_is_kept_for_the_replica_that_takes_the_wait_over() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await asked(world, **LATER)
         await world.crash("one")
         say(world, approval="rejected", approval_by="ann", approval_for="a2-s3")
@@ -99,7 +99,7 @@ async def test_an_answer_is_kept_for_the_replica_that_takes_the_wait_over() -> N
 
 
 async def test_an_answer_on_a_taskrun_answers_no_other() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await asked(world)
         world.taskrun("b", "approval", {"question": "Deploy 1.4?"})
         await world.settle()
@@ -123,7 +123,7 @@ async def test_an_answer_on_a_taskrun_answers_no_other() -> None:
 )
 async def test_an_unanswered_wait_says_how_to_answer(words: dict[str, str], said: str) -> None:
     how = "; answer with: kubectl annotate --overwrite -n workflows taskrun a torpor.dev/approval=approved "
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await asked(world)
         say(world, **words)
         await world.pass_time(20)
@@ -135,7 +135,7 @@ async def test_an_unanswered_wait_says_how_to_answer(words: dict[str, str], said
 
 async def test_among_several_it_says_how_to_as_well() -> None:
     parts = [{"class": "approval", "kwargs": {}}, {"class": "time", "kwargs": {"at": "2030-01-01T00:00:00Z"}}]
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.taskrun("a", "any_of", {"triggers": parts}, timeout=600)
         await world.start()
         await world.pass_time(20)
@@ -146,7 +146,7 @@ async def test_among_several_it_says_how_to_as_well() -> None:
 
 async def test_a_time_of_answer_in_the_future_is_not_accepted() -> None:
     fields: dict[str, Any] = {"f:metadata": {"f:annotations": {"f:torpor.dev/approval": {}}}}
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await asked(world)
         managed = [{"manager": "m", "time": "2099-01-01T00:00:00Z", "fieldsType": "FieldsV1", "fieldsV1": fields}]
         world.fake.edit(TASKRUNS, "workflows", "a", {"metadata": {"managedFields": managed}})
@@ -176,7 +176,7 @@ def test_the_question_is_what_people_see() -> None:
 
 
 async def test_an_answer_of_a_person_who_is_not_an_approver_does_not_fire() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.taskrun("a", "approval", {"approvers": {"users": ["ann"]}})
         await world.start()
         say(world, approval="approved", approval_by="bob")
@@ -188,7 +188,7 @@ async def test_an_answer_of_a_person_who_is_not_an_approver_does_not_fire() -> N
 
 
 async def test_approvers_in_the_kwargs_alone_fail_the_wait() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.taskrun("a", "approval", {"approvers": {"users": ["ann"]}}, trigger={"approvers": None})
         world.taskrun("b", "approval", {"approvers": {"users": ["ann"]}}, trigger={"approvers": {"users": ["eve"]}})
         await world.start()

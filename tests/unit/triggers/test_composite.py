@@ -9,28 +9,28 @@ from torpor.triggers import AllOf, AnyOf, Approval, Duration, Http, Tcp, Time
 from torpor.triggers.support import concurrent
 from torpor_wire import times
 
-from tests.support.triggerer_world import TriggererWorld, answer, triggerer_world
+from tests.support.triggerer_fixture import TriggererFixture, answer, triggerer_fixture
 
 
 def odd(name: str, does: str = "waits") -> dict[str, Any]:
     return {"class": "odd", "kwargs": {"does": does, "name": name}}
 
 
-def until(world: TriggererWorld, seconds: float) -> dict[str, Any]:
+def until(world: TriggererFixture, seconds: float) -> dict[str, Any]:
     return {"class": "time", "kwargs": {"at": times.rfc3339(world.now + seconds)}}
 
 
-async def start_with_wait(world: TriggererWorld, class_name: str, *triggers: Any, **given: Any) -> None:
+async def start_with_wait(world: TriggererFixture, class_name: str, *triggers: Any, **given: Any) -> None:
     world.taskrun("a", class_name, {"triggers": list(triggers)}, **given)
     await world.start()
 
 
-def event_of(world: TriggererWorld) -> Any:
+def event_of(world: TriggererFixture) -> Any:
     return json.loads(world.status("a")["event"])
 
 
 async def test_the_first_of_several_fires_and_is_named() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "any_of", odd("x"), until(world, 60), odd("y"))
         await world.pass_time(61)
         at = times.rfc3339(world.now - 1)
@@ -39,7 +39,7 @@ async def test_the_first_of_several_fires_and_is_named() -> None:
 
 
 async def test_all_of_several_fire_when_the_last_does() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "all_of", until(world, 60), odd("x", "fires"), until(world, 30))
         await world.pass_time(59)
         assert world.state_and_reason("a")[0] == "Deferred"
@@ -50,7 +50,7 @@ async def test_all_of_several_fire_when_the_last_does() -> None:
 
 
 async def test_they_hold_each_other() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         both = {"class": "all_of", "kwargs": {"triggers": [odd("x", "fires"), until(world, 30)]}}
         await start_with_wait(world, "any_of", both, until(world, 60))
         await world.pass_time(31)
@@ -62,7 +62,7 @@ async def test_they_hold_each_other() -> None:
 
 @pytest.mark.parametrize("does", ["raises", "ends", "exits", "cancels itself"])
 async def test_any_of_goes_on_without_failed_triggers_and_fails_with_the_last(does: str) -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "any_of", odd("x", does), until(world, 60))
         await world.pass_time(30)
         assert world.state_and_reason("a")[0] == "Deferred"
@@ -76,7 +76,7 @@ async def test_any_of_goes_on_without_failed_triggers_and_fails_with_the_last(do
 
 @pytest.mark.parametrize("does", ["raises", "ends", "exits", "cancels itself"])
 async def test_all_of_fails_with_the_first_and_leaves_nothing_running(does: str) -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await world.start()
         tasks = len(asyncio.all_tasks())
         world.taskrun("a", "all_of", {"triggers": [odd("x"), odd("y", does)]})
@@ -88,7 +88,7 @@ async def test_all_of_fails_with_the_first_and_leaves_nothing_running(does: str)
 
 
 async def test_a_cancellation_kills_triggers_that_have_not_fired() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "all_of", odd("x"), odd("y", "fires"), odd("z", "fails to clean up"))
         world.edit("a", cancel=times.rfc3339(world.now))
         await world.settle()
@@ -99,7 +99,7 @@ async def test_a_cancellation_kills_triggers_that_have_not_fired() -> None:
 
 
 async def test_a_handover_kills_nothing_and_the_wait_goes_on_elsewhere() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "any_of", odd("x"), until(world, 120))
         await world.stop("one")
         assert world.called("x") == ["run", "cleanup"]
@@ -110,7 +110,7 @@ async def test_a_handover_kills_nothing_and_the_wait_goes_on_elsewhere() -> None
 
 async def test_one_that_does_not_stop_does_not_hold_up_the_event(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(concurrent, "STOP_SECONDS", 0.01)
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "any_of", odd("x", "ignores its cancellation"), until(world, 5))
         await world.pass_time(6)
         await asyncio.sleep(0.1)
@@ -119,7 +119,7 @@ async def test_one_that_does_not_stop_does_not_hold_up_the_event(monkeypatch: py
 
 
 async def test_a_wait_that_times_out_says_what_each_trigger_saw() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.web.answers = [answer(404)]
         http = {"class": "http", "kwargs": {"url": "http://x/"}}
         await start_with_wait(world, "any_of", http, {"class": "approval"}, timeout=60)
@@ -142,7 +142,7 @@ async def test_a_wait_that_times_out_says_what_each_trigger_saw() -> None:
     ],
 )
 async def test_one_that_cannot_wait_is_named_before_any_does(trigger: Any, words: str) -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "all_of", odd("y"), trigger)
         assert world.state_and_reason("a") == ("Failed", "TriggerInvalid")
         assert words in world.status("a")["message"]
@@ -150,7 +150,7 @@ async def test_one_that_cannot_wait_is_named_before_any_does(trigger: Any, words
 
 
 async def test_events_that_do_not_fit_together_are_left_out_the_largest_first() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.web.answers = [answer(200, "x" * 3000), answer(200, "y" * 2000), answer(200, "z")]
         await start_with_wait(
             world, "all_of", *({"class": "http", "kwargs": {"url": f"http://x/{name}"}} for name in "abc")
@@ -163,7 +163,7 @@ async def test_events_that_do_not_fit_together_are_left_out_the_largest_first() 
 
 
 async def test_an_event_that_only_just_fits_alone_is_left_out() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.web.answers = [answer(200, "x" * 4020)]
         await start_with_wait(world, "any_of", {"class": "http", "kwargs": {"url": "http://x/"}})
         event = event_of(world)

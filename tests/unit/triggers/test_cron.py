@@ -16,7 +16,7 @@ from torpor_wire.cron.ticks import Ticks
 
 from tests.support.fake_api import VirtualClock
 from tests.support.fake_services import services
-from tests.support.triggerer_world import triggerer_world
+from tests.support.triggerer_fixture import triggerer_fixture
 
 BERLIN = "Europe/Berlin"
 
@@ -173,7 +173,7 @@ def test_whoever_takes_the_wait_over_finds_the_same_tick() -> None:
 
 
 async def test_a_triggerer_fires_it_at_its_tick_and_runs_nothing_until_then() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await world.start("first")
         tasks = len(asyncio.all_tasks())
         world.taskrun("a", "cron", {"expression": "*/5 * * * *"}, timeout=7200)

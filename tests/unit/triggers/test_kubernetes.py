@@ -7,7 +7,7 @@ from torpor.triggers import Kubernetes
 from torpor_kubernetes.client.resources import PODS, Resource
 
 from tests.support.fake_services import services
-from tests.support.triggerer_world import triggerer_world
+from tests.support.triggerer_fixture import triggerer_fixture
 
 POD = {"api_version": "v1", "kind": "Pod", "name": "p"}
 NODES = Resource(group="", version="v1", plural="nodes", kind="Node", namespaced=False)
@@ -50,7 +50,7 @@ def test_what_is_not_allowed_or_cannot_work_is_refused_where_it_would_run(kwargs
 
 
 async def test_it_fires_when_the_object_comes_to_meet_the_condition() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         kwargs = {**POD, "condition": "object.status.podIP != ''", "result": "object.status.podIP"}
         world.taskrun("a", "kubernetes", kwargs, timeout=600)
         await world.start()
@@ -69,7 +69,7 @@ async def test_it_fires_when_the_object_comes_to_meet_the_condition() -> None:
 
 
 async def test_it_goes_on_when_its_watch_breaks_or_falls_behind() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.taskrun("a", "kubernetes", {**POD, "condition": "object.status.phase == 'Running'"})
         await world.start()
         world.fake.put(PODS, {"metadata": {"name": "p", "namespace": "workflows"}, "status": {"phase": "Pending"}})
@@ -82,7 +82,7 @@ async def test_it_goes_on_when_its_watch_breaks_or_falls_behind() -> None:
 
 
 async def test_without_a_condition_it_waits_until_the_object_exists() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.taskrun("a", "kubernetes", POD)
         world.taskrun("b", "kubernetes", {**POD, "name": "q"}, timeout=60)
         await world.start()
@@ -103,7 +103,7 @@ async def test_without_a_condition_it_waits_until_the_object_exists() -> None:
     ],
 )
 async def test_what_waiting_cannot_cure_fails_the_taskrun(kwargs: dict[str, Any], words: str) -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.fake.serve(NODES)
         world.fake.put(PODS, {"metadata": {"name": "p", "namespace": "workflows"}})
         world.taskrun("a", "kubernetes", {**POD, **kwargs})
@@ -115,7 +115,7 @@ async def test_what_waiting_cannot_cure_fails_the_taskrun(kwargs: dict[str, Any]
 async def test_a_forbidden_kind_is_reported_with_the_missing_right() -> None:
     from tests.support.fake_api import Fault  # noqa: PLC0415
 
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.fake.inject(Fault(status=403, path="/pods", message="pods is forbidden"))
         world.taskrun("a", "kubernetes", POD)
         await world.start()

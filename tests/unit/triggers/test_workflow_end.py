@@ -8,12 +8,12 @@ from torpor.triggers import TaskRunEnd, WorkflowEnd
 from torpor_kubernetes.client.resources import TASKRUNS, WORKFLOWS, Resource
 from torpor_wire.state import TERMINAL, State, succeeded_condition
 
-from tests.support.triggerer_world import TriggererWorld, triggerer_world
+from tests.support.triggerer_fixture import TriggererFixture, triggerer_fixture
 
 KINDS = {"workflow": WORKFLOWS, "taskrun": TASKRUNS}
 
 
-def set_state(world: TriggererWorld, resource: Resource, state: str, **status: Any) -> None:
+def set_state(world: TriggererFixture, resource: Resource, state: str, **status: Any) -> None:
     """A run named `other` that is in this state, begun or changed."""
     said = {"reason": status.pop("reason", None), "message": status.pop("message", None)}
     words = {"Succeeded": "True", "Failed": "False", "Cancelled": "False"}
@@ -25,7 +25,7 @@ def set_state(world: TriggererWorld, resource: Resource, state: str, **status: A
         world.fake.edit(resource, "workflows", "other", body)
 
 
-async def event_of(world: TriggererWorld, class_name: str, **status: Any) -> dict[str, Any]:
+async def event_of(world: TriggererFixture, class_name: str, **status: Any) -> dict[str, Any]:
     """The event of a wait for a run that ends so."""
     world.taskrun("a", class_name, {"name": "other"})
     await world.start()
@@ -41,7 +41,7 @@ async def event_of(world: TriggererWorld, class_name: str, **status: Any) -> dic
 
 @pytest.mark.parametrize("class_name", ["workflow", "taskrun"])
 async def test_it_fires_at_every_end_with_state_reason_and_message(class_name: str) -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         event = await event_of(world, class_name, state="Failed", reason="TaskFailed", message="load: no such file")
         assert event == {
             "name": "other",
@@ -52,20 +52,20 @@ async def test_it_fires_at_every_end_with_state_reason_and_message(class_name: s
 
 
 async def test_the_result_of_a_taskrun_is_in_its_event() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         event = await event_of(world, "taskrun", state="Succeeded", result='{"rows":[1,2.5,null]}')
         assert (event["state"], event["result"]) == ("Succeeded", {"rows": [1, 2.5, None]})
 
 
 async def test_a_result_that_does_not_fit_is_left_out_and_said_to_be() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         event = await event_of(world, "taskrun", state="Succeeded", result=json.dumps("x" * 5000))
         assert "result" not in event
         assert event["truncated"] is True
 
 
 async def test_one_that_has_ended_before_is_not_waited_for() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         set_state(world, WORKFLOWS, "Succeeded")
         world.taskrun("a", "workflow", {"name": "other", "state": "succeeded"})
         await world.start()
@@ -74,7 +74,7 @@ async def test_one_that_has_ended_before_is_not_waited_for() -> None:
 
 @pytest.mark.parametrize("class_name", ["workflow", "taskrun"])
 async def test_one_that_was_to_succeed_and_did_not_fails_the_wait(class_name: str) -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.taskrun("a", class_name, {"name": "other", "state": "succeeded"})
         await world.start()
         set_state(world, KINDS[class_name], "Cancelled", reason="Cancelled", message="spec.cancel was set")
@@ -88,7 +88,7 @@ async def test_one_that_was_to_succeed_and_did_not_fails_the_wait(class_name: st
     [([], "Workflow other does not exist"), (["Running", "Finishing"], "Workflow other is Finishing")],
 )
 async def test_a_wait_that_times_out_says_the_state_of_the_workflow(states: list[str], said: str) -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.taskrun("a", "workflow", {"name": "other"}, timeout=60)
         await world.start()
         for state in states:
@@ -99,7 +99,7 @@ async def test_a_wait_that_times_out_says_the_state_of_the_workflow(states: list
 
 
 async def test_a_taskrun_that_waits_for_itself_fails() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.taskrun("a", "taskrun", {"name": "a"})
         await world.start()
         assert world.state_and_reason("a") == ("Failed", "TriggerInvalid")

@@ -9,13 +9,15 @@ from torpor_kubernetes.client.resources import WORKFLOWS
 from torpor_wire import times
 
 from tests.support.fake_api import Fault
-from tests.support.triggerer_world import TriggererWorld, triggerer_world
+from tests.support.triggerer_fixture import TriggererFixture, triggerer_fixture
 
 LABELS = {"team": "data", "step": "load"}
 BEGIN = "2023-11-14T00:00:00Z"
 
 
-def workflow(world: TriggererWorld, name: str, state: str = "Running", at: float | None = None, **labels: str) -> None:
+def workflow(
+    world: TriggererFixture, name: str, state: str = "Running", at: float | None = None, **labels: str
+) -> None:
     """A run of this name: a new one, or a change of one."""
     words = {"Succeeded": "True", "Failed": "False", "Cancelled": "False"}
     condition: dict[str, Any] = {"type": "Succeeded", "status": words.get(state, "Unknown")}
@@ -31,7 +33,7 @@ def workflow(world: TriggererWorld, name: str, state: str = "Running", at: float
         world.fake.edit(WORKFLOWS, "workflows", name, {"status": status})
 
 
-async def armed(world: TriggererWorld, taskrun: str, cursor: str, **given: Any) -> Any:
+async def armed(world: TriggererFixture, taskrun: str, cursor: str, **given: Any) -> Any:
     """The event of a wait with this cursor, or None if it still waits after a minute."""
     kwargs = {"labels": {"team": "data"}, "cursor": cursor, **given}
     world.taskrun(taskrun, "workflow", {key: value for key, value in kwargs.items() if value is not None})
@@ -42,7 +44,7 @@ async def armed(world: TriggererWorld, taskrun: str, cursor: str, **given: Any) 
     return json.loads(status["event"]) if status["state"] == "Scheduled" else None
 
 
-async def all_of(world: TriggererWorld, cursor: str, **given: Any) -> tuple[list[str], str]:
+async def all_of(world: TriggererFixture, cursor: str, **given: Any) -> tuple[list[str], str]:
     """The names of the runs whose ends fire, one wait after the other, and the last cursor."""
     names: list[str] = []
     while (event := await armed(world, f"{world.now:.0f}", cursor, **given)) is not None:
@@ -52,7 +54,7 @@ async def all_of(world: TriggererWorld, cursor: str, **given: Any) -> tuple[list
 
 
 async def test_each_end_fires_once_in_the_order_of_the_times() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await world.start()
         for name, before in (("third", 10), ("first", 300), ("second", 200), ("same-a", 100), ("same-b", 100)):
             workflow(world, name, "Succeeded", world.now - before)
@@ -67,7 +69,7 @@ async def test_each_end_fires_once_in_the_order_of_the_times() -> None:
 
 
 async def test_the_event_has_how_and_when_the_run_ended() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await world.start()
         workflow(world, "a", "Failed", times.epoch("2023-11-14T08:00:00Z"))
         event = await armed(world, "wait", BEGIN)
@@ -83,7 +85,7 @@ async def test_the_event_has_how_and_when_the_run_ended() -> None:
 
 
 async def test_a_wait_sees_later_ends_and_those_that_a_broken_watch_missed() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await world.start()
         workflow(world, "a")
         workflow(world, "b")
@@ -101,7 +103,7 @@ async def test_a_wait_sees_later_ends_and_those_that_a_broken_watch_missed() -> 
 
 
 async def test_an_end_that_becomes_visible_late_is_not_lost() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await world.start()
         world.taskrun("wait", "workflow", {"labels": LABELS, "cursor": BEGIN})
         await world.settle()
@@ -115,7 +117,7 @@ async def test_an_end_that_becomes_visible_late_is_not_lost() -> None:
 
 
 async def test_an_end_does_not_shorten_the_time_for_earlier_ends_to_appear() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await world.start()
         world.taskrun("wait", "workflow", {"labels": LABELS, "cursor": BEGIN})
         await world.settle()
@@ -130,7 +132,7 @@ async def test_an_end_does_not_shorten_the_time_for_earlier_ends_to_appear() -> 
 
 
 async def test_an_end_that_is_deleted_while_it_settles_does_not_hide_the_next() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await world.start()
         world.taskrun("wait", "workflow", {"labels": LABELS, "cursor": BEGIN})
         await world.settle()
@@ -143,7 +145,7 @@ async def test_an_end_that_is_deleted_while_it_settles_does_not_hide_the_next() 
 
 
 async def test_an_end_that_a_list_shows_before_the_watch_does_is_not_forgotten() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await world.start()
         world.taskrun("wait", "workflow", {"labels": LABELS, "cursor": BEGIN})
         await world.settle()
@@ -159,7 +161,7 @@ async def test_an_end_that_a_list_shows_before_the_watch_does_is_not_forgotten()
 
 
 async def test_a_null_cursor_begins_at_the_deferral() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await world.start()
         workflow(world, "old", "Succeeded", world.now - 1)
         world.taskrun("wait", "workflow", {"labels": LABELS, "cursor": None})
@@ -171,7 +173,7 @@ async def test_a_null_cursor_begins_at_the_deferral() -> None:
 
 
 async def test_only_the_ends_that_count_fire() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await world.start()
         for number, state in enumerate(["Failed", "Succeeded", "Cancelled", "Succeeded"]):
             workflow(world, f"r{number}", state, world.now - 100 + number * 10)
@@ -179,7 +181,7 @@ async def test_only_the_ends_that_count_fire() -> None:
 
 
 async def test_without_a_cursor_the_first_end_fires_and_has_none() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await world.start()
         workflow(world, "a", "Succeeded", world.now - 100)
         workflow(world, "b", "Succeeded", world.now - 200)
@@ -190,7 +192,7 @@ async def test_without_a_cursor_the_first_end_fires_and_has_none() -> None:
 
 
 async def test_a_run_by_name_fires_at_each_of_its_ends() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await world.start()
         workflow(world, "a", "Failed", world.now - 100)
         first = await armed(world, "w1", BEGIN, labels=None, name="a")
@@ -202,7 +204,7 @@ async def test_a_run_by_name_fires_at_each_of_its_ends() -> None:
 
 
 async def test_a_missing_right_to_read_workflows_is_reported() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.fake.inject(Fault(status=403, path="/workflows/workflows", message="workflows is forbidden"))
         world.taskrun("wait", "workflow", {"labels": LABELS, "cursor": BEGIN})
         await world.start()
@@ -212,7 +214,7 @@ async def test_a_missing_right_to_read_workflows_is_reported() -> None:
 
 
 async def test_waits_share_one_watch_and_lists_are_selected_by_label() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await world.start()
         for number in range(5):
             world.taskrun(f"w{number}", "workflow", {"labels": {"step": f"s{number}"}, "cursor": BEGIN})

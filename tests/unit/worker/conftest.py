@@ -42,7 +42,7 @@ def answered(status: int, **body: Any) -> ApiFault:
     return lambda _write: ApiResponse(status, {"kind": "Status", **body})
 
 
-class Cluster:
+class TaskRunApi:
     """TaskRuns by name, the requests that came, and the faults of the next patches."""
 
     def __init__(self) -> None:
@@ -103,10 +103,10 @@ class Cluster:
         )
 
 
-class Pod:
+class TaskPod:
     """One TaskRun and the pods that are started for it."""
 
-    def __init__(self, cluster: Cluster, python: str, spec: dict[str, Any]) -> None:
+    def __init__(self, cluster: TaskRunApi, python: str, spec: dict[str, Any]) -> None:
         self.cluster = cluster
         self.name = names.taskrun("ingest", "workflow-uid", "load")
         workflow = {"name": "ingest", "uid": "workflow-uid"}
@@ -166,7 +166,7 @@ class Pod:
         return times.epoch(self.status[field])
 
 
-def module_of(pod: Pod) -> Any:
+def module_of(pod: TaskPod) -> Any:
     """The module of a pod's task, once it has run."""
     python: str = pod.cluster.taskruns[pod.name]["spec"]["python"]
     return sys.modules[python.partition(":")[0]]
@@ -187,8 +187,8 @@ def context() -> Context:
 
 
 @pytest.fixture
-def cluster() -> Cluster:
-    return Cluster()
+def cluster() -> TaskRunApi:
+    return TaskRunApi()
 
 
 @pytest.fixture
@@ -209,18 +209,18 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
 
 
 @pytest.fixture
-def task(cluster: Cluster, module: Callable[[str], str]) -> Callable[..., Pod]:
+def task(cluster: TaskRunApi, module: Callable[[str], str]) -> Callable[..., TaskPod]:
     """A TaskRun of the function or class `load` in the given source, with arguments as keywords."""
 
-    def make(source: str, *, spec: dict[str, Any] | None = None, name: str = "load", **arguments: Any) -> Pod:
+    def make(source: str, *, spec: dict[str, Any] | None = None, name: str = "load", **arguments: Any) -> TaskPod:
         values = [{"name": key, "value": json.dumps(value)} for key, value in arguments.items()]
-        return Pod(cluster, f"{module(source)}:{name}", {"arguments": values} | (spec or {}))
+        return TaskPod(cluster, f"{module(source)}:{name}", {"arguments": values} | (spec or {}))
 
     return make
 
 
 @pytest.fixture
-def upstream(cluster: Cluster) -> Callable[..., None]:
+def upstream(cluster: TaskRunApi) -> Callable[..., None]:
     """Stores the TaskRun of another task with its result."""
 
     def store(  # noqa: PLR0913 - one keyword for each thing that matters in a TaskRun
@@ -245,12 +245,12 @@ def upstream(cluster: Cluster) -> Callable[..., None]:
 
 
 @pytest.fixture
-def referring(task: Callable[..., Pod]) -> Callable[..., Pod]:
+def referring(task: Callable[..., TaskPod]) -> Callable[..., TaskPod]:
     """A task whose argument `value` is a result of the task `list`."""
 
     def make(
         field: str, count: int = 1, source: str = "def load(value): return value", mapped_by: str = "", **more: Any
-    ) -> Pod:
+    ) -> TaskPod:
         argument = {"name": "value", "from": {"task": "list", "field": field, "count": count, **more}}
         pod = task(source, spec={"arguments": [argument]})
         if mapped_by:
@@ -262,7 +262,7 @@ def referring(task: Callable[..., Pod]) -> Callable[..., Pod]:
 
 
 @pytest.fixture
-def archive(cluster: Cluster) -> Iterator[FakeArchive]:
+def archive(cluster: TaskRunApi) -> Iterator[FakeArchive]:
     """An archive whose address the pods of the cluster get."""
     made = FakeArchive()
     cluster.archive_url = "https://archive"

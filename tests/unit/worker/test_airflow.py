@@ -21,7 +21,7 @@ from tests.support.fake_services import services
 from tests.unit.worker.conftest import module_of
 
 if TYPE_CHECKING:
-    from tests.unit.worker.conftest import Cluster, Pod
+    from tests.unit.worker.conftest import TaskPod, TaskRunApi
 
 MOMENT = datetime(2030, 1, 1, tzinfo=UTC)
 TEMPORAL = "airflow.providers.standard.triggers.temporal.DateTimeTrigger"
@@ -92,7 +92,7 @@ CLASSES: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", GIVEN)
 async def test_a_trigger_of_airflows_is_made_again_in_the_triggerer_as_it_was(
-    task: Callable[..., Pod], cluster: Cluster, name: str
+    task: Callable[..., TaskPod], cluster: TaskRunApi, name: str
 ) -> None:
     pod = task(
         f"""
@@ -113,7 +113,7 @@ def end(event): pass
     assert made.trigger.serialize() == GIVEN[name].serialize()
 
 
-def test_kubectl_shows_the_time_that_is_waited_for(task: Callable[..., Pod]) -> None:
+def test_kubectl_shows_the_time_that_is_waited_for(task: Callable[..., TaskPod]) -> None:
     pod = task(
         f"from torpor import defer\nfrom {__name__} import GIVEN\n"
         "def load(): return defer(GIVEN['date_time'], then=end)\ndef end(event): pass"
@@ -182,7 +182,7 @@ load = S3KeySensorAsync
 """
 
 
-def test_the_sensor_of_airflows_page_waits_its_hour_and_succeeds(task: Callable[..., Pod]) -> None:
+def test_the_sensor_of_airflows_page_waits_its_hour_and_succeeds(task: Callable[..., TaskPod]) -> None:
     pod = task(ONE_HOUR, name="WaitOneHourSensor", task_id="wait")
     pod.run()
     at = json.loads(pod.status["trigger"]["kwargs"])["at"]
@@ -196,7 +196,7 @@ def test_the_sensor_of_airflows_page_waits_its_hour_and_succeeds(task: Callable[
     ("event", "state"), [({"status": "success"}, "Succeeded"), ({"status": "error", "message": "no bucket"}, "Failed")]
 )
 def test_the_decks_sensor_replaces_the_one_it_inherits_from(
-    task: Callable[..., Pod], event: dict[str, str], state: str
+    task: Callable[..., TaskPod], event: dict[str, str], state: str
 ) -> None:
     pod = task(DROP_IN, bucket_key="not/yet", task_id="key")
     pod.run()
@@ -208,7 +208,7 @@ def test_the_decks_sensor_replaces_the_one_it_inherits_from(
     assert pod.status.get("message") == event.get("message")
 
 
-def test_the_decks_sensor_does_not_defer_where_there_is_nothing_to_wait_for(task: Callable[..., Pod]) -> None:
+def test_the_decks_sensor_does_not_defer_where_there_is_nothing_to_wait_for(task: Callable[..., TaskPod]) -> None:
     pod = task(DROP_IN, bucket_key="is/there")
 
     assert pod.run() == 0
@@ -239,7 +239,7 @@ class Sensor:
 
 
 @pytest.mark.parametrize("name", ["load", "later", "Sensor"])
-def test_an_airflow_reschedule_restarts_the_task_and_uses_no_attempt(task: Callable[..., Pod], name: str) -> None:
+def test_an_airflow_reschedule_restarts_the_task_and_uses_no_attempt(task: Callable[..., TaskPod], name: str) -> None:
     pod = task(RESCHEDULE, name=name, path="a.csv")
     for _ in range(2):
         assert pod.run() == 0
@@ -253,7 +253,7 @@ def test_an_airflow_reschedule_restarts_the_task_and_uses_no_attempt(task: Calla
     assert module_of(pod).looks == [("a.csv",)] * 3
 
 
-def test_a_reschedule_keeps_the_event_of_the_wait_that_came_first(task: Callable[..., Pod]) -> None:
+def test_a_reschedule_keeps_the_event_of_the_wait_that_came_first(task: Callable[..., TaskPod]) -> None:
     pod = task(RESCHEDULE, name="first", spec={"trigger": {"class": "http"}}, path="a.csv")
     pod.defer_first()
     pod.fire({"status": 200})
@@ -265,7 +265,7 @@ def test_a_reschedule_keeps_the_event_of_the_wait_that_came_first(task: Callable
     assert module_of(pod).looks == [("a.csv", {"status": 200})] * 3
 
 
-def test_a_reschedule_after_a_wait_begins_the_task_from_its_beginning(task: Callable[..., Pod]) -> None:
+def test_a_reschedule_after_a_wait_begins_the_task_from_its_beginning(task: Callable[..., TaskPod]) -> None:
     pod = task(RESCHEDULE, name="twice", path="a.csv")
     for at in ("now", "2030-01-01T00:00:00.000Z"):
         assert pod.run() == 0
@@ -282,7 +282,7 @@ def test_a_reschedule_is_tested_without_a_cluster(module: Callable[[str], str]) 
     assert done.result == [3, 2]
 
 
-def test_an_airflow_sensor_that_times_out_is_not_retried(task: Callable[..., Pod]) -> None:
+def test_an_airflow_sensor_that_times_out_is_not_retried(task: Callable[..., TaskPod]) -> None:
     pod = task(
         DROP_IN + "class BaseSensorOperator: pass\nclass load(S3KeySensorAsync, BaseSensorOperator): pass",
         bucket_key="not/yet",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.unit.worker.conftest import Pod
+    from tests.unit.worker.conftest import TaskPod
 
 
 SOFT_FAIL = """
@@ -31,7 +31,7 @@ class load(BaseSensorOperator):
 """
 
 
-def test_a_soft_failing_sensor_is_skipped_after_its_wait(task: Callable[..., Pod]) -> None:
+def test_a_soft_failing_sensor_is_skipped_after_its_wait(task: Callable[..., TaskPod]) -> None:
     pod = task(SOFT_FAIL, path="p")
     pod.run()
     pod.fire({})
@@ -51,7 +51,7 @@ class load:
 
 
 @pytest.mark.parametrize(("ends", "state"), [(True, "Deferred"), (False, "Failed")])
-def test_a_trigger_that_ends_its_task_needs_no_method(task: Callable[..., Pod], ends: bool, state: str) -> None:
+def test_a_trigger_that_ends_its_task_needs_no_method(task: Callable[..., TaskPod], ends: bool, state: str) -> None:
     pod = task(WAIT_SENSOR % ends, path="p")
     pod.run()
     assert pod.status["state"] == state

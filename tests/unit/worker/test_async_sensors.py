@@ -19,12 +19,14 @@ from tests.support.fake_services import services
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.worker.conftest import Cluster, Pod
+    from tests.unit.worker.conftest import TaskPod, TaskRunApi
 
-NAMES = {f"{__name__}.{name}": f"{__name__}:{name}" for name in ("Key", "Blocking", "Rude", "Broken")}
+NAMES = {
+    f"{__name__}.{name}": f"{__name__}:{name}" for name in ("AsyncKeySensor", "BlockingSensor", "Rude", "BrokenSensor")
+}
 
 
-class Key(BaseSensor):
+class AsyncKeySensor(BaseSensor):
     """There at the third look, wherever that is."""
 
     looked: list[str]
@@ -40,21 +42,21 @@ class Key(BaseSensor):
         return PokeResult(len(self.looked) > 2, {"path": self.path, "looked": self.looked})
 
 
-class Blocking(Key):
+class BlockingSensor(AsyncKeySensor):
     """Would hold the loop of the triggerer."""
 
     def poke(self, context: Context) -> bool:  # type: ignore[override]
         return True
 
 
-class Rude(Key):
+class Rude(AsyncKeySensor):
     """Asks who it is for."""
 
     async def poke(self, context: Context) -> Any:
         return context["taskrun"] == "no"
 
 
-class Broken(Key):
+class BrokenSensor(AsyncKeySensor):
     """Raises once it is in the triggerer."""
 
     async def poke(self, context: Context) -> Any:
@@ -67,7 +69,7 @@ def source(name: str) -> str:
     return f"from {__name__} import {name} as load"
 
 
-async def triggered(pod: Pod, clock: VirtualClock, seconds: float) -> Ended | None:
+async def triggered(pod: TaskPod, clock: VirtualClock, seconds: float) -> Ended | None:
     """What comes of the pod's wait in a triggerer that has the classes above, after so long."""
     pod.cluster.taskruns[pod.name]["metadata"]["namespace"] = "workflows"
     waiting = parse(pod.cluster.taskruns[pod.name])
@@ -86,10 +88,10 @@ async def triggered(pod: Pod, clock: VirtualClock, seconds: float) -> Ended | No
 
 
 @pytest.fixture
-def deferred(task: Callable[..., Pod]) -> Callable[..., Any]:
+def deferred(task: Callable[..., TaskPod]) -> Callable[..., Any]:
     """A pod that has deferred; in a thread, since it has an event loop of its own."""
 
-    async def make(name: str, **arguments: Any) -> Pod:
+    async def make(name: str, **arguments: Any) -> TaskPod:
         pod = task(source(name), **arguments)
         # The key is of a namespace, and the fake pod's is another than what lends here.
         code = await asyncio.to_thread(lambda: pod.run(pod.launch()._replace(namespace="workflows")))
@@ -100,7 +102,7 @@ def deferred(task: Callable[..., Pod]) -> Callable[..., Any]:
 
 
 async def test_a_sensor_is_its_own_trigger_and_its_value_comes_back(deferred: Callable[..., Any]) -> None:
-    pod = await deferred("Key", path="a", poke_interval="30s")
+    pod = await deferred("AsyncKeySensor", path="a", poke_interval="30s")
     fired = await triggered(pod, VirtualClock(), 70)
 
     assert isinstance(fired, Fired), fired
@@ -110,7 +112,7 @@ async def test_a_sensor_is_its_own_trigger_and_its_value_comes_back(deferred: Ca
 
 
 async def test_a_sensor_pokes_again_after_its_interval_and_not_before(deferred: Callable[..., Any]) -> None:
-    pod = await deferred("Key", path="a", poke_interval="30s")
+    pod = await deferred("AsyncKeySensor", path="a", poke_interval="30s")
 
     assert await triggered(pod, VirtualClock(), 50) is None
 
@@ -118,14 +120,16 @@ async def test_a_sensor_pokes_again_after_its_interval_and_not_before(deferred: 
 async def test_equal_sensors_share_a_poke_at_any_interval(deferred: Callable[..., Any]) -> None:
     seen = []
     for path, every in (("a", 30), ("a", 60), ("b", 30)):
-        pod = await deferred("Key", path=path, poke_interval=every)
+        pod = await deferred("AsyncKeySensor", path=path, poke_interval=every)
         seen.append(pod.status["trigger"]["key"])
 
     assert seen[0] == seen[1] != seen[2]
 
 
-async def test_a_sensor_that_is_not_registered_names_what_to_do(task: Callable[..., Pod], cluster: Cluster) -> None:
-    pod = task(source("Key") + "\nclass Other(load): pass", name="Other", path="a")
+async def test_a_sensor_that_is_not_registered_names_what_to_do(
+    task: Callable[..., TaskPod], cluster: TaskRunApi
+) -> None:
+    pod = task(source("AsyncKeySensor") + "\nclass Other(load): pass", name="Other", path="a")
     await asyncio.to_thread(lambda: pod.run(pod.launch()._replace(namespace="workflows")))
     failed = await triggered(pod, VirtualClock(), 1)
 
@@ -134,11 +138,11 @@ async def test_a_sensor_that_is_not_registered_names_what_to_do(task: Callable[.
     assert "--trigger" in failed.message
 
 
-async def test_a_sensor_that_blocks_is_refused_by_the_triggerer(task: Callable[..., Pod]) -> None:
+async def test_a_sensor_that_blocks_is_refused_by_the_triggerer(task: Callable[..., TaskPod]) -> None:
     wait = f"""
 from torpor import defer
 class Asked:
-    def serialize(self): return "{__name__}.Blocking", {{"path": "a"}}
+    def serialize(self): return "{__name__}.BlockingSensor", {{"path": "a"}}
 def load(): return defer(Asked(), then=end)
 def end(event): pass
 """
@@ -147,14 +151,14 @@ def end(event): pass
     failed = await triggered(pod, VirtualClock(), 1)
 
     assert isinstance(failed, Failed)
-    assert "poke of Blocking is not async: it would block the triggerer" in failed.message
+    assert "poke of BlockingSensor is not async: it would block the triggerer" in failed.message
 
 
 @pytest.mark.parametrize(
     ("name", "said"),
     [
         ("Rude", "context.taskrun is not available in the triggerer, where one poke may serve many TaskRuns"),
-        ("Broken", "OSError: no route to host"),
+        ("BrokenSensor", "OSError: no route to host"),
     ],
 )
 async def test_a_poke_that_raises_in_the_triggerer_fails_the_wait(
@@ -168,7 +172,7 @@ async def test_a_poke_that_raises_in_the_triggerer_fails_the_wait(
 
 def test_a_sensor_made_of_arguments_without_names_cannot_be_made_again() -> None:
     with pytest.raises(DeferralError, match="must be created with keyword arguments"):
-        Key("a").serialize()
+        AsyncKeySensor("a").serialize()
 
 
 def test_the_context_elsewhere_says_what_it_is() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.worker.conftest import Pod
+    from tests.unit.worker.conftest import TaskPod
 
 WAIT = """
 from datetime import timedelta
@@ -36,7 +36,7 @@ class load(BaseOperator):
 )
 
 
-def test_an_operator_resumes_as_a_new_instance_with_the_same_arguments(task: Callable[..., Pod]) -> None:
+def test_an_operator_resumes_as_a_new_instance_with_the_same_arguments(task: Callable[..., TaskPod]) -> None:
     pod = task(OPERATOR, path="a.csv")
     pod.run()
     pod.fire({"status": 200})
@@ -45,7 +45,7 @@ def test_an_operator_resumes_as_a_new_instance_with_the_same_arguments(task: Cal
     assert json.loads(pod.status["result"]) == ["a.csv", 2, None, {"status": 200}, 7, 1]
 
 
-def test_an_operators_deferral_is_stored_as_airflow_would(task: Callable[..., Pod]) -> None:
+def test_an_operators_deferral_is_stored_as_airflow_would(task: Callable[..., TaskPod]) -> None:
     pod = task(OPERATOR, path="a.csv")
 
     assert pod.run() == 0
@@ -54,7 +54,7 @@ def test_an_operators_deferral_is_stored_as_airflow_would(task: Callable[..., Po
     assert pod.at("deadline") == pod.cluster.clock + 120
 
 
-def test_execute_itself_may_be_the_method_to_come_back_to(task: Callable[..., Pod]) -> None:
+def test_execute_itself_may_be_the_method_to_come_back_to(task: Callable[..., TaskPod]) -> None:
     pod = task(
         WAIT
         + """
@@ -72,7 +72,7 @@ class load:
     assert pod.status["result"] == '"now"'
 
 
-def test_a_method_that_is_not_there_fails_before_the_wait(task: Callable[..., Pod]) -> None:
+def test_a_method_that_is_not_there_fails_before_the_wait(task: Callable[..., TaskPod]) -> None:
     pod = task(
         WAIT
         + """
@@ -87,7 +87,7 @@ class load(BaseOperator):
     assert pod.status["message"] == "load has no method 'completed' to resume in"
 
 
-def test_a_method_that_went_away_during_the_wait_is_named(task: Callable[..., Pod]) -> None:
+def test_a_method_that_went_away_during_the_wait_is_named(task: Callable[..., TaskPod]) -> None:
     pod = task(OPERATOR, path="a.csv")
     pod.run()
     pod.status["next"]["method"] = "finish"
@@ -98,7 +98,7 @@ def test_a_method_that_went_away_during_the_wait_is_named(task: Callable[..., Po
     assert "'finish'" in pod.status["message"]
 
 
-def test_an_operator_of_airflow_defers_with_airflows_own_exception(task: Callable[..., Pod]) -> None:
+def test_an_operator_of_airflow_defers_with_airflows_own_exception(task: Callable[..., TaskPod]) -> None:
     pod = task(
         WAIT
         + """
@@ -119,7 +119,7 @@ class load:
     assert pod.status["next"] == {"method": "complete", "kwargs": "{}"}
 
 
-def test_an_operator_may_go_on_in_a_function(task: Callable[..., Pod]) -> None:
+def test_an_operator_may_go_on_in_a_function(task: Callable[..., TaskPod]) -> None:
     pod = task(
         WAIT
         + """

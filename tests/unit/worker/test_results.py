@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from torpor.results import Position
 
     from tests.support.fake_archive import FakeArchive
-    from tests.unit.worker.conftest import ApiFaults, Cluster, Pod
+    from tests.unit.worker.conftest import ApiFaults, TaskPod, TaskRunApi
 
 
 class Instances:
@@ -191,7 +191,7 @@ def test_a_unit_test_orders_results_of_several_levels_by_position() -> None:
 
 
 def test_a_pod_reads_no_instance_before_its_code_asks(
-    referring: Callable[..., Pod], upstream: Callable[..., None], cluster: Cluster
+    referring: Callable[..., TaskPod], upstream: Callable[..., None], cluster: TaskRunApi
 ) -> None:
     for index in range(5):
         upstream(index, index=index)
@@ -203,7 +203,7 @@ def test_a_pod_reads_no_instance_before_its_code_asks(
 
 
 def test_results_of_a_part_of_the_instances_begin_at_its_first(
-    referring: Callable[..., Pod], upstream: Callable[..., None]
+    referring: Callable[..., TaskPod], upstream: Callable[..., None]
 ) -> None:
     for index in range(6):
         upstream(index, index=index)
@@ -214,7 +214,7 @@ def test_results_of_a_part_of_the_instances_begin_at_its_first(
 
 
 def test_results_come_from_taskruns_and_from_the_archive_in_one_order(
-    referring: Callable[..., Pod], upstream: Callable[..., None], archive: FakeArchive
+    referring: Callable[..., TaskPod], upstream: Callable[..., None], archive: FakeArchive
 ) -> None:
     upstream("small", index=0)
     upstream(None, index=1, state="Failed")
@@ -228,7 +228,7 @@ def test_results_come_from_taskruns_and_from_the_archive_in_one_order(
 
 
 def test_results_that_are_passed_on_go_through_one_by_one(
-    referring: Callable[..., Pod], upstream: Callable[..., None], archive: FakeArchive
+    referring: Callable[..., TaskPod], upstream: Callable[..., None], archive: FakeArchive
 ) -> None:
     for index in range(3):
         upstream(None, index=index, stored=archive.keep("string", json.dumps(str(index) * 9000).encode()))
@@ -241,7 +241,12 @@ def test_results_that_are_passed_on_go_through_one_by_one(
 
 @pytest.mark.parametrize("large", [True, False])
 def test_results_that_cannot_be_read_when_passed_on_fail_the_attempt_only(
-    referring: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults], archive: FakeArchive, *, large: bool
+    referring: Callable[..., TaskPod],
+    cluster: TaskRunApi,
+    api_faults: type[ApiFaults],
+    archive: FakeArchive,
+    *,
+    large: bool,
 ) -> None:
     cluster.archive_url = cluster.archive_url if large else None
     cluster.read_faults = [api_faults.answered(500, message="etcd is away")] * 1000
@@ -253,12 +258,12 @@ def test_results_that_cannot_be_read_when_passed_on_fail_the_attempt_only(
     assert "etcd is away" in pod.status["message"]
 
 
-def reads(cluster: Cluster) -> int:
+def reads(cluster: TaskRunApi) -> int:
     return sum(method == "GET" for method, _ in cluster.requests)
 
 
 def test_going_over_small_results_again_asks_for_nothing(
-    referring: Callable[..., Pod], upstream: Callable[..., None], cluster: Cluster
+    referring: Callable[..., TaskPod], upstream: Callable[..., None], cluster: TaskRunApi
 ) -> None:
     for index in range(5):
         upstream(index, index=index)
@@ -270,9 +275,9 @@ def test_going_over_small_results_again_asks_for_nothing(
 
 
 def test_what_is_kept_of_results_is_bounded(
-    referring: Callable[..., Pod],
+    referring: Callable[..., TaskPod],
     upstream: Callable[..., None],
-    cluster: Cluster,
+    cluster: TaskRunApi,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("torpor.runtime.arguments._SEEN_MAX", 3 * 1600)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from tests.unit.worker.conftest import Cluster, Pod
+    from tests.unit.worker.conftest import TaskPod, TaskRunApi
 
 PAIR = sealing.new_pair()
 WAIT = """
@@ -29,7 +29,7 @@ SECRET = "hunter2 and more"
 
 
 def test_a_sealed_value_is_not_on_the_taskrun_and_the_triggerer_opens_it(
-    task: Callable[..., Pod], cluster: Cluster
+    task: Callable[..., TaskPod], cluster: TaskRunApi
 ) -> None:
     pod = task(WAIT + "def load(token): return defer(Drop(url='https://a', encrypted__token=token[::-1]), then=end)")
     cluster.taskruns[pod.name]["spec"]["arguments"] = [{"name": "token", "value": json.dumps(SECRET[::-1])}]
@@ -41,7 +41,7 @@ def test_a_sealed_value_is_not_on_the_taskrun_and_the_triggerer_opens_it(
     assert sealing.unseal_kwargs("http", stored, PAIR.private, "default") == {"url": "https://a", "token": SECRET}
 
 
-def test_a_sealed_time_is_opened_as_a_time(task: Callable[..., Pod]) -> None:
+def test_a_sealed_time_is_opened_as_a_time(task: Callable[..., TaskPod]) -> None:
     pod = task(WAIT + "def load(): return defer(Drop(encrypted__at=datetime(2030, 1, 1, tzinfo=UTC)), then=end)")
     pod.run(pod.launch()._replace(seal_key=PAIR.public))
 
@@ -49,7 +49,7 @@ def test_a_sealed_time_is_opened_as_a_time(task: Callable[..., Pod]) -> None:
     assert typed_json.decode(opened) == {"at": datetime(2030, 1, 1, tzinfo=UTC)}
 
 
-def test_a_value_that_is_too_large_once_it_is_sealed_is_refused(task: Callable[..., Pod]) -> None:
+def test_a_value_that_is_too_large_once_it_is_sealed_is_refused(task: Callable[..., TaskPod]) -> None:
     size = 3100  # below the limit as it is, above it as a box in base64
     pod = task(WAIT + f"def load(): return defer(Drop(encrypted__token='x' * {size}), then=end)")
 
@@ -59,7 +59,7 @@ def test_a_value_that_is_too_large_once_it_is_sealed_is_refused(task: Callable[.
 
 
 def test_an_invalid_key_is_reported_without_the_value(
-    task: Callable[..., Pod], capsys: pytest.CaptureFixture[str]
+    task: Callable[..., TaskPod], capsys: pytest.CaptureFixture[str]
 ) -> None:
     pod = task(WAIT + f"def load(): return defer(Drop(encrypted__token={SECRET!r}), then=end)")
 
@@ -69,7 +69,7 @@ def test_an_invalid_key_is_reported_without_the_value(
     assert SECRET not in capsys.readouterr().err
 
 
-def test_waits_with_sealed_values_share_no_poke(task: Callable[..., Pod]) -> None:
+def test_waits_with_sealed_values_share_no_poke(task: Callable[..., TaskPod]) -> None:
     seen = set()
     for _ in range(2):
         pod = task(WAIT + "def load(): return defer(Drop(encrypted__token='x'), then=end)")

@@ -14,7 +14,7 @@ from torpor_wire import secret_ref, typed_json
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.worker.conftest import Pod
+    from tests.unit.worker.conftest import TaskPod
 
 PASSWORD = SecretRef("db", "password")
 MARKED = {"__type": "secretRef", "__var": {"name": "db", "key": "password"}}
@@ -25,7 +25,7 @@ def end(event): return event
 """
 
 
-def test_an_answer_that_holds_a_reference_is_not_passed_on_to_a_server(task: Callable[..., Pod]) -> None:
+def test_an_answer_that_holds_a_reference_is_not_passed_on_to_a_server(task: Callable[..., TaskPod]) -> None:
     pod = task(TASK + "def load(answer): return defer(Webhook('https://a', body={'got': answer}), then=end)")
     answer = {"secretRef": {"name": "db", "key": "password"}}
     pod.cluster.taskruns[pod.name]["spec"]["arguments"] = [{"name": "answer", "value": json.dumps(answer)}]
@@ -35,7 +35,7 @@ def test_an_answer_that_holds_a_reference_is_not_passed_on_to_a_server(task: Cal
     assert "torpor.SecretRef('NAME', 'KEY')" in pod.status["message"]
 
 
-def test_an_answer_that_holds_the_mark_itself_is_passed_on_as_data(task: Callable[..., Pod]) -> None:
+def test_an_answer_that_holds_the_mark_itself_is_passed_on_as_data(task: Callable[..., TaskPod]) -> None:
     pod = task(TASK + "def load(answer): return defer(Webhook('https://a', body={'got': answer}), then=end)")
     pod.cluster.taskruns[pod.name]["spec"]["arguments"] = [{"name": "answer", "value": json.dumps(MARKED)}]
     assert pod.run(pod.launch()) == 0
@@ -44,7 +44,7 @@ def test_an_answer_that_holds_the_mark_itself_is_passed_on_as_data(task: Callabl
     assert typed_json.decode(stored)["body"] == {"got": MARKED}
 
 
-def test_a_reference_of_the_sdk_is_marked(task: Callable[..., Pod]) -> None:
+def test_a_reference_of_the_sdk_is_marked(task: Callable[..., TaskPod]) -> None:
     pod = task(
         TASK + "LOGIN = SecretRef('db', 'password')\n"
         "def load(): return defer(Http('https://a', headers={'Authorization': LOGIN}), then=end)"

@@ -16,7 +16,7 @@ from tests.unit.worker import conftest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.worker.conftest import Pod
+    from tests.unit.worker.conftest import TaskPod
 
 SENSOR = """
 from torpor import BaseSensor, PokeResult, TaskFailed
@@ -47,13 +47,13 @@ def set_deferring(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     return lambda what: monkeypatch.setenv(constants.ENV_DEFERRABLE, what)
 
 
-def looks(pod: Pod) -> list[Any]:
+def looks(pod: TaskPod) -> list[Any]:
     found: list[Any] = conftest.module_of(pod).looks
     return found
 
 
 @pytest.mark.parametrize("name", ["Key", "AsyncKey"])
-def test_a_sensor_that_is_not_to_defer_pokes_in_its_pod(task: Callable[..., Pod], name: str) -> None:
+def test_a_sensor_that_is_not_to_defer_pokes_in_its_pod(task: Callable[..., TaskPod], name: str) -> None:
     pod = task(SENSOR, name=name, path="a", poke_interval=0.01, deferrable=False)
 
     assert pod.run() == 0
@@ -62,7 +62,7 @@ def test_a_sensor_that_is_not_to_defer_pokes_in_its_pod(task: Callable[..., Pod]
 
 
 @pytest.mark.parametrize("name", ["Key", "AsyncKey", "OwnWay"])
-def test_a_condition_that_holds_at_the_first_poke_does_not_wait(task: Callable[..., Pod], name: str) -> None:
+def test_a_condition_that_holds_at_the_first_poke_does_not_wait(task: Callable[..., TaskPod], name: str) -> None:
     pod = task(SENSOR + "there = 1", name=name, path="a")
 
     assert pod.run() == 0
@@ -70,7 +70,7 @@ def test_a_condition_that_holds_at_the_first_poke_does_not_wait(task: Callable[.
 
 
 @pytest.mark.parametrize("name", ["Key", "OwnWay"])
-def test_a_sensor_with_a_blocking_poke_has_a_pod_for_each_poke_only(task: Callable[..., Pod], name: str) -> None:
+def test_a_sensor_with_a_blocking_poke_has_a_pod_for_each_poke_only(task: Callable[..., TaskPod], name: str) -> None:
     pod = task(SENSOR, name=name, path="a", poke_interval="5m")
     for segment in range(2):
         before = time.time()
@@ -88,7 +88,7 @@ def test_a_sensor_with_a_blocking_poke_has_a_pod_for_each_poke_only(task: Callab
     assert looks(pod) == [[0, "a"], [1, "a"], [2, "a"]]
 
 
-def test_a_sensor_with_an_async_poke_waits_as_its_own_trigger(task: Callable[..., Pod]) -> None:
+def test_a_sensor_with_an_async_poke_waits_as_its_own_trigger(task: Callable[..., TaskPod]) -> None:
     pod = task(SENSOR, name="AsyncKey", path="a", timeout="6h")
     assert pod.run() == 0
 
@@ -117,7 +117,10 @@ def test_a_sensor_with_an_async_poke_waits_as_its_own_trigger(task: Callable[...
 )
 @pytest.mark.parametrize("name", ["Key", "AsyncKey"])
 def test_who_decides_whether_a_sensor_defers(
-    task: Callable[..., Pod], set_deferring: Callable[[str], None], name: str, decision: tuple[str, bool | None, bool]
+    task: Callable[..., TaskPod],
+    set_deferring: Callable[[str], None],
+    name: str,
+    decision: tuple[str, bool | None, bool],
 ) -> None:
     says, asked, defers = decision
     set_deferring(says)
@@ -148,7 +151,7 @@ def test_no_pod_is_made_every_few_seconds_unless_that_is_asked_for(
 
 @pytest.mark.parametrize("name", ["Key", "AsyncKey"])
 def test_a_sensor_that_pokes_in_its_pod_is_not_retried_when_its_time_is_over(
-    task: Callable[..., Pod], name: str
+    task: Callable[..., TaskPod], name: str
 ) -> None:
     pod = task(SENSOR, name=name, path="a", timeout=0, deferrable=False, spec={"retries": {"limit": 1}})
 
@@ -160,7 +163,7 @@ def test_a_sensor_that_pokes_in_its_pod_is_not_retried_when_its_time_is_over(
 
 @pytest.mark.parametrize(("name", "final"), [("AsyncKey", True), ("PatientAsync", None)])
 def test_the_end_of_a_sensors_wait_in_the_triggerer_is_stored_as_final(
-    task: Callable[..., Pod], name: str, final: bool | None
+    task: Callable[..., TaskPod], name: str, final: bool | None
 ) -> None:
     pod = task(SENSOR, name=name, path="a", timeout="1h", spec={"retries": {"limit": 1}})
     pod.run()
@@ -169,14 +172,14 @@ def test_the_end_of_a_sensors_wait_in_the_triggerer_is_stored_as_final(
 
 
 @pytest.mark.parametrize("name", ["Patient", "PatientAsync"])
-def test_a_class_may_say_what_follows_when_the_time_is_over(task: Callable[..., Pod], name: str) -> None:
+def test_a_class_may_say_what_follows_when_the_time_is_over(task: Callable[..., TaskPod], name: str) -> None:
     pod = task(SENSOR, name=name, path="a", timeout=0, deferrable=False)
 
     assert pod.run() == 0
     assert pod.status["result"] == '["gave up",0]'
 
 
-def test_the_time_of_a_sensor_counts_over_all_its_pods(task: Callable[..., Pod]) -> None:
+def test_the_time_of_a_sensor_counts_over_all_its_pods(task: Callable[..., TaskPod]) -> None:
     pod = task(SENSOR + "there = 100", name="Patient", path="a", poke_interval="5m", timeout="7m")
     before = time.time()
     pod.run()
@@ -196,7 +199,7 @@ def test_the_time_of_a_sensor_counts_over_all_its_pods(task: Callable[..., Pod])
 
 
 def test_a_class_that_sets_on_timeout_resumes_there_after_the_wait(
-    task: Callable[..., Pod],
+    task: Callable[..., TaskPod],
 ) -> None:
     pod = task(SENSOR, name="PatientAsync", path="a", timeout="1h")
     pod.run()
@@ -207,7 +210,7 @@ def test_a_class_that_sets_on_timeout_resumes_there_after_the_wait(
     assert pod.status["result"] == '["gave up",1]'
 
 
-def test_a_sensor_may_have_a_wait_before_its_first_poke(task: Callable[..., Pod]) -> None:
+def test_a_sensor_may_have_a_wait_before_its_first_poke(task: Callable[..., TaskPod]) -> None:
     pod = task(SENSOR + "there = 1", name="Key", path="a", spec={"trigger": {"class": "cron"}})
     pod.defer_first()
     pod.fire("2030-01-01T00:00:00Z")
@@ -216,21 +219,21 @@ def test_a_sensor_may_have_a_wait_before_its_first_poke(task: Callable[..., Pod]
     assert looks(pod) == [[1, "a"]]
 
 
-def test_a_poke_that_raises_fails_the_task_at_once(task: Callable[..., Pod]) -> None:
+def test_a_poke_that_raises_fails_the_task_at_once(task: Callable[..., TaskPod]) -> None:
     pod = task(SENSOR + "class Broken(Key):\n    def poke(self, context): return 1 / 0", name="Broken", path="a")
 
     assert pod.run() == 1
     assert pod.status["message"].startswith("ZeroDivisionError")
 
 
-def test_a_class_without_a_poke_fails_with_a_message(task: Callable[..., Pod]) -> None:
+def test_a_class_without_a_poke_fails_with_a_message(task: Callable[..., TaskPod]) -> None:
     pod = task("from torpor import BaseSensor\nclass Empty(BaseSensor): pass", name="Empty")
 
     assert pod.run() == 1
     assert "Empty has no poke(context)" in pod.status["message"]
 
 
-class Said:
+class AirflowPokeReturn:
     """What a look returns in Airflow."""
 
     is_done = True
@@ -238,7 +241,8 @@ class Said:
 
 
 @pytest.mark.parametrize(
-    ("returned", "value"), [(True, None), (1, None), (PokeResult(done=True, value=[1]), [1]), (Said(), "value")]
+    ("returned", "value"),
+    [(True, None), (1, None), (PokeResult(done=True, value=[1]), [1]), (AirflowPokeReturn(), "value")],
 )
 def test_a_poke_reports_success_in_several_ways(context: Context, returned: object, value: object) -> None:
     class Look(BaseSensor):

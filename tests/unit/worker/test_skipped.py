@@ -13,7 +13,7 @@ from tests.unit.worker.conftest import lost_after
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.worker.conftest import Pod
+    from tests.unit.worker.conftest import TaskPod
 
 AGAIN = {"retries": {"limit": 3, "delay": "1s", "backoff": 1, "maxDelay": "1s"}}
 OURS = "from torpor import TaskSkipped\n"
@@ -41,7 +41,7 @@ CASES = [
 
 @pytest.mark.parametrize("source", [case[1] for case in CASES], ids=[case[0] for case in CASES])
 def test_a_task_that_skips_itself_ends_skipped_and_is_not_tried_again(
-    task: Callable[..., Pod], source: str, capsys: pytest.CaptureFixture[str]
+    task: Callable[..., TaskPod], source: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pod = task(source)
     pod.cluster.taskruns[pod.name]["spec"] |= AGAIN
@@ -56,14 +56,14 @@ def test_a_task_that_skips_itself_ends_skipped_and_is_not_tried_again(
     assert capsys.readouterr().err == "torpor: Skipped: no file today\n"
 
 
-def test_a_skip_without_a_message_gets_a_default_message(task: Callable[..., Pod]) -> None:
+def test_a_skip_without_a_message_gets_a_default_message(task: Callable[..., TaskPod]) -> None:
     pod = task(OURS + "def load(): raise TaskSkipped")
 
     assert pod.run() == 0
     assert pod.status["message"] == "the task skipped itself"
 
 
-def test_a_skip_whose_answer_is_lost_is_stored_once(task: Callable[..., Pod]) -> None:
+def test_a_skip_whose_answer_is_lost_is_stored_once(task: Callable[..., TaskPod]) -> None:
     pod = task(OURS + "def load(): raise TaskSkipped('no file today')")
     pod.cluster.patch_faults += [lambda write: write(), lost_after]
 
@@ -71,7 +71,7 @@ def test_a_skip_whose_answer_is_lost_is_stored_once(task: Callable[..., Pod]) ->
     assert pod.status["state"] == "Skipped"
 
 
-def test_an_exception_group_with_other_errors_reports_those(task: Callable[..., Pod]) -> None:
+def test_an_exception_group_with_other_errors_reports_those(task: Callable[..., TaskPod]) -> None:
     pod = task(OURS + "def load(): raise ExceptionGroup('two', [TaskSkipped('no file'), ValueError('broken')])")
 
     assert pod.run() == 1

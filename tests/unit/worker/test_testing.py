@@ -184,7 +184,7 @@ class Begin:
         return [self.path, event]
 
 
-class Key(BaseSensor):
+class SecondPodSensor(BaseSensor):
     """Is there in its second pod."""
 
     def poke(self, context: Context) -> bool:
@@ -199,7 +199,7 @@ class AsyncKey(BaseSensor):
 
 
 def test_a_sensor_takes_an_event_for_each_failed_poke() -> None:
-    done = run(Key, {"poke_interval": "5m"}, events=[None])
+    done = run(SecondPodSensor, {"poke_interval": "5m"}, events=[None])
 
     assert [wait.class_name for wait in done.deferrals] == ["time"]
 

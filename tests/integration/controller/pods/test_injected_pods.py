@@ -12,7 +12,7 @@ from torpor_operator.settings import Settings
 
 from tests.integration.conftest import Server, collection
 from tests.support.builders import python
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 _DEVICES = {"resources": {"limits": {"cpu": "2", "memory": "1Gi", "nvidia.com/gpu": "1"}}}
 
@@ -25,7 +25,7 @@ def token(server: Server) -> str:
 
 def pod(*, image_volumes: bool, **fields: Any) -> dict[str, Any]:
     """The pod of a task as the operator creates it."""
-    world = World(python("load", source={"configMap": "etl"}, **fields))
+    world = PlanFixture(python("load", source={"configMap": "etl"}, **fields))
     world.image_volumes = image_volumes
     (body,) = world.settle().pods.values()
     metadata = {key: body["metadata"][key] for key in ("name", "labels")}

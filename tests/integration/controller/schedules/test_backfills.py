@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from tests.integration.conftest import collection
-from tests.integration.controller.stage import Object, Stage
+from tests.integration.controller.stage import ControllerFixture, Object
 
 ALARM = {"name": "alarm", "trigger": {"class": "duration", "kwargs": {"duration": "1s"}}}
 TICKS = [f"2026-01-0{day}T02:00:00.000Z" for day in range(1, 6)]
 
 
 @pytest.fixture
-def schedule(stage: Stage) -> Iterator[str]:
+def schedule(stage: ControllerFixture) -> Iterator[str]:
     """The name of a Schedule with a tick each night. It is suspended, which concerns no Backfill."""
     name = f"nightly-{uuid.uuid4().hex[:8]}"
     spec = {
@@ -28,12 +28,12 @@ def schedule(stage: Stage) -> Iterator[str]:
     stage.server.request("DELETE", f"{collection('schedules', stage.namespace)}/{name}").expect(200)
 
 
-def create(stage: Stage, plural: str, kind: str, name: str, spec: Object) -> None:
+def create(stage: ControllerFixture, plural: str, kind: str, name: str, spec: Object) -> None:
     body = {"apiVersion": "torpor.dev/v1alpha1", "kind": kind, "metadata": {"name": name}, "spec": spec}
     stage.server.create(plural, stage.namespace, body).expect(201)
 
 
-def backfill(stage: Stage, schedule: str, **spec: Any) -> str:
+def backfill(stage: ControllerFixture, schedule: str, **spec: Any) -> str:
     """Create a Backfill of five nights. Returns its name."""
     name = f"backfill-{uuid.uuid4().hex[:8]}"
     period = {"schedule": schedule, "from": "2026-01-01T00:00:00Z", "to": "2026-01-06T00:00:00Z"}
@@ -41,23 +41,23 @@ def backfill(stage: Stage, schedule: str, **spec: Any) -> str:
     return name
 
 
-def status(stage: Stage, name: str) -> Object:
+def status(stage: ControllerFixture, name: str) -> Object:
     return dict(stage.get("backfills", name).get("status", {}))
 
 
-def ends(stage: Stage, name: str) -> Object:
+def ends(stage: ControllerFixture, name: str) -> Object:
     stage.until(lambda: "completionTime" in status(stage, name), f"{name} has ended")
     return status(stage, name)
 
 
-def runs(stage: Stage, name: str) -> list[Object]:
+def runs(stage: ControllerFixture, name: str) -> list[Object]:
     """The runs of a Backfill, by tick."""
     items = stage.server.request("GET", collection("workflows", stage.namespace)).expect(200)["items"]
     mine = [item for item in items if item["metadata"].get("labels", {}).get("torpor.dev/backfill") == name]
     return sorted(mine, key=lambda one: str(one["spec"]["runOf"]["at"]))
 
 
-def test_each_tick_has_one_run_although_the_leader_is_killed(stage: Stage, schedule: str) -> None:
+def test_each_tick_has_one_run_although_the_leader_is_killed(stage: ControllerFixture, schedule: str) -> None:
     name = backfill(stage, schedule, concurrency=2)
     stage.until(lambda: len(runs(stage, name)) >= 2, "two runs are active")
     stage.leader().end()
@@ -72,7 +72,9 @@ def test_each_tick_has_one_run_although_the_leader_is_killed(stage: Stage, sched
     stage.assert_no_bug()
 
 
-def test_a_second_backfill_skips_finished_runs_and_repeats_them_on_request(stage: Stage, schedule: str) -> None:
+def test_a_second_backfill_skips_finished_runs_and_repeats_them_on_request(
+    stage: ControllerFixture, schedule: str
+) -> None:
     ends(stage, backfill(stage, schedule, concurrency=5))
     missing = backfill(stage, schedule)
     passed = ends(stage, missing)
@@ -85,7 +87,7 @@ def test_a_second_backfill_skips_finished_runs_and_repeats_them_on_request(stage
     stage.assert_no_bug()
 
 
-def test_a_cancelled_backfill_ends_with_its_active_run(stage: Stage, schedule: str) -> None:
+def test_a_cancelled_backfill_ends_with_its_active_run(stage: ControllerFixture, schedule: str) -> None:
     name = backfill(stage, schedule)
     stage.until(lambda: status(stage, name).get("active") == 1, "a run is active")
     stage.change("backfills", name, [{"op": "add", "path": "/spec/cancel", "value": True}])

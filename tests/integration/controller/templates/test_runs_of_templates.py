@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.integration.conftest import collection, eventually
-from tests.integration.controller.stage import Object, Stage, python, shell
+from tests.integration.controller.stage import ControllerFixture, Object, python, shell
 
 _POLICY = """
 apiVersion: admissionregistration.k8s.io/v1
@@ -23,7 +23,7 @@ spec:
 """
 
 
-def create_template(stage: Stage, name: str, tasks: list[dict[str, Any]], **spec: Any) -> None:
+def create_template(stage: ControllerFixture, name: str, tasks: list[dict[str, Any]], **spec: Any) -> None:
     body = {
         "apiVersion": "torpor.dev/v1alpha1",
         "kind": "WorkflowTemplate",
@@ -33,7 +33,7 @@ def create_template(stage: Stage, name: str, tasks: list[dict[str, Any]], **spec
     stage.server.create("workflowtemplates", stage.namespace, body).expect(201)
 
 
-def create_run(stage: Stage, template: str, **params: Any) -> str:
+def create_run(stage: ControllerFixture, template: str, **params: Any) -> str:
     name = f"run-{uuid.uuid4().hex[:8]}"
     body = {
         "apiVersion": "torpor.dev/v1alpha1",
@@ -45,7 +45,7 @@ def create_run(stage: Stage, template: str, **params: Any) -> str:
     return name
 
 
-def reason(stage: Stage, run: str) -> str:
+def reason(stage: ControllerFixture, run: str) -> str:
     return str(succeeded(stage.status(run)).get("reason", ""))
 
 
@@ -59,7 +59,7 @@ def template() -> str:
     return f"template-{uuid.uuid4().hex[:8]}"
 
 
-def test_a_run_has_the_tasks_constants_and_defaults_of_its_template(stage: Stage, template: str) -> None:
+def test_a_run_has_the_tasks_constants_and_defaults_of_its_template(stage: ControllerFixture, template: str) -> None:
     params = [{"name": "count", "type": "integer", "default": 2}, {"name": "unset"}]
     args = {"loads": "${params.count}", "rows": "${params.unit}", "kept": "${params.unset}"}
     create_template(stage, template, [python("report", "echo", args=args)], params=params)
@@ -75,7 +75,7 @@ def test_a_run_has_the_tasks_constants_and_defaults_of_its_template(stage: Stage
     assert stored["spec"]["parallelism"] == 7
 
 
-def test_a_run_goes_on_after_its_template_was_deleted(stage: Stage, template: str) -> None:
+def test_a_run_goes_on_after_its_template_was_deleted(stage: ControllerFixture, template: str) -> None:
     wait = {"name": "wait", "trigger": {"class": "duration", "kwargs": {"duration": "3s"}}}
     create_template(stage, template, [wait, shell("last", "true", after=["wait"])])
     name = create_run(stage, template)
@@ -85,7 +85,7 @@ def test_a_run_goes_on_after_its_template_was_deleted(stage: Stage, template: st
     assert stage.ends(name)["state"] == "Succeeded"
 
 
-def test_a_run_starts_when_its_template_is_created(stage: Stage, template: str) -> None:
+def test_a_run_starts_when_its_template_is_created(stage: ControllerFixture, template: str) -> None:
     name = create_run(stage, template)
     stage.until(lambda: reason(stage, name) == "TemplateNotFound", "the run waits")
     assert stage.state(name) == "Pending"
@@ -94,7 +94,7 @@ def test_a_run_starts_when_its_template_is_created(stage: Stage, template: str) 
     assert stage.ends(name)["state"] == "Succeeded"
 
 
-def test_params_are_checked_again_when_the_run_starts(stage: Stage, template: str) -> None:
+def test_params_are_checked_again_when_the_run_starts(stage: ControllerFixture, template: str) -> None:
     name = create_run(stage, template, date="today")  # admitted: there is no template yet
     stage.until(lambda: reason(stage, name) == "TemplateNotFound", "the run waits")
     create_template(stage, template, [shell("only", "true")], params=[{"name": "date", "pattern": "[0-9-]+"}])
@@ -106,7 +106,7 @@ def test_params_are_checked_again_when_the_run_starts(stage: Stage, template: st
     assert not stage.taskruns(name)
 
 
-def test_a_suspended_run_gets_the_template_as_it_is_when_it_resumes(stage: Stage, template: str) -> None:
+def test_a_suspended_run_gets_the_template_as_it_is_when_it_resumes(stage: ControllerFixture, template: str) -> None:
     name = create_run(stage, template)
     stage.change("workflows", name, [{"op": "add", "path": "/spec/suspend", "value": True}])
     stage.until(lambda: stage.state(name) == "Suspended", "the run is suspended")
@@ -117,7 +117,7 @@ def test_a_suspended_run_gets_the_template_as_it_is_when_it_resumes(stage: Stage
 
 
 @pytest.fixture
-def registry(stage: Stage) -> Iterator[None]:
+def registry(stage: ControllerFixture) -> Iterator[None]:
     """A policy of the cluster that rejects an image."""
     stage.server.apply(yaml.safe_load(_POLICY))
     binding = {"policyName": "registry.example.com", "validationActions": ["Deny"]}
@@ -136,7 +136,7 @@ def registry(stage: Stage) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("registry")
-def test_a_copy_that_a_policy_rejects_fails_the_run_with_its_message(stage: Stage, template: str) -> None:
+def test_a_copy_that_a_policy_rejects_fails_the_run_with_its_message(stage: ControllerFixture, template: str) -> None:
     create_template(stage, template, [shell("only", "true")], image="forbidden")
     name = create_run(stage, template)
     condition = succeeded(stage.ends(name))

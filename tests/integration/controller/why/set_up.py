@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tests.integration.controller.stage import Object, Stage, limit_memory, python
+from tests.integration.controller.stage import ControllerFixture, Object, limit_memory, python
 from tests.support.fake_kubelet import NODE
 
 _CORE = "/api/v1/namespaces"
@@ -26,17 +26,17 @@ def hour(name: str = "pause", **fields: Any) -> Object:
     return {"name": name, "trigger": {"class": "duration", "kwargs": {"duration": "1h"}}, **fields}
 
 
-def submit(*tasks: Object, **spec: Any) -> Callable[[Stage], tuple[Stage, str]]:
+def submit(*tasks: Object, **spec: Any) -> Callable[[ControllerFixture], tuple[ControllerFixture, str]]:
     return lambda stage: (stage, stage.submit(tasks, **spec))
 
 
-def upstream_failed(stage: Stage) -> tuple[Stage, str]:
+def upstream_failed(stage: ControllerFixture) -> tuple[ControllerFixture, str]:
     return stage, stage.submit(
         [python("load", "failed", args={"message": "disk full"}), python("report", "echo", after=["load"]), hour()]
     )
 
 
-def pool_full(stage: Stage) -> tuple[Stage, str]:
+def pool_full(stage: ControllerFixture) -> tuple[ControllerFixture, str]:
     data = {"gpu": "1"}
     metadata = {"name": "torpor-pools", "namespace": stage.namespace}
     stage.server.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
@@ -45,27 +45,27 @@ def pool_full(stage: Stage) -> tuple[Stage, str]:
     return stage, stage.submit([python("tune", "echo", pool="gpu")])
 
 
-def many(stage: Stage, **fields: Any) -> str:
+def many(stage: ControllerFixture, **fields: Any) -> str:
     """A mapped task of three instances, each of which runs long."""
     expand = [{"name": "item", "over": [1, 2, 3]}]
     spec = {name: fields.pop(name) for name in ("parallelism",) if name in fields}
     return stage.submit([python("load", "loaded", args={"seconds": 900.0}, expand=expand, **fields)], **spec)
 
 
-def quota(stage: Stage) -> tuple[Stage, str]:
+def quota(stage: ControllerFixture) -> tuple[ControllerFixture, str]:
     other = replace(stage, namespace=QUOTA_NAMESPACE)
     limit_memory(other, "small", "1Gi")
     large = {"resources": {"requests": {"memory": "2Gi"}}}
     return other, other.submit([python("load", "echo", pod=large)])
 
 
-def closed_namespace(stage: Stage) -> tuple[Stage, str]:
+def closed_namespace(stage: ControllerFixture) -> tuple[ControllerFixture, str]:
     stage.server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": CLOSED_NAMESPACE}})
     other = replace(stage, namespace=CLOSED_NAMESPACE)
     return other, other.submit([hour()])
 
 
-def image_pull(stage: Stage) -> tuple[Stage, str]:
+def image_pull(stage: ControllerFixture) -> tuple[ControllerFixture, str]:
     name = _kept_back(stage)
     pod = _bound_pod(stage, name)
     waiting = {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "tests": not found'}
@@ -73,7 +73,7 @@ def image_pull(stage: Stage) -> tuple[Stage, str]:
     return stage, name
 
 
-def unschedulable(stage: Stage) -> tuple[Stage, str]:
+def unschedulable(stage: ControllerFixture) -> tuple[ControllerFixture, str]:
     name = _kept_back(stage)
     message = "0/1 nodes are available: 1 Insufficient memory."
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
@@ -82,7 +82,7 @@ def unschedulable(stage: Stage) -> tuple[Stage, str]:
     return stage, name
 
 
-def mount(stage: Stage) -> tuple[Stage, str]:
+def mount(stage: ControllerFixture) -> tuple[ControllerFixture, str]:
     name = _kept_back(stage)
     pod = _bound_pod(stage, name)
     _container(stage, pod, {"waiting": {"reason": "ContainerCreating"}})
@@ -90,7 +90,7 @@ def mount(stage: Stage) -> tuple[Stage, str]:
     return stage, name
 
 
-def node_lost(stage: Stage) -> tuple[Stage, str]:
+def node_lost(stage: ControllerFixture) -> tuple[ControllerFixture, str]:
     name = _kept_back(stage)
     pod = _bound_pod(stage, name)
     path = f"{_CORE}/{stage.namespace}/pods/{pod['metadata']['name']}"
@@ -98,27 +98,27 @@ def node_lost(stage: Stage) -> tuple[Stage, str]:
     return stage, name
 
 
-def queued(stage: Stage) -> tuple[Stage, str]:
+def queued(stage: ControllerFixture) -> tuple[ControllerFixture, str]:
     first = stage.submit([hour()], triggerPool=NARROW)
     stage.until(lambda: stage.taskrun(first, "pause")["status"]["state"] == "Deferred", "one wait runs")
     return stage, stage.submit([hour("later")], triggerPool=NARROW)
 
 
-def looks(stage: Stage, url: str) -> tuple[Stage, str]:
+def looks(stage: ControllerFixture, url: str) -> tuple[ControllerFixture, str]:
     trigger = {"class": "http", "kwargs": {"url": f"{url}/_SUCCESS", "interval": "30s"}}
     return stage, stage.submit([{"name": "drop", "trigger": trigger}], triggerPool=LOOKING)
 
 
-def approval(stage: Stage) -> tuple[Stage, str]:
+def approval(stage: ControllerFixture) -> tuple[ControllerFixture, str]:
     kwargs = {"question": "Load 3 TB?", "approvers": {"users": ["ann"], "groups": ["sre"]}}
     return stage, stage.submit([{"name": "sign_off", "trigger": {"class": "approval", "kwargs": kwargs}}])
 
 
-def suspended(stage: Stage) -> tuple[Stage, str]:
+def suspended(stage: ControllerFixture) -> tuple[ControllerFixture, str]:
     return stage, stage.submit([python("load", "echo")], suspend=True)
 
 
-def deleted_upstream(stage: Stage) -> tuple[Stage, str]:
+def deleted_upstream(stage: ControllerFixture) -> tuple[ControllerFixture, str]:
     name = stage.submit([hour("load"), python("report", "echo", after=["load"]), hour("other")])
     run = stage.taskrun(name, "load")
     stage.until(lambda: stage.taskrun(name, "load")["status"]["state"] == "Deferred", "it waits")
@@ -126,7 +126,7 @@ def deleted_upstream(stage: Stage) -> tuple[Stage, str]:
     return stage, name
 
 
-def cancel_requested(stage: Stage) -> tuple[Stage, str]:
+def cancel_requested(stage: ControllerFixture) -> tuple[ControllerFixture, str]:
     """No triggerer serves the pool, so the operator waits for one before it cancels."""
     name = stage.submit([hour()], triggerPool="nowhere")
     stage.until(lambda: stage.taskrun(name, "pause")["status"]["state"] == "Deferred", "it waits")
@@ -135,29 +135,29 @@ def cancel_requested(stage: Stage) -> tuple[Stage, str]:
     return stage, name
 
 
-def forbidden(stage: Stage) -> tuple[Stage, str]:
+def forbidden(stage: ControllerFixture) -> tuple[ControllerFixture, str]:
     metadata = {"name": "powerless", "namespace": stage.namespace}
     stage.server.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
     return stage, stage.submit([python("load", "echo", pod={"serviceAccountName": "powerless"})])
 
 
-def operator_down(stage: Stage) -> tuple[Stage, str]:
+def operator_down(stage: ControllerFixture) -> tuple[ControllerFixture, str]:
     for controller in stage.controllers():
         controller.end()
     return stage, stage.submit([python("load", "echo")])
 
 
-def _kept_back(stage: Stage) -> str:
+def _kept_back(stage: ControllerFixture) -> str:
     return stage.submit([python("load", "echo", pod=_KEPT_BACK)])
 
 
-def _pod(stage: Stage, workflow: str) -> Object:
+def _pod(stage: ControllerFixture, workflow: str) -> Object:
     run = stage.taskrun(workflow, "load")
     stage.until(lambda: bool(stage.pods_of(run)), "its pod is there")
     return stage.pods_of(run)[0]
 
 
-def _bound_pod(stage: Stage, workflow: str) -> Object:
+def _bound_pod(stage: ControllerFixture, workflow: str) -> Object:
     pod = _pod(stage, workflow)
     metadata, target = {"name": _name(pod), "uid": pod["metadata"]["uid"]}, {"kind": "Node", "name": NODE}
     body = {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target}
@@ -165,12 +165,12 @@ def _bound_pod(stage: Stage, workflow: str) -> Object:
     return pod
 
 
-def _container(stage: Stage, pod: Object, state: Object) -> None:
+def _container(stage: ControllerFixture, pod: Object, state: Object) -> None:
     container = {"name": "main", "image": "", "imageID": "", "ready": False, "restartCount": 0, "state": state}
     stage.change("pods", _name(pod), [_add("/status/containerStatuses", [container])], "status")
 
 
-def _warn(stage: Stage, pod: Object, reason: str, message: str) -> None:
+def _warn(stage: ControllerFixture, pod: Object, reason: str, message: str) -> None:
     metadata = pod["metadata"]
     about = {"kind": "Pod", "namespace": stage.namespace, "name": metadata["name"], "uid": metadata["uid"]}
     body = {

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from torpor_views.why import CauseKind
 
-from tests.integration.controller.stage import Stage, python
+from tests.integration.controller.stage import ControllerFixture, python
 from tests.integration.controller.why import set_up
 from tests.support.fake_kubelet import NODE
 
@@ -17,7 +17,7 @@ class Situation:
     `ref` is empty for a cause of the whole run. `at`: a field of the TaskRun's status that is nearly reached.
     """
 
-    set_up: Callable[[Stage], tuple[Stage, str]]
+    set_up: Callable[[ControllerFixture], tuple[ControllerFixture, str]]
     kind: CauseKind
     ref: str = ""
     words: tuple[str, ...] = ()

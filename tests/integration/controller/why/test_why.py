@@ -16,7 +16,7 @@ from torpor_views.model import RunView
 from torpor_views.why import Cause, CauseKind
 
 from tests.integration.conftest import _content, _namespace_manifest, collection
-from tests.integration.controller.stage import Process, Stage, python
+from tests.integration.controller.stage import ControllerFixture, ControllerProcess, python
 from tests.integration.controller.why import set_up
 from tests.integration.controller.why.situations import SITUATIONS, Situation
 
@@ -30,7 +30,7 @@ _TIMEOUT = 180.0
 
 
 @pytest.fixture(scope="module")
-def place(stage: Stage) -> Iterator[Stage]:
+def place(stage: ControllerFixture) -> Iterator[ControllerFixture]:
     """The stage in namespaces of these tests, with two more triggerers; at the end all runs are cancelled."""
     for name in (_NAMESPACE, set_up.QUOTA_NAMESPACE):
         for document in yaml.safe_load_all(_namespace_manifest(name)):
@@ -48,7 +48,7 @@ def place(stage: Stage) -> Iterator[Stage]:
         stage.processes.remove(process)
 
 
-def _triggerer(stage: Stage, pool: str, flags: Sequence[str]) -> Process:
+def _triggerer(stage: ControllerFixture, pool: str, flags: Sequence[str]) -> ControllerProcess:
     account = f"torpor-triggerer-{pool}"
     metadata = {"name": account, "namespace": "torpor-system"}
     stage.server.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
@@ -60,19 +60,21 @@ def _triggerer(stage: Stage, pool: str, flags: Sequence[str]) -> Process:
 
 
 @pytest.fixture(scope="module")
-def submitted(place: Stage) -> dict[str, tuple[Stage, str]]:
+def submitted(place: ControllerFixture) -> dict[str, tuple[ControllerFixture, str]]:
     """All situations that can be set up at once, by name: their place and the name of the run."""
     return {name: situation.set_up(place) for name, situation in SITUATIONS.items() if not situation.late}
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_why_names_the_cause(name: str, place: Stage, submitted: dict[str, tuple[Stage, str]]) -> None:
+def test_why_names_the_cause(
+    name: str, place: ControllerFixture, submitted: dict[str, tuple[ControllerFixture, str]]
+) -> None:
     situation = SITUATIONS[name]
     where, workflow = situation.set_up(place) if situation.late else submitted[name]
     _assert_named(where, workflow, situation)
 
 
-def test_why_names_the_last_and_the_next_look_of_a_wait(place: Stage) -> None:
+def test_why_names_the_last_and_the_next_look_of_a_wait(place: ControllerFixture) -> None:
     class NotFound(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_error(404)
@@ -92,7 +94,7 @@ def test_why_names_the_last_and_the_next_look_of_a_wait(place: Stage) -> None:
         server.server_close()
 
 
-def test_why_names_an_archive_that_does_not_answer(place: Stage) -> None:
+def test_why_names_an_archive_that_does_not_answer(place: ControllerFixture) -> None:
     metadata = {"name": "torpor-archive", "namespace": "torpor-system"}
     data = {"url": "https://127.0.0.1:9", "ca.crt": _authority(place)}
     place.server.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
@@ -111,21 +113,21 @@ def test_why_names_an_archive_that_does_not_answer(place: Stage) -> None:
         place.until(lambda: not _knows_the_archive(place), "the operator has read that there is none")
 
 
-def _knows_the_archive(stage: Stage) -> bool:
+def _knows_the_archive(stage: ControllerFixture) -> bool:
     """Whether new pods know an archive."""
     run = stage.taskrun(name := stage.submit([python("only", "echo")]), "only")
     stage.ends(name)
     return any("archive_url" in json.dumps(pod) for pod in stage.pods_of(run))
 
 
-def test_why_names_an_operator_that_does_not_run(place: Stage) -> None:
+def test_why_names_an_operator_that_does_not_run(place: ControllerFixture) -> None:
     where, workflow = set_up.operator_down(place)
     words = ("the operator has not seen it", "check that the operator is running")
     situation = Situation(set_up=_unused, kind=CauseKind.NOT_SEEN, words=words, command="torpor doctor")
     _assert_named(where, workflow, situation)
 
 
-def _assert_named(stage: Stage, workflow: str, expected: Situation) -> None:
+def _assert_named(stage: ControllerFixture, workflow: str, expected: Situation) -> None:
     """Poll until the cause is named; all its words are in one sentence, which is one line."""
     deadline = time.monotonic() + _TIMEOUT
     while True:
@@ -147,7 +149,7 @@ def _is_named(cause: Cause, expected: Situation) -> bool:
     )
 
 
-def _causes(stage: Stage, workflow: str, expected: Situation) -> tuple[Cause, ...]:
+def _causes(stage: ControllerFixture, workflow: str, expected: Situation) -> tuple[Cause, ...]:
     read = _Reader(stage, _token(stage))
     body = read.object(collection("workflows", stage.namespace) + f"/{workflow}")
     taskruns = read.items(collection("taskruns", stage.namespace))
@@ -172,7 +174,7 @@ def _of(taskrun: dict[str, Any], workflow: str) -> bool:
 class _Reader:
     """Reads as the viewer; what is missing is empty."""
 
-    def __init__(self, stage: Stage, token: str) -> None:
+    def __init__(self, stage: ControllerFixture, token: str) -> None:
         self._stage = stage
         self._token = token
 
@@ -185,7 +187,7 @@ class _Reader:
         return list(self.object(path).get("items", []))
 
 
-def _token(stage: Stage) -> str:
+def _token(stage: ControllerFixture) -> str:
     """The token of a user who has the roles of `view`, which nothing aggregates on this API server."""
     namespace = stage.namespace
     metadata = {"name": _VIEWER, "namespace": namespace}
@@ -198,11 +200,11 @@ def _token(stage: Stage) -> str:
     return stage.server.token(namespace, _VIEWER)
 
 
-def _authority(stage: Stage) -> str:
+def _authority(stage: ControllerFixture) -> str:
     kubeconfig = stage.plane.kubeconfig
     cluster = yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]
     return _content(cluster, "certificate-authority", kubeconfig)
 
 
-def _unused(_: Stage) -> tuple[Stage, str]:
+def _unused(_: ControllerFixture) -> tuple[ControllerFixture, str]:
     raise AssertionError("it is set up by the test")

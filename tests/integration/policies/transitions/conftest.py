@@ -25,7 +25,7 @@ _WAITING = {"state": "Deferred", "trigger": _WAIT, "deferredAt": "2026-01-01T00:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class TransitionFixture:
     """A namespace with a TaskRun in each state and a pod for each, and everyone's token."""
 
     server: Server
@@ -45,7 +45,7 @@ class Stage:
         return str(self.pods[state]["metadata"]["uid"])
 
 
-def older_conditions(stage: Stage, state: State, *, name: str) -> list[dict[str, Any]]:
+def older_conditions(stage: TransitionFixture, state: State, *, name: str) -> list[dict[str, Any]]:
     """The conditions that an older writer gives the TaskRun of that name in this state, which is no end."""
     path = f"{collection('taskruns', stage.namespace)}/{name}"
     created = stage.server.request("GET", path).expect(200)["metadata"]["creationTimestamp"]
@@ -64,12 +64,12 @@ def set_fields(**fields: Any) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="session")
-def stage(server: Server, open_namespace: Callable[[], str]) -> Stage:
+def stage(server: Server, open_namespace: Callable[[], str]) -> TransitionFixture:
     """One namespace for all: what is tried on it is tried as a dry run, which admission sees all the same."""
     return set_up(server, open_namespace())
 
 
-def set_up(server: Server, namespace: str) -> Stage:
+def set_up(server: Server, namespace: str) -> TransitionFixture:
     """Accounts, TaskRuns and pods in this namespace."""
     for account, role in _ROLES.items():
         _account(server, namespace, account)
@@ -78,7 +78,7 @@ def set_up(server: Server, namespace: str) -> Stage:
         _bind(server, namespace, account, "ClusterRole", f"{_ROLES[account]}-namespace")
     _fires(server, namespace, "triggerer", POOL)
     _fires(server, namespace, "gpu", "gpu")
-    return Stage(
+    return TransitionFixture(
         server=server,
         namespace=namespace,
         pods={state: _standing(server, namespace, state) for state in State},
@@ -91,7 +91,7 @@ def set_up(server: Server, namespace: str) -> Stage:
 
 
 @pytest.fixture
-def taskrun_of(stage: Stage) -> Callable[..., str]:
+def taskrun_of(stage: TransitionFixture) -> Callable[..., str]:
     """Makes a Scheduled TaskRun of its own, with these fields of status and spec, and gives its name.
 
     A `spec` with a container replaces the python body of its task.

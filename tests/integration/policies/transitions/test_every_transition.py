@@ -10,7 +10,7 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import EDGES as ALL_EDGES
 from torpor_wire.state import MARK_EDGES, POD_EDGES, TERMINAL, TRIGGERER_EDGES, State
 
-from tests.integration.policies.transitions.conftest import Stage, set_fields
+from tests.integration.policies.transitions.conftest import TransitionFixture, set_fields
 
 EDGES = ALL_EDGES - MARK_EDGES
 """Those of a TaskRun that is not marked: test_marks.py has the others."""
@@ -26,7 +26,7 @@ _OWN = {
 
 @pytest.mark.parametrize("who", _OWN)
 @pytest.mark.parametrize("old", State)
-def test_each_writer_can_make_exactly_its_own_transitions(stage: Stage, who: str, old: State) -> None:
+def test_each_writer_can_make_exactly_its_own_transitions(stage: TransitionFixture, who: str, old: State) -> None:
     token = _token(stage, who, old)
     for new in State:
         answer = stage.server.patch_status(
@@ -45,7 +45,7 @@ def _expected(who: str, old: State, new: State) -> int:
     return 200 if (old, new) in _OWN[who] or (in_place and who == "operator") else 403
 
 
-def _token(stage: Stage, who: str, state: State) -> str:
+def _token(stage: TransitionFixture, who: str, state: State) -> str:
     match who:
         case "operator":
             return stage.operator
@@ -61,7 +61,7 @@ def _token(stage: Stage, who: str, state: State) -> str:
             return stage.unbound
 
 
-def _patch(stage: Stage, old: State, new: State) -> transitions.Patch:  # noqa: C901 - a case an edge
+def _patch(stage: TransitionFixture, old: State, new: State) -> transitions.Patch:  # noqa: C901 - a case an edge
     now = time.time()
     path = f"/apis/torpor.dev/v1alpha1/namespaces/{stage.namespace}/taskruns/{old.lower()}"
     pin = taskrun.parse(stage.server.request("GET", path).expect(200)).pin(launch=True)

@@ -10,23 +10,23 @@ from torpor_wire import constants, times, transitions
 from torpor_wire.state import State
 
 from tests.integration.conftest import collection
-from tests.integration.policies.transitions.conftest import Stage, create_pod, now, set_fields
+from tests.integration.policies.transitions.conftest import TransitionFixture, create_pod, now, set_fields
 
 Patch = list[dict[str, Any]]
 
 
-def read(stage: Stage, name: str) -> taskrun.TaskRun:
+def read(stage: TransitionFixture, name: str) -> taskrun.TaskRun:
     path = f"{collection('taskruns', stage.namespace)}/{name}"
     return taskrun.parse(stage.server.request("GET", path).expect(200))
 
 
-def history(stage: Stage, name: str) -> list[dict[str, Any]]:
+def history(stage: TransitionFixture, name: str) -> list[dict[str, Any]]:
     path = f"{collection('taskruns', stage.namespace)}/{name}"
     found: list[dict[str, Any]] = stage.server.request("GET", path).expect(200)["status"]["history"]
     return found
 
 
-def relaunch(stage: Stage, name: str, times_: int) -> None:
+def relaunch(stage: TransitionFixture, name: str, times_: int) -> None:
     """Append an entry so many times, as the operator."""
     for _ in range(times_):
         patch = transitions.relaunch(read(stage, name).pin(launch=True), now=time.time())
@@ -42,11 +42,11 @@ def append(**entry: Any) -> dict[str, Any]:
     return {"op": "add", "path": "/status/history/-", "value": entry}
 
 
-def test_a_new_taskrun_has_an_empty_history(stage: Stage, taskrun_of: Callable[..., str]) -> None:
+def test_a_new_taskrun_has_an_empty_history(stage: TransitionFixture, taskrun_of: Callable[..., str]) -> None:
     assert history(stage, taskrun_of()) == []
 
 
-def test_a_full_history_is_folded_and_stays_bounded(stage: Stage, taskrun_of: Callable[..., str]) -> None:
+def test_a_full_history_is_folded_and_stays_bounded(stage: TransitionFixture, taskrun_of: Callable[..., str]) -> None:
     name = taskrun_of()
     relaunch(stage, name, constants.HISTORY_MAX + 8)
     first, *others = history(stage, name)
@@ -55,7 +55,7 @@ def test_a_full_history_is_folded_and_stays_bounded(stage: Stage, taskrun_of: Ca
     assert first["launch"] == 1
 
 
-def success(stage: Stage, name: str) -> transitions.Patch:
+def success(stage: TransitionFixture, name: str) -> transitions.Patch:
     return transitions.succeed(read(stage, name).pin(launch=True), None, now=time.time())
 
 
@@ -73,7 +73,7 @@ CASES: dict[str, tuple[list[dict[str, Any]], str]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_pod_cannot_append_what_did_not_happen(stage: Stage, case: str) -> None:
+def test_a_pod_cannot_append_what_did_not_happen(stage: TransitionFixture, case: str) -> None:
     operations, message = CASES[case]
     patch = with_history(success(stage, "running"), *operations)
     token = stage.pod(State.RUNNING)
@@ -81,7 +81,7 @@ def test_a_pod_cannot_append_what_did_not_happen(stage: Stage, case: str) -> Non
     assert (answer.status, message in answer.message) == (403, True), answer.message
 
 
-def test_a_pod_appends_its_own_entry(stage: Stage) -> None:
+def test_a_pod_appends_its_own_entry(stage: TransitionFixture) -> None:
     patch = success(stage, "running")
     token = stage.pod(State.RUNNING)
     stage.server.patch_status(stage.namespace, "running", patch, token=token, dryRun="All").expect(200)
@@ -89,7 +89,9 @@ def test_a_pod_appends_its_own_entry(stage: Stage) -> None:
 
 @pytest.mark.parametrize("writer", ["pod", "operator"])
 @pytest.mark.parametrize("change", ["removes an entry", "changes an entry", "empties it", "folds too early"])
-def test_nobody_changes_former_entries(stage: Stage, taskrun_of: Callable[..., str], writer: str, change: str) -> None:
+def test_nobody_changes_former_entries(
+    stage: TransitionFixture, taskrun_of: Callable[..., str], writer: str, change: str
+) -> None:
     name = taskrun_of()
     relaunch(stage, name, 3)
     pod = create_pod(stage.server, stage.namespace, f"{name}-a1-s0-l3")
@@ -113,7 +115,7 @@ def test_nobody_changes_former_entries(stage: Stage, taskrun_of: Callable[..., s
 
 @pytest.mark.parametrize("kept", [22, 24])
 def test_a_fold_keeps_the_number_of_entries_that_the_contract_names(
-    stage: Stage, taskrun_of: Callable[..., str], monkeypatch: pytest.MonkeyPatch, kept: int
+    stage: TransitionFixture, taskrun_of: Callable[..., str], monkeypatch: pytest.MonkeyPatch, kept: int
 ) -> None:
     name = taskrun_of()
     relaunch(stage, name, constants.HISTORY_MAX - 1)
@@ -123,13 +125,13 @@ def test_a_fold_keeps_the_number_of_entries_that_the_contract_names(
     assert answer.status == (200 if kept == 24 else 403), answer.message
 
 
-def test_a_writer_of_an_older_version_appends_nothing(stage: Stage) -> None:
+def test_a_writer_of_an_older_version_appends_nothing(stage: TransitionFixture) -> None:
     patch = with_history(success(stage, "running"))
     token = stage.pod(State.RUNNING)
     stage.server.patch_status(stage.namespace, "running", patch, token=token, dryRun="All").expect(200)
 
 
-def test_a_message_is_no_transition(stage: Stage) -> None:
+def test_a_message_is_no_transition(stage: TransitionFixture) -> None:
     patch = [*set_fields(message="it waits"), append(state="Deferred", attempt=2, segment=3, at=times.rfc3339(0))]
     answer = stage.server.patch_status(stage.namespace, "deferred", patch, token=stage.triggerer, dryRun="All")
     assert answer.status == 403

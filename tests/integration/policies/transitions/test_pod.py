@@ -7,19 +7,25 @@ import pytest
 from torpor_wire.state import State
 
 from tests.integration.conftest import collection
-from tests.integration.policies.transitions.conftest import Stage, create_pod, now, older_conditions, set_fields
+from tests.integration.policies.transitions.conftest import (
+    TransitionFixture,
+    create_pod,
+    now,
+    older_conditions,
+    set_fields,
+)
 
 _TRIGGER = {"class": "time", "kwargs": "{}", "key": "k", "shard": 0, "waitsFor": "time"}
 HASH = "sha256:0123456789abcdef"
 _DEFERRAL = {"state": "Deferred", "trigger": _TRIGGER, "next": {"method": "m"}}
 
 
-def mine(stage: Stage, state: State) -> dict[str, Any]:
+def mine(stage: TransitionFixture, state: State) -> dict[str, Any]:
     metadata = stage.pods[state]["metadata"]
     return {"name": metadata["name"], "uid": metadata["uid"], "claim": "word"}
 
 
-def try_fields(stage: Stage, at: State, token: str, /, **fields: Any) -> tuple[int, str]:
+def try_fields(stage: TransitionFixture, at: State, token: str, /, **fields: Any) -> tuple[int, str]:
     patch = set_fields(**fields)
     answer = stage.server.patch_status(stage.namespace, at.lower(), patch, token=token, dryRun="All")
     return answer.status, answer.message
@@ -36,7 +42,7 @@ CLAIMS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", CLAIMS)
-def test_a_claim_is_refused(stage: Stage, case: str) -> None:
+def test_a_claim_is_refused(stage: TransitionFixture, case: str) -> None:
     change, said = CLAIMS[case]
     pod = mine(stage, State.SCHEDULED) | change
     status, message = try_fields(stage, State.SCHEDULED, stage.pod(State.SCHEDULED), state="Running", pod=pod)
@@ -44,7 +50,9 @@ def test_a_claim_is_refused(stage: Stage, case: str) -> None:
     assert said in message
 
 
-def test_a_segment_that_another_pod_has_is_not_claimed(stage: Stage, taskrun_of: Callable[..., str]) -> None:
+def test_a_segment_that_another_pod_has_is_not_claimed(
+    stage: TransitionFixture, taskrun_of: Callable[..., str]
+) -> None:
     name = taskrun_of(pod={"name": "x", "uid": "another", "claim": "c"})
     pod = create_pod(stage.server, stage.namespace, f"{name}-a1-s0")
     token = stage.server.token(stage.namespace, "torpor-task", pod=pod)
@@ -59,7 +67,7 @@ def test_a_segment_that_another_pod_has_is_not_claimed(stage: Stage, taskrun_of:
     [(HASH, 200, ""), (None, 200, ""), ("sha256:0123", 422, "status.pod.source"), ("x" * 23, 422, "status.pod.source")],
 )
 def test_a_claim_has_the_hash_of_the_source(
-    stage: Stage, taskrun_of: Callable[..., str], source: str | None, status: int, said: str
+    stage: TransitionFixture, taskrun_of: Callable[..., str], source: str | None, status: int, said: str
 ) -> None:
     name = taskrun_of({"source": {"configMap": "etl"}})
     pod = create_pod(stage.server, stage.namespace, f"{name}-a1-s0")
@@ -72,7 +80,7 @@ def test_a_claim_has_the_hash_of_the_source(
     assert said in answer.message
 
 
-def test_a_later_segment_keeps_when_the_attempt_began(stage: Stage, taskrun_of: Callable[..., str]) -> None:
+def test_a_later_segment_keeps_when_the_attempt_began(stage: TransitionFixture, taskrun_of: Callable[..., str]) -> None:
     name = taskrun_of(startedAt="2026-01-01T00:00:00Z")
     pod = create_pod(stage.server, stage.namespace, f"{name}-a1-s0")
     token = stage.server.token(stage.namespace, "torpor-task", pod=pod)
@@ -86,7 +94,7 @@ def test_a_later_segment_keeps_when_the_attempt_began(stage: Stage, taskrun_of: 
 
 
 @pytest.mark.parametrize("name", ["running-a2-s3", "running-a2-s3-l2", "running-a1-s3-l1", "running-a2-s2-l1", "other"])
-def test_a_pod_of_other_numbers_is_a_stranger(stage: Stage, name: str) -> None:
+def test_a_pod_of_other_numbers_is_a_stranger(stage: TransitionFixture, name: str) -> None:
     pod = create_pod(stage.server, stage.namespace, name)
     token = stage.server.token(stage.namespace, "torpor-task", pod=pod)
     status, message = try_fields(stage, State.RUNNING, token, state="Succeeded")
@@ -94,7 +102,9 @@ def test_a_pod_of_other_numbers_is_a_stranger(stage: Stage, name: str) -> None:
     assert "the pod running-a2-s3-l1 may write the status of this TaskRun" in message
 
 
-def test_a_pod_made_anew_under_the_same_name_may_not_report(stage: Stage, taskrun_of: Callable[..., str]) -> None:
+def test_a_pod_made_anew_under_the_same_name_may_not_report(
+    stage: TransitionFixture, taskrun_of: Callable[..., str]
+) -> None:
     name = taskrun_of()
     stage.server.patch_status(
         stage.namespace, name, set_fields(state="Running", pod={"name": f"{name}-a1-s0", "uid": "first", "claim": "c"})
@@ -106,7 +116,7 @@ def test_a_pod_made_anew_under_the_same_name_may_not_report(stage: Stage, taskru
     assert "only the pod that claimed this segment" in answer.message
 
 
-def test_a_pod_of_another_namespace_is_a_stranger(stage: Stage, open_namespace: Callable[[], str]) -> None:
+def test_a_pod_of_another_namespace_is_a_stranger(stage: TransitionFixture, open_namespace: Callable[[], str]) -> None:
     elsewhere = open_namespace()
     subject = {"kind": "ServiceAccount", "name": "torpor-task", "namespace": elsewhere}
     stage.server.apply(
@@ -148,14 +158,14 @@ REPORTS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", REPORTS)
-def test_a_report_is_refused(stage: Stage, case: str) -> None:
+def test_a_report_is_refused(stage: TransitionFixture, case: str) -> None:
     fields, said = REPORTS[case]
     status, message = try_fields(stage, State.RUNNING, stage.pod(State.RUNNING), **fields)
     assert status == 403, message
     assert said in message
 
 
-def test_a_retry_beyond_the_limit_is_refused(stage: Stage, taskrun_of: Callable[..., str]) -> None:
+def test_a_retry_beyond_the_limit_is_refused(stage: TransitionFixture, taskrun_of: Callable[..., str]) -> None:
     name = taskrun_of(attempt=6)
     pod = create_pod(stage.server, stage.namespace, f"{name}-a6-s0")
     token = stage.server.token(stage.namespace, "torpor-task", pod=pod)
@@ -169,7 +179,7 @@ def test_a_retry_beyond_the_limit_is_refused(stage: Stage, taskrun_of: Callable[
     assert "attempt 6 is the last one that spec.retries.limit 5 allows" in answer.message
 
 
-def test_a_pod_reads_taskruns_of_its_namespace_and_nothing_else(stage: Stage) -> None:
+def test_a_pod_reads_taskruns_of_its_namespace_and_nothing_else(stage: TransitionFixture) -> None:
     token = stage.pod(State.RUNNING)
     taskruns = collection("taskruns", stage.namespace)
 

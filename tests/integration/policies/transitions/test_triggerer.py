@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from torpor_wire.state import State
 
-from tests.integration.policies.transitions.conftest import POOL, Stage, now, older_conditions, set_fields
+from tests.integration.policies.transitions.conftest import POOL, TransitionFixture, now, older_conditions, set_fields
 
 _FIRE: dict[str, Any] = {
     "state": "Scheduled",
@@ -40,7 +40,7 @@ WRITES: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", WRITES)
-def test_a_triggerer_is_refused(stage: Stage, case: str) -> None:
+def test_a_triggerer_is_refused(stage: TransitionFixture, case: str) -> None:
     fields, said = WRITES[case]
     patch = set_fields(**fields)
     answer = stage.server.patch_status(
@@ -50,7 +50,7 @@ def test_a_triggerer_is_refused(stage: Stage, case: str) -> None:
     assert said in answer.message
 
 
-def test_a_triggerer_fires_and_explains(stage: Stage) -> None:
+def test_a_triggerer_fires_and_explains(stage: TransitionFixture) -> None:
     said = older_conditions(stage, State.DEFERRED, name="deferred")
     writes: list[dict[str, Any]] = [_FIRE | {"firedAt": now()}, {"reason": "TriggerFailed", "message": "not yet"}]
     for fields in writes:
@@ -60,7 +60,7 @@ def test_a_triggerer_fires_and_explains(stage: Stage) -> None:
         ).expect(200)
 
 
-def test_another_pool_is_closed(stage: Stage) -> None:
+def test_another_pool_is_closed(stage: TransitionFixture) -> None:
     answer = stage.server.patch_status(
         stage.namespace, State.DEFERRED.lower(), set_fields(**_FIRE), token=stage.other_pool, dryRun="All"
     )

@@ -11,7 +11,7 @@ import asyncpg
 from torpor_dev.offline import debian
 
 from tests.integration.triggers.servers import process
-from tests.integration.triggers.servers.process import Process
+from tests.integration.triggers.servers.process import ServerProcess
 from tests.support.ports import free_port
 
 USER, PASSWORD = "torpor", "c0rrect-horse"
@@ -30,7 +30,7 @@ _SETTINGS = {
 class Postgres:
     """A running server with one user, who has a password."""
 
-    process: Process
+    process: ServerProcess
 
     @property
     def url(self) -> str:
@@ -65,7 +65,7 @@ def started() -> Iterator[Postgres]:
         _initialize(programs, environment, folder)
         port = free_port()
         settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
-        server = Process(
+        server = ServerProcess(
             argv=[str(programs / "postgres"), "-D", str(folder / "data"), "-p", str(port), *settings],
             port=port,
             folder=folder,

@@ -20,7 +20,7 @@ _TIMEOUT = 180.0
 
 
 @dataclass(kw_only=True)
-class Process:
+class ServerProcess:
     """`answers` says whether it takes requests."""
 
     argv: Sequence[str]

@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 from torpor_dev.offline import debian
 
 from tests.integration.triggers.servers import process
-from tests.integration.triggers.servers.process import Process
+from tests.integration.triggers.servers.process import ServerProcess
 from tests.support.ports import free_port
 
 PASSWORD = "batt3ry-staple"
@@ -21,7 +21,7 @@ PASSWORD = "batt3ry-staple"
 class RedisServer:
     """A running server that asks for a password and forgets everything when it stops."""
 
-    process: Process
+    process: ServerProcess
 
     @property
     def url(self) -> str:
@@ -38,7 +38,7 @@ def started() -> Iterator[RedisServer]:
         program, environment = _program(folder)
         port = free_port()
         options = {"port": port, "bind": "127.0.0.1", "requirepass": PASSWORD, "save": "", "dir": folder}
-        server = Process(
+        server = ServerProcess(
             argv=[program, *(word for name, value in options.items() for word in (f"--{name}", str(value)))],
             port=port,
             folder=folder,

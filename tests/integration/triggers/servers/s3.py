@@ -10,7 +10,7 @@ from obstore.store import S3Store
 from torpor_dev.offline import golang
 
 from tests.integration.triggers.servers import process
-from tests.integration.triggers.servers.process import Process
+from tests.integration.triggers.servers.process import ServerProcess
 from tests.support.ports import free_port
 
 ACCESS_KEY, SECRET_KEY, REGION = "torpor", "t1red-s3cret", "us-east-1"
@@ -21,7 +21,7 @@ BUCKET = "drops"
 class S3:
     """A running server with one bucket."""
 
-    process: Process
+    process: ServerProcess
 
     @property
     def endpoint(self) -> str:
@@ -50,7 +50,7 @@ def started() -> Iterator[S3]:
             (folder / name).mkdir()
             process.own(folder / name)
         port = free_port()
-        server = Process(
+        server = ServerProcess(
             argv=[
                 str(program),
                 *("--port", f"127.0.0.1:{port}", "--region", REGION),

@@ -14,7 +14,7 @@ from torpor_kubernetes.client import decoding, errors, http
 from torpor_kubernetes.client.transport import JSON_PATCH
 
 
-class Server:
+class EchoServer:
     """Answers with what it was asked, and streams what it was given."""
 
     def __init__(self) -> None:
@@ -64,8 +64,8 @@ class Server:
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[Server]:
-    answers = Server()
+async def server() -> AsyncIterator[EchoServer]:
+    answers = EchoServer()
     app = web.Application()
     app.router.add_route("GET", "/watch", answers.watch)
     app.router.add_route("GET", "/text", answers.text)
@@ -94,7 +94,7 @@ def kubeconfig(folder: Path, url: str, user: dict[str, object] | None = None) ->
 
 
 @pytest.fixture
-async def transport(server: Server, tmp_path: Path) -> AsyncIterator[http.HttpTransport]:
+async def transport(server: EchoServer, tmp_path: Path) -> AsyncIterator[http.HttpTransport]:
     async with http.connect(kubeconfig(tmp_path, server.url), program="torpor-test") as connected:
         yield connected
 
@@ -129,7 +129,9 @@ async def test_a_body_that_is_not_json_is_no_answer(transport: http.HttpTranspor
         await transport.request("GET", "/broken")
 
 
-async def test_an_object_of_two_megabytes_passes_through_a_watch(transport: http.HttpTransport, server: Server) -> None:
+async def test_an_object_of_two_megabytes_passes_through_a_watch(
+    transport: http.HttpTransport, server: EchoServer
+) -> None:
     huge = json.dumps({"type": "ADDED", "object": {"text": "x" * 2_000_000}}).encode() + b"\n"
     small = b'{"type": "BOOKMARK", "object": {}}\n'
     both = huge + small + small
@@ -154,7 +156,7 @@ async def test_a_refused_watch_raises_what_the_status_means(transport: http.Http
         await watched(transport, "0")
 
 
-async def test_a_watch_that_is_cut_off_says_so(transport: http.HttpTransport, server: Server) -> None:
+async def test_a_watch_that_is_cut_off_says_so(transport: http.HttpTransport, server: EchoServer) -> None:
     server.chunks, server.cut = [b'{"type": "ADDED", "object": {}}\n'], True
     with pytest.raises(errors.Unreachable):
         await watched(transport)
@@ -176,7 +178,7 @@ async def test_a_request_has_a_limit(transport: http.HttpTransport, monkeypatch:
             await transport.request("GET", "/hanging")
 
 
-async def test_watches_do_not_use_up_the_connections_of_requests(server: Server, tmp_path: Path) -> None:
+async def test_watches_do_not_use_up_the_connections_of_requests(server: EchoServer, tmp_path: Path) -> None:
     async with http.connect(kubeconfig(tmp_path, server.url), connections=1) as transport:
         watches = [asyncio.create_task(watched(transport, "hang")) for _ in range(5)]
         async with asyncio.timeout(180):
@@ -203,7 +205,7 @@ async def test_a_kubeconfig_that_is_missing_or_broken_is_named(tmp_path: Path) -
                 pass
 
 
-async def test_an_exec_plugin_gives_the_token(server: Server, tmp_path: Path) -> None:
+async def test_an_exec_plugin_gives_the_token(server: EchoServer, tmp_path: Path) -> None:
     plugin = tmp_path / "plugin"
     status = '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "t1"}}'
     plugin.write_text(f"#!/bin/sh\necho '{status}'\n")
@@ -247,7 +249,7 @@ async def test_an_answer_that_is_too_long_is_not_read_to_its_end(
 
 
 async def test_a_deep_object_in_a_watch_leaves_the_next_one_whole(
-    server: Server, transport: http.HttpTransport
+    server: EchoServer, transport: http.HttpTransport
 ) -> None:
     deep = "[" * 1_100 + "]" * 1_100
     names = '{"type": "ADDED", "object": {"metadata": {"name": "NAME"}, "spec": SPEC}}\n'

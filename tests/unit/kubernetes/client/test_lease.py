@@ -26,7 +26,7 @@ def lease_config(identity: str) -> lease.LeaseConfig:
     return lease.LeaseConfig(namespace="ns", name="leader", identity=identity, duration=15, labels={"part": "operator"})
 
 
-class Replica:
+class LeaseCandidate:
     """Leads for ever once it may, and says when."""
 
     def __init__(self, fake: FakeApi, clock: VirtualClock, identity: str, jitter: float = 0.5) -> None:
@@ -50,9 +50,9 @@ class Replica:
 async def test_the_first_leads_and_the_second_waits_as_long_as_the_first_renews(
     fake: FakeApi, clock: VirtualClock
 ) -> None:
-    first = Replica(fake, clock, "first")
+    first = LeaseCandidate(fake, clock, "first")
     await settle()
-    second = Replica(fake, clock, "second")
+    second = LeaseCandidate(fake, clock, "second")
     await clock.advance(300)
     assert (first.leading, second.leading) == (True, False)
     renewals = [request for request in fake.writes() if request.method == "PATCH"]
@@ -62,7 +62,7 @@ async def test_the_first_leads_and_the_second_waits_as_long_as_the_first_renews(
 
 
 async def test_a_leader_that_ends_lets_the_next_one_begin_within_seconds(fake: FakeApi, clock: VirtualClock) -> None:
-    first, second = Replica(fake, clock, "first"), Replica(fake, clock, "second")
+    first, second = LeaseCandidate(fake, clock, "first"), LeaseCandidate(fake, clock, "second")
     await settle()
     await clock.advance(20)
     await first.stop()
@@ -78,7 +78,7 @@ async def test_a_leader_that_ends_lets_the_next_one_begin_within_seconds(fake: F
 async def test_a_silent_leader_is_replaced_as_soon_as_its_lease_has_expired(fake: FakeApi, clock: VirtualClock) -> None:
     held = {"holderIdentity": "killed", "leaseDurationSeconds": 15, "renewTime": "2026-11-20T08:00:00.000000Z"}
     fake.put(LEASES, {"metadata": {"name": "leader", "namespace": "ns"}, "spec": held})
-    second = Replica(fake, clock, "second", jitter=0.2)
+    second = LeaseCandidate(fake, clock, "second", jitter=0.2)
     early = []
     for seconds in (14.9, 0.2):
         await clock.advance(seconds)
@@ -91,7 +91,7 @@ async def test_a_renewal_that_is_read_late_counts_from_when_it_was_read(fake: Fa
     held = {"holderIdentity": "alive", "leaseDurationSeconds": 15, "renewTime": "2026-11-20T08:00:00.000000Z"}
     fake.put(LEASES, {"metadata": {"name": "leader", "namespace": "ns"}, "spec": held})
     fake.latency = 3.0  # each way
-    second = Replica(fake, clock, "second", jitter=0.2)
+    second = LeaseCandidate(fake, clock, "second", jitter=0.2)
     await clock.advance(2)
     fake.edit(LEASES, "ns", "leader", {"spec": {"renewTime": "2026-11-20T08:00:02.000000Z"}})
     await clock.advance(4)
@@ -105,9 +105,9 @@ async def test_a_renewal_that_is_read_late_counts_from_when_it_was_read(fake: Fa
 
 
 async def test_a_leader_cut_off_stops_before_another_takes_over(fake: FakeApi, clock: VirtualClock) -> None:
-    first = Replica(fake, clock, "first")
+    first = LeaseCandidate(fake, clock, "first")
     await settle()
-    second = Replica(fake, clock, "second")
+    second = LeaseCandidate(fake, clock, "second")
     await clock.advance(60)
     cut_off(first)
     both = 0
@@ -122,7 +122,7 @@ async def test_a_leader_cut_off_stops_before_another_takes_over(fake: FakeApi, c
 
 
 async def test_a_leader_whose_requests_hang_stops_in_time(fake: FakeApi, clock: VirtualClock) -> None:
-    first = Replica(fake, clock, "first")
+    first = LeaseCandidate(fake, clock, "first")
     await settle()
     fake.latency = 1000.0
     await clock.advance(9.5)
@@ -136,7 +136,7 @@ async def test_a_leader_whose_requests_hang_stops_in_time(fake: FakeApi, clock: 
 
 
 async def test_a_leader_whose_lease_was_taken_stops_at_its_next_renewal(fake: FakeApi, clock: VirtualClock) -> None:
-    first = Replica(fake, clock, "first")
+    first = LeaseCandidate(fake, clock, "first")
     await settle()
     fake.edit(LEASES, "ns", "leader", {"spec": {"holderIdentity": "another"}})
     await clock.advance(5.1)
@@ -146,7 +146,7 @@ async def test_a_leader_whose_lease_was_taken_stops_at_its_next_renewal(fake: Fa
 
 
 async def test_a_renewal_whose_reply_is_lost_does_not_end_leadership(fake: FakeApi, clock: VirtualClock) -> None:
-    first = Replica(fake, clock, "first")
+    first = LeaseCandidate(fake, clock, "first")
     await settle()
     fake.inject(Fault(method="PATCH", commit=True))
     fake.inject(Fault(method="PATCH", status=503))
@@ -157,7 +157,7 @@ async def test_a_renewal_whose_reply_is_lost_does_not_end_leadership(fake: FakeA
 
 async def test_an_acquisition_whose_reply_is_lost_is_detected(fake: FakeApi, clock: VirtualClock) -> None:
     fake.inject(Fault(method="POST", commit=True))
-    first = Replica(fake, clock, "first")
+    first = LeaseCandidate(fake, clock, "first")
     await clock.advance(3)
     assert first.leading
     await first.stop()
@@ -165,7 +165,7 @@ async def test_an_acquisition_whose_reply_is_lost_is_detected(fake: FakeApi, clo
 
 async def test_an_acquisition_answered_too_late_is_repeated_before_leading(fake: FakeApi, clock: VirtualClock) -> None:
     fake.latency = 3.0
-    first = Replica(fake, clock, "first")
+    first = LeaseCandidate(fake, clock, "first")
     for _ in range(40):
         await clock.advance(1)
         assert not first.leading
@@ -177,9 +177,9 @@ async def test_an_acquisition_answered_too_late_is_repeated_before_leading(fake:
 
 async def test_the_wall_clocks_of_two_machines_are_never_compared(fake: FakeApi, clock: VirtualClock) -> None:
     away = VirtualClock(start=1.0)
-    first = Replica(fake, away, "first")
+    first = LeaseCandidate(fake, away, "first")
     await settle()
-    second = Replica(fake, clock, "second")
+    second = LeaseCandidate(fake, clock, "second")
     for _ in range(600):
         await away.advance(0.1)
         await clock.advance(0.1)
@@ -226,7 +226,7 @@ def test_members_are_live_until_each_has_been_silent_for_its_own_duration() -> N
     assert lease.may_acquire(seen["a"], "a", 115.0)
 
 
-def cut_off(replica: Replica) -> None:
+def cut_off(replica: LeaseCandidate) -> None:
     """From now on its requests reach nobody."""
     unreachable = FakeApi(VirtualClock())
     unreachable.inject(Fault(times=10_000))

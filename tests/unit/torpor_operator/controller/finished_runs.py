@@ -20,7 +20,7 @@ NAMESPACE = "team"
 ENDED = "2026-01-01T01:00:00Z"
 
 
-class RunStore:
+class MemoryRunStore:
     """Keeps runs in memory."""
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class FinishedRuns:
         self.clock = VirtualClock()
         self.server = FakeApi(self.clock)
         self.api = Api(self.server, self.clock)
-        self.store = RunStore()
+        self.store = MemoryRunStore()
         self.archive = Archive(self.api, "torpor-system", self.store)
         metadata = {"name": constants.ARCHIVE_CONFIG, "namespace": "torpor-system"}
         self.server.put(CONFIG_MAPS, {"metadata": metadata, "data": {"url": "https://archive", "ca.crt": "PEM"}})

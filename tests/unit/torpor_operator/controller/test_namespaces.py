@@ -39,7 +39,7 @@ class Authorizer:
 
 
 @dataclass(kw_only=True)
-class Case:
+class NamespacesFixture:
     """Namespaces, the controller that uses some of them, and those that changed."""
 
     clock: VirtualClock = field(default_factory=VirtualClock)
@@ -66,7 +66,7 @@ class Case:
 
 
 async def test_a_namespace_without_refusals_is_not_checked() -> None:
-    case = Case()
+    case = NamespacesFixture()
     async with case.running() as namespaces:
         await case.clock.advance(60)
         assert namespaces.why_not_ready("team") == ""
@@ -74,7 +74,7 @@ async def test_a_namespace_without_refusals_is_not_checked() -> None:
 
 
 async def test_two_negative_checks_make_a_namespace_not_ready_until_it_is_set_up() -> None:
-    case = Case()
+    case = NamespacesFixture()
     async with case.running() as namespaces:
         namespaces.check("team")
         await case.clock.advance(5)
@@ -94,7 +94,7 @@ async def test_two_negative_checks_make_a_namespace_not_ready_until_it_is_set_up
 
 
 async def test_one_negative_check_changes_nothing() -> None:
-    case = Case()
+    case = NamespacesFixture()
     async with case.running() as namespaces:
         namespaces.check("team")
         await case.clock.advance(2)
@@ -104,7 +104,7 @@ async def test_one_negative_check_changes_nothing() -> None:
 
 
 async def test_a_round_checks_a_few_namespaces_and_drops_those_without_workflows() -> None:
-    case = Case(used={f"n{number}" for number in range(100)})
+    case = NamespacesFixture(used={f"n{number}" for number in range(100)})
     async with case.running() as namespaces:
         for name in case.used:
             namespaces.check(name)

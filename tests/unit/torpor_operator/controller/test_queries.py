@@ -19,7 +19,7 @@ from torpor_operator.workflows.reconciler import without_variables
 
 from tests.support.builders import NAMESPACE, python
 from tests.support.controller_harness import ControllerHarness
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 
 class NoChildren:
@@ -40,10 +40,10 @@ async def test_a_machine_without_processes_makes_an_evaluation_unavailable() -> 
 WIDTH = 20
 
 
-def zipped() -> World:
+def zipped() -> PlanFixture:
     """A mapped task each instance of which takes the result of its own index."""
     expand = [{"name": "n", "over": list(range(WIDTH))}]
-    world = World(
+    world = PlanFixture(
         python("first", expand=expand),
         python("second", expand=expand, args={"x": "${tasks.first.results[mapping.index]}"}),
         parallelism=WIDTH,
@@ -54,7 +54,7 @@ def zipped() -> World:
     return world
 
 
-def evaluations(world: World) -> list[Evaluate]:
+def evaluations(world: PlanFixture) -> list[Evaluate]:
     return [need for need in plan(world.snapshot()).needs if isinstance(need, Evaluate)]
 
 
@@ -73,7 +73,7 @@ def test_an_answer_is_kept_without_its_variables() -> None:
     assert unanswered(world, kept) == []
 
 
-def unanswered(world: World, known: dict[Need, Answer]) -> list[Need]:
+def unanswered(world: PlanFixture, known: dict[Need, Answer]) -> list[Need]:
     return [need for need in plan(world.snapshot(known)).needs if need not in known]
 
 

@@ -13,7 +13,7 @@ from tests.support.fake_api import VirtualClock
 ENDPOINT = ArchiveEndpoint(url="https://archive:8443", certificate="PEM")
 
 
-class FakeArchive:
+class LogArchive:
     def __init__(self) -> None:
         self.settled: set[str] = set()
         self.requests: list[tuple[str, Any]] = []
@@ -37,7 +37,7 @@ async def advance(clock: VirtualClock, cache: SettledLogCache, seconds: float = 
 
 
 async def test_an_answer_is_there_at_the_next_pass() -> None:
-    clock, archive = VirtualClock(), FakeArchive()
+    clock, archive = VirtualClock(), LogArchive()
     cache = SettledLogCache(clock, lambda: ENDPOINT, archive.post)
     archive.settled = {"a"}
     assert cache.get("team", ["a", "b"]) == set()
@@ -47,7 +47,7 @@ async def test_an_answer_is_there_at_the_next_pass() -> None:
 
 
 async def test_all_that_is_asked_meanwhile_is_one_request_for_a_namespace() -> None:
-    clock, archive = VirtualClock(), FakeArchive()
+    clock, archive = VirtualClock(), LogArchive()
     cache = SettledLogCache(clock, lambda: ENDPOINT, archive.post)
     for uid in "cab":
         cache.get("team", [uid])
@@ -57,7 +57,7 @@ async def test_all_that_is_asked_meanwhile_is_one_request_for_a_namespace() -> N
 
 
 async def test_what_is_known_is_not_asked_again() -> None:
-    clock, archive = VirtualClock(), FakeArchive()
+    clock, archive = VirtualClock(), LogArchive()
     cache = SettledLogCache(clock, lambda: ENDPOINT, archive.post)
     archive.settled = {"a"}
     for _ in range(3):
@@ -67,7 +67,7 @@ async def test_what_is_known_is_not_asked_again() -> None:
 
 
 async def test_an_archive_that_is_away_or_talks_nonsense_settles_nothing() -> None:
-    clock, archive = VirtualClock(), FakeArchive()
+    clock, archive = VirtualClock(), LogArchive()
     cache = SettledLogCache(clock, lambda: ENDPOINT, archive.post)
     archive.is_up, archive.settled = False, {"a"}
     cache.get("team", ["a"])
@@ -82,7 +82,7 @@ async def test_an_archive_that_is_away_or_talks_nonsense_settles_nothing() -> No
 
 
 async def test_without_an_archive_there_is_no_request() -> None:
-    clock, archive = VirtualClock(), FakeArchive()
+    clock, archive = VirtualClock(), LogArchive()
     cache = SettledLogCache(clock, lambda: None, archive.post)
     cache.get("team", ["a"])
     await advance(clock, cache)
@@ -90,7 +90,7 @@ async def test_without_an_archive_there_is_no_request() -> None:
 
 
 async def test_pods_beyond_one_request_are_sent_in_the_same_round() -> None:
-    clock, archive = VirtualClock(), FakeArchive()
+    clock, archive = VirtualClock(), LogArchive()
     cache = SettledLogCache(clock, lambda: ENDPOINT, archive.post)
     pods = [f"p{number:04d}" for number in range(2500)]
     archive.settled = {pods[-1]}
@@ -101,7 +101,7 @@ async def test_pods_beyond_one_request_are_sent_in_the_same_round() -> None:
 
 
 async def test_an_archive_that_is_away_gets_one_request_in_a_round() -> None:
-    clock, archive = VirtualClock(), FakeArchive()
+    clock, archive = VirtualClock(), LogArchive()
     cache = SettledLogCache(clock, lambda: ENDPOINT, archive.post)
     archive.is_up = False
     cache.get("team", [str(number) for number in range(2500)])

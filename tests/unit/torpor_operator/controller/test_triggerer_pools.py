@@ -16,7 +16,7 @@ from torpor_wire.state import State
 
 from tests.support.builders import python, wait
 from tests.support.fake_api import FakeApi, Fault, VirtualClock, settle
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 SYSTEM = "torpor-system"
 
@@ -88,7 +88,7 @@ def test_a_pod_knows_whether_its_sensors_defer(
     served: bool, chosen: bool | None, installation: bool, expected: str | None
 ) -> None:
     spec = {} if chosen is None else {"deferrable": chosen}
-    world = World(python("a"), settings=Settings(deferrable=installation), **spec)
+    world = PlanFixture(python("a"), settings=Settings(deferrable=installation), **spec)
     world.api.pools = lambda _: TriggerPool(served=served, seal_key="a2V5")
     (pod,) = world.settle().pods.values()
     environment = {entry["name"]: entry.get("value") for entry in pod["spec"]["containers"][0]["env"]}
@@ -97,7 +97,7 @@ def test_a_pod_knows_whether_its_sensors_defer(
 
 
 def test_a_deferral_without_a_triggerer_shows_the_cause() -> None:
-    world = World(wait("drop"), triggerPool="tides")
+    world = PlanFixture(wait("drop"), triggerPool="tides")
     world.api.pools = lambda name: TriggerPool(served=name != "tides")
     grace = world.settings.unserved_grace
     assert world.settle().advance(grace - 1).run("drop").status.message is None
@@ -110,4 +110,4 @@ def test_a_deferral_without_a_triggerer_shows_the_cause() -> None:
 
 
 def test_a_deferral_in_a_served_pool_shows_no_cause() -> None:
-    assert World(wait("drop")).settle().advance(3600).run("drop").status.reason is None
+    assert PlanFixture(wait("drop")).settle().advance(3600).run("drop").status.reason is None

@@ -19,7 +19,7 @@ _SUCCEEDED = {"type": "Succeeded", "status": "Unknown", "reason": "Running", "me
 _STALLED = "The operator cannot read this Workflow and ignores it: too deep"
 
 
-class Cluster:
+class UnreadableWorkflow:
     def __init__(self, **status: Any) -> None:
         self.clock = VirtualClock()
         self.fake = FakeApi(self.clock)
@@ -36,7 +36,7 @@ class Cluster:
 
 
 async def test_an_unreadable_workflow_gets_a_condition_and_an_event() -> None:
-    cluster = Cluster()
+    cluster = UnreadableWorkflow()
     await cluster.reporter.report(cluster.body, "too deep")
     (condition,) = cluster.body["status"]["conditions"]
     assert (condition["type"], condition["status"], condition["reason"]) == ("Stalled", "True", "WorkflowInvalid")
@@ -44,7 +44,7 @@ async def test_an_unreadable_workflow_gets_a_condition_and_an_event() -> None:
 
 
 async def test_a_report_keeps_other_conditions_and_fields() -> None:
-    cluster = Cluster(state="Running", conditions=[_SUCCEEDED, {"type": "Stalled", "status": "False"}])
+    cluster = UnreadableWorkflow(state="Running", conditions=[_SUCCEEDED, {"type": "Stalled", "status": "False"}])
     await cluster.reporter.report(cluster.body, "too deep")
     status = cluster.body["status"]
     assert status["state"] == "Running"
@@ -52,7 +52,7 @@ async def test_a_report_keeps_other_conditions_and_fields() -> None:
 
 
 async def test_the_same_report_is_written_once() -> None:
-    cluster = Cluster()
+    cluster = UnreadableWorkflow()
     await cluster.reporter.report(cluster.body, "too deep")
     version = cluster.body["metadata"]["resourceVersion"]
     await cluster.reporter.report(cluster.body, "too deep")
@@ -61,7 +61,7 @@ async def test_the_same_report_is_written_once() -> None:
 
 @pytest.mark.attack
 async def test_a_deleted_workflow_that_is_unreadable_is_let_go() -> None:
-    cluster = Cluster()
+    cluster = UnreadableWorkflow()
     cluster.fake.edit(WORKFLOWS, "ns", "w", {"metadata": {"finalizers": ["a/b", constants.FINALIZER]}})
     await cluster.reporter.report(cluster.body, "too deep")
     assert constants.FINALIZER in cluster.body["metadata"]["finalizers"]
@@ -71,7 +71,7 @@ async def test_a_deleted_workflow_that_is_unreadable_is_let_go() -> None:
 
 
 async def test_a_conflict_leaves_the_workflow_to_the_watch(caplog: pytest.LogCaptureFixture) -> None:
-    cluster = Cluster()
+    cluster = UnreadableWorkflow()
     stale = cluster.body
     cluster.fake.edit(WORKFLOWS, "ns", "w", {"metadata": {"labels": {"a": "b"}}})
     with caplog.at_level(logging.WARNING):
@@ -81,7 +81,7 @@ async def test_a_conflict_leaves_the_workflow_to_the_watch(caplog: pytest.LogCap
 
 
 def test_the_cache_keeps_the_last_readable_version() -> None:
-    cluster = Cluster()
+    cluster = UnreadableWorkflow()
     cache = build_cache(Api(cluster.fake, cluster.clock))
     body = cluster.body | {UNREADABLE: "spec: nested more than 100 levels deep"}
     assert cache.store_workflow(body) == "spec: nested more than 100 levels deep"

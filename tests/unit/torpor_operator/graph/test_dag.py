@@ -6,11 +6,11 @@ from torpor_operator.graph import dag
 from torpor_wire.state import State
 
 from tests.support.builders import python, wait
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 
 def test_a_task_waits_for_the_tasks_it_comes_after() -> None:
-    world = World(python("a"), python("b", after=["a"])).settle()
+    world = PlanFixture(python("a"), python("b", after=["a"])).settle()
     assert world.has("a")
     assert not world.has("b")
     assert world.succeed("a").state("b") is State.SCHEDULED
@@ -27,27 +27,27 @@ def test_a_task_waits_for_the_tasks_it_comes_after() -> None:
     ],
 )
 def test_a_reference_is_a_dependency(fields: dict[str, object]) -> None:
-    world = World(python("a"), python("b", **fields)).settle()
+    world = PlanFixture(python("a"), python("b", **fields)).settle()
     assert world.tasks() == {"a": "Running", "b": "Pending"}
     assert world.succeed("a", "3").tasks()["b"] == "Running"
 
 
 def test_a_reference_in_a_triggers_kwargs_is_a_dependency() -> None:
-    world = World(python("a"), wait("b", kwargs={"url": "${tasks.a.result}"})).settle()
+    world = PlanFixture(python("a"), wait("b", kwargs={"url": "${tasks.a.result}"})).settle()
     assert not world.has("b")
     world.succeed("a", '"https://example.org"')
     assert world.run("b").status.trigger is not None
 
 
 def test_independent_tasks_run_in_parallel() -> None:
-    world = World(python("a"), python("b"), python("c", after=["a", "b"])).settle()
+    world = PlanFixture(python("a"), python("b"), python("c", after=["a", "b"])).settle()
     assert len(world.pods) == 2
     assert world.succeed("a").tasks() == {"a": "Succeeded", "b": "Running", "c": "Pending"}
     assert world.succeed("b").tasks()["c"] == "Running"
 
 
 def test_tasks_may_be_listed_in_any_order() -> None:
-    world = World(python("c", after=["b"]), python("b", after=["a"]), python("a")).settle()
+    world = PlanFixture(python("c", after=["b"]), python("b", after=["a"]), python("a")).settle()
     assert world.tasks() == {"a": "Running", "b": "Pending", "c": "Pending"}
 
 
@@ -82,7 +82,7 @@ UNKNOWN_PARAM = "task b: args: day: unknown param dya; params: day"
 def test_an_invalid_workflow_reports_why_and_starts_nothing(
     fields: dict[str, object], reason: str, message: str
 ) -> None:
-    world = World(python("a"), python("b", **fields), params={"day": "today"}).settle()
+    world = PlanFixture(python("a"), python("b", **fields), params={"day": "today"}).settle()
     assert world.condition()[:2] == ("False", reason)
     assert world.condition()[2].startswith(message)
     assert world.condition("Stalled")[0] == "True"
@@ -99,7 +99,7 @@ def test_an_invalid_workflow_reports_why_and_starts_nothing(
     ],
 )
 def test_the_message_names_all_tasks_of_a_cycle(tasks: list[dict[str, object]], ring: str) -> None:
-    world = World(*tasks).settle()
+    world = PlanFixture(*tasks).settle()
     status, reason, message = world.condition()
     assert (status, reason) == ("False", "WorkflowInvalid")
     assert ring in message or " -> ".join(reversed(ring.split(" -> "))) in message
@@ -107,6 +107,6 @@ def test_the_message_names_all_tasks_of_a_cycle(tasks: list[dict[str, object]], 
 
 
 def test_an_invalid_workflow_ends_and_loses_its_finalizer() -> None:
-    world = World(python("a", after=["lost"])).settle()
+    world = PlanFixture(python("a", after=["lost"])).settle()
     assert world.status.completion_time is not None
     assert world.workflow["metadata"]["finalizers"] == []

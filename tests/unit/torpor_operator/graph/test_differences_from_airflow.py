@@ -3,13 +3,13 @@
 import pytest
 
 from tests.support.builders import python
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 
 @pytest.mark.parametrize("rule", ["all_success", "none_failed", "none_failed_min_one_success", "none_skipped"])
 def test_an_all_rule_waits_for_all_upstream_tasks(rule: str) -> None:
     left_out = python("a", when="false") if rule == "none_skipped" else python("a")
-    world = World(left_out, python("b"), python("c", after=["a", "b"], rule=rule)).settle()
+    world = PlanFixture(left_out, python("b"), python("c", after=["a", "b"], rule=rule)).settle()
     if rule != "none_skipped":
         world.fail("a")
 
@@ -20,7 +20,7 @@ def test_an_all_rule_waits_for_all_upstream_tasks(rule: str) -> None:
 
 @pytest.mark.parametrize("order", [("failed", "other"), ("other", "failed")])
 def test_all_success_does_not_depend_on_the_order_of_ends(order: tuple[str, str]) -> None:
-    world = World(
+    world = PlanFixture(
         python("failed"),
         python("other"),
         python("skipped", after=["other"], when="false"),
@@ -34,7 +34,7 @@ def test_all_success_does_not_depend_on_the_order_of_ends(order: tuple[str, str]
 
 @pytest.mark.parametrize("result", ['"text"', "5", "null"])
 def test_mapping_over_a_non_list_fails_the_mapped_task_and_not_its_producer(result: str) -> None:
-    world = World(
+    world = PlanFixture(
         python("list"),
         python("mapped", expand=[{"name": "x", "over": "${tasks.list.result}"}]),
         python("other", args={"x": "${tasks.list.result}"}),
@@ -46,7 +46,7 @@ def test_mapping_over_a_non_list_fails_the_mapped_task_and_not_its_producer(resu
 
 
 def test_one_bad_item_of_expand_kwargs_fails_the_task_without_a_run() -> None:
-    world = World(python("list"), python("mapped", expandKwargs="${tasks.list.result}")).settle()
+    world = PlanFixture(python("list"), python("mapped", expandKwargs="${tasks.list.result}")).settle()
     world.succeed("list", '[{"x": 1}, 3, {"x": 2}]')
 
     assert (
@@ -57,7 +57,7 @@ def test_one_bad_item_of_expand_kwargs_fails_the_task_without_a_run() -> None:
 
 
 def test_a_run_with_a_tolerated_failure_fails() -> None:
-    world = World(python("a"), python("cleanup", after=["a"], rule="all_done")).settle()
+    world = PlanFixture(python("a"), python("cleanup", after=["a"], rule="all_done")).settle()
     world.fail("a")
     world.settle().succeed("cleanup")
 

@@ -17,7 +17,7 @@ from tests.support.fake_api import VirtualClock, settle
 
 
 @dataclass(kw_only=True)
-class Cluster:
+class ImageVolumeApi:
     """An API server with nodes. It keeps or drops image volumes, and refuses pods in some namespaces."""
 
     keeps: bool = True
@@ -59,8 +59,8 @@ class Cluster:
 
 
 @dataclass(kw_only=True)
-class Case:
-    cluster: Cluster = field(default_factory=Cluster)
+class DetectorFixture:
+    cluster: ImageVolumeApi = field(default_factory=ImageVolumeApi)
     clock: VirtualClock = field(default_factory=VirtualClock)
     namespaces: set[str] = field(default_factory=lambda: {"team"})
     settings: Settings = field(default_factory=Settings)
@@ -79,32 +79,34 @@ class Case:
 
 async def test_a_cluster_that_supports_image_volumes_is_found(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
-    async with Case().running() as found:
+    async with DetectorFixture().running() as found:
         assert found.supported()
     assert caplog.messages[-1].startswith("the runtime of python tasks gets into pods by an image volume: ")
 
 
 async def test_an_api_server_without_the_feature_drops_the_volume() -> None:
-    async with Case(cluster=Cluster(keeps=False)).running() as found:
+    async with DetectorFixture(cluster=ImageVolumeApi(keeps=False)).running() as found:
         assert not found.supported()
 
 
 async def test_one_old_node_is_enough_for_init_containers(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
-    async with Case(cluster=Cluster(runtimes=["containerd://2.1.4", "containerd://1.7.0"])).running() as found:
+    async with DetectorFixture(
+        cluster=ImageVolumeApi(runtimes=["containerd://2.1.4", "containerd://1.7.0"])
+    ).running() as found:
         assert not found.supported()
     assert "by an init container: node node-1 has containerd://1.7.0" in caplog.messages[-1]
 
 
 async def test_another_namespace_is_asked_where_the_first_refuses_pods() -> None:
-    case = Case(cluster=Cluster(refuses={"a"}), namespaces={"a", "b"})
+    case = DetectorFixture(cluster=ImageVolumeApi(refuses={"a"}), namespaces={"a", "b"})
     async with case.running() as found:
         assert found.supported()
     assert case.cluster.asked == ["a", "b"]
 
 
 async def test_the_first_namespace_with_workflows_is_asked_soon() -> None:
-    case = Case(namespaces=set())
+    case = DetectorFixture(namespaces=set())
     async with case.running() as found:
         assert not found.supported()
         case.namespaces.add("team")
@@ -113,7 +115,7 @@ async def test_the_first_namespace_with_workflows_is_asked_soon() -> None:
 
 
 async def test_the_cluster_is_checked_again_from_time_to_time() -> None:
-    case = Case()
+    case = DetectorFixture()
     async with case.running() as found:
         case.cluster.runtimes.append("docker://29.0")
         await case.clock.advance(300)
@@ -123,7 +125,7 @@ async def test_the_cluster_is_checked_again_from_time_to_time() -> None:
 
 
 async def test_nodes_that_cannot_be_read_leave_the_former_decision(caplog: pytest.LogCaptureFixture) -> None:
-    case = Case()
+    case = DetectorFixture()
     async with case.running() as found:
         case.cluster.nodes_forbidden = True
         await case.clock.advance(600)
@@ -132,7 +134,7 @@ async def test_nodes_that_cannot_be_read_leave_the_former_decision(caplog: pytes
 
 
 async def test_an_answer_that_cannot_be_read_leaves_the_former_decision() -> None:
-    case = Case()
+    case = DetectorFixture()
     async with case.running() as found:
         case.cluster.version = ["no version"]
         await case.clock.advance(600)
@@ -144,7 +146,7 @@ async def test_an_answer_that_cannot_be_read_leaves_the_former_decision() -> Non
 
 
 async def test_namespaces_that_refuse_pods_are_asked_less_and_less_often() -> None:
-    case = Case(cluster=Cluster(refuses={"a"}), namespaces={"a"})
+    case = DetectorFixture(cluster=ImageVolumeApi(refuses={"a"}), namespaces={"a"})
     async with case.running():
         await case.clock.advance(3600)
     assert 5 < len(case.cluster.asked) < 20
@@ -152,7 +154,7 @@ async def test_namespaces_that_refuse_pods_are_asked_less_and_less_often() -> No
 
 @pytest.mark.parametrize("injection", [Injection.IMAGE_VOLUME, Injection.INIT_CONTAINER])
 async def test_a_setting_asks_nothing(injection: Injection) -> None:
-    case = Case(settings=Settings(runtime_injection=injection))
+    case = DetectorFixture(settings=Settings(runtime_injection=injection))
     async with case.running() as found:
         assert found.supported() is (injection is Injection.IMAGE_VOLUME)
     assert case.cluster.asked == []

@@ -15,7 +15,7 @@ from torpor_wire.state import State, TaskState
 
 from tests.support.builders import Body, python
 from tests.support.group_builders import CITIES, COUNTRY, FETCH, LOAD, PLACES, run
-from tests.support.plan_world import ROUNDS, World
+from tests.support.plan_fixture import ROUNDS, PlanFixture
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ LISTED: Body = {"name": "g", "expand": [{"name": "g", "over": "${tasks.list.resu
 LARGE = "x" * 2000
 
 
-class Remembering(World):
+class Remembering(PlanFixture):
     """The operator keeps the answers of a Workflow from plan to plan."""
 
     def __init__(self, *tasks: Body, **spec: Any) -> None:
@@ -215,7 +215,7 @@ LIST = python("list", group="side")
 PARTS = python("parts", group="side", after=["list"], expand=[{"name": "n", "over": [1, 2, 3]}])
 
 
-def act(world: World) -> None:
+def act(world: PlanFixture) -> None:
     """A plan before the next write of the status."""
     for action in world.plan().actions:
         world.act(action)

@@ -10,7 +10,7 @@ from torpor_wire.state import State
 from tests.support import builders
 from tests.support.builders import NAME, NAMESPACE, UID, Body, container, python, wait
 from tests.support.group_builders import CITIES, FETCH, LOAD, REPORT, nested, run, succeed_all
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 
 def test_each_task_of_a_group_runs_for_each_item() -> None:
@@ -179,7 +179,7 @@ def test_a_large_item_is_read_by_the_worker_from_its_source() -> None:
 
 def test_many_indexes_are_started_in_batches() -> None:
     group: Body = {"name": "city", "expand": [{"name": "city", "over": list(range(25))}]}
-    world = World(wait("alarm", group="city"), groups=[group], settings=Settings(batch=10))
+    world = PlanFixture(wait("alarm", group="city"), groups=[group], settings=Settings(batch=10))
     world.apply(world.plan())
     assert len(world.taskruns) == 10
     world.settle()
@@ -224,7 +224,7 @@ def test_an_index_without_items_is_skipped_and_the_run_goes_on() -> None:
     assert world.status.state == "Succeeded"
 
 
-def put(world: World, task: str, group_path: Path, index: int = constants.UNMAPPED) -> None:
+def put(world: PlanFixture, task: str, group_path: Path, index: int = constants.UNMAPPED) -> None:
     """A user creates a TaskRun with the name that the operator would give it."""
     name = names.taskrun(NAME, UID, task, index, group_path)
     spec = {"workflow": {"name": NAME, "uid": UID}, "task": task, "mapIndex": index, "groupIndexes": list(group_path)}

@@ -7,20 +7,20 @@ import pytest
 from torpor_operator.mapping import reserved_names
 
 from tests.support.builders import Body, container, python, wait
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 pytestmark = pytest.mark.attack
 
 AUTHORS = {"url": "https://ours", "headers": {"Authorization": {"secretRef": {"name": "api", "key": "token"}}}}
 
 
-def mapped_over(task: Body, answer: object) -> World:
+def mapped_over(task: Body, answer: object) -> PlanFixture:
     """The run of a task that is mapped over the answer of a server."""
-    world = World(python("ask"), {**task, "expandKwargs": "${tasks.ask.result}"})
+    world = PlanFixture(python("ask"), {**task, "expandKwargs": "${tasks.ask.result}"})
     return world.settle().succeed("ask", json.dumps(answer))
 
 
-def refusal(world: World, task: str) -> tuple[str | None, str | None]:
+def refusal(world: PlanFixture, task: str) -> tuple[str | None, str | None]:
     assert task not in {run["spec"]["task"] for run in world.taskruns.values()}
     return world.task(task).reason, world.task(task).message
 
@@ -34,7 +34,7 @@ def test_an_item_never_replaces_what_the_author_gave_a_trigger(name: str) -> Non
 
 def test_an_entry_of_expand_never_replaces_what_the_author_gave_a_trigger() -> None:
     task = wait("get", kwargs=AUTHORS, expand=[{"name": "url", "over": "${tasks.ask.result}"}])
-    world = World(python("ask"), task).settle().succeed("ask", '["https://theirs"]')
+    world = PlanFixture(python("ask"), task).settle().succeed("ask", '["https://theirs"]')
     assert refusal(world, "get") == ("ExpandInvalid", "expand url: url is also in trigger.kwargs; remove one")
 
 
@@ -73,7 +73,7 @@ def test_no_item_sets_a_variable_that_steers_a_program(name: str) -> None:
     "fields", [{"args": {"http_proxy": "${params.proxy}"}}, {"expand": [{"name": "http_proxy", "over": ["a"]}]}]
 )
 def test_no_argument_sets_a_variable_that_steers_a_program(fields: dict[str, Any]) -> None:
-    world = World(container("load", **fields), params={"proxy": "theirs"}).settle()
+    world = PlanFixture(container("load", **fields), params={"proxy": "theirs"}).settle()
     _, message = refusal(world, "load")
     assert "http_proxy is a variable of a loader, shell or proxy" in (message or "")
 

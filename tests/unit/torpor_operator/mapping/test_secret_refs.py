@@ -8,19 +8,19 @@ from torpor_wire import typed_json
 from torpor_wire.secret_ref import SecretRef
 
 from tests.support.builders import python, wait
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 REFERENCE = {"secretRef": {"name": "db", "key": "password"}}
 MARKED = {"__type": "secretRef", "__var": {"name": "db", "key": "password"}}
 
 
-def kwargs(world: World, task: str) -> Any:
+def kwargs(world: PlanFixture, task: str) -> Any:
     return json.loads(world.run(task).spec.trigger.kwargs)  # type: ignore[union-attr]
 
 
 def test_a_reference_in_the_workflow_is_marked_in_every_field() -> None:
     given = {"url": "https://x", "headers": {"Authorization": REFERENCE}, "list": [REFERENCE, "${params.day}"]}
-    world = World(wait("a", kwargs=given), params={"day": "today"}).settle()
+    world = PlanFixture(wait("a", kwargs=given), params={"day": "today"}).settle()
     expected = {"url": "https://x", "headers": {"Authorization": MARKED}, "list": [MARKED, "today"]}
     assert kwargs(world, "a") == expected
     status = world.run("a").status.trigger
@@ -34,7 +34,7 @@ def test_a_reference_in_the_workflow_is_marked_in_every_field() -> None:
 )
 def test_a_reference_in_the_result_of_a_task_is_refused(hidden: Any) -> None:
     notify = wait("tell", "webhook", kwargs={"url": "https://x", "body": {"got": "${tasks.ask.result}"}})
-    world = World(python("ask"), notify).settle().succeed("ask", json.dumps(hidden))
+    world = PlanFixture(python("ask"), notify).settle().succeed("ask", json.dumps(hidden))
     assert world.task("tell").reason == "TriggerInvalid"
     message = world.task("tell").message or ""
     assert "kwargs.body.got: the value contains a secretRef that is not in the Workflow" in message
@@ -43,7 +43,7 @@ def test_a_reference_in_the_result_of_a_task_is_refused(hidden: Any) -> None:
 
 def test_a_reference_whose_name_is_an_expression_is_refused() -> None:
     given = {"url": "https://x", "body": {"secretRef": {"name": "${tasks.ask.result}", "key": "password"}}}
-    world = World(python("ask"), wait("tell", "webhook", kwargs=given)).settle().succeed("ask", '"db"')
+    world = PlanFixture(python("ask"), wait("tell", "webhook", kwargs=given)).settle().succeed("ask", '"db"')
     assert world.task("tell").reason == "TriggerInvalid"
     assert "kwargs.body: '${tasks.ask.result}' is not the name of a Secret" in (world.task("tell").message or "")
 
@@ -51,7 +51,7 @@ def test_a_reference_whose_name_is_an_expression_is_refused() -> None:
 def test_a_reference_whose_body_is_an_expression_is_refused() -> None:
     given = {"url": "https://x", "body": {"secretRef": "${tasks.ask.result}"}}
     answer = '{"name":"db","key":"password"}'
-    world = World(python("ask"), wait("tell", "webhook", kwargs=given)).settle().succeed("ask", answer)
+    world = PlanFixture(python("ask"), wait("tell", "webhook", kwargs=given)).settle().succeed("ask", answer)
     assert world.task("tell").reason == "TriggerInvalid"
 
 
@@ -59,17 +59,17 @@ def test_a_reference_among_the_items_of_a_mapped_wait_is_refused() -> None:
     notify = wait(
         "tell", "webhook", kwargs={"url": "https://x"}, expand=[{"name": "body", "over": "${tasks.ask.result}"}]
     )
-    world = World(python("ask"), notify).settle().succeed("ask", json.dumps([{"x": REFERENCE}]))
+    world = PlanFixture(python("ask"), notify).settle().succeed("ask", json.dumps([{"x": REFERENCE}]))
     assert world.task("tell").reason == "TriggerInvalid"
     assert "kwargs.body: the value contains a secretRef" in (world.task("tell").message or "")
 
 
 def test_a_mark_in_the_workflow_is_rejected() -> None:
-    world = World(wait("tell", "webhook", kwargs={"url": "https://x", "body": MARKED})).settle()
+    world = PlanFixture(wait("tell", "webhook", kwargs={"url": "https://x", "body": MARKED})).settle()
     assert world.task("tell").reason == "TriggerInvalid"
 
 
 def test_a_result_without_a_reference_is_unchanged() -> None:
     notify = wait("tell", "webhook", kwargs={"url": "https://x", "body": "${tasks.ask.result}"})
-    world = World(python("ask"), notify).settle().succeed("ask", '{"secret":"ref","list":["secretRef"]}')
+    world = PlanFixture(python("ask"), notify).settle().succeed("ask", '{"secret":"ref","list":["secretRef"]}')
     assert kwargs(world, "tell")["body"] == {"secret": "ref", "list": ["secretRef"]}

@@ -7,14 +7,14 @@ from torpor_wire import times
 from torpor_wire.state import State
 
 from tests.support.builders import NOW, python
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 RETRIES = {"limit": 2, "delay": "10s", "backoff": 1}
 EVICTED = {"phase": "Failed", "conditions": [{"type": "DisruptionTarget", "status": "True"}]}
 
 
 def test_a_failed_attempt_is_retried_after_its_delay() -> None:
-    world = World(python("a", retries=RETRIES)).settle().fail("a")
+    world = PlanFixture(python("a", retries=RETRIES)).settle().fail("a")
     assert (world.state("a"), world.plan().again_at) == (State.UP_FOR_RETRY, NOW + 10)
     assert world.advance(9.9).state("a") is State.UP_FOR_RETRY
     assert world.advance(0.1).state("a") is State.SCHEDULED
@@ -23,7 +23,7 @@ def test_a_failed_attempt_is_retried_after_its_delay() -> None:
 
 
 def test_a_task_without_retries_left_fails() -> None:
-    world = World(python("a", retries=RETRIES)).settle().fail("a", "1").advance(10).fail("a", "2").advance(30)
+    world = PlanFixture(python("a", retries=RETRIES)).settle().fail("a", "1").advance(10).fail("a", "2").advance(30)
     world.fail("a", "the last")
     assert world.tasks() == {"a": "Failed"}
     assert "the last" in world.condition()[2]
@@ -31,7 +31,7 @@ def test_a_task_without_retries_left_fails() -> None:
 
 
 def test_a_retry_waits_until_the_pod_of_the_former_attempt_has_ended() -> None:
-    world = World(python("a", retries=RETRIES)).settle()
+    world = PlanFixture(python("a", retries=RETRIES)).settle()
     world.claim("a")
     (former,) = world.pods
     world.fail("a")
@@ -48,7 +48,7 @@ def test_a_retry_waits_until_the_pod_of_the_former_attempt_has_ended() -> None:
 
 @pytest.mark.parametrize("claimed", [True, False])
 def test_a_pod_that_ended_without_a_report_is_lost_with_a_cause(*, claimed: bool) -> None:
-    world = World(python("a", retries=RETRIES)).settle()
+    world = PlanFixture(python("a", retries=RETRIES)).settle()
     if claimed:
         world.claim("a")
     terminated = {"reason": "OOMKilled", "exitCode": 137, "message": "memory"}
@@ -60,7 +60,7 @@ def test_a_pod_that_ended_without_a_report_is_lost_with_a_cause(*, claimed: bool
 
 
 def test_a_running_pod_that_the_cache_lacks_is_lost_only_after_a_read() -> None:
-    world = World(python("a")).settle()
+    world = PlanFixture(python("a")).settle()
     world.claim("a")
     (pod,) = world.pods
     world.api.unseen.add(pod)
@@ -73,7 +73,7 @@ def test_a_running_pod_that_the_cache_lacks_is_lost_only_after_a_read() -> None:
 
 
 def test_another_pod_of_the_same_name_is_not_the_claimed_one() -> None:
-    world = World(python("a")).settle()
+    world = PlanFixture(python("a")).settle()
     world.claim("a")
     (pod,) = world.pods
     world.pods[pod]["metadata"] = world.pods[pod]["metadata"] | {"uid": "another"}
@@ -81,7 +81,7 @@ def test_another_pod_of_the_same_name_is_not_the_claimed_one() -> None:
 
 
 def test_a_pod_deleted_before_its_claim_is_created_again() -> None:
-    world = World(python("a")).settle()
+    world = PlanFixture(python("a")).settle()
     world.lose_pod("a")
     world.settle()
     assert world.state("a") is State.SCHEDULED
@@ -93,7 +93,7 @@ def test_a_pod_deleted_before_its_claim_is_created_again() -> None:
 def test_a_disrupted_pod_is_launched_again_and_the_attempt_is_not_used_up(
     *, claimed: bool, how: dict[str, object]
 ) -> None:
-    world = World(python("a")).settle()
+    world = PlanFixture(python("a")).settle()
     if claimed:
         world.claim("a")
     world.kubelet("a", how)
@@ -104,7 +104,7 @@ def test_a_disrupted_pod_is_launched_again_and_the_attempt_is_not_used_up(
 
 
 def test_disruptions_are_bounded() -> None:
-    world = World(python("a"), settings=Settings(max_launches=2)).settle()
+    world = PlanFixture(python("a"), settings=Settings(max_launches=2)).settle()
     for _ in range(2):
         world.kubelet("a", EVICTED)
     assert world.run("a").status.launch == 2
@@ -113,7 +113,7 @@ def test_disruptions_are_bounded() -> None:
 
 
 def test_a_disrupted_resume_keeps_its_event() -> None:
-    world = World(python("a")).settle().defer("a").fire("a").kubelet("a", EVICTED)
+    world = PlanFixture(python("a")).settle().defer("a").fire("a").kubelet("a", EVICTED)
     status = world.run("a").status
     assert (status.segment, status.launch, status.event) == (1, 1, '"event"')
 
@@ -127,7 +127,7 @@ def waiting(reason: str) -> dict[str, object]:
     ("reason", "expected"), [("ImagePullBackOff", "ImagePullFailed"), ("CreateContainerConfigError", "LaunchFailed")]
 )
 def test_a_container_that_cannot_start_is_reported_at_once_and_fails_later(reason: str, expected: str) -> None:
-    world = World(python("a", image="lost:1", retries=RETRIES)).settle().kubelet("a", waiting(reason))
+    world = PlanFixture(python("a", image="lost:1", retries=RETRIES)).settle().kubelet("a", waiting(reason))
     status = world.run("a").status
     assert (status.state, status.reason) == (State.SCHEDULED, expected)
     assert "no such thing" in (status.message or "")
@@ -139,14 +139,14 @@ def test_a_container_that_cannot_start_is_reported_at_once_and_fails_later(reaso
 
 
 def test_an_image_that_arrives_late_clears_the_reason() -> None:
-    world = World(python("a")).settle().kubelet("a", waiting("ErrImagePull")).kubelet("a", {"phase": "Running"})
+    world = PlanFixture(python("a")).settle().kubelet("a", waiting("ErrImagePull")).kubelet("a", {"phase": "Running"})
     world.claim("a")
     assert world.run("a").status.reason is None
     assert world.advance(1000).state("a") is State.RUNNING
 
 
 def test_the_grace_of_an_image_starts_when_a_kubelet_accepts_the_pod() -> None:
-    world = World(python("a")).settle().advance(1000)
+    world = PlanFixture(python("a")).settle().advance(1000)
     world.kubelet("a", {**waiting("ErrImagePull"), "startTime": times.rfc3339(NOW + 1000)})
     assert world.state("a") is State.SCHEDULED
     assert world.advance(59).state("a") is State.SCHEDULED
@@ -154,13 +154,13 @@ def test_the_grace_of_an_image_starts_when_a_kubelet_accepts_the_pod() -> None:
 
 
 def test_pull_failures_are_reported_once() -> None:
-    world = World(python("a")).settle().kubelet("a", waiting("ErrImagePull"))
+    world = PlanFixture(python("a")).settle().kubelet("a", waiting("ErrImagePull"))
     world.pods[next(iter(world.pods))]["status"] = waiting("ImagePullBackOff")
     assert world.plan().actions == ()
 
 
 def test_an_attempt_that_exceeds_its_timeout_fails_and_its_pod_is_deleted() -> None:
-    world = World(python("a", timeout="60s", retries=RETRIES)).settle().advance(50)
+    world = PlanFixture(python("a", timeout="60s", retries=RETRIES)).settle().advance(50)
     assert world.state("a") is State.SCHEDULED
     world.claim("a")  # the whole timeout counts from the start of the pod
     world.settle()
@@ -174,7 +174,7 @@ def test_an_attempt_that_exceeds_its_timeout_fails_and_its_pod_is_deleted() -> N
 
 
 def test_deferred_time_counts_for_the_timeout() -> None:
-    world = World(python("a", timeout="60s")).settle().defer("a")
+    world = PlanFixture(python("a", timeout="60s")).settle().defer("a")
     world.now += 61
     assert world.settle().state("a") is State.DEFERRED  # the triggerer enforces it while the task is deferred
     world.fire("a")
@@ -183,7 +183,7 @@ def test_deferred_time_counts_for_the_timeout() -> None:
 
 
 def test_each_attempt_has_its_own_timeout() -> None:
-    world = World(python("a", timeout="60s", retries={"limit": 1, "delay": "1s", "backoff": 1})).settle()
+    world = PlanFixture(python("a", timeout="60s", retries={"limit": 1, "delay": "1s", "backoff": 1})).settle()
     world.claim("a")
     world.advance(59)
     world.fail("a").advance(1)
@@ -193,7 +193,7 @@ def test_each_attempt_has_its_own_timeout() -> None:
 
 
 def test_a_running_taskrun_without_a_pod_in_its_status_is_invalid() -> None:
-    world = World(python("a", retries=RETRIES)).settle()
+    world = PlanFixture(python("a", retries=RETRIES)).settle()
     world.claim("a")
     del world.taskruns[world.run("a").metadata.name]["status"]["pod"]
     status = world.settle().run("a").status
@@ -201,7 +201,7 @@ def test_a_running_taskrun_without_a_pod_in_its_status_is_invalid() -> None:
 
 
 def test_a_pod_of_an_ended_task_that_lingers_is_deleted_after_a_grace() -> None:
-    world = World(python("a"), python("b")).settle().succeed("a")
+    world = PlanFixture(python("a"), python("b")).settle().succeed("a")
     name = next(name for name in world.pods if "-a-" in name)
     world.pods[name]["status"] = {"phase": "Running"}
     assert name in world.settle().pods
@@ -209,14 +209,14 @@ def test_a_pod_of_an_ended_task_that_lingers_is_deleted_after_a_grace() -> None:
 
 
 def test_an_exit_code_after_a_deferral_is_ignored() -> None:
-    world = World(python("a")).settle().defer("a", exits=False)
+    world = PlanFixture(python("a")).settle().defer("a", exits=False)
     (pod,) = world.pods
     world.pods[pod]["status"] = {"phase": "Failed"}
     assert world.settle().state("a") is State.DEFERRED
 
 
 def test_the_start_of_the_first_attempt_is_kept_over_all_attempts() -> None:
-    world = World(python("a", retries={"limit": 2, "delay": "1s", "backoff": 1})).settle().fail("a")
+    world = PlanFixture(python("a", retries={"limit": 2, "delay": "1s", "backoff": 1})).settle().fail("a")
     first = world.run("a").status.started_at
     assert first == times.rfc3339(NOW)
     world.advance(1)

@@ -11,7 +11,7 @@ from torpor_wire import times
 from torpor_wire.state import State
 
 from tests.support.builders import NOW, Body, container, python
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 RETRIES = {"limit": 3}
 IMAGE = "etl:1"
@@ -48,7 +48,7 @@ def waiting(reason: str, message: str, *, copying: bool = False) -> Body:
 
 def outcome(status: Body, task: Body | None = None, **spec: Any) -> tuple[State, str, str]:
     """State, reason and message of the task `a` after its pod has this status."""
-    world = World((task or python("a")) | {"retries": RETRIES, "image": IMAGE}, **spec)
+    world = PlanFixture((task or python("a")) | {"retries": RETRIES, "image": IMAGE}, **spec)
     world.settle()
     for pod in world.pods.values():
         pod["spec"]["nodeName"] = "node-1"
@@ -96,7 +96,7 @@ def test_an_image_that_cannot_run_the_task_fails_it_at_once_without_a_retry(case
 
 
 def test_the_pod_of_an_image_that_would_run_as_root_is_deleted() -> None:
-    world = World(python("a")).settle().kubelet("a", waiting("CreateContainerConfigError", ROOT))
+    world = PlanFixture(python("a")).settle().kubelet("a", waiting("CreateContainerConfigError", ROOT))
 
     assert world.state("a") is State.FAILED
     assert world.pods == {}
@@ -136,7 +136,7 @@ def test_a_node_that_mounts_an_empty_image_volume_is_named_with_the_setting() ->
 
 def test_the_same_messages_after_the_claim_are_not_blamed_on_the_image() -> None:
     for status in (ended(78, OLD), ended(1, NO_MODULE), ended(2, NO_START), ended(1, f"oops\n{NO_PYTHON3}")):
-        world = World(python("a", retries=RETRIES)).settle()
+        world = PlanFixture(python("a", retries=RETRIES)).settle()
         world.claim("a")
         world.kubelet("a", status)
         assert (world.state("a"), world.run("a").status.reason) == (State.UP_FOR_RETRY, "Lost")
@@ -186,6 +186,6 @@ def test_an_init_container_of_others_does_not_hide_the_task() -> None:
     status = ended(0, "", "Completed") | {"phase": "Succeeded"}
     proxy = {"terminated": {"exitCode": 137, "reason": "Error"}}
     status["initContainerStatuses"] = [{"name": "istio-proxy", "state": proxy}]
-    world = World(container("a")).settle().kubelet("a", status)
+    world = PlanFixture(container("a")).settle().kubelet("a", status)
 
     assert world.state("a") is State.SUCCEEDED

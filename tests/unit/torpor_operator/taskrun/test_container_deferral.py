@@ -10,13 +10,13 @@ from torpor_wire import constants, times, transitions
 from torpor_wire.state import State
 
 from tests.support.builders import NOW, Body, container
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 GRACE = Settings().triggerer_grace
 _HTTP = {"class": "http", "kwargs": {"url": "https://example.org"}}
 
 
-def written(world: World, /, code: int = 0, **body: Any) -> World:
+def written(world: PlanFixture, /, code: int = 0, **body: Any) -> PlanFixture:
     """The program of task a writes an outcome document and exits."""
     pod = world.pods[pod_name(world.run("a"))]
     message = json.dumps({"torpor": 1, "nonce": environment(world).get(constants.ENV_OUTCOME_NONCE), **body})
@@ -25,27 +25,27 @@ def written(world: World, /, code: int = 0, **body: Any) -> World:
     return world.settle()
 
 
-def deferred(world: World, **fields: Any) -> World:
+def deferred(world: PlanFixture, **fields: Any) -> PlanFixture:
     return written(world, defer={"trigger": _HTTP, "state": {"job": 7}, **fields})
 
 
-def fire(world: World, event: str | None) -> World:
+def fire(world: PlanFixture, event: str | None) -> PlanFixture:
     """The triggerer fires; no event means a timeout."""
     run = world.run("a")
     world.api.patch(run, transitions.fire(run.pin(), event, deferred=10.0, now=world.now))
     return world.settle()
 
 
-def environment(world: World) -> dict[str, str]:
+def environment(world: PlanFixture) -> dict[str, str]:
     main = world.pods[pod_name(world.run("a"))]["spec"]["containers"][0]
     names = [variable["name"] for variable in main["env"]]
     assert len(names) == len(set(names))
     return {variable["name"]: variable["value"] for variable in main["env"]}
 
 
-def start(**fields: Any) -> World:
+def start(**fields: Any) -> PlanFixture:
     program = {"command": ["sh"], "outcome": True, **fields.pop("program", {})}
-    return World(container("a", **fields) | {"container": program}).settle()
+    return PlanFixture(container("a", **fields) | {"container": program}).settle()
 
 
 def test_the_operator_stores_the_trigger_and_the_state() -> None:
@@ -220,7 +220,7 @@ def test_a_deferral_waits_for_no_former_pod() -> None:
     assert pod_name(world.run("a")) in world.pods
 
 
-def nonces(world: World) -> set[str]:
+def nonces(world: PlanFixture) -> set[str]:
     """The nonce that the program knows, and the one that the operator reads."""
     pod = world.pods[pod_name(world.run("a"))]
     return {environment(world)[constants.ENV_OUTCOME_NONCE], pod["metadata"]["annotations"][constants.OUTCOME_NONCE]}

@@ -5,14 +5,14 @@ from torpor_wire import constants, names
 from torpor_wire.state import State
 
 from tests.support.builders import NAME, UID, Body, container
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 
-def pod_of(world: World, task: str) -> Body:
+def pod_of(world: PlanFixture, task: str) -> Body:
     return world.pods[pod_name(world.run(task))]
 
 
-def ended(world: World, task: str, code: int, message: str = "") -> World:
+def ended(world: PlanFixture, task: str, code: int, message: str = "") -> PlanFixture:
     state = {"terminated": {"exitCode": code, "reason": "Completed" if code == 0 else "Error", "message": message}}
     phase = "Succeeded" if code == 0 else "Failed"
     pod_of(world, task)["status"] = {"phase": phase, "containerStatuses": [{"state": state}]}
@@ -20,7 +20,7 @@ def ended(world: World, task: str, code: int, message: str = "") -> World:
 
 
 def test_a_container_is_claimed_before_its_gate_is_removed() -> None:
-    world = World(container("load"))
+    world = PlanFixture(container("load"))
     made = world.plan()
     world.apply(made)
     made = world.plan()
@@ -36,13 +36,13 @@ def test_a_container_is_claimed_before_its_gate_is_removed() -> None:
 
 
 def test_the_arguments_of_a_container_are_environment_variables() -> None:
-    world = World(container("load", args={"path": "/data", "sizes": [1, 2]})).settle()
+    world = PlanFixture(container("load", args={"path": "/data", "sizes": [1, 2]})).settle()
     env = pod_of(world, "load")["spec"]["containers"][0]["env"]
     assert env[-2:] == [{"name": "path", "value": "/data"}, {"name": "sizes", "value": "[1,2]"}]
 
 
 def test_a_container_has_no_credentials() -> None:
-    spec = pod_of(World(container("load")).settle(), "load")["spec"]
+    spec = pod_of(PlanFixture(container("load")).settle(), "load")["spec"]
     assert [sorted(volume) for volume in spec["volumes"]] == [["emptyDir", "name"]]
     assert spec["automountServiceAccountToken"] is False
 
@@ -51,7 +51,7 @@ def test_a_container_has_no_credentials() -> None:
     ("message", "result"), [("", None), ("done", '"done"'), ("[1, 2.0]", "[1,2.0]"), ('"text"', '"text"')]
 )
 def test_the_result_is_the_termination_message(message: str, result: str | None) -> None:
-    world = ended(World(container("load")).settle(), "load", 0, message)
+    world = ended(PlanFixture(container("load")).settle(), "load", 0, message)
     assert world.state("load") is State.SUCCEEDED
     assert world.run("load").status.result == result
     assert world.condition()[0] == "True"
@@ -59,7 +59,7 @@ def test_the_result_is_the_termination_message(message: str, result: str | None)
 
 @pytest.mark.parametrize("message", ["x" * 4096, "[" + "1," * 2048 + "1]"])
 def test_a_message_the_kubelet_may_have_cut_fails_the_task_with_its_size(message: str) -> None:
-    world = ended(World(container("load", retries={"limit": 2})).settle(), "load", 0, message)
+    world = ended(PlanFixture(container("load", retries={"limit": 2})).settle(), "load", 0, message)
     status = world.run("load").status
     assert (status.state, status.reason) == (State.FAILED, "ResultInvalid")
     assert f"{len(message)} bytes" in (status.message or "")
@@ -67,13 +67,13 @@ def test_a_message_the_kubelet_may_have_cut_fails_the_task_with_its_size(message
 
 
 def test_a_message_just_below_the_limit_is_the_result() -> None:
-    world = ended(World(container("load")).settle(), "load", 0, "x" * 4095)
+    world = ended(PlanFixture(container("load")).settle(), "load", 0, "x" * 4095)
     assert world.run("load").status.result == '"' + "x" * 4095 + '"'
 
 
 @pytest.mark.parametrize("message", ['{"rows": 3', "[1, 2", '"text', "[NaN]", "[INFO] done", "[" * 3000])
 def test_a_message_that_begins_like_json_must_be_json(message: str) -> None:
-    world = ended(World(container("load")).settle(), "load", 0, message)
+    world = ended(PlanFixture(container("load")).settle(), "load", 0, message)
     status = world.run("load").status
     assert (status.state, status.reason) == (State.FAILED, "ResultInvalid")
     assert "is not valid JSON" in (status.message or "")
@@ -91,25 +91,25 @@ def test_a_message_that_begins_like_json_must_be_json(message: str) -> None:
     ],
 )
 def test_any_other_message_is_json_or_text(message: str, result: str) -> None:
-    world = ended(World(container("load")).settle(), "load", 0, message)
+    world = ended(PlanFixture(container("load")).settle(), "load", 0, message)
     assert world.run("load").status.result == result
 
 
 def test_text_that_exceeds_the_limit_as_json_fails_the_task() -> None:
-    world = ended(World(container("load")).settle(), "load", 0, "a" + "\x01" * 2000)
+    world = ended(PlanFixture(container("load")).settle(), "load", 0, "a" + "\x01" * 2000)
     assert world.run("load").status.reason == "ResultInvalid"
     assert "the limit is 8192" in (world.run("load").status.message or "")
 
 
 def test_a_failed_container_reports_its_exit_code_and_message() -> None:
-    world = ended(World(container("load")).settle(), "load", 3, "no such file")
+    world = ended(PlanFixture(container("load")).settle(), "load", 3, "no such file")
     assert world.state("load") is State.FAILED
     assert world.run("load").status.reason == "Error"
     assert world.run("load").status.message == "Error, exit code 3: no such file"
 
 
 def test_a_missing_program_is_a_launch_failure() -> None:
-    world = World(container("load")).settle()
+    world = PlanFixture(container("load")).settle()
     state = {"terminated": {"exitCode": 128, "reason": "StartError", "message": "exec: no such file"}}
     pod_of(world, "load")["status"] = {"phase": "Failed", "containerStatuses": [{"state": state}]}
     world.settle()
@@ -118,7 +118,7 @@ def test_a_missing_program_is_a_launch_failure() -> None:
 
 
 def test_the_pod_is_kept_until_its_outcome_is_stored() -> None:
-    world = World(container("load")).settle()
+    world = PlanFixture(container("load")).settle()
     assert parse_pod(pod_of(world, "load")).has_finalizer
     name = pod_name(world.run("load"))
     state = {"terminated": {"exitCode": 0, "reason": "Completed"}}
@@ -132,7 +132,7 @@ def test_the_pod_is_kept_until_its_outcome_is_stored() -> None:
 
 
 def test_a_pod_deleted_before_it_could_start_is_launched_again() -> None:
-    world = World(container("load"))
+    world = PlanFixture(container("load"))
     for _ in range(3):
         world.apply(world.plan())
     assert world.state("load") is State.RUNNING
@@ -144,14 +144,14 @@ def test_a_pod_deleted_before_it_could_start_is_launched_again() -> None:
 
 
 def test_a_cancelled_container_leaves_no_pod() -> None:
-    world = World(container("load")).settle()
+    world = PlanFixture(container("load")).settle()
     world.change(cancel=True)
     assert world.state("load") is State.CANCELLED
     assert world.pods == {}
 
 
 def test_a_retried_container_gets_a_new_pod() -> None:
-    world = ended(World(container("load", retries={"limit": 1, "delay": "1s", "backoff": 1})).settle(), "load", 1)
+    world = ended(PlanFixture(container("load", retries={"limit": 1, "delay": "1s", "backoff": 1})).settle(), "load", 1)
     assert world.state("load") is State.UP_FOR_RETRY
     world.advance(1)
     assert world.state("load") is State.RUNNING
@@ -168,7 +168,7 @@ def test_pod_fields_of_the_task_are_on_the_pod() -> None:
         "labels": {"team": "data", constants.LABEL_TASK: "forged"},
         "serviceAccountName": "mine",
     }
-    body = pod_of(World(container("load", pod=chosen)).settle(), "load")
+    body = pod_of(PlanFixture(container("load", pod=chosen)).settle(), "load")
     spec, main = body["spec"], body["spec"]["containers"][0]
     assert main["resources"] == {"requests": {"memory": "1Gi"}}
     assert main["env"][0] == {"name": "A", "value": "1"}
@@ -181,7 +181,7 @@ def test_pod_fields_of_the_task_are_on_the_pod() -> None:
 
 
 def test_a_pod_on_a_lost_node_is_reported_and_not_replaced() -> None:
-    world = World({"name": "load", "python": "m:f"}).settle()
+    world = PlanFixture({"name": "load", "python": "m:f"}).settle()
     world.claim("load")
     ends = "2023-11-14T22:13:20Z"  # the world's now
     pod_of(world, "load")["metadata"]["deletionTimestamp"] = ends

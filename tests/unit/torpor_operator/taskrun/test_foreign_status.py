@@ -10,7 +10,7 @@ from torpor_wire.canonical import Json
 from torpor_wire.state import State
 
 from tests.support.builders import Body, container, python
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 FIELDS: list[Body] = [
     {"made": "9-1"},
@@ -23,12 +23,12 @@ FIELDS: list[Body] = [
 ]
 
 
-def begun() -> World:
+def begun() -> PlanFixture:
     """A mapped task in the middle."""
-    return World(python("load", expand=[{"name": "n", "over": [1, 2, 3]}])).settle()
+    return PlanFixture(python("load", expand=[{"name": "n", "over": [1, 2, 3]}])).settle()
 
 
-def scribble(world: World, fields: Body) -> None:
+def scribble(world: PlanFixture, fields: Body) -> None:
     (entry,) = world.workflow["status"]["tasks"]
     entry.update(fields)
 
@@ -65,7 +65,7 @@ def test_a_clearing_does_not_accept_an_invalid_status(fields: Body) -> None:
 
 @pytest.mark.parametrize("text", ["{", "[NaN]", "[1e999]", "[" * 8_000])
 def test_a_list_that_is_not_json_fails_the_task_that_is_mapped_over_it(text: str) -> None:
-    world = World(python("list"), python("load", expand=[{"name": "n", "over": "${tasks.list.result}"}])).settle()
+    world = PlanFixture(python("list"), python("load", expand=[{"name": "n", "over": "${tasks.list.result}"}])).settle()
     world.succeed("list", text)
     assert world.tasks() == {"list": "Succeeded", "load": "Failed"}
     assert world.task("load").message
@@ -75,7 +75,7 @@ def test_a_list_that_is_not_json_fails_the_task_that_is_mapped_over_it(text: str
 def test_results_that_are_not_json_fail_the_task_that_is_mapped_over_them(text: str) -> None:
     over = "${tasks.first.results}"
     first = python("first", expand=[{"name": "n", "over": [1]}])
-    world = World(first, python("load", expand=[{"name": "n", "over": over}])).settle()
+    world = PlanFixture(first, python("load", expand=[{"name": "n", "over": over}])).settle()
     world.succeed("first", text, index=0)
     assert world.tasks() == {"first": "Succeeded", "load": "Failed"}
     assert world.task("load").message
@@ -83,14 +83,14 @@ def test_results_that_are_not_json_fail_the_task_that_is_mapped_over_them(text: 
 
 @pytest.mark.parametrize("text", ["NaN", "1e999"])
 def test_an_argument_that_is_not_json_fails_the_task_that_takes_it(text: str) -> None:
-    world = World(python("first"), python("load", args={"x": "${tasks.first.result}"})).settle()
+    world = PlanFixture(python("first"), python("load", args={"x": "${tasks.first.result}"})).settle()
     world.succeed("first", text)
     assert world.tasks() == {"first": "Succeeded", "load": "Failed"}
 
 
 @pytest.mark.parametrize("text", ["{", "7", '["a"]', '["a", 1]', "[" * 8_000])
 def test_invalid_keys_of_an_archived_object_fail_the_task(text: str) -> None:
-    world = World(python("list"), python("load", expand=[{"name": "n", "over": "${tasks.list.result}"}])).settle()
+    world = PlanFixture(python("list"), python("load", expand=[{"name": "n", "over": "${tasks.list.result}"}])).settle()
     stored: Json = {"size": 9_000, "digest": "d", "type": "object", "length": 2, "keys": text}
     world.claim("list")
     run = world.run("list")
@@ -102,7 +102,7 @@ def test_invalid_keys_of_an_archived_object_fail_the_task(text: str) -> None:
 
 
 def test_a_claimed_container_keeps_its_finalizer_while_the_cache_lags() -> None:
-    world = World(container("load"))
+    world = PlanFixture(container("load"))
     world.apply(world.plan())
     world.apply(world.plan())
     before_the_claim = copy.deepcopy(world.taskruns)
@@ -117,7 +117,7 @@ def test_a_claimed_container_keeps_its_finalizer_while_the_cache_lags() -> None:
 
 
 def test_a_taskrun_that_appears_after_the_end_of_its_run_is_cancelled() -> None:
-    world = World(python("a")).settle()
+    world = PlanFixture(python("a")).settle()
     late = copy.deepcopy(world.taskruns)
     world.succeed("a")
     world.taskruns.update(late)
@@ -126,7 +126,7 @@ def test_a_taskrun_that_appears_after_the_end_of_its_run_is_cancelled() -> None:
 
 
 def test_an_explanation_of_a_pod_pins_its_launch() -> None:
-    world = World(container("load")).settle()
+    world = PlanFixture(container("load")).settle()
     world.pods.clear()
     failed = [action.patch for action in world.plan().actions if isinstance(action, PatchTaskRun)]
     assert {"op": "test", "path": "/status/launch", "value": 0} in failed[0]

@@ -14,7 +14,7 @@ from torpor_crds.models.archive_endpoint import ArchiveEndpoint
 from torpor_operator.model.pod import Pod, owner_uids, parse_pod
 
 from tests.support.builders import Body, python
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 GOLDEN = Path(__file__).parent / "golden"
 CHOSEN = {
@@ -34,26 +34,26 @@ CHOSEN = {
 SOURCE = {"configMap": "etl"}
 
 
-def first() -> World:
-    return World(python("load", args={"day": "today"}), runtime="Image").settle()
+def first() -> PlanFixture:
+    return PlanFixture(python("load", args={"day": "today"}), runtime="Image").settle()
 
 
-def resumed() -> World:
-    world = World(python("load", expand=[{"name": "path", "over": ["a"]}]), runtime="Image").settle()
+def resumed() -> PlanFixture:
+    world = PlanFixture(python("load", expand=[{"name": "path", "over": ["a"]}]), runtime="Image").settle()
     return world.defer("load", 0).fire("load", 0).kubelet("load", {"phase": "Failed", "reason": "Evicted"}, 0)
 
 
-def container() -> World:
+def container() -> PlanFixture:
     program = {"command": ["sh", "-c"], "args": ["wc -l $(path)"]}
-    world = World({"name": "count", "container": program, "args": {"path": "/data", "n": [1]}})
+    world = PlanFixture({"name": "count", "container": program, "args": {"path": "/data", "n": [1]}})
     for _ in range(2):
         world.apply(world.plan())
     return world
 
 
-def container_with_tools() -> World:
+def container_with_tools() -> PlanFixture:
     """The folder is copied by an init container, because its program must be executable."""
-    world = World({"name": "count", "container": {"command": ["sh"], "tools": True}})
+    world = PlanFixture({"name": "count", "container": {"command": ["sh"], "tools": True}})
     world.api.archive = ArchiveEndpoint(url="https://archive:8443", certificate="pem")
     world.image_volumes = True
     for _ in range(2):
@@ -61,17 +61,17 @@ def container_with_tools() -> World:
     return world
 
 
-def chosen() -> World:
-    return World(python("load", pod=CHOSEN), runtime="Image").settle()
+def chosen() -> PlanFixture:
+    return PlanFixture(python("load", pod=CHOSEN), runtime="Image").settle()
 
 
-def injected() -> World:
+def injected() -> PlanFixture:
     """By an init container, with all fields that a task can choose."""
-    return World(python("load", pod=CHOSEN, source=SOURCE)).settle()
+    return PlanFixture(python("load", pod=CHOSEN, source=SOURCE)).settle()
 
 
-def injected_volume() -> World:
-    world = World(python("load"))
+def injected_volume() -> PlanFixture:
+    world = PlanFixture(python("load"))
     world.image_volumes = True
     return world.settle()
 
@@ -80,7 +80,7 @@ CASES = [first, resumed, container, container_with_tools, chosen, injected, inje
 
 
 def test_tools_without_an_archive_need_no_token() -> None:
-    world = World({"name": "count", "container": {"command": ["sh"], "tools": True}}).settle()
+    world = PlanFixture({"name": "count", "container": {"command": ["sh"], "tools": True}}).settle()
     (body,) = world.pods.values()
     assert [volume["name"] for volume in body["spec"]["volumes"]] == ["torpor-tmp", "torpor-runtime"]
 

@@ -12,7 +12,7 @@ from torpor_wire.state import State
 from tests.support.builders import NOW, Body, container, python
 from tests.support.controller_harness import ControllerHarness
 from tests.support.fake_api import Fault
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 NO_NODE = "0/3 nodes are available: 3 Insufficient memory."
 UNSCHEDULABLE: Body = {
@@ -22,11 +22,11 @@ UNSCHEDULABLE: Body = {
 WAITING: Body = {"phase": "Pending", "startTime": times.rfc3339(NOW), "containerStatuses": []}
 
 
-def started(*tasks: Body) -> World:
-    return World(*tasks).settle()
+def started(*tasks: Body) -> PlanFixture:
+    return PlanFixture(*tasks).settle()
 
 
-def taken_up(world: World, task: str, *, since: float = NOW) -> str:
+def taken_up(world: PlanFixture, task: str, *, since: float = NOW) -> str:
     """A node creates the container of the pod; returns the uid of the pod."""
     pod = world.pods[pod_name(world.run(task))]
     state = {"waiting": {"reason": "ContainerCreating"}}

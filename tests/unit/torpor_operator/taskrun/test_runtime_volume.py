@@ -6,14 +6,14 @@ import pytest
 from torpor_operator.settings import Settings
 
 from tests.support.builders import Body, container, python
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 START = ["python3", "/torpor/start.py"]
 SOURCE = {"configMap": "etl"}
 
 
 def pod_of(*tasks: Body, image_volumes: bool = False, settings: Settings | None = None, **spec: Any) -> Body:
-    world = World(*tasks, settings=settings, **spec)
+    world = PlanFixture(*tasks, settings=settings, **spec)
     world.image_volumes = image_volumes
     (pod,) = world.settle().pods.values()
     made: Body = pod["spec"]
@@ -45,13 +45,13 @@ def test_the_runtime_of_a_task_overrides_that_of_its_workflow(
 
 def test_only_the_runtime_of_an_image_is_stored_on_the_taskrun() -> None:
     for runtime, stored in (("Inject", None), ("Image", "Image")):
-        world = World(python("load"), container("count"), runtime=runtime).settle()
+        world = PlanFixture(python("load"), container("count"), runtime=runtime).settle()
         specs = {body["spec"]["task"]: body["spec"] for body in world.taskruns.values()}
         assert (specs["load"].get("runtime"), specs["count"].get("runtime")) == (stored, None)
 
 
 def test_a_container_task_has_neither_runtime_nor_source() -> None:
-    world = World(container("count"), source=SOURCE)
+    world = PlanFixture(container("count"), source=SOURCE)
     for _ in range(2):
         world.apply(world.plan())
     (pod,) = world.pods.values()

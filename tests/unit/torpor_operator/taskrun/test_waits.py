@@ -8,13 +8,15 @@ from torpor_wire import constants, times
 from torpor_wire.state import State
 
 from tests.support.builders import NOW, python, wait
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 GRACE = Settings().triggerer_grace
 
 
 def test_a_trigger_task_is_deferred_without_ever_having_a_pod() -> None:
-    world = World(wait("drop", kwargs={"url": "https://example.org/${params.day}"}), params={"day": "today"}).settle()
+    world = PlanFixture(
+        wait("drop", kwargs={"url": "https://example.org/${params.day}"}), params={"day": "today"}
+    ).settle()
     status = world.run("drop").status
     assert status.state is State.DEFERRED
     assert status.trigger is not None
@@ -26,7 +28,7 @@ def test_a_trigger_task_is_deferred_without_ever_having_a_pod() -> None:
 
 
 def test_an_unconfirmed_pod_is_confirmed_before_another_is_created() -> None:
-    world = World(python("a")).settle()
+    world = PlanFixture(python("a")).settle()
     (first,) = world.pods
     uid = world.run("a").metadata.uid
     world.claim("a")
@@ -42,7 +44,7 @@ def test_an_unconfirmed_pod_is_confirmed_before_another_is_created() -> None:
 
 
 def test_an_unconfirmed_creation_is_retried() -> None:
-    world = World(python("a"))
+    world = PlanFixture(python("a"))
     world.apply(world.plan())
     world.api.unconfirmed_pods[world.run("a").metadata.uid] = pod_name(world.run("a"))
     assert world.settle().live_pods("a") == [pod_name(world.run("a"))]
@@ -50,7 +52,7 @@ def test_an_unconfirmed_creation_is_retried() -> None:
 
 
 def test_the_event_of_a_trigger_task_is_its_result() -> None:
-    world = World(wait("drop"), python("a", args={"found": "${tasks.drop.result}"})).settle()
+    world = PlanFixture(wait("drop"), python("a", args={"found": "${tasks.drop.result}"})).settle()
     world.end_wait("drop", '{"status": 200}')
     assert world.tasks() == {"drop": "Succeeded", "a": "Running"}
     assert world.arguments("a") == {"found": '{"status":200}'}
@@ -65,18 +67,18 @@ def test_the_deadline_is_the_earlier_of_the_triggers_and_the_tasks(
 ) -> None:
     call = {"class": "http"} | ({"timeout": of_trigger} if of_trigger else {})
     task = {"name": "drop", "trigger": call} | ({"timeout": of_task} if of_task else {})
-    found = World(task).settle().run("drop").status.deadline
+    found = PlanFixture(task).settle().run("drop").status.deadline
     assert found == (None if deadline is None else times.rfc3339(NOW + deadline))
 
 
 def test_a_very_long_timeout_is_the_latest_deadline() -> None:
-    world = World(wait("drop", timeout="999999999999999999d")).settle()
+    world = PlanFixture(wait("drop", timeout="999999999999999999d")).settle()
     assert world.run("drop").status.deadline == "9999-12-31T23:59:59.000Z"
 
 
 @pytest.mark.parametrize("kwargs", ["[1]", "{", "7"])
 def test_kwargs_that_are_not_an_object_fail_only_their_task(kwargs: str) -> None:
-    world = World(wait("a"), python("b"))
+    world = PlanFixture(wait("a"), python("b"))
     world.apply(world.plan())
     world.taskruns[world.run("a").metadata.name]["spec"]["trigger"]["kwargs"] = kwargs
     world.settle()
@@ -85,21 +87,21 @@ def test_kwargs_that_are_not_an_object_fail_only_their_task(kwargs: str) -> None
 
 
 def test_a_trigger_that_cannot_be_stored_fails_its_task_without_retry() -> None:
-    world = World(wait("drop", "duration", kwargs={"duration": "soon"}, retries={"limit": 3})).settle()
+    world = PlanFixture(wait("drop", "duration", kwargs={"duration": "soon"}, retries={"limit": 3})).settle()
     status = world.run("drop").status
     assert (status.state, status.reason) == (State.FAILED, "TriggerInvalid")
     assert "'soon' is not a duration" in (status.message or "")
 
 
 def test_a_duration_runs_from_the_time_of_deferral() -> None:
-    world = World(wait("nap", "duration", kwargs={"duration": "60s"})).settle()
+    world = PlanFixture(wait("nap", "duration", kwargs={"duration": "60s"})).settle()
     trigger = world.run("nap").status.trigger
     assert trigger is not None
     assert (trigger.class_name, trigger.kwargs) == ("time", f'{{"at":"{times.rfc3339(NOW + 60)}"}}')
 
 
 def test_a_deferred_task_holds_no_pod_and_is_resumed_in_a_new_one() -> None:
-    world = World(python("a")).settle().defer("a")
+    world = PlanFixture(python("a")).settle().defer("a")
     assert world.live_pods("a") == []
     world.fire("a")
     (pod,) = world.live_pods("a")
@@ -108,7 +110,7 @@ def test_a_deferred_task_holds_no_pod_and_is_resumed_in_a_new_one() -> None:
 
 
 def test_a_pod_that_lingers_after_its_deferral_is_deleted_after_a_grace() -> None:
-    world = World(python("a")).settle().defer("a", exits=False)
+    world = PlanFixture(python("a")).settle().defer("a", exits=False)
     assert len(world.live_pods("a")) == 1
     assert world.plan().again_at == NOW + Settings().former_pod_grace
     world.advance(Settings().former_pod_grace)
@@ -116,7 +118,7 @@ def test_a_pod_that_lingers_after_its_deferral_is_deleted_after_a_grace() -> Non
 
 
 def test_a_resume_waits_until_the_former_pod_has_ended() -> None:
-    world = World(python("a")).settle().defer("a", exits=False).fire("a")
+    world = PlanFixture(python("a")).settle().defer("a", exits=False).fire("a")
     (former,) = world.live_pods("a")
     assert former.endswith("-s0")
     world.pods[former]["status"] = {"phase": "Succeeded"}
@@ -125,7 +127,7 @@ def test_a_resume_waits_until_the_former_pod_has_ended() -> None:
 
 
 def test_a_former_pod_is_deleted_and_the_resume_waits_until_it_is_gone() -> None:
-    world = World(python("a")).settle().defer("a", exits=False).fire("a")
+    world = PlanFixture(python("a")).settle().defer("a", exits=False).fire("a")
     world.api.graceful = True
     world.advance(Settings().former_pod_grace)
     (former,) = world.live_pods("a")
@@ -136,7 +138,7 @@ def test_a_former_pod_is_deleted_and_the_resume_waits_until_it_is_gone() -> None
 
 
 def test_the_operator_waits_a_minute_after_the_deadline_for_the_triggerer() -> None:
-    world = World(python("a", retries={"limit": 1})).settle().defer("a", timeout=100)
+    world = PlanFixture(python("a", retries={"limit": 1})).settle().defer("a", timeout=100)
     assert world.plan().again_at == NOW + 100 + GRACE
     assert world.advance(100 + GRACE - 1).state("a") is State.DEFERRED
     assert world.advance(1).state("a") is State.UP_FOR_RETRY
@@ -146,7 +148,7 @@ def test_the_operator_waits_a_minute_after_the_deadline_for_the_triggerer() -> N
 
 
 def test_a_sensor_that_no_triggerer_timed_out_is_not_retried() -> None:
-    world = World(python("a", retries={"limit": 1})).settle().defer("a", timeout=100)
+    world = PlanFixture(python("a", retries={"limit": 1})).settle().defer("a", timeout=100)
     world.api.patch(world.run("a"), [{"op": "add", "path": "/status/next/timeoutIsFinal", "value": True}])
     world.advance(100 + GRACE)
     assert (world.state("a"), world.run("a").status.reason) == (State.FAILED, "DeferralTimeout")
@@ -155,7 +157,9 @@ def test_a_sensor_that_no_triggerer_timed_out_is_not_retried() -> None:
 @pytest.mark.attack
 @pytest.mark.parametrize("own", [None, 1_000_000.0])
 def test_a_pod_that_writes_no_deadline_does_not_evade_its_timeout(own: float | None) -> None:
-    world = World(python("a", timeout="100s", retries={"limit": 1, "delay": "1h"})).settle().defer("a", timeout=own)
+    world = (
+        PlanFixture(python("a", timeout="100s", retries={"limit": 1, "delay": "1h"})).settle().defer("a", timeout=own)
+    )
     assert world.advance(100 + GRACE - 1).state("a") is State.DEFERRED
     assert world.advance(2).state("a") is State.UP_FOR_RETRY
     status = world.run("a").status
@@ -164,7 +168,7 @@ def test_a_pod_that_writes_no_deadline_does_not_evade_its_timeout(own: float | N
 
 @pytest.mark.attack
 def test_no_number_of_deferrals_makes_an_attempt_longer_than_its_timeout() -> None:
-    world = World(python("a", timeout="100s")).settle()
+    world = PlanFixture(python("a", timeout="100s")).settle()
     for _ in range(3):
         world.defer("a").advance(30)
         world.fire("a").reap()
@@ -174,18 +178,18 @@ def test_no_number_of_deferrals_makes_an_attempt_longer_than_its_timeout() -> No
 
 
 def test_time_deferred_does_not_count_where_the_task_says_so() -> None:
-    world = World(python("a", timeout="100s", timeoutWhileDeferred=False)).settle().defer("a")
+    world = PlanFixture(python("a", timeout="100s", timeoutWhileDeferred=False)).settle().defer("a")
     assert world.advance(10_000_000).state("a") is State.DEFERRED
 
 
 def test_a_wait_without_a_deadline_is_never_ended_by_the_operator() -> None:
-    world = World(wait("drop")).settle().advance(10_000_000)
+    world = PlanFixture(wait("drop")).settle().advance(10_000_000)
     assert world.state("drop") is State.DEFERRED
     assert world.plan().again_at is None
 
 
 def test_a_retried_trigger_task_is_deferred_with_a_new_deadline() -> None:
-    world = World(wait("drop", timeout="100s", retries={"limit": 1, "delay": "10s", "backoff": 1})).settle()
+    world = PlanFixture(wait("drop", timeout="100s", retries={"limit": 1, "delay": "10s", "backoff": 1})).settle()
     world.advance(100 + GRACE).advance(10)
     status = world.run("drop").status
     assert (status.state, status.attempt) == (State.DEFERRED, 2)

@@ -10,7 +10,7 @@ from torpor_wire import times, transitions, trigger
 from torpor_wire.state import State
 
 from tests.support.builders import NAMESPACE, NOW, Body, python, wait
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 GRACE = Settings().triggerer_grace
 
@@ -26,7 +26,7 @@ def kwargs(run: TaskRun) -> Any:
 
 
 def test_a_wait_before_a_function_has_no_pod_until_it_fires() -> None:
-    world = World(both("a", args={"day": 1})).settle()
+    world = PlanFixture(both("a", args={"day": 1})).settle()
     assert (world.state("a"), world.pods) == (State.DEFERRED, {})
     assert world.run("a").spec.image == "ingest:1.4"
     world.fire("a")
@@ -37,13 +37,13 @@ def test_a_wait_before_a_function_has_no_pod_until_it_fires() -> None:
 
 
 def test_a_retry_of_a_trigger_and_a_function_defers_again() -> None:
-    world = World(both("a", retries={"limit": 1, "delay": "10s", "backoff": 1})).settle().fire("a").fail("a")
+    world = PlanFixture(both("a", retries={"limit": 1, "delay": "10s", "backoff": 1})).settle().fire("a").fail("a")
     world.advance(10)
     assert (world.state("a"), world.run("a").status.attempt, world.run("a").status.segment) == (State.DEFERRED, 2, 0)
 
 
 def test_the_item_of_a_mapped_wait_is_a_kwarg_of_its_trigger() -> None:
-    world = World(wait("drop", kwargs={"method": "GET"}, expand=[{"name": "url", "over": ["x", "y"]}])).settle()
+    world = PlanFixture(wait("drop", kwargs={"method": "GET"}, expand=[{"name": "url", "over": ["x", "y"]}])).settle()
     assert [kwargs(world.run("drop", index)) for index in (0, 1)] == [
         {"method": "GET", "url": "x"},
         {"method": "GET", "url": "y"},
@@ -56,26 +56,26 @@ def test_the_item_of_a_mapped_wait_is_a_kwarg_of_its_trigger() -> None:
 def test_kwargs_may_place_the_item() -> None:
     asked = {"url": "https://x/${params.day}/${mapping.value.name}", "number": "${mapping.index + 1}"}
     task = wait("drop", kwargs=asked, expand=[{"name": "file", "over": [{"name": "a"}, {"name": "b"}]}])
-    world = World(task, params={"day": "today"}).settle()
+    world = PlanFixture(task, params={"day": "today"}).settle()
     assert kwargs(world.run("drop", 1)) == {"url": "https://x/today/b", "number": 2}
 
 
 def test_with_a_function_the_item_is_its_argument() -> None:
     task = both("a", trigger={"class": "http", "kwargs": {"url": "x"}}, expand=[{"name": "n", "over": [7, 8]}])
-    world = World(task).settle()
+    world = PlanFixture(task).settle()
     assert kwargs(world.run("a", 1)) == {"url": "x"}
     assert world.arguments("a", 1) == {"n": "8"}
 
 
 def test_only_a_mapped_task_has_a_mapping() -> None:
-    world = World(wait("drop", kwargs={"url": "${mapping.value}"})).settle()
+    world = PlanFixture(wait("drop", kwargs={"url": "${mapping.value}"})).settle()
     assert world.condition()[1] == "ExpressionInvalid"
     assert "trigger: url: the task is not mapped and has no item: mapping has only `index`" in world.condition()[2]
 
 
 def test_result_and_fail_when_are_stored_with_the_params_they_use() -> None:
     task = wait("drop", result="event.rows", failWhen="event.rows < params.least")
-    world = World(task, params={"least": 3, "other": "x"}).settle()
+    world = PlanFixture(task, params={"least": 3, "other": "x"}).settle()
     spec = world.run("drop").spec
     assert (spec.result, spec.fail_when) == ("event.rows", "event.rows < params.least")
     assert world.arguments("drop") == {"params": '{"least":3}'}
@@ -90,7 +90,7 @@ def test_result_and_fail_when_are_stored_with_the_params_they_use() -> None:
     ],
 )
 def test_result_and_fail_when_see_event_and_params(field: str, text: str, message: str) -> None:
-    world = World(wait("drop", **{field: text}), wait("b"), params={"least": 3}).settle()
+    world = PlanFixture(wait("drop", **{field: text}), wait("b"), params={"least": 3}).settle()
     assert world.status.state == "Failed"
     assert message in world.condition()[2]
 
@@ -98,18 +98,18 @@ def test_result_and_fail_when_see_event_and_params(field: str, text: str, messag
 def test_a_deferred_task_counts_in_parallelism_only_with_count_deferred() -> None:
     tasks = [wait("a"), wait("b"), python("c")]
 
-    def begun(world: World) -> list[str]:
+    def begun(world: PlanFixture) -> list[str]:
         return [name for name in "abc" if world.has(name)]
 
-    assert begun(World(*tasks, parallelism=1).settle()) == ["a", "b", "c"]
-    world = World(*tasks, parallelism=1, countDeferred=True).settle()
+    assert begun(PlanFixture(*tasks, parallelism=1).settle()) == ["a", "b", "c"]
+    world = PlanFixture(*tasks, parallelism=1, countDeferred=True).settle()
     assert begun(world) == ["a"]
     assert begun(world.end_wait("a")) == ["a", "b"]
     assert world.end_wait("b").live_pods("c")
 
 
 def test_a_resumed_task_goes_before_new_ones() -> None:
-    world = World(python("a"), python("b"), python("c"), parallelism=1).settle().defer("a")
+    world = PlanFixture(python("a"), python("b"), python("c"), parallelism=1).settle().defer("a")
     assert world.live_pods("b")
     world.fire("a")
     assert not world.live_pods("a")
@@ -119,7 +119,7 @@ def test_a_resumed_task_goes_before_new_ones() -> None:
 
 
 def test_deferred_time_that_does_not_count_extends_the_timeout() -> None:
-    world = World(python("a", timeout="1m", timeoutWhileDeferred=False)).settle().defer("a")
+    world = PlanFixture(python("a", timeout="1m", timeoutWhileDeferred=False)).settle().defer("a")
     assert world.advance(3600).state("a") is State.DEFERRED
     run = world.run("a")
     world.api.patch(run, transitions.fire(run.pin(), "1", deferred=3600, now=world.now))
@@ -130,12 +130,12 @@ def test_deferred_time_that_does_not_count_extends_the_timeout() -> None:
 
 @pytest.mark.parametrize(("counts", "deadline"), [(True, 60), (False, None)])
 def test_a_deferral_ends_with_its_attempt_only_if_its_time_counts(counts: bool, deadline: float | None) -> None:
-    world = World(wait("a") | {"timeout": "1m", "timeoutWhileDeferred": counts}).settle()
+    world = PlanFixture(wait("a") | {"timeout": "1m", "timeoutWhileDeferred": counts}).settle()
     assert world.run("a").status.deadline == (None if deadline is None else times.rfc3339(NOW + deadline))
 
 
 def test_a_timed_out_deferral_resumes_at_on_timeout_without_a_triggerer() -> None:
-    world = World(python("a")).settle()
+    world = PlanFixture(python("a")).settle()
     world.claim("a")
     run = world.run("a")
     made = trigger.build("http", {"url": "a"}, namespace=NAMESPACE, pool="default", now=NOW)

@@ -16,7 +16,7 @@ from tests.support.fake_api import settle
 from tests.unit.torpor_operator.controller.finished_runs import ENDED, NAMESPACE, FinishedRuns
 
 
-class Uploads:
+class UploadFixture:
     """Uploads whose archive is a test."""
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Uploads:
             raise self.failure
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator["Uploads"]:
+    async def running(self) -> AsyncIterator["UploadFixture"]:
         task = asyncio.create_task(self.uploads.run())
         try:
             yield self
@@ -54,7 +54,7 @@ class Uploads:
 
 
 async def test_an_upload_runs_once_and_its_workflow_is_reconciled_after_it() -> None:
-    async with Uploads().running() as world:
+    async with UploadFixture().running() as world:
         run = world.harness.run("run")
         for _ in range(3):
             world.uploads.request(run)
@@ -66,7 +66,7 @@ async def test_an_upload_runs_once_and_its_workflow_is_reconciled_after_it() -> 
 
 
 async def test_the_outcome_is_dropped_when_the_status_has_it() -> None:
-    async with Uploads().running() as world:
+    async with UploadFixture().running() as world:
         run = world.harness.run("run")
         world.uploads.request(run)
         await settle()
@@ -77,7 +77,7 @@ async def test_the_outcome_is_dropped_when_the_status_has_it() -> None:
 
 
 async def test_the_outcome_of_an_earlier_end_does_not_count() -> None:
-    async with Uploads().running() as world:
+    async with UploadFixture().running() as world:
         world.uploads.request(world.harness.run("run"))
         await settle()
         again = world.harness.server.edit(WORKFLOWS, NAMESPACE, "run", {"status": {"clears": 1}})
@@ -85,7 +85,7 @@ async def test_the_outcome_of_an_earlier_end_does_not_count() -> None:
 
 
 async def test_a_failed_upload_waits_twice_as_long_each_time() -> None:
-    async with Uploads().running() as world:
+    async with UploadFixture().running() as world:
         run = world.harness.run("run")
         world.failure = NotArchivedError("503")
         pauses: list[float] = []
@@ -100,7 +100,7 @@ async def test_a_failed_upload_waits_twice_as_long_each_time() -> None:
 
 
 async def test_a_run_that_is_gone_has_no_outcome() -> None:
-    async with Uploads().running() as world:
+    async with UploadFixture().running() as world:
         run = world.harness.run("run")
         world.failure = SupersededError("gone")
         world.uploads.request(run)
@@ -109,7 +109,7 @@ async def test_a_run_that_is_gone_has_no_outcome() -> None:
 
 
 async def test_a_bug_of_one_upload_does_not_stop_the_others() -> None:
-    async with Uploads().running() as world:
+    async with UploadFixture().running() as world:
         world.failure = RuntimeError("bug")
         world.uploads.request(world.harness.run("run"))
         await settle()
@@ -121,7 +121,7 @@ async def test_a_bug_of_one_upload_does_not_stop_the_others() -> None:
 
 
 async def test_five_thousand_runs_are_uploaded_few_at_a_time_by_namespace_turns() -> None:
-    async with Uploads().running() as world:
+    async with UploadFixture().running() as world:
         world.gate.clear()
         template = world.harness.run("first")
         for number in range(5000):

@@ -5,14 +5,14 @@ from typing import Any
 from torpor_kubernetes.client.resources import TASKRUNS
 from torpor_wire.secret_ref import SecretRef
 
-from tests.support.triggerer_world import TriggererWorld, answer, triggerer_world
+from tests.support.triggerer_fixture import TriggererFixture, answer, triggerer_fixture
 
 SECRET = "Bearer hunter2-hunter2"
 REFERENCE = SecretRef("api", "header").written()
 JOBS = {str(number): "busy" for number in range(50)}
 
 
-def job(world: TriggererWorld, number: int, **given: Any) -> None:
+def job(world: TriggererFixture, number: int, **given: Any) -> None:
     """A TaskRun that waits for a job of a list that all look at."""
     headers = {"Authorization": REFERENCE} if given.pop("secret", False) else {}
     kwargs = {
@@ -24,7 +24,7 @@ def job(world: TriggererWorld, number: int, **given: Any) -> None:
     world.taskrun(f"r{number}", "http", kwargs, **given)
 
 
-def states(world: TriggererWorld) -> dict[str, int]:
+def states(world: TriggererFixture) -> dict[str, int]:
     counts: dict[str, int] = {}
     for taskrun in world.fake.all(TASKRUNS):
         state = taskrun["status"]["state"]
@@ -33,7 +33,7 @@ def states(world: TriggererWorld) -> dict[str, int]:
 
 
 async def test_fifty_taskruns_share_one_request_and_fire_by_their_own_conditions() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.web.answers = [answer(body=JOBS)]
         for number in range(50):
             job(world, number)
@@ -50,7 +50,7 @@ async def test_fifty_taskruns_share_one_request_and_fire_by_their_own_conditions
 
 
 async def test_each_keeps_its_own_deadline_and_says_itself_what_was_found() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.web.answers = [answer(body=JOBS)]
         job(world, 1, timeout=25)
         job(world, 2)
@@ -64,7 +64,7 @@ async def test_each_keeps_its_own_deadline_and_says_itself_what_was_found() -> N
 
 
 async def test_accounts_do_not_share_and_what_one_may_read_is_shown_nowhere() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.web.answers = [OSError(f"no route with {SECRET}")]
         world.secret("api", header=SECRET)
         world.readers |= {("one", "api"), ("two", "api")}
@@ -80,7 +80,7 @@ async def test_accounts_do_not_share_and_what_one_may_read_is_shown_nowhere() ->
 
 
 async def test_a_wait_that_can_never_be_judged_fails_and_the_others_do_not_notice() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.web.answers = [answer(body=JOBS | {"1": "done"})]
         world.taskrun("bad", "http", {"url": "http://x/jobs", "body_condition": "response.json['1']"})
         job(world, 1)

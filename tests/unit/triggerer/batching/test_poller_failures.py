@@ -14,7 +14,7 @@ from tests.support.fake_api import VirtualClock
 from tests.support.triggers.batch_triggers import Row, shared_poll
 
 
-class UnspeakableError(OSError):
+class UnreadableRetryError(OSError):
     @property
     def retry_after(self) -> float:
         raise SystemError
@@ -192,7 +192,7 @@ async def test_refused_credentials_fail_all_waits_with_one_poll() -> None:
         assert len(traceback.extract_tb(poll.outcomes()[99].__traceback__)) < 10
 
 
-class Odd(Row):
+class OddRow(Row):
     """Answers as its table's `down` says."""
 
     @classmethod
@@ -200,7 +200,7 @@ class Odd(Row):
         return [waits[0].table.error if wait.number == 3 else TriggerEvent(wait.number) for wait in waits]
 
 
-@pytest.mark.parametrize("error", [UnspeakableError(), BusyError("soon", float("nan")), BusyError("soon", 10**400)])
+@pytest.mark.parametrize("error", [UnreadableRetryError(), BusyError("soon", float("nan")), BusyError("soon", 10**400)])
 async def test_an_error_that_cannot_be_formatted_is_still_an_error(error: OSError) -> None:
     async with shared_poll(error=error) as poll:
         poll.wait(1, 2)
@@ -248,7 +248,7 @@ class Plain(Row):
 @pytest.mark.parametrize("answer", [KeyError("mine"), "an event", 7, Unpayable(), SystemExit(2)])
 async def test_an_error_or_invalid_answer_fails_that_wait_only(answer: Any) -> None:
     async with shared_poll(error=answer) as poll:
-        poll.wait(1, 2, 3, kind=Odd)
+        poll.wait(1, 2, 3, kind=OddRow)
         await poll.settle()
         outcomes = poll.outcomes()
         assert (outcomes[1], outcomes[2]) == (1, 2)

@@ -22,13 +22,13 @@ from torpor_triggerer.usercode.attribution import Attribution
 from torpor_triggerer.usercode.registry import Registry, TriggerClass
 
 from tests.support.trigger_services import services
-from tests.support.triggerer_world import triggerer_world
+from tests.support.triggerer_fixture import triggerer_fixture
 
 BLOCKED_SECONDS = 0.8
 """Long enough for a watchdog that a busy machine keeps from its work."""
 
 
-class Blocks(BaseTrigger):
+class BlockingTrigger(BaseTrigger):
     """Blocks for most of a second: in `run`, or where it is being made."""
 
     def __init__(self, where: str = "run") -> None:
@@ -54,7 +54,7 @@ class Blocks(BaseTrigger):
         time.sleep(BLOCKED_SECONDS)  # noqa: ASYNC251 - that is the point
 
 
-class Many(BaseTrigger):
+class BlockingBatchTrigger(BaseTrigger):
     """Blocks where many are asked for at once."""
 
     source = "one"
@@ -63,19 +63,19 @@ class Many(BaseTrigger):
         self.number = number
 
     @classmethod
-    async def poll_many(cls, waits: list["Many"], services: Services) -> list[TriggerEvent]:
+    async def poll_many(cls, waits: list["BlockingBatchTrigger"], services: Services) -> list[TriggerEvent]:
         time.sleep(BLOCKED_SECONDS)  # noqa: ASYNC251 - that is the point
         return [TriggerEvent(wait.number) for wait in waits]
 
 
 CLASSES = {
-    "many": cast("TriggerClass", Many),
-    "blocks": cast("TriggerClass", Blocks),
+    "many": cast("TriggerClass", BlockingBatchTrigger),
+    "blocks": cast("TriggerClass", BlockingTrigger),
     "any_of": cast("TriggerClass", AnyOf),
 }
 
 
-class CodeLocation:
+class BlockReports:
     """Watched event loops, and the reports of their blocks."""
 
     def __init__(self) -> None:
@@ -93,8 +93,8 @@ class CodeLocation:
 
 
 @contextmanager
-def watching(*apart: str) -> Iterator[CodeLocation]:
-    place = CodeLocation()
+def watching(*apart: str) -> Iterator[BlockReports]:
+    place = BlockReports()
     with place.placement.watching(apart):
         yield place
 
@@ -103,7 +103,7 @@ def watching(*apart: str) -> Iterator[CodeLocation]:
 async def test_a_class_that_blocks_three_times_gets_a_thread_of_its_own(where: str) -> None:
     with watching() as place:
         for times in range(1, 4):
-            trigger = Blocks(where)
+            trigger = BlockingTrigger(where)
             assert isinstance(await place.placement.run("blocks", trigger), Fired)
             await place.until_reported(times)
             assert place.reports[-1].subject is trigger
@@ -134,13 +134,13 @@ async def test_many_that_are_made_in_one_step_are_spared_from_the_fourth_on() ->
         ]
         await place.until_reported(3)
         assert [type(instance) for instance in made[-6:]] == [TriggerProxy] * 6
-        assert Blocks in {type(instance) for instance in made}
+        assert BlockingTrigger in {type(instance) for instance in made}
 
 
 async def test_one_block_that_is_long_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LONG", 0.2)
     with watching() as place:
-        await place.placement.run("blocks", Blocks())
+        await place.placement.run("blocks", BlockingTrigger())
         await place.until_reported(1)
         assert (place.reports[0].moved, list(place.placement.thread_loops)) == (True, ["blocks"])
 
@@ -149,7 +149,7 @@ async def test_blocks_that_lie_far_apart_are_forgiven(monkeypatch: pytest.Monkey
     monkeypatch.setattr(module, "WITHIN", 0.5)
     with watching() as place:
         for times in range(1, 4):
-            await place.placement.run("blocks", Blocks())
+            await place.placement.run("blocks", BlockingTrigger())
             await place.until_reported(times)
         assert [block.moved for block in place.reports] == [False] * 3
 
@@ -211,7 +211,7 @@ def blocked(subject: object, *, moved: bool, class_name: str = "odd") -> Blocked
 
 
 async def test_only_the_taskrun_that_blocked_gets_an_event() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.taskrun("b")
         world.taskrun("a")
         replica = await world.start()
@@ -225,7 +225,7 @@ async def test_only_the_taskrun_that_blocked_gets_an_event() -> None:
 
 
 async def test_waits_of_a_class_that_moves_restart_and_none_is_killed() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.taskrun("b")
         world.taskrun("c", "odd_clock", {"name": "c"})
         world.taskrun("a")
@@ -239,7 +239,7 @@ async def test_waits_of_a_class_that_moves_restart_and_none_is_killed() -> None:
 
 
 async def test_waits_of_a_shared_trigger_are_all_notified_and_share_the_new_one() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.taskrun("b", kwargs={"does": "waits", "name": "a"})
         world.taskrun("a")
         replica = await world.start()
@@ -253,7 +253,7 @@ async def test_waits_of_a_shared_trigger_are_all_notified_and_share_the_new_one(
 
 
 async def test_a_wait_that_was_handed_over_does_not_restart() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.taskrun("a")
         replica = await world.start()
         subject = trigger(replica, "a")

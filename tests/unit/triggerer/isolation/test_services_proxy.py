@@ -51,7 +51,7 @@ class Known(BaseTrigger):
         return threading.get_ident()
 
 
-class Many(BaseTrigger):
+class BatchedTrigger(BaseTrigger):
     """Is asked for with others."""
 
     source = "one"
@@ -60,7 +60,7 @@ class Many(BaseTrigger):
         self.number = number
 
     @classmethod
-    async def poll_many(cls, waits: list["Many"], services: Any) -> list[TriggerEvent]:
+    async def poll_many(cls, waits: list["BatchedTrigger"], services: Any) -> list[TriggerEvent]:
         return [TriggerEvent([wait.number, threading.get_ident()]) for wait in waits]
 
 
@@ -227,7 +227,9 @@ async def test_a_timer_trigger_makes_its_payload_in_its_own_thread() -> None:
 
 async def test_waits_on_one_source_are_asked_for_there() -> None:
     async with thread() as apart:
-        outcomes = await asyncio.gather(*(replace_class(apart, Many, number=number).outcome() for number in range(3)))
+        outcomes = await asyncio.gather(
+            *(replace_class(apart, BatchedTrigger, number=number).outcome() for number in range(3))
+        )
     assert {type(outcome) for outcome in outcomes} == {Fired}
     assert str(threading.get_ident()) not in "".join(
         outcome.event for outcome in outcomes if isinstance(outcome, Fired)

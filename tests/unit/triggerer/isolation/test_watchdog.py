@@ -12,7 +12,7 @@ from torpor_triggerer.usercode import attribution
 from torpor_triggerer.usercode.attribution import Attribution
 
 
-class Trigger:
+class OversleepingTrigger:
     async def sleeps(self) -> None:
         await asyncio.sleep(0.01)
         time.sleep(1.5)  # noqa: ASYNC251 - that is the point
@@ -62,12 +62,12 @@ async def until(holds: Callable[[], bool]) -> None:
 async def test_who_keeps_the_loop_is_named_with_the_line_and_how_long_it_was() -> None:
     began: list[LoopBlock] = []
     ended: list[LoopBlock] = []
-    trigger = Trigger()
+    trigger = OversleepingTrigger()
     async with watching(began, ended):
         await attribution.running(mark(trigger), trigger.sleeps())
         await until(lambda: bool(ended))
     assert [block.sight.mark.subject for block in began] == [trigger]
-    assert [block.sight.places[0].function for block in ended] == ["Trigger.sleeps"]
+    assert [block.sight.places[0].function for block in ended] == ["OversleepingTrigger.sleeps"]
     assert ended[0].seconds > 0.4
     assert ended[0].started == began[0].started
 
@@ -88,7 +88,7 @@ async def test_a_block_is_reported_while_it_lasts() -> None:
 
 async def test_code_in_c_that_lets_no_thread_run_is_named_when_it_is_over() -> None:
     ended: list[LoopBlock] = []
-    trigger = Trigger()
+    trigger = OversleepingTrigger()
     for _ in range(5):  # where other threads wait for the interpreter too, one of them may come first
         async with watching([], ended):
             await attribution.running(mark(trigger), trigger.computes())
@@ -100,7 +100,7 @@ async def test_code_in_c_that_lets_no_thread_run_is_named_when_it_is_over() -> N
 async def test_a_garbage_collection_is_not_blamed_on_the_running_trigger() -> None:
     began: list[LoopBlock] = []
     async with watching(began, []):
-        trigger = Trigger()
+        trigger = OversleepingTrigger()
         await attribution.running(mark(trigger), trigger.is_in_the_way_of_the_collector())
         assert began == []
         await attribution.running(mark(trigger), trigger.sleeps())
@@ -111,7 +111,9 @@ async def test_a_garbage_collection_is_not_blamed_on_the_running_trigger() -> No
 async def test_a_loop_that_is_busy_is_nobodys_fault() -> None:
     began: list[LoopBlock] = []
     async with watching(began, []):
-        await asyncio.gather(*(attribution.running(mark(number), Trigger().is_busy()) for number in range(10)))
+        await asyncio.gather(
+            *(attribution.running(mark(number), OversleepingTrigger().is_busy()) for number in range(10))
+        )
     assert began == []
 
 

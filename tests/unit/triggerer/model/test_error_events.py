@@ -13,7 +13,7 @@ from torpor_triggerer.model import error_events, outcome
 from torpor_triggerer.model.outcome import Fired
 from torpor_wire import constants, typed_json
 
-from tests.support.triggerer_world import start_with_wait, triggerer_world
+from tests.support.triggerer_fixture import start_with_wait, triggerer_fixture
 
 LOG = "a line of a log\n" * 1000
 JSON = st.recursive(
@@ -25,7 +25,7 @@ JSON = st.recursive(
 LONG = st.text(min_size=1, max_size=9).map(lambda text: text * 900)
 
 
-class Page:
+class RedactedText:
     """What a trigger said, and the secrets that it knows."""
 
     def __init__(self, *secrets: str) -> None:
@@ -54,7 +54,7 @@ def test_an_event_that_reports_an_error_is_shortened_and_not_refused(event: Mapp
     fired = outcome.from_payload(event)
 
     assert isinstance(fired, Fired)
-    shown = outcome.shorten_error(fired, Page()).event
+    shown = outcome.shorten_error(fired, RedactedText()).event
     document = json.loads(shown)
     assert document["truncated"] is True
     assert document.keys() == event.keys() | {"truncated"}
@@ -79,7 +79,7 @@ def test_one_that_even_the_archive_would_not_take_is_shortened_too(event: Mappin
 
     assert isinstance(fired, Fired)
     assert len(fired.event.encode()) <= constants.EVENT_STORED_MAX
-    assert json.loads(outcome.shorten_error(fired, Page()).event)["status"] == "error"
+    assert json.loads(outcome.shorten_error(fired, RedactedText()).event)["status"] == "error"
 
 
 def test_no_half_of_a_secret_is_left_where_an_error_is_cut() -> None:
@@ -88,8 +88,8 @@ def test_no_half_of_a_secret_is_left_where_an_error_is_cut() -> None:
     fired = outcome.from_payload({"status": "error", "message": message})
 
     assert isinstance(fired, Fired)
-    assert "hunter" not in outcome.shorten_error(fired, Page("hunter2hunter2")).event
-    assert "hunter" in outcome.shorten_error(fired, Page()).event
+    assert "hunter" not in outcome.shorten_error(fired, RedactedText("hunter2hunter2")).event
+    assert "hunter" in outcome.shorten_error(fired, RedactedText()).event
 
 
 @pytest.mark.parametrize("event", [{"status": "success", "rows": LOG}, {"error": None, "rows": LOG}, [LOG], LOG])
@@ -133,7 +133,7 @@ def test_a_shortened_event_fits_and_still_reports_an_error(extra: dict[str, Any]
 
 
 async def test_the_task_goes_on_with_a_shortened_error() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "a", kwargs={"does": "yields an error of 1 MB"})
         assert world.state_and_reason("a") == ("Scheduled", None)
         assert json.loads(world.status("a")["event"])["status"] == "error"

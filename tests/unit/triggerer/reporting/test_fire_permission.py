@@ -4,15 +4,15 @@ from torpor_kubernetes.client.resources import EVENTS, TASKRUNS
 from torpor_triggerer.reporting.fire_permission import ALLOWED_SECONDS
 
 from tests.support.fake_api import Fault
-from tests.support.triggerer_world import NAMESPACE, TriggererWorld, start_with_wait, triggerer_world
+from tests.support.triggerer_fixture import NAMESPACE, TriggererFixture, start_with_wait, triggerer_fixture
 
 
-def denials(world: TriggererWorld) -> list[str]:
+def denials(world: TriggererFixture) -> list[str]:
     return [event["note"] for event in world.fake.all(EVENTS) if event["reason"] == "FireForbidden"]
 
 
 async def test_a_trigger_does_not_even_begin_where_the_pool_may_not_fire() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.fake.may_fire = lambda _: False
         await start_with_wait(world, "a")
         await world.pass_time(30)
@@ -23,7 +23,7 @@ async def test_a_trigger_does_not_even_begin_where_the_pool_may_not_fire() -> No
 
 
 async def test_a_right_that_comes_later_is_noticed() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.fake.may_fire = lambda _: False
         await start_with_wait(world, "a")
         await world.pass_time(30)
@@ -33,7 +33,7 @@ async def test_a_right_that_comes_later_is_noticed() -> None:
 
 
 async def test_a_denial_of_a_starting_server_is_not_reported() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.fake.may_fire = lambda _: len(world.fake.reviews) > 2
         await start_with_wait(world, "a")
         await world.pass_time(10)
@@ -41,7 +41,7 @@ async def test_a_denial_of_a_starting_server_is_not_reported() -> None:
 
 
 async def test_many_waits_of_a_denied_namespace_ask_no_more_often_than_one() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.fake.may_fire = lambda _: False
         for number in range(50):
             world.taskrun(f"a{number}")
@@ -52,7 +52,7 @@ async def test_many_waits_of_a_denied_namespace_ask_no_more_often_than_one() -> 
 
 
 async def test_an_answer_serves_all_waits_of_the_namespace_for_a_bounded_time() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         for number in range(50):
             world.taskrun(f"a{number}")
         await world.start()
@@ -64,7 +64,7 @@ async def test_an_answer_serves_all_waits_of_the_namespace_for_a_bounded_time() 
 
 
 async def test_a_namespace_that_is_denied_holds_up_no_other() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.fake.may_fire = lambda namespace: namespace == NAMESPACE
         world.taskrun("theirs", namespace="elsewhere")
         await start_with_wait(world, "a")
@@ -79,7 +79,7 @@ async def test_an_unforeseen_error_fails_its_wait_and_no_other() -> None:
             raise RuntimeError("a bug")
         return True
 
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.fake.may_fire = may_fire
         world.taskrun("theirs", namespace="elsewhere")
         await start_with_wait(world, "a")
@@ -91,7 +91,7 @@ async def test_an_unforeseen_error_fails_its_wait_and_no_other() -> None:
 
 
 async def test_an_unanswered_review_is_repeated_and_no_trigger_runs_meanwhile() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.fake.inject(Fault(status=503, method="POST", path="/selfsubjectaccessreviews", times=12))
         await start_with_wait(world, "a")
         assert world.called("a") == []
@@ -100,7 +100,7 @@ async def test_an_unanswered_review_is_repeated_and_no_trigger_runs_meanwhile() 
 
 
 async def test_a_wait_that_ends_while_it_may_not_run_is_let_go() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.fake.may_fire = lambda _: False
         world.taskrun("a", timeout=20)
         world.taskrun("b")

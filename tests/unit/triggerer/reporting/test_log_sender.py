@@ -15,7 +15,7 @@ from torpor_wire import retry
 from torpor_wire.reason import Reason
 
 from tests.support.fake_api import FakeApi, VirtualClock
-from tests.support.triggerer_world import Shelf
+from tests.support.triggerer_fixture import UploadArchive
 
 WAIT = TriggerWait(
     namespace="team",
@@ -41,7 +41,7 @@ WAIT = TriggerWait(
 class Sending:
     def __init__(self, *, installed: bool = True) -> None:
         self.clock = VirtualClock()
-        self.archive = Shelf()
+        self.archive = UploadArchive()
         fake = FakeApi(clock=self.clock)
         if installed:
             data = {"url": "https://archive/", "ca.crt": "PEM"}

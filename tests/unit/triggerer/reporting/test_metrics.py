@@ -4,7 +4,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from torpor_triggerer.reporting.metrics import TriggererMetrics
 
-from tests.support.triggerer_world import answer, triggerer_world
+from tests.support.triggerer_fixture import answer, triggerer_fixture
 
 Labels = dict[str, str]
 
@@ -22,7 +22,7 @@ def read(metrics: TriggererMetrics, name: str, **labels: str) -> float:
 
 
 async def test_each_class_has_its_own_count_of_what_runs_and_of_what_came_of_it() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         replica = await world.start()
         world.taskrun("waits")
         world.taskrun("soon", "duration", {"duration": "5s"})
@@ -37,7 +37,7 @@ async def test_each_class_has_its_own_count_of_what_runs_and_of_what_came_of_it(
 
 
 async def test_an_outcome_that_another_replica_wrote_first_counts_as_lost() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         replica = await world.start()
         world.taskrun("soon", "duration", {"duration": "5s"})
         await world.settle()
@@ -49,7 +49,7 @@ async def test_an_outcome_that_another_replica_wrote_first_counts_as_lost() -> N
 
 
 async def test_of_waits_that_share_a_trigger_all_but_one_are_shared() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         replica = await world.start()
         world.web.answers = [answer(404)]
         for number in range(5):
@@ -64,7 +64,7 @@ async def test_of_waits_that_share_a_trigger_all_but_one_are_shared() -> None:
     ("class_name", "kwargs"), [("duration", {"duration": "5s"}), ("odd", {"does": "fires in a minute"})]
 )
 async def test_fire_delay_is_from_the_due_time_to_the_write(class_name: str, kwargs: Labels) -> None:
-    async with triggerer_world(latency=0.3) as world:
+    async with triggerer_fixture(latency=0.3) as world:
         replica = await world.start()
         await world.pass_time(5)
         world.taskrun("soon", class_name, kwargs | ({"name": "soon"} if class_name == "odd" else {}))
@@ -74,7 +74,7 @@ async def test_fire_delay_is_from_the_due_time_to_the_write(class_name: str, kwa
 
 
 async def test_what_strangers_call_their_classes_makes_no_labels() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         replica = await world.start()
         for number in range(30):
             world.taskrun(f"t{number}", f"no.such.Class{number}", {})
@@ -86,7 +86,7 @@ async def test_what_strangers_call_their_classes_makes_no_labels() -> None:
 
 
 async def test_a_replica_says_what_it_owns_and_how_often_it_began_to_watch_again() -> None:
-    async with triggerer_world(capacity=7) as world:
+    async with triggerer_fixture(capacity=7) as world:
         replica = await world.start("one")
         two = await world.start("two")
         await world.pass_time(3)

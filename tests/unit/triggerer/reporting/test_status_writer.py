@@ -1,11 +1,11 @@
 """One replica: how the outcome of a wait is written, and how many at a time."""
 
 from tests.support.fake_api import Fault
-from tests.support.triggerer_world import start_with_wait, triggerer_world
+from tests.support.triggerer_fixture import start_with_wait, triggerer_fixture
 
 
 async def test_a_write_is_repeated_while_the_server_is_unavailable() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "a", "duration", {"duration": "1s"})
         world.fake.inject(Fault(status=503, method="PATCH", path="/status", times=5))
         await world.pass_time(60)
@@ -14,7 +14,7 @@ async def test_a_write_is_repeated_while_the_server_is_unavailable() -> None:
 
 
 async def test_writes_that_failed_together_are_not_tried_again_together() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         for number in range(10):
             world.taskrun(f"t{number}", "duration", {"duration": "1s"})
         await world.start()
@@ -28,7 +28,7 @@ async def test_writes_that_failed_together_are_not_tried_again_together() -> Non
 
 
 async def test_a_write_whose_answer_was_lost_is_not_carried_out_twice() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "a", "duration", {"duration": "1s"})
         world.fake.inject(Fault(commit=True, method="PATCH", path="/status"))
         await world.pass_time(60)
@@ -36,7 +36,7 @@ async def test_a_write_whose_answer_was_lost_is_not_carried_out_twice() -> None:
 
 
 async def test_a_lost_race_is_left_alone() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "a", "duration", {"duration": "1s"})
         world.fake.hold_watches()
         world.edit("a", state="Scheduled", segment=1, trigger=None)
@@ -49,7 +49,7 @@ async def test_a_lost_race_is_left_alone() -> None:
 
 
 async def test_a_forbidden_write_is_reported_once_and_retried_with_backoff() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "a", "duration", {"duration": "1s"})
         world.fake.inject(Fault(status=403, method="PATCH", path="/status", message="no such right", times=7))
         await world.pass_time(5)
@@ -63,7 +63,7 @@ async def test_a_forbidden_write_is_reported_once_and_retried_with_backoff() -> 
 
 
 async def test_an_outcome_that_the_server_refuses_fails_the_taskrun_for_good() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         retried = {"python": "m:f", "retries": {"limit": 3}}
         await start_with_wait(world, "a", "duration", {"duration": "1s"}, spec=retried)
         world.fake.inject(Fault(status=422, method="PATCH", path="/status", message="event: too long", causes=True))
@@ -73,7 +73,7 @@ async def test_an_outcome_that_the_server_refuses_fails_the_taskrun_for_good() -
 
 
 async def test_many_that_are_due_at_once_are_written_side_by_side_and_bounded() -> None:
-    async with triggerer_world(latency=1.0, concurrency=80) as world:
+    async with triggerer_fixture(latency=1.0, concurrency=80) as world:
         for number in range(200):
             world.taskrun(f"t{number}", "duration", {"duration": "30s"})
         await world.start()
@@ -86,7 +86,7 @@ async def test_many_that_are_due_at_once_are_written_side_by_side_and_bounded() 
 
 
 async def test_hundreds_of_failing_writes_send_no_more_requests_than_a_few() -> None:
-    async with triggerer_world(concurrency=8) as world:
+    async with triggerer_fixture(concurrency=8) as world:
         for number in range(400):
             world.taskrun(f"t{number}", "duration", {"duration": "5s"})
         await world.start()
@@ -100,7 +100,7 @@ async def test_hundreds_of_failing_writes_send_no_more_requests_than_a_few() -> 
 
 
 async def test_failing_writes_do_not_delay_others() -> None:
-    async with triggerer_world(concurrency=4) as world:
+    async with triggerer_fixture(concurrency=4) as world:
         for number in range(40):
             world.taskrun(f"bad{number}", "duration", {"duration": "5s"})
         for number in range(40):

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support.fake_api import settle
-from tests.support.triggerer_world import start_with_wait, triggerer_world
+from tests.support.triggerer_fixture import start_with_wait, triggerer_fixture
 
 SOURCE = {"schedule": {"name": "s", "uid": "u"}, "workflow": None, "task": "t", "triggerPool": "default"}
 
@@ -16,7 +16,7 @@ def fired(world: Any, since: int = 0) -> list[str]:
 
 
 async def test_a_source_of_a_schedule_has_no_normal_events() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "a", "duration", {"duration": "1s"}, spec=SOURCE)
         await world.pass_time(3)
         assert world.state_and_reason("a") == ("Scheduled", None)
@@ -24,7 +24,7 @@ async def test_a_source_of_a_schedule_has_no_normal_events() -> None:
 
 
 async def test_a_source_of_a_schedule_that_fails_has_a_warning() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "a", kwargs={"does": "raises"}, spec=SOURCE)
         await world.pass_time(3)
         assert [reason for reason, _ in world.events("a")] == ["TriggerFailed"]
@@ -32,7 +32,7 @@ async def test_a_source_of_a_schedule_that_fails_has_a_warning() -> None:
 
 @pytest.mark.attack
 async def test_five_hundred_fires_of_a_namespace_delay_another_by_one_write() -> None:
-    async with triggerer_world(latency=0.5, concurrency=8) as world:
+    async with triggerer_fixture(latency=0.5, concurrency=8) as world:
         for number in range(500):
             world.taskrun(f"greedy{number}", "duration", {"duration": "30s"}, namespace="greedy")
         world.taskrun("quiet", "duration", {"duration": "32s"}, namespace="quiet")
@@ -47,7 +47,7 @@ async def test_five_hundred_fires_of_a_namespace_delay_another_by_one_write() ->
 
 @pytest.mark.attack
 async def test_the_fires_of_a_namespace_have_a_rate_and_none_is_lost() -> None:
-    async with triggerer_world(namespace_write_rate=10.0, namespace_write_burst=20.0) as world:
+    async with triggerer_fixture(namespace_write_rate=10.0, namespace_write_burst=20.0) as world:
         for number in range(100):
             world.taskrun(f"t{number}", "duration", {"duration": "30s"})
         await world.start()
@@ -58,7 +58,7 @@ async def test_the_fires_of_a_namespace_have_a_rate_and_none_is_lost() -> None:
 
 
 async def test_a_resumption_precedes_the_events_of_schedules() -> None:
-    async with triggerer_world(latency=0.5, concurrency=1) as world:
+    async with triggerer_fixture(latency=0.5, concurrency=1) as world:
         for number in range(5):
             world.taskrun(f"source{number}", "duration", {"duration": "30s"}, spec=SOURCE)
         await world.start()

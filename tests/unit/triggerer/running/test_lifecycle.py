@@ -7,11 +7,11 @@ from decimal import Decimal
 import pytest
 from torpor_wire import typed_json
 
-from tests.support.triggerer_world import answer, start_with_wait, triggerer_world
+from tests.support.triggerer_fixture import answer, start_with_wait, triggerer_fixture
 
 
 async def test_a_time_wait_fires_when_due_and_not_before() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "a", "duration", {"duration": "90s"})
         await world.pass_time(89.9)
         assert world.state_and_reason("a") == ("Deferred", None)
@@ -23,13 +23,13 @@ async def test_a_time_wait_fires_when_due_and_not_before() -> None:
 
 
 async def test_a_time_in_the_past_fires_at_once() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "a", "time", {"at": "2001-01-01T00:00:00Z"})
         assert world.state_and_reason("a") == ("Scheduled", None)
 
 
 async def test_a_duration_written_by_hand_counts_from_the_deferral() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.taskrun("a", "time", {"at": "2001-01-01T00:00:00Z"})
         from torpor_wire import trigger  # noqa: PLC0415
 
@@ -45,7 +45,7 @@ async def test_a_duration_written_by_hand_counts_from_the_deferral() -> None:
 
 
 async def test_a_task_that_is_a_wait_ends_with_the_event_as_its_result() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "a", kwargs={"does": "fires"}, spec={"trigger": {"class": "odd"}})
         status = world.status("a")
         assert (status["state"], status["result"]) == ("Succeeded", '{"b":1,"a":1.0,"none":null}')
@@ -53,7 +53,7 @@ async def test_a_task_that_is_a_wait_ends_with_the_event_as_its_result() -> None
 
 
 async def test_only_the_first_event_counts_and_cleanup_follows() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "a", kwargs={"does": "fires", "name": "a"})
         assert world.status("a")["event"] == '{"b":1,"a":1.0,"none":null}'
         assert world.called("a") == ["run", "cleanup"]
@@ -76,7 +76,7 @@ async def test_only_the_first_event_counts_and_cleanup_follows() -> None:
 async def test_every_fault_of_a_trigger_fails_its_taskrun_with_a_message(
     does: str, reason: str, words: list[str]
 ) -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.taskrun("healthy", "duration", {"duration": "5s"})
         await start_with_wait(world, "a", kwargs={"does": does, "name": "a"})
         status = world.status("a")
@@ -89,7 +89,7 @@ async def test_every_fault_of_a_trigger_fails_its_taskrun_with_a_message(
 
 
 async def test_a_trigger_that_fails_is_tried_again_as_the_task_says() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         spec = {"python": "m:f", "retries": {"limit": 1, "delay": "7s"}}
         await start_with_wait(world, "a", kwargs={"does": "raises"}, spec=spec)
         assert world.state_and_reason("a") == ("UpForRetry", "TriggerFailed")
@@ -99,7 +99,7 @@ async def test_a_trigger_that_fails_is_tried_again_as_the_task_says() -> None:
 
 
 async def test_a_trigger_that_cannot_be_made_is_not_tried_again() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "a", "http", {"url": "nonsense"}, spec={"python": "m:f", "retries": {"limit": 3}})
         assert world.state_and_reason("a") == ("Failed", "TriggerInvalid")
 
@@ -119,7 +119,7 @@ async def test_a_trigger_that_cannot_be_made_is_not_tried_again() -> None:
 async def test_an_event_keeps_its_types_for_a_pod_and_is_plain_json_as_a_result(
     does: str, event: object, result: str
 ) -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "pod", kwargs={"does": does})
         await start_with_wait(world, "wait", kwargs={"does": does}, spec={"trigger": {"class": "odd"}})
         spec = {"trigger": {"class": "odd"}, "result": "event"}
@@ -131,7 +131,7 @@ async def test_an_event_keeps_its_types_for_a_pod_and_is_plain_json_as_a_result(
 
 
 async def test_a_cleanup_that_fails_changes_nothing() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "a", kwargs={"does": "fails to clean up", "name": "a"}, timeout=5)
         await world.pass_time(6)
         assert world.state_and_reason("a") == ("Failed", "DeferralTimeout")
@@ -157,7 +157,7 @@ async def test_a_cleanup_that_fails_changes_nothing() -> None:
 async def test_fields_of_a_taskrun_are_validated(
     class_name: str, kwargs: object, over: dict[str, object], reason: str | None, words: list[str]
 ) -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.taskrun("healthy", "duration", {"duration": "5s"})
         await start_with_wait(world, "a", class_name, kwargs, trigger=over)
         if reason is None:
@@ -171,7 +171,7 @@ async def test_fields_of_a_taskrun_are_validated(
 
 
 async def test_http_waits_until_it_is_answered_as_asked() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.web.answers = [
             OSError("refused"),
             answer(503),
@@ -188,14 +188,14 @@ async def test_http_waits_until_it_is_answered_as_asked() -> None:
 
 
 async def test_a_condition_that_cannot_be_read_is_refused_before_it_runs() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "a", "http", {"url": "http://x/", "body_condition": "response.json =="})
         assert world.state_and_reason("a") == ("Failed", "TriggerInvalid")
         assert world.web.asked == 0
 
 
 async def test_a_trigger_with_an_invalid_interval_still_runs() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "a", kwargs={"does": "looks absurdly seldom", "name": "a"}, timeout=5)
         world.taskrun("b", kwargs={"does": "looks absurdly seldom", "name": "a", "interval": 1})
         await world.pass_time(1)
@@ -204,7 +204,7 @@ async def test_a_trigger_with_an_invalid_interval_still_runs() -> None:
 
 
 async def test_an_invalid_time_disturbs_no_other_wait() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "a", "odd_clock", {"does": "is due at no moment", "name": "a"})
         world.taskrun("b", "duration", {"duration": "20s"})
         await world.pass_time(21)
@@ -213,7 +213,7 @@ async def test_an_invalid_time_disturbs_no_other_wait() -> None:
 
 
 async def test_a_timeout_that_is_not_json_fails_its_wait() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "a", kwargs={}, trigger={"kwargs": '{"timeout": NaN}'})
         await world.pass_time(1)
         assert world.state_and_reason("a") == ("Failed", "TriggerInvalid")
@@ -221,7 +221,7 @@ async def test_a_timeout_that_is_not_json_fails_its_wait() -> None:
 
 
 async def test_a_trigger_that_cancels_its_task_fails_and_a_new_wait_restarts_it() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         kwargs = {"does": "cancels its own task", "name": "a"}
         for name in ("a", "b"):
             world.taskrun(name, kwargs=kwargs)
@@ -234,7 +234,7 @@ async def test_a_trigger_that_cancels_its_task_fails_and_a_new_wait_restarts_it(
 
 
 async def test_a_replica_that_crashes_writes_nothing_more() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "a")
         await world.crash()
         assert (world.state_and_reason("a")[0], world.patches("a")) == ("Deferred", 0)

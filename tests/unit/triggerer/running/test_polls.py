@@ -9,7 +9,7 @@ import pytest
 from torpor.triggers import BaseTrigger
 from torpor_triggerer.app import Triggerer
 
-from tests.support.triggerer_world import TriggererWorld, answer, triggerer_world
+from tests.support.triggerer_fixture import TriggererFixture, answer, triggerer_fixture
 from tests.unit.triggerer.reporting.test_metrics import read
 
 URL = {"url": "http://x/"}
@@ -45,7 +45,7 @@ class Door(BaseTrigger):
         self.log.append("on_kill")
 
 
-async def start_with_wait(world: TriggererWorld, *finds: Any, **given: Any) -> tuple[Triggerer, list[str]]:
+async def start_with_wait(world: TriggererFixture, *finds: Any, **given: Any) -> tuple[Triggerer, list[str]]:
     log: list[str] = []
     left = [*finds]
     world.classes["door"] = lambda **kwargs: Door(log, left, **kwargs)
@@ -59,7 +59,7 @@ def idle(replica: Triggerer) -> bool:
 
 
 async def test_between_two_polls_there_is_no_task() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         replica, log = await start_with_wait(world, None)
         assert (log, idle(replica)) == (["poll"], True)
         await world.pass_time(35)
@@ -69,7 +69,7 @@ async def test_between_two_polls_there_is_no_task() -> None:
 
 
 async def test_what_a_poll_finds_fires_after_its_cleanup() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         replica, log = await start_with_wait(world, None, {"open": True})
         await world.pass_time(12)
         assert world.state_and_reason("a")[0] == "Scheduled"
@@ -79,7 +79,7 @@ async def test_what_a_poll_finds_fires_after_its_cleanup() -> None:
 
 
 async def test_a_poll_that_raises_fails_its_wait() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         _, log = await start_with_wait(world, None, ValueError("no such door"))
         await world.pass_time(12)
         assert world.state_and_reason("a") == ("Failed", "TriggerFailed")
@@ -88,7 +88,7 @@ async def test_a_poll_that_raises_fails_its_wait() -> None:
 
 
 async def test_a_wait_cancelled_between_two_polls_is_killed_and_polled_no_more() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         replica, log = await start_with_wait(world, None)
         world.edit("a", cancel="2023-11-14T22:13:20Z")
         await world.settle()
@@ -99,7 +99,7 @@ async def test_a_wait_cancelled_between_two_polls_is_killed_and_polled_no_more()
 
 
 async def test_a_wait_that_is_cancelled_during_a_poll_is_killed() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         _, log = await start_with_wait(world, "hangs")
         world.edit("a", cancel="2023-11-14T22:13:20Z")
         await world.settle()
@@ -108,7 +108,7 @@ async def test_a_wait_that_is_cancelled_during_a_poll_is_killed() -> None:
 
 
 async def test_a_deadline_between_two_polls_names_the_last_poll() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         _, log = await start_with_wait(world, None, timeout=5)
         await world.pass_time(6)
         assert world.state_and_reason("a") == ("Failed", "DeferralTimeout")
@@ -117,7 +117,7 @@ async def test_a_deadline_between_two_polls_names_the_last_poll() -> None:
 
 
 async def test_a_replica_that_stops_cleans_up_what_rests() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         _, log = await start_with_wait(world, None)
         await world.stop()
         assert log == ["poll", "cleanup"]
@@ -125,7 +125,7 @@ async def test_a_replica_that_stops_cleans_up_what_rests() -> None:
 
 
 async def test_a_wall_clock_that_is_set_back_delays_no_poll() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         _, log = await start_with_wait(world, None)
         world.clock.jump(-86_400)
         await world.pass_time(12)
@@ -133,7 +133,7 @@ async def test_a_wall_clock_that_is_set_back_delays_no_poll() -> None:
 
 
 async def test_equal_waits_share_the_polls_also_while_they_rest() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         _, log = await start_with_wait(world, None, None, "open")
         await world.pass_time(5)
         world.taskrun("b", "door", {})
@@ -145,7 +145,7 @@ async def test_equal_waits_share_the_polls_also_while_they_rest() -> None:
 
 
 async def test_a_shorter_interval_takes_over_what_rests() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         replica, log = await start_with_wait(world, None)
         world.taskrun("b", "door", {"interval": 1.0})
         await world.pass_time(5)
@@ -155,7 +155,7 @@ async def test_a_shorter_interval_takes_over_what_rests() -> None:
 
 @pytest.mark.parametrize("interval", [float("nan"), float("inf"), -1.0, 0, 0.09])
 async def test_an_interval_that_is_too_short_or_no_number_fails_the_wait(interval: float) -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.classes["door"] = lambda: Door([], [None], interval=interval)
         world.taskrun("a", "door", {})
         await world.start()
@@ -164,7 +164,7 @@ async def test_an_interval_that_is_too_short_or_no_number_fails_the_wait(interva
 
 
 async def test_an_interval_of_a_trigger_within_another_has_the_same_minimum() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.classes["door"] = lambda: Door([], [None], interval=0)
         world.taskrun("a", "any_of", {"triggers": [{"class": "door", "kwargs": {}}]})
         await world.start()
@@ -173,7 +173,7 @@ async def test_an_interval_of_a_trigger_within_another_has_the_same_minimum() ->
 
 
 async def test_waits_of_one_source_have_no_task_each() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.web.answers = [answer(503)]
         for number in range(20):
             world.taskrun(f"t{number}", "http", URL | {"body_condition": f"response.json['{number}'] == 1"})
@@ -187,7 +187,7 @@ async def test_waits_of_one_source_have_no_task_each() -> None:
 
 
 async def test_an_idle_source_has_no_task_and_ends_with_its_last_wait() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.web.answers = [answer(404)]
         for number in range(5):
             world.taskrun(f"t{number}", "http", {"url": f"http://x/{number}"})
@@ -204,7 +204,7 @@ async def test_an_idle_source_has_no_task_and_ends_with_its_last_wait() -> None:
 
 
 async def test_a_wait_of_a_source_that_raises_fails_with_its_own_error() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.web.answers = [answer(200, {"a": 1})]
         world.taskrun("a", "http", URL | {"body_condition": "response.json.a"})
         await world.start()

@@ -14,12 +14,12 @@ from torpor_wire import constants, times
 from torpor_wire.secret_ref import SecretRef
 
 from tests.support.fake_api import Fault, VirtualClock, settle
-from tests.support.triggerer_world import TriggererWorld, answer, start_with_wait, triggerer_world
+from tests.support.triggerer_fixture import TriggererFixture, answer, start_with_wait, triggerer_fixture
 
 URL = {"url": "http://x/", "interval": "20s"}
 
 
-def explained(world: TriggererWorld) -> int:
+def explained(world: TriggererFixture) -> int:
     """Writes that only say what is waited for."""
     patches = [
         write.body for write in world.fake.writes() if write.method == "PATCH" and write.path.endswith("/status")
@@ -28,7 +28,7 @@ def explained(world: TriggererWorld) -> int:
 
 
 async def test_a_wait_reports_its_last_poll_its_tries_and_its_next_poll() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.web.answers = [answer(404)]
         await start_with_wait(world, "a", "http", URL)
         await world.pass_time(9)
@@ -47,7 +47,7 @@ async def test_a_wait_reports_its_last_poll_its_tries_and_its_next_poll() -> Non
 
 
 async def test_a_fire_leaves_nothing_of_that() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.web.answers = [answer(503), answer(200)]
         await start_with_wait(world, "a", "http", URL)
         await world.pass_time(30)
@@ -57,7 +57,7 @@ async def test_a_fire_leaves_nothing_of_that() -> None:
 
 
 async def test_a_sentence_that_changes_is_said_once_a_minute() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.web.answers = [answer(status) for status in range(400, 500)]
         await start_with_wait(world, "a", "http", {"url": "http://x/", "interval": "5s"})
         await world.pass_time(12)
@@ -71,7 +71,7 @@ async def test_a_sentence_that_changes_is_said_once_a_minute() -> None:
 
 
 async def test_where_only_the_tries_are_counted_on_it_is_said_every_ten_minutes() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.web.answers = [answer(404)]
         await start_with_wait(world, "a", "http", {"url": "http://x/", "interval": "5s"})
         await world.pass_time(600)
@@ -82,7 +82,7 @@ async def test_where_only_the_tries_are_counted_on_it_is_said_every_ten_minutes(
 
 
 async def test_all_waits_together_write_two_sentences_a_second() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.web.answers = [answer(503)]
         for number in range(300):
             world.taskrun(f"t{number}", "http", {"url": f"http://x/{number}", "interval": "10m"})
@@ -96,7 +96,7 @@ async def test_all_waits_together_write_two_sentences_a_second() -> None:
 
 
 async def test_a_rate_of_nothing_writes_nothing() -> None:
-    async with triggerer_world(progress_rate=0.0, event_rate=0.0) as world:
+    async with triggerer_fixture(progress_rate=0.0, event_rate=0.0) as world:
         world.web.answers = [answer(503)]
         world.taskrun("b", kwargs={"does": "raises"})
         await start_with_wait(world, "a", "http", URL)
@@ -106,7 +106,7 @@ async def test_a_rate_of_nothing_writes_nothing() -> None:
 
 
 async def test_a_progress_message_that_cannot_be_written_harms_no_wait() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.web.answers = [answer(503), answer(404), answer(200)]
         world.fake.inject(Fault(status=403, method="PATCH", path="/a/status", times=2))
         await start_with_wait(world, "a", "http", {"url": "http://x/", "interval": "60s"})
@@ -115,7 +115,7 @@ async def test_a_progress_message_that_cannot_be_written_harms_no_wait() -> None
 
 
 async def test_a_progress_message_contains_no_secret() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.secret("db", password="hunter2-hunter2")
         world.readers.add((constants.TASK_ACCOUNT, "db"))
         reference = SecretRef("db", "password").written()
@@ -126,7 +126,7 @@ async def test_a_progress_message_contains_no_secret() -> None:
 
 
 async def test_that_it_waits_and_that_it_fired_are_events() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "a", "duration", {"duration": "3s"})
         moment = "until 2023-11-14T22:13:23.000Z"
         assert world.events("a", "Normal") == [("Waiting", f"waits {moment}")]
@@ -135,7 +135,7 @@ async def test_that_it_waits_and_that_it_fired_are_events() -> None:
 
 
 async def test_a_task_that_resumes_after_a_timeout_gets_an_event() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         resume = {"next": {"method": "m:f", "kwargs": "{}", "onTimeout": "m:late"}}
         await start_with_wait(world, "a", timeout=5, status=resume)
         await world.pass_time(6)
@@ -147,7 +147,7 @@ async def test_a_task_that_resumes_after_a_timeout_gets_an_event() -> None:
 
 
 async def test_a_wait_that_is_taken_over_gets_no_second_event() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.taskrun("a")
         await world.pass_time(6)
         await world.start()
@@ -156,7 +156,7 @@ async def test_a_wait_that_is_taken_over_gets_no_second_event() -> None:
 
 
 async def test_events_over_the_limit_are_dropped_and_delay_no_fire() -> None:
-    async with triggerer_world(event_rate=1.0) as world:
+    async with triggerer_fixture(event_rate=1.0) as world:
         for number in range(100):
             world.taskrun(f"t{number}", "time", {"at": "2001-01-01T00:00:00Z"})
         world.fake.inject(Fault(status=503, path="/events", times=3))
@@ -173,7 +173,7 @@ async def test_events_over_the_limit_are_dropped_and_delay_no_fire() -> None:
 
 
 async def test_failure_events_are_posted_when_the_rate_allows() -> None:
-    async with triggerer_world(event_rate=1.0) as world:
+    async with triggerer_fixture(event_rate=1.0) as world:
         for number in range(20):
             world.taskrun(f"t{number}", kwargs={"does": "raises", "name": f"t{number}"})
         await world.start()
@@ -184,7 +184,7 @@ async def test_failure_events_are_posted_when_the_rate_allows() -> None:
 
 
 async def test_a_bug_in_telling_ends_no_wait_and_no_triggerer() -> None:
-    async with triggerer_world(sealing=True) as world:
+    async with triggerer_fixture(sealing=True) as world:
         world.web.answers = [answer(404), answer(200)]
         request = world.fake.request
 
@@ -207,7 +207,7 @@ async def test_a_bug_in_telling_ends_no_wait_and_no_triggerer() -> None:
 async def test_a_budget_gives_as_much_as_its_rate(rate: float) -> None:
     from torpor_triggerer.reporting.events import SharedTokenBucket  # noqa: PLC0415
 
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         budget = SharedTokenBucket(world.clock, rate=rate, burst=3.0)
         taken = 0
         for _ in range(1000):

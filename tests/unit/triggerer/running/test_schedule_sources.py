@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from torpor_wire import times
 
-from tests.support.triggerer_world import start_with_wait, triggerer_world
+from tests.support.triggerer_fixture import start_with_wait, triggerer_fixture
 
 SOURCE: dict[str, Any] = {"workflow": None, "schedule": {"name": "nightly", "uid": "s"}, "trigger": {"class": "odd"}}
 
@@ -21,7 +21,7 @@ SOURCE: dict[str, Any] = {"workflow": None, "schedule": {"name": "nightly", "uid
     ],
 )
 async def test_an_event_resumes_it_as_plain_json(does: str, event: Any) -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.install_archive()
         await start_with_wait(world, "a", kwargs={"does": does}, spec=SOURCE)
         status = world.status("a")
@@ -31,7 +31,7 @@ async def test_an_event_resumes_it_as_plain_json(does: str, event: Any) -> None:
 
 
 async def test_a_tick_fires_with_its_cursor() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.taskrun(
             "a", "cron", {"expression": "@hourly", "cursor": times.rfc3339(world.now), "delay": 5}, spec=SOURCE
         )
@@ -43,7 +43,7 @@ async def test_a_tick_fires_with_its_cursor() -> None:
 
 @pytest.mark.parametrize("archive", [True, False])
 async def test_an_event_too_large_for_the_taskrun_fails_the_source(archive: bool) -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         if archive:
             world.install_archive()
         await start_with_wait(world, "a", kwargs={"does": "yields 16 kB"}, spec=SOURCE)
@@ -54,7 +54,7 @@ async def test_an_event_too_large_for_the_taskrun_fails_the_source(archive: bool
 
 @pytest.mark.parametrize(("retries", "state"), [({"limit": 2}, "UpForRetry"), ({}, "Failed")])
 async def test_a_failure_is_retried_as_its_spec_says(retries: dict[str, int], state: str) -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "a", kwargs={"does": "raises"}, spec=SOURCE | {"retries": retries})
         assert world.state_and_reason("a") == (state, "TriggerFailed")
 
@@ -63,7 +63,7 @@ async def test_a_failure_is_retried_as_its_spec_says(retries: dict[str, int], st
 async def test_its_log_lines_are_not_sent_because_the_archive_keeps_logs_by_run(
     spec: dict[str, Any], sent: int
 ) -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.install_archive()
         await start_with_wait(world, "a", kwargs={"does": "says much and raises"}, spec=spec)
         await world.pass_time(60)

@@ -8,19 +8,19 @@ from torpor.triggers import Http, TriggerEvent, base
 from torpor_kubernetes.client.resources import SECRETS, TASKRUNS
 from torpor_wire.secret_ref import SecretRef
 
-from tests.support.triggerer_world import NAMESPACE, TriggererWorld, answer, triggerer_world
+from tests.support.triggerer_fixture import NAMESPACE, TriggererFixture, answer, triggerer_fixture
 
 SAME = {"does": "waits", "name": "same"}
 PAGE = {"url": "http://host/done", "interval": 10}
 
 
-def pokes(world: TriggererWorld) -> int:
+def pokes(world: TriggererFixture) -> int:
     """How many triggers were begun."""
     return world.called("same").count("run")
 
 
 async def test_a_hundred_equal_waits_are_one_request_an_interval_and_all_fire() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.web.answers = [answer(404)]
         for number in range(100):
             world.taskrun(f"r{number}", "http", PAGE)
@@ -34,7 +34,7 @@ async def test_a_hundred_equal_waits_are_one_request_an_interval_and_all_fire() 
 
 
 async def test_a_wait_joins_what_runs_and_leaves_it_running() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.taskrun("a", kwargs=SAME)
         await world.start()
         world.taskrun("b", kwargs=SAME)
@@ -48,7 +48,7 @@ async def test_a_wait_joins_what_runs_and_leaves_it_running() -> None:
 
 
 async def test_each_keeps_its_own_timeout() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.taskrun("short", kwargs=SAME, timeout=10)
         world.taskrun("long", kwargs=SAME, timeout=50)
         world.taskrun("endless", kwargs=SAME)
@@ -65,7 +65,7 @@ async def test_each_keeps_its_own_timeout() -> None:
 
 
 async def test_who_is_cancelled_kills_nothing_that_others_wait_for() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.taskrun("a", kwargs=SAME)
         world.taskrun("b", kwargs=SAME)
         await world.start()
@@ -81,7 +81,7 @@ async def test_who_is_cancelled_kills_nothing_that_others_wait_for() -> None:
 
 
 async def test_who_comes_after_the_event_gets_a_new_trigger() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         kwargs = {"does": "fires in a minute", "name": "same"}
         world.taskrun("a", kwargs=kwargs)
         await world.start()
@@ -101,7 +101,7 @@ async def test_who_comes_after_the_event_gets_a_new_trigger() -> None:
 
 
 async def test_a_failing_trigger_fails_all_its_waits_with_its_message() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         for name in ("a", "b"):
             world.taskrun(name, kwargs={"does": "says much and raises", "name": "same"})
         await world.start()
@@ -115,7 +115,7 @@ async def test_a_failing_trigger_fails_all_its_waits_with_its_message() -> None:
 
 
 async def test_the_log_says_who_shares_what() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         for name in ("a", "b"):
             world.taskrun(name, kwargs={"does": "says much", "name": "same"})
         await world.start()
@@ -127,7 +127,7 @@ async def test_the_log_says_who_shares_what() -> None:
 
 
 async def test_the_log_says_of_each_whom_another_takes_along_and_in_its_own_name() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.web.answers = [answer(404)]
         for name, interval in (("a", 100), ("b", 100), ("often", 5)):
             world.taskrun(name, "http", {**PAGE, "interval": interval})
@@ -142,7 +142,7 @@ async def test_the_log_says_of_each_whom_another_takes_along_and_in_its_own_name
 
 
 async def test_a_class_may_say_that_its_waits_share_nothing() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         for name in ("a", "b"):
             world.taskrun(name, kwargs={"does": "is its own", "name": "same"})
         await world.start()
@@ -150,7 +150,7 @@ async def test_a_class_may_say_that_its_waits_share_nothing() -> None:
 
 
 async def test_other_kwargs_are_another_trigger() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         for name in ("a", "b"):
             world.taskrun(name, kwargs={"does": "waits", "name": "same", "day": name})
         await world.start()
@@ -158,7 +158,7 @@ async def test_other_kwargs_are_another_trigger() -> None:
 
 
 async def test_the_shortest_interval_of_shared_waits_applies_to_all() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.web.answers = [answer(404)]
         world.taskrun("seldom", "http", {**PAGE, "interval": 100})
         await world.start()
@@ -175,7 +175,7 @@ async def test_the_shortest_interval_of_shared_waits_applies_to_all() -> None:
 
 
 async def test_a_trigger_that_ignores_its_stop_does_not_hold_new_waits() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         kwargs = {"does": "ignores its cancellation", "name": "same"}
         world.taskrun("a", kwargs=kwargs, timeout=5)
         await world.start()
@@ -189,7 +189,7 @@ async def test_a_trigger_that_ignores_its_stop_does_not_hold_new_waits() -> None
 
 
 async def test_waits_of_the_same_secret_share_until_it_changes() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.secret("login", token="first")
         kwargs = {**SAME, "token": SecretRef("login", "token").written()}
         world.readers.add(("torpor-task", "login"))
@@ -207,7 +207,7 @@ async def test_waits_of_the_same_secret_share_until_it_changes() -> None:
 
 @pytest.mark.parametrize("how", ["stop", "crash"])
 async def test_another_replica_goes_on_with_all_of_them(how: str) -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         for name in ("a", "b", "c"):
             world.taskrun(name, kwargs={"does": "fires in a minute", "name": "same"})
         await world.start("one")
@@ -249,7 +249,7 @@ class SaysSo(Posts):
 @pytest.mark.parametrize(("class_", "sent"), [(Posts, 2), (SaysSo, 1)])
 async def test_a_user_class_runs_once_for_each_taskrun_unless_it_is_shareable(class_: type[Posts], sent: int) -> None:
     class_.sent = 0
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.taskrun("a", "posts", {"endpoint": "/order"})
         world.taskrun("b", "posts", {"endpoint": "/order"})
         world.classes["posts"] = class_
@@ -267,7 +267,7 @@ def test_a_subclass_of_a_torpor_trigger_does_not_inherit_shareable() -> None:
 
 
 async def test_two_waits_for_the_same_post_make_two_requests_an_interval() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.web.answers = [answer(200, "taken")]
         for name in ("a", "b"):
             world.taskrun(name, "http", {"url": "http://host/order", "method": "POST"})
@@ -279,7 +279,7 @@ async def test_two_waits_for_the_same_post_make_two_requests_an_interval() -> No
 async def test_several_triggers_are_shared_only_where_each_of_them_may_be() -> None:
     parts = [{"class": "http", "kwargs": {"url": "http://host/x"}}, {"class": "posts", "kwargs": {}}]
     Posts.sent = 0
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.classes["posts"] = Posts
         world.taskrun("a", "any_of", {"triggers": parts})
         world.taskrun("b", "any_of", {"triggers": parts})

@@ -10,7 +10,7 @@ from torpor_triggerer.timers import AT_ONCE, Timers
 from torpor_triggerer.usercode import validation
 
 from tests.support.fake_api import Fault, VirtualClock
-from tests.support.triggerer_world import NAMESPACE, TriggererWorld, triggerer_world
+from tests.support.triggerer_fixture import NAMESPACE, TriggererFixture, triggerer_fixture
 from tests.unit.triggerer.reporting.test_metrics import read
 
 HOUR = {"duration": "1h"}
@@ -22,13 +22,13 @@ def counts(replica: Triggerer) -> tuple[int, int, int]:
     return len(scheduler.runs), len(list(scheduler.timed)), len(replica._lifecycle.timers._heap)
 
 
-async def start_with_wait(world: TriggererWorld, class_name: str, kwargs: object, **given: object) -> Triggerer:
+async def start_with_wait(world: TriggererFixture, class_name: str, kwargs: object, **given: object) -> Triggerer:
     world.taskrun("a", class_name, kwargs, **given)
     return await world.start()
 
 
 async def test_a_time_wait_has_a_timer_and_no_run_until_it_is_due() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         replica = await start_with_wait(world, "duration", HOUR)
         assert counts(replica) == (0, 1, 1)
         assert read(replica.metrics, "torpor_triggers_running", **{"class": "time"}) == 1
@@ -42,7 +42,7 @@ async def test_a_time_wait_has_a_timer_and_no_run_until_it_is_due() -> None:
 
 
 async def test_a_tick_is_computed_again_and_is_the_same() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         replica = await start_with_wait(world, "cron", {"expression": "*/5 * * * *"})
         assert counts(replica) == (0, 1, 1)
         await world.pass_time(3600)
@@ -50,7 +50,7 @@ async def test_a_tick_is_computed_again_and_is_the_same() -> None:
 
 
 async def test_a_cron_with_a_null_after_fires_at_its_tick() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "cron", {"expression": "*/5 * * * *", "after": None})
         await world.pass_time(3600)
         assert world.state_and_reason("a") == ("Scheduled", None)
@@ -72,14 +72,14 @@ class Postponed(BaseTrigger):
         return "due"
 
 
-async def begun_postponed(world: TriggererWorld, *seconds: float, **given: object) -> Triggerer:
+async def begun_postponed(world: TriggererFixture, *seconds: float, **given: object) -> Triggerer:
     moments = [world.now + second for second in seconds]
     world.classes["postponed"] = lambda: Postponed(moments)
     return await start_with_wait(world, "postponed", {}, **given)
 
 
 async def test_a_trigger_recreated_with_a_later_time_fires_then() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         replica = await begun_postponed(world, 60, 120, 180)
         assert counts(replica) == (0, 1, 1)
         for _ in range(2):
@@ -92,7 +92,7 @@ async def test_a_trigger_recreated_with_a_later_time_fires_then() -> None:
 
 
 async def test_a_trigger_recreated_with_a_later_time_keeps_its_deadline() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         replica = await begun_postponed(world, 60, 120, timeout=90)
         await world.pass_time(61)
         assert world.state_and_reason("a")[0] == "Deferred"
@@ -102,7 +102,7 @@ async def test_a_trigger_recreated_with_a_later_time_keeps_its_deadline() -> Non
 
 
 async def test_a_wait_that_could_not_fire_fires_when_its_taskrun_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         replica = await start_with_wait(world, "duration", {"duration": "60s"})
         with monkeypatch.context() as broken:
             broken.setattr(validation, "read", None)
@@ -116,7 +116,7 @@ async def test_a_wait_that_could_not_fire_fires_when_its_taskrun_changes(monkeyp
 
 
 async def test_a_time_wait_is_announced_once() -> None:
-    async with triggerer_world(event_rate=100.0) as world:
+    async with triggerer_fixture(event_rate=100.0) as world:
         await start_with_wait(world, "duration", {"duration": "3s"})
         await world.pass_time(5)
         assert [reason for reason, _ in world.events("a", "Normal")] == ["Waiting", "Fired"]
@@ -124,7 +124,7 @@ async def test_a_time_wait_is_announced_once() -> None:
 
 
 async def test_a_deadline_before_the_due_time_ends_the_wait_on_time() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         replica = await start_with_wait(world, "duration", HOUR, timeout=60)
         assert counts(replica) == (0, 1, 1)
         await world.pass_time(59)
@@ -135,14 +135,14 @@ async def test_a_deadline_before_the_due_time_ends_the_wait_on_time() -> None:
 
 
 async def test_a_time_that_is_also_the_deadline_fires() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "duration", {"duration": "60s"}, timeout=60)
         await world.pass_time(61)
         assert world.state_and_reason("a") == ("Scheduled", None)
 
 
 async def test_a_cancelled_wait_ends_at_once_and_leaves_no_timer() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         replica = await start_with_wait(world, "duration", HOUR)
         world.edit("a", cancel="2023-11-14T22:13:20Z")
         await world.settle()
@@ -152,7 +152,7 @@ async def test_a_cancelled_wait_ends_at_once_and_leaves_no_timer() -> None:
 
 
 async def test_a_wait_that_ended_elsewhere_leaves_no_timer() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         replica = await start_with_wait(world, "duration", HOUR)
         world.edit("a", state="Scheduled", segment=1)
         await world.settle()
@@ -161,7 +161,7 @@ async def test_a_wait_that_ended_elsewhere_leaves_no_timer() -> None:
 
 
 async def test_the_next_segment_has_a_timer_of_its_own() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         replica = await start_with_wait(world, "duration", HOUR)
         world.edit("a", segment=1, deferredAt="2023-11-14T22:13:25Z")
         await world.settle()
@@ -171,7 +171,7 @@ async def test_the_next_segment_has_a_timer_of_its_own() -> None:
 
 
 async def test_a_wait_displaced_by_an_older_one_queues_and_resumes() -> None:
-    async with triggerer_world(capacity=1) as world:
+    async with triggerer_fixture(capacity=1) as world:
         replica = await start_with_wait(world, "duration", HOUR)
         world.taskrun("older", status={"deferredAt": "2023-11-14T22:00:00Z"})
         world.fake.edit(TASKRUNS, NAMESPACE, "older", {"metadata": {"creationTimestamp": "2023-11-14T21:00:00Z"}})
@@ -185,7 +185,7 @@ async def test_a_wait_displaced_by_an_older_one_queues_and_resumes() -> None:
 
 
 async def test_a_third_party_class_is_made_once_and_keeps_its_run() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         replica = await start_with_wait(world, "odd_clock", {"does": "is fine", "name": "a"})
         assert counts(replica)[:2] == (1, 0)
 
@@ -205,7 +205,7 @@ class Ticket:
 
 
 async def test_a_third_party_class_without_end_methods_is_made_once_too() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         moments: list[float] = []
         world.classes["ticket"] = lambda at: Ticket(moments, at)
         replica = await start_with_wait(world, "ticket", {"at": world.now + 60})
@@ -215,7 +215,7 @@ async def test_a_third_party_class_without_end_methods_is_made_once_too() -> Non
 
 
 async def test_a_time_wait_becomes_a_timer_after_its_namespaces_permission() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.fake.inject(Fault(status=503, path="selfsubjectaccessreviews", times=1))
         replica = await start_with_wait(world, "duration", HOUR)
         await world.pass_time(60)

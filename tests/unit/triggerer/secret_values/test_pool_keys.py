@@ -12,21 +12,21 @@ from torpor_kubernetes.client.resources import CONFIG_MAPS, EVENTS, SECRETS, TAS
 from torpor_wire import constants
 
 from tests.support.fake_api import Fault
-from tests.support.triggerer_world import NAMESPACE, TriggererWorld, start_with_wait, triggerer_world
+from tests.support.triggerer_fixture import NAMESPACE, TriggererFixture, start_with_wait, triggerer_fixture
 
 SECRET = "hunter2-hunter2"
 SYSTEM = "torpor-system"
 NAME = "torpor-seal-default"
 
 
-def public(world: TriggererWorld) -> str:
+def public(world: TriggererFixture) -> str:
     body = world.fake.get(CONFIG_MAPS, SYSTEM, NAME)
     assert body is not None
     assert body["metadata"]["labels"] == {constants.LABEL_POOL: "default"}
     return str(body["data"][constants.SEAL_DATA])
 
 
-def private(world: TriggererWorld) -> str:
+def private(world: TriggererFixture) -> str:
     body = world.fake.get(SECRETS, SYSTEM, NAME)
     assert body is not None
     return base64.b64decode(body["data"]["privateKey"]).decode()
@@ -35,12 +35,12 @@ def private(world: TriggererWorld) -> str:
 USE = SealScope(NAMESPACE, "odd", "encrypted__x")
 
 
-def sealed(world: TriggererWorld, value: Any = SECRET, **use: str) -> str:
+def sealed(world: TriggererFixture, value: Any = SECRET, **use: str) -> str:
     return sealing.seal(value, public(world), USE._replace(**use))
 
 
 async def test_whoever_is_first_makes_the_pair_and_publishes_its_public_half() -> None:
-    async with triggerer_world(sealing=True, latency=0.05) as world:
+    async with triggerer_fixture(sealing=True, latency=0.05) as world:
         await world.start("one")
         await world.start("two")
         await world.pass_time(2)
@@ -52,7 +52,7 @@ async def test_whoever_is_first_makes_the_pair_and_publishes_its_public_half() -
 
 
 async def test_a_restart_keeps_the_pair() -> None:
-    async with triggerer_world(sealing=True) as world:
+    async with triggerer_fixture(sealing=True) as world:
         await world.start()
         before = private(world)
         await world.stop()
@@ -61,7 +61,7 @@ async def test_a_restart_keeps_the_pair() -> None:
 
 
 async def test_a_changed_public_key_is_restored_by_the_next_replica_that_starts() -> None:
-    async with triggerer_world(sealing=True) as world:
+    async with triggerer_fixture(sealing=True) as world:
         await world.start("one")
         right = public(world)
         world.fake.edit(CONFIG_MAPS, SYSTEM, NAME, {"data": {constants.SEAL_DATA: "x"}})
@@ -70,7 +70,7 @@ async def test_a_changed_public_key_is_restored_by_the_next_replica_that_starts(
 
 
 async def test_an_unanswered_or_forbidden_request_is_retried_with_backoff() -> None:
-    async with triggerer_world(sealing=True) as world:
+    async with triggerer_fixture(sealing=True) as world:
         world.fake.inject(Fault(status=403, path="/secrets", message="no such right", times=4))
         await world.start()
         await world.pass_time(16)
@@ -82,7 +82,7 @@ async def test_an_unanswered_or_forbidden_request_is_retried_with_backoff() -> N
 
 
 async def test_the_class_gets_what_was_sealed_under_the_name_without_the_prefix() -> None:
-    async with triggerer_world(sealing=True) as world:
+    async with triggerer_fixture(sealing=True) as world:
         await world.start()
         kwargs = {
             "name": "a",
@@ -108,7 +108,7 @@ async def test_the_class_gets_what_was_sealed_under_the_name_without_the_prefix(
     ],
 )
 async def test_a_sealed_value_that_cannot_be_opened_fails_with_a_retry(box: Any, words: str) -> None:
-    async with triggerer_world(sealing=True) as world:
+    async with triggerer_fixture(sealing=True) as world:
         await world.start()
         spec = {"python": "m:f", "retries": {"limit": 1}}
         world.taskrun("a", kwargs={"name": "a", "encrypted__x": box(world)}, spec=spec)
@@ -118,7 +118,7 @@ async def test_a_sealed_value_that_cannot_be_opened_fails_with_a_retry(box: Any,
 
 
 async def test_a_pair_that_was_replaced_is_read_again() -> None:
-    async with triggerer_world(sealing=True) as world:
+    async with triggerer_fixture(sealing=True) as world:
         await world.start()
         pair = sealing.new_pair()
         encoded = {name: base64.b64encode(text.encode()).decode() for name, text in pair._asdict().items()}
@@ -132,7 +132,7 @@ async def test_a_pair_that_was_replaced_is_read_again() -> None:
 
 @pytest.mark.parametrize("does", ["shows what it was given and fires", "shows what it was given and raises"])
 async def test_what_was_sealed_is_nowhere_to_be_seen(does: str) -> None:
-    async with triggerer_world(sealing=True) as world:
+    async with triggerer_fixture(sealing=True) as world:
         await world.start()
         box = sealed(world, {"password": SECRET, "pin": 987654})
         world.taskrun("a", kwargs={"does": does, "name": "a", "encrypted__x": box})
@@ -147,6 +147,6 @@ async def test_what_was_sealed_is_nowhere_to_be_seen(does: str) -> None:
 
 
 async def test_without_keys_nothing_sealed_is_opened() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "a", kwargs={"name": "a", "encrypted__x": "sealed:0:0"})
         assert world.state_and_reason("a") == ("Failed", "SealInvalid")

@@ -13,18 +13,18 @@ from torpor_wire import constants, trigger, typed_json
 from torpor_wire.secret_ref import SecretRef
 
 from tests.support.fake_api import Fault
-from tests.support.triggerer_world import NAMESPACE, TriggererWorld, start_with_wait, triggerer_world
+from tests.support.triggerer_fixture import NAMESPACE, TriggererFixture, start_with_wait, triggerer_fixture
 
 SECRET = "hunter2-hunter2"
 REFERENCE = SecretRef("db", "password").written()
 
 
-def prepared(world: TriggererWorld, account: str = constants.TASK_ACCOUNT) -> None:
+def prepared(world: TriggererFixture, account: str = constants.TASK_ACCOUNT) -> None:
     world.secret("db", password=SECRET)
     world.readers.add((account, "db"))
 
 
-def seen(world: TriggererWorld) -> str:
+def seen(world: TriggererFixture) -> str:
     """All that a user can see: the log, the writes and the objects."""
     objects = [*world.fake.all(TASKRUNS), *world.fake.all(EVENTS)]
     written = [request.body for request in world.fake.requests if request.body is not None]
@@ -32,7 +32,7 @@ def seen(world: TriggererWorld) -> str:
 
 
 async def test_a_reference_anywhere_in_the_kwargs_is_the_text_of_the_secret() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         prepared(world)
         await start_with_wait(world, "a", kwargs={"name": "a", "deep": [{"x": REFERENCE}, 1], "plain": "p"})
         assert world.trigger_kwargs[0]["deep"] == [{"x": SECRET}, 1]
@@ -42,7 +42,7 @@ async def test_a_reference_anywhere_in_the_kwargs_is_the_text_of_the_secret() ->
 
 
 async def test_whether_the_account_may_read_it_is_asked_each_time() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         prepared(world, "reader")
         spec = {"python": "m:f", "serviceAccount": "reader"}
         world.taskrun("a", kwargs={"name": "a", "x": REFERENCE}, spec=spec, account="reader")
@@ -53,7 +53,7 @@ async def test_whether_the_account_may_read_it_is_asked_each_time() -> None:
 
 
 async def test_an_account_without_the_right_fails_and_the_secret_is_not_read() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         prepared(world, "another")
         await start_with_wait(
             world, "a", kwargs={"name": "a", "x": REFERENCE}, spec={"python": "m:f", "retries": {"limit": 1}}
@@ -68,7 +68,7 @@ async def test_an_account_without_the_right_fails_and_the_secret_is_not_read() -
 
 
 async def test_a_role_created_shortly_after_the_wait_is_waited_for() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.secret("db", password=SECRET)
         await start_with_wait(world, "a", kwargs={"name": "a", "x": REFERENCE})
         world.readers.add((constants.TASK_ACCOUNT, "db"))
@@ -77,7 +77,7 @@ async def test_a_role_created_shortly_after_the_wait_is_waited_for() -> None:
 
 
 async def test_a_repeatedly_denied_account_delays_no_other() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         prepared(world, "reader")
         for number in range(100):
             world.taskrun(f"denied{number}", kwargs={"name": f"denied{number}", "x": REFERENCE})
@@ -91,7 +91,7 @@ async def test_a_repeatedly_denied_account_delays_no_other() -> None:
     ("path", "words"), [("/secrets/db", "components/secrets"), ("/none", "may not create SubjectAccessReviews")]
 )
 async def test_a_triggerer_without_the_right_says_which_it_lacks(path: str, words: str) -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         prepared(world)
         if path == "/none":
             world.reviewing = False
@@ -103,7 +103,7 @@ async def test_a_triggerer_without_the_right_says_which_it_lacks(path: str, word
 
 
 async def test_a_secret_or_a_key_that_is_missing_is_waited_for() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.readers.add((constants.TASK_ACCOUNT, "db"))
         world.taskrun("b", kwargs={"name": "b", "x": REFERENCE}, timeout=20)
         await start_with_wait(world, "a", kwargs={"name": "a", "x": REFERENCE})
@@ -123,7 +123,7 @@ async def test_a_secret_or_a_key_that_is_missing_is_waited_for() -> None:
 
 
 async def test_a_server_that_does_not_answer_is_asked_again() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         prepared(world)
         world.fake.inject(Fault(status=503, method="GET", path="/secrets/db", times=8))
         await start_with_wait(world, "a", kwargs={"name": "a", "x": REFERENCE})
@@ -142,7 +142,7 @@ async def test_a_server_that_does_not_answer_is_asked_again() -> None:
     ],
 )
 async def test_what_is_no_reference_is_refused(bad: Any) -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.readers |= {(constants.TASK_ACCOUNT, "db"), (constants.TASK_ACCOUNT, "../x")}
         await start_with_wait(world, "a", kwargs={"name": "a", "x": bad})
         assert world.state_and_reason("a") == ("Failed", "TriggerInvalid")
@@ -157,7 +157,7 @@ async def test_what_is_no_reference_is_refused(bad: Any) -> None:
     ],
 )
 async def test_a_reference_from_data_is_refused_and_no_secret_is_read(data: Any) -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         prepared(world)
         await start_with_wait(world, "a", kwargs={"name": "a", "x": data})
         assert world.state_and_reason("a") == ("Failed", "TriggerInvalid")
@@ -166,7 +166,7 @@ async def test_a_reference_from_data_is_refused_and_no_secret_is_read(data: Any)
 
 
 async def test_data_that_looks_like_a_marked_reference_is_data() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         prepared(world)
         data = {"list": [REFERENCE], "__type": REFERENCE}
         await start_with_wait(world, "a", kwargs={"name": "a", "x": typed_json.encode(data)})
@@ -179,7 +179,7 @@ async def test_data_that_looks_like_a_marked_reference_is_data() -> None:
     [{"name": "db; curl evil | sh", "key": "k"}, {"name": "$(id)", "key": "k"}, {"name": "db", "key": "\x1b[2J"}],
 )
 async def test_a_name_that_no_secret_can_have_is_refused_before_anybody_is_asked(bad: dict[str, str]) -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "a", kwargs={"name": "a", "x": {"__type": "secretRef", "__var": bad}})
         assert world.state_and_reason("a") == ("Failed", "TriggerInvalid")
         assert "of a Secret" in world.status("a")["message"]
@@ -193,7 +193,7 @@ def test_no_command_is_printed_with_a_name_that_a_shell_would_interpret(account:
 
 
 async def test_what_is_no_text_is_refused() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.readers.add((constants.TASK_ACCOUNT, "db"))
         world.fake.put(SECRETS, {"metadata": {"name": "db", "namespace": NAMESPACE}, "data": {"password": "/w=="}})
         await start_with_wait(world, "a", kwargs={"name": "a", "x": REFERENCE})
@@ -211,7 +211,7 @@ async def test_what_is_no_text_is_refused() -> None:
 async def test_a_secret_is_never_shown_by_any_behaviour_of_its_trigger(
     does: str, state: str, reason: str | None
 ) -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         prepared(world)
         await start_with_wait(world, "a", kwargs={"does": does, "name": "a", "x": REFERENCE})
         await world.pass_time(2)
@@ -228,7 +228,7 @@ async def test_a_bug_on_the_way_to_a_secret_ends_no_triggerer(
     def bug(*_: object) -> None:
         raise ZeroDivisionError("nobody thought of it")
 
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         prepared(world)
         monkeypatch.setattr(*{"reveal": (SecretReader, "read"), "admit": (validation, "admit")}[broken], bug)
         await start_with_wait(world, "a", kwargs={"name": "a", "x": REFERENCE})
@@ -239,7 +239,7 @@ async def test_a_bug_on_the_way_to_a_secret_ends_no_triggerer(
 
 
 async def test_a_wait_that_is_cancelled_while_its_secret_is_missing_ends_at_once() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.readers.add((constants.TASK_ACCOUNT, "db"))
         await start_with_wait(world, "a", kwargs={"name": "a", "x": REFERENCE})
         world.edit("a", cancel="2023-11-14T22:13:20Z")
@@ -249,7 +249,7 @@ async def test_a_wait_that_is_cancelled_while_its_secret_is_missing_ends_at_once
 
 
 async def test_a_cancelled_wait_with_its_secret_there_is_killed() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         prepared(world)
         await start_with_wait(
             world, "a", kwargs={"name": "a", "x": REFERENCE}, status={"cancel": "2023-11-14T22:13:20Z"}
@@ -258,7 +258,7 @@ async def test_a_cancelled_wait_with_its_secret_there_is_killed() -> None:
 
 
 async def test_a_wait_that_moves_away_while_its_secret_is_missing_asks_no_more() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.readers.add((constants.TASK_ACCOUNT, "db"))
         await start_with_wait(world, "a", kwargs={"name": "a", "x": REFERENCE})
         world.fake.remove(TASKRUNS, NAMESPACE, "a")
@@ -269,7 +269,7 @@ async def test_a_wait_that_moves_away_while_its_secret_is_missing_asks_no_more()
 
 
 async def test_a_key_that_leaves_out_the_account_is_a_lie() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         prepared(world)
         kwargs: dict[str, Any] = {"name": "a", "x": REFERENCE}
         key = trigger.key("odd", kwargs, namespace=NAMESPACE, pool="default", account="another")

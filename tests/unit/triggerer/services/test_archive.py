@@ -6,7 +6,7 @@ import pytest
 from torpor_wire import typed_json
 from torpor_wire.secret_ref import SecretRef
 
-from tests.support.triggerer_world import start_with_wait, triggerer_world
+from tests.support.triggerer_fixture import start_with_wait, triggerer_fixture
 from tests.support.triggers.bad_triggers import YIELDED
 
 LARGE = "yields 16 kB"
@@ -14,7 +14,7 @@ WAIT = {"trigger": {"class": "odd"}}
 
 
 async def test_an_event_of_more_than_4_kb_goes_to_the_archive_and_keeps_its_types() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.install_archive()
         await start_with_wait(world, "a", kwargs={"does": LARGE})
         status = world.status("a")
@@ -27,7 +27,7 @@ async def test_an_event_of_more_than_4_kb_goes_to_the_archive_and_keeps_its_type
 
 
 async def test_the_event_of_a_task_that_is_only_a_wait_goes_there_as_its_result() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.install_archive()
         await start_with_wait(world, "a", kwargs={"does": LARGE}, spec=WAIT)
         status = world.status("a")
@@ -41,7 +41,7 @@ async def test_the_event_of_a_task_that_is_only_a_wait_goes_there_as_its_result(
 
 @pytest.mark.parametrize("spec", [WAIT, {"python": "m:f"}])
 async def test_an_event_that_ends_its_task_goes_there_as_its_result(spec: dict[str, object]) -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.install_archive()
         await start_with_wait(world, "a", kwargs={"does": "ends well with 16 kB"}, spec=spec)
         status = world.status("a")
@@ -52,13 +52,13 @@ async def test_an_event_that_ends_its_task_goes_there_as_its_result(spec: dict[s
 
 
 async def test_an_expressions_small_result_of_a_large_event_is_on_the_taskrun() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "a", kwargs={"does": LARGE}, spec=WAIT | {"result": "event.rows.size()"})
         assert world.status("a")["result"] == "2"
 
 
 async def test_a_result_of_a_wait_may_have_8_kb_without_an_archive() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "a", kwargs={"does": "yields 5 kB"}, spec=WAIT)
         assert world.state_and_reason("a")[0] == "Succeeded"
 
@@ -69,7 +69,7 @@ async def test_a_result_of_a_wait_may_have_8_kb_without_an_archive() -> None:
 async def test_a_large_event_without_an_archive_fails_and_names_size_and_archive(
     spec: dict[str, object], reason: str, limit: str
 ) -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "a", kwargs={"does": LARGE}, spec=spec)
         message = world.status("a")["message"]
         assert world.state_and_reason("a") == ("Failed", reason)
@@ -77,7 +77,7 @@ async def test_a_large_event_without_an_archive_fails_and_names_size_and_archive
 
 
 async def test_the_event_of_a_container_must_fit_on_its_taskrun() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.install_archive()
         await start_with_wait(world, "a", kwargs={"does": LARGE}, spec={"container": {}})
         assert world.state_and_reason("a") == ("Failed", "EventInvalid")
@@ -86,13 +86,13 @@ async def test_the_event_of_a_container_must_fit_on_its_taskrun() -> None:
 
 
 async def test_a_container_resumes_with_its_event() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "a", kwargs={"does": "fires"}, spec={"container": {}})
         assert world.status("a")["state"] == "Scheduled"
 
 
 async def test_an_archive_that_is_briefly_unavailable_is_asked_again() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.install_archive()
         world.archive.answers = [OSError("connection refused"), (503, {"message": "DatabaseUnavailable"})]
         await start_with_wait(world, "a", kwargs={"does": LARGE})
@@ -102,7 +102,7 @@ async def test_an_archive_that_is_briefly_unavailable_is_asked_again() -> None:
 
 
 async def test_an_unavailable_archive_fails_the_attempt_with_its_message() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.install_archive()
         world.archive.answers = [OSError("connection refused")] * 20
         await start_with_wait(world, "a", kwargs={"does": LARGE}, spec={"python": "m:f", "retries": {"limit": 1}})
@@ -115,7 +115,7 @@ async def test_an_unavailable_archive_fails_the_attempt_with_its_message() -> No
 
 
 async def test_what_the_archive_refuses_is_not_sent_again() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.install_archive()
         world.archive.answers = [(403, {"message": "it may not `fire` it"})]
         await start_with_wait(world, "a", kwargs={"does": LARGE})
@@ -124,7 +124,7 @@ async def test_what_the_archive_refuses_is_not_sent_again() -> None:
 
 
 async def test_a_secret_does_not_go_to_the_archive_either() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.install_archive()
         world.secret("db", password="hunter2hunter2")
         world.readers.add(("torpor-task", "db"))

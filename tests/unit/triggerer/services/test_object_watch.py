@@ -16,7 +16,7 @@ from torpor_triggerer.services.object_watch import WatchedObject
 from tests.support.fake_api import FakeApi, Fault, VirtualClock, settle
 
 
-class Cluster:
+class PodWatchFixture:
     """An API server with pods in it, and who looks at them."""
 
     def __init__(self, fake: type[FakeApi] = FakeApi) -> None:
@@ -61,7 +61,7 @@ class Cluster:
 
 
 async def test_a_hundred_waits_for_pods_share_one_watch_that_ends_with_the_last() -> None:
-    made = Cluster()
+    made = PodWatchFixture()
     async with AsyncExitStack() as stack:
         seen = [await stack.enter_async_context(made.looking(f"p{number}")) for number in range(100)]
         assert made.watches() == 1
@@ -77,7 +77,7 @@ async def test_a_hundred_waits_for_pods_share_one_watch_that_ends_with_the_last(
 
 
 async def test_the_other_objects_of_the_namespace_are_not_listed() -> None:
-    made = Cluster()
+    made = PodWatchFixture()
     for number in range(600):
         made.pod(f"p{number}")
     async with made.looking("p7") as seen:
@@ -94,7 +94,7 @@ async def test_the_other_objects_of_the_namespace_are_not_listed() -> None:
 
 
 async def test_each_version_is_seen_once_even_if_the_watch_is_late() -> None:
-    made = Cluster()
+    made = PodWatchFixture()
     made.pod("p")
     async with made.looking("p") as first:
         made.fake.hold_watches()
@@ -109,7 +109,7 @@ async def test_each_version_is_seen_once_even_if_the_watch_is_late() -> None:
 
 
 async def test_a_recreated_object_is_seen_again() -> None:
-    made = Cluster()
+    made = PodWatchFixture()
     made.pod("p")
     async with made.looking("p") as seen:
         made.edit("p", 7)
@@ -120,7 +120,7 @@ async def test_a_recreated_object_is_seen_again() -> None:
 
 
 async def test_what_happens_while_a_watch_is_broken_is_seen_when_it_is_whole() -> None:
-    made = Cluster()
+    made = PodWatchFixture()
     made.pod("p")
     async with made.looking("p") as seen:
         made.fake.end_watches()
@@ -131,7 +131,7 @@ async def test_what_happens_while_a_watch_is_broken_is_seen_when_it_is_whole() -
 
 
 async def test_a_slow_reader_sees_the_last_of_many_versions() -> None:
-    made = Cluster()
+    made = PodWatchFixture()
     made.pod("p")
     async with aclosing(made.versions("p")) as versions:
         assert (await anext(versions))["status"] == {"seen": 0}
@@ -145,7 +145,7 @@ async def test_a_slow_reader_sees_the_last_of_many_versions() -> None:
 
 
 async def test_an_api_server_that_is_briefly_unavailable_is_asked_again() -> None:
-    made = Cluster()
+    made = PodWatchFixture()
     made.pod("p")
     made.fake.inject(Fault(status=503, times=20))
     async with made.looking("p") as seen:
@@ -168,7 +168,7 @@ class Crossed(FakeApi):
 
 
 async def test_what_changes_before_the_watch_has_begun_is_seen() -> None:
-    made = Cluster(Crossed)
+    made = PodWatchFixture(Crossed)
     made.pod("p")
     async with made.looking("p") as seen:
         assert seen[-1] == 1
@@ -189,7 +189,7 @@ class Stumbling(FakeApi):
 
 
 async def test_a_gap_is_closed_though_the_api_server_stumbles_in_between() -> None:
-    made = Cluster(Stumbling)
+    made = PodWatchFixture(Stumbling)
     made.pod("p")
     async with made.looking("p") as seen:
         Stumbling.gaps = 1
@@ -211,7 +211,7 @@ class Narrow(FakeApi):
 
 
 async def test_a_wait_that_would_see_no_change_is_refused_with_what_would_allow_it() -> None:
-    made = Cluster(Narrow)
+    made = PodWatchFixture(Narrow)
     async with aclosing(made.versions("p")) as versions:
         looking = asyncio.ensure_future(anext(versions))
         await settle()
@@ -223,7 +223,7 @@ async def test_a_wait_that_would_see_no_change_is_refused_with_what_would_allow_
 
 
 async def test_who_wrote_which_field_is_shown_to_who_asks_for_it() -> None:
-    made = Cluster()
+    made = PodWatchFixture()
     made.pod("p")
     for managed in (False, True):
         async with aclosing(made.versions("p", managed=managed)) as versions:

@@ -1,15 +1,15 @@
 """Handover by Lease: others take over at once from a replica that stops, and after its expiry from one that hangs."""
 
 from tests.support.fake_api import Fault
-from tests.support.triggerer_world import TriggererWorld, triggerer_world
+from tests.support.triggerer_fixture import TriggererFixture, triggerer_fixture
 
 
-def owner(world: TriggererWorld) -> str:
+def owner(world: TriggererFixture) -> str:
     return next(name for name, (_, _, replica) in world._replicas.items() if len(replica._scheduler))
 
 
 async def test_others_take_over_before_a_stopping_replica_has_cleaned_up() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.taskrun("a", kwargs={"does": "waits, cleans up slowly", "name": "a"})
         await world.start("one")
         await world.start("two")
@@ -28,7 +28,7 @@ async def test_others_take_over_before_a_stopping_replica_has_cleaned_up() -> No
 
 
 async def test_failed_lease_renewals_back_off_and_recover_within_seconds() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         replica = await world.start()
         await world.pass_time(10)
         world.fake.inject(Fault(status=503, path="/leases/", times=1_000_000))

@@ -11,34 +11,34 @@ from torpor_kubernetes.client.transport import Response
 from torpor_triggerer.sharding.watches import ShardWatches
 
 from tests.support.fake_api import FakeApi, Fault, VirtualClock, settle
-from tests.support.triggerer_world import TriggererWorld, triggerer_world
+from tests.support.triggerer_fixture import TriggererFixture, triggerer_fixture
 
 WAITS = 40
 
 
-def holders(world: TriggererWorld) -> dict[str, str]:
+def holders(world: TriggererFixture) -> dict[str, str]:
     return {lease["metadata"]["name"]: lease["spec"].get("holderIdentity", "") for lease in world.fake.all(LEASES)}
 
 
-def runs(world: TriggererWorld) -> int:
+def runs(world: TriggererFixture) -> int:
     return sum(1 for what, _ in world.log if what == "run")
 
 
-def cleanups(world: TriggererWorld) -> int:
+def cleanups(world: TriggererFixture) -> int:
     return sum(1 for what, _ in world.log if what == "cleanup")
 
 
-def watches(world: TriggererWorld) -> int:
+def watches(world: TriggererFixture) -> int:
     return sum(1 for request in world.fake.requests if request.method == "WATCH")
 
 
-async def filled(world: TriggererWorld) -> None:
+async def filled(world: TriggererFixture) -> None:
     for number in range(WAITS):
         world.taskrun(f"t{number}")
 
 
 async def test_a_replica_has_a_lease_named_after_its_pool_and_itself() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await world.start("one")
         assert holders(world) == {"torpor-triggerer-default-one": "one"}
         renewed = world.fake.all(LEASES)[0]["spec"]["renewTime"]
@@ -47,7 +47,7 @@ async def test_a_replica_has_a_lease_named_after_its_pool_and_itself() -> None:
 
 
 async def test_leases_of_long_names_stay_apart() -> None:
-    async with triggerer_world(pool="p" * 63) as world:
+    async with triggerer_fixture(pool="p" * 63) as world:
         await world.start("x" * 300 + "one")
         await world.start("x" * 300 + "two")
         assert [len(name) for name in holders(world)] == [253, 253]
@@ -55,7 +55,7 @@ async def test_leases_of_long_names_stay_apart() -> None:
 
 
 async def test_a_second_replica_takes_over_only_what_becomes_its_own() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await filled(world)
         await world.start("one")
         assert runs(world) == WAITS
@@ -69,7 +69,7 @@ async def test_a_second_replica_takes_over_only_what_becomes_its_own() -> None:
 
 async def test_waits_keep_running_while_their_stream_is_replaced() -> None:
     """With three replicas each has a third, so the stream of the whole pool gives way to one of the owned shards."""
-    async with triggerer_world(latency=0.1) as world:
+    async with triggerer_fixture(latency=0.1) as world:
         await filled(world)
         for identity in ("one", "two", "three"):
             await world.start(identity)
@@ -83,7 +83,7 @@ async def test_waits_keep_running_while_their_stream_is_replaced() -> None:
 
 
 async def test_a_new_replica_takes_nothing_before_it_has_seen_the_others() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await filled(world)
         await world.start("one")
         request = world.fake.request
@@ -104,7 +104,7 @@ async def test_a_new_replica_takes_nothing_before_it_has_seen_the_others() -> No
 
 @pytest.mark.parametrize("dying", ["one", "two"])
 async def test_whichever_dies_the_other_runs_everything(dying: str) -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await filled(world)
         await world.start("one")
         await world.start("two")
@@ -122,7 +122,7 @@ async def test_what_only_a_retired_stream_still_showed_is_let_go_with_it() -> No
         watches = ShardWatches(
             Api(fake, clock), tasks.create_task, on_change=changed.append, on_unreadable=lambda _: None
         )
-        async with triggerer_world() as world:
+        async with triggerer_fixture() as world:
             world.taskrun("a")
             stored = world.fake.get(TASKRUNS, "workflows", "a")
         assert stored is not None
@@ -141,7 +141,7 @@ async def test_what_only_a_retired_stream_still_showed_is_let_go_with_it() -> No
 
 
 async def test_a_replica_that_stops_hands_over_at_once() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await filled(world)
         await world.start("one")
         await world.start("two")
@@ -157,7 +157,7 @@ async def test_a_replica_that_stops_hands_over_at_once() -> None:
 
 
 async def test_a_replica_that_dies_is_replaced_after_its_lease() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         for number in range(WAITS):
             world.taskrun(f"t{number}", "duration", {"duration": f"{30 + number}s"})
         await world.start("one")
@@ -176,7 +176,7 @@ async def test_a_replica_that_dies_is_replaced_after_its_lease() -> None:
 
 
 async def test_two_replicas_that_briefly_own_one_shard_fire_once() -> None:
-    async with triggerer_world(latency=0.05) as world:
+    async with triggerer_fixture(latency=0.05) as world:
         for number in range(WAITS):
             world.taskrun(f"t{number}", "duration", {"duration": "20s"})
         await world.start("one")
@@ -190,7 +190,7 @@ async def test_two_replicas_that_briefly_own_one_shard_fire_once() -> None:
 
 
 async def test_while_the_server_cannot_be_reached_membership_stays_as_it_was() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await filled(world)
         await world.start("one")
         await world.start("two")
@@ -206,7 +206,7 @@ async def test_while_the_server_cannot_be_reached_membership_stays_as_it_was() -
 
 
 async def test_a_deleted_lease_is_created_again() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await filled(world)
         await world.start("one")
         world.fake.remove(LEASES, "torpor-system", "torpor-triggerer-default-one")
@@ -216,7 +216,7 @@ async def test_a_deleted_lease_is_created_again() -> None:
 
 
 async def test_pools_do_not_see_each_other() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.taskrun("a", spec={"python": "m:f", "triggerPool": "other"})
         await world.start("one")
         await world.pass_time(5)
@@ -224,7 +224,7 @@ async def test_pools_do_not_see_each_other() -> None:
 
 
 async def test_a_restarted_replica_of_the_same_name_goes_on_at_once() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await filled(world)
         await world.start("one")
         await world.crash("one")
@@ -232,13 +232,13 @@ async def test_a_restarted_replica_of_the_same_name_goes_on_at_once() -> None:
         assert runs(world) == 2 * WAITS
 
 
-def lists(world: TriggererWorld) -> int:
+def lists(world: TriggererFixture) -> int:
     """How often TaskRuns were listed; further pages are no further lists."""
     return sum(1 for request in world.fake.requests if request.method == "GET" and request.path.endswith("/taskruns"))
 
 
 async def test_two_replicas_that_start_at_once_list_once_each() -> None:
-    async with triggerer_world(latency=0.05) as world:
+    async with triggerer_fixture(latency=0.05) as world:
         await filled(world)
         for identity in ("one", "two"):
             await world.start(identity)
@@ -248,7 +248,7 @@ async def test_two_replicas_that_start_at_once_list_once_each() -> None:
 
 
 async def test_five_replicas_that_start_at_once_list_a_few_times_each() -> None:
-    async with triggerer_world(latency=0.05) as world:
+    async with triggerer_fixture(latency=0.05) as world:
         await filled(world)
         for number in range(5):
             await world.start(f"r{number}")
@@ -258,7 +258,7 @@ async def test_five_replicas_that_start_at_once_list_a_few_times_each() -> None:
 
 
 async def test_one_of_two_that_dies_leaves_nothing_to_list() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await filled(world)
         await world.start("one")
         await world.start("two")
@@ -271,7 +271,7 @@ async def test_one_of_two_that_dies_leaves_nothing_to_list() -> None:
 
 
 async def test_health_complains_until_the_lease_is_held_and_when_it_is_not_renewed() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.fake.inject(Fault(times=3, path="/leases"))
         triggerer = await world.start("one")
         assert triggerer.readiness_error() == "the lease is not acquired yet"
@@ -284,7 +284,7 @@ async def test_health_complains_until_the_lease_is_held_and_when_it_is_not_renew
 
 
 async def test_health_complains_of_a_loop_that_is_late() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         triggerer = await world.start("one")
         world.clock._elapsed += 6.0
         assert triggerer.liveness_error() == "the loop is 5.0 s late"

@@ -11,7 +11,7 @@ from torpor_triggerer.usercode.attribution import Attribution, StackSample
 MARK = Attribution(class_name="odd", subject="one")
 
 
-class Trigger:
+class SampledTrigger:
     async def looks(self) -> StackSample | None:
         return attribution.read(sys._getframe())
 
@@ -39,28 +39,32 @@ def seen(sight: StackSample | None) -> tuple[object, set[type], str]:
 
 
 async def test_a_strangers_code_is_seen_as_theirs_and_where_it_is() -> None:
-    sight = await attribution.running(MARK, Trigger().looks_after_a_while())
-    assert seen(sight) == ("one", {Trigger}, "Trigger.look")
+    sight = await attribution.running(MARK, SampledTrigger().looks_after_a_while())
+    assert seen(sight) == ("one", {SampledTrigger}, "SampledTrigger.look")
     assert sight is not None
     assert str(sight.places[0]).startswith("test_attribution.py:")
 
 
 async def test_so_is_what_it_calls_at_once_and_what_its_tasks_do() -> None:
     asyncio.get_running_loop().set_task_factory(attribution.factory)
-    assert seen(attribution.call(MARK, Trigger().look)) == ("one", {Trigger}, "Trigger.look")
-    assert seen(await attribution.running(MARK, Trigger().looks_in_a_task())) == ("one", {Trigger}, "Trigger.look")
+    assert seen(attribution.call(MARK, SampledTrigger().look)) == ("one", {SampledTrigger}, "SampledTrigger.look")
+    assert seen(await attribution.running(MARK, SampledTrigger().looks_in_a_task())) == (
+        "one",
+        {SampledTrigger},
+        "SampledTrigger.look",
+    )
 
 
 async def test_code_without_a_mark_is_not_attributed_even_afterwards() -> None:
     asyncio.get_running_loop().set_task_factory(attribution.factory)
-    assert await Trigger().looks() is None
-    await attribution.running(MARK, Trigger().looks_in_a_task())
-    assert await Trigger().looks_in_a_task() is None
+    assert await SampledTrigger().looks() is None
+    await attribution.running(MARK, SampledTrigger().looks_in_a_task())
+    assert await SampledTrigger().looks_in_a_task() is None
 
 
 async def test_no_two_steps_are_the_same() -> None:
-    first = attribution.call(MARK, Trigger().look)
-    second = attribution.call(MARK, Trigger().look)
+    first = attribution.call(MARK, SampledTrigger().look)
+    second = attribution.call(MARK, SampledTrigger().look)
     assert first is not None
     assert second is not None
     assert first.step is not second.step
@@ -69,14 +73,14 @@ async def test_no_two_steps_are_the_same() -> None:
 async def test_a_library_task_that_exits_fails_and_the_loop_goes_on() -> None:
     asyncio.get_running_loop().set_task_factory(attribution.factory)
     with pytest.raises(attribution.ExitedError, match="SystemExit: 3"):
-        await attribution.running(MARK, Trigger().exits_in_a_task())
+        await attribution.running(MARK, SampledTrigger().exits_in_a_task())
 
 
 async def test_a_task_that_is_cancelled_before_it_begins_leaves_nothing_behind() -> None:
     asyncio.get_running_loop().set_task_factory(attribution.factory)
 
     async def changes_its_mind() -> None:
-        task = asyncio.create_task(Trigger().looks_after_a_while())
+        task = asyncio.create_task(SampledTrigger().looks_after_a_while())
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 

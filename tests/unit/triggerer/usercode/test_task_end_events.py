@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from torpor.triggers import TaskFailedEvent, TaskSkippedEvent, TaskSuccessEvent, events
 
-from tests.support.triggerer_world import start_with_wait, triggerer_world
+from tests.support.triggerer_fixture import start_with_wait, triggerer_fixture
 
 WITH_A_FUNCTION = {"python": "m:f", "image": "i", "retries": {"limit": 3}}
 ONLY_A_WAIT = {"trigger": {"class": "odd"}, "retries": {"limit": 3}}
@@ -38,7 +38,7 @@ ENDS = [
 async def test_an_event_that_ends_the_task_ends_it_at_once_and_for_good(  # noqa: PLR0913, PLR0917 - a table
     does: str, state: str, reason: str | None, result: str | None, message: str | None, spec: str
 ) -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "a", kwargs={"does": does, "name": "a"}, spec=SPECS[spec])
         status = world.status("a")
         assert world.state_and_reason("a") == (state, reason)
@@ -50,7 +50,7 @@ async def test_an_event_that_ends_the_task_ends_it_at_once_and_for_good(  # noqa
 
 
 async def test_a_skip_ends_every_wait_that_shares_the_trigger() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         for name in ("a", "b"):
             world.taskrun(name, "odd", {"does": "ends skipped"}, spec=WITH_A_FUNCTION)
         await world.start()
@@ -59,7 +59,7 @@ async def test_a_skip_ends_every_wait_that_shares_the_trigger() -> None:
 
 
 async def test_a_skip_is_an_event_and_is_counted() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.taskrun("a", "odd", {"does": "ends skipped"}, spec=WITH_A_FUNCTION)
         triggerer = await world.start()
         await world.pass_time(5)
@@ -69,7 +69,7 @@ async def test_a_skip_is_an_event_and_is_counted() -> None:
 
 
 async def test_an_end_that_is_too_large_fails_the_task_and_says_so() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(world, "a", kwargs={"does": "ends skipped by 2 MB"}, spec=ONLY_A_WAIT)
         assert world.state_and_reason("a")[1] == "EventInvalid"
 

@@ -11,7 +11,7 @@ from torpor_triggerer.model.deferred_taskrun import EndExpressions
 from torpor_triggerer.model.outcome import Failed, Fired
 from torpor_wire.reason import Reason
 
-from tests.support.triggerer_world import TriggererWorld, start_with_wait, triggerer_world
+from tests.support.triggerer_fixture import TriggererFixture, start_with_wait, triggerer_fixture
 
 EVENT = '{"b":1,"a":1.0,"none":null}'
 
@@ -20,7 +20,7 @@ def only_a_wait(**fields: Any) -> dict[str, Any]:
     return {"trigger": {"class": "odd"}, "retries": {"limit": 1}, **fields}
 
 
-async def ended(world: TriggererWorld, **fields: Any) -> dict[str, Any]:
+async def ended(world: TriggererFixture, **fields: Any) -> dict[str, Any]:
     await start_with_wait(world, "a", kwargs={"does": "fires", "name": "a"}, spec=only_a_wait(**fields))
     return world.status("a")
 
@@ -35,33 +35,33 @@ async def ended(world: TriggererWorld, **fields: Any) -> dict[str, Any]:
     ],
 )
 async def test_the_result_is_the_value_of_its_expression_over_the_event(result: str, text: str) -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         status = await ended(world, result=result)
         assert (status["state"], status["result"]) == ("Succeeded", text)
 
 
 async def test_without_a_result_it_is_the_event_itself() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         status = await ended(world, failWhen="event.b > 1")
         assert (status["state"], status["result"]) == ("Succeeded", EVENT)
 
 
 async def test_params_are_those_stored_beside_the_expression() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         arguments = [{"name": "params", "value": '{"day":"2026-11-20"}'}]
         status = await ended(world, result="params.day + '!'", arguments=arguments)
         assert status["result"] == '"2026-11-20!"'
 
 
 async def test_run_has_the_fields_stored_beside_the_expression() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         arguments = [{"name": "run", "value": '{"at":"2026-11-20T02:00:00Z"}'}]
         status = await ended(world, result="run.at", arguments=arguments)
         assert status["result"] == '"2026-11-20T02:00:00Z"'
 
 
 async def test_it_fails_where_fail_when_is_true_and_is_tried_again() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         status = await ended(world, failWhen="event.b == 1", result="event.b")
         assert world.state_and_reason("a") == ("UpForRetry", "FailWhen")
         assert status["message"] == f"failWhen is true: event.b == 1; the event: {EVENT}"
@@ -86,7 +86,7 @@ async def test_it_fails_where_fail_when_is_true_and_is_tried_again() -> None:
 async def test_an_expression_that_does_not_work_fails_it_and_says_which(
     fields: dict[str, str], state: str, reason: str, words: str
 ) -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         status = await ended(world, **fields)
         assert world.state_and_reason("a") == (state, reason)
         assert words in status["message"]
@@ -94,7 +94,7 @@ async def test_an_expression_that_does_not_work_fails_it_and_says_which(
 
 
 async def test_a_result_over_its_limit_fails_it() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         await start_with_wait(
             world, "a", kwargs={"does": "yields 3 kB"}, spec=only_a_wait(result="[event, event, event]")
         )
@@ -105,13 +105,13 @@ async def test_a_result_over_its_limit_fails_it() -> None:
 
 
 async def test_the_expressions_of_a_task_with_a_function_are_not_the_triggerers() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         status = await ended(world, python="m:f", image="i", result="event.b", failWhen="true")
         assert (status["state"], status["event"]) == ("Scheduled", EVENT)
 
 
 async def test_an_outcome_that_fails_to_be_written_for_unknown_reasons_is_retried() -> None:
-    async with triggerer_world() as world:
+    async with triggerer_fixture() as world:
         world.taskrun("a", "duration", {"duration": "1s"})
         await world.start()
         request = world.fake.request

@@ -43,7 +43,7 @@ sys.path.pop()
 
 
 @dataclass
-class Server:
+class SingleTaskRunServer:
     """An API server with one TaskRun, without TLS. It keeps the patches."""
 
     port: int
@@ -63,7 +63,7 @@ def _sets(op: dict[str, Any]) -> bool:
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server() -> Iterator[SingleTaskRunServer]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -87,7 +87,7 @@ def server() -> Iterator[Server]:
             """Print nothing."""
 
     listening = HTTPServer(("127.0.0.1", 0), Handler)
-    made = Server(port=listening.server_port)
+    made = SingleTaskRunServer(port=listening.server_port)
     thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     yield made
@@ -105,7 +105,9 @@ def interpreter(version: str) -> str:
 
 
 @pytest.mark.parametrize("version", interpreters.SUPPORTED)
-def test_a_task_runs_with_this_interpreter(version: str, folder: Path, server: Server, tmp_path: Path) -> None:
+def test_a_task_runs_with_this_interpreter(
+    version: str, folder: Path, server: SingleTaskRunServer, tmp_path: Path
+) -> None:
     python = interpreter(version)
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitecustomize.py").write_text(IMAGE)

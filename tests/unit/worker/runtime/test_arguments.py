@@ -12,11 +12,11 @@ from tests.unit.worker.conftest import module_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.worker.conftest import ApiFaults, Cluster, Pod
+    from tests.unit.worker.conftest import ApiFaults, TaskPod, TaskRunApi
 
 
 def test_a_large_result_is_read_from_the_taskrun_of_its_task(
-    referring: Callable[..., Pod], upstream: Callable[..., None]
+    referring: Callable[..., TaskPod], upstream: Callable[..., None]
 ) -> None:
     upstream(["a" * 2000])
     pod = referring("result")
@@ -26,7 +26,7 @@ def test_a_large_result_is_read_from_the_taskrun_of_its_task(
 
 
 def test_results_of_a_mapped_task_are_in_index_order_without_gaps(
-    referring: Callable[..., Pod], upstream: Callable[..., None]
+    referring: Callable[..., TaskPod], upstream: Callable[..., None]
 ) -> None:
     upstream("last", index=4)
     upstream("first", index=0)
@@ -38,7 +38,7 @@ def test_results_of_a_mapped_task_are_in_index_order_without_gaps(
     assert json.loads(pod.status["result"]) == ["first", "last"]
 
 
-def test_a_result_that_is_not_there_is_named(referring: Callable[..., Pod]) -> None:
+def test_a_result_that_is_not_there_is_named(referring: Callable[..., TaskPod]) -> None:
     pod = referring("result")
 
     assert pod.run() == 1
@@ -46,7 +46,9 @@ def test_a_result_that_is_not_there_is_named(referring: Callable[..., Pod]) -> N
     assert pod.status["message"] == "task 'list' has no result"
 
 
-def test_a_taskrun_of_another_workflow_is_refused(referring: Callable[..., Pod], upstream: Callable[..., None]) -> None:
+def test_a_taskrun_of_another_workflow_is_refused(
+    referring: Callable[..., TaskPod], upstream: Callable[..., None]
+) -> None:
     upstream("stolen", workflow_uid="another")
     pod = referring("result")
 
@@ -55,7 +57,10 @@ def test_a_taskrun_of_another_workflow_is_refused(referring: Callable[..., Pod],
 
 
 def test_a_result_is_asked_for_again_while_the_api_server_is_away(
-    referring: Callable[..., Pod], upstream: Callable[..., None], cluster: Cluster, api_faults: type[ApiFaults]
+    referring: Callable[..., TaskPod],
+    upstream: Callable[..., None],
+    cluster: TaskRunApi,
+    api_faults: type[ApiFaults],
 ) -> None:
     upstream("here")
     cluster.read_faults = [api_faults.before, api_faults.answered(503)]
@@ -66,7 +71,7 @@ def test_a_result_is_asked_for_again_while_the_api_server_is_away(
 
 
 def test_a_result_that_cannot_be_read_fails_the_attempt_and_not_the_task(
-    referring: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults]
+    referring: Callable[..., TaskPod], cluster: TaskRunApi, api_faults: type[ApiFaults]
 ) -> None:
     pod = referring("result")
     pod.cluster.taskruns[pod.name]["spec"]["retries"] = {"limit": 1}
@@ -82,7 +87,7 @@ def test_a_result_that_cannot_be_read_fails_the_attempt_and_not_the_task(
     ("result", "item", "expected"), [([1, [2]], 1, [2]), ({"z": 1, "a": None}, 1, ["a", None]), ([0], 0, 0)]
 )
 def test_one_item_of_a_result_may_be_an_argument(
-    referring: Callable[..., Pod], upstream: Callable[..., None], result: Any, item: int, expected: Any
+    referring: Callable[..., TaskPod], upstream: Callable[..., None], result: Any, item: int, expected: Any
 ) -> None:
     upstream(result)
     pod = referring("result", item=item)
@@ -99,7 +104,7 @@ def test_one_item_of_a_result_may_be_an_argument(
     ],
 )
 def test_an_item_that_is_not_there_is_named(
-    referring: Callable[..., Pod], upstream: Callable[..., None], result: Any, said: str
+    referring: Callable[..., TaskPod], upstream: Callable[..., None], result: Any, said: str
 ) -> None:
     upstream(result)
     pod = referring("result", item=2)
@@ -109,7 +114,7 @@ def test_an_item_that_is_not_there_is_named(
 
 
 def test_the_result_of_one_instance_is_read_by_its_position(
-    referring: Callable[..., Pod], upstream: Callable[..., None]
+    referring: Callable[..., TaskPod], upstream: Callable[..., None]
 ) -> None:
     upstream("three", index=3)
 
@@ -131,7 +136,7 @@ def load(value): return [value, len(seen)]
 
 
 def test_a_function_of_the_image_maps_an_argument_once(
-    referring: Callable[..., Pod], upstream: Callable[..., None]
+    referring: Callable[..., TaskPod], upstream: Callable[..., None]
 ) -> None:
     upstream([1, 2], index=0)
     pod = referring("result", source=MAPS, mapped_by="double", index=0, item=1)
@@ -149,7 +154,7 @@ def test_a_function_of_the_image_maps_an_argument_once(
     ],
 )
 def test_a_function_that_cannot_map_fails_the_task_for_good_by_its_name(
-    referring: Callable[..., Pod], upstream: Callable[..., None], function: str, said: str
+    referring: Callable[..., TaskPod], upstream: Callable[..., None], function: str, said: str
 ) -> None:
     upstream(1)
     pod = referring("result", source=MAPS, mapped_by=function)
@@ -162,7 +167,7 @@ def test_a_function_that_cannot_map_fails_the_task_for_good_by_its_name(
 
 
 def test_the_traceback_of_a_function_that_cannot_map_is_in_the_log(
-    referring: Callable[..., Pod], upstream: Callable[..., None], capsys: pytest.CaptureFixture[str]
+    referring: Callable[..., TaskPod], upstream: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     upstream(1)
     referring("result", source=MAPS, mapped_by="fails").run()
@@ -171,7 +176,7 @@ def test_the_traceback_of_a_function_that_cannot_map_is_in_the_log(
 
 
 def test_a_function_that_goes_on_after_a_wait_reads_no_arguments(
-    referring: Callable[..., Pod], upstream: Callable[..., None], cluster: Cluster
+    referring: Callable[..., TaskPod], upstream: Callable[..., None], cluster: TaskRunApi
 ) -> None:
     upstream("here")
     source = """
@@ -191,7 +196,7 @@ def after(event): return event
 
 @pytest.mark.parametrize("given", [{"missing": "1"}, {}], ids=["missing is given", "missing is not given"])
 def test_an_instance_that_returned_none_is_no_result(
-    referring: Callable[..., Pod], cluster: Cluster, upstream: Callable[..., None], given: dict[str, str]
+    referring: Callable[..., TaskPod], cluster: TaskRunApi, upstream: Callable[..., None], given: dict[str, str]
 ) -> None:
     for index, result in enumerate(["a", "none", 0]):
         upstream(result, index=index)

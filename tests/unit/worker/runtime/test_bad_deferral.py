@@ -9,7 +9,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.worker.conftest import Pod
+    from tests.unit.worker.conftest import TaskPod
 
 AGAIN = {"retries": {"limit": 3}}
 WAIT = """
@@ -207,7 +207,7 @@ CASES: list[tuple[str, str, str, str]] = [
 
 @pytest.mark.parametrize(("source", "reason", "message"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_an_invalid_deferral_fails_before_the_wait_without_a_retry(
-    task: Callable[..., Pod], source: str, reason: str, message: str
+    task: Callable[..., TaskPod], source: str, reason: str, message: str
 ) -> None:
     pod = task(source, spec=None, path="a.csv")
     pod.cluster.taskruns[pod.name]["spec"] |= AGAIN
@@ -218,7 +218,7 @@ def test_an_invalid_deferral_fails_before_the_wait_without_a_retry(
     assert message in pod.status["message"]
 
 
-def test_a_method_that_no_longer_takes_the_event_fails_with_a_message(task: Callable[..., Pod]) -> None:
+def test_a_method_that_no_longer_takes_the_event_fails_with_a_message(task: Callable[..., TaskPod]) -> None:
     pod = task(WAIT + "def load(): return defer(Drop(), then=after)\ndef end(): pass")
     pod.run()
     pod.status["next"]["method"] = pod.status["next"]["method"].replace("after", "end")

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.unit.worker.conftest import Cluster, Pod
+    from tests.unit.worker.conftest import TaskPod, TaskRunApi
 
 AGAIN = {"retries": {"limit": 3}}
 CASES: list[tuple[str, str, str, str]] = [
@@ -120,7 +120,7 @@ def load(path): return Bad()
 
 @pytest.mark.parametrize(("source", "reason", "message"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_bad_input_fails_with_its_reason_and_is_not_tried_again(
-    task: Callable[..., Pod], source: str, reason: str, message: str
+    task: Callable[..., TaskPod], source: str, reason: str, message: str
 ) -> None:
     pod = task(source, spec=None, path="a.csv")
     pod.cluster.taskruns[pod.name]["spec"] |= AGAIN
@@ -131,7 +131,7 @@ def test_bad_input_fails_with_its_reason_and_is_not_tried_again(
     assert message in pod.status["message"]
 
 
-def test_a_module_that_is_not_in_the_image_is_named_with_the_image(task: Callable[..., Pod]) -> None:
+def test_a_module_that_is_not_in_the_image_is_named_with_the_image(task: Callable[..., TaskPod]) -> None:
     pod = task("", spec={"python": "warehouse.tasks:load"})
 
     assert pod.run() == 1
@@ -140,7 +140,7 @@ def test_a_module_that_is_not_in_the_image_is_named_with_the_image(task: Callabl
 
 
 def test_a_module_whose_own_import_is_missing_names_what_is_missing(
-    task: Callable[..., Pod], capsys: pytest.CaptureFixture[str]
+    task: Callable[..., TaskPod], capsys: pytest.CaptureFixture[str]
 ) -> None:
     pod = task("import numpyy\ndef load(): pass")
 
@@ -150,7 +150,7 @@ def test_a_module_whose_own_import_is_missing_names_what_is_missing(
     assert "import numpyy" in capsys.readouterr().err
 
 
-def test_a_module_that_raises_when_imported_fails_with_its_error(task: Callable[..., Pod]) -> None:
+def test_a_module_that_raises_when_imported_fails_with_its_error(task: Callable[..., TaskPod]) -> None:
     pod = task("1 / 0\ndef load(): pass", spec=AGAIN)
 
     assert pod.run() == 1
@@ -159,7 +159,7 @@ def test_a_module_that_raises_when_imported_fails_with_its_error(task: Callable[
 
 
 def test_an_exception_is_a_line_in_the_status_and_complete_in_the_log(
-    task: Callable[..., Pod], capsys: pytest.CaptureFixture[str]
+    task: Callable[..., TaskPod], capsys: pytest.CaptureFixture[str]
 ) -> None:
     pod = task("def load():\n    parse()\ndef parse():\n    raise ValueError('row 3')", spec=AGAIN)
 
@@ -175,7 +175,7 @@ def test_an_exception_is_a_line_in_the_status_and_complete_in_the_log(
     assert "/runtime/" not in log
 
 
-def test_a_type_error_inside_the_function_is_not_taken_for_wrong_arguments(task: Callable[..., Pod]) -> None:
+def test_a_type_error_inside_the_function_is_not_taken_for_wrong_arguments(task: Callable[..., TaskPod]) -> None:
     pod = task("def load():\n    parse(1)\ndef parse():\n    pass", spec=AGAIN)
 
     pod.run()
@@ -198,7 +198,7 @@ def test_a_type_error_inside_the_function_is_not_taken_for_wrong_arguments(task:
         ("def load(): raise ValueError('\\udc80')", "ValueError: \\udc80"),
     ],
 )
-def test_every_exception_of_a_function_is_reported(task: Callable[..., Pod], source: str, message: str) -> None:
+def test_every_exception_of_a_function_is_reported(task: Callable[..., TaskPod], source: str, message: str) -> None:
     pod = task(source, spec=AGAIN)
 
     assert pod.run() == 1
@@ -208,7 +208,7 @@ def test_every_exception_of_a_function_is_reported(task: Callable[..., Pod], sou
     assert len(pod.status["message"].encode()) <= 1024
 
 
-def test_the_interrupt_of_a_pod_is_not_reported(task: Callable[..., Pod], cluster: Cluster) -> None:
+def test_the_interrupt_of_a_pod_is_not_reported(task: Callable[..., TaskPod], cluster: TaskRunApi) -> None:
     pod = task("def load(): raise KeyboardInterrupt")
 
     with pytest.raises(KeyboardInterrupt):
@@ -226,7 +226,7 @@ def load():
 """
 
 
-def test_a_failure_in_a_library_names_the_line_of_the_task_that_called_it(task: Callable[..., Pod]) -> None:
+def test_a_failure_in_a_library_names_the_line_of_the_task_that_called_it(task: Callable[..., TaskPod]) -> None:
     pod = task(DEEP)
 
     assert pod.run() == 1
@@ -241,7 +241,7 @@ def test_a_failure_in_a_library_names_the_line_of_the_task_that_called_it(task: 
 
 
 def test_the_code_of_a_task_that_is_installed_as_a_package_is_its_own(
-    task: Callable[..., Pod], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    task: Callable[..., TaskPod], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = tmp_path / "site-packages"
     (site / "acme").mkdir(parents=True)

@@ -28,7 +28,7 @@ VARIABLE = RuntimeVariable(
 PATH = "/api/v1/namespaces/system/configmaps/torpor-archive"
 
 
-class Server:
+class ScriptedTransport:
     def __init__(self, *answers: ApiResponse | None) -> None:
         self._answers = list(answers)
         self.requests: list[tuple[str, str]] = []
@@ -41,7 +41,7 @@ class Server:
         return found
 
 
-def read(server: Server) -> str:
+def read(server: ScriptedTransport) -> str:
     clock = iter(range(1000))
     policy = RetryPolicy(30.0, frozenset({429}), lambda: next(clock), lambda _: None, lambda: 0.5)
     return client.read(server, "system", policy)
@@ -52,13 +52,15 @@ def stored(**data: str) -> ApiResponse:
 
 
 def test_it_is_in_the_config_map_beside_the_operator() -> None:
-    server = Server(stored(**{constants.ARCHIVE_CERTIFICATE: "PEM"}))
+    server = ScriptedTransport(stored(**{constants.ARCHIVE_CERTIFICATE: "PEM"}))
     assert read(server) == "PEM"
     assert server.requests == [("GET", PATH)]
 
 
 def test_a_read_without_an_answer_is_repeated() -> None:
-    assert read(Server(None, ApiResponse(503, {}), stored(**{constants.ARCHIVE_CERTIFICATE: "PEM"}))) == "PEM"
+    assert (
+        read(ScriptedTransport(None, ApiResponse(503, {}), stored(**{constants.ARCHIVE_CERTIFICATE: "PEM"}))) == "PEM"
+    )
 
 
 @pytest.mark.parametrize(
@@ -66,12 +68,12 @@ def test_a_read_without_an_answer_is_repeated() -> None:
 )
 def test_what_is_missing_is_named(answer: ApiResponse) -> None:
     with pytest.raises(UnreadableError, match="cannot be read from ConfigMap system/torpor-archive: "):
-        read(Server(answer))
+        read(ScriptedTransport(answer))
 
 
 def test_a_pod_reads_it_for_as_long_as_it_reports(monkeypatch: pytest.MonkeyPatch) -> None:
     outage = [ApiResponse(401, {"message": "Unauthorized"}), None, ApiResponse(503, {})]
-    server = Server(*outage, stored(**{constants.ARCHIVE_CERTIFICATE: AUTHORITY}))
+    server = ScriptedTransport(*outage, stored(**{constants.ARCHIVE_CERTIFICATE: AUTHORITY}))
     slept: list[float] = []
     # Not the module `time` itself: other threads of this process sleep, too.
     clock = SimpleNamespace(time=lambda: 0.0, monotonic=lambda: 60.0 * len(slept), sleep=slept.append)

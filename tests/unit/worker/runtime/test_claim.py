@@ -9,13 +9,13 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.worker.conftest import ApiFaults, Cluster, Pod
+    from tests.unit.worker.conftest import ApiFaults, TaskPod, TaskRunApi
 
 COUNTED = "def load():\n    print('user code')\n    return 1"
 
 
 def test_the_second_of_two_pods_leaves_quietly_without_user_code(
-    task: Callable[..., Pod], cluster: Cluster, capsys: pytest.CaptureFixture[str]
+    task: Callable[..., TaskPod], cluster: TaskRunApi, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pod = task(COUNTED)
     late = pod.launch()
@@ -27,7 +27,7 @@ def test_the_second_of_two_pods_leaves_quietly_without_user_code(
 
 
 def test_a_claim_whose_answer_was_lost_after_it_was_stored_is_found_and_kept(
-    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults]
+    task: Callable[..., TaskPod], cluster: TaskRunApi, api_faults: type[ApiFaults]
 ) -> None:
     pod = task(COUNTED)
     cluster.patch_faults = [api_faults.after]
@@ -38,7 +38,7 @@ def test_a_claim_whose_answer_was_lost_after_it_was_stored_is_found_and_kept(
 
 
 def test_a_claim_that_was_lost_before_it_was_stored_is_sent_again(
-    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults]
+    task: Callable[..., TaskPod], cluster: TaskRunApi, api_faults: type[ApiFaults]
 ) -> None:
     pod = task(COUNTED)
     cluster.patch_faults = [
@@ -54,7 +54,7 @@ def test_a_claim_that_was_lost_before_it_was_stored_is_sent_again(
 
 
 def test_a_claim_of_ours_that_arrives_late_is_not_taken_for_anothers(
-    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults]
+    task: Callable[..., TaskPod], cluster: TaskRunApi, api_faults: type[ApiFaults]
 ) -> None:
     pod = task(COUNTED)
     delayed: list[Callable[[], object]] = []
@@ -74,7 +74,7 @@ def test_a_claim_of_ours_that_arrives_late_is_not_taken_for_anothers(
 
 
 def test_an_unclear_claim_that_another_pod_won_ends_without_user_code(
-    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults]
+    task: Callable[..., TaskPod], cluster: TaskRunApi, api_faults: type[ApiFaults]
 ) -> None:
     pod = task(COUNTED)
     cluster.patch_faults = [api_faults.before]
@@ -87,8 +87,8 @@ def test_an_unclear_claim_that_another_pod_won_ends_without_user_code(
 
 @pytest.mark.parametrize("status", [401, 403, 404])
 def test_a_claim_that_is_forbidden_ends_with_one_line(
-    task: Callable[..., Pod],
-    cluster: Cluster,
+    task: Callable[..., TaskPod],
+    cluster: TaskRunApi,
     api_faults: type[ApiFaults],
     capsys: pytest.CaptureFixture[str],
     status: int,
@@ -105,7 +105,7 @@ def test_a_claim_that_is_forbidden_ends_with_one_line(
 
 
 def test_a_claim_is_repeated_while_the_api_server_has_not_read_the_roles(
-    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults]
+    task: Callable[..., TaskPod], cluster: TaskRunApi, api_faults: type[ApiFaults]
 ) -> None:
     pod = task(COUNTED)
     for verb in ("patch", "get", "patch"):
@@ -116,7 +116,10 @@ def test_a_claim_is_repeated_while_the_api_server_has_not_read_the_roles(
 
 
 def test_a_claim_that_no_role_allows_ends_with_its_own_exit_code(
-    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults], capsys: pytest.CaptureFixture[str]
+    task: Callable[..., TaskPod],
+    cluster: TaskRunApi,
+    api_faults: type[ApiFaults],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     pod = task(COUNTED)
     began = cluster.clock
@@ -131,7 +134,10 @@ def test_a_claim_that_no_role_allows_ends_with_its_own_exit_code(
 
 
 def test_a_claim_that_breaks_the_schema_names_the_cause(
-    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults], capsys: pytest.CaptureFixture[str]
+    task: Callable[..., TaskPod],
+    cluster: TaskRunApi,
+    api_faults: type[ApiFaults],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     pod = task(COUNTED)
     cluster.patch_faults = [api_faults.answered(422, message="status.pod.name: too long", details={"causes": [{}]})]
@@ -142,7 +148,7 @@ def test_a_claim_that_breaks_the_schema_names_the_cause(
 
 
 def test_a_claim_that_never_gets_an_answer_is_given_up_after_a_minute(
-    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults]
+    task: Callable[..., TaskPod], cluster: TaskRunApi, api_faults: type[ApiFaults]
 ) -> None:
     pod = task(COUNTED)
     began = cluster.clock
@@ -154,7 +160,7 @@ def test_a_claim_that_never_gets_an_answer_is_given_up_after_a_minute(
     assert len(cluster.patches) < 20
 
 
-def test_the_claim_pins_what_the_pod_was_created_for(task: Callable[..., Pod], cluster: Cluster) -> None:
+def test_the_claim_pins_what_the_pod_was_created_for(task: Callable[..., TaskPod], cluster: TaskRunApi) -> None:
     pod = task(COUNTED)
     pod.status["launch"] = 2
 
@@ -172,7 +178,7 @@ def test_the_claim_pins_what_the_pod_was_created_for(task: Callable[..., Pod], c
 
 
 @pytest.mark.parametrize("field", ["launch", "attempt", "segment"])
-def test_a_stale_pod_does_not_claim(task: Callable[..., Pod], cluster: Cluster, field: str) -> None:
+def test_a_stale_pod_does_not_claim(task: Callable[..., TaskPod], cluster: TaskRunApi, field: str) -> None:
     pod = task(COUNTED)
     stale = pod.launch()
     pod.status[field] += 1

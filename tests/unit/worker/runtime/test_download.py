@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from torpor.runtime.archive.client import ArchiveConnection
 
     from tests.support.fake_archive import FakeArchive
-    from tests.unit.worker.conftest import Cluster, Pod
+    from tests.unit.worker.conftest import TaskPod, TaskRunApi
 
 ROWS = b"".join(b'{"n":%d,"s":"\\u00fc"}\n' % n for n in range(1000))
 TOLD = "def load(value): return [type(value).__name__, len(value), "
@@ -33,7 +33,7 @@ VALUES: dict[str, tuple[str, bytes, str, list[Any]]] = {
 
 @pytest.mark.parametrize("case", VALUES)
 def test_a_result_comes_back_as_what_it_was(
-    referring: Callable[..., Pod], upstream: Callable[..., None], archive: FakeArchive, case: str
+    referring: Callable[..., TaskPod], upstream: Callable[..., None], archive: FakeArchive, case: str
 ) -> None:
     kind, body, shown, expected = VALUES[case]
     about = archive.keep(kind, body)
@@ -52,7 +52,11 @@ def test_a_result_comes_back_as_what_it_was(
     ("given", "kept"), [("brød.csv", "brød.csv"), ("../../etc/passwd", "passwd"), ("..", "file"), (None, "file")]
 )
 def test_a_file_is_restored_in_its_own_folder_under_any_name(
-    referring: Callable[..., Pod], upstream: Callable[..., None], archive: FakeArchive, given: str | None, kept: str
+    referring: Callable[..., TaskPod],
+    upstream: Callable[..., None],
+    archive: FakeArchive,
+    given: str | None,
+    kept: str,
 ) -> None:
     upstream(None, stored=archive.keep("file", b"a;b", given))
     pod = referring(
@@ -65,7 +69,7 @@ def test_a_file_is_restored_in_its_own_folder_under_any_name(
 
 @pytest.mark.parametrize("kind", ["list", "bytes", "file"])
 def test_an_answer_that_breaks_off_is_taken_up_again(
-    referring: Callable[..., Pod], upstream: Callable[..., None], archive: FakeArchive, kind: str
+    referring: Callable[..., TaskPod], upstream: Callable[..., None], archive: FakeArchive, kind: str
 ) -> None:
     upstream(None, stored=archive.keep(kind, ROWS))
     archive.faults = [0, 503, 0]
@@ -79,7 +83,7 @@ def test_an_answer_that_breaks_off_is_taken_up_again(
 
 
 def test_a_body_that_differs_from_its_taskrun_is_not_passed_on(
-    referring: Callable[..., Pod], upstream: Callable[..., None], archive: FakeArchive
+    referring: Callable[..., TaskPod], upstream: Callable[..., None], archive: FakeArchive
 ) -> None:
     about = archive.keep("list", ROWS)
     archive.bodies[about["digest"]] = ROWS.replace(b"7", b"8")
@@ -92,7 +96,7 @@ def test_a_body_that_differs_from_its_taskrun_is_not_passed_on(
 
 
 def test_a_forbidden_body_fails_the_attempt_with_the_archives_message(
-    referring: Callable[..., Pod], upstream: Callable[..., None], archive: FakeArchive
+    referring: Callable[..., TaskPod], upstream: Callable[..., None], archive: FakeArchive
 ) -> None:
     upstream(None, stored=archive.keep("list", ROWS))
     archive.faults, archive.message = [403], "this is another Workflow's"
@@ -106,7 +110,7 @@ def test_a_forbidden_body_fails_the_attempt_with_the_archives_message(
 
 
 def test_a_pod_without_the_archives_address_says_so(
-    referring: Callable[..., Pod], upstream: Callable[..., None], archive: FakeArchive, cluster: Cluster
+    referring: Callable[..., TaskPod], upstream: Callable[..., None], archive: FakeArchive, cluster: TaskRunApi
 ) -> None:
     upstream(None, stored=archive.keep("list", ROWS))
     cluster.archive = lambda _launch: None
@@ -118,7 +122,7 @@ def test_a_pod_without_the_archives_address_says_so(
 
 @pytest.mark.parametrize("kind", ["list", "object"])
 def test_one_item_is_one_read(
-    referring: Callable[..., Pod], upstream: Callable[..., None], archive: FakeArchive, kind: str
+    referring: Callable[..., TaskPod], upstream: Callable[..., None], archive: FakeArchive, kind: str
 ) -> None:
     upstream(None, index=3, stored=archive.keep(kind, b'["z",1]\n["a",[2]]\n'))
     pod = referring("result", index=3, item=1)
@@ -129,7 +133,7 @@ def test_one_item_is_one_read(
 
 
 def test_an_item_that_is_not_there_is_named_with_the_length(
-    referring: Callable[..., Pod], upstream: Callable[..., None], archive: FakeArchive
+    referring: Callable[..., TaskPod], upstream: Callable[..., None], archive: FakeArchive
 ) -> None:
     upstream(None, stored=archive.keep("list", ROWS))
     pod = referring("result", item=1000)
@@ -140,7 +144,7 @@ def test_an_item_that_is_not_there_is_named_with_the_length(
 
 
 def test_bytes_have_no_items_and_are_not_fetched_to_say_so(
-    referring: Callable[..., Pod], upstream: Callable[..., None], archive: FakeArchive
+    referring: Callable[..., TaskPod], upstream: Callable[..., None], archive: FakeArchive
 ) -> None:
     upstream(None, stored=archive.keep("bytes", ROWS))
     pod = referring("result", item=0)
@@ -187,7 +191,7 @@ def end(event, n): return event == LARGE
 
 
 def test_an_event_in_the_archive_is_read_before_the_task_goes_on(
-    task: Callable[..., Pod], archive: FakeArchive
+    task: Callable[..., TaskPod], archive: FakeArchive
 ) -> None:
     about = archive.keep("bytes", typed_json.text(LARGE).encode())
     pod = task(WAITING)
@@ -200,7 +204,7 @@ def test_an_event_in_the_archive_is_read_before_the_task_goes_on(
 
 
 def test_an_event_that_the_archive_does_not_give_fails_the_attempt(
-    task: Callable[..., Pod], archive: FakeArchive
+    task: Callable[..., TaskPod], archive: FakeArchive
 ) -> None:
     pod = task(WAITING, spec={"retries": {"limit": 1}})
     pod.run()
@@ -210,7 +214,7 @@ def test_an_event_that_the_archive_does_not_give_fails_the_attempt(
     assert pod.status["state"] == "UpForRetry"
 
 
-def test_no_event_is_taken_for_one_in_the_archive(task: Callable[..., Pod], archive: FakeArchive) -> None:
+def test_no_event_is_taken_for_one_in_the_archive(task: Callable[..., TaskPod], archive: FakeArchive) -> None:
     like = {"__type": "stored", "__var": {"size": 1, "digest": "0"}}
     pod = task(WAITING.replace("event == LARGE", "event"))
     pod.run()

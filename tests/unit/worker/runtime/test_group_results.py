@@ -10,12 +10,12 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.worker.conftest import Cluster, Pod
+    from tests.unit.worker.conftest import TaskPod, TaskRunApi
 
 
 @pytest.mark.parametrize(("of", "index"), [({}, -1), ({"index": -1}, -1), ({"index": 1}, 1)])
 def test_a_result_is_that_of_the_same_indexes_of_the_groups(
-    referring: Callable[..., Pod], upstream: Callable[..., None], of: dict[str, int], index: int
+    referring: Callable[..., TaskPod], upstream: Callable[..., None], of: dict[str, int], index: int
 ) -> None:
     upstream("here", groups=(2, 0), index=index)
     upstream("of another frame", groups=(0, 2), index=index)
@@ -30,7 +30,7 @@ def test_a_result_is_that_of_the_same_indexes_of_the_groups(
     ("of", "at"), [({"groupIndexes": [2, 0]}, "2.0"), ({"groupIndexes": [2], "index": 3}, "2.3"), ({"index": 3}, "3")]
 )
 def test_a_result_that_is_not_there_is_named_by_its_indexes(
-    referring: Callable[..., Pod], upstream: Callable[..., None], of: dict[str, object], at: str
+    referring: Callable[..., TaskPod], upstream: Callable[..., None], of: dict[str, object], at: str
 ) -> None:
     upstream("of no frame")
     pod = referring("result", **of)
@@ -41,7 +41,7 @@ def test_a_result_that_is_not_there_is_named_by_its_indexes(
 
 @pytest.mark.parametrize("given", [{"missing": "1"}, {}], ids=["missing is given", "missing is not given"])
 def test_results_of_a_mapped_task_are_those_of_one_group_path(
-    referring: Callable[..., Pod], upstream: Callable[..., None], given: dict[str, str]
+    referring: Callable[..., TaskPod], upstream: Callable[..., None], given: dict[str, str]
 ) -> None:
     for index in (0, 2):
         upstream(f"here {index}", groups=(4,), index=index)
@@ -56,7 +56,7 @@ def test_results_of_a_mapped_task_are_those_of_one_group_path(
 TELL = "def load(value): return [[*value], value.positions, value.missing]"
 
 
-def result_of(pod: Pod) -> list[object]:
+def result_of(pod: TaskPod) -> list[object]:
     assert pod.run() == 0, pod.status
     values, positions, missing = json.loads(pod.status["result"])
     return [values, positions, missing]
@@ -66,7 +66,7 @@ def result_of(pod: Pod) -> list[object]:
 @pytest.mark.parametrize("inside", [(), (3,)], ids=["from outside", "from within a group"])
 @pytest.mark.parametrize("mapped", [True, False], ids=["mapped itself", "not mapped itself"])
 def test_results_of_several_frames_come_in_the_order_of_their_paths(
-    referring: Callable[..., Pod],
+    referring: Callable[..., TaskPod],
     upstream: Callable[..., None],
     *,
     mapped: bool,
@@ -84,7 +84,7 @@ def test_results_of_several_frames_come_in_the_order_of_their_paths(
 
 @pytest.mark.parametrize("mapped", [True, False], ids=["mapped itself", "not mapped itself"])
 def test_paths_of_one_number_are_numbers(
-    referring: Callable[..., Pod], upstream: Callable[..., None], *, mapped: bool
+    referring: Callable[..., TaskPod], upstream: Callable[..., None], *, mapped: bool
 ) -> None:
     for number in (0, 2, 10):
         upstream(number, groups=(5,) if mapped else (5, number), index=number if mapped else -1)
@@ -94,12 +94,12 @@ def test_paths_of_one_number_are_numbers(
 
 
 @pytest.mark.parametrize("missing", ["", None], ids=["missing is given", "missing is not given"])
-def test_results_of_no_frame_are_none(referring: Callable[..., Pod], missing: str | None) -> None:
+def test_results_of_no_frame_are_none(referring: Callable[..., TaskPod], missing: str | None) -> None:
     assert result_of(referring("results", 7, TELL, paths="", missing=missing)) == [[], [], []]
 
 
 def test_a_pod_reads_nothing_of_other_frames_before_its_code_asks(
-    referring: Callable[..., Pod], upstream: Callable[..., None], cluster: Cluster
+    referring: Callable[..., TaskPod], upstream: Callable[..., None], cluster: TaskRunApi
 ) -> None:
     upstream("asked for", groups=(99,), index=49)
     source = "def load(value): return [len(value), value[-1], value[-1], len(value[::2])]"
@@ -111,7 +111,7 @@ def test_a_pod_reads_nothing_of_other_frames_before_its_code_asks(
 
 
 def test_one_of_the_results_of_several_frames_may_be_an_argument(
-    referring: Callable[..., Pod], upstream: Callable[..., None]
+    referring: Callable[..., TaskPod], upstream: Callable[..., None]
 ) -> None:
     upstream("this", groups=(1, 1))
     pod = referring("results", item=2, paths="0-1.0-1", missing="0.0")
@@ -130,7 +130,7 @@ def test_one_of_the_results_of_several_frames_may_be_an_argument(
     ],
 )
 def test_instances_that_another_hand_wrote_fail_the_task_for_good(
-    referring: Callable[..., Pod], ranges: dict[str, str], said: str
+    referring: Callable[..., TaskPod], ranges: dict[str, str], said: str
 ) -> None:
     pod = referring("results", **ranges)
     pod.cluster.taskruns[pod.name]["spec"]["retries"] = {"limit": 1}

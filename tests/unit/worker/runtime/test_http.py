@@ -17,7 +17,7 @@ JSON = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 TEXT = b"HTTP/1.1 503 Busy\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n\r\nbusy"
 
 
-class Server:
+class ScriptedByteServer:
     """Answers each request on a connection with the next of the given bytes; ends it where they run out."""
 
     def __init__(self) -> None:
@@ -50,14 +50,14 @@ class Server:
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    made = Server()
+def server() -> Iterator[ScriptedByteServer]:
+    made = ScriptedByteServer()
     yield made
     made.join()
 
 
 @pytest.fixture
-def api(server: Server) -> Iterator[ConnectionTransport]:
+def api(server: ScriptedByteServer) -> Iterator[ConnectionTransport]:
     made = ConnectionTransport("fd00::1", server.connect, lambda: "t0ken")
     yield made
     made.close()
@@ -72,13 +72,13 @@ def api(server: Server) -> Iterator[ConnectionTransport]:
     ],
     ids=["by length", "in chunks", "to the end"],
 )
-def test_an_answer_is_read_in_each_form(server: Server, api: ConnectionTransport, answer: bytes) -> None:
+def test_an_answer_is_read_in_each_form(server: ScriptedByteServer, api: ConnectionTransport, answer: bytes) -> None:
     server.answers = [answer]
 
     assert api("GET", "/apis") == ApiResponse(200, {"a": [1]})
 
 
-def test_a_patch_has_the_token_and_its_content_type(server: Server, api: ConnectionTransport) -> None:
+def test_a_patch_has_the_token_and_its_content_type(server: ScriptedByteServer, api: ConnectionTransport) -> None:
     server.answers = [TEXT]
 
     api("PATCH", "/apis/x/status", [{"op": "test", "path": "/é", "value": None}])
@@ -93,21 +93,21 @@ def test_a_patch_has_the_token_and_its_content_type(server: Server, api: Connect
     assert body == '[{"op":"test","path":"/é","value":null}]'.encode()
 
 
-def test_a_connection_serves_many_requests(server: Server, api: ConnectionTransport) -> None:
+def test_a_connection_serves_many_requests(server: ScriptedByteServer, api: ConnectionTransport) -> None:
     server.answers = [JSON + b"Content-Length: 2\r\n\r\n{}"] * 3
 
     assert [api("GET", "/a").status for _ in range(3)] == [200, 200, 200]
     assert server.connections == 1
 
 
-def test_a_connection_that_the_server_closes_is_reopened(server: Server, api: ConnectionTransport) -> None:
+def test_a_connection_that_the_server_closes_is_reopened(server: ScriptedByteServer, api: ConnectionTransport) -> None:
     server.answers = [JSON + b"Connection: close\r\nContent-Length: 2\r\n\r\n{}"] * 2
 
     assert [api("GET", "/a").status for _ in range(2)] == [200, 200]
     assert server.connections == 2
 
 
-def test_an_answer_that_is_not_json_has_its_status_alone(server: Server, api: ConnectionTransport) -> None:
+def test_an_answer_that_is_not_json_has_its_status_alone(server: ScriptedByteServer, api: ConnectionTransport) -> None:
     server.answers = [TEXT]
 
     assert api("GET", "/a") == ApiResponse(503, None)
@@ -127,7 +127,7 @@ def test_an_answer_that_is_not_json_has_its_status_alone(server: Server, api: Co
     ],
 )
 def test_a_truncated_answer_is_indeterminate_and_the_request_is_repeated(
-    server: Server, api: ConnectionTransport, answer: bytes
+    server: ScriptedByteServer, api: ConnectionTransport, answer: bytes
 ) -> None:
     server.answers = [answer]
     with pytest.raises(UnclearError):
@@ -155,7 +155,7 @@ def test_the_token_is_read_at_each_request_since_it_is_renewed_in_place(tmp_path
 
 
 def test_a_child_of_the_process_has_a_connection_of_its_own(
-    server: Server, api: ConnectionTransport, monkeypatch: pytest.MonkeyPatch
+    server: ScriptedByteServer, api: ConnectionTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.answers = [TEXT, TEXT]
     api("GET", "/a")
@@ -166,7 +166,7 @@ def test_a_child_of_the_process_has_a_connection_of_its_own(
 
 
 def test_an_answer_that_a_signal_cut_short_is_not_read_by_the_next_request(
-    server: Server, api: ConnectionTransport, monkeypatch: pytest.MonkeyPatch
+    server: ScriptedByteServer, api: ConnectionTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.answers = [TEXT, TEXT]
     with monkeypatch.context() as interrupted:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from torpor.runtime.http import ApiResponse
 
-    from tests.unit.worker.conftest import ApiFaults, Cluster, Pod
+    from tests.unit.worker.conftest import ApiFaults, TaskPod, TaskRunApi
 
 DONE = "def load(): return 1"
 WAITING = """
@@ -29,7 +29,7 @@ def claimed(write: Callable[[], ApiResponse]) -> ApiResponse:
 
 @pytest.mark.parametrize("source", [DONE, WAITING, "def load(): raise ValueError('no')"])
 def test_a_report_whose_answer_was_lost_after_it_was_stored_is_not_repeated(
-    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults], source: str
+    task: Callable[..., TaskPod], cluster: TaskRunApi, api_faults: type[ApiFaults], source: str
 ) -> None:
     pod = task(source)
     cluster.patch_faults = [claimed, api_faults.after]
@@ -40,7 +40,7 @@ def test_a_report_whose_answer_was_lost_after_it_was_stored_is_not_repeated(
 
 
 def test_a_report_is_repeated_for_minutes_until_it_is_stored(
-    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults]
+    task: Callable[..., TaskPod], cluster: TaskRunApi, api_faults: type[ApiFaults]
 ) -> None:
     pod = task(DONE)
     cluster.patch_faults = [claimed, *[api_faults.before, api_faults.answered(500), api_faults.answered(401)] * 8]
@@ -50,7 +50,10 @@ def test_a_report_is_repeated_for_minutes_until_it_is_stored(
 
 
 def test_a_report_is_given_up_after_five_minutes(
-    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults], capsys: pytest.CaptureFixture[str]
+    task: Callable[..., TaskPod],
+    cluster: TaskRunApi,
+    api_faults: type[ApiFaults],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     pod = task(DONE)
     began = cluster.clock
@@ -62,7 +65,7 @@ def test_a_report_is_given_up_after_five_minutes(
 
 
 def test_a_report_is_not_repeated_blindly_while_the_taskrun_cannot_be_read(
-    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults]
+    task: Callable[..., TaskPod], cluster: TaskRunApi, api_faults: type[ApiFaults]
 ) -> None:
     pod = task(DONE)
     cluster.patch_faults = [claimed, api_faults.after]
@@ -73,7 +76,10 @@ def test_a_report_is_not_repeated_blindly_while_the_taskrun_cannot_be_read(
 
 
 def test_a_wait_that_was_stored_and_already_fired_is_not_written_again(
-    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults], capsys: pytest.CaptureFixture[str]
+    task: Callable[..., TaskPod],
+    cluster: TaskRunApi,
+    api_faults: type[ApiFaults],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     pod = task(WAITING)
 
@@ -91,7 +97,7 @@ def test_a_wait_that_was_stored_and_already_fired_is_not_written_again(
 
 
 def test_what_was_cancelled_while_it_ran_stays_cancelled(
-    task: Callable[..., Pod], cluster: Cluster, capsys: pytest.CaptureFixture[str]
+    task: Callable[..., TaskPod], cluster: TaskRunApi, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pod = task(DONE)
 
@@ -107,7 +113,7 @@ def test_what_was_cancelled_while_it_ran_stays_cancelled(
 
 
 def test_a_report_that_breaks_the_schema_is_stored_as_a_failure_that_says_so(
-    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults]
+    task: Callable[..., TaskPod], cluster: TaskRunApi, api_faults: type[ApiFaults]
 ) -> None:
     pod = task(DONE, spec={"retries": {"limit": 3}})
     refusal = api_faults.answered(
@@ -122,7 +128,7 @@ def test_a_report_that_breaks_the_schema_is_stored_as_a_failure_that_says_so(
 
 
 def test_a_report_forbidden_while_the_api_server_starts_is_stored_later(
-    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults]
+    task: Callable[..., TaskPod], cluster: TaskRunApi, api_faults: type[ApiFaults]
 ) -> None:
     pod = task(DONE)
     forbidden = api_faults.answered(403, message='User "pod" cannot patch resource "taskruns/status"')
@@ -133,7 +139,10 @@ def test_a_report_forbidden_while_the_api_server_starts_is_stored_later(
 
 
 def test_a_report_that_the_fence_forbids_is_said_in_the_log(
-    task: Callable[..., Pod], cluster: Cluster, api_faults: type[ApiFaults], capsys: pytest.CaptureFixture[str]
+    task: Callable[..., TaskPod],
+    cluster: TaskRunApi,
+    api_faults: type[ApiFaults],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     pod = task(DONE)
     cluster.patch_faults = [claimed, api_faults.answered(403, message="denied by policy")]
@@ -142,7 +151,7 @@ def test_a_report_that_the_fence_forbids_is_said_in_the_log(
     assert "could not be stored: HTTP 403: denied by policy" in capsys.readouterr().err
 
 
-def test_a_failure_is_tried_again_as_the_policy_says(task: Callable[..., Pod]) -> None:
+def test_a_failure_is_tried_again_as_the_policy_says(task: Callable[..., TaskPod]) -> None:
     retries = {"limit": 2, "delay": "5s", "backoff": 3, "maxDelay": "1m"}
     pod = task("def load(): raise OSError('busy')", spec={"retries": retries})
 

@@ -14,7 +14,7 @@ from torpor_wire import typed_json
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.worker.conftest import Cluster, Pod
+    from tests.unit.worker.conftest import TaskPod, TaskRunApi
 
 AGAIN = {"retries": {"limit": 3}}
 WAIT = """
@@ -41,7 +41,7 @@ GROUP = """async def execute(self, context):
             group.create_task(later(1, 'end', n=1))"""
 
 
-def test_a_function_with_a_wait_before_it_gets_the_event_and_its_arguments(task: Callable[..., Pod]) -> None:
+def test_a_function_with_a_wait_before_it_gets_the_event_and_its_arguments(task: Callable[..., TaskPod]) -> None:
     pod = task("def load(path, event): return [path, event]", spec={"trigger": {"class": "http"}}, path="a.csv")
     pod.defer_first()
     pod.fire({"status": 200})
@@ -50,7 +50,7 @@ def test_a_function_with_a_wait_before_it_gets_the_event_and_its_arguments(task:
     assert json.loads(pod.status["result"]) == ["a.csv", {"status": 200}]
 
 
-def test_a_class_that_a_wait_comes_before_gets_the_event_in_execute(task: Callable[..., Pod]) -> None:
+def test_a_class_that_a_wait_comes_before_gets_the_event_in_execute(task: Callable[..., TaskPod]) -> None:
     pod = task(
         """
 class load:
@@ -67,7 +67,7 @@ class load:
     assert json.loads(pod.status["result"]) == ["a.csv", "now", 1]
 
 
-def test_a_task_that_a_wait_comes_before_may_defer_again(task: Callable[..., Pod]) -> None:
+def test_a_task_that_a_wait_comes_before_may_defer_again(task: Callable[..., TaskPod]) -> None:
     pod = task(
         WAIT
         + """
@@ -86,7 +86,7 @@ def end(event, first): return [first, event]
     assert json.loads(pod.status["result"]) == ["one", "two"]
 
 
-def test_a_function_without_an_event_parameter_after_a_wait_is_reported(task: Callable[..., Pod]) -> None:
+def test_a_function_without_an_event_parameter_after_a_wait_is_reported(task: Callable[..., TaskPod]) -> None:
     pod = task("def load(path): pass", spec={"trigger": {"class": "http"}}, path="a.csv")
     pod.defer_first()
     pod.fire("now")
@@ -109,7 +109,7 @@ def test_a_function_without_an_event_parameter_after_a_wait_is_reported(task: Ca
         "async def execute(self, context): await asyncio.to_thread(deep, 3, 'end', n=1)",
     ],
 )
-def test_an_operator_defers_from_anywhere_below_execute(task: Callable[..., Pod], body: str) -> None:
+def test_an_operator_defers_from_anywhere_below_execute(task: Callable[..., TaskPod], body: str) -> None:
     pod = task(
         WAIT
         + f"class load:\n    {body}\n    async def end(self, context, event, n): return [event, n, context.segment]\n"
@@ -121,7 +121,7 @@ def test_an_operator_defers_from_anywhere_below_execute(task: Callable[..., Pod]
     assert pod.status["result"] == '["now",1,1]'
 
 
-def test_an_operator_defers_many_times_to_the_same_or_another_method(task: Callable[..., Pod]) -> None:
+def test_an_operator_defers_many_times_to_the_same_or_another_method(task: Callable[..., TaskPod]) -> None:
     pod = task(
         WAIT
         + """
@@ -145,7 +145,7 @@ class load(BaseOperator):
     assert json.loads(pod.status["result"]) == [[0, None], [1, "a"], [2, "b"], [3, "c"], [4, "d"]]
 
 
-def test_what_json_cannot_say_comes_back_as_it_was(task: Callable[..., Pod]) -> None:
+def test_what_json_cannot_say_comes_back_as_it_was(task: Callable[..., TaskPod]) -> None:
     pod = task(
         WAIT
         + """
@@ -161,7 +161,7 @@ def end(event, **state): return [event == VALUES, state == VALUES]
     assert json.loads(pod.status["result"]) == [True, True]
 
 
-def test_a_set_in_a_state_is_stored_alike_by_whichever_pod(task: Callable[..., Pod]) -> None:
+def test_a_set_in_a_state_is_stored_alike_by_whichever_pod(task: Callable[..., TaskPod]) -> None:
     pod = task(WAIT + "def load(): return defer(Drop(), then=end, seen={'c', 'a', 'b'})\ndef end(event, seen): pass")
     pod.run()
 
@@ -169,7 +169,7 @@ def test_a_set_in_a_state_is_stored_alike_by_whichever_pod(task: Callable[..., P
 
 
 @pytest.mark.parametrize("field", ["event", "kwargs"])
-def test_a_state_or_an_event_of_no_known_type_is_refused(task: Callable[..., Pod], field: str) -> None:
+def test_a_state_or_an_event_of_no_known_type_is_refused(task: Callable[..., TaskPod], field: str) -> None:
     pod = task(WAIT + "def load(): return defer(Drop(), then=end)\ndef end(event, **state): pass")
     pod.run()
     pod.fire(1)
@@ -180,7 +180,7 @@ def test_a_state_or_an_event_of_no_known_type_is_refused(task: Callable[..., Pod
     assert (pod.status["reason"], "os.system" in pod.status["message"]) == ("StatusInvalid", True)
 
 
-def test_what_is_passed_on_comes_back_as_json_has_it(task: Callable[..., Pod]) -> None:
+def test_what_is_passed_on_comes_back_as_json_has_it(task: Callable[..., TaskPod]) -> None:
     state: dict[str, Any] = {
         "none": None,
         "one": 1.0,
@@ -203,7 +203,7 @@ def test_what_is_passed_on_comes_back_as_json_has_it(task: Callable[..., Pod]) -
     assert '"one":1.0' in pod.status["result"]
 
 
-def test_an_async_function_defers_and_goes_on_in_another(task: Callable[..., Pod]) -> None:
+def test_an_async_function_defers_and_goes_on_in_another(task: Callable[..., TaskPod]) -> None:
     pod = task(
         WAIT
         + """
@@ -223,14 +223,14 @@ async def end(event, day):
     assert pod.status["result"] == '["now","mon"]'
 
 
-def test_an_async_function_that_does_not_return_its_wait_fails(task: Callable[..., Pod]) -> None:
+def test_an_async_function_that_does_not_return_its_wait_fails(task: Callable[..., TaskPod]) -> None:
     pod = task(WAIT + "async def load(): defer(Drop(), then=end)\nasync def end(event): pass")
 
     assert pod.run() == 1
     assert "write `return defer(...)`" in pod.status["message"]
 
 
-def test_two_deferrals_at_once_are_a_failure_that_names_them(task: Callable[..., Pod]) -> None:
+def test_two_deferrals_at_once_are_a_failure_that_names_them(task: Callable[..., TaskPod]) -> None:
     pod = task(
         WAIT
         + """
@@ -247,7 +247,7 @@ def end(event): pass
     assert pod.status["message"].count("TaskDeferred: deferred until Drop fires, then end") == 2
 
 
-def test_a_wrapper_that_adds_an_argument_is_not_refused_for_what_it_wraps(task: Callable[..., Pod]) -> None:
+def test_a_wrapper_that_adds_an_argument_is_not_refused_for_what_it_wraps(task: Callable[..., TaskPod]) -> None:
     pod = task(
         WAIT
         + """
@@ -279,7 +279,7 @@ def end(event, connection): return [event, connection]
     ids=["an event", "a deep event", "a state", "a state that is a list"],
 )
 def test_a_status_by_another_hand_fails_with_a_reason_and_without_user_code(
-    task: Callable[..., Pod], cluster: Cluster, written: dict[str, Any]
+    task: Callable[..., TaskPod], cluster: TaskRunApi, written: dict[str, Any]
 ) -> None:
     pod = task(WAIT + "def load(): return defer(Drop(), then=end)\ndef end(event): return event", spec=AGAIN)
     pod.run()

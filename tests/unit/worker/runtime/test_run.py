@@ -10,7 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.worker.conftest import Cluster, Pod
+    from tests.unit.worker.conftest import TaskPod, TaskRunApi
 
 WAIT = """
 from datetime import timedelta
@@ -21,7 +21,7 @@ class Drop:
 """
 
 
-def test_a_function_is_called_with_its_arguments_and_its_result_is_stored(task: Callable[..., Pod]) -> None:
+def test_a_function_is_called_with_its_arguments_and_its_result_is_stored(task: Callable[..., TaskPod]) -> None:
     pod = task("def load(path, rows): return {'path': path, 'rows': rows + [None, 1.0]}", path="a.csv", rows=[1])
 
     assert pod.run() == 0
@@ -31,7 +31,9 @@ def test_a_function_is_called_with_its_arguments_and_its_result_is_stored(task: 
     assert pod.status["conditions"][0]["status"] == "True"
 
 
-def test_a_segment_costs_one_patch_to_claim_and_one_to_report(task: Callable[..., Pod], cluster: Cluster) -> None:
+def test_a_segment_costs_one_patch_to_claim_and_one_to_report(
+    task: Callable[..., TaskPod], cluster: TaskRunApi
+) -> None:
     pod = task("def load(): return 1")
 
     pod.run()
@@ -39,21 +41,21 @@ def test_a_segment_costs_one_patch_to_claim_and_one_to_report(task: Callable[...
     assert [method for method, _ in cluster.requests] == ["PATCH", "PATCH"]
 
 
-def test_an_async_function_is_run_to_its_end(task: Callable[..., Pod]) -> None:
+def test_an_async_function_is_run_to_its_end(task: Callable[..., TaskPod]) -> None:
     pod = task("import asyncio\nasync def load():\n    await asyncio.sleep(0)\n    return 'done'")
 
     assert pod.run() == 0
     assert pod.status["result"] == '"done"'
 
 
-def test_a_marked_function_stays_callable_as_it_is(task: Callable[..., Pod]) -> None:
+def test_a_marked_function_stays_callable_as_it_is(task: Callable[..., TaskPod]) -> None:
     pod = task(WAIT + "@task\ndef load(n): return n if n == 0 else load(n - 1)", n=2)
 
     assert pod.run() == 0
     assert pod.status["result"] == "0"
 
 
-def test_a_deferred_function_resumes_in_another_with_event_and_state(task: Callable[..., Pod]) -> None:
+def test_a_deferred_function_resumes_in_another_with_event_and_state(task: Callable[..., TaskPod]) -> None:
     pod = task(
         WAIT
         + """
@@ -74,7 +76,7 @@ def merge(event, day): return [event, day]
     assert json.loads(pod.status["result"]) == [{"ok": True}, "mon"]
 
 
-def test_a_function_may_defer_again_and_again(task: Callable[..., Pod]) -> None:
+def test_a_function_may_defer_again_and_again(task: Callable[..., TaskPod]) -> None:
     pod = task(
         WAIT
         + """
@@ -91,7 +93,7 @@ def again(event, seen): return defer(Drop(), then=again, seen=seen + [event]) if
     assert pod.status["segment"] == 3
 
 
-def test_a_function_may_raise_its_deferral_from_deep_in_the_stack(task: Callable[..., Pod]) -> None:
+def test_a_function_may_raise_its_deferral_from_deep_in_the_stack(task: Callable[..., TaskPod]) -> None:
     pod = task(
         WAIT
         + """
@@ -111,7 +113,7 @@ def merge(event, n): return [event, n]
     assert pod.status["result"] == '["now",1]'
 
 
-def test_the_idempotency_key_is_that_of_the_segment_in_every_attempt(task: Callable[..., Pod]) -> None:
+def test_the_idempotency_key_is_that_of_the_segment_in_every_attempt(task: Callable[..., TaskPod]) -> None:
     source = WAIT + "def load():\n    raise RuntimeError(context().idempotency_key)"
     pod = task(source, spec={"retries": {"limit": 1, "delay": "5s"}})
     pod.run()
@@ -123,7 +125,7 @@ def test_the_idempotency_key_is_that_of_the_segment_in_every_attempt(task: Calla
     assert pod.status["message"] == first
 
 
-def test_the_context_says_which_execution_this_is(task: Callable[..., Pod]) -> None:
+def test_the_context_says_which_execution_this_is(task: Callable[..., TaskPod]) -> None:
     spec = {"mapIndex": 3, "groupIndexes": [2, 0], "workflow": {"name": "w", "uid": "u"}}
     pod = task(WAIT + "def load(): return dict(context())", spec=spec)
     pod.run()
@@ -142,7 +144,7 @@ def test_the_context_says_which_execution_this_is(task: Callable[..., Pod]) -> N
     }
 
 
-def test_a_task_outside_of_groups_has_no_indexes_of_any(task: Callable[..., Pod]) -> None:
+def test_a_task_outside_of_groups_has_no_indexes_of_any(task: Callable[..., TaskPod]) -> None:
     pod = task(WAIT + "def load(): return context().group_indexes")
     pod.run()
 
@@ -150,7 +152,7 @@ def test_a_task_outside_of_groups_has_no_indexes_of_any(task: Callable[..., Pod]
 
 
 @pytest.mark.parametrize("code", ["", "0"])
-def test_leaving_with_code_zero_is_a_success(task: Callable[..., Pod], code: str) -> None:
+def test_leaving_with_code_zero_is_a_success(task: Callable[..., TaskPod], code: str) -> None:
     pod = task(f"import sys\ndef load(): sys.exit({code})")
 
     assert pod.run() == 0

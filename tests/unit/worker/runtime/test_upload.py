@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.support.fake_archive import FakeArchive
-    from tests.unit.worker.conftest import Cluster, Pod
+    from tests.unit.worker.conftest import TaskPod, TaskRunApi
 
 JSON, LINES, BYTES = "application/json", "application/x-ndjson", "application/octet-stream"
 
@@ -31,7 +31,9 @@ BODIES: dict[str, tuple[str, str, str, bytes]] = {
 
 
 @pytest.mark.parametrize("case", BODIES)
-def test_a_result_goes_to_the_archive_as_what_it_is(task: Callable[..., Pod], archive: FakeArchive, case: str) -> None:
+def test_a_result_goes_to_the_archive_as_what_it_is(
+    task: Callable[..., TaskPod], archive: FakeArchive, case: str
+) -> None:
     source, kind, content_type, body = BODIES[case]
     pod = task(f"def load(): return {source}")
 
@@ -46,7 +48,7 @@ def test_a_result_goes_to_the_archive_as_what_it_is(task: Callable[..., Pod], ar
     assert archive.requests == [f"PUT /v1/namespaces/default/taskruns/{pod.name}/result"]
 
 
-def test_the_taskrun_has_lengths_and_keys_of_what_is_stored(task: Callable[..., Pod], archive: FakeArchive) -> None:
+def test_the_taskrun_has_lengths_and_keys_of_what_is_stored(task: Callable[..., TaskPod], archive: FakeArchive) -> None:
     pod = task("def load(): return {'z': 1, 'a': 'b' * 9000}")
     pod.run()
 
@@ -54,7 +56,7 @@ def test_the_taskrun_has_lengths_and_keys_of_what_is_stored(task: Callable[..., 
     assert json.loads(pod.status["stored"]["keys"]) == ["z", "a"]
 
 
-def test_a_file_goes_as_it_is_with_its_name(task: Callable[..., Pod], archive: FakeArchive) -> None:
+def test_a_file_goes_as_it_is_with_its_name(task: Callable[..., TaskPod], archive: FakeArchive) -> None:
     pod = task(
         """
 import pathlib, tempfile
@@ -71,7 +73,9 @@ def load():
     assert archive.bodies[stored["digest"]] == b"a;b" * 100_000
 
 
-def test_a_result_that_fits_its_taskrun_never_meets_the_archive(task: Callable[..., Pod], archive: FakeArchive) -> None:
+def test_a_result_that_fits_its_taskrun_never_meets_the_archive(
+    task: Callable[..., TaskPod], archive: FakeArchive
+) -> None:
     pod = task("def load(): return {'rows': ['x' * 8000], 'none': None}")
 
     assert pod.run() == 0
@@ -82,7 +86,7 @@ def test_a_result_that_fits_its_taskrun_never_meets_the_archive(task: Callable[.
 @pytest.mark.parametrize("extra", [0, 1])
 @pytest.mark.parametrize("source", ["'x' * {}", "['x' * {}]", "dict(a='x' * {})", "[1, 'x' * {}]"])
 def test_the_last_byte_that_fits_is_the_same_for_all(
-    task: Callable[..., Pod], archive: FakeArchive, source: str, extra: int
+    task: Callable[..., TaskPod], archive: FakeArchive, source: str, extra: int
 ) -> None:
     around = len(json.dumps(eval(source.format(0)), separators=(",", ":")))
     pod = task(f"def load(): return {source.format(constants.RESULT_MAX - around + extra)}")
@@ -102,7 +106,7 @@ def test_the_last_byte_that_fits_is_the_same_for_all(
     ],
 )
 def test_a_value_that_is_not_json_fails_without_a_retry_and_names_its_path(
-    task: Callable[..., Pod], archive: FakeArchive, source: str, said: str
+    task: Callable[..., TaskPod], archive: FakeArchive, source: str, said: str
 ) -> None:
     pod = task(f"def load(): return {source}", spec={"retries": {"limit": 3}})
 
@@ -112,7 +116,7 @@ def test_a_value_that_is_not_json_fails_without_a_retry_and_names_its_path(
     assert not archive.bodies
 
 
-def test_an_archive_that_is_away_is_asked_again_for_minutes(task: Callable[..., Pod], archive: FakeArchive) -> None:
+def test_an_archive_that_is_away_is_asked_again_for_minutes(task: Callable[..., TaskPod], archive: FakeArchive) -> None:
     archive.faults = [503, 500, 429, 401]
     pod = task("def load(): return 'x' * 9000")
 
@@ -122,7 +126,7 @@ def test_an_archive_that_is_away_is_asked_again_for_minutes(task: Callable[..., 
 
 
 def test_a_result_that_cannot_be_stored_fails_with_its_own_reason(
-    task: Callable[..., Pod], archive: FakeArchive, cluster: Cluster
+    task: Callable[..., TaskPod], archive: FakeArchive, cluster: TaskRunApi
 ) -> None:
     archive.faults, archive.message = [503] * 100, "the database is away"
     pod = task("def load(): return 'x' * 9000", spec={"retries": {"limit": 1}})
@@ -135,7 +139,7 @@ def test_a_result_that_cannot_be_stored_fails_with_its_own_reason(
 
 
 def test_a_namespace_over_its_quota_fails_at_once_with_the_archives_message(
-    task: Callable[..., Pod], archive: FakeArchive
+    task: Callable[..., TaskPod], archive: FakeArchive
 ) -> None:
     archive.faults, archive.message = [507] * 100, "the quota of namespace team is used up"
     pod = task("def load(): return 'x' * 9000", spec={"retries": {"limit": 1}})
@@ -146,7 +150,7 @@ def test_a_namespace_over_its_quota_fails_at_once_with_the_archives_message(
     assert len(archive.requests) == 1
 
 
-def test_an_invalid_address_is_reported(task: Callable[..., Pod], cluster: Cluster) -> None:
+def test_an_invalid_address_is_reported(task: Callable[..., TaskPod], cluster: TaskRunApi) -> None:
     cluster.archive_url = "http://archive"
     cluster.archive = main.world(http.ConnectionTransport("server", socket.socket, lambda: "token")).archive
     pod = task("def load(): return 'x' * 9000")
@@ -156,7 +160,7 @@ def test_an_invalid_address_is_reported(task: Callable[..., Pod], cluster: Clust
     assert "the URL of the archive is 'http://archive', not https://host:port" in pod.status["message"]
 
 
-def test_a_pod_that_may_not_write_does_not_insist(task: Callable[..., Pod], archive: FakeArchive) -> None:
+def test_a_pod_that_may_not_write_does_not_insist(task: Callable[..., TaskPod], archive: FakeArchive) -> None:
     archive.faults, archive.message = [403], "another pod runs this"
     pod = task("def load(): return 'x' * 9000", spec={"retries": {"limit": 1}})
 
@@ -166,7 +170,7 @@ def test_a_pod_that_may_not_write_does_not_insist(task: Callable[..., Pod], arch
 
 
 def test_a_result_too_large_for_the_archive_fails_finally_with_both_sizes(
-    task: Callable[..., Pod], archive: FakeArchive
+    task: Callable[..., TaskPod], archive: FakeArchive
 ) -> None:
     archive.largest = 1_000_000
     pod = task("def load(): return b'x' * 20_000_000", spec={"retries": {"limit": 1}})
@@ -177,7 +181,7 @@ def test_a_result_too_large_for_the_archive_fails_finally_with_both_sizes(
 
 
 def test_a_body_that_arrived_otherwise_than_it_was_sent_is_sent_again(
-    task: Callable[..., Pod], archive: FakeArchive, monkeypatch: pytest.MonkeyPatch
+    task: Callable[..., TaskPod], archive: FakeArchive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep, damaged = archive.keep, []
 
@@ -202,7 +206,7 @@ def test_a_body_that_arrived_otherwise_than_it_was_sent_is_sent_again(
     ],
 )
 def test_without_an_archive_a_large_result_fails_its_task_and_says_so(
-    task: Callable[..., Pod], source: str, said: str
+    task: Callable[..., TaskPod], source: str, said: str
 ) -> None:
     pod = task(f"def load(): return {source}")
 

@@ -3,14 +3,14 @@
 import pytest
 from torpor_operator.backfills.plan.snapshot import TemporaryObstacle
 
-from tests.support.schedules.backfill_world import CRON, BackfillWorld
+from tests.support.schedules.backfill_plan_fixture import CRON, BackfillPlanFixture
 
 TICKS = ["2026-05-01T02:00:00", "2026-05-02T02:00:00", "2026-05-03T02:00:00"]
 HOURLY = {"name": "hourly", "cron": "0 * * * *"}
 
 
 def test_runs_wait_while_none_can_be_created() -> None:
-    world = BackfillWorld()
+    world = BackfillPlanFixture()
     world.blocked = TemporaryObstacle("NamespaceNotReady", "the namespace is not set up")
     world.settle()
     waiting = world.status.state, world.condition
@@ -22,7 +22,7 @@ def test_runs_wait_while_none_can_be_created() -> None:
 
 
 def test_a_backfill_waits_for_its_schedule() -> None:
-    world = BackfillWorld()
+    world = BackfillPlanFixture()
     schedule, world.schedule = world.schedule, None
     world.settle()
     waiting = world.status.state, world.condition
@@ -37,7 +37,7 @@ def test_a_backfill_waits_for_its_schedule() -> None:
 
 
 def test_a_schedule_that_is_being_deleted_is_none() -> None:
-    world = BackfillWorld()
+    world = BackfillPlanFixture()
     assert world.schedule is not None
     world.schedule["metadata"]["deletionTimestamp"] = "2026-06-01T12:00:00Z"
     world.settle()
@@ -47,7 +47,7 @@ def test_a_schedule_that_is_being_deleted_is_none() -> None:
 
 
 def test_active_runs_are_counted_while_the_schedule_is_missing() -> None:
-    world = BackfillWorld()
+    world = BackfillPlanFixture()
     world.settle()
     schedule, world.schedule = world.schedule, None
     world.finish()
@@ -61,7 +61,7 @@ def test_active_runs_are_counted_while_the_schedule_is_missing() -> None:
 
 
 def test_no_run_is_created_before_the_template_exists() -> None:
-    world = BackfillWorld(schedule={"workflow": None, "templateRef": {"name": "load"}})
+    world = BackfillPlanFixture(schedule={"workflow": None, "templateRef": {"name": "load"}})
     world.settle()
     waiting = world.status.state, world.condition, dict(world.runs)
     world.templates.add("load")
@@ -113,7 +113,7 @@ def test_no_run_is_created_before_the_template_exists() -> None:
 def test_a_backfill_without_a_cron_source_fails(
     sources: list[dict[str, object]], spec: dict[str, str], schedule: dict[str, object], message: str
 ) -> None:
-    world = BackfillWorld(*sources, schedule=schedule, **spec)
+    world = BackfillPlanFixture(*sources, schedule=schedule, **spec)
     world.settle()
 
     assert world.status.state == "Failed"
@@ -121,7 +121,7 @@ def test_a_backfill_without_a_cron_source_fails(
 
 
 def test_a_schedule_with_an_invalid_expression_is_waited_for() -> None:
-    world = BackfillWorld({"name": "nightly", "cron": "0 25 * * *"})
+    world = BackfillPlanFixture({"name": "nightly", "cron": "0 25 * * *"})
     world.settle()
     state, reason = world.status.state, world.condition[1]
     assert world.schedule is not None
@@ -133,7 +133,7 @@ def test_a_schedule_with_an_invalid_expression_is_waited_for() -> None:
 
 
 def test_suspend_starts_no_run_and_lets_active_ones_end() -> None:
-    world = BackfillWorld()
+    world = BackfillPlanFixture()
     world.settle()
     world.backfill["spec"]["suspend"] = True
     world.finish()
@@ -147,7 +147,7 @@ def test_suspend_starts_no_run_and_lets_active_ones_end() -> None:
 
 
 def test_a_suspended_backfill_that_has_run_everything_ends() -> None:
-    world = BackfillWorld(concurrency=3)
+    world = BackfillPlanFixture(concurrency=3)
     world.settle()
     world.backfill["spec"]["suspend"] = True
     world.finish()
@@ -157,7 +157,7 @@ def test_a_suspended_backfill_that_has_run_everything_ends() -> None:
 
 
 def test_cancel_starts_no_run_and_ends_after_the_active_ones() -> None:
-    world = BackfillWorld(concurrency=2)
+    world = BackfillPlanFixture(concurrency=2)
     world.settle()
     world.backfill["spec"]["cancel"] = True
     world.settle()
@@ -172,7 +172,7 @@ def test_cancel_starts_no_run_and_ends_after_the_active_ones() -> None:
 
 
 def test_a_backfill_that_has_ended_stays_as_it_is() -> None:
-    world = BackfillWorld()
+    world = BackfillPlanFixture()
     world.complete()
     ended = world.status
     assert world.schedule is not None
@@ -185,7 +185,7 @@ def test_a_backfill_that_has_ended_stays_as_it_is() -> None:
 
 
 def test_runs_that_were_created_without_a_status_are_counted_after_a_cancel() -> None:
-    world = BackfillWorld(concurrency=2)
+    world = BackfillPlanFixture(concurrency=2)
     world.settle()
     del world.backfill["status"]
     world.backfill["spec"]["cancel"] = True

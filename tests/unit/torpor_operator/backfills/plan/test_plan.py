@@ -5,14 +5,14 @@ from torpor_crds.models import workflow as workflows
 from torpor_operator.schedules.plan import event as events
 from torpor_wire import names, times
 
-from tests.support.schedules.backfill_world import CRON, NOW, BackfillWorld
+from tests.support.schedules.backfill_plan_fixture import CRON, NOW, BackfillPlanFixture
 
 TICKS = ["2026-05-01T02:00:00", "2026-05-02T02:00:00", "2026-05-03T02:00:00"]
 HOURLY = {"name": "hourly", "cron": "0 * * * *"}
 
 
 def test_each_tick_of_the_period_gets_a_run_one_after_the_other() -> None:
-    world = BackfillWorld()
+    world = BackfillPlanFixture()
     world.complete()
 
     assert world.ticks() == TICKS
@@ -21,7 +21,7 @@ def test_each_tick_of_the_period_gets_a_run_one_after_the_other() -> None:
 
 
 def test_a_run_is_that_of_its_tick_and_of_the_backfill() -> None:
-    world = BackfillWorld()
+    world = BackfillPlanFixture()
     world.settle()
     (created,) = world.runs.values()
     at = "2026-05-01T02:00:00.000Z"
@@ -42,7 +42,7 @@ def test_a_run_is_that_of_its_tick_and_of_the_backfill() -> None:
 
 @pytest.mark.parametrize("concurrency", [2, 3, 10])
 def test_concurrency_limits_the_active_runs(concurrency: int) -> None:
-    world = BackfillWorld(to="2026-05-21T00:00:00Z", concurrency=concurrency)
+    world = BackfillPlanFixture(to="2026-05-21T00:00:00Z", concurrency=concurrency)
     world.complete()
 
     assert len(world.created) == 20
@@ -50,14 +50,14 @@ def test_concurrency_limits_the_active_runs(concurrency: int) -> None:
 
 
 def test_reverse_begins_with_the_latest_tick() -> None:
-    world = BackfillWorld(reverse=True)
+    world = BackfillPlanFixture(reverse=True)
     world.complete()
 
     assert world.ticks() == TICKS[::-1]
 
 
 def test_all_cron_sources_are_run_in_the_order_of_their_ticks() -> None:
-    world = BackfillWorld(
+    world = BackfillPlanFixture(
         CRON, {"name": "other", "cron": "0 2 * * *"}, {"name": "file", "trigger": {"class": "file"}}, to=TICKS[1] + "Z"
     )
     world.complete()
@@ -67,21 +67,21 @@ def test_all_cron_sources_are_run_in_the_order_of_their_ticks() -> None:
 
 def test_suspension_and_limits_in_time_of_the_schedule_do_not_apply() -> None:
     limits = {"suspend": True, "notBefore": "2026-06-02T00:00:00Z", "jitter": "1h", "concurrencyPolicy": "Replace"}
-    world = BackfillWorld(schedule=limits)
+    world = BackfillPlanFixture(schedule=limits)
     world.complete()
 
     assert world.ticks() == TICKS
 
 
 def test_one_cron_source_can_be_chosen() -> None:
-    world = BackfillWorld(CRON, HOURLY, source="nightly")
+    world = BackfillPlanFixture(CRON, HOURLY, source="nightly")
     world.complete()
 
     assert world.ticks() == TICKS
 
 
 def test_ticks_after_the_start_of_the_backfill_are_left_to_the_schedule() -> None:
-    world = BackfillWorld(start="2026-05-31T00:00:00Z", to="2026-07-01T00:00:00Z")
+    world = BackfillPlanFixture(start="2026-05-31T00:00:00Z", to="2026-07-01T00:00:00Z")
     world.step()
     world.now = NOW + 10 * 86_400
     world.complete()
@@ -90,7 +90,7 @@ def test_ticks_after_the_start_of_the_backfill_are_left_to_the_schedule() -> Non
 
 
 def test_a_period_in_the_future_has_no_ticks() -> None:
-    world = BackfillWorld(start="2026-07-01T00:00:00Z", to="2026-08-01T00:00:00Z")
+    world = BackfillPlanFixture(start="2026-07-01T00:00:00Z", to="2026-08-01T00:00:00Z")
     world.complete()
 
     assert world.condition == ("True", "Succeeded", "the period has no ticks before the start of the Backfill")
@@ -98,7 +98,7 @@ def test_a_period_in_the_future_has_no_ticks() -> None:
 
 
 def test_the_zone_of_the_source_and_its_daylight_saving_time_apply() -> None:
-    world = BackfillWorld(
+    world = BackfillPlanFixture(
         {**CRON, "cron": "30 2 * * *", "timezone": "Europe/Berlin"},
         start="2026-03-28T00:00:00Z",
         to="2026-03-31T00:00:00Z",
@@ -109,7 +109,7 @@ def test_the_zone_of_the_source_and_its_daylight_saving_time_apply() -> None:
 
 
 def test_params_of_the_backfill_replace_those_of_the_schedule() -> None:
-    world = BackfillWorld(
+    world = BackfillPlanFixture(
         schedule={
             "workflow": {
                 "image": "i",
@@ -135,7 +135,7 @@ def test_params_of_the_backfill_replace_those_of_the_schedule() -> None:
 
 
 def test_ticks_for_which_when_is_false_are_passed_over() -> None:
-    world = BackfillWorld(schedule={"when": "${timestamp(at).getDate() != 2}"}, concurrency=5)
+    world = BackfillPlanFixture(schedule={"when": "${timestamp(at).getDate() != 2}"}, concurrency=5)
     world.settle()
 
     assert world.ticks() == [TICKS[0], TICKS[2]]
@@ -151,7 +151,7 @@ def test_ticks_for_which_when_is_false_are_passed_over() -> None:
     ],
 )
 def test_an_expression_that_fails_fails_its_tick_and_the_others_go_on(spec: dict[str, object], message: str) -> None:
-    world = BackfillWorld(schedule=spec)
+    world = BackfillPlanFixture(schedule=spec)
     world.complete()
 
     assert world.created == []
@@ -161,7 +161,7 @@ def test_an_expression_that_fails_fails_its_tick_and_the_others_go_on(spec: dict
 
 
 def test_a_run_that_the_api_server_rejects_fails_only_its_tick() -> None:
-    world = BackfillWorld()
+    world = BackfillPlanFixture()
     first = names.run("ingest", events.tick_key("schedule-uid", "nightly", times.epoch(TICKS[0] + "Z")))
     world.rejects[first] = "spec.params: too many"
     world.complete()
@@ -175,7 +175,7 @@ def test_a_run_that_the_api_server_rejects_fails_only_its_tick() -> None:
 
 
 def test_after_an_edit_of_the_schedule_the_remaining_ticks_are_new() -> None:
-    world = BackfillWorld()
+    world = BackfillPlanFixture()
     world.settle()
     assert world.schedule is not None
     world.schedule["spec"]["sources"] = [{"name": "nightly", "cron": "0 2,14 * * *"}]
@@ -194,7 +194,7 @@ def test_after_an_edit_of_the_schedule_the_remaining_ticks_are_new() -> None:
 
 
 def test_created_runs_are_valid_workflows() -> None:
-    world = BackfillWorld()
+    world = BackfillPlanFixture()
     world.settle()
     (created,) = world.runs.values()
     run_of = workflows.parse(created).spec.run_of

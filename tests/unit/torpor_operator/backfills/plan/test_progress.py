@@ -5,14 +5,14 @@ from torpor_operator.backfills.plan.planner import PASS_TICKS
 from torpor_wire import times
 from torpor_wire.cron.ticks import Ticks
 
-from tests.support.schedules.backfill_world import BackfillWorld
+from tests.support.schedules.backfill_plan_fixture import BackfillPlanFixture
 
 TICKS = ["2026-05-01T02:00:00", "2026-05-02T02:00:00", "2026-05-03T02:00:00"]
 HOURLY = {"name": "hourly", "cron": "0 * * * *"}
 
 
 def test_a_run_that_fails_does_not_stop_the_others() -> None:
-    world = BackfillWorld()
+    world = BackfillPlanFixture()
     world.complete(state="Failed")
 
     assert world.ticks() == TICKS
@@ -21,7 +21,7 @@ def test_a_run_that_fails_does_not_stop_the_others() -> None:
 
 
 def test_a_run_that_was_deleted_while_it_was_active_counts_as_failed() -> None:
-    world = BackfillWorld(concurrency=3)
+    world = BackfillPlanFixture(concurrency=3)
     world.settle()
     del world.runs[world.created[1]]
     world.complete()
@@ -32,7 +32,7 @@ def test_a_run_that_was_deleted_while_it_was_active_counts_as_failed() -> None:
 
 
 def test_a_run_that_was_deleted_after_its_end_has_its_outcome_in_the_archive() -> None:
-    world = BackfillWorld()
+    world = BackfillPlanFixture()
     world.settle()
     world.finish()
     world.archive(world.created[0])
@@ -42,7 +42,7 @@ def test_a_run_that_was_deleted_after_its_end_has_its_outcome_in_the_archive() -
 
 
 def test_runs_that_were_created_without_a_status_are_not_created_again() -> None:
-    world = BackfillWorld(concurrency=2)
+    world = BackfillPlanFixture(concurrency=2)
     world.settle()
     del world.backfill["status"]
     world.complete()
@@ -53,7 +53,7 @@ def test_runs_that_were_created_without_a_status_are_not_created_again() -> None
 
 
 def test_a_pass_decides_a_limited_number_of_ticks() -> None:
-    world = BackfillWorld(HOURLY, to="2026-06-01T00:00:00Z")
+    world = BackfillPlanFixture(HOURLY, to="2026-06-01T00:00:00Z")
     for hour in range(250):
         at = times.rfc3339(times.epoch("2026-05-01T00:00:00Z") + 3600 * hour)
         world.add(at, f"run-{hour}", state="Succeeded", source="hourly")
@@ -69,7 +69,7 @@ def test_a_pass_decides_a_limited_number_of_ticks() -> None:
 
 
 def test_ten_million_ticks_are_neither_counted_nor_searched_as_a_whole() -> None:
-    world = BackfillWorld(
+    world = BackfillPlanFixture(
         {"name": "second", "cron": "* * * * * *"}, start="2026-01-01T00:00:00Z", to="2026-04-27T00:00:00Z"
     )
     world.settle()
@@ -80,7 +80,7 @@ def test_ten_million_ticks_are_neither_counted_nor_searched_as_a_whole() -> None
 
 
 def test_ticks_are_counted_on_when_the_first_count_is_used_up() -> None:
-    world = BackfillWorld({"name": "minute", "cron": "* * * * *"}, to="2026-05-08T01:00:00Z")
+    world = BackfillPlanFixture({"name": "minute", "cron": "* * * * *"}, to="2026-05-08T01:00:00Z")
     world.settle()
     status = dict(world.backfill["status"])
     assert status["progress"] == "0/10000+"
@@ -94,7 +94,7 @@ def test_ticks_are_counted_on_when_the_first_count_is_used_up() -> None:
 
 
 def test_events_report_the_runs_the_passed_ticks_and_the_end() -> None:
-    world = BackfillWorld()
+    world = BackfillPlanFixture()
     world.add("2026-05-01T02:00:00.000Z", "done-1", state="Succeeded")
     world.add("2026-05-02T02:00:00.000Z", "done-2", state="Failed")
     world.complete()
@@ -107,7 +107,7 @@ def test_events_report_the_runs_the_passed_ticks_and_the_end() -> None:
 
 
 def test_the_concurrency_holds_behind_a_long_row_of_ticks_with_runs() -> None:
-    world = BackfillWorld(HOURLY, to="2026-05-05T00:00:00Z")
+    world = BackfillPlanFixture(HOURLY, to="2026-05-05T00:00:00Z")
     for hour in range(50):
         at = times.rfc3339(times.epoch("2026-05-01T00:00:00Z") + 3600 * hour)
         world.add(at, f"run-{hour}", state="Succeeded", source="hourly")
@@ -117,7 +117,7 @@ def test_the_concurrency_holds_behind_a_long_row_of_ticks_with_runs() -> None:
 
 
 def test_a_run_behind_a_missing_one_is_active() -> None:
-    world = BackfillWorld(concurrency=2)
+    world = BackfillPlanFixture(concurrency=2)
     world.settle()
     del world.backfill["status"]  # the answers to both creations were lost, and the first was not carried out
     del world.runs[world.created[0]]
@@ -128,7 +128,7 @@ def test_a_run_behind_a_missing_one_is_active() -> None:
 
 
 def test_the_ticks_are_counted_again_after_an_edit_of_the_schedule() -> None:
-    world = BackfillWorld()
+    world = BackfillPlanFixture()
     world.settle()
     assert world.schedule is not None
     world.schedule["spec"]["sources"] = [{"name": "nightly", "cron": "0 2,14 * * *"}]
@@ -147,7 +147,7 @@ def test_the_ticks_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return count(self, after, until, limit)
 
     monkeypatch.setattr(Ticks, "count", count_noted)
-    world = BackfillWorld(to="2026-05-21T00:00:00Z")
+    world = BackfillPlanFixture(to="2026-05-21T00:00:00Z")
     world.complete()
 
     assert world.passes > 20

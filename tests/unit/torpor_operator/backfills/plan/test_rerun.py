@@ -3,14 +3,14 @@
 import pytest
 from torpor_operator.backfills.plan.snapshot import KnownRun, RunOutcome
 
-from tests.support.schedules.backfill_world import BackfillWorld
+from tests.support.schedules.backfill_plan_fixture import BackfillPlanFixture
 
 AT = [f"2026-05-0{day}T02:00:00.000Z" for day in (1, 2, 3)]
 
 
-def world_with_runs(rerun: str) -> BackfillWorld:
+def world_with_runs(rerun: str) -> BackfillPlanFixture:
     """The first tick has succeeded, the second has failed, and the third has no run."""
-    world = BackfillWorld(rerun=rerun)
+    world = BackfillPlanFixture(rerun=rerun)
     world.add(AT[0], "good", state="Succeeded")
     world.add(AT[1], "bad", state="Failed")
     return world
@@ -29,7 +29,7 @@ def test_rerun_selects_the_ticks(rerun: str, run: list[str]) -> None:
 def test_a_second_backfill_of_the_same_kind_differs_only_where_it_must(rerun: str) -> None:
     first = world_with_runs(rerun)
     first.complete()
-    second = BackfillWorld(rerun=rerun)
+    second = BackfillPlanFixture(rerun=rerun)
     second.runs = dict(first.runs)
     second.backfill["metadata"] |= {"name": "second", "uid": "second-uid"}
     second.complete()
@@ -52,7 +52,7 @@ def test_a_backfill_that_lost_its_status_creates_no_run_twice(rerun: str) -> Non
 
 @pytest.mark.parametrize("rerun", ["missing", "failed", "all"])
 def test_a_tick_with_an_active_run_is_passed_over(rerun: str) -> None:
-    world = BackfillWorld(rerun=rerun, to="2026-05-02T00:00:00Z")
+    world = BackfillPlanFixture(rerun=rerun, to="2026-05-02T00:00:00Z")
     world.add(AT[0], "running")
     world.settle()
 
@@ -61,7 +61,7 @@ def test_a_tick_with_an_active_run_is_passed_over(rerun: str) -> None:
 
 
 def test_failed_decides_by_the_last_run_of_a_tick() -> None:
-    world = BackfillWorld(rerun="failed", to="2026-05-02T00:00:00Z")
+    world = BackfillPlanFixture(rerun="failed", to="2026-05-02T00:00:00Z")
     world.add(AT[0], "bad", state="Failed")
     world.now += 60
     world.add(AT[0], "good", state="Succeeded")
@@ -82,7 +82,7 @@ def test_failed_decides_by_the_last_run_of_a_tick() -> None:
     ],
 )
 def test_a_run_in_the_archive_counts_like_one_in_the_cluster(rerun: str, outcome: str, created: int) -> None:
-    world = BackfillWorld(rerun=rerun, to="2026-05-02T00:00:00Z")
+    world = BackfillPlanFixture(rerun=rerun, to="2026-05-02T00:00:00Z")
     world.settle()
     (name,) = world.runs
     world.runs.clear()
@@ -96,11 +96,11 @@ def test_a_run_in_the_archive_counts_like_one_in_the_cluster(rerun: str, outcome
 
 
 def test_archived_runs_are_looked_up_in_batches_once_several_are_found() -> None:
-    world = BackfillWorld(to="2026-05-31T00:00:00Z")
+    world = BackfillPlanFixture(to="2026-05-31T00:00:00Z")
     world.complete()
     for name in world.created:
         world.archive(name)
-    second = BackfillWorld(to="2026-05-31T00:00:00Z")
+    second = BackfillPlanFixture(to="2026-05-31T00:00:00Z")
     second.archived = world.archived
     second.backfill["metadata"] |= {"name": "second"}
     second.settle()
@@ -111,7 +111,7 @@ def test_archived_runs_are_looked_up_in_batches_once_several_are_found() -> None
 
 
 def test_runs_of_a_former_backfill_of_the_same_name_are_those_of_others() -> None:
-    world = BackfillWorld(to="2026-05-03T00:00:00Z")
+    world = BackfillPlanFixture(to="2026-05-03T00:00:00Z")
     world.settle()
     world.now += 3600
     world.finish()
@@ -124,7 +124,7 @@ def test_runs_of_a_former_backfill_of_the_same_name_are_those_of_others() -> Non
 
 def test_a_missing_tick_is_run_for_each_source() -> None:
     sources = [{"name": name, "cron": "0 2 * * *"} for name in ("a", "b")]
-    world = BackfillWorld(*sources, to="2026-05-02T00:00:00Z", concurrency=2)
+    world = BackfillPlanFixture(*sources, to="2026-05-02T00:00:00Z", concurrency=2)
     world.add(AT[0], "done", state="Succeeded", source="a")
     world.settle()
 

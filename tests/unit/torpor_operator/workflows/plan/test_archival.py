@@ -8,25 +8,25 @@ from torpor_operator.model.actions import ArchiveRun, ConfirmArchived, DeleteWor
 from torpor_wire import constants
 
 from tests.support.builders import python
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 ENDPOINT = ArchiveEndpoint(url="https://archive:8443", certificate="PEM")
 FAILURE = "the archive responded 503: DatabaseUnavailable"
 
 
-def ended(*, failure: str = "", **spec: Any) -> World:
+def ended(*, failure: str = "", **spec: Any) -> PlanFixture:
     """A run that has ended, in an installation with an archive."""
-    world = World(python("a"), **spec)
+    world = PlanFixture(python("a"), **spec)
     world.api.archive = ENDPOINT
     world.api.archive_error = failure
     return world.settle().succeed("a")
 
 
-def archived(world: World) -> Condition | None:
+def archived(world: PlanFixture) -> Condition | None:
     return next((condition for condition in world.status.conditions if condition.type == "Archived"), None)
 
 
-def uploads(world: World) -> int:
+def uploads(world: PlanFixture) -> int:
     return sum(isinstance(action, ArchiveRun) for action in world.plan().actions)
 
 
@@ -65,7 +65,7 @@ def test_a_run_that_ends_again_after_a_clear_is_archived_again() -> None:
 
 
 def test_without_an_archive_there_is_no_upload_and_no_condition() -> None:
-    world = World(python("a")).settle().succeed("a")
+    world = PlanFixture(python("a")).settle().succeed("a")
     assert world.api.archived == []
     assert archived(world) is None
 

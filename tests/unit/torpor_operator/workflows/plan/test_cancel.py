@@ -9,7 +9,7 @@ from torpor_wire import constants, transitions
 from torpor_wire.state import State
 
 from tests.support.builders import NOW, python, wait
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 GRACE = Settings().triggerer_grace
 
@@ -17,7 +17,7 @@ GRACE = Settings().triggerer_grace
 def test_cancel_ends_tasks_in_every_state_and_starts_nothing() -> None:
     retried = python("retried", retries={"limit": 1})
     tasks = [python("scheduled"), python("running"), retried, python("ended"), python("next", after=["running"])]
-    world = World(*tasks).settle().succeed("ended").fail("retried")
+    world = PlanFixture(*tasks).settle().succeed("ended").fail("retried")
     world.claim("running")
     world.change(cancel=True)
     assert world.tasks() == {
@@ -34,7 +34,7 @@ def test_cancel_ends_tasks_in_every_state_and_starts_nothing() -> None:
 
 
 def test_the_triggerer_cancels_a_deferred_task() -> None:
-    world = World(wait("drop"), python("a")).settle().change(cancel=True)
+    world = PlanFixture(wait("drop"), python("a")).settle().change(cancel=True)
     assert world.state("drop") is State.DEFERRED
     assert world.run("drop").status.cancel is not None
     assert world.status.state == "Cancelling"
@@ -46,7 +46,7 @@ def test_the_triggerer_cancels_a_deferred_task() -> None:
 
 
 def test_the_operator_cancels_a_deferred_task_that_no_triggerer_cancelled() -> None:
-    world = World(wait("drop")).settle().change(cancel=True)
+    world = PlanFixture(wait("drop")).settle().change(cancel=True)
     assert world.plan().again_at == NOW + GRACE
     assert world.advance(GRACE - 1).state("drop") is State.DEFERRED
     assert world.advance(1).state("drop") is State.CANCELLED
@@ -55,7 +55,7 @@ def test_the_operator_cancels_a_deferred_task_that_no_triggerer_cancelled() -> N
 
 
 def test_a_trigger_that_fires_during_cancellation_starts_no_pod() -> None:
-    world = World(python("a")).settle().defer("a").change(cancel=True).fire("a")
+    world = PlanFixture(python("a")).settle().defer("a").change(cancel=True).fire("a")
     assert world.state("a") is State.CANCELLED
     assert world.live_pods("a") == []
 
@@ -67,7 +67,7 @@ def refuse_to_build(_: Workflow) -> Graph | GraphProblem:
 @pytest.mark.attack
 @pytest.mark.parametrize("ending", ["delete", "cancel"])
 def test_a_run_ends_at_once_without_a_graph(ending: str) -> None:
-    world = World(
+    world = PlanFixture(
         python("a"), python("b", after=["a"]), wait("c", expand=[{"name": "url", "over": ["x", "y"]}])
     ).settle()
     world.delete() if ending == "delete" else world.change(cancel=True)
@@ -83,7 +83,9 @@ def test_a_run_ends_at_once_without_a_graph(ending: str) -> None:
 
 @pytest.mark.attack
 def test_a_deleted_run_whose_groups_are_invalid_is_let_go() -> None:
-    world = World(python("a", group="g"), groups=[{"name": "g", "in": "g", "expand": [{"name": "x", "over": [1]}]}])
+    world = PlanFixture(
+        python("a", group="g"), groups=[{"name": "g", "in": "g", "expand": [{"name": "x", "over": [1]}]}]
+    )
     world.delete()
     made = plan(world.snapshot(), refuse_to_build)
     assert made.status is not None
@@ -91,7 +93,7 @@ def test_a_deleted_run_whose_groups_are_invalid_is_let_go() -> None:
 
 
 def test_a_deleted_run_cancels_its_taskruns_before_its_finalizer_goes() -> None:
-    world = World(python("a"), wait("drop")).settle()
+    world = PlanFixture(python("a"), wait("drop")).settle()
     world.claim("a")
     world.delete()
     world.settle()
@@ -103,14 +105,14 @@ def test_a_deleted_run_cancels_its_taskruns_before_its_finalizer_goes() -> None:
 
 
 def test_a_finished_run_is_deleted_at_once() -> None:
-    world = World(python("a")).settle().succeed("a")
+    world = PlanFixture(python("a")).settle().succeed("a")
     assert world.workflow["metadata"]["finalizers"] == []
     world.delete()
     assert world.api.deleted
 
 
 def test_a_run_gets_its_finalizer_before_it_creates_anything() -> None:
-    world = World(python("a"))
+    world = PlanFixture(python("a"))
     world.workflow["metadata"]["finalizers"] = ["example.org/other"]
     world.apply(world.plan())
     assert world.workflow["metadata"]["finalizers"] == ["example.org/other", constants.FINALIZER]
@@ -119,7 +121,7 @@ def test_a_run_gets_its_finalizer_before_it_creates_anything() -> None:
 
 
 def test_a_run_deleted_before_its_start_creates_nothing() -> None:
-    world = World(python("a"))
+    world = PlanFixture(python("a"))
     world.workflow["metadata"]["finalizers"] = ["example.org/other"]
     world.delete()
     world.settle()
@@ -128,7 +130,7 @@ def test_a_run_deleted_before_its_start_creates_nothing() -> None:
 
 
 def test_a_run_that_exceeds_its_timeout_is_cancelled() -> None:
-    world = World(python("a"), wait("drop"), timeout="1h").settle()
+    world = PlanFixture(python("a"), wait("drop"), timeout="1h").settle()
     world.claim("a")
     assert world.settle().plan().again_at == NOW + 3600
     world.advance(3599)
@@ -140,7 +142,7 @@ def test_a_run_that_exceeds_its_timeout_is_cancelled() -> None:
 
 @pytest.mark.parametrize("lost", ["pod", "taskrun"])
 def test_a_taskrun_that_vanishes_during_cancellation_does_not_block_it(lost: str) -> None:
-    world = World(python("a"), python("b")).settle()
+    world = PlanFixture(python("a"), python("b")).settle()
     world.claim("a")
     if lost == "pod":
         world.lose_pod("a")
@@ -150,7 +152,7 @@ def test_a_taskrun_that_vanishes_during_cancellation_does_not_block_it(lost: str
 
 
 def test_a_task_that_ended_before_the_cancellation_keeps_its_state() -> None:
-    world = World(python("a"), python("b")).settle().fail("a", "no disk").change(cancel=True)
+    world = PlanFixture(python("a"), python("b")).settle().fail("a", "no disk").change(cancel=True)
     assert world.tasks() == {"a": "Failed", "b": "Cancelled"}
     assert world.condition()[1] == "Cancelled"
 
@@ -158,7 +160,7 @@ def test_a_task_that_ended_before_the_cancellation_keeps_its_state() -> None:
 END = python("last", hook="end", args={"why": "${run.state}/${run.reason}: ${run.message}"})
 
 
-def clear(world: World, text: str) -> World:
+def clear(world: PlanFixture, text: str) -> PlanFixture:
     world.workflow["metadata"].setdefault("annotations", {})[constants.CLEAR] = text
     return world.settle()
 
@@ -169,7 +171,7 @@ def mapped(**fields: object) -> dict[str, object]:
 
 def test_a_stop_cancels_the_taskruns_and_then_runs_the_hooks() -> None:
     hooks = [END, python("well", hook="success"), python("badly", hook="failure")]
-    world = World(python("a"), wait("drop"), python("next", after=["a"]), *hooks).settle()
+    world = PlanFixture(python("a"), wait("drop"), python("next", after=["a"]), *hooks).settle()
     world.change(stop=True)
     assert (world.status.state, world.has("last")) == ("Cancelling", False)
     world.advance(GRACE)
@@ -188,20 +190,20 @@ def test_a_stop_cancels_the_taskruns_and_then_runs_the_hooks() -> None:
 
 
 def test_a_run_that_is_suspended_is_stopped_with_its_hooks() -> None:
-    world = World(python("a"), python("b"), END, suspend=True).settle().change(stop=True)
+    world = PlanFixture(python("a"), python("b"), END, suspend=True).settle().change(stop=True)
     assert world.has("last")
     assert not world.has("a")
     assert world.succeed("last").condition()[1] == "Cancelled"
 
 
 def test_a_stop_while_only_hooks_run_changes_nothing() -> None:
-    world = World(python("a"), END).settle().succeed("a").change(stop=True)
+    world = PlanFixture(python("a"), END).settle().succeed("a").change(stop=True)
     assert world.status.state == "Finishing"
     assert world.succeed("last").condition()[0] == "True"
 
 
 def test_a_cancel_after_a_stop_ends_the_hooks_too() -> None:
-    world = World(python("a"), END).settle().change(stop=True)
+    world = PlanFixture(python("a"), END).settle().change(stop=True)
     assert world.status.state == "Finishing"
     world.change(cancel=True)
     assert world.tasks() == {"a": "Cancelled", "last": "Cancelled"}
@@ -210,7 +212,7 @@ def test_a_cancel_after_a_stop_ends_the_hooks_too() -> None:
 
 @pytest.mark.parametrize("field", ["stop", "cancel"])
 def test_a_cancelled_run_resumes_where_it_ended(field: str) -> None:
-    world = World(python("a"), python("b", after=["a"]), python("c", after=["b"]), END).settle().succeed("a")
+    world = PlanFixture(python("a"), python("b", after=["a"]), python("c", after=["b"]), END).settle().succeed("a")
     kept = world.run("a").metadata.uid
     world.change(**{field: True})
     if field == "stop":
@@ -225,7 +227,7 @@ def test_a_cancelled_run_resumes_where_it_ended(field: str) -> None:
 
 
 def test_a_resumed_run_creates_the_instances_that_the_cancellation_left_out() -> None:
-    world = World(mapped(), python("report", args={"rows": "${tasks.load.results}"}), parallelism=2).settle()
+    world = PlanFixture(mapped(), python("report", args={"rows": "${tasks.load.results}"}), parallelism=2).settle()
     world.succeed("load", "1", 0).claim("load", 1)
     world.change(cancel=True)
     entry = world.task("load")
@@ -238,7 +240,7 @@ def test_a_resumed_run_creates_the_instances_that_the_cancellation_left_out() ->
 
 
 def test_a_partly_created_mapped_task_is_cancelled_and_resumes() -> None:
-    world = World(mapped(), parallelism=1).settle().succeed("load", "1", 0)
+    world = PlanFixture(mapped(), parallelism=1).settle().succeed("load", "1", 0)
     world.change(suspend=True).succeed("load", "1", 1).change(cancel=True)
     entry = world.task("load")
     assert (entry.state, entry.reason, entry.total, entry.created) == ("Cancelled", "Cancelled", 4, 2)
@@ -249,7 +251,7 @@ def test_a_partly_created_mapped_task_is_cancelled_and_resumes() -> None:
 
 
 def test_a_run_that_timed_out_resumes_with_the_missing_instances() -> None:
-    world = World(mapped(), parallelism=2, timeout="1h").settle().succeed("load", "1", 0)
+    world = PlanFixture(mapped(), parallelism=2, timeout="1h").settle().succeed("load", "1", 0)
     world.advance(3600)
     assert world.condition()[1] == "Timeout"
     assert world.now == NOW + 3600

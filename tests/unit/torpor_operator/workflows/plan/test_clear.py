@@ -10,24 +10,24 @@ from torpor_wire.state import State
 
 from tests.support.builders import NAMESPACE, container, python, wait
 from tests.support.controller_harness import ControllerHarness
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 LOAD = python("load", expand=[{"name": "n", "over": [1, 2, 3]}])
 
 
-def clear(world: World, text: str) -> World:
+def clear(world: PlanFixture, text: str) -> PlanFixture:
     """As `kubectl annotate workflow run torpor.dev/clear=...` does."""
     world.workflow["metadata"].setdefault("annotations", {})[constants.CLEAR] = text
     return world.settle()
 
 
-def uids(world: World) -> dict[str, str]:
+def uids(world: PlanFixture) -> dict[str, str]:
     return {name: body["metadata"]["uid"] for name, body in world.taskruns.items()}
 
 
-def ended() -> World:
+def ended() -> PlanFixture:
     """A failed run: the second of three instances failed, and the next task never ran."""
-    world = World(LOAD, python("report", after=["load"])).settle()
+    world = PlanFixture(LOAD, python("report", after=["load"])).settle()
     return world.succeed("load", index=0).fail("load", index=1).succeed("load", index=2)
 
 
@@ -57,7 +57,7 @@ def test_failed_instances_can_be_cleared_without_names() -> None:
 
 
 def test_dependents_of_a_cleared_task_wait_for_it_and_expand_again() -> None:
-    world = World(python("list"), python("load", expand=[{"name": "n", "over": "${tasks.list.result}"}])).settle()
+    world = PlanFixture(python("list"), python("load", expand=[{"name": "n", "over": "${tasks.list.result}"}])).settle()
     world.succeed("list", "[1, 2, 3]")
     for index in range(3):
         world.succeed("load", index=index)
@@ -73,7 +73,7 @@ def test_dependents_of_a_cleared_task_wait_for_it_and_expand_again() -> None:
 
 
 def test_nothing_is_created_again_before_the_former_pods_are_gone() -> None:
-    world = World(python("a")).settle()
+    world = PlanFixture(python("a")).settle()
     world.claim("a")
     world.api.graceful = True
     old = world.run("a").metadata.uid
@@ -89,7 +89,7 @@ def test_nothing_is_created_again_before_the_former_pods_are_gone() -> None:
 
 @pytest.mark.parametrize("state", ["Running", "Failed"])
 def test_a_clearing_blocked_by_a_lost_node_names_the_pod(state: str) -> None:
-    world = World(python("a")).settle()
+    world = PlanFixture(python("a")).settle()
     world.claim("a")
     world.api.graceful = True
     if state == "Failed":
@@ -109,7 +109,7 @@ def test_a_clearing_blocked_by_a_lost_node_names_the_pod(state: str) -> None:
 
 
 def test_a_cleared_container_pod_loses_its_finalizer_when_it_has_ended() -> None:
-    world = World(container("a")).settle()
+    world = PlanFixture(container("a")).settle()
     world.api.graceful = True
     clear(world, "a")
     (pod,) = world.pods.values()
@@ -132,7 +132,7 @@ def test_a_crash_between_deletion_and_creation_loses_no_instance() -> None:
 
 
 def test_a_deleted_taskrun_can_be_cleared() -> None:
-    world = World(python("a")).settle()
+    world = PlanFixture(python("a")).settle()
     world.lose_taskrun("a")
     assert world.settle().tasks() == {"a": "Failed"}
     assert clear(world, "a").succeed("a").status.state == "Succeeded"
@@ -155,7 +155,7 @@ def test_a_second_clear_request_waits_for_the_first() -> None:
 
 
 def test_each_clearing_increments_the_counter() -> None:
-    world = World(python("a")).settle().fail("a")
+    world = PlanFixture(python("a")).settle().fail("a")
     for count in (1, 2, 3):
         clear(world, "a").fail("a")
         assert (world.status.clears, world.run("a").spec.clears) == (count, count)
@@ -164,7 +164,7 @@ def test_each_clearing_increments_the_counter() -> None:
 
 
 def test_the_timeout_of_a_cleared_run_starts_again() -> None:
-    world = World(python("a"), timeout="1h").settle().fail("a")
+    world = PlanFixture(python("a"), timeout="1h").settle().fail("a")
     world.advance(7200)
     assert clear(world, "a").succeed("a").status.state == "Succeeded"
 
@@ -193,7 +193,7 @@ def test_an_invalid_clear_request_is_refused_once_and_changes_nothing(text: str,
 
 
 def test_a_taskrun_lost_before_the_first_status_is_not_made_by_a_clearing() -> None:
-    world = World(python("a"), python("b")).settle()
+    world = PlanFixture(python("a"), python("b")).settle()
     world.workflow["status"] = {}
     world.api.created = {"a": {(): Indexes.below(1)}, "b": {(): Indexes.below(1)}}
     world.lose_taskrun("a")
@@ -207,7 +207,7 @@ def test_a_taskrun_lost_before_the_first_status_is_not_made_by_a_clearing() -> N
 
 @pytest.mark.parametrize("field", ["stop", "cancel"])
 def test_a_run_that_is_being_cancelled_is_not_cleared(field: str) -> None:
-    world = World(wait("drop")).settle().change(**{field: True})
+    world = PlanFixture(wait("drop")).settle().change(**{field: True})
     clear(world, "drop")
     assert world.status.state == "Cancelling"
     assert world.events[-1].message == "the run is being cancelled: clear it after it has ended"
@@ -215,7 +215,7 @@ def test_a_run_that_is_being_cancelled_is_not_cleared(field: str) -> None:
 
 
 def test_instances_beyond_a_shorter_list_are_counted_as_removed() -> None:
-    world = World(python("list"), python("load", expand=[{"name": "n", "over": "${tasks.list.result}"}])).settle()
+    world = PlanFixture(python("list"), python("load", expand=[{"name": "n", "over": "${tasks.list.result}"}])).settle()
     world.succeed("list", "[1, 2, 3]")
     for index in range(3):
         world.succeed("load", "1", index)
@@ -228,7 +228,7 @@ def test_instances_beyond_a_shorter_list_are_counted_as_removed() -> None:
 
 def test_a_skipped_instance_cannot_be_cleared() -> None:
     mapped = python("load", expand=[{"name": "n", "over": [1, 2, 3]}], when="mapping.index != 1")
-    world = World(mapped).settle().fail("load", "no", 0).succeed("load", "1", 2)
+    world = PlanFixture(mapped).settle().fail("load", "no", 0).succeed("load", "1", 2)
     clear(world, "load/1")
     assert [event.message for event in world.events if event.reason == "ClearRefused"] == [
         "no instance load/1: task load has the instances 0,2; clear load to expand it again"
@@ -268,7 +268,7 @@ async def test_a_failed_instance_is_deleted_after_its_pods_and_created_again() -
 
 
 def test_a_clear_of_a_queued_run_waits_until_the_run_starts() -> None:
-    world = World(python("load"), suspend=True)
+    world = PlanFixture(python("load"), suspend=True)
     world.workflow["metadata"]["labels"] = {constants.LABEL_QUEUED: "true"}
     clear(world, "load")
     assert world.status.start_time is None  # otherwise its Schedule would never start it

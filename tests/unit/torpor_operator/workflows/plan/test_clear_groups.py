@@ -9,7 +9,7 @@ from torpor_wire.state import State
 
 from tests.support.builders import Body, python, wait
 from tests.support.group_builders import CITIES, FETCH, LOAD, REPORT, nested, run, succeed_all
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 from tests.unit.torpor_operator.workflows.plan.test_clear import clear
 
 
@@ -147,7 +147,7 @@ def test_a_foreign_clearing_without_instances_completes_at_once() -> None:
 
 
 def test_clearing_retries_a_task_that_failed_before_its_first_instance() -> None:
-    world: World = run(FETCH, LOAD | {"args": {"n": "${1 / int(tasks.fetch.result)}"}})
+    world: PlanFixture = run(FETCH, LOAD | {"args": {"n": "${1 / int(tasks.fetch.result)}"}})
     succeed_all(world, "fetch", 3)
     for index in (1, 2):
         world.succeed("load", index=(index,))

@@ -9,11 +9,11 @@ from torpor_wire.index_ranges import Indexes
 from torpor_wire.state import State
 
 from tests.support.builders import NOW, container, python
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 
 def test_a_finished_run_has_an_empty_plan_for_any_change_of_its_taskruns() -> None:
-    world = World(python("a"), python("b", after=["a"])).settle().succeed("a").succeed("b")
+    world = PlanFixture(python("a"), python("b", after=["a"])).settle().succeed("a").succeed("b")
     status = world.status
     world.lose_taskrun("a")
     assert world.settle().status == status
@@ -21,7 +21,7 @@ def test_a_finished_run_has_an_empty_plan_for_any_change_of_its_taskruns() -> No
 
 
 def test_a_finished_run_deletes_its_last_pods() -> None:
-    world = World(python("a")).settle().succeed("a")
+    world = PlanFixture(python("a")).settle().succeed("a")
     (pod,) = world.pods
     world.pods[pod]["status"] = {"phase": "Running"}
     assert world.plan().again_at == NOW + Settings().finished_pod_grace
@@ -29,7 +29,7 @@ def test_a_finished_run_deletes_its_last_pods() -> None:
 
 
 def test_a_finished_run_is_deleted_when_its_ttl_expires() -> None:
-    world = World(python("a"), ttlAfterFinished="1h").settle().succeed("a")
+    world = PlanFixture(python("a"), ttlAfterFinished="1h").settle().succeed("a")
     assert world.plan().again_at == NOW + 3600
     world.advance(3599)
     assert not world.api.deleted
@@ -37,7 +37,7 @@ def test_a_finished_run_is_deleted_when_its_ttl_expires() -> None:
 
 
 def test_a_finished_run_that_is_being_deleted_is_not_planned_repeatedly() -> None:
-    world = World(python("a"), ttlAfterFinished="1h").settle().succeed("a")
+    world = PlanFixture(python("a"), ttlAfterFinished="1h").settle().succeed("a")
     world.workflow["metadata"]["finalizers"] = ["foregroundDeletion"]
     world.advance(3600)
     assert "deletionTimestamp" in world.workflow["metadata"]
@@ -47,7 +47,7 @@ def test_a_finished_run_that_is_being_deleted_is_not_planned_repeatedly() -> Non
 
 
 def test_a_new_leader_posts_the_events_of_a_run_that_has_just_ended() -> None:
-    world = World(python("a")).settle().fail("a").settle()
+    world = PlanFixture(python("a")).settle().fail("a").settle()
     assert world.status.completion_time is not None
     assert {(event.regarding is None, event.reason) for event in world.plan().events} == {
         (False, "Error"),
@@ -59,13 +59,13 @@ def test_a_new_leader_posts_the_events_of_a_run_that_has_just_ended() -> None:
 
 
 def test_without_a_ttl_a_run_is_kept() -> None:
-    world = World(python("a")).settle().succeed("a")
+    world = PlanFixture(python("a")).settle().succeed("a")
     assert world.plan().again_at == world.now + world.settings.pods_ttl  # for its pod
     assert world.advance(world.settings.pods_ttl).plan().again_at is None
 
 
 def test_a_taskrun_that_the_cache_lacks_does_not_count_as_deleted() -> None:
-    world = World(python("a")).settle()
+    world = PlanFixture(python("a")).settle()
     name = world.run("a").metadata.name
     world.api.unseen.add(name)
     world.settle()
@@ -74,7 +74,7 @@ def test_a_taskrun_that_the_cache_lacks_does_not_count_as_deleted() -> None:
 
 
 def test_a_taskrun_deleted_before_the_status_has_it_is_not_created_again() -> None:
-    world = World(python("a", expand=[{"name": "n", "over": [1, 2]}])).settle()
+    world = PlanFixture(python("a", expand=[{"name": "n", "over": [1, 2]}])).settle()
     for task in world.workflow["status"]["tasks"]:
         task |= {"created": 0, "total": 0}
     world.api.created = {"a": {(): Indexes.below(2)}}
@@ -85,7 +85,7 @@ def test_a_taskrun_deleted_before_the_status_has_it_is_not_created_again() -> No
 
 
 def test_a_deleted_taskrun_fails_its_task_and_is_never_created_again() -> None:
-    world = World(python("a"), python("b"), python("c", after=["a"], rule="all_done")).settle()
+    world = PlanFixture(python("a"), python("b"), python("c", after=["a"], rule="all_done")).settle()
     world.lose_taskrun("a")
     world.settle()
     assert not world.has("a")
@@ -95,7 +95,7 @@ def test_a_deleted_taskrun_fails_its_task_and_is_never_created_again() -> None:
 
 def test_a_deleted_instance_is_counted_when_the_others_have_ended() -> None:
     mapped = python("load", expand=[{"name": "n", "over": [1, 2, 3]}])
-    world = World(mapped).settle()
+    world = PlanFixture(mapped).settle()
     world.lose_taskrun("load", 1)
     world.settle().succeed("load", None, 0).succeed("load", None, 2)
     task = world.task("load")
@@ -105,7 +105,7 @@ def test_a_deleted_instance_is_counted_when_the_others_have_ended() -> None:
 
 def test_a_deleted_instance_is_not_created_again_while_others_follow() -> None:
     mapped = python("load", expand=[{"name": "n", "over": [1, 2, 3]}])
-    world = World(mapped, parallelism=2).settle()
+    world = PlanFixture(mapped, parallelism=2).settle()
     world.lose_taskrun("load", 0)
     world.settle()
     assert [world.has("load", index) for index in range(3)] == [False, True, True]
@@ -113,14 +113,14 @@ def test_a_deleted_instance_is_not_created_again_while_others_follow() -> None:
 
 def test_the_last_instance_that_was_created_is_not_created_again_either() -> None:
     mapped = python("load", expand=[{"name": "n", "over": [1, 2, 3]}])
-    world = World(mapped, parallelism=2).settle()
+    world = PlanFixture(mapped, parallelism=2).settle()
     world.lose_taskrun("load", 1)
     created = [action for action in world.plan().actions if isinstance(action, CreateTaskRun)]
     assert [action.body["spec"]["mapIndex"] for action in created] == [2]
 
 
 def test_an_unreadable_taskrun_fails_its_task_with_its_name() -> None:
-    world = World(python("a"), python("b")).settle()
+    world = PlanFixture(python("a"), python("b")).settle()
     name = world.run("a").metadata.name
     world.api.unreadable.add(name)
     world.settle()
@@ -131,7 +131,7 @@ def test_an_unreadable_taskrun_fails_its_task_with_its_name() -> None:
 
 def test_other_instances_go_on_beside_an_unreadable_taskrun() -> None:
     mapped = python("load", expand=[{"name": "n", "over": [1, 2]}])
-    world = World(mapped).settle()
+    world = PlanFixture(mapped).settle()
     world.api.unreadable.add(world.run("load", 0).metadata.name)
     assert world.settle().tasks() == {"load": "Running"}
     world.claim("load", 1)
@@ -141,7 +141,7 @@ def test_other_instances_go_on_beside_an_unreadable_taskrun() -> None:
 
 
 def test_deletions_are_confirmed_only_when_all_others_have_ended() -> None:
-    world = World(python("load", expand=[{"name": "n", "over": [1, 2, 3]}])).settle()
+    world = PlanFixture(python("load", expand=[{"name": "n", "over": [1, 2, 3]}])).settle()
     name = world.run("load", 1).metadata.name
     world.lose_taskrun("load", 1)
     world.settle().succeed("load", index=0)
@@ -156,7 +156,7 @@ DAY = Settings().pods_ttl
 
 
 def test_the_pod_of_a_finished_run_goes_a_day_after_its_end() -> None:
-    world = World(python("a")).settle().succeed("a")
+    world = PlanFixture(python("a")).settle().succeed("a")
     assert len(world.pods) == 1
     assert world.advance(DAY - 1).pods
     assert world.plan().again_at == NOW + DAY
@@ -165,14 +165,14 @@ def test_the_pod_of_a_finished_run_goes_a_day_after_its_end() -> None:
 
 
 def test_a_run_may_set_the_ttl_of_its_pods() -> None:
-    world = World(python("a"), podsTTL="1h").settle().succeed("a")
+    world = PlanFixture(python("a"), podsTTL="1h").settle().succeed("a")
     assert world.advance(3599).pods
     assert world.advance(1).pods == {}
-    assert World(python("a"), podsTTL="0s").settle().succeed("a").pods == {}
+    assert PlanFixture(python("a"), podsTTL="0s").settle().succeed("a").pods == {}
 
 
 def test_the_pod_ttl_starts_at_the_end_of_the_container() -> None:
-    world = World(container("a"), podsTTL="1h").settle()
+    world = PlanFixture(container("a"), podsTTL="1h").settle()
     terminated = {"exitCode": 0, "reason": "Completed", "finishedAt": times.rfc3339(NOW + 500)}
     world.now += 500
     world.kubelet("a", {"phase": "Succeeded", "containerStatuses": [{"state": {"terminated": terminated}}]})
@@ -181,7 +181,7 @@ def test_the_pod_ttl_starts_at_the_end_of_the_container() -> None:
 
 
 def test_pods_of_former_segments_are_deleted_during_the_task() -> None:
-    world = World(python("a"), podsTTL="1h").settle().defer("a")
+    world = PlanFixture(python("a"), podsTTL="1h").settle().defer("a")
     assert len(world.pods) == 1
     world.advance(3600)
     assert world.pods == {}
@@ -191,7 +191,7 @@ def test_pods_of_former_segments_are_deleted_during_the_task() -> None:
 
 
 def test_a_pod_whose_outcome_is_not_stored_stays() -> None:
-    world = World(container("a"), podsTTL="0s").settle()
+    world = PlanFixture(container("a"), podsTTL="0s").settle()
     name = pod_name(world.run("a"))
     state = {"terminated": {"exitCode": 0, "message": "7"}}
     world.pods[name]["status"] = {"phase": "Succeeded", "containerStatuses": [{"state": state}]}
@@ -202,7 +202,7 @@ def test_a_pod_whose_outcome_is_not_stored_stays() -> None:
 
 def test_pods_that_ended_together_are_deleted_in_batches() -> None:
     many = python("a", expand=[{"name": "n", "over": list(range(7))}])
-    world = World(many, settings=Settings(batch=3), podsTTL="1h").settle()
+    world = PlanFixture(many, settings=Settings(batch=3), podsTTL="1h").settle()
     for index in range(7):
         world.succeed("a", None, index)
     world.now += 3600
@@ -216,8 +216,8 @@ def test_pods_that_ended_together_are_deleted_in_batches() -> None:
 SEAT = ArchiveEndpoint(url="https://archive:8443", certificate="PEM")
 
 
-def finished(error: str = "", archive: ArchiveEndpoint | None = SEAT) -> World:
-    world = World(python("a"), ttlAfterFinished="1h")
+def finished(error: str = "", archive: ArchiveEndpoint | None = SEAT) -> PlanFixture:
+    world = PlanFixture(python("a"), ttlAfterFinished="1h")
     world.api.archive, world.api.archive_error = archive, error
     world.settle().succeed("a")
     world.now += 3601
@@ -249,12 +249,12 @@ def test_without_an_archive_a_run_is_deleted_when_its_ttl_expires() -> None:
     assert world.api.archived == []
 
 
-def pod(world: World, task: str) -> dict[str, object]:
+def pod(world: PlanFixture, task: str) -> dict[str, object]:
     return next(body["spec"] for name, body in world.pods.items() if world.run(task).metadata.name in name)
 
 
 def test_a_python_task_gets_the_url_of_the_archive_and_a_token_for_it() -> None:
-    world = World(python("a"), container("b"))
+    world = PlanFixture(python("a"), container("b"))
     world.api.archive = SEAT
     world.settle()
     spec = pod(world, "a")
@@ -268,6 +268,6 @@ def test_a_python_task_gets_the_url_of_the_archive_and_a_token_for_it() -> None:
 
 
 def test_without_an_archive_a_pod_gets_one_token() -> None:
-    spec = str(pod(World(python("a")).settle(), "a"))
+    spec = str(pod(PlanFixture(python("a")).settle(), "a"))
     assert spec.count("serviceAccountToken") == 1
     assert "archive" not in spec

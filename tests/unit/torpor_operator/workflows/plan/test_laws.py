@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 from torpor_wire import constants
 
 from tests.support import random_runs
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 from tests.support.random_runs import RandomRun
 
 seeds = st.integers(0, 2**32)
 
 
-def world_of(seed: int, count: int) -> World:
+def world_of(seed: int, count: int) -> PlanFixture:
     chance = Random(seed)
-    return World(*random_runs.tasks(chance, count), parallelism=chance.randint(1, 4))
+    return PlanFixture(*random_runs.tasks(chance, count), parallelism=chance.randint(1, 4))
 
 
 @settings(max_examples=60, deadline=None)
@@ -39,7 +39,7 @@ def test_a_cleared_run_converges_to_the_same_end(seed: int, count: int, first_se
     assert (world.status.clears, world.status.clearing, world.workflow["metadata"]["annotations"]) == (1, None, {})
 
 
-def _counts(world: World) -> object:
+def _counts(world: PlanFixture) -> object:
     """How a run ended, without messages, which may contain times."""
     entries = [entry.model_copy(update={"message": None}) for entry in world.status.tasks]
     return world.condition()[:2], world.status.progress, entries

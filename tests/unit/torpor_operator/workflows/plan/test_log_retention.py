@@ -10,18 +10,18 @@ from torpor_wire import times
 from torpor_wire.state import State
 
 from tests.support.builders import container, python
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 ENDPOINT = ArchiveEndpoint(url="https://archive:8443", certificate="PEM")
 
 
-def world(*tasks: dict[str, Any], **spec: Any) -> World:
-    made = World(*(tasks or (python("a"),)), **({"podsTTL": "0s"} | spec))
+def world(*tasks: dict[str, Any], **spec: Any) -> PlanFixture:
+    made = PlanFixture(*(tasks or (python("a"),)), **({"podsTTL": "0s"} | spec))
     made.api.archive = ENDPOINT
     return made.settle()
 
 
-def ended(made: World, code: int = 0) -> World:
+def ended(made: PlanFixture, code: int = 0) -> PlanFixture:
     """The container of the only task ends."""
     state = {"exitCode": code, "reason": "Completed", "finishedAt": times.rfc3339(made.now)}
     made.kubelet(
@@ -34,7 +34,7 @@ def ended(made: World, code: int = 0) -> World:
     return made.settle()
 
 
-def uids(made: World) -> frozenset[str]:
+def uids(made: PlanFixture) -> frozenset[str]:
     return frozenset(body["metadata"]["uid"] for body in made.pods.values())
 
 
@@ -53,7 +53,7 @@ def test_an_ended_pod_waits_thirty_seconds_at_most() -> None:
 
 
 def test_without_an_archive_nothing_waits() -> None:
-    made = World(python("a"), podsTTL="0s").settle().succeed("a")
+    made = PlanFixture(python("a"), podsTTL="0s").settle().succeed("a")
     assert made.pods == {}
     assert not made.api.confirmed
 

@@ -5,12 +5,12 @@ from torpor_wire import constants
 from torpor_wire.state import State
 
 from tests.support.builders import container, python, wait
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 LOAD = python("load", expand=[{"name": "n", "over": [1, 2, 3]}])
 
 
-def mark(world: World, text: str, *, result: str | None = None, by: str = "ann") -> World:
+def mark(world: PlanFixture, text: str, *, result: str | None = None, by: str = "ann") -> PlanFixture:
     """As `torpor mark` does."""
     annotations = world.workflow["metadata"].setdefault("annotations", {})
     annotations |= {constants.MARK: text, constants.CHANGED_BY: f"mark {by}"}
@@ -19,12 +19,12 @@ def mark(world: World, text: str, *, result: str | None = None, by: str = "ann")
     return world.settle()
 
 
-def refusal(world: World) -> str:
+def refusal(world: PlanFixture) -> str:
     return next(event.message for event in reversed(world.events) if event.reason == "MarkRefused")
 
 
 def test_a_failed_instance_that_is_marked_lets_the_run_go_on() -> None:
-    world = World(LOAD, python("report", after=["load"])).settle()
+    world = PlanFixture(LOAD, python("report", after=["load"])).settle()
     world.succeed("load", index=0).fail("load", index=1).succeed("load", index=2)
     before = world.run("load", 1).metadata.uid
     mark(world, "succeeded load/1 because the file came by mail", result='{"rows":3}')
@@ -44,7 +44,7 @@ def test_a_failed_instance_that_is_marked_lets_the_run_go_on() -> None:
     [("succeeded", "Succeeded", "Running"), ("skipped", "Skipped", "Skipped"), ("failed", "Failed", "UpstreamFailed")],
 )
 def test_a_task_that_has_not_begun_ends_at_once(state: str, ended: str, report: str) -> None:
-    world = World(python("list"), python("load", after=["list"]), python("report", after=["load"])).settle()
+    world = PlanFixture(python("list"), python("load", after=["list"]), python("report", after=["load"])).settle()
     mark(world, f"{state} load because we have it")
     assert world.run("load").status.state == ended
     assert not [name for name in world.pods if "-load-" in name]
@@ -53,7 +53,7 @@ def test_a_task_that_has_not_begun_ends_at_once(state: str, ended: str, report: 
 
 
 def test_a_running_instance_is_ended_before_its_mark() -> None:
-    world = World(python("a"), python("b", after=["a"])).settle()
+    world = PlanFixture(python("a"), python("b", after=["a"])).settle()
     world.claim("a")
     world.api.graceful = True
     old = world.run("a").metadata.uid
@@ -68,7 +68,7 @@ def test_a_running_instance_is_ended_before_its_mark() -> None:
 
 
 def test_the_trigger_of_a_wait_is_cancelled_before_its_mark() -> None:
-    world = World(wait("drop"), python("b", after=["drop"])).settle()
+    world = PlanFixture(wait("drop"), python("b", after=["drop"])).settle()
     old = world.run("drop")
     assert old.status.state == State.DEFERRED
     mark(world, "succeeded drop because the file is there", result='{"etag":"x"}')
@@ -82,7 +82,7 @@ def test_the_trigger_of_a_wait_is_cancelled_before_its_mark() -> None:
 
 @pytest.mark.parametrize("task", [python("b", after=["a"]), container("b", after=["a"]), wait("b", after=["a"])])
 def test_a_task_behind_a_failure_may_be_marked(task: dict[str, object]) -> None:
-    world = World(python("a"), task, python("c", after=["b"])).settle().fail("a")
+    world = PlanFixture(python("a"), task, python("c", after=["b"])).settle().fail("a")
     assert world.status.state == "Failed"
     mark(world, "succeeded b because the other site did it")
     assert world.run("b").status.state == "Succeeded"
@@ -93,13 +93,13 @@ def test_a_task_behind_a_failure_may_be_marked(task: dict[str, object]) -> None:
 
 def test_a_suspended_run_and_a_full_one_carry_out_a_mark() -> None:
     for spec in ({"suspend": True}, {"parallelism": 1}):
-        world = World(python("a"), python("b"), **spec).settle()
+        world = PlanFixture(python("a"), python("b"), **spec).settle()
         mark(world, "skipped b because not today")
         assert world.run("b").status.state == "Skipped"
 
 
 def test_a_clear_runs_a_marked_instance_again() -> None:
-    world = World(python("a")).settle()
+    world = PlanFixture(python("a")).settle()
     mark(world, "skipped a because not today")
     assert world.status.state == "Succeeded"
     world.workflow["metadata"]["annotations"][constants.CLEAR] = "a"
@@ -109,7 +109,7 @@ def test_a_clear_runs_a_marked_instance_again() -> None:
 
 
 def test_dependents_that_have_begun_stay_if_the_instance_has_not_ended() -> None:
-    world = World(LOAD, python("first", after=["load"], rule="one_success")).settle().succeed("load", index=0)
+    world = PlanFixture(LOAD, python("first", after=["load"], rule="one_success")).settle().succeed("load", index=0)
     early = world.run("first").metadata.uid
     mark(world, "skipped load/2 because it is empty")
     assert world.run("first").metadata.uid == early
@@ -119,7 +119,9 @@ def test_dependents_that_have_begun_stay_if_the_instance_has_not_ended() -> None
 
 def test_an_instance_in_a_group_may_be_marked() -> None:
     groups = [{"name": "days", "expand": [{"name": "d", "over": [1, 2]}]}]
-    world = World(python("load", group="days"), python("check", group="days", after=["load"]), groups=groups).settle()
+    world = PlanFixture(
+        python("load", group="days"), python("check", group="days", after=["load"]), groups=groups
+    ).settle()
     world.fail("load", index=(0,)).succeed("load", index=(1,)).succeed("check", index=(1,))
     mark(world, "succeeded load/0 because it was loaded by hand")
     assert world.run("load", (0,)).status.reason == "Marked"
@@ -146,7 +148,7 @@ def test_an_instance_in_a_group_may_be_marked() -> None:
     ],
 )
 def test_a_mark_that_cannot_be_carried_out_is_refused(text: str, result: str | None, words: str) -> None:
-    world = World(python("a"), LOAD, python("end", hook="end")).settle()
+    world = PlanFixture(python("a"), LOAD, python("end", hook="end")).settle()
     before = world.status
     mark(world, text, result=result)
     assert words in refusal(world)
@@ -155,7 +157,7 @@ def test_a_mark_that_cannot_be_carried_out_is_refused(text: str, result: str | N
 
 
 def test_a_mark_waits_for_the_clear_before_it() -> None:
-    world = World(python("a")).settle()
+    world = PlanFixture(python("a")).settle()
     world.claim("a")
     world.api.graceful = True
     world.workflow["metadata"]["annotations"] = {constants.CLEAR: "a"}

@@ -11,22 +11,22 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
 from tests.support.builders import Body, python
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 
-def started(**fields: Any) -> World:
-    return World(python("a", **fields)).settle()
+def started(**fields: Any) -> PlanFixture:
+    return PlanFixture(python("a", **fields)).settle()
 
 
-def view(world: World) -> TaskRunView:
+def view(world: PlanFixture) -> TaskRunView:
     return dispatch.view_of(world.snapshot(), world.run("a").metadata.name)
 
 
-def present_pod(world: World) -> Pod:
+def present_pod(world: PlanFixture) -> Pod:
     return parse_pod(world.pods[pod_name(world.run("a"))])
 
 
-def change(world: World, status: Body) -> float | None:
+def change(world: PlanFixture, status: Body) -> float | None:
     """When a pass is due after the kubelet changed the status of the pod."""
     former = present_pod(world)
     world.write_pod("a", constants.UNMAPPED, status)
@@ -69,9 +69,9 @@ def test_a_late_pod_needs_a_pass_now_that_reads_its_events() -> None:
     assert change(world, {"phase": "Pending"}) == world.now
 
 
-def reported(**spec: Any) -> tuple[World, Pod]:
+def reported(**spec: Any) -> tuple[PlanFixture, Pod]:
     """A run with a second task whose first pod has ended after its report."""
-    world = World(python("a"), python("b"), **spec).settle()
+    world = PlanFixture(python("a"), python("b"), **spec).settle()
     world.claim("a")
     world.report_success("a")
     world.write_pod("a", constants.UNMAPPED, {"phase": "Succeeded"})

@@ -9,7 +9,7 @@ from torpor_operator.workflows.plan.planner import plan
 from torpor_wire import times
 
 from tests.support.builders import NAME, NOW, Body, container, python, wait
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 RUN_OF: Body = {
     "schedule": "nightly",
@@ -24,7 +24,7 @@ RUN_OF: Body = {
 def evaluated(expression: str, *, run_of: Body | None = RUN_OF, **task: Any) -> Any:
     """The value of an argument that is this expression."""
     spec: dict[str, Any] = {} if run_of is None else {"runOf": run_of}
-    world = World(python("a", args={"x": f"${{{expression}}}"}, **task), **spec).settle()
+    world = PlanFixture(python("a", args={"x": f"${{{expression}}}"}, **task), **spec).settle()
     return json.loads(world.arguments("a")["x"])
 
 
@@ -65,7 +65,7 @@ def test_the_first_run_of_a_schedule_has_no_previous_one() -> None:
 
 
 def test_run_is_visible_wherever_params_are() -> None:
-    world = World(
+    world = PlanFixture(
         python(
             "mapped",
             when="run.schedule == 'nightly'",
@@ -96,64 +96,64 @@ def test_run_is_visible_wherever_params_are() -> None:
     ],
 )
 def test_result_and_fail_when_get_the_fields_that_they_use(expressions: Body, value: Body) -> None:
-    world = World(wait("a", **expressions), runOf=RUN_OF).settle()
+    world = PlanFixture(wait("a", **expressions), runOf=RUN_OF).settle()
     value.pop("uid", None)
     assert {name: json.loads(text) for name, text in world.arguments("a").items()} == {"run": value}
 
 
 def test_a_trigger_task_that_does_not_use_run_does_not_read_its_event() -> None:
-    world = World(wait("a", result="event.x"), wait("b", result="run.at"), runOf=RUN_OF | {"event": "{"}).settle()
+    world = PlanFixture(wait("a", result="event.x"), wait("b", result="run.at"), runOf=RUN_OF | {"event": "{"}).settle()
     assert world.arguments("a") == {}
     assert world.tasks()["b"] == "Failed"
 
 
 def test_the_fields_of_run_that_result_uses_have_a_limit() -> None:
     long = RUN_OF | {"event": json.dumps("x" * 9_000)}
-    world = World(wait("a", result="run.event"), wait("b", result="run.at"), runOf=long).settle()
+    world = PlanFixture(wait("a", result="run.event"), wait("b", result="run.at"), runOf=long).settle()
     assert (world.task("a").message or "").startswith("the fields of run that result and failWhen use have 9,")
     assert world.has("b")
 
 
 def test_when_false_on_the_event_skips_the_task() -> None:
-    world = World(python("a", when="run.event.sizes.size() > 2"), runOf=RUN_OF).settle()
+    world = PlanFixture(python("a", when="run.event.sizes.size() > 2"), runOf=RUN_OF).settle()
     assert world.tasks() == {"a": "Skipped"}
 
 
 def test_a_hook_also_sees_the_outcome() -> None:
     text = "${run.schedule} ${run.at}: ${run.state} ${run.reason}"
-    world = World(python("a"), python("last", hook="end", args={"text": text}), runOf=RUN_OF).settle()
+    world = PlanFixture(python("a"), python("last", hook="end", args={"text": text}), runOf=RUN_OF).settle()
     world.succeed("a")
     assert world.arguments("last") == {"text": '"nightly 2026-11-20T02:00:00Z: Succeeded Succeeded"'}
 
 
 @pytest.mark.parametrize("name", ["state", "reason", "message"])
 def test_only_a_hook_sees_the_outcome(name: str) -> None:
-    world = World(python("a", args={"x": f"${{run.{name}}}"})).settle()
+    world = PlanFixture(python("a", args={"x": f"${{run.{name}}}"})).settle()
     message = f"task a: args: x: run.{name}: only hooks see the outcome of the run"
     assert world.condition() == ("False", "ExpressionInvalid", message)
 
 
 def test_an_unknown_field_is_named_with_those_that_exist() -> None:
     fields = "`name`, `at`, `event`, `previous`, `schedule`, `source`"
-    world = World(python("a", when="run.evnt.name == 'x'")).settle()
+    world = PlanFixture(python("a", when="run.evnt.name == 'x'")).settle()
     assert world.condition()[2] == f"task a: when: run.evnt: unknown field; fields of run: {fields}"
     group = {"name": "g", "expand": [{"name": "n", "over": "${run.state}"}]}
-    world = World(python("a", group="g"), groups=[group]).settle()
+    world = PlanFixture(python("a", group="g"), groups=[group]).settle()
     assert world.condition()[2] == "group g: expand n: run.state: only hooks see the outcome of the run"
-    world = World(python("a"), python("h", hook="end", args={"x": "${run.uid}"})).settle()
+    world = PlanFixture(python("a"), python("h", hook="end", args={"x": "${run.uid}"})).settle()
     hook = f"{fields}, `state`, `reason`, `message`"
     assert world.condition()[2] == f"task h: args: x: run.uid: unknown field; fields of run: {hook}"
 
 
 def test_an_event_that_is_not_json_fails_the_task_that_reads_it() -> None:
-    world = World(python("a", args={"x": "${run.event}"}), python("b"), runOf=RUN_OF | {"event": "{"}).settle()
+    world = PlanFixture(python("a", args={"x": "${run.event}"}), python("b"), runOf=RUN_OF | {"event": "{"}).settle()
     assert world.tasks()["a"] == "Failed"
     assert (world.task("a").message or "").startswith("args: x: spec.runOf.event is not valid JSON: ")
     assert world.has("b")
 
 
 def evaluation(run_of: Body, expression: str = "run.event.sizes.size()") -> Need:
-    world = World(python("a", args={"x": f"${{{expression}}}"}), runOf=run_of)
+    world = PlanFixture(python("a", args={"x": f"${{{expression}}}"}), runOf=run_of)
     world.workflow["metadata"]["finalizers"] = ["torpor.dev/cancel-first"]
     (need,) = [need for need in plan(world.snapshot()).needs if isinstance(need, Evaluate)]
     return need
@@ -174,7 +174,7 @@ def test_an_answer_does_not_keep_the_event() -> None:
 
 def test_all_instances_share_one_parsed_event() -> None:
     expand = [{"name": "n", "over": list(range(20))}]
-    world = World(
+    world = PlanFixture(
         python("a", expand=expand, args={"x": "${run.event.sizes[mapping.index % 2]}"}), runOf=RUN_OF, parallelism=20
     )
     needs = [need for need in plan(world.snapshot()).needs if isinstance(need, Evaluate)]

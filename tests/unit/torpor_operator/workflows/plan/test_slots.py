@@ -3,7 +3,7 @@
 from torpor_wire.state import State
 
 from tests.support.builders import python, wait
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 
 def mapped(name: str, count: int, **fields: object) -> dict[str, object]:
@@ -11,25 +11,25 @@ def mapped(name: str, count: int, **fields: object) -> dict[str, object]:
 
 
 def test_no_more_tasks_hold_a_pod_than_the_parallelism_allows() -> None:
-    world = World(mapped("load", 5), parallelism=2).settle()
+    world = PlanFixture(mapped("load", 5), parallelism=2).settle()
     assert len(world.pods) == 2
     assert world.task("load").created == 2
     assert world.task("load").total == 5
 
 
 def test_an_ended_task_frees_its_slot_for_the_next() -> None:
-    world = World(mapped("load", 4), parallelism=2).settle().succeed("load", None, 1)
+    world = PlanFixture(mapped("load", 4), parallelism=2).settle().succeed("load", None, 1)
     assert [world.has("load", index) for index in range(4)] == [True, True, True, False]
 
 
 def test_a_deferred_task_frees_its_slot() -> None:
-    world = World(mapped("load", 3), parallelism=1).settle().defer("load", 0)
+    world = PlanFixture(mapped("load", 3), parallelism=1).settle().defer("load", 0)
     assert world.state("load", 1) is State.SCHEDULED
     assert len(world.live_pods("load", 1)) == 1
 
 
 def test_a_resume_goes_before_a_new_start() -> None:
-    world = World(mapped("load", 3), parallelism=1).settle().defer("load", 0).fire("load", 0)
+    world = PlanFixture(mapped("load", 3), parallelism=1).settle().defer("load", 0).fire("load", 0)
     assert world.live_pods("load", 0) == []
     world.succeed("load", None, 1)
     assert len(world.live_pods("load", 0)) == 1
@@ -38,7 +38,9 @@ def test_a_resume_goes_before_a_new_start() -> None:
 
 def test_a_resume_goes_before_a_retry_that_is_older() -> None:
     retried = mapped("load", 3, retries={"limit": 1, "delay": "10s"})
-    world = World(retried, parallelism=1).settle().fail("load", "", 0).defer("load", 1).fire("load", 1).advance(10)
+    world = (
+        PlanFixture(retried, parallelism=1).settle().fail("load", "", 0).defer("load", 1).fire("load", 1).advance(10)
+    )
     assert (world.live_pods("load", 0), world.live_pods("load", 1)) == ([], [])
     world.succeed("load", None, 2)
     assert world.live_pods("load", 0) == []
@@ -46,19 +48,21 @@ def test_a_resume_goes_before_a_retry_that_is_older() -> None:
 
 
 def test_a_task_that_waits_for_its_retry_holds_no_slot() -> None:
-    world = World(mapped("load", 2, retries={"limit": 1, "delay": "10s"}), parallelism=1).settle().fail("load", "", 0)
+    world = (
+        PlanFixture(mapped("load", 2, retries={"limit": 1, "delay": "10s"}), parallelism=1).settle().fail("load", "", 0)
+    )
     assert world.state("load", 0) is State.UP_FOR_RETRY
     assert len(world.live_pods("load", 1)) == 1
 
 
 def test_trigger_tasks_need_no_slot() -> None:
     waits = [wait(f"w{number}") for number in range(5)]
-    world = World(python("a"), *waits, parallelism=1).settle()
+    world = PlanFixture(python("a"), *waits, parallelism=1).settle()
     assert [world.state(f"w{number}") for number in range(5)] == ["Deferred"] * 5
 
 
 def test_more_parallelism_takes_effect_at_once_and_less_when_tasks_end() -> None:
-    world = World(mapped("load", 6), parallelism=1).settle().change(parallelism=3)
+    world = PlanFixture(mapped("load", 6), parallelism=1).settle().change(parallelism=3)
     assert len(world.pods) == 3
     world.workflow["spec"]["parallelism"] = 1
     assert world.plan().actions == ()
@@ -70,7 +74,7 @@ def test_more_parallelism_takes_effect_at_once_and_less_when_tasks_end() -> None
 
 
 def test_a_suspended_run_starts_nothing_and_running_tasks_go_on() -> None:
-    world = World(mapped("load", 2), python("after", after=["load"]), wait("drop"), parallelism=1).settle()
+    world = PlanFixture(mapped("load", 2), python("after", after=["load"]), wait("drop"), parallelism=1).settle()
     world.defer("load", 0).change(suspend=True)
     assert world.status.state == "Suspended"
     world.succeed("load", None, 1).fire("load", 0)
@@ -82,14 +86,14 @@ def test_a_suspended_run_starts_nothing_and_running_tasks_go_on() -> None:
 
 
 def test_a_run_suspended_from_the_beginning_does_nothing() -> None:
-    world = World(python("a"), wait("drop"), suspend=True).settle()
+    world = PlanFixture(python("a"), wait("drop"), suspend=True).settle()
     assert world.taskruns == {}
     assert world.status.state == "Suspended"
 
 
 def test_a_task_reports_that_its_instances_wait_for_a_slot() -> None:
     items = {"expand": [{"name": "n", "over": list(range(6))}]}
-    world = World(python("a", maxActive=2, **items), python("b", **items), parallelism=4).settle()
+    world = PlanFixture(python("a", maxActive=2, **items), python("b", **items), parallelism=4).settle()
     assert (world.task("a").reason, world.task("b").reason) == ("MaxActiveReached", "ParallelismReached")
     assert world.task("a").message == "instances wait for a slot of the task: maxActive is 2"
     assert world.task("b").message == "instances wait for a slot of the run: spec.parallelism is 4"
@@ -99,7 +103,7 @@ def test_a_task_reports_that_its_instances_wait_for_a_slot() -> None:
 
 
 def test_a_task_and_its_run_report_a_full_pool() -> None:
-    world = World(python("a", pool="gpu"), python("b", pool="gpu"))
+    world = PlanFixture(python("a", pool="gpu"), python("b", pool="gpu"))
     world.api.slots["gpu"] = 1
     made = world.plan()
     while not made.actions or made.status is None:

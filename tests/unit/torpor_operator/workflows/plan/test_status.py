@@ -12,12 +12,12 @@ from torpor_wire import times
 from tests.support.builders import NAMESPACE, NOW, python, wait
 from tests.support.controller_harness import ControllerHarness
 from tests.support.fake_api import Fault
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 
 def test_counts_follow_the_instances() -> None:
     mapped = python("load", expand=[{"name": "n", "over": [0, 1, 2, 3]}], retries={"limit": 1})
-    world = World(mapped).settle().succeed("load", None, 0).fail("load", "", 1).defer("load", 2)
+    world = PlanFixture(mapped).settle().succeed("load", None, 0).fail("load", "", 1).defer("load", 2)
     task = world.task("load")
     assert (task.total, task.created) == (4, 4)
     assert (task.active, task.deferred, task.succeeded, task.failed) == (2, 1, 1, 0)
@@ -26,20 +26,20 @@ def test_counts_follow_the_instances() -> None:
 def test_progress_counts_ended_instances_of_expected_ones() -> None:
     mapped = python("load", expand=[{"name": "n", "over": [0, 1]}])
     skipped = python("skipped", when="false")
-    world = World(mapped, python("report", after=["load"]), skipped).settle()
+    world = PlanFixture(mapped, python("report", after=["load"]), skipped).settle()
     assert world.status.progress == "0/3"
     assert world.succeed("load", None, 0).status.progress == "1/3"
 
 
 def test_conditions_of_a_run_in_progress() -> None:
-    world = World(python("a")).settle()
+    world = PlanFixture(python("a")).settle()
     assert world.condition("Succeeded")[:2] == ("Unknown", "Running")
     assert world.condition("Reconciling")[:2] == ("True", "Running")
     assert world.condition("Stalled")[:2] == ("False", "Running")
 
 
 def test_conditions_of_a_successful_run() -> None:
-    world = World(python("a")).settle().succeed("a")
+    world = PlanFixture(python("a")).settle().succeed("a")
     assert world.condition("Succeeded")[:2] == ("True", "Succeeded")
     assert world.condition("Reconciling")[0] == "False"
     assert world.condition("Stalled")[0] == "False"
@@ -47,7 +47,7 @@ def test_conditions_of_a_successful_run() -> None:
 
 
 def test_conditions_of_a_failed_run() -> None:
-    world = World(python("a")).settle().fail("a", "no disk")
+    world = PlanFixture(python("a")).settle().fail("a", "no disk")
     for name in ("Succeeded", "Stalled"):
         assert world.condition(name)[1] == "Error"
         assert "no disk" in world.condition(name)[2]
@@ -55,7 +55,7 @@ def test_conditions_of_a_failed_run() -> None:
 
 
 def test_a_failed_run_names_its_failed_tasks() -> None:
-    world = World(*(python(name) for name in "abcdefgh"), python("last", after=["a"])).settle()
+    world = PlanFixture(*(python(name) for name in "abcdefgh"), python("last", after=["a"])).settle()
     world.fail("a", "no disk").fail("b", "no tape").succeed("h")
     for name in "cdefg":
         world.fail(name, "no net")
@@ -64,7 +64,7 @@ def test_a_failed_run_names_its_failed_tasks() -> None:
 
 
 def test_a_transition_is_dated_when_the_status_changed_not_when_written() -> None:
-    world = World(python("a"), python("b")).settle()
+    world = PlanFixture(python("a"), python("b")).settle()
     world.now += 100
     world.succeed("a")
     world.now += 100
@@ -76,11 +76,11 @@ def test_a_transition_is_dated_when_the_status_changed_not_when_written() -> Non
 
 
 def test_the_status_has_the_observed_generation() -> None:
-    assert World(python("a")).settle().change(parallelism=2).status.observed_generation == 2
+    assert PlanFixture(python("a")).settle().change(parallelism=2).status.observed_generation == 2
 
 
 def test_an_unchanged_status_is_not_written_again() -> None:
-    world = World(python("a"), wait("b"), python("c", when="false"), python("d", after=["a"])).settle()
+    world = PlanFixture(python("a"), wait("b"), python("c", when="false"), python("d", after=["a"])).settle()
     made = world.fail("a").plan().status
     body = world.workflow | {"status": made.to_json() if made else None}
     assert workflow.parse(body).status == made
@@ -88,12 +88,12 @@ def test_an_unchanged_status_is_not_written_again() -> None:
 
 def test_a_status_lists_no_instances() -> None:
     many = python("load", expand=[{"name": "n", "over": list(range(500))}])
-    world = World(many, parallelism=500).settle()
+    world = PlanFixture(many, parallelism=500).settle()
     assert len(str(world.workflow["status"])) < 2_000
 
 
 def test_every_failed_attempt_is_one_event_on_its_taskrun() -> None:
-    world = World(python("a", retries={"limit": 1, "delay": "10s", "backoff": 1})).settle().fail("a", "once")
+    world = PlanFixture(python("a", retries={"limit": 1, "delay": "10s", "backoff": 1})).settle().fail("a", "once")
     (event,) = world.events
     assert event.regarding is not None
     assert (event.reason, event.warning) == ("Error", True)
@@ -103,24 +103,24 @@ def test_every_failed_attempt_is_one_event_on_its_taskrun() -> None:
 
 
 def test_a_retry_without_a_time_starts_at_once() -> None:
-    world = World(python("a")).settle()
+    world = PlanFixture(python("a")).settle()
     (body,) = world.taskruns.values()
     body["status"]["state"] = "UpForRetry"
     assert [event.message for event in world.settle().events] == ["UpForRetry; next attempt now"]
 
 
 def test_the_end_of_a_run_is_one_event_on_it() -> None:
-    world = World(python("a")).settle().succeed("a")
+    world = PlanFixture(python("a")).settle().succeed("a")
     assert [(event.regarding, event.reason, event.warning) for event in world.events] == [(None, "Succeeded", False)]
 
 
 def test_a_skipped_run_succeeds() -> None:
-    world = World(python("a", when="false")).settle()
+    world = PlanFixture(python("a", when="false")).settle()
     assert (world.condition()[0], world.status.progress) == ("True", "0/0")
 
 
 def test_the_workflow_reports_why_a_taskrun_does_not_advance() -> None:
-    world = World(python("a")).settle()
+    world = PlanFixture(python("a")).settle()
     waiting = {"state": {"waiting": {"reason": "ErrImagePull", "message": "no such host"}}}
     world.kubelet("a", {"phase": "Pending", "containerStatuses": [waiting]}).advance(1)
     status, _, message = world.condition()
@@ -129,7 +129,7 @@ def test_the_workflow_reports_why_a_taskrun_does_not_advance() -> None:
 
 
 def test_a_run_in_progress_reports_failed_tasks_at_once() -> None:
-    world = World(python("a"), python("b"), python("c"), python("d")).settle()
+    world = PlanFixture(python("a"), python("b"), python("c"), python("d")).settle()
     world.fail("a", "no disk").fail("c", "no tape")
     status, reason, message = world.condition()
     assert (world.status.state, status, reason) == ("Running", "Unknown", "Error")
@@ -142,14 +142,14 @@ def test_a_run_in_progress_reports_failed_tasks_at_once() -> None:
 
 def test_the_first_failed_instance_is_reported_while_others_run() -> None:
     mapped = python("load", expand=[{"name": "n", "over": list(range(4))}])
-    world = World(mapped).settle().fail("load", "no disk", 2).fail("load", "no tape", 1)
+    world = PlanFixture(mapped).settle().fail("load", "no disk", 2).fail("load", "no tape", 1)
     assert world.tasks() == {"load": "Running"}
     assert "task load failed: Error" in world.condition()[2]
     assert len([event for event in world.events if event.regarding is None]) == 1
 
 
 def test_many_failed_tasks_are_counted() -> None:
-    world = World(*(python(f"t{number:02}") for number in range(30))).settle()
+    world = PlanFixture(*(python(f"t{number:02}") for number in range(30))).settle()
     for number in range(29):
         world.fail(f"t{number:02}", "x" * 500)
     message = world.condition()[2]
@@ -159,7 +159,7 @@ def test_many_failed_tasks_are_counted() -> None:
 
 
 def test_a_retried_attempt_is_reported_only_if_it_needs_help() -> None:
-    world = World(python("a", retries={"limit": 1}), python("b", image="lost:1", retries={"limit": 1})).settle()
+    world = PlanFixture(python("a", retries={"limit": 1}), python("b", image="lost:1", retries={"limit": 1})).settle()
     world.fail("a", "no disk")
     assert world.condition()[1:] == ("Running", "")
     waiting = {"state": {"waiting": {"reason": "ErrImagePull", "message": "no such host"}}}
@@ -172,7 +172,7 @@ def test_a_retried_attempt_is_reported_only_if_it_needs_help() -> None:
 
 def test_a_recovered_run_reports_no_problem() -> None:
     waiting = {"state": {"waiting": {"reason": "ErrImagePull", "message": "no such host"}}}
-    world = World(python("a")).settle().kubelet("a", {"phase": "Pending", "containerStatuses": [waiting]})
+    world = PlanFixture(python("a")).settle().kubelet("a", {"phase": "Pending", "containerStatuses": [waiting]})
     world.settle()
     assert world.condition()[1] == "ImagePullFailed"
     world.claim("a")
@@ -180,7 +180,7 @@ def test_a_recovered_run_reports_no_problem() -> None:
 
 
 def test_a_clearing_keeps_the_start_time_and_restarts_the_timeout() -> None:
-    world = World(python("a"), timeout="1h").settle()
+    world = PlanFixture(python("a"), timeout="1h").settle()
     world.now += 600
     world.fail("a")
     world.now += 7200
@@ -196,7 +196,7 @@ def test_a_clearing_keeps_the_start_time_and_restarts_the_timeout() -> None:
 
 
 def test_a_missing_role_is_reported_although_the_attempt_is_retried() -> None:
-    world = World(python("a", retries={"limit": 1})).settle()
+    world = PlanFixture(python("a", retries={"limit": 1})).settle()
     state = {"terminated": {"exitCode": 77, "reason": "Error", "message": "torpor: could not be claimed"}}
     world.kubelet("a", {"phase": "Failed", "containerStatuses": [{"state": state}]})
     assert (world.run("a").status.state, world.condition()[1]) == ("UpForRetry", "Forbidden")

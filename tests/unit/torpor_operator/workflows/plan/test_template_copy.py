@@ -7,7 +7,7 @@ from torpor_operator.model.actions import CopyTemplate, ReadTemplate
 from torpor_wire import constants, times
 
 from tests.support.builders import NAMESPACE, NOW, Body, python
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 from tests.support.templates import cases as template_cases
 from tests.support.templates.cases import DATE
 
@@ -23,15 +23,15 @@ MISSING = f"template nightly does not exist in namespace {NAMESPACE}; the run st
 PARAMS = template_cases.PARAMS[:2]
 
 
-def run(params: Body | None = None, **spec: Any) -> World:
+def run(params: Body | None = None, **spec: Any) -> PlanFixture:
     """A new run of template nightly, which does not exist yet."""
-    world = World(params=DATE if params is None else params, templateRef={"name": "nightly"}, **spec)
+    world = PlanFixture(params=DATE if params is None else params, templateRef={"name": "nightly"}, **spec)
     world.workflow["metadata"]["finalizers"] = []
     del world.workflow["spec"]["image"], world.workflow["spec"]["tasks"]
     return world
 
 
-def with_template(world: World, params: list[Body] | None = None, workflow: Body | None = None) -> World:
+def with_template(world: PlanFixture, params: list[Body] | None = None, workflow: Body | None = None) -> PlanFixture:
     world.api.templates["nightly"] = template_cases.template(PARAMS if params is None else params, workflow or WORKFLOW)
     return world
 
@@ -171,5 +171,5 @@ def test_a_finished_run_without_tasks_ignores_a_template_that_appears() -> None:
 
 
 def test_a_run_without_a_template_needs_none() -> None:
-    world = World(python("a")).settle()
+    world = PlanFixture(python("a")).settle()
     assert not any(isinstance(need, ReadTemplate) for need in world.api.confirmed)

@@ -17,7 +17,7 @@ from torpor_wire import constants, transitions
 
 from tests.support.builders import NAMESPACE, Body, python, wait
 from tests.support.controller_harness import ControllerHarness
-from tests.support.plan_world import World
+from tests.support.plan_fixture import PlanFixture
 
 
 class SlowPods(ControllerHarness):
@@ -117,11 +117,11 @@ def test_pools_are_parsed_from_a_configmap(data: dict[str, str], pools: dict[str
 
 
 def test_a_task_without_a_pool_needs_no_slot() -> None:
-    assert World(python("a")).settle().has("a")
+    assert PlanFixture(python("a")).settle().has("a")
 
 
 def test_a_resume_without_a_pool_slot_does_not_take_the_runs_only_slot() -> None:
-    world = World(python("a", pool="gpu"), python("b", pool="gpu"), parallelism=1)
+    world = PlanFixture(python("a", pool="gpu"), python("b", pool="gpu"), parallelism=1)
     world.api.slots = {"gpu": 1}
     world.settle()
     world.claim("a")

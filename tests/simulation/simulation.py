@@ -26,7 +26,7 @@ from torpor_local.apiserver.server import ApiRequest
 
 from tests.simulation import trace
 from tests.simulation.actors import controllers
-from tests.simulation.actors.api_server import Server
+from tests.simulation.actors.api_server import SimulatedApiServer
 from tests.simulation.actors.archive import SimulatedArchive
 from tests.simulation.actors.kubelet import Kubelet
 from tests.simulation.actors.tasks import Pods
@@ -48,7 +48,7 @@ REST = 25.0
 _SAME_NAME = 0.6
 _GRACE = 30.0
 
-Main = Callable[[Server, Process, random.Random], Coroutine[Any, Any, None]]
+Main = Callable[[SimulatedApiServer, Process, random.Random], Coroutine[Any, Any, None]]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class Result:
     seconds: float = 0.0  # of a core
 
 
-class World:
+class Simulation:
     """All processes and state of a seed."""
 
     def __init__(
@@ -81,7 +81,7 @@ class World:
         self.loop = VirtualLoop(random.Random(self.rng.getrandbits(32)))  # type: ignore[abstract]
         self.faults = RandomFaults(self.fault_profile, random.Random(self.rng.getrandbits(32)))
         self.faults.slow_deletions = self.scheduled
-        self.server = Server(self.loop, self.faults)
+        self.server = SimulatedApiServer(self.loop, self.faults)
         self.fake = self.server.fake
         self.checker = InvariantChecker()
         self.checker.creations.prompt = "late" not in self.fault_profile.kinds
@@ -257,7 +257,7 @@ def play(seed: int, say: Callable[[str], None] | None = None, kinds: frozenset[s
     controllers.short_pauses()
     controllers.ScriptedTrigger.numbers = itertools.count(1)
     gc.disable()
-    world = World(seed, say, kinds)
+    world = Simulation(seed, say, kinds)
     bugs = _Bugs(world.checker)
     logging.getLogger().handlers = [bugs]
     logging.getLogger().setLevel(logging.ERROR)

@@ -34,7 +34,7 @@ from tests.support.triggers.bad_triggers import Log, Odd, OddClock
 NAMESPACE = "workflows"
 
 
-class Web:
+class FakeHttpClient:
     """Answers from a list, repeats the last one, and counts requests."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Web:
         return answer
 
 
-class Shelf:
+class UploadArchive:
     """An archive: bodies by path and digest; answers from a list first."""
 
     def __init__(self) -> None:
@@ -92,7 +92,7 @@ def answer(status: int = 200, body: Any = "", **headers: str) -> HttpResponse:
     return HttpResponse(status, headers, text.encode(), False)
 
 
-class TriggererWorld:
+class TriggererFixture:
     """The API server, and the replicas started so far."""
 
     def __init__(self, *, latency: float = 0.0, seed: int = 0, sealing: bool = False, **settings: Any) -> None:
@@ -113,10 +113,10 @@ class TriggererWorld:
             labels = {constants.LABEL_POOL: "default"}
             metadata = {"name": "torpor-seal-default", "namespace": "torpor-system", "labels": labels}
             self.fake.put(resource, {"metadata": metadata})
-        self.web = Web()
+        self.web = FakeHttpClient()
         self.classes: dict[str, Any] = {}
         """Classes registered in addition to the odd ones, by name."""
-        self.archive = Shelf()
+        self.archive = UploadArchive()
         self.trigger_log = TriggerLog()
         self.log_output = io.StringIO()
         self._handler = self.trigger_log.handler(self.log_output)
@@ -275,8 +275,8 @@ class TriggererWorld:
 
 
 @asynccontextmanager
-async def triggerer_world(**settings: Any) -> AsyncIterator[TriggererWorld]:
-    world = TriggererWorld(**settings)
+async def triggerer_fixture(**settings: Any) -> AsyncIterator[TriggererFixture]:
+    world = TriggererFixture(**settings)
     try:
         yield world
     finally:
@@ -284,7 +284,7 @@ async def triggerer_world(**settings: Any) -> AsyncIterator[TriggererWorld]:
 
 
 async def start_with_wait(
-    world: TriggererWorld, name: str, class_name: str = "odd", kwargs: object = None, **given: object
+    world: TriggererFixture, name: str, class_name: str = "odd", kwargs: object = None, **given: object
 ) -> None:
     """Create a TaskRun that waits, and start the replica that serves it."""
     world.taskrun(name, class_name, kwargs, **given)

@@ -29,7 +29,7 @@ ROUNDS = 50
 At: TypeAlias = int | Path
 
 
-class World:
+class PlanFixture:
     """One Workflow, its TaskRuns and their pods, as JSON; and the time."""
 
     def __init__(self, *tasks: Body, settings: Settings | None = None, now: float = NOW, **spec: Any) -> None:
@@ -78,7 +78,7 @@ class World:
             self.workflow["status"] = made.status.to_json()
         run_invariants.check(self.taskruns.values(), self.pods.values(), self.stored.spec.parallelism)
 
-    def settle(self) -> "World":
+    def settle(self) -> "PlanFixture":
         """Plan and apply until nothing remains to be done."""
         for _ in range(ROUNDS):
             made = self.plan()
@@ -88,7 +88,7 @@ class World:
             self.apply(made)
         raise AssertionError(f"the plan never becomes empty: {made.actions}")
 
-    def advance(self, seconds: float) -> "World":
+    def advance(self, seconds: float) -> "PlanFixture":
         """Advance the time, then settle."""
         self.now += seconds
         return self.settle()
@@ -219,17 +219,17 @@ class World:
 
     # The same with the claim before, if it is missing, and the operator's response after.
 
-    def succeed(self, task: str, result: str | None = None, index: At = constants.UNMAPPED) -> "World":
+    def succeed(self, task: str, result: str | None = None, index: At = constants.UNMAPPED) -> "PlanFixture":
         self._claimed(task, index)
         self.report_success(task, index, result)
         return self.settle()
 
-    def fail(self, task: str, message: str = "it broke", index: At = constants.UNMAPPED) -> "World":
+    def fail(self, task: str, message: str = "it broke", index: At = constants.UNMAPPED) -> "PlanFixture":
         self._claimed(task, index)
         self.report_failure(task, index, message)
         return self.settle()
 
-    def skip(self, task: str, message: str = "nothing to do", index: At = constants.UNMAPPED) -> "World":
+    def skip(self, task: str, message: str = "nothing to do", index: At = constants.UNMAPPED) -> "PlanFixture":
         if self.state(task, index) is not State.DEFERRED:
             self._claimed(task, index)
         self.report_skip(task, index, message)
@@ -237,24 +237,24 @@ class World:
 
     def defer(
         self, task: str, index: At = constants.UNMAPPED, *, timeout: float | None = None, exits: bool = True
-    ) -> "World":
+    ) -> "PlanFixture":
         self._claimed(task, index)
         self.report_deferral(task, index, timeout=timeout, exits=exits)
         return self.settle()
 
-    def fire(self, task: str, index: At = constants.UNMAPPED) -> "World":
+    def fire(self, task: str, index: At = constants.UNMAPPED) -> "PlanFixture":
         self.report_event(task, index)
         return self.settle()
 
-    def end_wait(self, task: str, result: str | None = None, index: At = constants.UNMAPPED) -> "World":
+    def end_wait(self, task: str, result: str | None = None, index: At = constants.UNMAPPED) -> "PlanFixture":
         self.report_end(task, index, result)
         return self.settle()
 
-    def kubelet(self, task: str, status: Body, index: At = constants.UNMAPPED) -> "World":
+    def kubelet(self, task: str, status: Body, index: At = constants.UNMAPPED) -> "PlanFixture":
         self.write_pod(task, index, status)
         return self.settle()
 
-    def reap(self) -> "World":
+    def reap(self) -> "PlanFixture":
         """Terminating pods end and are removed."""
         self.api.pods = {name: pod for name, pod in self.pods.items() if "deletionTimestamp" not in pod["metadata"]}
         return self.settle()
@@ -273,7 +273,7 @@ class World:
         """A user deletes the Workflow."""
         self.api.delete_workflow(self.now)
 
-    def change(self, **spec: Any) -> "World":
+    def change(self, **spec: Any) -> "PlanFixture":
         """A user changes mutable fields of the spec."""
         self.workflow["spec"] |= spec
         self.workflow["metadata"]["generation"] += 1

@@ -22,7 +22,7 @@ CRON: Body = {"name": "nightly", "cron": "0 2 * * *"}
 TASKS: list[Body] = [{"name": "load", "python": "ingest:load"}]
 
 
-class BackfillWorld:
+class BackfillPlanFixture:
     """`settle` repeats passes until one changes nothing. `finish` ends runs."""
 
     def __init__(
