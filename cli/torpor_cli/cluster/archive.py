@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from torpor_wire import constants
 
+from torpor_cli.cluster import http
 from torpor_cli.cluster.api import ApiClient, Object, parse_object
 from torpor_cli.cluster.errors import ClusterError, ForbiddenError, NotFoundError, UnavailableError
 from torpor_cli.cluster.resources import SERVICE_ACCOUNTS
@@ -44,19 +45,12 @@ class ArchiveProxy:
         self._tokens = _ReaderTokens(api)
 
     def runs(self, namespace: str | None, filters: Mapping[str, Any] | None = None) -> Iterator[Object]:
-        """Yield archived runs, the latest end first; all namespaces for None. Requests pages as they are consumed.
+        """Return archived runs, the latest end first; all namespaces for None. Requests pages as they are consumed.
 
         `filters` are the parameters of the route: name, state (may be a list), labels, since, until.
         """
         place = f"/namespaces/{quote(namespace)}/runs" if namespace else "/runs"
-        token = ""
-        while True:
-            query = {**(filters or {}), "limit": str(_PAGE), **({"continue": token} if token else {})}
-            body = self._json(namespace, place, query)
-            yield from body.get("items") or ()
-            token = body.get("continue") or (body.get("metadata") or {}).get("continue") or ""
-            if not token:
-                return
+        return self._items(namespace, place, {**(filters or {}), "limit": str(_PAGE)})
 
     def latest(self, namespace: str, name: str) -> Object | None:
         """Return the archived run of this name that ended last, None if there is none."""
@@ -65,7 +59,7 @@ class ArchiveProxy:
     def run(self, namespace: str, uid: str) -> list[Object]:
         """Return the objects of an archived run: the Workflow, its TaskRuns and its Events."""
         lines = self._lines(namespace, f"/namespaces/{quote(namespace)}/runs/{quote(uid)}")
-        return [found for found in map(parse_object, lines) if found is not None]
+        return [item for item in map(parse_object, lines) if item is not None]
 
     def workflow(self, namespace: str, uid: str) -> Object | None:
         """Return the Workflow of an archived run, which is its first line; None if the run was deleted meanwhile."""
@@ -80,13 +74,7 @@ class ArchiveProxy:
 
         `filters` are the parameters of the route: task, attempt, segment, failed.
         """
-        place, found, token = f"/namespaces/{quote(namespace)}/runs/{quote(uid)}/logs", list[Object](), ""
-        while True:
-            body = self._json(namespace, place, {**(filters or {}), **({"continue": token} if token else {})})
-            found += body.get("items") or ()
-            token = body.get("continue") or ""
-            if not token:
-                return found
+        return list(self._items(namespace, f"/namespaces/{quote(namespace)}/runs/{quote(uid)}/logs", filters or {}))
 
     def log_lines(self, namespace: str, identifier: str | int) -> Iterator[bytes]:
         """Yield the lines of a log: a time, a space, the text."""
@@ -95,11 +83,15 @@ class ArchiveProxy:
     def result(self, namespace: str, taskrun_uid: str, digest: str) -> Iterator[bytes]:
         """Yield the bytes of an archived result as they arrive."""
         return self._guarded(
-            self._api.stream(
+            self._api.http.stream(
                 f"{_PROXY}/namespaces/{quote(namespace)}/results/{quote(taskrun_uid)}/{quote(digest)}",
                 headers=self._headers(namespace),
             )
         )
+
+    def _items(self, namespace: str | None, path: str, query: Mapping[str, Any]) -> Iterator[Object]:
+        for page in http.pages(lambda more: self._json(namespace, path, {**query, **more})):
+            yield from page.get("items") or ()
 
     def _json(self, namespace: str | None, path: str, query: Mapping[str, Any]) -> Object:
         try:
@@ -111,7 +103,7 @@ class ArchiveProxy:
         return body
 
     def _lines(self, namespace: str, path: str) -> Iterator[bytes]:
-        return self._guarded(self._api.lines(_PROXY + path, headers=self._headers(namespace)))
+        return self._guarded(self._api.http.lines(_PROXY + path, headers=self._headers(namespace)))
 
     @staticmethod
     def _guarded(content: Iterator[bytes]) -> Iterator[bytes]:
@@ -165,8 +157,7 @@ class _ReaderTokens:
         spec = {"audiences": [constants.ARCHIVE_AUDIENCE], "expirationSeconds": _TOKEN_S}
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
         path = SERVICE_ACCOUNTS.path(namespace, account, "token")
-        made: dict[str, Any] = self._api.http.json("POST", path, body=body)
-        token: str = made["status"]["token"]
+        token: str = self._api.http.json("POST", path, body=body)["status"]["token"]
         return token
 
 

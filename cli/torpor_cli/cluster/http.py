@@ -1,4 +1,4 @@
-"""Requests to an API server over urllib3: TLS, credentials, proxies and impersonation.
+"""The HTTP client: every request of a command goes through it. TLS, credentials, proxies and impersonation.
 
 Retries what the server did not process (429), and repeats a request once with new credentials after 401.
 """
@@ -8,7 +8,7 @@ import os
 import ssl
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -21,6 +21,7 @@ from torpor_cli.errors import CliError
 
 CONNECT_S = 10.0
 READ_S = 60.0
+STREAM_S = 3600.0
 _RETRIES = 4
 _PAUSE_MAX_S = 5.0
 _CONNECTIONS = 8
@@ -65,13 +66,36 @@ class HttpClient:
         try:
             return json.loads(response.data)
         except HTTPError as error:
-            raise self.unreachable(error) from error
+            raise self._unreachable(error) from error
         except RecursionError as error:
             raise CliError("an object of the response is nested too deeply to be read") from error
         except ValueError as error:
             raise errors.unreachable(self.access.place, self.access.server.url, "the response is not JSON") from error
 
-    def unreachable(self, error: HTTPError) -> errors.UnavailableError:
+    def stream(
+        self,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        read_timeout: float = STREAM_S,
+    ) -> Iterator[bytes]:
+        """Yield the bytes of a response as they arrive, such as those of `pods/log`. Raises ClusterError."""
+        merged = {"Accept": "*/*", **(headers or {})}
+        response = self.request("GET", path, query=query, headers=merged, read_timeout=read_timeout)
+        try:
+            while chunk := response.read1(65_536):
+                yield chunk
+        except HTTPError as error:
+            raise self._unreachable(error) from error
+        finally:
+            response.close()
+
+    def lines(self, path: str, **parts: Any) -> Iterator[bytes]:
+        """Yield the lines of a response as they arrive, without their ends. Raises ClusterError."""
+        return split_lines(self.stream(path, **parts))
+
+    def _unreachable(self, error: HTTPError) -> errors.UnavailableError:
         """Translate a failure of the network."""
         cause = getattr(error, "reason", None) or error
         text = " ".join(str(cause).split()).rpartition(">: ")[2]
@@ -101,7 +125,7 @@ class HttpClient:
                 retries=False,
             )
         except HTTPError as error:
-            raise self.unreachable(error) from error
+            raise self._unreachable(error) from error
 
     def _headers(self, more: Mapping[str, str]) -> "urllib3.HTTPHeaderDict":
         headers = urllib3.HTTPHeaderDict({"User-Agent": "torpor-cli", **more})
@@ -117,7 +141,7 @@ class HttpClient:
         try:
             content = response.data
         except HTTPError as error:
-            return self.unreachable(error)
+            return self._unreachable(error)
         try:
             body: Any = json.loads(content)
         except (ValueError, RecursionError):
@@ -135,6 +159,27 @@ class HttpClient:
             before, self._credentials = self._credentials, credentials.obtain(self.access.login)
             return before.token != self._credentials.token
         return False
+
+
+def pages(fetch: Callable[[Mapping[str, str]], dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the pages of a list as they are consumed. `fetch` gets the parameters that continue the list."""
+    token = ""
+    while True:
+        page = fetch({"continue": token} if token else {})
+        yield page
+        token = page.get("continue") or (page.get("metadata") or {}).get("continue") or ""
+        if not token:
+            return
+
+
+def split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the lines of chunks, without their ends. Pure."""
+    rest = b""
+    for chunk in chunks:
+        *whole, rest = (rest + chunk).split(b"\n")
+        yield from whole
+    if rest:
+        yield rest
 
 
 def _pool(server: ServerEndpoint, certificate: Certificate | None) -> urllib3.PoolManager:

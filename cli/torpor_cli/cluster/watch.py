@@ -70,8 +70,9 @@ def watch(
     while True:
         try:
             if not version:
-                items, version = _listed(api, selection)
-                yield ListSnapshot(selection=selection, items=items)
+                listed = api.snapshot(selection)
+                version = listed.version
+                yield ListSnapshot(selection=selection, items=listed.items)
             began = time.monotonic()
             for update in _changes(api, selection, version):
                 failures = 0
@@ -91,15 +92,6 @@ def watch(
             pause(error.retry_after or min(2.0**failures / 2, _PAUSE_MAX_S) * _RANDOM.uniform(0.5, 1.0))
 
 
-def _listed(api: ApiClient, selection: ObjectSelection) -> tuple[list[Object], str]:
-    found: dict[str, Object] = {}
-    version = ""
-    for page in api.pages(selection):
-        found.update((item["metadata"]["uid"], item) for item in page.items)
-        version = page.version
-    return list(found.values()), version
-
-
 def _changes(api: ApiClient, selection: ObjectSelection, version: str) -> Iterator[Changed | Deleted | str]:
     """Yield the changes of one watch request, and the versions of bookmarks, until the server ends it."""
     query = selection.query(
@@ -107,7 +99,7 @@ def _changes(api: ApiClient, selection: ObjectSelection, version: str) -> Iterat
     )
     path = selection.resource.path(selection.namespace)
     headers = {"Accept": "application/json"}
-    for line in api.lines(path, query=query, headers=headers, read_timeout=_SILENCE_S):
+    for line in api.http.lines(path, query=query, headers=headers, read_timeout=_SILENCE_S):
         event = parse_object(line)
         if event is None:
             continue  # a line that the end of the connection cut

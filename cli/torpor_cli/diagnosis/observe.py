@@ -10,9 +10,11 @@ from typing import Any
 
 from torpor_wire import constants
 
+from torpor_cli.cluster.api import PAGE
 from torpor_cli.cluster.archive import SYSTEM, ArchiveAwayError, ArchiveProxy
 from torpor_cli.cluster.connect import ClusterConnection
 from torpor_cli.cluster.errors import ClusterError, ForbiddenError, NotFoundError
+from torpor_cli.cluster.http import pages
 from torpor_cli.cluster.resources import PODS, SELF_ACCESS_REVIEWS, TASKRUNS, WORKFLOWS, ApiResource
 from torpor_cli.diagnosis.facts import DiagnosisFacts, Item, Items, Object, UnreadableFact
 from torpor_cli.errors import CliError
@@ -25,7 +27,6 @@ _RIGHTS = (
     ("delete", constants.GROUP, "taskruns", ""),
 )
 _METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-_PAGE = 500
 _THREADS = 6
 _ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 _ROLES = "/apis/rbac.authorization.k8s.io/v1"
@@ -123,20 +124,16 @@ class _FactReader:
 
     def items(self, path: str, right: str, query: Mapping[str, str], accept: str = "application/json") -> Items:
         """Return all objects of a list."""
-        found: list[Object] = []
-        token = ""
+        items: list[Object] = []
+        parts, headers = {**query, "limit": str(PAGE)}, {"Accept": accept}
         try:
-            while True:
-                parts = {**query, "limit": str(_PAGE), **({"continue": token} if token else {})}
-                body = self._api.http.json("GET", path, query=parts, headers={"Accept": accept})
-                found += body.get("items") or ()
-                token = (body.get("metadata") or {}).get("continue") or ""
-                if not token:
-                    return found
+            for page in pages(lambda more: self._api.http.json("GET", path, query={**parts, **more}, headers=headers)):
+                items += page.get("items") or ()
         except NotFoundError:
-            return found
+            return items
         except ClusterError as error:
             return _unreadable(error, right)
+        return items
 
     def schemas(self) -> Mapping[str, Object] | UnreadableFact:
         """Return the schemas that the server publishes of Torpor's kinds."""

@@ -64,7 +64,7 @@ class LogReader:
             query["sinceTime"] = log_text.written(since)
         if tail is not None:
             query["tailLines"] = str(tail)
-        chunks = self._api.stream(PODS.path(self._namespace, source.pod, "log"), query=query)
+        chunks = self._api.http.stream(PODS.path(self._namespace, source.pod, "log"), query=query)
         yield from log_text.lines_of(source, _checked(log_text.split(chunks)))
 
     def _archived(self, source: LogSource) -> Generator[LogLine, None, None]:

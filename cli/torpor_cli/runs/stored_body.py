@@ -10,6 +10,7 @@ from typing import Any
 
 from torpor_views import json_fields
 
+from torpor_cli.cluster.http import split_lines
 from torpor_cli.errors import CliError
 
 _BINARY = frozenset({"bytes", "file"})
@@ -26,9 +27,9 @@ def value_of(stored: Mapping[str, Any], chunks: Iterable[bytes]) -> Iterator[byt
     whole = checked(stored, chunks)
     match stored.get("type"):
         case "list":
-            return _joined(b"[", (line for line in _lines(whole)), b"]\n")
+            return _joined(b"[", split_lines(whole), b"]\n")
         case "object":
-            return _joined(b"{", (_entry(line) for line in _lines(whole)), b"}\n")
+            return _joined(b"{", map(_entry, split_lines(whole)), b"}\n")
         case kind if kind in _BINARY:
             return whole
         case _:
@@ -54,15 +55,6 @@ def _joined(first: bytes, items: Iterable[bytes], last: bytes) -> Iterator[bytes
         yield separator + item
         separator = b","
     yield last
-
-
-def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    held = b""
-    for chunk in chunks:
-        *whole, held = (held + chunk).split(b"\n")
-        yield from whole
-    if held:
-        yield held
 
 
 def _entry(line: bytes) -> bytes:

@@ -55,7 +55,7 @@ def test_a_watch_reports_what_changes_after_its_list(cluster: ClusterConnection)
 
 def test_a_version_that_the_server_no_longer_has_is_gone(cluster: ClusterConnection) -> None:
     query = {"watch": "true", "resourceVersion": "1", "timeoutSeconds": "5"}
-    lines = cluster.api.lines(WORKFLOWS.path(cluster.namespace), query=query)
+    lines = cluster.api.http.lines(WORKFLOWS.path(cluster.namespace), query=query)
     with pytest.raises(errors.GoneError):
         _raise_errors(cluster.api, lines)
 
