@@ -15,7 +15,7 @@ import click
 from torpor_wire import times
 from torpor_wire.text import printable, printable_line
 
-from torpor_cli import yaml_format
+from torpor_cli import table, yaml_format
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -70,29 +70,20 @@ def fail(text: str) -> None:
     note(f"torpor: {text.strip()}")
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, paint: Callable[[str], str] | None = None) -> None:
-    """Print columns of equal width, as kubectl does. `paint` colours a padded cell below the heading STATE."""
-    cells = [[printable_line(cell) or "-" for cell in row] for row in rows]
-    widths = [max(len(row[column]) for row in [list(head), *cells]) for column in range(len(head))]
-    painted = head.index("STATE") if paint and "STATE" in head else -1
-    for place, row in enumerate([list(head), *cells]):
-        padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        if paint and place and painted >= 0:
-            padded[painted] = paint(padded[painted])
-        sys.stdout.write(f"{'   '.join(padded).rstrip()}\n")
+def print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print columns of equal width, as kubectl does."""
+    for text in table.lines(head, rows, coloured=coloured()):
+        styled(text)
 
 
 def namespaced_table(
-    head: Sequence[str],
-    rows: Sequence[tuple[Mapping[str, Any], Sequence[str]]],
-    *,
-    everywhere: bool,
-    paint: Callable[[str], str] | None = None,
+    head: Sequence[str], rows: Sequence[tuple[Mapping[str, Any], Sequence[str]]], *, everywhere: bool
 ) -> None:
     """Print a table of Kubernetes objects, each with its row; with `everywhere`, their namespaces come first."""
-    first = ["NAMESPACE"] if everywhere else []
-    cells = [[*([str(item["metadata"].get("namespace") or "")] if everywhere else []), *row] for item, row in rows]
-    table([*first, *head], cells, paint=paint)
+    if everywhere:
+        head = ["NAMESPACE", *head]
+        rows = [(item, [str(item["metadata"].get("namespace") or ""), *row]) for item, row in rows]
+    print_table(head, [row for _, row in rows])
 
 
 def data(value: Any, output: str) -> None:

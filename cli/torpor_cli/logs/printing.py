@@ -12,6 +12,7 @@ from torpor_wire.text import printable_line
 from torpor_cli import output
 from torpor_cli.logs import log_text
 from torpor_cli.logs.source import LogLine, LogSource
+from torpor_cli.table import padded, width_of
 
 _COLOURS = (36, 33, 32, 35, 34, 96, 93, 92, 95, 94)
 _RESET = "\x1b[0m"
@@ -26,14 +27,14 @@ class Prefixes:
 
     def widen(self, names: Iterable[str]) -> None:
         """Make room for these names."""
-        self.width = max([self.width, *(len(printable_line(name)) for name in names)])
+        self.width = max([self.width, *(width_of(printable_line(name)) for name in names)])
 
     def text(self, name: str, task: str) -> str:
         """Return `load[3] a1 s0 | `."""
         shown = printable_line(name)
-        self.width = max(self.width, len(shown))
-        padded = f"{shown.ljust(self.width)} | "
-        return f"\x1b[{colour_of(task)}m{padded}{_RESET}" if self.colour else padded
+        self.width = max(self.width, width_of(shown))
+        prefix = f"{padded(shown, self.width)} | "
+        return f"\x1b[{colour_of(task)}m{prefix}{_RESET}" if self.colour else prefix
 
 
 def colour_of(task: str) -> int:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from torpor_wire.text import printable_line
 
 from torpor_cli.render import timeline_axis
-from torpor_cli.render.cells import cut, width_of
 from torpor_cli.render.timeline_rows import Chart, ChartRow, SpanKind
+from torpor_cli.table import cut, padded, width_of
 
 LABEL_SHARE = 3
 """The labels take at most a third of the width."""
@@ -110,10 +110,9 @@ def _line(row: ChartRow, chart: Chart, layout: Layout, style: ChartStyle, *, col
     cells = cells_of(row, chart, layout.cells, style)
     drawn = _coloured(cells) if colour else "".join(character for character, _ in cells)
     ending = cut(_ending(row), layout.end)
-    label = cut(_label(row), layout.label)
     shade = _STATE_COLOURS.get(row.state, "") if colour else ""
     end = f"{shade}{ending}{_RESET}" if shade else ending
-    return f"{label}{' ' * (layout.label - width_of(label))} {drawn} {end}".rstrip()
+    return f"{padded(_label(row), layout.label)} {drawn} {end}".rstrip()
 
 
 def _coloured(cells: Sequence[tuple[str, SpanKind | None]]) -> str:

@@ -10,8 +10,8 @@ from html import escape
 from torpor_wire.text import printable_line
 
 from torpor_cli.render import timeline_axis
-from torpor_cli.render.cells import cut, width_of
 from torpor_cli.render.timeline_rows import Bar, Chart, ChartRow, SpanKind
+from torpor_cli.table import cut, width_of
 
 WIDTH = 1200.0
 _ROW, _TOP, _MARGIN = 22.0, 62.0, 14.0

@@ -8,7 +8,7 @@ from torpor_wire import times
 from torpor_wire.state import State
 from torpor_wire.text import printable_line
 
-from torpor_cli.render.cells import cut
+from torpor_cli import table
 from torpor_cli.render.tree import one_line, waits_for
 from torpor_cli.runs import references
 
@@ -27,8 +27,8 @@ def line(item: Mapping[str, Any], before: Mapping[str, Any] | None, now: float) 
 
 def run_line(name: str, state: str, details: str, now: float) -> str:
     """Return a line of text without control characters. It is never cut: the line may be the only trace in a log."""
-    before = printable_line(f"{times.rfc3339(now)}  {name.ljust(_NAME)}  {state.ljust(_STATE)}")
-    return f"{before}  {one_line(details)}".rstrip()
+    cells = (times.rfc3339(now), name, state, one_line(details))
+    return printable_line(table.line(cells, (0, _NAME, _STATE), gap="  "))
 
 
 def ended_without_taskruns(workflow: Mapping[str, Any]) -> dict[tuple[str, str], str]:
@@ -86,8 +86,8 @@ def _result(text: Any) -> str:
         return ""
     if isinstance(value, dict):
         text = " ".join(f"{name}={each}" for name, each in value.items() if "\n" not in str(each))
-        return cut(text, _RESULT)
-    return "" if value is None else cut(json.dumps(value), _RESULT)
+        return table.cut(text, _RESULT)
+    return "" if value is None else table.cut(json.dumps(value), _RESULT)
 
 
 def _status(item: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ from torpor_wire import times
 from torpor_wire.reason import Reason
 from torpor_wire.text import printable_line
 
-from torpor_cli.render import cells
+from torpor_cli import table
 
 _STATE = len("UpstreamFailed")
 _DURATION = len("100d23h")
@@ -154,20 +154,18 @@ def _duration(seconds: float | None) -> str:
 
 
 def _padded(rows: Sequence[TreeRow], look: RenderOptions, least: int) -> list[str]:
-    name = max(least, *(len(row.name) for row in rows))
-    taskrun = max(len("TASKRUN"), *(len(row.taskrun) for row in rows))
+    widths = [max(least, *(len(row.name) for row in rows)), _STATE, _DURATION + 1]
+    if look.wide:
+        widths += [len("ATTEMPT"), max(len("TASKRUN"), *(len(row.taskrun) for row in rows))]
     heading = TreeRow(
         name="NAME", state="STATE", duration="DURATION", details="DETAILS", attempt="ATTEMPT", taskrun="TASKRUN"
     )
-    return [_line(row, look, name, taskrun) for row in (heading, *rows)]
+    return [_line(row, look, widths) for row in (heading, *rows)]
 
 
-def _line(row: TreeRow, look: RenderOptions, name: int, taskrun: int) -> str:
+def _line(row: TreeRow, look: RenderOptions, widths: Sequence[int]) -> str:
     """Return a line. On a terminal its details are cut at the width, with an ellipsis."""
-    before = f"{row.name.ljust(name)}   "
-    after = f"   {row.duration.ljust(_DURATION + 1)}   "
-    if look.wide:
-        after += f"{row.attempt.ljust(len('ATTEMPT'))}   {row.taskrun.ljust(taskrun)}   "
-    used = len(before) + _STATE + len(after)
-    details = cells.cut(row.details, max(look.width - used, _DETAILS_MIN)) if look.width else row.details
-    return f"{before}{cells.state(row.state, coloured=look.coloured, width=_STATE)}{after}{details}".rstrip()
+    cells = [row.name, printable_line(row.state), row.duration, *((row.attempt, row.taskrun) if look.wide else ())]
+    used = sum(max(len(cell), width) + len(table.GAP) for cell, width in zip(cells, widths, strict=True))
+    details = table.cut(row.details, max(look.width - used, _DETAILS_MIN)) if look.width else row.details
+    return table.line([*cells, details], widths, state_at=1 if look.coloured else None)

@@ -116,6 +116,6 @@ def _print_ticks(ticks: Iterable[UpcomingTick], output_format: str) -> int:
     if output_format in {Format.JSON, Format.YAML}:
         output.data([tick.as_json() for tick in found], output_format)
     elif found:
-        output.table(["SOURCE", "TICK", "ZONE", "UTC"], [tick.row() for tick in found])
+        output.print_table(["SOURCE", "TICK", "ZONE", "UTC"], [tick.row() for tick in found])
     output.note(f"{len(found)} tick{'' if len(found) == 1 else 's'}; nothing was created (dry run)")
     return 0

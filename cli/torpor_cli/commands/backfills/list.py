@@ -9,7 +9,6 @@ from torpor_cli.cluster.connect import connect
 from torpor_cli.cluster.resources import BACKFILLS
 from torpor_cli.options import ClusterCommand, complete_schedule
 from torpor_cli.output import Format, output_option
-from torpor_cli.render import cells
 from torpor_cli.schedules import listing, lookup
 from torpor_cli.target import TargetOptions
 
@@ -35,8 +34,4 @@ def list_command(target: TargetOptions, everywhere: bool, schedule: str | None, 
     wide, now = output_format == Format.WIDE, time.time()
     head = [*listing.BACKFILL_HEAD, *(listing.BACKFILL_WIDE if wide else ())]
     rows = [(item, listing.backfill_row(item, now, wide=wide)) for item in found]
-    output.namespaced_table(head, rows, everywhere=everywhere, paint=_paint)
-
-
-def _paint(cell: str) -> str:
-    return cells.cell(cell, coloured=output.coloured())
+    output.namespaced_table(head, rows, everywhere=everywhere)

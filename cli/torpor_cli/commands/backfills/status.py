@@ -5,12 +5,11 @@ from typing import Any
 
 import click
 
-from torpor_cli import output
+from torpor_cli import output, table
 from torpor_cli.cluster.connect import connect
 from torpor_cli.cluster.resources import BACKFILLS
 from torpor_cli.options import ClusterCommand, complete_backfill
 from torpor_cli.output import Format, output_option
-from torpor_cli.render import cells
 from torpor_cli.schedules import history, listing, lookup, moments
 from torpor_cli.target import TargetOptions
 
@@ -34,7 +33,7 @@ def status_command(target: TargetOptions, name: str, output_format: str) -> None
     lines["state"] = listing.state_of_backfill(found)
     lines |= {field: status.get(field) or 0 for field in _FIELDS}
     for field, value in lines.items():
-        output.line(f"{field:<10} {value}")
+        output.line(table.line((field, str(value)), (10,), gap=" "))
     for why in dict.fromkeys((status.get("lastFailure"), *_messages(status))):
         if why:
             output.note(str(why))
@@ -42,14 +41,10 @@ def status_command(target: TargetOptions, name: str, output_format: str) -> None
     if live:
         output.line()
         ordered = history.merged(live, [], len(live))
-        output.table(history.HEAD, [one.row() for one in ordered], paint=_paint)
+        output.print_table(history.HEAD, [one.row() for one in ordered])
 
 
 def _messages(status: Mapping[str, Any]) -> list[Any]:
     """Return why the Backfill waits or failed."""
     conditions: Sequence[Mapping[str, Any]] = status.get("conditions") or ()
     return [one.get("message") for one in conditions if one.get("type") in {"Succeeded", "Stalled"}]
-
-
-def _paint(cell: str) -> str:
-    return cells.cell(cell, coloured=output.coloured())

@@ -15,7 +15,6 @@ from torpor_cli.cluster.resources import SCHEDULES
 from torpor_cli.errors import CliError
 from torpor_cli.options import ClusterCommand, complete_schedule
 from torpor_cli.output import Format, output_option
-from torpor_cli.render import cells
 from torpor_cli.schedules import history, lookup
 from torpor_cli.schedules.history import PastRun
 from torpor_cli.target import TargetOptions
@@ -69,17 +68,13 @@ def _archived(cluster: ClusterConnection, schedule: Object, limit: int, live: se
 def _print(found: Sequence[PastRun], schedule: Object) -> None:
     status, name = schedule.get("status") or {}, schedule["metadata"]["name"]
     if found:
-        output.table(history.HEAD, [one.row() for one in found], paint=_paint)
+        output.print_table(history.HEAD, [one.row() for one in found])
     else:
         output.note(f"schedule {name} has no runs")
     if failed := history.failed_rows(status):
         if found:
             output.line()
         output.line("Events that failed:")
-        output.table(history.FAILED_HEAD, failed)
+        output.print_table(history.FAILED_HEAD, failed)
     for remark in history.remarks(schedule["spec"], status):
         output.note(remark)
-
-
-def _paint(cell: str) -> str:
-    return cells.cell(cell, coloured=output.coloured())

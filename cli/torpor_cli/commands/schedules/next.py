@@ -110,6 +110,6 @@ def _print(found: _Found, output_format: str) -> None:
     elif found.ticks:
         named = bool(found.ticks[0].source)
         first = 0 if named else 1
-        output.table(["SOURCE", "TICK", "ZONE", "START"][first:], [tick.row()[first:] for tick in found.ticks])
+        output.print_table(["SOURCE", "TICK", "ZONE", "START"][first:], [tick.row()[first:] for tick in found.ticks])
     for remark in found.remarks:
         output.note(remark)

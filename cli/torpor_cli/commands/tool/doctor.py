@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from torpor_cli import output
+from torpor_cli import output, table
 from torpor_cli.cluster.connect import connect
 from torpor_cli.diagnosis import cluster_checks, namespace_checks, network_checks, observe, process_checks
 from torpor_cli.diagnosis.facts import CheckResult, DiagnosisFacts, Object, Status
@@ -65,9 +65,9 @@ def doctor_command(target: TargetOptions, output_format: str) -> int:
 
 def _text(results: Sequence[CheckResult]) -> None:
     for result in results:
-        output.line(f"{result.status:<8} {result.check:<11} {result.message}")
+        output.line(table.line((result.status, result.check, result.message), (8, 11), gap=" "))
         if result.action:
-            output.line(f"{'':<20} > {result.action}")
+            output.line(table.line(("", f"> {result.action}"), (20,), gap=" "))
 
 
 def _plain(result: CheckResult) -> dict[str, str]:

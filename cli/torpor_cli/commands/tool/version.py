@@ -25,7 +25,7 @@ def version_command(target: TargetOptions, only_client: bool, output_format: str
     if not only_client:
         found |= _server(connect(target))
     if output_format == Format.TEXT:
-        output.table(["COMPONENT", "VERSION"], list(found.items()))
+        output.print_table(["COMPONENT", "VERSION"], list(found.items()))
     else:
         output.data(found, output_format)
 

@@ -42,7 +42,7 @@ def compare_command(target: TargetOptions, left: str, right: str, output_format:
         output.data(output.to_json(_plain(found)), output_format)
         return
     for head, rows in tables(found, everything=output_format == Format.WIDE):
-        output.table(head, rows)
+        output.print_table(head, rows)
         output.line()
     _conclude(found)
 

@@ -18,7 +18,7 @@ from torpor_cli.cluster.connect import connect
 from torpor_cli.errors import UsageError
 from torpor_cli.options import ClusterCommand, complete_run
 from torpor_cli.output import Format, output_option
-from torpor_cli.render import cells, graph_dot, graph_mermaid
+from torpor_cli.render import graph_dot, graph_mermaid
 from torpor_cli.runs import references, run_lookup
 from torpor_cli.target import TargetOptions
 
@@ -89,8 +89,4 @@ def _print(graph: RunGraph) -> None:
         state = [f"{node.state} {node.progress}".strip()] if states else []
         name = f"{'  ' * len(node.groups)}{node.name}"
         rows.append([name, *state, ", ".join(graph.after(index)), ", ".join(node.details)])
-    output.table(
-        ["TASK", *(["STATE"] if states else []), "AFTER", "DETAILS"],
-        rows,
-        paint=lambda cell: cells.cell(cell, coloured=output.coloured()),
-    )
+    output.print_table(["TASK", *(["STATE"] if states else []), "AFTER", "DETAILS"], rows)

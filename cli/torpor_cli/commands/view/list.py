@@ -15,10 +15,12 @@ from torpor_cli.cluster.connect import ClusterConnection, connect
 from torpor_cli.cluster.errors import InvalidObjectError
 from torpor_cli.options import ClusterCommand, complete_schedule, complete_state
 from torpor_cli.output import Format, output_option
-from torpor_cli.render import cells
 from torpor_cli.runs import run_list, run_lookup, run_state
 from torpor_cli.runs.run_list import ListedRun, RunFilters
 from torpor_cli.target import TargetOptions
+
+_HEAD = ("NAME", "STATE", "PROGRESS", "AGE", "DURATION", "IN")
+_WIDE_HEAD = ("REASON", "SCHEDULE", "LABELS", "UID")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,15 +146,12 @@ def _print(found: Sequence[ListedRun], output_format: str, cluster: ClusterConne
         output.note(f"{place} has no runs{query.restriction}")
         return
     wide = output_format == Format.WIDE
-    heading = [*(["NAMESPACE"] if everywhere else []), "NAME", "STATE", "PROGRESS", "AGE", "DURATION", "IN"]
-    heading += ["REASON", "SCHEDULE", "LABELS", "UID"] if wide else []
-    now = time.time()
-    output.table(heading, [_row(run, now, everywhere=everywhere, wide=wide) for run in found], paint=_paint)
+    head, now = [*_HEAD, *(_WIDE_HEAD if wide else ())], time.time()
+    output.namespaced_table(head, [(run.body, _row(run, now, wide=wide)) for run in found], everywhere=everywhere)
 
 
-def _row(run: ListedRun, now: float, *, everywhere: bool, wide: bool) -> list[str]:
-    row = [run.namespace] if everywhere else []
-    row += [run.name, run.state, run.progress, times.human(now - run.created)]
+def _row(run: ListedRun, now: float, *, wide: bool) -> list[str]:
+    row = [run.name, run.state, run.progress, times.human(now - run.created)]
     row += [times.human(run.duration) if run.duration is not None else "", "archive" if run.archived else "cluster"]
     if wide:
         row += [
@@ -162,7 +161,3 @@ def _row(run: ListedRun, now: float, *, everywhere: bool, wide: bool) -> list[st
             run.uid,
         ]
     return row
-
-
-def _paint(cell: str) -> str:
-    return cells.cell(cell, coloured=output.coloured())

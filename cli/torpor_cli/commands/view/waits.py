@@ -49,9 +49,9 @@ def waits_command(target: TargetOptions, all_namespaces: bool, selector: str, ou
             where = "in any namespace" if all_namespaces else f"in namespace {cluster.namespace}"
             output.note(f"no task waits {where}")
         case Format.WIDE:
-            output.table(_WIDE_HEAD, list(wide_rows(groups, now)))
+            output.print_table(_WIDE_HEAD, list(wide_rows(groups, now)))
         case _:
-            output.table(_HEAD, [row(group, now) for group in groups])
+            output.print_table(_HEAD, [row(group, now) for group in groups])
 
 
 def _deferred(cluster: ClusterConnection, labels: str, *, everywhere: bool) -> list[Object]:

@@ -4,9 +4,9 @@ import re
 
 import pytest
 from torpor_cli.render import timeline_axis, timeline_chart, timeline_rows
-from torpor_cli.render.cells import width_of
 from torpor_cli.render.timeline_chart import ASCII, UNICODE
 from torpor_cli.render.timeline_rows import Bar, Chart, ChartRow, SpanKind
+from torpor_cli.table import width_of
 from torpor_wire import times
 
 
