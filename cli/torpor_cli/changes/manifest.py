@@ -34,6 +34,11 @@ def mapping(path: str) -> dict[str, Any]:
     return dict(found[0])
 
 
+def params(path: str | None) -> dict[str, Any]:
+    """Return the values of `--params-file`, none without the option. Raises CliError."""
+    return mapping(path) if path else {}
+
+
 def values(source: str) -> list[Any]:
     """Return the values of all documents of a file, or of standard input for `-`. Raises CliError."""
     return documents(source, _text(source))

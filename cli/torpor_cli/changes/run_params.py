@@ -15,7 +15,7 @@ def given(
     cluster: ClusterConnection, spec: Mapping[str, Any], pairs: Iterable[str], params_file: str | None
 ) -> dict[str, Any]:
     """Return the values of the command line for a Workflow's spec. Raises UsageError and UnknownNameError."""
-    pairs, values = list(pairs), manifest.mapping(params_file) if params_file else {}
+    pairs, values = list(pairs), manifest.params(params_file)
     if not pairs and not values:
         return {}
     if reference := spec.get("templateRef"):

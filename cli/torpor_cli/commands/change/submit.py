@@ -84,8 +84,7 @@ def _read(source: str, python: str | None, pairs: tuple[str, ...], params_file: 
     """Return the Workflows of a file, or that of a function."""
     if not compiled.is_reference(source):
         return manifest.read(source)
-    values = manifest.mapping(params_file) if params_file else {}
-    return [compiled.compile_workflow(source, python=python, pairs=pairs, values=values)]
+    return [compiled.compile_workflow(source, python=python, pairs=pairs, values=manifest.params(params_file))]
 
 
 def _of_template(
@@ -93,7 +92,7 @@ def _of_template(
 ) -> dict[str, Any]:
     """Return a run of a template. Raises UsageError for params that do not fit."""
     template = run_params.find_template(cluster, name)
-    values = template_params.parse(pairs, manifest.mapping(params_file) if params_file else {}, template)
+    values = template_params.parse(pairs, manifest.params(params_file), template)
     template_params.check_required(values, template)
     spec = {"templateRef": {"name": template["metadata"]["name"]}, **({"params": values} if values else {})}
     return {"apiVersion": constants.API_VERSION, "kind": "Workflow", "metadata": metadata, "spec": spec}

@@ -26,8 +26,7 @@ def compile_command(
 
     Exit codes: 0 valid, 1 invalid or not built, 2 usage.
     """
-    values = manifest.mapping(params_file) if params_file else {}
-    body = compiled.compile_workflow(reference, python=python, pairs=pairs, values=values)
+    body = compiled.compile_workflow(reference, python=python, pairs=pairs, values=manifest.params(params_file))
     errors, warnings = compiled.findings(body)
     for severity, lines in (("error", errors), ("warning", warnings)):
         for line in lines:

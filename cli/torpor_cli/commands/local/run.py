@@ -92,30 +92,17 @@ def run_command(
     Exit codes: 0 succeeded, 1 the command failed, 2 usage, 3 the run failed, 4 cancelled, 130 killed.
     """
     _check(file, {"--resume": resume, "--show": show}, task, arguments)
-    from torpor_cli.authoring import interpreter  # noqa: PLC0415 - most commands need no local run
-
     if show is not None:
-        from torpor_cli.commands.local import show as showing  # noqa: PLC0415
-
-        return showing.show(show, output_format)
-    chosen = interpreter.choose(python)
-    settings = PlaySettings(
-        python=chosen,
-        jobs=jobs or os.cpu_count() or 1,
-        skip_time=skip_time,
-        triggers=_own_triggers(triggers),
-        output_format=output_format,
-    )
+        return _show(show, output_format)
+    settings = _settings(python, jobs, triggers, output_format, skip_time=skip_time)
     if resume is not None:
         return _resume(resume, events, settings)
-    found = _read(file or "", pairs, manifest.mapping(params_file) if params_file else {}, settings)
-    if found is None:
+    workflow = _read(file or "", pairs, manifest.params(params_file), settings)
+    if workflow is None:
         return ExitCode.FAILED
     if task is not None:
-        from torpor_cli.local_run import one_task  # noqa: PLC0415
-
-        return one_task.run(one_task.request(found, task, arguments, events), chosen, found)
-    return _play(found, folder, events, settings)
+        return _run_task(workflow, task, arguments, events, settings.python)
+    return _play(workflow, folder, events, settings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +142,27 @@ def _check(file: str | None, others: dict[str, str | None], task: str | None, ar
         raise errors.UsageError("--args is for --task; write values of params with -p NAME=VALUE")
 
 
+def _show(folder: str, output_format: str) -> int:
+    from torpor_cli.commands.local import show  # noqa: PLC0415 - other runs draw no timeline
+
+    return show.show(folder, output_format)
+
+
+def _settings(
+    python: str | None, jobs: int | None, triggers: tuple[str, ...], output_format: str, *, skip_time: bool
+) -> PlaySettings:
+    """Return how a run is played, as the options and this machine say. Raises UsageError."""
+    from torpor_cli.authoring import interpreter  # noqa: PLC0415 - subprocess costs 10 ms, `torpor run --help` needs none
+
+    return PlaySettings(
+        python=interpreter.choose(python),
+        jobs=jobs or os.cpu_count() or 1,
+        skip_time=skip_time,
+        triggers=_own_triggers(triggers),
+        output_format=output_format,
+    )
+
+
 def _own_triggers(options: tuple[str, ...]) -> Mapping[str, str]:
     """Return the classes of `--trigger`, importable also from the working directory. Raises UsageError."""
     if not options:
@@ -175,10 +183,10 @@ def _read(name: str, pairs: tuple[str, ...], values: dict[str, Any], settings: P
 
     if compiled.is_reference(name):
         body = compiled.compile_workflow(name, python=settings.python, pairs=pairs, values=values)
-        found, _ = compiled.findings(body)
-        for line in found:
+        invalid, _ = compiled.findings(body)
+        for line in invalid:
             output.note(f"{name}: error: {line}")
-        return None if found else workflow_file.WorkflowFile(name=name, workflow=body).as_stored()
+        return None if invalid else workflow_file.WorkflowFile(name=name, workflow=body).as_stored()
     file = workflow_file.read(name, settings.triggers)
     if isinstance(file, workflow_file.InvalidFile):
         for line in file.lines:
@@ -188,6 +196,12 @@ def _read(name: str, pairs: tuple[str, ...], values: dict[str, Any], settings: P
     return file.with_params(pairs, values)
 
 
+def _run_task(file: "WorkflowFile", task: str, arguments: str | None, events: tuple[str, ...], python: str) -> int:
+    from torpor_cli.local_run import one_task  # noqa: PLC0415
+
+    return one_task.run(one_task.request(file, task, arguments, events), python, file)
+
+
 def _play(file: "WorkflowFile", chosen: str | None, events: tuple[str, ...], settings: PlaySettings) -> int:
     """Check what the Workflow needs, and play it."""
     from torpor_cli.local_run import folders, play, preflight  # noqa: PLC0415
@@ -195,14 +209,14 @@ def _play(file: "WorkflowFile", chosen: str | None, events: tuple[str, ...], set
     play.check_installed()
     payloads = folders.parse_events(events, file.tasks())
     folders.check_folder(chosen)
-    found = preflight.of_file(file, payloads, settings.triggers)
-    if found.refused:
-        for sentence in found.refused:
+    checked = preflight.of_file(file, payloads, settings.triggers)
+    if checked.refused:
+        for sentence in checked.refused:
             output.fail(f"{file.name}: {sentence}")
         return ExitCode.FAILED
     output.note(_LIMITS)
-    if found.ignored:
-        output.note(f"a local run ignores: {'; '.join(found.ignored)}")
+    if checked.ignored:
+        output.note(f"a local run ignores: {'; '.join(checked.ignored)}")
     workflow = folders.named(file.workflow)
     folder = folders.create(workflow["metadata"]["name"], chosen)
     return play.play(settings.play(folder, preflight.documents(workflow, file.others), payloads))
