@@ -104,8 +104,8 @@ def _open_names(cluster: ClusterConnection) -> list[str]:
 
 
 def _open_backfill_names(cluster: ClusterConnection) -> list[str]:
-    found = lookup.every(cluster, BACKFILLS)
-    return [item["metadata"]["name"] for item in found if not (item.get("status") or {}).get("completionTime")]
+    backfills = lookup.every(cluster, BACKFILLS)
+    return [item["metadata"]["name"] for item in backfills if not (item.get("status") or {}).get("completionTime")]
 
 
 def _namespace_names(cluster: ClusterConnection) -> list[str]:
@@ -114,8 +114,8 @@ def _namespace_names(cluster: ClusterConnection) -> list[str]:
 
 def _instance_names(cluster: ClusterConnection, name: str, task: str) -> list[str]:
     labels = f"{constants.LABEL_WORKFLOW}={names.label(name)},{constants.LABEL_TASK}={names.label(task)}"
-    found = cluster.api.list(ObjectSelection(resource=TASKRUNS, namespace=cluster.namespace, labels=labels))
-    paths = sorted(path for item in found if (path := path_of(item)))
+    taskruns = cluster.api.list(ObjectSelection(resource=TASKRUNS, namespace=cluster.namespace, labels=labels))
+    paths = sorted(path for item in taskruns if (path := path_of(item)))
     return [f"{name}/{task}/{written(path)}" for path in paths]
 
 
@@ -125,17 +125,17 @@ def _task_names(cluster: ClusterConnection, name: str) -> list[str]:
 
 def _bounded(ctx: click.Context, query: Callable[[ClusterConnection], list[str]]) -> list[str]:
     """Return what the query finds within the limit; nothing if it fails."""
-    found: list[str] = []
+    values: list[str] = []
     target = target_of(ctx)
 
     def run() -> None:
         with suppress(Exception):  # a shell must not show an error while a user types
-            found.extend(query(connect(target)))
+            values.extend(query(connect(target)))
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     thread.join(LIMIT_S)
-    return list(found)
+    return list(values)
 
 
 def _starting(prefix: str, values: Iterable[str]) -> list[str]:

@@ -46,8 +46,8 @@ def unknown(what: str, name: str, known: Iterable[str], hint: str = "", *, where
 
 def nearest_name(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is most similar, None if none is. A generated ending (`-x7f2k`) may be missing."""
-    names = {one.lower(): one for one in known}
-    stems = {one.rpartition("-")[0]: whole for one, whole in names.items() if "-" in one}
+    names = {candidate.lower(): candidate for candidate in known}
+    stems = {candidate.rpartition("-")[0]: whole for candidate, whole in names.items() if "-" in candidate}
     if close := get_close_matches(name.lower(), names, n=1, cutoff=0.6):
         return names[close[0]]
     close = get_close_matches(name.lower(), stems, n=1, cutoff=0.7)

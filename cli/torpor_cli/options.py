@@ -47,8 +47,8 @@ def _complete(function: str) -> Callable[[click.Context, click.Parameter, str], 
     def complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
         from torpor_cli import completions  # noqa: PLC0415 - it imports the client of the API server
 
-        found: list[Any] = getattr(completions, function)(ctx, parameter, incomplete)
-        return found
+        values: list[Any] = getattr(completions, function)(ctx, parameter, incomplete)
+        return values
 
     return complete
 

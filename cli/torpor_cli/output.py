@@ -138,12 +138,14 @@ _MOMENTS = frozenset({"at", "start", "end", "started", "ended", "since", "create
 def to_json(value: Any) -> Any:
     """Return a dataclass, or a collection of them, as JSON."""
     if is_dataclass(value) and not isinstance(value, type):
-        found = {field.name: getattr(value, field.name) for field in fields(value)}
-        return {_camel(name): _field(name, one) for name, one in found.items() if one not in (None, "", (), [], {})}
+        by_name = {field.name: getattr(value, field.name) for field in fields(value)}
+        return {
+            _camel(name): _field(name, item) for name, item in by_name.items() if item not in (None, "", (), [], {})
+        }
     if isinstance(value, Mapping):
-        return {str(key): to_json(one) for key, one in value.items()}
+        return {str(key): to_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [to_json(one) for one in value]
+        return [to_json(item) for item in value]
     return str(value) if isinstance(value, str) else value
 
 

@@ -46,22 +46,22 @@ def findings(body: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     except ImportError as error:
         raise CliError(f"the checks need the package {error.name}, which is not installed for this Python") from error
     tasks = [task.get("name", "") for task in body["spec"]["tasks"]]
-    found: dict[bool, list[str]] = {True: [], False: []}
+    lines_by_error: dict[bool, list[str]] = {True: [], False: []}
     for problem in objects.problems(body, kinds.WORKFLOW, triggers.classes({})):
         place = _TASK.sub(lambda match: f"task {tasks[int(match[1])]}", dotted(problem.path))
-        found[problem.severity is Severity.ERROR].append(f"{place}: {problem.message} [{problem.rule}]")
-    return list(dict.fromkeys(found[True])), list(dict.fromkeys(found[False]))
+        lines_by_error[problem.severity is Severity.ERROR].append(f"{place}: {problem.message} [{problem.rule}]")
+    return list(dict.fromkeys(lines_by_error[True])), list(dict.fromkeys(lines_by_error[False]))
 
 
 def _given(
     reference: str, declared: Sequence[Mapping[str, Any]], pairs: Sequence[str], values: Mapping[str, Any]
 ) -> dict[str, Any]:
-    known = {one["name"]: one for one in declared}
+    known = {param["name"]: param for param in declared}
     named = [pair.partition("=")[0] for pair in pairs]
     for name in (*values, *named):
         if name not in known:
             raise UsageError(str(unknown("param", name, known, f"{reference} has {', '.join(known) or 'none'}")))
-    typed = {name: one for name, one in known.items() if "type" in one}
+    typed = {name: param for name, param in known.items() if "type" in param}
     texts = {
         kind: [pair for pair, name in zip(pairs, named, strict=True) if (name in typed) is kind]
         for kind in (True, False)

@@ -26,10 +26,10 @@ def choose(python: str | None, environment: Mapping[str, str] = os.environ) -> s
 
     Raises UsageError if there is none, or if it is too old.
     """
-    found = _found(python, environment)
-    if found != sys.executable:
-        _check_version(found)
-    return found
+    executable = _found(python, environment)
+    if executable != sys.executable:
+        _check_version(executable)
+    return executable
 
 
 def _found(python: str | None, environment: Mapping[str, str]) -> str:
@@ -81,12 +81,12 @@ def build_workflow(python: str, reference: str) -> Mapping[str, Any]:
     except OSError as error:
         raise UsageError(f"--python {python} cannot be started: {error.strerror or error}") from error
     try:
-        found, _ = json.JSONDecoder().raw_decode(ended.stdout.decode())
+        built, _ = json.JSONDecoder().raw_decode(ended.stdout.decode())
     except ValueError:
         raise CliError(f"{reference}: {python} ended with code {ended.returncode} and built no Workflow") from None
-    if message := found.get("error"):
+    if message := built.get("error"):
         raise CliError(f"{reference}: {message}{_hint(message, python)}")
-    return found  # type: ignore[no-any-return]
+    return built  # type: ignore[no-any-return]
 
 
 def _folders() -> dict[str, str]:

@@ -70,14 +70,14 @@ def _check(run: RunView, entry: str) -> None:
     reference = references.parse(f"{run.name}/{entry}")
     task = run.task(reference.task or "")
     if task is None:
-        known = [one.name for one in run.tasks]
+        known = [task.name for task in run.tasks]
         raise errors.unknown("task", reference.task or "", known, f"the run has {', '.join(known[:20])}")
     if reference.path is None:
         return
     if not task.several:
         raise errors.UsageError(f"task {task.name} has one instance; write {task.name} without an index")
     if not _below(run.instances_of(task.name), frozenset({reference.path})):
-        known = [one.index for one in run.instances_of(task.name)[:20]]
+        known = [instance.index for instance in run.instances_of(task.name)[:20]]
         raise errors.UnknownNameError(f"there is no instance {entry!r}; {task.name} has {', '.join(known) or 'none'}")
 
 
@@ -88,15 +88,15 @@ def _entry(entry: str) -> dict[str, InstanceSelection]:
 
 def _failed(run: RunView) -> dict[str, InstanceSelection]:
     """What failed, was cancelled or was deleted; a task is selected as a whole if none of its instances is left."""
-    found: dict[str, InstanceSelection] = {}
+    selected: dict[str, InstanceSelection] = {}
     for task in run.tasks:
         if task.state not in TASK_BROKEN:
             continue
         instances = run.instances_of(task.name)
-        failed = frozenset(one.path for one in instances if one.state in _FAILED_STATES)
+        failed = frozenset(instance.path for instance in instances if instance.state in _FAILED_STATES)
         partial = task.several and len(failed) < len(instances)
-        found[task.name] = failed if partial else None
-    return found
+        selected[task.name] = failed if partial else None
+    return selected
 
 
 def _with_dependents(run: RunView, named: Mapping[str, InstanceSelection]) -> dict[str, InstanceSelection]:
@@ -115,29 +115,29 @@ def _with_dependents(run: RunView, named: Mapping[str, InstanceSelection]) -> di
     return selected
 
 
-def _common(one: TaskView | None, other: TaskView) -> int:
+def _common(first: TaskView | None, second: TaskView) -> int:
     """How many groups two tasks share, from the outermost."""
     depth = 0
-    for mine, theirs in zip(one.groups if one else (), other.groups, strict=False):
+    for mine, theirs in zip(first.groups if first else (), second.groups, strict=False):
         if mine != theirs:
             break
         depth += 1
     return depth
 
 
-def _union(one: InstanceSelection, other: InstanceSelection) -> InstanceSelection:
-    return None if one is None or other is None else one | other
+def _union(first: InstanceSelection, second: InstanceSelection) -> InstanceSelection:
+    return None if first is None or second is None else first | second
 
 
 def _cleared(run: RunView, name: str, paths: InstanceSelection, *, named: bool) -> PreviewedTask:
     instances = run.instances_of(name)
     chosen = instances if paths is None else _below(instances, paths)
     whole = paths is None or len(chosen) == len(instances)
-    indexes = "" if whole else instance_paths.text(one.path for one in chosen)
+    indexes = "" if whole else instance_paths.text(instance.path for instance in chosen)
     shown = indexes if len(indexes) <= _SHOWN else f"{indexes[:_SHOWN]}…"
     return PreviewedTask(name=name, instances=len(chosen), indexes=shown, named=named)
 
 
 def _below(instances: Iterable[InstanceView], paths: frozenset[Path]) -> list[InstanceView]:
     depths = {len(path) for path in paths}
-    return [one for one in instances if any(one.path[:depth] in paths for depth in depths)]
+    return [instance for instance in instances if any(instance.path[:depth] in paths for depth in depths)]

@@ -67,16 +67,16 @@ def mark(cluster: ClusterConnection, workflow: Object, text: str, result: str | 
 def _request(cluster: ClusterConnection, workflow: Object, request: dict[str, str], kind: _RequestKind) -> Answer:
     user = edit.user_name(cluster.api)
     annotations = request | ({constants.CHANGED_BY: f"{kind.word} {user}"} if user else {})
-    asked = edit.change(cluster.api, WORKFLOWS, workflow, lambda current: edit.annotate(current, annotations))
+    annotated = edit.change(cluster.api, WORKFLOWS, workflow, lambda current: edit.annotate(current, annotations))
     before = _clears(workflow)
     ends = time.monotonic() + _LIMIT_S
-    for update in _updates(cluster, asked):
-        current = _current(update, asked["metadata"]["uid"])
+    for update in _updates(cluster, annotated):
+        current = _current(update, annotated["metadata"]["uid"])
         if current is not None:
             if _clears(current) > before:
                 return RequestAccepted()
-            if not _requested(current, kind) and _version(current) >= _version(asked):
-                return _refusal(cluster, asked, kind)
+            if not _requested(current, kind) and _version(current) >= _version(annotated):
+                return _refusal(cluster, annotated, kind)
         if time.monotonic() > ends:
             break
     return RequestUnanswered()
@@ -123,8 +123,8 @@ def _refused(cluster: ClusterConnection, workflow: Object, kind: _RequestKind) -
 def _is_recent(event: Object, workflow: Object) -> bool:
     """Whether an Event is newer than the last write of the annotation, by the clock of the cluster."""
     fields = workflow["metadata"].get("managedFields") or ()
-    asked = max((str(entry.get("time") or "") for entry in fields), default="")
-    return _time(event)[:19] >= asked[:19]
+    written_at = max((str(entry.get("time") or "") for entry in fields), default="")
+    return _time(event)[:19] >= written_at[:19]
 
 
 def _time(event: Object) -> str:

@@ -18,20 +18,20 @@ _SIZE_MAX = 32 * 1024**2
 
 def read(source: str) -> list[dict[str, Any]]:
     """Return the Workflows of a file, or of standard input for `-`. Raises UsageError and CliError."""
-    found = documents(source, _text(source))
-    for place, document in enumerate(found, start=1):
+    workflows = documents(source, _text(source))
+    for place, document in enumerate(workflows, start=1):
         _check(source, place, document)
-    if not found:
+    if not workflows:
         raise errors.CliError(f"{source} has no documents")
-    return found
+    return workflows
 
 
 def mapping(path: str) -> dict[str, Any]:
     """Return the mapping of a YAML or JSON file. Raises CliError."""
-    found = documents(path, _text(path))
-    if len(found) != 1 or not isinstance(found[0], Mapping):
+    values = documents(path, _text(path))
+    if len(values) != 1 or not isinstance(values[0], Mapping):
         raise errors.CliError(f"{path} must be one mapping of params to values")
-    return dict(found[0])
+    return dict(values[0])
 
 
 def params(path: str | None) -> dict[str, Any]:
@@ -64,14 +64,14 @@ def documents(source: str, text: str) -> list[Any]:
     """Return the values of all documents of a text. Raises CliError with the place that is not valid YAML."""
     from torpor_cli.linting import yaml_documents  # noqa: PLC0415 - yaml costs 50 ms
 
-    found = []
+    values = []
     for document in yaml_documents.read(text):
         if isinstance(document, yaml_documents.InvalidYaml):
             raise _invalid(source, document.at, document.message)
         for problem in document.problems:
             raise _invalid(source, document.position(problem.path), problem.message)
-        found.append(document.value)
-    return found
+        values.append(document.value)
+    return values
 
 
 def _invalid(source: str, at: "FilePosition", message: str) -> errors.CliError:

@@ -67,8 +67,8 @@ def created_run(cluster: ClusterConnection, schedule: Object, text: str, limit: 
                 case (
                     RequestProgress.HANDLED
                 ):  # the operator removes the annotation before it stores why it started no run
-                    if (made := _read(cluster, name)) is not None:
-                        return made
+                    if (run := _read(cluster, name)) is not None:
+                        return run
                     ends, why_late = min(ends, time.monotonic() + _GRACE_S), _SILENT.format(metadata["name"])
                 case str() as failure:
                     raise CliError(f"schedule {metadata['name']} {failure}")
@@ -102,7 +102,7 @@ def _progress(current: Object, before: Object, text: str, *, deleted: bool) -> R
     if (current["metadata"].get("annotations") or {}).get(constants.RUN_NOW) == text:
         return RequestProgress.PENDING
     known = (before.get("status") or {}).get("failedEvents") or ()
-    failed = [one for one in (current.get("status") or {}).get("failedEvents") or () if one not in known]
+    failed = [event for event in (current.get("status") or {}).get("failedEvents") or () if event not in known]
     return (
         f"started no run: {failed[-1].get('message') or failed[-1].get('reason')}"
         if failed

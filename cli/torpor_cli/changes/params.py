@@ -12,14 +12,14 @@ def parse(pairs: Iterable[str], declared: Mapping[str, Any]) -> dict[str, Any]:
 
     A param that is a string stays one. For all others the value is JSON.
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not equals:
             raise errors.UsageError(f"-p {pair!r} has no value; write -p NAME=VALUE")
         check_names([name], declared)
-        found[name] = _value(name, text, declared[name])
-    return found
+        values[name] = _value(name, text, declared[name])
+    return values
 
 
 def check_names(names: Iterable[str], declared: Mapping[str, Any]) -> None:

@@ -53,30 +53,30 @@ def create(cluster: ClusterConnection, body: dict[str, Any], *, dry_run: bool = 
         ) from error
 
 
-def announce(made: Object, output_format: str, *, dry_run: bool = False) -> None:
+def announce(run: Object, output_format: str, *, dry_run: bool = False) -> None:
     """Print the name of a run first, so that a script and a person have it."""
     if output_format == Format.TEXT:
-        output.line(made["metadata"]["name"])
+        output.line(run["metadata"]["name"])
         if dry_run:
             output.note("the API server accepts it; nothing was created (server dry run)")
     else:
-        output.objects([made], output_format, single=True)
+        output.objects([run], output_format, single=True)
     output.flush()
 
 
-def follow_up(cluster: ClusterConnection, made: list[Object], afterwards: FollowUp, follow_logs: FollowLogs) -> int:
+def follow_up(cluster: ClusterConnection, runs: list[Object], afterwards: FollowUp, follow_logs: FollowLogs) -> int:
     """Wait for the runs as the options say. Return the exit code."""
     limit = afterwards.limit
     if afterwards.logs:
         began = time.monotonic()
         try:
-            follow_logs(cluster, made[0]["metadata"]["name"], limit)
+            follow_logs(cluster, runs[0]["metadata"]["name"], limit)
         except KeyboardInterrupt:
-            output.note(f"interrupted; {made[0]['metadata']['name']} goes on")
+            output.note(f"interrupted; {runs[0]['metadata']['name']} goes on")
             return ExitCode.INTERRUPTED
         limit = None if limit is None else max(limit - (time.monotonic() - began), 0.0)
     if afterwards.watch:
-        return live.follow(cluster, made[0], limit=limit)
+        return live.follow(cluster, runs[0], limit=limit)
     if afterwards.wait or afterwards.logs:
-        return waiting.wait(cluster, made, Goal.END, limit)
+        return waiting.wait(cluster, runs, Goal.END, limit)
     return ExitCode.SUCCEEDED

@@ -21,7 +21,7 @@ _DESCRIBED = {
 
 def declared(template: Mapping[str, Any]) -> Parameters:
     """Return the params that a run of the template can set."""
-    return {str(one["name"]): one for one in template["spec"].get("params") or ()}
+    return {str(param["name"]): param for param in template["spec"].get("params") or ()}
 
 
 def parse(pairs: Iterable[str], given: Mapping[str, Any], template: Mapping[str, Any]) -> dict[str, Any]:
@@ -45,8 +45,8 @@ def parse(pairs: Iterable[str], given: Mapping[str, Any], template: Mapping[str,
 
 def check_required(values: Mapping[str, Any], template: Mapping[str, Any]) -> None:
     """Raise UsageError if a run with these values lacks a param that it must set."""
-    for name, one in declared(template).items():
-        if one.get("required") and one.get("default") is None and name not in values:
+    for name, param in declared(template).items():
+        if param.get("required") and param.get("default") is None and name not in values:
             title = template["metadata"]["name"]
             raise errors.UsageError(f"param {name} is missing: template {title} requires it; add -p {name}=...")
 

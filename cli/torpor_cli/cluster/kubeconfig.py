@@ -59,14 +59,14 @@ def paths(target: TargetOptions, environment: Mapping[str, str]) -> list[Path]:
 def merged_files(files: list[Path]) -> dict[str, Any] | None:
     """Return the entries of all files by kind and name; None if no file exists. Raises CliError."""
     merged: dict[str, Any] = {kind: {} for kind in _LISTS} | {"current-context": ""}
-    found = [(path, _parsed(path)) for path in files if path.is_file()]
-    for path, content in found:
+    parsed = [(path, _parsed(path)) for path in files if path.is_file()]
+    for path, content in parsed:
         merged["current-context"] = merged["current-context"] or content.get("current-context") or ""
         for kind in _LISTS:
             for item in content.get(kind) or ():
                 entry = dict(item.get(_ENTRIES[kind]) or {}) | {_FOLDER: path.absolute().parent}
                 merged[kind].setdefault(str(item.get("name")), entry)
-    return merged if found else None
+    return merged if parsed else None
 
 
 def _parsed(path: Path) -> Mapping[str, Any]:

@@ -31,8 +31,8 @@ KINDS = {
 
 def kubernetes(facts: DiagnosisFacts) -> CheckResult:
     """Return whether the version of Kubernetes is supported."""
-    found = re.match(r"v?1\.(\d+)", facts.kubernetes)
-    if found and int(found[1]) < _MINOR:
+    match = re.match(r"v?1\.(\d+)", facts.kubernetes)
+    if match and int(match[1]) < _MINOR:
         return failed("kubernetes", f"Kubernetes is {facts.kubernetes}", f"upgrade it to 1.{_MINOR} or later")
     return passed("kubernetes", f"Kubernetes is {facts.kubernetes}")
 
@@ -78,19 +78,21 @@ def policies(facts: DiagnosisFacts, known: Sequence[tuple[Object, str]]) -> Chec
         return unknown("policies", facts.policies)
     if isinstance(facts.bindings, UnreadableFact):
         return unknown("policies", facts.bindings)
-    found = {one["metadata"]["name"]: one for one in facts.policies}
+    installed = {policy["metadata"]["name"]: policy for policy in facts.policies}
     bound = {
-        (one["spec"].get("policyName"), action)
-        for one in facts.bindings
-        for action in one["spec"].get("validationActions") or ()
+        (binding["spec"].get("policyName"), action)
+        for binding in facts.bindings
+        for action in binding["spec"].get("validationActions") or ()
     }
     actions = {policy["metadata"]["name"]: action for policy, action in known}
-    if missing := [name for name in actions if name not in found]:
+    if missing := [name for name in actions if name not in installed]:
         return failed("policies", f"not installed: {listed(missing)}", APPLY)
     if unbound := [name for name, action in actions.items() if (name, action) not in bound]:
         return failed("policies", f"without a binding that denies: {listed(unbound)}", APPLY)
     if different := [
-        one["metadata"]["name"] for one, _ in known if _rules(one) != _rules(found[one["metadata"]["name"]])
+        policy["metadata"]["name"]
+        for policy, _ in known
+        if _rules(policy) != _rules(installed[policy["metadata"]["name"]])
     ]:
         return warning("policies", f"different from those of this command: {listed(different)}", APPLY)
     return passed("policies", f"{len(actions)} admission policies are installed and bound")
@@ -99,8 +101,8 @@ def policies(facts: DiagnosisFacts, known: Sequence[tuple[Object, str]]) -> Chec
 def _rules(policy: Object) -> list[tuple[str, str, str]]:
     """Return the expressions of a policy."""
     spec = policy["spec"]
-    parts = (one for key in ("matchConditions", "variables", "validations") for one in spec.get(key) or ())
-    return [(one.get("name", ""), one["expression"], one.get("messageExpression", "")) for one in parts]
+    parts = (rule for key in ("matchConditions", "variables", "validations") for rule in spec.get(key) or ())
+    return [(rule.get("name", ""), rule["expression"], rule.get("messageExpression", "")) for rule in parts]
 
 
 def roles(facts: DiagnosisFacts) -> CheckResult:

@@ -118,7 +118,7 @@ def _set_up(facts: DiagnosisFacts) -> Iterator[CheckResult]:
     if isinstance(facts.role_bindings, UnreadableFact):
         yield unknown("namespace", facts.role_bindings)
         return
-    bound = {one["roleRef"]["name"] for one in facts.role_bindings if one.get("subjects")}
+    bound = {binding["roleRef"]["name"] for binding in facts.role_bindings if binding.get("subjects")}
     for role, each in _BINDINGS.items():
         if role not in bound:
             message = f"namespace {name} does not bind ClusterRole {role}: {each.without}"
@@ -131,9 +131,11 @@ def _not_ready(facts: DiagnosisFacts) -> list[str]:
     if isinstance(facts.workflows, UnreadableFact):
         return []
     return [
-        one["metadata"]["name"]
-        for one in facts.workflows
-        if any(each.get("reason") == "NamespaceNotReady" for each in (one.get("status") or {}).get("conditions") or ())
+        workflow["metadata"]["name"]
+        for workflow in facts.workflows
+        if any(
+            each.get("reason") == "NamespaceNotReady" for each in (workflow.get("status") or {}).get("conditions") or ()
+        )
     ]
 
 
@@ -142,9 +144,9 @@ def finalizers(facts: DiagnosisFacts) -> CheckResult:
     if isinstance(facts.deleted, UnreadableFact):
         return unknown("finalizers", facts.deleted)
     stuck = [
-        f"{one['kind']} {one['metadata'].get('namespace')}/{one['metadata']['name']}"
-        for one in facts.deleted
-        if _is_stuck(one, facts.server_time)
+        f"{item['kind']} {item['metadata'].get('namespace')}/{item['metadata']['name']}"
+        for item in facts.deleted
+        if _is_stuck(item, facts.server_time)
     ]
     where = "in all namespaces" if facts.everywhere else f"in namespace {facts.namespace}"
     if not stuck:
@@ -157,6 +159,8 @@ def finalizers(facts: DiagnosisFacts) -> CheckResult:
 
 def _is_stuck(item: Object, now: float) -> bool:
     metadata = item["metadata"]
-    finalizers_of_torpor = [one for one in metadata.get("finalizers") or () if one.startswith(constants.GROUP)]
+    finalizers_of_torpor = [
+        finalizer for finalizer in metadata.get("finalizers") or () if finalizer.startswith(constants.GROUP)
+    ]
     deleted = datetime.fromisoformat(metadata["deletionTimestamp"]).timestamp()
     return bool(finalizers_of_torpor) and now - deleted > _STUCK_S

@@ -57,4 +57,4 @@ def network(facts: DiagnosisFacts) -> CheckResult:
 
 
 def _names(objects: Iterable[Object]) -> Iterable[str]:
-    return (one["metadata"]["name"] for one in objects)
+    return (item["metadata"]["name"] for item in objects)

@@ -49,7 +49,7 @@ def observe(cluster: ClusterConnection, *, chosen: bool) -> DiagnosisFacts:
         deleted = pool.submit(reader.deleted, namespace)
         reads |= {name: pool.submit(reader.items, path, right, {}) for name, (path, right) in _lists(namespace).items()}
         reads |= {name: pool.submit(reader.item, path, right) for name, (path, right) in _objects(namespace).items()}
-    found, everywhere = deleted.result()
+    deleted_items, everywhere = deleted.result()
     return DiagnosisFacts(
         command=version("kubectl-torpor"),
         local_time=local_time,
@@ -57,7 +57,7 @@ def observe(cluster: ClusterConnection, *, chosen: bool) -> DiagnosisFacts:
         kubernetes=kubernetes,
         namespace=namespace,
         chosen=chosen,
-        deleted=found,
+        deleted=deleted_items,
         everywhere=everywhere,
         **{name: read.result() for name, read in reads.items()},
     )
@@ -115,12 +115,12 @@ class _FactReader:
     def item(self, path: str, right: str) -> Item:
         """Return an object, None if it does not exist."""
         try:
-            found: Object = self._api.http.json("GET", path)
+            body: Object = self._api.http.json("GET", path)
         except NotFoundError:
             return None
         except ClusterError as error:
             return _unreadable(error, right)
-        return found
+        return body
 
     def items(self, path: str, right: str, query: Mapping[str, str], accept: str = "application/json") -> Items:
         """Return all objects of a list."""
@@ -137,17 +137,17 @@ class _FactReader:
 
     def schemas(self) -> Mapping[str, Object] | UnreadableFact:
         """Return the schemas that the server publishes of Torpor's kinds."""
-        found = self.item(f"/openapi/v3/apis/{constants.API_VERSION}", "get /openapi/v3")
-        if found is None:
+        document = self.item(f"/openapi/v3/apis/{constants.API_VERSION}", "get /openapi/v3")
+        if document is None:
             return {}
-        if isinstance(found, UnreadableFact):
-            return found
-        schemas = found.get("components", {}).get("schemas", {})
+        if isinstance(document, UnreadableFact):
+            return document
+        schemas = document.get("components", {}).get("schemas", {})
         return {name.rpartition(".")[2]: schema for name, schema in schemas.items() if name.startswith("dev.torpor.")}
 
     def rights(self, namespace: str) -> Mapping[str, bool]:
         """Return which rights the user has in the namespace."""
-        found: dict[str, bool] = {}
+        allowed: dict[str, bool] = {}
         for verb, group, resource, subresource in _RIGHTS:
             attributes = {"namespace": namespace, "verb": verb, "group": group, "resource": resource}
             body = {
@@ -160,8 +160,8 @@ class _FactReader:
             except ClusterError:
                 continue
             name = f"{verb} {resource}/{subresource}" if subresource else f"{verb} {resource}"
-            found[name] = bool((answer.get("status") or {}).get("allowed"))
-        return found
+            allowed[name] = bool((answer.get("status") or {}).get("allowed"))
+        return allowed
 
     def archive(self, namespace: str) -> str | UnreadableFact | None:
         """Return why the archive cannot be read."""
@@ -180,15 +180,15 @@ class _FactReader:
         return (self._deleted(namespace), False) if isinstance(everywhere, UnreadableFact) else (everywhere, True)
 
     def _deleted(self, namespace: str | None) -> Items:
-        found: list[Object] = []
+        items: list[Object] = []
         for resource in (WORKFLOWS, TASKRUNS, PODS):
-            one = self._metadata(resource, namespace)
-            if isinstance(one, UnreadableFact):
-                return one
-            found += [
-                item | {"kind": resource.kind} for item in map(dict, one) if "deletionTimestamp" in item["metadata"]
+            listed = self._metadata(resource, namespace)
+            if isinstance(listed, UnreadableFact):
+                return listed
+            items += [
+                item | {"kind": resource.kind} for item in map(dict, listed) if "deletionTimestamp" in item["metadata"]
             ]
-        return found
+        return items
 
     def _metadata(self, resource: ApiResource, namespace: str | None) -> Items:
         query = {"labelSelector": constants.LABEL_TASKRUN_UID} if resource is PODS else {}

@@ -34,12 +34,16 @@ def deployments(facts: DiagnosisFacts) -> Iterator[CheckResult]:
         yield unknown("components", facts.deployments)
         return
     for component in _COMPONENTS:
-        found = [one for one in facts.deployments if one["metadata"].get("labels", {}).get(_COMPONENT) == component]
-        if not found and component == "archive":
+        installed = [
+            deployment
+            for deployment in facts.deployments
+            if deployment["metadata"].get("labels", {}).get(_COMPONENT) == component
+        ]
+        if not installed and component == "archive":
             yield warning(component, "the archive is not installed: results have at most 8 kB, and no history", APPLY)
-        elif not found:
+        elif not installed:
             yield failed(component, f"no Deployment of the {component} in torpor-system", APPLY)
-        for deployment in found:
+        for deployment in installed:
             yield _deployment(component, deployment)
 
 
@@ -65,9 +69,13 @@ def versions(facts: DiagnosisFacts) -> CheckResult:
     """Return whether the components have the same image."""
     if isinstance(facts.deployments, UnreadableFact):
         return passed("versions", f"torpor is {facts.command}")
-    ours = [one for one in facts.deployments if one["metadata"].get("labels", {}).get(_COMPONENT) in _COMPONENTS]
+    ours = [
+        deployment
+        for deployment in facts.deployments
+        if deployment["metadata"].get("labels", {}).get(_COMPONENT) in _COMPONENTS
+    ]
     # A pool has an image of its own.
-    images = {image(one) for one in ours if _pool(one) in {"", constants.DEFAULT_POOL}}
+    images = {image(deployment) for deployment in ours if _pool(deployment) in {"", constants.DEFAULT_POOL}}
     if len(images) > 1:
         return warning("versions", f"the components have different images: {listed(sorted(images))}", APPLY)
     return passed("versions", f"torpor is {facts.command}, the components are {listed(sorted(images)) or 'absent'}")
@@ -77,14 +85,14 @@ def leader(facts: DiagnosisFacts) -> CheckResult:
     """Return whether an operator leads."""
     if isinstance(facts.leases, UnreadableFact):
         return unknown("leader", facts.leases)
-    found = next((one for one in facts.leases if one["metadata"]["name"] == _LEADER), None)
+    lease = next((item for item in facts.leases if item["metadata"]["name"] == _LEADER), None)
     action = "kubectl -n torpor-system get pods; kubectl -n torpor-system logs deployment/torpor-operator"
-    if found is None or not found["spec"].get("holderIdentity"):
+    if lease is None or not lease["spec"].get("holderIdentity"):
         return failed("leader", "no operator leads: no process holds the Lease torpor-operator", action)
-    if not _is_live(found, facts.server_time):
-        age = facts.server_time - _renewed(found)
+    if not _is_live(lease, facts.server_time):
+        age = facts.server_time - _renewed(lease)
         return failed("leader", f"no operator leads: the Lease torpor-operator was renewed {age:.0f} s ago", action)
-    return passed("leader", f"{found['spec']['holderIdentity']} leads")
+    return passed("leader", f"{lease['spec']['holderIdentity']} leads")
 
 
 def pools(facts: DiagnosisFacts) -> Iterator[CheckResult]:
@@ -97,7 +105,9 @@ def pools(facts: DiagnosisFacts) -> Iterator[CheckResult]:
         if (pool := _pool(lease)) and _is_live(lease, facts.server_time):
             live[pool] = live.get(pool, 0) + 1
     installed = (
-        {_pool(one) for one in facts.deployments} if not isinstance(facts.deployments, UnreadableFact) else set()
+        {_pool(deployment) for deployment in facts.deployments}
+        if not isinstance(facts.deployments, UnreadableFact)
+        else set()
     )
     used = _used(facts)
     for pool in sorted(({constants.DEFAULT_POOL} | installed | set(live) | set(used)) - {""}):
@@ -148,7 +158,7 @@ def clocks(facts: DiagnosisFacts) -> Iterator[CheckResult]:
         yield unknown("clock", facts.nodes)
         return
     ready = {node["metadata"]["name"] for node in facts.nodes if _is_ready(node)}
-    leases = {one["metadata"]["name"]: one for one in facts.node_leases if one["metadata"]["name"] in ready}
+    leases = {lease["metadata"]["name"]: lease for lease in facts.node_leases if lease["metadata"]["name"] in ready}
     skews = {name: _node_skew(lease, facts.server_time) for name, lease in leases.items()}
     worst = max(skews, key=lambda name: abs(skews[name]), default=None)
     if worst is not None:
@@ -184,10 +194,10 @@ def _renewed(lease: Object) -> float:
 
 
 def _pool(item: Object) -> str:
-    found: str = (item["metadata"].get("labels") or {}).get(constants.LABEL_POOL, "")
-    return found
+    pool: str = (item["metadata"].get("labels") or {}).get(constants.LABEL_POOL, "")
+    return pool
 
 
 def _is_ready(node: Object) -> bool:
     conditions = (node.get("status") or {}).get("conditions") or ()
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)

@@ -32,7 +32,9 @@ def summary(backfill: Object) -> str:
 def _waits_for(status: Mapping[str, Any]) -> str:
     """Return why a Backfill waits."""
     conditions: Sequence[Mapping[str, Any]] = status.get("conditions") or ()
-    return next((str(one.get("message") or "") for one in conditions if one.get("type") == "Succeeded"), "")
+    return next(
+        (str(condition.get("message") or "") for condition in conditions if condition.get("type") == "Succeeded"), ""
+    )
 
 
 def wait(cluster: ClusterConnection, backfill: Object, limit: float | None) -> int:

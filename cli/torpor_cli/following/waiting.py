@@ -51,8 +51,8 @@ def outcome(workflow: Object, goal: Goal) -> WaitOutcome | None:
 def exit_code(outcomes: Mapping[str, WaitOutcome], goal: Goal) -> int:
     """Return the exit code of waits that have all ended. Pure."""
     if goal is Goal.END:
-        return run_state.exit_code(one.state for one in outcomes.values())
-    missed = [one.state for one in outcomes.values() if not one.reached]
+        return run_state.exit_code(wait_outcome.state for wait_outcome in outcomes.values())
+    missed = [wait_outcome.state for wait_outcome in outcomes.values() if not wait_outcome.reached]
     if not missed:
         return ExitCode.SUCCEEDED
     return run_state.exit_code(missed) or ExitCode.FAILED
@@ -114,20 +114,20 @@ def _settle(
     item: Object, goal: Goal, missing: dict[str, Object], outcomes: dict[str, WaitOutcome], *, deleted: bool
 ) -> None:
     uid, name = item["metadata"]["uid"], item["metadata"]["name"]
-    found = outcome(item, goal) or (WaitOutcome(state="Deleted", reached=False) if deleted else None)
-    if found is None:
+    settled = outcome(item, goal) or (WaitOutcome(state="Deleted", reached=False) if deleted else None)
+    if settled is None:
         return
-    outcomes[uid] = found
+    outcomes[uid] = settled
     missing.pop(uid, None)
-    print_outcome(item, name, found)
+    print_outcome(item, name, settled)
 
 
-def print_outcome(item: Object, name: str, found: WaitOutcome) -> None:
+def print_outcome(item: Object, name: str, settled: WaitOutcome) -> None:
     """Print the line of a run."""
     why = run_state.message_of(item)
     took = _duration(item)
-    ends = f" after {took}" if took and found.state in run_state.ENDED else ""
-    output.line(f"{name} {found.state}{ends}{': ' if why else ''}{why}".replace("\n", " "))
+    ends = f" after {took}" if took and settled.state in run_state.ENDED else ""
+    output.line(f"{name} {settled.state}{ends}{': ' if why else ''}{why}".replace("\n", " "))
     output.flush()
 
 

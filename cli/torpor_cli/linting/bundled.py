@@ -33,8 +33,8 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 def schema(plural: str = "workflows") -> dict[str, Any]:
     """Return the OpenAPI schema of a kind."""
     (crd,) = _documents(f"{_CRDS}/{plural}.torpor.dev.yaml")
-    found: dict[str, Any] = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-    return found
+    openapi: dict[str, Any] = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    return openapi
 
 
 @cache
@@ -42,14 +42,16 @@ def policies() -> tuple[dict[str, Any], ...]:
     """Return all ValidatingAdmissionPolicies, by name."""
     folder = _BUNDLED if _BUNDLED.is_dir() else _CHECKOUT / _POLICIES
     names = sorted(file.name for file in folder.iterdir() if file.name.endswith(".yaml"))
-    documents = (one for name in names for one in _documents(f"{_POLICIES}/{name}"))
-    return tuple(one for one in documents if one["kind"] == "ValidatingAdmissionPolicy")
+    documents = (document for name in names for document in _documents(f"{_POLICIES}/{name}"))
+    return tuple(document for document in documents if document["kind"] == "ValidatingAdmissionPolicy")
 
 
 @cache
 def creation_policies(plural: str = "workflows") -> tuple[dict[str, Any], ...]:
     """Return the policies that concern a new object of a kind and can be evaluated without a cluster."""
-    return tuple(one for one in policies() if one["metadata"]["name"] in _OF_NEW_OBJECTS and _concerns(one, plural))
+    return tuple(
+        policy for policy in policies() if policy["metadata"]["name"] in _OF_NEW_OBJECTS and _concerns(policy, plural)
+    )
 
 
 def action(policy: str) -> str:
@@ -59,7 +61,7 @@ def action(policy: str) -> str:
 
 def bound_policies() -> tuple[tuple[dict[str, Any], str], ...]:
     """Return all policies, each with its validation action."""
-    return tuple((one, action(one["metadata"]["name"])) for one in policies())
+    return tuple((policy, action(policy["metadata"]["name"])) for policy in policies())
 
 
 def _concerns(policy: dict[str, Any], plural: str) -> bool:

@@ -79,17 +79,19 @@ class Place:
             name = (given[1],) if given else ()
             return (*(("spec",) if isinstance(own, dict) and {*name} & {*own} else root), *fields, *name)
         for kind, pattern in (("tasks", _TASK), ("groups", _GROUP)):
-            found = pattern.match(message)
-            names = [one["name"] for one in inner.get(kind, ())]
-            if found is not None and found[found.lastindex or 1] in names:
-                return (*root, kind, names.index(found[found.lastindex or 1]), *fields)
+            subject = pattern.match(message)
+            names = [entry["name"] for entry in inner.get(kind, ())]
+            if subject is not None and subject[subject.lastindex or 1] in names:
+                return (*root, kind, names.index(subject[subject.lastindex or 1]), *fields)
         return (*root, *fields)
 
 
-def _named(spec: Mapping[str, Any], kind: str, found: re.Match[str] | None, fields: Path) -> Path:
+def _named(spec: Mapping[str, Any], kind: str, name_match: re.Match[str] | None, fields: Path) -> Path:
     """Return the path of the entry of a list whose name a message has."""
     entries = enumerate(spec.get(kind) or ())
-    index = next((index for index, one in entries if found is not None and one.get("name") == found[1]), None)
+    index = next(
+        (index for index, entry in entries if name_match is not None and entry.get("name") == name_match[1]), None
+    )
     return ("spec", kind) if index is None else ("spec", kind, index, *fields)
 
 
@@ -133,8 +135,8 @@ def policy_violations(written: Mapping[str, Any], plural: str = "workflows") -> 
     names = {"object": written, "oldObject": None, "request": request, "authorizer": _USER, "strings": {}}
     for policy in bundled.creation_policies(plural):
         spec, place = policy["spec"], Place(policy=policy["metadata"]["name"], plural=plural, written=written)
-        rules = {one["name"]: one["expression"] for one in spec.get("variables", ())}
-        if all(interpreter.evaluate(one["expression"], names) for one in spec.get("matchConditions", ())):
+        rules = {variable["name"]: variable["expression"] for variable in spec.get("variables", ())}
+        if all(interpreter.evaluate(condition["expression"], names) for condition in spec.get("matchConditions", ())):
             variables = _Variables(rules=rules, names=names)
             for validation in spec["validations"]:
                 yield from _rejections(place, validation, variables)
@@ -145,8 +147,8 @@ def _rejections(place: Place, validation: Mapping[str, str], variables: _Variabl
     try:
         if interpreter.evaluate(validation["expression"], {**variables.names, "variables": variables}) is True:
             return
-        found = variables.get(name)
-        items = found if isinstance(found, list) and found and "messageExpression" in validation else [None]
+        value = variables.get(name)
+        items = value if isinstance(value, list) and value and "messageExpression" in validation else [None]
         for item in items:
             seen = variables if item is None else variables.only(name, item)
             message = _message(validation, seen)
@@ -163,8 +165,8 @@ def _severity(place: Place) -> Severity:
 
 def variable_of(expression: str) -> str:
     """Return the variable that a validation requires to be empty or false, or an empty string."""
-    found = _EMPTY.search(expression) or re.fullmatch(r"!variables\.(\w+)", expression)
-    return found[1] if found else ""
+    match = _EMPTY.search(expression) or re.fullmatch(r"!variables\.(\w+)", expression)
+    return match[1] if match else ""
 
 
 def _message(validation: Mapping[str, str], variables: _Variables) -> str:
@@ -178,7 +180,7 @@ _RULES = "x-kubernetes-validations"
 
 def crd_violations(value: Any, schema: Schema, invalid: Collection[Path], path: Path = ()) -> Iterator[LintProblem]:
     """Yield the rules that a value breaks. A value that contains a path of `invalid` is not evaluated itself."""
-    if not any(one[: len(path)] == path for one in invalid):
+    if not any(invalid_path[: len(path)] == path for invalid_path in invalid):
         for rule in schema.get(_RULES, ()):
             yield from _broken(rule, value, path)
     match value:

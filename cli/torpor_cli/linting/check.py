@@ -32,24 +32,24 @@ def _check_file(source: SourceFile, classes: Classes) -> Checked:
     if source.error:
         return Checked(file=source.name, findings=(_at(source.name, FilePosition(), LintRule.FILE, source.error),))
     findings: list[Finding] = []
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for document in yaml_documents.read(source.text):
         if isinstance(document, InvalidYaml):
             findings.append(_at(source.name, document.at, LintRule.YAML, document.message))
             continue
         kinds_here = [kind for _, body in _objects(document.value) if (kind := kinds.kind_of(body)) is not None]
-        found.update(kinds_here)
+        counts.update(kinds_here)
         for path, body in _objects(document.value):
-            findings += [_finding(source.name, document, path, one) for one in _problems(body, classes)]
+            findings += [_finding(source.name, document, path, problem) for problem in _problems(body, classes)]
         if kinds_here:
-            findings += [_finding(source.name, document, (), one) for one in document.problems]
-    if source.named and not found and not findings:
+            findings += [_finding(source.name, document, (), problem) for problem in document.problems]
+    if source.named and not counts and not findings:
         message = f"the file has no {', '.join(list(kinds.PLURALS)[:-1])} or {kinds.BACKFILL}"
         findings.append(_at(source.name, FilePosition(), LintRule.FILE, message, Severity.WARNING))
-    findings.sort(key=lambda one: (one.line, one.column))
-    workflows = found.pop(kinds.WORKFLOW, 0)
+    findings.sort(key=lambda finding: (finding.line, finding.column))
+    workflows = counts.pop(kinds.WORKFLOW, 0)
     unique = tuple(dict.fromkeys(findings))
-    return Checked(file=source.name, workflows=workflows, others=found.total(), findings=unique)
+    return Checked(file=source.name, workflows=workflows, others=counts.total(), findings=unique)
 
 
 def _objects(value: Any) -> Iterator[tuple[Path, dict[str, Any]]]:

@@ -55,40 +55,40 @@ def locate(message: str, spec: Mapping[str, Any]) -> Path:
     """Return the field that a message of the operator names."""
     if cycle := _CYCLE.match(message):
         for kind, field in (("tasks", "after"), ("groups", "in")):
-            if (found := _named(spec, kind, cycle[1])) is not None:
-                return (*found[0], field)
+            if (owner := _named(spec, kind, cycle[1])) is not None:
+                return (*owner[0], field)
     subject = _SUBJECT.match(message)
     if subject is None:
         return ("spec",)
     kind, name, rest = subject.groups()
-    found = _named(spec, f"{kind}s", name)
-    return (*found[0], *_field(rest, found[1])) if found else ("spec",)
+    owner = _named(spec, f"{kind}s", name)
+    return (*owner[0], *_field(rest, owner[1])) if owner else ("spec",)
 
 
 def _named(spec: Mapping[str, Any], kind: str, name: str) -> tuple[Path, Mapping[str, Any]] | None:
     each = enumerate(spec.get(kind) or ())
-    return next(((("spec", kind, index), one) for index, one in each if one.get("name") == name), None)
+    return next(((("spec", kind, index), owner) for index, owner in each if owner.get("name") == name), None)
 
 
 def _field(rest: str, owner: Mapping[str, Any]) -> Path:
-    found = _FIELD.match(rest)
-    if found is None:
+    field = _FIELD.match(rest)
+    if field is None:
         return next((path for start, path in _OTHERS if rest.startswith(start)), ("name",))
-    if found["after"]:
-        return ("after", owner["after"].index(found["entry"]))
-    if found["expand"]:
+    if field["after"]:
+        return ("after", owner["after"].index(field["entry"]))
+    if field["expand"]:
         entries = enumerate(owner["expand"])
-        return ("expand", next(index for index, entry in entries if entry["name"] == found["expand"]), "over")
-    match found["kind"]:
+        return ("expand", next(index for index, entry in entries if entry["name"] == field["expand"]), "over")
+    match field["kind"]:
         case "args":
-            return ("args", found["name"])
+            return ("args", field["name"])
         case "trigger":
-            return ("trigger", "kwargs", found["name"])
+            return ("trigger", "kwargs", field["name"])
         case "pod.env":
             entries = enumerate(owner["pod"]["env"])
-            return ("pod", "env", next(index for index, entry in entries if entry["name"] == found["name"]), "value")
+            return ("pod", "env", next(index for index, entry in entries if entry["name"] == field["name"]), "value")
         case _:
-            return tuple(found["field"].split("."))
+            return tuple(field["field"].split("."))
 
 
 _OTHERS: tuple[tuple[str, Path], ...] = (

@@ -77,5 +77,5 @@ def _params(kind: str, spec: Mapping[str, Any]) -> dict[str, Any]:
     """Return the params that a run has besides those of the workflow. Their values are not known."""
     params = spec.get("params")
     if kind == TEMPLATE and isinstance(params, list):
-        return {one["name"]: _PLACEHOLDER for one in params if isinstance(one, Mapping) and "name" in one}
+        return {param["name"]: _PLACEHOLDER for param in params if isinstance(param, Mapping) and "name" in param}
     return dict.fromkeys(params, _PLACEHOLDER) if kind == SCHEDULE and isinstance(params, dict) else {}

@@ -17,7 +17,7 @@ def problems(document: Mapping[str, Any], kind: str, classes: Classes) -> Iterat
     openapi = bundled.schema(kinds.PLURALS[kind])
     checked = {
         **openapi,
-        "properties": {name: one for name, one in openapi["properties"].items() if name != "metadata"},
+        "properties": {name: field for name, field in openapi["properties"].items() if name != "metadata"},
     }
     ours = {name: value for name, value in document.items() if name != "metadata"}
     yield from schema.unknown_fields(ours, checked)
@@ -30,9 +30,9 @@ def problems(document: Mapping[str, Any], kind: str, classes: Classes) -> Iterat
     yield from cel_rules.crd_violations(stored, checked, blocking)
     if not blocking:
         named = {**stored, "metadata": document.get("metadata") or {}}
-        found = list(cel_rules.policy_violations(named, kinds.PLURALS[kind]))
-        yield from found
-        rejected = [problem for problem in found if problem.severity is Severity.ERROR]
+        of_policies = list(cel_rules.policy_violations(named, kinds.PLURALS[kind]))
+        yield from of_policies
+        rejected = [problem for problem in of_policies if problem.severity is Severity.ERROR]
         # The model of the operator rejects this field too, and then reports nothing else.
         unreadable = [*invalid, *(problem for problem in rejected if problem.path[-1] == "python")]
         yield from _semantics(kind, schema.without(stored, {problem.path for problem in unreadable}), rejected, classes)
@@ -44,18 +44,18 @@ def _semantics(
     """Yield what operator and triggerer report of an object that the API server admits."""
     if kind == kinds.SCHEDULE:
         yield from schedule.problems(document["spec"], [problem.path for problem in rejected], classes)
-    found = kinds.embedded_workflow(kind, document["spec"])
-    if found is not None and found.spec.get("tasks"):
-        yield from _workflow(found, rejected, classes)
+    embedded = kinds.embedded_workflow(kind, document["spec"])
+    if embedded is not None and embedded.spec.get("tasks"):
+        yield from _workflow(embedded, rejected, classes)
 
 
-def _workflow(found: Embedded, rejected: Sequence[LintProblem], classes: Classes) -> Iterator[LintProblem]:
+def _workflow(embedded: Embedded, rejected: Sequence[LintProblem], classes: Classes) -> Iterator[LintProblem]:
     """Yield the problems of a Workflow's spec that the policies did not report."""
-    document = {"spec": found.spec}
+    document = {"spec": embedded.spec}
     fields = {problem.path for problem in rejected}
-    for problem in map(found.relocated, graph.problems(document)):
+    for problem in map(embedded.relocated, graph.problems(document)):
         covered = problem.path in fields or (problem.path[-2:-1] == ("after",) and problem.path[:-1] in fields)
         if not covered and not (rejected and problem.path[-1] in _OF_POLICIES):
             yield problem
-    yield from map(found.relocated, triggers.problems(found.spec, classes))
-    yield from map(found.relocated, values.problems(document))
+    yield from map(embedded.relocated, triggers.problems(embedded.spec, classes))
+    yield from map(embedded.relocated, values.problems(document))

@@ -12,21 +12,22 @@ from torpor_cli.linting.finding import Finding, Severity
 
 def errors(checked: Sequence[Checked]) -> int:
     """Return the number of errors."""
-    return sum(one.severity is Severity.ERROR for file in checked for one in file.findings)
+    return sum(finding.severity is Severity.ERROR for file in checked for finding in file.findings)
 
 
 def text(checked: Sequence[Checked]) -> Iterator[str]:
     """Yield a line a finding: `file:line:column: severity: message [rule]`."""
-    for one in _findings(checked):
-        where = f"{one.file}:{one.line}:{one.column}"
-        yield printable_line(f"{where}: {one.severity}: {one.message} [{one.rule}]")
+    for finding in _findings(checked):
+        where = f"{finding.file}:{finding.line}:{finding.column}"
+        yield printable_line(f"{where}: {finding.severity}: {finding.message} [{finding.rule}]")
 
 
 def github(checked: Sequence[Checked]) -> Iterator[str]:
     """Yield a workflow command a finding, which GitHub shows beside the line."""
-    for one in _findings(checked):
-        place = f"file={_property(one.file)},line={one.line},col={one.column},title={_property(f'torpor {one.rule}')}"
-        yield f"::{one.severity} {place}::{_data(printable_line(one.message))}"
+    for finding in _findings(checked):
+        title = _property(f"torpor {finding.rule}")
+        place = f"file={_property(finding.file)},line={finding.line},col={finding.column},title={title}"
+        yield f"::{finding.severity} {place}::{_data(printable_line(finding.message))}"
 
 
 def as_json(checked: Sequence[Checked]) -> str:
@@ -39,23 +40,23 @@ def as_json(checked: Sequence[Checked]) -> str:
         "errors": errors(checked),
         "warnings": len(findings) - errors(checked),
     }
-    return json.dumps(counted | {"findings": [asdict(one) for one in findings]}, indent=2)
+    return json.dumps(counted | {"findings": [asdict(finding) for finding in findings]}, indent=2)
 
 
 def summary(checked: Sequence[Checked]) -> str:
     """Return the counts as a sentence."""
-    found = errors(checked)
-    warnings = len(_findings(checked)) - found
+    error_count = errors(checked)
+    warnings = len(_findings(checked)) - error_count
     workflows = sum(file.workflows for file in checked)
     others = sum(file.others for file in checked)
     objects = [*([_count(workflows, "workflow")] if workflows or not others else [])]
     objects += [_count(others, "other object" if workflows else "object")] if others else []
-    counts = ", ".join((*objects, _count(found, "error"), _count(warnings, "warning")))
+    counts = ", ".join((*objects, _count(error_count, "error"), _count(warnings, "warning")))
     return f"{_count(len(checked), 'file')}: {counts}"
 
 
 def _findings(checked: Sequence[Checked]) -> list[Finding]:
-    return [one for file in checked for one in file.findings]
+    return [finding for file in checked for finding in file.findings]
 
 
 def _count(number: int, noun: str) -> str:

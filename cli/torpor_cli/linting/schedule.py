@@ -20,7 +20,7 @@ def problems(spec: Mapping[str, Any], rejected: Collection[Path], classes: Class
     """
     for index, source in enumerate(spec.get("sources") or ()):
         path: Path = ("spec", "sources", index)
-        if not any(one[:3] == path for one in rejected):
+        if not any(rejected_path[:3] == path for rejected_path in rejected):
             yield from _cron(source, path)
             yield from _trigger(source, path, classes)
     if isinstance(when := spec.get("when"), str):
@@ -53,15 +53,15 @@ def _when(text: str) -> Iterator[LintProblem]:
 
 
 def _value(where: str, value: Any, path: Path) -> Iterator[LintProblem]:
-    found = template.expressions(value)
-    if isinstance(found, ExpressionError):
-        yield LintProblem(path=path, rule=LintRule.EXPRESSION, message=f"{where}: {found.message}")
+    expressions = template.expressions(value)
+    if isinstance(expressions, ExpressionError):
+        yield LintProblem(path=path, rule=LintRule.EXPRESSION, message=f"{where}: {expressions.message}")
         return
-    for expression in found:
+    for expression in expressions:
         yield from _expression(where, expression, path)
 
 
 def _expression(where: str, expression: str, path: Path) -> Iterator[LintProblem]:
-    found = references.find(expression, roots=ROOTS)
-    if isinstance(found, ExpressionError):
-        yield LintProblem(path=path, rule=LintRule.EXPRESSION, message=f"{where}: {found.message}")
+    parsed = references.find(expression, roots=ROOTS)
+    if isinstance(parsed, ExpressionError):
+        yield LintProblem(path=path, rule=LintRule.EXPRESSION, message=f"{where}: {parsed.message}")

@@ -63,8 +63,8 @@ def _hint(name: str, known: Mapping[str, Schema]) -> str:
 def nearest(name: str, known: Mapping[str, object] | Sequence[str]) -> str:
     """Return `; did you mean "python"?`, or nothing if no known name is near."""
     by_text = {each.lower(): each for each in known}
-    found = get_close_matches(name.lower(), by_text, n=1, cutoff=_CUTOFF)
-    return f'; did you mean "{by_text[found[0]]}"?' if found else ""
+    close = get_close_matches(name.lower(), by_text, n=1, cutoff=_CUTOFF)
+    return f'; did you mean "{by_text[close[0]]}"?' if close else ""
 
 
 def without_nulls(value: Any, schema: Schema) -> Any:
@@ -97,10 +97,10 @@ def violations(value: Any, schema: Schema, path: Path = ()) -> Iterator[LintProb
     """Yield what the schema does not allow. The value has no nulls that count as missing fields."""
     if value is None and schema.get("nullable"):
         return
-    wanted, found = schema.get("type"), type_name(value)
-    if wanted is not None and not _fits(wanted, found):
-        message = f'Invalid value: "{found}": {dotted(path)} in body must be of type {wanted}: "{found}"'
-        yield _problem(path, message + (_UNQUOTED if (wanted, found) == ("string", "boolean") else ""))
+    wanted, actual = schema.get("type"), type_name(value)
+    if wanted is not None and not _fits(wanted, actual):
+        message = f'Invalid value: "{actual}": {dotted(path)} in body must be of type {wanted}: "{actual}"'
+        yield _problem(path, message + (_UNQUOTED if (wanted, actual) == ("string", "boolean") else ""))
         return
     match value:
         case str():
@@ -154,8 +154,8 @@ def type_name(value: Any) -> str:
             return "object"
 
 
-def _fits(wanted: str, found: str) -> bool:
-    return wanted == found or (wanted, found) == ("number", "integer")
+def _fits(wanted: str, actual: str) -> bool:
+    return wanted == actual or (wanted, actual) == ("number", "integer")
 
 
 def _text(value: str, schema: Schema, path: Path) -> Iterator[LintProblem]:
@@ -169,7 +169,7 @@ def _text(value: str, schema: Schema, path: Path) -> Iterator[LintProblem]:
     if schema.get("format") == "date-time" and not _is_date_time(value):
         yield _in_body(path, value, f"must be of type date-time: {_quoted(value)}")
     if "enum" in schema and value not in schema["enum"]:
-        supported = ", ".join(_quoted(one) for one in schema["enum"])
+        supported = ", ".join(_quoted(choice) for choice in schema["enum"])
         message = f"Unsupported value: {_quoted(value)}: supported values: {supported}"
         yield _problem(path, message + nearest(value, schema["enum"]))
 

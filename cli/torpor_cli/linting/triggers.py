@@ -51,14 +51,14 @@ def classes(custom: Mapping[str, str]) -> Classes:
 def _imported(name: str, target: str) -> Callable[..., Any]:
     module, _, path = target.partition(":")
     try:
-        found: Any = import_module(module)
+        imported: Any = import_module(module)
         for part in path.split("."):
-            found = getattr(found, part)
+            imported = getattr(imported, part)
     except Exception as error:
         raise UnusableTriggerError(f"trigger {name}: {target}: {type(error).__name__}: {error}") from error
-    if not callable(found):
+    if not callable(imported):
         raise UnusableTriggerError(f"trigger {name}: {target} is not a class")
-    return found  # type: ignore[no-any-return]
+    return imported  # type: ignore[no-any-return]
 
 
 def problems(spec: Mapping[str, Any], known: Classes) -> Iterator[LintProblem]:
@@ -116,8 +116,8 @@ def _added(task: Mapping[str, Any]) -> list[str] | None:
 
 
 def _checked(call: _Call, kwargs: Mapping[str, Any], known: Classes) -> Iterator[LintProblem]:
-    found = known.get(call.class_name)
-    if found is None:
+    trigger_class = known.get(call.class_name)
+    if trigger_class is None:
         yield LintProblem(
             path=(*call.path, "class"),
             rule=LintRule.TRIGGER,
@@ -148,11 +148,11 @@ def _parts(call: _Call, known: Classes) -> Iterator[LintProblem]:
 
 def _refusal(name: str, kwargs: Mapping[str, Any], known: Classes) -> str | None:
     """Return why the class rejects its arguments, in the words of the triggerer."""
-    static, found = _is_static(kwargs), known[name]
+    static, trigger_class = _is_static(kwargs), known[name]
     try:
         name, values = trigger.absolute(name, kwargs, time.time()) if static else (name, kwargs)
-        found = known[name]
-        found(**(typed_json.decode(_rendered(values)) if static else dict.fromkeys(values, _PLACEHOLDER)))
+        trigger_class = known[name]
+        trigger_class(**(typed_json.decode(_rendered(values)) if static else dict.fromkeys(values, _PLACEHOLDER)))
     except ImportError:
         return None  # a class that needs a package of the triggerer's image
     except trigger.TriggerError as error:
@@ -160,7 +160,7 @@ def _refusal(name: str, kwargs: Mapping[str, Any], known: Classes) -> str | None
     except Exception as error:  # noqa: BLE001 - any class of a user
         if static or _is_signature_error(error):
             message = f"trigger {name} refuses its kwargs: {type(error).__name__}: {error}"
-            return message + (_accepted(found) if isinstance(error, TypeError) else "")
+            return message + (_accepted(trigger_class) if isinstance(error, TypeError) else "")
     return None
 
 
@@ -180,8 +180,8 @@ def _is_signature_error(error: Exception) -> bool:
     return isinstance(error, TypeError) and error.__traceback__ is not None and error.__traceback__.tb_next is None
 
 
-def _accepted(found: Callable[..., Any]) -> str:
+def _accepted(trigger_class: Callable[..., Any]) -> str:
     try:
-        return f"; it takes {', '.join(inspect.signature(found).parameters) or 'none'}"
+        return f"; it takes {', '.join(inspect.signature(trigger_class).parameters) or 'none'}"
     except (TypeError, ValueError):
         return ""

@@ -83,19 +83,21 @@ def _lists(spec: models.WorkflowSpec) -> Iterator[LintProblem]:
     parts: tuple[tuple[str, tuple[Task | MappedGroup, ...]], ...] = (("tasks", spec.tasks), ("groups", spec.groups))
     for kind, owners in parts:
         for index, owner in enumerate(owners):
-            if _is_constant(owner) and isinstance(found := expand.resolve_product(owner, scope, allowed), TaskOutcome):
-                yield _outcome(found, owner, ("spec", kind, index))
+            if _is_constant(owner) and isinstance(
+                outcome := expand.resolve_product(owner, scope, allowed), TaskOutcome
+            ):
+                yield _outcome(outcome, owner, ("spec", kind, index))
 
 
 def _is_constant(owner: Task | MappedGroup) -> bool:
     """Whether all lists are written out, so that their items are known."""
     lists = [*(entry.over for entry in owner.expand), *([] if owner.expand_kwargs is None else [owner.expand_kwargs])]
-    return bool(lists) and not any(resolve.embedded(one) for one in lists)
+    return bool(lists) and not any(resolve.embedded(over) for over in lists)
 
 
-def _outcome(found: TaskOutcome, owner: Task | MappedGroup, path: Path) -> LintProblem:
-    severity = Severity.WARNING if found.state is TaskState.SKIPPED else Severity.ERROR
+def _outcome(outcome: TaskOutcome, owner: Task | MappedGroup, path: Path) -> LintProblem:
+    severity = Severity.WARNING if outcome.state is TaskState.SKIPPED else Severity.ERROR
     field = "expand" if owner.expand else "expandKwargs"
     kind = "group" if isinstance(owner, MappedGroup) else "task"
-    message = f"{kind} {owner.name}: {found.message}"
+    message = f"{kind} {owner.name}: {outcome.message}"
     return LintProblem(path=(*path, field), rule=LintRule.EXPAND, severity=severity, message=message)

@@ -53,10 +53,10 @@ class Document:
         """Return where a field is: its key, or the item of a list. A missing field is at the field around it."""
         node, at = self.root, self.root.at
         for part in path:
-            found = _step(node, part)
-            if found is None:
+            step = _step(node, part)
+            if step is None:
                 return at
-            at, node = found
+            at, node = step
         return at
 
 
@@ -82,9 +82,9 @@ def read(text: str) -> Iterator[Document | InvalidYaml]:
         yield InvalidYaml(at=error.at, message=str(error))
 
 
-def _one_escape(found: re.Match[str]) -> str:
-    high, low = int(found[2], 16), int(found[3], 16)
-    return f"{found[1]}\\U{0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00):08x}"
+def _one_escape(escapes: re.Match[str]) -> str:
+    high, low = int(escapes[2], 16), int(escapes[3], 16)
+    return f"{escapes[1]}\\U{0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00):08x}"
 
 
 class _TooLargeError(Exception):
@@ -169,7 +169,7 @@ class _Builder:
         node = self.anchors.get(name)
         if node is None:
             raise _TooLargeError(at, f"unknown anchor {name}")
-        if any(one is node for one in self.open):
+        if any(ancestor is node for ancestor in self.open):
             raise _TooLargeError(at, f"anchor {name} contains itself")
         self.put(node, None)
 
@@ -246,9 +246,9 @@ def _merged(node: YamlNode) -> Iterator[YamlNode]:
     """Yield the objects that `<<` adds, with those that they add in turn."""
     for key, value in node.entries or ():
         if key.merges:
-            for one in value.items if value.items is not None else (value,):
-                yield one
-                yield from _merged(one)
+            for merged in value.items if value.items is not None else (value,):
+                yield merged
+                yield from _merged(merged)
 
 
 def _step(node: YamlNode, part: str | int) -> tuple[FilePosition, YamlNode] | None:
@@ -257,8 +257,8 @@ def _step(node: YamlNode, part: str | int) -> tuple[FilePosition, YamlNode] | No
         items: Sequence[YamlNode] = node.items or ()
         return (items[part].at, items[part]) if part < len(items) else None
     for source in (node, *_merged(node)):
-        found: Mapping[str, tuple[YamlNode, YamlNode]] = {_key(key): (key, value) for key, value in _entries(source)}
-        if part in found:
-            key, value = found[part]
+        entries: Mapping[str, tuple[YamlNode, YamlNode]] = {_key(key): (key, value) for key, value in _entries(source)}
+        if part in entries:
+            key, value = entries[part]
             return key.at, value
     return None

@@ -72,7 +72,7 @@ def config_maps(spec: Object, others: Sequence[Object], beside: Path) -> list[di
 
     Without such a folder there is none, and the run is refused.
     """
-    known = {one["metadata"]["name"] for one in others if one.get("kind") == "ConfigMap"}
+    known = {item["metadata"]["name"] for item in others if item.get("kind") == "ConfigMap"}
     missing = [name for name in dict.fromkeys(names(spec)) if name not in known]
     return [_config_map(name, beside / name) for name in missing if (beside / name).is_dir()]
 
@@ -83,7 +83,7 @@ def source_of_task(spec: Object, task: str, others: Sequence[Object], beside: Pa
     The folder beside the file is used itself, so that breakpoints of an editor hold. A ConfigMap of the file is written
     to `scratch`.
     """
-    own: Object = next((one for one in spec.get("tasks") or () if one.get("name") == task), {})
+    own: Object = next((entry for entry in spec.get("tasks") or () if entry.get("name") == task), {})
     name = (own.get("source") or spec.get("source") or {}).get("configMap")
     if not isinstance(name, str):
         return None
@@ -91,21 +91,21 @@ def source_of_task(spec: Object, task: str, others: Sequence[Object], beside: Pa
         return beside / name
     from torpor_local.apiserver import config_maps as rules  # noqa: PLC0415 - most tasks have no such source
 
-    for file, content in rules.files(next((one for one in others if _is_config_map(one, name)), {})).items():
+    for file, content in rules.files(next((item for item in others if _is_config_map(item, name)), {})).items():
         (scratch / file).write_bytes(content)
     return scratch
 
 
 def source_problems(others: Sequence[Object]) -> Iterator[str]:
     """Yield what is wrong with ConfigMaps, whose keys become names of files."""
-    found = [one for one in others if one.get("kind") == "ConfigMap"]
-    if not found:
+    config_maps = [item for item in others if item.get("kind") == "ConfigMap"]
+    if not config_maps:
         return
     from torpor_local.apiserver import config_maps as rules  # noqa: PLC0415 - most files have none
 
-    for one in found:
-        if problem := rules.problem(None, one):
-            yield f"ConfigMap {(one.get('metadata') or {}).get('name', '')} is invalid: {problem}"
+    for item in config_maps:
+        if problem := rules.problem(None, item):
+            yield f"ConfigMap {(item.get('metadata') or {}).get('name', '')} is invalid: {problem}"
 
 
 def _is_config_map(body: Object, name: str) -> bool:
@@ -134,7 +134,7 @@ def parse_events(texts: Iterable[str], tasks: Sequence[str] | None) -> dict[str,
 
     `tasks` are the names of the Workflow, None if they are not known.
     """
-    found: dict[str, Any] = {}
+    payloads: dict[str, Any] = {}
     for text in texts:
         matched = _EVENT.fullmatch(text)
         if matched is None:
@@ -143,7 +143,7 @@ def parse_events(texts: Iterable[str], tasks: Sequence[str] | None) -> dict[str,
         if tasks is not None and task not in tasks:
             raise errors.UsageError(str(errors.unknown("task", task, tasks, f"the file has {', '.join(tasks)}")))
         try:
-            found[task + matched["path"]] = json.loads(matched["json"])
+            payloads[task + matched["path"]] = json.loads(matched["json"])
         except (ValueError, RecursionError) as error:
             raise errors.UsageError(f"--event {text}: the event is not JSON: {error}") from None
-    return found
+    return payloads

@@ -40,10 +40,10 @@ def evaluated(value: Any, known: Known) -> Any:
         raise InvalidExpressionError(parsed.message)
     results: dict[str, Any] = {}
     for expression in parsed:
-        found = _evaluated(expression, known)
-        if isinstance(found, UnknownValue):
-            return found
-        results[expression] = found
+        result = _evaluated(expression, known)
+        if isinstance(result, UnknownValue):
+            return result
+        results[expression] = result
     rendered = template.substitute(value, results)
     if isinstance(rendered, ExpressionError):
         raise InvalidExpressionError(rendered.message)
@@ -51,10 +51,10 @@ def evaluated(value: Any, known: Known) -> Any:
 
 
 def _evaluated(expression: str, known: Known) -> Any:
-    found = references.find(expression, roots=_ROOTS)
-    if isinstance(found, ExpressionError):
-        raise InvalidExpressionError(found.message)
-    if not found.roots <= known.keys() or not _groups(found) <= (known.get("groups") or {}).keys():
+    parsed = references.find(expression, roots=_ROOTS)
+    if isinstance(parsed, ExpressionError):
+        raise InvalidExpressionError(parsed.message)
+    if not parsed.roots <= known.keys() or not _groups(parsed) <= (known.get("groups") or {}).keys():
         return UnknownValue(expression)
     match evaluation.evaluate(expression, known):
         case Value(json=value):
@@ -63,8 +63,8 @@ def _evaluated(expression: str, known: Known) -> Any:
             raise InvalidExpressionError(error.message)
 
 
-def _groups(found: references.References) -> frozenset[str]:
-    return frozenset(name for root, name, _ in found.parts if root == "groups")
+def _groups(parsed: references.References) -> frozenset[str]:
+    return frozenset(name for root, name, _ in parsed.parts if root == "groups")
 
 
 def items(entries: list[Mapping[str, Any]], index: int, known: Known) -> Iterator[tuple[str, KnownItem | UnknownValue]]:
@@ -73,20 +73,20 @@ def items(entries: list[Mapping[str, Any]], index: int, known: Known) -> Iterato
     Raises InvalidExpressionError for an index beyond the end.
     """
     left = index
-    found: list[tuple[str, KnownItem | UnknownValue]] = []
+    chosen: list[tuple[str, KnownItem | UnknownValue]] = []
     for entry in reversed(entries):
         over = evaluated(entry["over"], known)
         if isinstance(over, UnknownValue):
-            found.append((entry["name"], over))
+            chosen.append((entry["name"], over))
             continue
         listed = _listed(over)
         if not listed:
             raise InvalidExpressionError(f"the list of {entry['name']} is empty")
         left, place = divmod(left, len(listed))
-        found.append((entry["name"], listed[place]))
-    if left and not any(isinstance(one, UnknownValue) for _, one in found):
+        chosen.append((entry["name"], listed[place]))
+    if left and not any(isinstance(item, UnknownValue) for _, item in chosen):
         raise InvalidExpressionError(f"there is no instance {index}")
-    yield from reversed(found)
+    yield from reversed(chosen)
 
 
 def _listed(over: Any) -> list[KnownItem]:
@@ -99,10 +99,10 @@ def _listed(over: Any) -> list[KnownItem]:
             raise InvalidExpressionError(f"it is mapped over {type(over).__name__}, not over a list or an object")
 
 
-def scope_of(index: int, found: Mapping[str, KnownItem]) -> dict[str, Any]:
+def scope_of(index: int, items_by_name: Mapping[str, KnownItem]) -> dict[str, Any]:
     """Return what expressions see of these items: `index`, `key` and `value`, by name if there are several."""
-    if len(found) == 1:
-        (item,) = found.values()
+    if len(items_by_name) == 1:
+        (item,) = items_by_name.values()
         return {"index": index, "key": item.key, "value": item.value}
-    keys = {name: item.key for name, item in found.items()}
-    return {"index": index, "key": keys, "value": {name: item.value for name, item in found.items()}}
+    keys = {name: item.key for name, item in items_by_name.items()}
+    return {"index": index, "key": keys, "value": {name: item.value for name, item in items_by_name.items()}}

@@ -94,10 +94,10 @@ def _foreground(command: Sequence[str], lock: int) -> int:
 def _arguments(text: str | None) -> Mapping[str, Any]:
     if text is None:
         return {}
-    found = _json("--args", text)
-    if not isinstance(found, dict):
+    arguments = _json("--args", text)
+    if not isinstance(arguments, dict):
         raise errors.UsageError(f'--args {text}: write a JSON object, such as \'{{"path": "a.csv"}}\'')
-    return found
+    return arguments
 
 
 def _event(text: str) -> str:

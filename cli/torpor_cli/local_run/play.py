@@ -154,11 +154,11 @@ async def _played(engine: Any, options: Any, run: Play, progress: ProgressView) 
 
 
 def _report(run: Play, outcome: Any) -> None:
-    found = RunView.parse(outcome.workflow, outcome.objects.get("TaskRun", ()), now=time.time())
+    view = RunView.parse(outcome.workflow, outcome.objects.get("TaskRun", ()), now=time.time())
     if not run.is_text:
-        output.data(report.as_json(outcome.workflow, outcome.results, found, run.folder), run.output_format)
+        output.data(report.as_json(outcome.workflow, outcome.results, view, run.folder), run.output_format)
         return
-    for line in report.failure_lines(found, run.folder):
+    for line in report.failure_lines(view, run.folder):
         output.line(line)
     for line in report.result_lines(outcome.workflow["spec"], outcome.results):
         output.line(line)
@@ -194,8 +194,12 @@ def read_run(folder: Path) -> StoredRun:
     workflows = [] if saved is None else saved.of_kind("Workflow")
     if saved is None or not workflows:
         raise errors.UsageError(f"{folder} has no run; the folders of runs are in .torpor/runs")
-    found = next(one for one in workflows if saved.workflow is None or one["metadata"]["name"] == saved.workflow[1])
+    workflow = next(
+        item for item in workflows if saved.workflow is None or item["metadata"]["name"] == saved.workflow[1]
+    )
     taskruns = saved.of_kind("TaskRun")
-    ended = outcome.build(found, {"TaskRun": taskruns})
+    ended = outcome.build(workflow, {"TaskRun": taskruns})
     built = asyncio.run(outcome.with_archived(ended, folders.archive_file(folder)))
-    return StoredRun(workflow=found, taskruns=taskruns, results=built.results, now=path.stat().st_mtime + saved.offset)
+    return StoredRun(
+        workflow=workflow, taskruns=taskruns, results=built.results, now=path.stat().st_mtime + saved.offset
+    )

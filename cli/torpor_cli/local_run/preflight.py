@@ -60,8 +60,8 @@ class MachineCapabilities:
 def check(spec: Object, others: Sequence[Object], machine: MachineCapabilities) -> Preflight:
     """Return what a local run of a Workflow's spec refuses and ignores. `others` are the other objects of the file."""
     tasks = list(spec.get("tasks") or ())
-    refused = [one for task in tasks for one in (*_refused(task, machine), *_refused_image(task, spec))]
-    refused += [one for task in tasks for one in _missing_variables(task, others, machine)]
+    refused = [sentence for task in tasks for sentence in (*_refused(task, machine), *_refused_image(task, spec))]
+    refused += [sentence for task in tasks for sentence in _missing_variables(task, others, machine)]
     refused += _missing_code(spec, others)
     variables = spec.get("variablesFrom")
     if variables and not _has(others, "ConfigMap", variables):
@@ -147,8 +147,8 @@ def _missing_key(reference: Object, others: Sequence[Object]) -> str | None:
     name, key = reference.get("name", ""), reference.get("key", "")
     if not _has(others, "ConfigMap", name):
         return f"ConfigMap {name}, which the file does not have; add it as a document"
-    found = [one.get("data") or {} for one in others if _has([one], "ConfigMap", name)]
-    if not any(key in data for data in found):
+    contents = [item.get("data") or {} for item in others if _has([item], "ConfigMap", name)]
+    if not any(key in data for data in contents):
         return f"key {key} of ConfigMap {name}, which the file does not have; add the key"
     return None
 
@@ -165,9 +165,9 @@ def _triggers(trigger: Object) -> Iterator[Object]:
     """Yield a trigger, and those in the `triggers` of `any_of` and `all_of`."""
     yield trigger
     inner = (trigger.get("kwargs") or {}).get("triggers")
-    for one in inner if isinstance(inner, list) else ():
-        if isinstance(one, Mapping):
-            yield from _triggers(one)
+    for part in inner if isinstance(inner, list) else ():
+        if isinstance(part, Mapping):
+            yield from _triggers(part)
 
 
 def _own(trigger: Object) -> Object:
@@ -175,7 +175,7 @@ def _own(trigger: Object) -> Object:
 
 
 def _has(others: Sequence[Object], kind: str, name: str) -> bool:
-    return any(one.get("kind") == kind and (one.get("metadata") or {}).get("name") == name for one in others)
+    return any(item.get("kind") == kind and (item.get("metadata") or {}).get("name") == name for item in others)
 
 
 def _ignored(spec: Object, tasks: Sequence[Object], others: Sequence[Object]) -> Iterator[str]:
@@ -188,11 +188,11 @@ def _ignored(spec: Object, tasks: Sequence[Object], others: Sequence[Object]) ->
     for field in _POD_FIELDS:
         yield from _of_tasks(f"pod.{field}", [task["name"] for task in tasks if (task.get("pod") or {}).get(field)])
     missing = {task["name"]: list(_missing_sources(task, others)) for task in tasks}
-    for source in dict.fromkeys(one for found in missing.values() for one in found):
-        yield from _of_tasks(source, [name for name, found in missing.items() if source in found])
-    for one in others:
-        if one.get("kind") not in _DOCUMENTS:
-            yield f"{one.get('kind')} {(one.get('metadata') or {}).get('name', '')}".strip()
+    for source in dict.fromkeys(source for sources in missing.values() for source in sources):
+        yield from _of_tasks(source, [name for name, sources in missing.items() if source in sources])
+    for item in others:
+        if item.get("kind") not in _DOCUMENTS:
+            yield f"{item.get('kind')} {(item.get('metadata') or {}).get('name', '')}".strip()
 
 
 def _of_tasks(field: str, names: Sequence[str]) -> Iterator[str]:
@@ -203,12 +203,16 @@ def _of_tasks(field: str, names: Sequence[str]) -> Iterator[str]:
 def _missing_sources(task: Object, others: Sequence[Object]) -> Iterator[str]:
     """Yield the Secrets and the missing ConfigMaps of the environment of a task."""
     pod = task.get("pod") or {}
-    variables = [one.get("valueFrom") or {} for one in pod.get("env") or ()]
+    variables = [variable.get("valueFrom") or {} for variable in pod.get("env") or ()]
     for reference, kind in (("secretKeyRef", "Secret"), ("configMapKeyRef", "ConfigMap")):
-        yield from _absent("env", kind, [one[reference]["name"] for one in variables if reference in one], others)
+        yield from _absent(
+            "env", kind, [source[reference]["name"] for source in variables if reference in source], others
+        )
     every = list(pod.get("envFrom") or ())
     for reference, kind in (("secretRef", "Secret"), ("configMapRef", "ConfigMap")):
-        yield from _absent("envFrom", kind, [one[reference]["name"] for one in every if reference in one], others)
+        yield from _absent(
+            "envFrom", kind, [source[reference]["name"] for source in every if reference in source], others
+        )
 
 
 def _absent(field: str, kind: str, names: Sequence[str], others: Sequence[Object]) -> Iterator[str]:
@@ -224,9 +228,9 @@ def has_pools(others: Sequence[Object]) -> bool:
 
 def documents(workflow: Object, others: Sequence[Object]) -> list[dict[str, Any]]:
     """Return the objects to play, without the fields that would stop a local run or delete what it leaves."""
-    kept = [one for one in others if one.get("kind") in _DOCUMENTS]
+    kept = [item for item in others if item.get("kind") in _DOCUMENTS]
     pools = has_pools(others)
-    return [_localized(one, pools=pools) if "spec" in one else dict(one) for one in (*kept, workflow)]
+    return [_localized(item, pools=pools) if "spec" in item else dict(item) for item in (*kept, workflow)]
 
 
 def _localized(body: Object, *, pools: bool) -> dict[str, Any]:

@@ -49,11 +49,11 @@ class RecordedRun:
     @property
     def states(self) -> dict[str, str]:
         """The last state of each instance."""
-        return {one.ref: one.word for one in self.run.all_instances()}
+        return {instance.ref: instance.word for instance in self.run.all_instances()}
 
     def log(self, task: str) -> str:
         """Return the output of the last pod of an instance, such as `load/3`. Raises KeyError without such a one."""
-        by_ref = {one.ref: one for one in self.run.all_instances()}
+        by_ref = {instance.ref: instance for instance in self.run.all_instances()}
         path = report.log_of(self.folder, by_ref[task])
         return path.read_text() if path.exists() else ""
 
@@ -95,12 +95,12 @@ def record(  # noqa: PLR0913 - keyword arguments, each with a default
     triggers: Mapping[str, str] | None = None,
 ) -> RecordedRun:
     """Play the Workflow of a file to its end. Raises CliError if the file is invalid or needs a cluster."""
-    found = workflow_file.read(file, triggers)
-    if isinstance(found, InvalidFile):
-        raise errors.CliError("\n".join([*found.lines, found.summary]))
-    found = found.with_params((), params)
-    _check_events(events, found.tasks())
-    if refused := preflight.of_file(found, events, triggers or {}).refused:
+    workflow = workflow_file.read(file, triggers)
+    if isinstance(workflow, InvalidFile):
+        raise errors.CliError("\n".join([*workflow.lines, workflow.summary]))
+    workflow = workflow.with_params((), params)
+    _check_events(events, workflow.tasks())
+    if refused := preflight.of_file(workflow, events, triggers or {}).refused:
         raise errors.CliError("; ".join(refused))
     play.check_installed()
     from torpor_local import engine, options  # noqa: PLC0415 - an extra of this package
@@ -114,7 +114,7 @@ def record(  # noqa: PLR0913 - keyword arguments, each with a default
         resume=False,
         triggers=triggers or {},
     )
-    documents = preflight.documents(folders.named(found.workflow), found.others)
+    documents = preflight.documents(folders.named(workflow.workflow), workflow.others)
     recorder = _Recorder()
     outcome = _outside_of_a_loop(lambda: asyncio.run(engine.play(documents, chosen, recorder)))
     run = RunView.parse(outcome.workflow, outcome.objects.get("TaskRun", ()), now=0.0)
@@ -123,7 +123,7 @@ def record(  # noqa: PLR0913 - keyword arguments, each with a default
         message=run_state.message_of(outcome.workflow),
         results=outcome.results,
         history=tuple(recorder.history),
-        failures={one.ref: one.message or one.reason for one in report.failed(run)},
+        failures={instance.ref: instance.message or instance.reason for instance in report.failed(run)},
         workflow=outcome.workflow,
         run=run,
         folder=folder,
@@ -143,12 +143,12 @@ def _outside_of_a_loop(call: Callable[[], Any]) -> Any:
         asyncio.get_running_loop()
     except RuntimeError:
         return call()
-    found: list[Any] = []
+    results: list[Any] = []
     failed: list[BaseException] = []
 
     def run() -> None:
         try:
-            found.append(call())
+            results.append(call())
         except BaseException as error:  # noqa: BLE001 - raised again by the caller
             failed.append(error)
 
@@ -157,4 +157,4 @@ def _outside_of_a_loop(call: Callable[[], Any]) -> Any:
     thread.join()
     if failed:
         raise failed[0]
-    return found[0]
+    return results[0]

@@ -36,18 +36,18 @@ def as_json(workflow: Object, results: Mapping[str, Any], run: RunView, folder: 
         "state": run_state.word_of(workflow),
         "message": run_state.message_of(workflow),
         "results": dict(results),
-        "failures": [_failure(one) for one in failed(run)],
+        "failures": [_failure(instance) for instance in failed(run)],
         "folder": str(folder),
     }
 
 
-def _failure(one: InstanceView) -> dict[str, Any]:
-    return {"task": one.ref, "reason": one.reason, "message": one.message}
+def _failure(instance: InstanceView) -> dict[str, Any]:
+    return {"task": instance.ref, "reason": instance.reason, "message": instance.message}
 
 
 def failed(run: RunView) -> list[InstanceView]:
     """Return the instances that failed."""
-    return [one for one in run.all_instances() if one.state is State.FAILED]
+    return [instance for instance in run.all_instances() if instance.state is State.FAILED]
 
 
 def result_lines(spec: Mapping[str, Any], results: Mapping[str, Any]) -> Iterator[str]:
@@ -76,16 +76,16 @@ def _as_yaml(value: Any) -> str:
 def failure_lines(run: RunView, folder: Path) -> Iterator[str]:
     """Yield the failures, each with the last lines of the log of its pod."""
     every = failed(run)
-    for one in every[:_FAILURES]:
-        yield f"{one.ref} failed: {one.message or one.reason}"
-        yield from (f"  | {line}" for line in tail(log_of(folder, one)))
+    for instance in every[:_FAILURES]:
+        yield f"{instance.ref} failed: {instance.message or instance.reason}"
+        yield from (f"  | {line}" for line in tail(log_of(folder, instance)))
     if len(every) > _FAILURES:
         yield f"... and {len(every) - _FAILURES} more failures"
 
 
-def log_of(folder: Path, one: InstanceView) -> Path:
+def log_of(folder: Path, instance: InstanceView) -> Path:
     """Return the log of the last pod of an instance."""
-    return folder / LOGS / f"{names.pod(one.name, one.attempt, one.segment, one.launch)}.log"
+    return folder / LOGS / f"{names.pod(instance.name, instance.attempt, instance.segment, instance.launch)}.log"
 
 
 def tail(log: Path, lines: int = _LOG_LINES) -> Sequence[str]:

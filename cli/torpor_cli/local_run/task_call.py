@@ -56,8 +56,8 @@ def _is_results(value: Any) -> bool:
     """Return whether an argument is `${tasks.x.results}` and nothing else, which a pod gets as `Results`."""
     parsed = template.parse(value) if isinstance(value, str) else None
     single = parsed.single if isinstance(parsed, template.StringTemplate) else None
-    found = None if single is None else references.is_plain(single)
-    return found is not None and found.field == "results"
+    reference = None if single is None else references.is_plain(single)
+    return reference is not None and reference.field == "results"
 
 
 def _task(spec: Spec, name: str) -> Spec:
@@ -90,21 +90,21 @@ def _is_mapped(task: Spec) -> bool:
 def _groups(spec: Spec, task: Spec) -> list[Spec]:
     """Return the groups around a task, outermost first."""
     by_name = {group["name"]: group for group in spec.get("groups") or ()}
-    found: list[Spec] = []
+    groups: list[Spec] = []
     name = task.get("group")
-    while name in by_name and len(found) < len(by_name):
-        found.insert(0, by_name[name])
+    while name in by_name and len(groups) < len(by_name):
+        groups.insert(0, by_name[name])
         name = by_name[name].get("in")
-    return found
+    return groups
 
 
 def _known(spec: Spec, task: Spec, path: tuple[int, ...]) -> dict[str, Any]:
     """Return the values that expressions of the task see without a run: the params, and the items of its groups."""
     known: dict[str, Any] = {"params": dict(spec.get("params") or {}), "groups": {}}
     for group, index in zip(_groups(spec, task), path, strict=True):
-        found = dict(known_values.items(list(group["expand"]), index, known))
-        whole = {name: item for name, item in found.items() if isinstance(item, KnownItem)}
-        if len(whole) == len(found):
+        items = dict(known_values.items(list(group["expand"]), index, known))
+        whole = {name: item for name, item in items.items() if isinstance(item, KnownItem)}
+        if len(whole) == len(items):
             known["groups"] = {**known["groups"], group["name"]: known_values.scope_of(index, whole)}
     return known
 
@@ -113,9 +113,9 @@ def _arguments(
     task: Spec, index: int | None, known: dict[str, Any], given: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the arguments, and the expressions of those that only a run has."""
-    found = _mapped_arguments(task, index, known)
+    mapped = _mapped_arguments(task, index, known)
     values = {name: known_values.evaluated(value, known) for name, value in (task.get("args") or {}).items()}
-    every = {**values, **found, **given}
+    every = {**values, **mapped, **given}
     missing = {name: value.expression for name, value in every.items() if isinstance(value, UnknownValue)}
     return {name: value for name, value in every.items() if name not in missing}, missing
 
@@ -126,11 +126,11 @@ def _mapped_arguments(task: Spec, index: int | None, known: dict[str, Any]) -> d
         return {}
     if "expandKwargs" in task:
         return _kwargs(task, index, known)
-    found = dict(known_values.items(list(task["expand"]), index, known))
-    whole = {name: item for name, item in found.items() if isinstance(item, KnownItem)}
-    if len(whole) == len(found):
+    items = dict(known_values.items(list(task["expand"]), index, known))
+    whole = {name: item for name, item in items.items() if isinstance(item, KnownItem)}
+    if len(whole) == len(items):
         known["mapping"] = known_values.scope_of(index, whole)
-    return {name: item.argument if isinstance(item, KnownItem) else item for name, item in found.items()}
+    return {name: item.argument if isinstance(item, KnownItem) else item for name, item in items.items()}
 
 
 def _kwargs(task: Spec, index: int, known: dict[str, Any]) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class WorkflowFile:
         if not reference:
             return None
         name = reference["name"]
-        templates = {one["metadata"]["name"]: one for one in self.others if one.get("kind") == "WorkflowTemplate"}
+        templates = {item["metadata"]["name"]: item for item in self.others if item.get("kind") == "WorkflowTemplate"}
         if name not in templates:
             raise errors.CliError(
                 f"{self.name}: the Workflow refers to WorkflowTemplate {name}, which the file does not have; add it as "
@@ -51,7 +51,7 @@ class WorkflowFile:
         if template is None:
             return dict(own)
         declared = template_params.declared(template)
-        defaults = {name: one.get("default") for name, one in declared.items()}
+        defaults = {name: param.get("default") for name, param in declared.items()}
         constant = template["spec"]["workflow"].get("params") or {}
         return {**template["spec"]["workflow"], "params": {**defaults, **constant, **(own.get("params") or {})}}
 
@@ -66,8 +66,8 @@ class WorkflowFile:
         """Return the file with the ConfigMaps of `source` that are folders beside it."""
         if not Path(self.name).is_file():  # standard input
             return self
-        found = folders.config_maps(self.spec(), self.others, Path(self.name).parent)
-        return replace(self, others=(*self.others, *found))
+        config_maps = folders.config_maps(self.spec(), self.others, Path(self.name).parent)
+        return replace(self, others=(*self.others, *config_maps))
 
     def with_params(self, pairs: Sequence[str], values: Mapping[str, Any]) -> "WorkflowFile":
         """Return the file with values for params: `NAME=VALUE` texts, and values. Raises UsageError."""
@@ -109,17 +109,17 @@ def read(name: str, own_triggers: Mapping[str, str] | None = None) -> WorkflowFi
     except ImportError as error:
         raise errors.CliError(_NOT_COMPILED.format(error.name, *sys.version_info[:2])) from error
     try:
-        found = list(sources.read([name], recursive=False))
+        files = list(sources.read([name], recursive=False))
         classes = triggers.classes(own_triggers or {})
     except (sources.UnreadableFileError, triggers.UnusableTriggerError) as error:
         raise errors.UsageError(str(error)) from error
-    if len(found) != 1:
+    if len(files) != 1:
         raise errors.UsageError(f"{name} is a folder of several files; name one file")
-    checked = list(check.check(found, classes))
+    checked = list(check.check(files, classes))
     if report.errors(checked):
         return InvalidFile(lines=list(report.text(checked)), summary=report.summary(checked))
-    documents = manifest.documents(found[0].name, found[0].text)
-    file = of_documents(found[0].name, documents).as_stored().with_source_folders()
+    documents = manifest.documents(files[0].name, files[0].text)
+    file = of_documents(files[0].name, documents).as_stored().with_source_folders()
     if problem := next(folders.source_problems(file.others), None):
         raise errors.CliError(f"{name}: {problem}")
     return file
@@ -127,12 +127,12 @@ def read(name: str, own_triggers: Mapping[str, str] | None = None) -> WorkflowFi
 
 def of_documents(name: str, documents: Sequence[Any]) -> WorkflowFile:
     """Return the Workflow of a file with the objects beside it. Raises UsageError unless there is exactly one."""
-    objects = [one for document in documents for one in _objects(document)]
-    workflows = [one for one in objects if _is_workflow(one)]
+    objects = [item for document in documents for item in _objects(document)]
+    workflows = [item for item in objects if _is_workflow(item)]
     if len(workflows) != 1:
-        found = "no Workflow" if not workflows else f"{len(workflows)} Workflows"
-        raise errors.UsageError(f"{name} has {found}; name a file with one Workflow")
-    others = tuple(one for one in objects if not _is_workflow(one))
+        number = "no Workflow" if not workflows else f"{len(workflows)} Workflows"
+        raise errors.UsageError(f"{name} has {number}; name a file with one Workflow")
+    others = tuple(item for item in objects if not _is_workflow(item))
     return WorkflowFile(name=name, workflow=workflows[0], others=others)
 
 
@@ -157,7 +157,7 @@ def _as_stored(body: Object) -> Object:
     if kind is None:
         return body
     openapi = bundled.schema(kinds.PLURALS[kind])
-    stored: Object = schema.without_nulls({name: one for name, one in body.items() if name != "metadata"}, openapi)
+    stored: Object = schema.without_nulls({name: value for name, value in body.items() if name != "metadata"}, openapi)
     return {**stored, "metadata": body.get("metadata") or {}}
 
 

@@ -136,9 +136,9 @@ class LogFollower:
             self._lost.pop(message.source.id, None)
         self._next_reader()
 
-    def _run_seen(self, found: Sequence[Object]) -> None:
+    def _run_seen(self, workflows: Sequence[Object]) -> None:
         """Note the end of the run: its completion, its deletion, or another run of its name."""
-        same = [item for item in found if item["metadata"]["uid"] == self._uid]
+        same = [item for item in workflows if item["metadata"]["uid"] == self._uid]
         ended = not same or bool((same[0].get("status") or {}).get("completionTime"))
         if ended and self._ended_at is None:
             self._ended_at = time.monotonic()

@@ -43,20 +43,20 @@ _TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?
 
 def parse_line(line: str) -> tuple[Nanoseconds | None, str]:
     """Return the time and the text behind it; no time and the whole line if it has none."""
-    found = _TIMESTAMP.match(line)
-    if found is None:
+    match = _TIMESTAMP.match(line)
+    if match is None:
         return None, line
     try:
-        seconds = _seconds(found[1], found[3])
+        seconds = _seconds(match[1], match[3])
     except (ValueError, OverflowError):
         return None, line
-    return seconds * _SECOND + int((found[2] or "0").ljust(_DIGITS, "0")), line[found.end() :]
+    return seconds * _SECOND + int((match[2] or "0").ljust(_DIGITS, "0")), line[match.end() :]
 
 
 def nanoseconds_of_text(moment: object) -> Nanoseconds | None:
     """Return the time of a field such as `startedAt`; None if it is none."""
-    found, rest = parse_line(moment) if isinstance(moment, str) else (None, "")
-    return found if not rest else None
+    at, rest = parse_line(moment) if isinstance(moment, str) else (None, "")
+    return at if not rest else None
 
 
 def nanoseconds_of_epoch(seconds: float) -> Nanoseconds:

@@ -95,7 +95,7 @@ class _Groups:
 
     def lines(self, members: Sequence[LogSource]) -> Generator[LogLine, None, None]:
         """Yield the lines of a group. Nothing is opened before the first line is taken."""
-        lines = _merged([_TimedLines(one.start, PrefetchedLog(self._read(one))) for one in members])
+        lines = _merged([_TimedLines(source.start, PrefetchedLog(self._read(source))) for source in members])
         if self._direct:
             yield from _spooled(lines, members)
         else:

@@ -22,7 +22,7 @@ def key_of(pod: Mapping[str, Any], tasks: Iterable[str]) -> SourceKey | None:
     metadata = json_fields.fields(pod.get("metadata"))
     labels = json_fields.fields(metadata.get("labels"))
     index = json_fields.text(labels.get(constants.LABEL_INDEX))
-    task = next((one for one in tasks if names.label(one) == labels.get(constants.LABEL_TASK)), None)
+    task = next((name for name in tasks if names.label(name) == labels.get(constants.LABEL_TASK)), None)
     numbers = names.pod_numbers(json_fields.text(metadata.get("name")))
     if task is None or numbers is None:
         return None
@@ -45,5 +45,5 @@ def of_pod(pod: Mapping[str, Any], tasks: Iterable[str]) -> LogSource | None:
 def container_state(status: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return when the container of the task started, and when it ended if it has; empty before its start."""
     statuses = json_fields.objects(status.get("containerStatuses"))
-    state = json_fields.fields(next((one.get("state") for one in statuses if one.get("name") == CONTAINER), None))
+    state = json_fields.fields(next((entry.get("state") for entry in statuses if entry.get("name") == CONTAINER), None))
     return json_fields.fields(state.get("running")) or json_fields.fields(state.get("terminated"))

@@ -64,18 +64,18 @@ class LogCandidates:
     archived: Iterable[Mapping[str, Any]] = ()
 
 
-def select(found: LogCandidates, chosen: Filter) -> LogSelection:
+def select(candidates: LogCandidates, chosen: Filter) -> LogSelection:
     """Return the logs that the filter chooses. A log that both have is read from the API server only."""
-    pods = list(found.pods)
-    live = [source for pod in pods if (source := of_pod(pod, found.tasks)) is not None]
+    pods = list(candidates.pods)
+    live = [source for pod in pods if (source := of_pod(pod, candidates.tasks)) is not None]
     names = {json_fields.text(json_fields.fields(pod.get("metadata")).get("name")) for pod in pods}
-    states = {(one.task, one.path): one for one in found.instances}
-    kept, missing = _of_archive(found.archived, live, states)
+    states = {(instance.task, instance.path): instance for instance in candidates.instances}
+    kept, missing = _of_archive(candidates.archived, live, states)
     known = {source.key for source in (*live, *kept, *(each.source for each in missing)) if not source.earlier}
     unknown = [
         MissingLog(source=source, reason="")
-        for one in found.instances
-        for source in executed(one)
+        for instance in candidates.instances
+        for source in executed(instance)
         if source.key not in known and source.pod not in names  # a claim is known before the status of its container
     ]
     return LogSelection(
@@ -84,9 +84,9 @@ def select(found: LogCandidates, chosen: Filter) -> LogSelection:
     )
 
 
-def not_started(found: LogCandidates, chosen: Filter) -> int:
+def not_started(candidates: LogCandidates, chosen: Filter) -> int:
     """Return how many of the pods that the filter chooses have a container that has not started."""
-    keys = (key_of(pod, found.tasks) for pod in found.pods if not container_state(pod.get("status") or {}))
+    keys = (key_of(pod, candidates.tasks) for pod in candidates.pods if not container_state(pod.get("status") or {}))
     return sum(key is not None and chooses(chosen, LogSource(key=key)) for key in keys)
 
 
@@ -94,7 +94,7 @@ def of_archive(item: Mapping[str, Any]) -> LogSource:
     """Return the log of an item of the archive's list."""
     number, text = json_fields.number, json_fields.text
     index = number(item.get("mapIndex"), constants.UNMAPPED)
-    groups = tuple(number(one) for one in json_fields.items(item.get("groupIndexes")))
+    groups = tuple(number(group_index) for group_index in json_fields.items(item.get("groupIndexes")))
     key = SourceKey(
         text(item.get("task")),
         groups if index == constants.UNMAPPED else (*groups, index),
@@ -118,11 +118,11 @@ def kept(item: Mapping[str, Any]) -> bool:
     return item.get("state") == "Kept"
 
 
-def executed(one: InstanceView) -> Iterable[LogSource]:
+def executed(instance: InstanceView) -> Iterable[LogSource]:
     """Return the pods that claimed the instance, according to its history."""
-    for entry in one.history:
+    for entry in instance.history:
         if entry.state is State.RUNNING and entry.count == 1:
-            key = SourceKey(one.task, one.path, entry.attempt, entry.segment, entry.launch, LogKind.POD)
+            key = SourceKey(instance.task, instance.path, entry.attempt, entry.segment, entry.launch, LogKind.POD)
             yield LogSource(key=key, start=log_text.nanoseconds_of_epoch(entry.at), pod=entry.pod)
 
 
@@ -148,25 +148,25 @@ def _of_archive(
 ) -> tuple[list[LogSource], list[MissingLog]]:
     """Return the archived logs and the lost ones, without those of pods that still exist."""
     existing = {source.id for source in live}
-    found: list[LogSource] = []
+    sources: list[LogSource] = []
     missing: list[MissingLog] = []
     for item in items:
         source = _marked(of_archive(item), states)
         if source.id in existing:
             continue
         if kept(item):
-            found.append(source)
+            sources.append(source)
         if not kept(item) or item.get("reason") in _PARTIAL:
             missing.append(MissingLog(source=source, reason=_why(item)))
-    return found, missing
+    return sources, missing
 
 
 def _marked(source: LogSource, states: Mapping[tuple[str, tuple[int, ...]], InstanceView]) -> LogSource:
     """Mark a log that ended before the present TaskRun was created: a retry has replaced its own."""
-    one = states.get((source.key.task, source.key.path))
-    if one is None or one.created is None or source.end is None:
+    instance = states.get((source.key.task, source.key.path))
+    if instance is None or instance.created is None or source.end is None:
         return source
-    return replace(source, earlier=source.end < log_text.nanoseconds_of_epoch(one.created))
+    return replace(source, earlier=source.end < log_text.nanoseconds_of_epoch(instance.created))
 
 
 def _why(item: Mapping[str, Any]) -> str:
@@ -176,16 +176,16 @@ def _why(item: Mapping[str, Any]) -> str:
     return ": ".join([state, *(word for word in words if word)])
 
 
-def _failed(key: SourceKey, one: InstanceView | None) -> bool:
+def _failed(key: SourceKey, instance: InstanceView | None) -> bool:
     """Whether the attempt failed: a later one began, or the instance is in such a state."""
-    return one is not None and (key.attempt < one.attempt or one.state in _FAILED)
+    return instance is not None and (key.attempt < instance.attempt or instance.state in _FAILED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectedLogs:
     """What a user names, without further filters: its logs, its pods that have not started, its instances."""
 
-    found: LogSelection
+    selected: LogSelection
     not_started: int
     instances: Sequence[InstanceView]
     archive_read: bool = True
@@ -197,18 +197,18 @@ def explained(run: RunView, chosen: Filter, logs: SelectedLogs, options: Sequenc
     `options`: the filters as the user wrote them.
     """
     named = f"{run.name}/{chosen.task}" if chosen.task else run.name
-    there = bool(logs.found.sources or logs.found.missing)
+    there = bool(logs.selected.sources or logs.selected.missing)
     if there and options:
         _check_attempt(chosen, named, logs.instances)
         return f"no line of {named} matches {' '.join(options)}"
-    if run.ended or bool(chosen.task and logs.instances and all(one.ended for one in logs.instances)):
+    if run.ended or bool(chosen.task and logs.instances and all(instance.ended for instance in logs.instances)):
         return f"the log of {named} is empty" if there else _none(named, logs)
     if logs.not_started:
         pods = "1 pod has" if logs.not_started == 1 else f"{logs.not_started} pods have"
         return f"there is no log yet: {pods} not started; `torpor why {named}` explains why"
     if there:
         return f"the log of {named} is empty; `torpor why {named}` explains what the tasks wait for"
-    if any(one.state is State.DEFERRED for one in logs.instances):
+    if any(instance.state is State.DEFERRED for instance in logs.instances):
         return f"there is no log yet: the archive keeps the lines of a wait when it ends; see `torpor why {named}`"
     return f"there is no log yet; `torpor why {named}` explains what the tasks wait for"
 
@@ -223,7 +223,7 @@ def _none(named: str, logs: SelectedLogs) -> str:
 
 
 def _check_attempt(chosen: Filter, named: str, instances: Sequence[InstanceView]) -> None:
-    most = max((one.attempt for one in instances), default=0)
+    most = max((instance.attempt for instance in instances), default=0)
     if chosen.attempt is not None and chosen.attempt > most:
         attempts = "1 attempt" if most == 1 else f"{most} attempts"
         raise errors.UnknownNameError(f"{named} has no attempt {chosen.attempt}; it had {attempts} so far")

@@ -27,7 +27,7 @@ def levels(graph: RunGraph) -> Level:
 
 def _find(level: Level, names: Sequence[str]) -> Level:
     for name in names:
-        inner = next((one for one in level.groups if one.name == name), None)
+        inner = next((group for group in level.groups if group.name == name), None)
         if inner is None:
             inner = Level(name=name)
             level.groups.append(inner)

@@ -58,15 +58,15 @@ Share: TypeAlias = Mapping[SpanKind, float]
 
 def shares(bars: Sequence[Bar], chart: Chart, count: int) -> list[Share]:
     """Return the share of each of `count` cells."""
-    found: list[dict[SpanKind, float]] = [{} for _ in range(count)]
+    seconds: list[dict[SpanKind, float]] = [{} for _ in range(count)]
     size = chart.seconds / count
     for bar in bars:
         for cell in range(cell_at(bar.start, chart, count), cell_at(bar.end, chart, count) + 1):
             left = chart.start + cell * size
             overlap = min(bar.end, left + size) - max(bar.start, left)
             if overlap > 0:
-                found[cell][bar.kind] = found[cell].get(bar.kind, 0.0) + overlap
-    return list(found)
+                seconds[cell][bar.kind] = seconds[cell].get(bar.kind, 0.0) + overlap
+    return list(seconds)
 
 
 def cell_at(moment: float, chart: Chart, count: int) -> int:
@@ -83,14 +83,14 @@ def kinds_of(bars: Sequence[Bar], chart: Chart, count: int) -> list[SpanKind | N
     return kinds
 
 
-def folded_kinds(found: Sequence[Share]) -> list[SpanKind | None]:
+def folded_kinds(cell_shares: Sequence[Share]) -> list[SpanKind | None]:
     """Return the kind of each cell of several instances: a pod if any ran, else a wait, else queueing."""
     order = (SpanKind.POD, SpanKind.WAIT, SpanKind.QUEUED, SpanKind.BACKOFF, SpanKind.UNKNOWN)
-    return [next((kind for kind in order if share.get(kind)), None) for share in found]
+    return [next((kind for kind in order if share.get(kind)), None) for share in cell_shares]
 
 
-def pod_heights(found: Sequence[Share]) -> list[float]:
+def pod_heights(cell_shares: Sequence[Share]) -> list[float]:
     """Return the pods of each cell, relative to the cell with the most: 0 to 1."""
-    pods = [share.get(SpanKind.POD, 0.0) for share in found]
+    pods = [share.get(SpanKind.POD, 0.0) for share in cell_shares]
     most = max(pods, default=0.0) or 1.0
     return [number / most for number in pods]

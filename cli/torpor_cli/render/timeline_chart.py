@@ -91,8 +91,8 @@ def cells_of(row: ChartRow, chart: Chart, count: int, style: ChartStyle = UNICOD
     if row.count == 1:
         kinds = timeline_axis.kinds_of(row.bars, chart, count)
         return [(" " if kind is None else style.cells[kind], kind) for kind in kinds]
-    found = timeline_axis.shares(row.bars, chart, count)
-    drawn = zip(timeline_axis.folded_kinds(found), timeline_axis.pod_heights(found), strict=True)
+    cell_shares = timeline_axis.shares(row.bars, chart, count)
+    drawn = zip(timeline_axis.folded_kinds(cell_shares), timeline_axis.pod_heights(cell_shares), strict=True)
     return [(_folded_cell(kind, height, style), kind) for kind, height in drawn]
 
 

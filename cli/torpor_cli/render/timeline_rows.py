@@ -84,17 +84,17 @@ class Chart:
         return max(self.end - self.start, 1e-3)
 
 
-def of_timeline(found: timeline.Timeline, *, unfold: bool = False) -> tuple[ChartRow, ...]:
+def of_timeline(built: timeline.Timeline, *, unfold: bool = False) -> tuple[ChartRow, ...]:
     """Return the rows of a run. `unfold` shows each instance of every task."""
     rows: list[ChartRow] = []
-    for task, instances in groupby(found.rows, key=lambda row: row.task):
-        each = [_row(one) for one in instances]
+    for task, instances in groupby(built.rows, key=lambda row: row.task):
+        each = [_row(row) for row in instances]
         rows += each if unfold else fold(task, each)
     return tuple(rows)
 
 
-def _row(one: timeline.TimelineRow) -> ChartRow:
-    return ChartRow(label=one.label, state=one.state, bars=tuple(_bar(each) for each in one.intervals))
+def _row(row: timeline.TimelineRow) -> ChartRow:
+    return ChartRow(label=row.label, state=row.state, bars=tuple(_bar(each) for each in row.intervals))
 
 
 def _bar(interval: timeline.TimelineInterval) -> Bar:

@@ -115,7 +115,7 @@ def _bar(bar: Bar, row: ChartRow, chart: Chart, sides: tuple[float, float], midd
 
 def merged(bars: tuple[Bar, ...]) -> tuple[Bar, ...]:
     """Return the spans in which any instance was in each kind, so that a folded row stays small."""
-    found: list[Bar] = []
+    merged_bars: list[Bar] = []
     for kind in SpanKind:
         spans: list[list[float]] = []
         for bar in sorted((bar for bar in bars if bar.kind is kind), key=lambda bar: bar.start):
@@ -123,8 +123,8 @@ def merged(bars: tuple[Bar, ...]) -> tuple[Bar, ...]:
                 spans[-1][1] = max(spans[-1][1], bar.end)
             else:
                 spans.append([bar.start, bar.end])
-        found += [Bar(kind=kind, start=start, end=end) for start, end in spans]
-    return tuple(found)
+        merged_bars += [Bar(kind=kind, start=start, end=end) for start, end in spans]
+    return tuple(merged_bars)
 
 
 def _legend(used: set[SpanKind], left: float, top: float) -> Iterator[str]:

@@ -135,8 +135,10 @@ def one_line(text: str) -> str:
 
 def waits_of(run: RunView) -> dict[str, str]:
     """Return what deferred instances wait for, by the names of their TaskRuns. A past moment is marked as over."""
-    found = ((one, one.trigger) for one in run.all_instances())
-    return {one.name: _waited_for(trigger, run.now) for one, trigger in found if trigger and trigger.waits_for}
+    triggers = ((instance, instance.trigger) for instance in run.all_instances())
+    return {
+        instance.name: _waited_for(trigger, run.now) for instance, trigger in triggers if trigger and trigger.waits_for
+    }
 
 
 def _waited_for(trigger: TriggerView, now: float) -> str:

@@ -20,7 +20,10 @@ def check_reference(wanted: RunReference, run: RunView, *, later: bool = False) 
         known, hint = [task.name for task in run.tasks], f"see `torpor get {run.name}`"
         raise errors.unknown("task", wanted.task, known, hint, where=f"in run {run.name}")
     if not later and wanted.path is not None and not instances_at(wanted, run):
-        index, paths = instance_paths.written(wanted.path), [one.path for one in run.instances_of(wanted.task)]
+        index, paths = (
+            instance_paths.written(wanted.path),
+            [instance.path for instance in run.instances_of(wanted.task)],
+        )
         raise errors.UnknownNameError(
             f"there is no instance {wanted.task}/{index} in run {run.name}; {_known(wanted.task, paths)}"
         )
@@ -31,7 +34,7 @@ def instances_at(wanted: RunReference, run: RunView) -> tuple[InstanceView, ...]
     if wanted.task is None:
         return run.all_instances()
     path = wanted.path or ()
-    return tuple(one for one in run.instances_of(wanted.task) if one.path[: len(path)] == path)
+    return tuple(instance for instance in run.instances_of(wanted.task) if instance.path[: len(path)] == path)
 
 
 def _known(task: str, paths: Sequence[tuple[int, ...]]) -> str:

@@ -47,18 +47,18 @@ class MappedResults:
     def collect(self, taskruns: Iterable[Object]) -> None:
         """Add the results of TaskRuns."""
         for taskrun in taskruns:
-            one = InstanceView.parse(taskrun)
-            if one.uid in self._uids:  # a list that starts again
+            instance = InstanceView.parse(taskrun)
+            if instance.uid in self._uids:  # a list that starts again
                 continue
-            self._uids.add(one.uid)
-            if one.state is State.SUCCEEDED:
-                self._add(one, taskrun)
+            self._uids.add(instance.uid)
+            if instance.state is State.SUCCEEDED:
+                self._add(instance, taskrun)
             else:
-                self.missing[one.word] += 1
+                self.missing[instance.word] += 1
 
     def chunks(self, read: Read) -> Iterator[bytes]:
         """Yield the lines by index, such as `{"index": "3", "result": 12}`."""
-        for line in sorted(self._lines, key=lambda one: one.path):
+        for line in sorted(self._lines, key=lambda line_offset: line_offset.path):
             self.file.seek(line.offset)
             begin = self.file.readline().rstrip(b"\n")
             if line.taskrun is None:
@@ -68,20 +68,20 @@ class MappedResults:
             yield from (chunk.replace(b"\n", b"") for chunk in read(line.taskrun, line.taskrun["status"]["stored"]))
             yield b"}\n"
 
-    def _add(self, one: InstanceView, taskrun: Object) -> None:
+    def _add(self, instance: InstanceView, taskrun: Object) -> None:
         offset = self.file.seek(0, 2)
         status = json_fields.fields(taskrun.get("status"))
         stored = json_fields.fields(status.get("stored"))
-        named = {"index": one.index, **({"name": one.display_name} if one.display_name else {})}
+        named = {"index": instance.index, **({"name": instance.display_name} if instance.display_name else {})}
         head = json.dumps(named)[:-1]
         if stored and not stored_body.is_binary(stored):
             self.file.write(f'{head}, "result": \n'.encode())
-            self._lines.append(_LineOffset(path=one.path, offset=offset, taskrun=_described(taskrun, stored)))
+            self._lines.append(_LineOffset(path=instance.path, offset=offset, taskrun=_described(taskrun, stored)))
             return
         value = _file(stored) if stored else json_fields.decoded(status.get("result"))
         text = json.dumps(value)
         self.file.write(f'{head}, "{"file" if stored else "result"}": {text}}}\n'.encode())
-        self._lines.append(_LineOffset(path=one.path, offset=offset))
+        self._lines.append(_LineOffset(path=instance.path, offset=offset))
 
 
 def _described(taskrun: Object, stored: Mapping[str, Any]) -> Object:

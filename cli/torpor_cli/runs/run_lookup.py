@@ -29,8 +29,8 @@ class FoundRun:
 
 def find_run(cluster: ClusterConnection, name: str) -> FoundRun:
     """Return a run with its TaskRuns. Raises UnknownNameError with the nearest name."""
-    found = find_run_without_taskruns(cluster, name)
-    return found if found.archived else replace(found, taskruns=taskruns_of(cluster, found.workflow))
+    run = find_run_without_taskruns(cluster, name)
+    return run if run.archived else replace(run, taskruns=taskruns_of(cluster, run.workflow))
 
 
 def find_run_without_taskruns(cluster: ClusterConnection, name: str) -> FoundRun:
@@ -39,10 +39,10 @@ def find_run_without_taskruns(cluster: ClusterConnection, name: str) -> FoundRun
     try:
         return FoundRun(workflow=find_workflow(cluster, name))
     except errors.UnknownNameError as unknown:
-        found = None if name == references.LATEST else archived_run(cluster, name)
-        if found is None:
+        archived = None if name == references.LATEST else archived_run(cluster, name)
+        if archived is None:
             raise unknown from None
-        return found
+        return archived
 
 
 def find_workflow(cluster: ClusterConnection, name: str) -> Object:
@@ -141,10 +141,10 @@ def workflows(cluster: ClusterConnection, *, labels: str = "", everywhere: bool 
 
 
 def _latest(cluster: ClusterConnection) -> Object:
-    found = max(workflows(cluster), key=lambda item: item["metadata"]["creationTimestamp"], default=None)
-    if found is None:
+    workflow = max(workflows(cluster), key=lambda item: item["metadata"]["creationTimestamp"], default=None)
+    if workflow is None:
         raise errors.UnknownNameError(f"namespace {cluster.namespace} has no run; create one with `torpor submit`")
-    return found
+    return workflow
 
 
 def _owners(item: Object) -> list[dict[str, Any]]:

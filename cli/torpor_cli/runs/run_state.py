@@ -60,10 +60,10 @@ def message_of(workflow: Mapping[str, Any]) -> str:
 
 def stalled(workflow: Mapping[str, Any]) -> str:
     """Return why a run that has not ended does not continue, empty if it does."""
-    found = condition(workflow, "Stalled")
-    if found.get("status") != "True" or (workflow.get("status") or {}).get("completionTime"):
+    verdict = condition(workflow, "Stalled")
+    if verdict.get("status") != "True" or (workflow.get("status") or {}).get("completionTime"):
         return ""
-    reason, message = str(found.get("reason") or ""), str(found.get("message") or "")
+    reason, message = str(verdict.get("reason") or ""), str(verdict.get("message") or "")
     return message if message.startswith(reason) else f"{reason}: {message}"
 
 
@@ -76,10 +76,10 @@ def exit_code(words: Iterable[str]) -> int:
 
 def parse_word(text: str) -> RunWord:
     """Return the state that a user wrote, in upper or lower case. Raises UsageError with the nearest."""
-    found = next((word for word in RunWord if word.lower() == text.lower()), None)
-    if found is None:
+    parsed = next((word for word in RunWord if word.lower() == text.lower()), None)
+    if parsed is None:
         known = {word.lower(): word for word in RunWord}
         nearest = errors.nearest_name(text.lower(), known)
         advice = f"did you mean {known[nearest]}?" if nearest else f"use {', '.join(RunWord)}"
         raise errors.UsageError(f"there is no state {text!r}; {advice}")
-    return found
+    return parsed

@@ -31,11 +31,11 @@ class PastRun:
     def as_json(self) -> dict[str, Any]:
         """Return the run for `-o json`."""
         run = self.run
-        found: dict[str, Any] = {"name": run.name, "at": moments.stamp(self.at), "source": self.source}
-        found |= {"state": run.state, "created": moments.stamp(run.created)}
+        fields: dict[str, Any] = {"name": run.name, "at": moments.stamp(self.at), "source": self.source}
+        fields |= {"state": run.state, "created": moments.stamp(run.created)}
         if run.completed is not None:
-            found |= {"completed": moments.stamp(run.completed), "seconds": run.duration}
-        return found | {"archived": run.archived}
+            fields |= {"completed": moments.stamp(run.completed), "seconds": run.duration}
+        return fields | {"archived": run.archived}
 
 
 def live(workflow: Mapping[str, Any]) -> PastRun:
@@ -50,28 +50,30 @@ def archived(item: Mapping[str, Any], workflow: Mapping[str, Any] | None) -> Pas
 
 def merged(live_runs: Iterable[PastRun], archived_runs: Iterable[PastRun], limit: int) -> Sequence[PastRun]:
     """Return the runs of the latest events first, at most `limit`. A run that both have is one of the cluster."""
-    by_uid = {one.run.uid: one for one in archived_runs} | {one.run.uid: one for one in live_runs}
-    return sorted(by_uid.values(), key=lambda one: (-one.at, -one.run.created, one.run.name))[:limit]
+    by_uid = {past.run.uid: past for past in archived_runs} | {past.run.uid: past for past in live_runs}
+    return sorted(by_uid.values(), key=lambda past: (-past.at, -past.run.created, past.run.name))[:limit]
 
 
 def failed_rows(status: Mapping[str, Any]) -> list[list[str]]:
     """Return the rows of the events that failed, the latest first."""
-    found = sorted(status.get("failedEvents") or (), key=lambda one: str(one.get("at") or ""), reverse=True)
+    events = sorted(status.get("failedEvents") or (), key=lambda event: str(event.get("at") or ""), reverse=True)
     return [
-        [moments.shown(one.get("at")), *(str(one.get(field) or "") for field in ("source", "reason", "message"))]
-        for one in found
+        [moments.shown(event.get("at")), *(str(event.get(field) or "") for field in ("source", "reason", "message"))]
+        for event in events
     ]
 
 
 def remarks(spec: Mapping[str, Any], status: Mapping[str, Any]) -> list[str]:
     """Return sentences on the events and ticks that started no run."""
-    found = []
+    sentences = []
     if skipped := status.get("skipped"):
-        found.append(f"{_counted(skipped, 'event')} skipped: {' or '.join(_causes(spec))}")
+        sentences.append(f"{_counted(skipped, 'event')} skipped: {' or '.join(_causes(spec))}")
     missed = status.get("missed") or {}
     if count := missed.get("count"):
-        found.append(f"{_counted(count, 'tick')} missed, the last one {moments.shown(missed.get('last')) or 'unknown'}")
-    return found
+        sentences.append(
+            f"{_counted(count, 'tick')} missed, the last one {moments.shown(missed.get('last')) or 'unknown'}"
+        )
+    return sentences
 
 
 def _causes(spec: Mapping[str, Any]) -> list[str]:

@@ -82,9 +82,9 @@ def suspended(item: Mapping[str, Any]) -> str:
 def ready(status: Mapping[str, Any]) -> str:
     """Return the condition Ready: its status, and the reason unless events start runs."""
     conditions: Sequence[Mapping[str, Any]] = status.get("conditions") or ()
-    found = next((one for one in conditions if one.get("type") == "Ready"), {})
-    word = str(found.get("status") or "")
-    return word if word in {"", "True"} else f"{word}: {found.get('reason') or ''}".rstrip(": ")
+    verdict = next((condition for condition in conditions if condition.get("type") == "Ready"), {})
+    word = str(verdict.get("status") or "")
+    return word if word in {"", "True"} else f"{word}: {verdict.get('reason') or ''}".rstrip(": ")
 
 
 def source_text(source: Mapping[str, Any]) -> str:

@@ -35,8 +35,8 @@ def every(
 ) -> list[Object]:
     """Return the objects of the namespace, or of all, by namespace and name."""
     namespace = None if everywhere else cluster.namespace
-    found = cluster.api.list(ObjectSelection(resource=resource, namespace=namespace, labels=labels))
-    return sorted(found, key=lambda item: (item["metadata"].get("namespace") or "", item["metadata"]["name"]))
+    items = cluster.api.list(ObjectSelection(resource=resource, namespace=namespace, labels=labels))
+    return sorted(items, key=lambda item: (item["metadata"].get("namespace") or "", item["metadata"]["name"]))
 
 
 def names_of(cluster: ClusterConnection, resource: ApiResource) -> list[str]:
@@ -47,8 +47,8 @@ def names_of(cluster: ClusterConnection, resource: ApiResource) -> list[str]:
 def sources(cluster: ClusterConnection, schedule: Object) -> list[Object]:
     """Return the TaskRuns in which the sources of a Schedule wait."""
     uid = schedule["metadata"]["uid"]
-    found = _labelled(cluster, TASKRUNS, constants.LABEL_SCHEDULE, schedule)
-    return [item for item in found if (item["spec"].get("schedule") or {}).get("uid") == uid]
+    taskruns = _labelled(cluster, TASKRUNS, constants.LABEL_SCHEDULE, schedule)
+    return [item for item in taskruns if (item["spec"].get("schedule") or {}).get("uid") == uid]
 
 
 def runs_of_schedule(cluster: ClusterConnection, schedule: Object) -> list[Object]:

@@ -37,9 +37,9 @@ class ZonedCron:
     def between(self, start: float, end: float) -> Iterator[float]:
         """Yield the ticks of a period. `start` is included, `end` is not."""
         after, until = math.ceil(start) - 1.0, math.ceil(end) - 1.0  # ticks are whole seconds
-        while found := self.ticks.between(after, until, _CHUNK):
-            yield from found
-            after = found[-1]
+        while chunk := self.ticks.between(after, until, _CHUNK):
+            yield from chunk
+            after = chunk[-1]
 
     def local(self, moment: float) -> str:
         """Return a time in the zone, with its offset."""
@@ -84,21 +84,21 @@ def crons(schedule: Mapping[str, Any], source: str | None = None) -> dict[str, Z
     Raises CliError without one, and for one that is invalid.
     """
     name = schedule["metadata"]["name"]
-    known = {str(one["name"]): one for one in schedule["spec"].get("sources") or () if one.get("cron")}
+    known = {str(entry["name"]): entry for entry in schedule["spec"].get("sources") or () if entry.get("cron")}
     if not known:
         raise CliError(f"schedule {name} has no cron source, so it has no ticks; its triggers start runs on events")
     if source is not None and source not in known:
         raise CliError(f"schedule {name} has no cron source {source!r}; it has {', '.join(known)}")
     chosen = known if source is None else {source: known[source]}
     try:
-        return {each: parse_cron(str(one["cron"]), one.get("timezone")) for each, one in chosen.items()}
+        return {each: parse_cron(str(entry["cron"]), entry.get("timezone")) for each, entry in chosen.items()}
     except ValueError as error:
         raise CliError(f"schedule {name}: {error}") from error
 
 
 def delays(taskruns: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     """Return the jitter in seconds of each source that has a TaskRun: the operator has stored it with the trigger."""
-    return {str(one["spec"].get("task")): _delay(one["spec"].get("trigger") or {}) for one in taskruns}
+    return {str(taskrun["spec"].get("task")): _delay(taskrun["spec"].get("trigger") or {}) for taskrun in taskruns}
 
 
 def _delay(call: Mapping[str, Any]) -> float:
@@ -135,7 +135,9 @@ def bounds(schedule: Mapping[str, Any], now: float) -> tuple[float, float]:
 def _merged(
     ticks: Mapping[str, Iterator[float]], sources: Mapping[str, ZonedCron], delay: Mapping[str, float]
 ) -> Iterator[UpcomingTick]:
-    return heapq.merge(*(_of_source(name, found, sources[name], delay.get(name, 0.0)) for name, found in ticks.items()))
+    return heapq.merge(
+        *(_of_source(name, source_ticks, sources[name], delay.get(name, 0.0)) for name, source_ticks in ticks.items())
+    )
 
 
 def _of_source(name: str, ticks: Iterator[float], cron: ZonedCron, delay: float) -> Iterator[UpcomingTick]:

@@ -1,7 +1,7 @@
 from torpor_cli import table
 
 
-def test_columns_are_as_wide_as_their_longest_cell_and_empty_cells_are_dashes() -> None:
+def test_columns_fit_their_longest_cell_and_empty_cells_are_dashes() -> None:
     shown = list(table.lines(["NAME", "STATE", "AGE"], [["ingest-7", "Running", ""], ["a\nb", "", "3s"]]))
     assert shown == ["NAME       STATE     AGE", "ingest-7   Running   -", "a\\nb       -         3s"]
 

@@ -21,13 +21,13 @@ from torpor_cli.target import TargetOptions
 def cancel_command(target: TargetOptions, names: tuple[str, ...], output_format: str) -> None:
     """Start no further runs of Backfills. Active runs go on; `torpor cancel` ends them."""
     cluster = connect(target)
-    found = lookup.find_all(cluster, BACKFILLS, names)
-    for item in found:
+    backfills = lookup.find_all(cluster, BACKFILLS, names)
+    for item in backfills:
         if state := backfill_end.ended_state(item):
-            others = "" if len(found) == 1 else "; nothing was changed"
+            others = "" if len(backfills) == 1 else "; nothing was changed"
             raise CliError(f"cannot cancel backfill {item['metadata']['name']}: it has ended as {state}{others}")
     operations = [{"op": "add", "path": "/spec/cancel", "value": True}]
-    changed = [edit.change(cluster.api, BACKFILLS, item, lambda _: operations) for item in found]
+    changed = [edit.change(cluster.api, BACKFILLS, item, lambda _: operations) for item in backfills]
     if output_format == Format.TEXT:
         for item in changed:
             output.line(f"{output.object_name(item)} is cancelled")

@@ -77,20 +77,25 @@ def create_command(
     if first >= last:
         raise UsageError("--from must be before --to")
     cluster = connect(target)
-    found = lookup.find(cluster, SCHEDULES, schedule)
-    crons = upcoming.crons(found, source)
+    schedule_object = lookup.find(cluster, SCHEDULES, schedule)
+    crons = upcoming.crons(schedule_object, source)
     if dry_run:
         return _print_ticks(upcoming.between(crons, first, last, reverse=reverse), output_format)
-    spec = {"schedule": found["metadata"]["name"], "source": source, "reverse": reverse, "concurrency": concurrency}
+    spec = {
+        "schedule": schedule_object["metadata"]["name"],
+        "source": source,
+        "reverse": reverse,
+        "concurrency": concurrency,
+    }
     spec |= {"from": moments.stamp(first), "to": moments.stamp(last), "rerun": rerun}
-    spec["params"] = run_params.given_for_schedule(cluster, found, pairs, params_file)
-    made = _create(cluster, spec, name)
-    submission.announce(made, output_format)
+    spec["params"] = run_params.given_for_schedule(cluster, schedule_object, pairs, params_file)
+    backfill = _create(cluster, spec, name)
+    submission.announce(backfill, output_format)
     if not wait:
         return 0
     from torpor_cli.following import backfill_end  # noqa: PLC0415 - watches are for --wait only
 
-    return backfill_end.wait(cluster, made, limit)
+    return backfill_end.wait(cluster, backfill, limit)
 
 
 def body(spec: Mapping[str, Any], name: str | None) -> dict[str, Any]:
@@ -112,10 +117,10 @@ def _create(cluster: ClusterConnection, spec: Mapping[str, Any], name: str | Non
 
 
 def _print_ticks(ticks: Iterable[UpcomingTick], output_format: str) -> int:
-    found = list(ticks)
+    listed = list(ticks)
     if output_format in {Format.JSON, Format.YAML}:
-        output.data([tick.as_json() for tick in found], output_format)
-    elif found:
-        output.print_table(["SOURCE", "TICK", "ZONE", "UTC"], [tick.row() for tick in found])
-    output.note(f"{len(found)} tick{'' if len(found) == 1 else 's'}; nothing was created (dry run)")
+        output.data([tick.as_json() for tick in listed], output_format)
+    elif listed:
+        output.print_table(["SOURCE", "TICK", "ZONE", "UTC"], [tick.row() for tick in listed])
+    output.note(f"{len(listed)} tick{'' if len(listed) == 1 else 's'}; nothing was created (dry run)")
     return 0

@@ -21,17 +21,17 @@ from torpor_cli.target import TargetOptions
 def list_command(target: TargetOptions, everywhere: bool, schedule: str | None, output_format: str) -> None:
     """List Backfills with their progress. Times are in UTC."""
     cluster = connect(target)
-    found = lookup.every(cluster, BACKFILLS, everywhere=everywhere)
+    backfills = lookup.every(cluster, BACKFILLS, everywhere=everywhere)
     if schedule is not None:
-        found = [item for item in found if item["spec"].get("schedule") == schedule]
+        backfills = [item for item in backfills if item["spec"].get("schedule") == schedule]
     if output_format not in {Format.TEXT, Format.WIDE}:
-        output.objects(found, output_format, single=False)
+        output.objects(backfills, output_format, single=False)
         return
-    if not found:
+    if not backfills:
         place = "the cluster" if everywhere else f"namespace {cluster.namespace}"
         output.note(f"{place} has no backfills{f' of schedule {schedule}' if schedule else ''}")
         return
     wide, now = output_format == Format.WIDE, time.time()
     head = [*listing.BACKFILL_HEAD, *(listing.BACKFILL_WIDE if wide else ())]
-    rows = [(item, listing.backfill_row(item, now, wide=wide)) for item in found]
+    rows = [(item, listing.backfill_row(item, now, wide=wide)) for item in backfills]
     output.namespaced_table(head, rows, everywhere=everywhere)

@@ -23,28 +23,28 @@ _FIELDS = ("progress", "active", "succeeded", "failed", "passed", "started")
 def status_command(target: TargetOptions, name: str, output_format: str) -> None:
     """Show the progress of a Backfill, and its runs in the cluster, the latest tick first."""
     cluster = connect(target)
-    found = lookup.find(cluster, BACKFILLS, name)
+    backfill = lookup.find(cluster, BACKFILLS, name)
     if output_format != Format.TEXT:
-        output.objects([found], output_format, single=True)
+        output.objects([backfill], output_format, single=True)
         return
-    spec, status = found["spec"], found.get("status") or {}
-    lines = {"name": found["metadata"]["name"], "schedule": spec.get("schedule")}
+    spec, status = backfill["spec"], backfill.get("status") or {}
+    lines = {"name": backfill["metadata"]["name"], "schedule": spec.get("schedule")}
     lines["period"] = f"{moments.shown(spec.get('from'))} to {moments.shown(spec.get('to'))}"
-    lines["state"] = listing.state_of_backfill(found)
+    lines["state"] = listing.state_of_backfill(backfill)
     lines |= {field: status.get(field) or 0 for field in _FIELDS}
     for field, value in lines.items():
         output.line(table.line((field, str(value)), (10,), gap=" "))
     for why in dict.fromkeys((status.get("lastFailure"), *_messages(status))):
         if why:
             output.note(str(why))
-    live = [history.live(item) for item in lookup.runs_of_backfill(cluster, found)]
+    live = [history.live(item) for item in lookup.runs_of_backfill(cluster, backfill)]
     if live:
         output.line()
         ordered = history.merged(live, [], len(live))
-        output.print_table(history.HEAD, [one.row() for one in ordered])
+        output.print_table(history.HEAD, [past.row() for past in ordered])
 
 
 def _messages(status: Mapping[str, Any]) -> list[Any]:
     """Return why the Backfill waits or failed."""
     conditions: Sequence[Mapping[str, Any]] = status.get("conditions") or ()
-    return [one.get("message") for one in conditions if one.get("type") in {"Succeeded", "Stalled"}]
+    return [condition.get("message") for condition in conditions if condition.get("type") in {"Succeeded", "Stalled"}]

@@ -55,34 +55,34 @@ def _answer(target: TargetOptions, name: str, word: str, note: str | None) -> No
         constants.APPROVAL_FOR: f"a{status.get('attempt', 1)}-s{status.get('segment', 0)}",
     } | ({constants.APPROVAL_NOTE: note} if note is not None else {})
     edit.change(cluster.api, TASKRUNS, taskrun, lambda current: edit.annotate(current, written))
-    asked = (status.get("trigger") or {}).get("waitsFor") or taskrun["spec"].get("task")
-    output.line(f"{word}: {output.object_name(taskrun)}, which waits for {asked}")
+    waits_for = (status.get("trigger") or {}).get("waitsFor") or taskrun["spec"].get("task")
+    output.line(f"{word}: {output.object_name(taskrun)}, which waits for {waits_for}")
 
 
 def _waiting(cluster: ClusterConnection, reference: RunReference) -> Object:
     """Return the TaskRun that a reference names. Needs no right to read Workflows."""
-    found = _taskruns(cluster, reference)
+    taskruns = _taskruns(cluster, reference)
     if reference.task is not None:
-        found = [item for item in found if item["spec"].get("task") == reference.task]
+        taskruns = [item for item in taskruns if item["spec"].get("task") == reference.task]
     if reference.path is not None:
-        found = [item for item in found if references.path_of(item) == reference.path]
-    asking = [item for item in found if _asks(item)]
+        taskruns = [item for item in taskruns if references.path_of(item) == reference.path]
+    asking = [item for item in taskruns if _asks(item)]
     if len(asking) == 1:
         return asking[0]
     if len(asking) > 1:
         which = ", ".join(f"{reference.run}/{_label(item)}" for item in asking[:10])
         raise errors.UsageError(f"{len(asking)} tasks wait for an approval; name one: {which}")
-    if len(found) == 1:
-        state = (found[0].get("status") or {}).get("state")
-        raise errors.CliError(f"{_label(found[0])} does not wait for an approval: it is {state}")
+    if len(taskruns) == 1:
+        state = (taskruns[0].get("status") or {}).get("state")
+        raise errors.CliError(f"{_label(taskruns[0])} does not wait for an approval: it is {state}")
     raise errors.CliError(f"no task of {reference.run} waits for an approval; `torpor get {reference.run}` shows it")
 
 
 def _taskruns(cluster: ClusterConnection, reference: RunReference) -> list[Object]:
     labels = f"{constants.LABEL_WORKFLOW}={names.label(reference.run)}"
-    found = cluster.api.list(ObjectSelection(resource=TASKRUNS, namespace=cluster.namespace, labels=labels))
-    if found or reference.task is not None:
-        return found
+    taskruns = cluster.api.list(ObjectSelection(resource=TASKRUNS, namespace=cluster.namespace, labels=labels))
+    if taskruns or reference.task is not None:
+        return taskruns
     try:  # kubectl prints names of TaskRuns, so a user may name one
         return [cluster.api.get(TASKRUNS, cluster.namespace, reference.run)]
     except NotFoundError:

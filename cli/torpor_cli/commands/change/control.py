@@ -74,8 +74,8 @@ def _each(
     target: TargetOptions, names: tuple[str, ...], output_format: str, verb: str, done: str, *, field: str, value: bool
 ) -> None:
     cluster = connect(target)
-    found = _found(cluster, names, verb)
-    changed = [_set(cluster, workflow, field, value=value) for workflow in found]
+    workflows = _found(cluster, names, verb)
+    changed = [_set(cluster, workflow, field, value=value) for workflow in workflows]
     if output_format == Format.TEXT:
         for workflow in changed:
             output.line(f"{output.object_name(workflow)} {done}")
@@ -86,15 +86,15 @@ def _each(
 def _found(cluster: ClusterConnection, names: tuple[str, ...], verb: str) -> list[Object]:
     """Return the runs. All are checked before the first is changed. Raises CliError."""
     try:
-        found = [run_lookup.find_workflow_to_change(cluster, name) for name in dict.fromkeys(names)]
+        workflows = [run_lookup.find_workflow_to_change(cluster, name) for name in dict.fromkeys(names)]
         if verb != "delete":
-            for workflow in found:
+            for workflow in workflows:
                 _check(workflow, verb)
     except errors.CliError as error:
         if len(names) == 1:
             raise
         raise errors.CliError(f"{error}; nothing was changed") from error
-    return found
+    return workflows
 
 
 def _check(workflow: Object, verb: str) -> None:

@@ -83,7 +83,7 @@ def _instances(run: RunView, wanted: RunReference) -> list[str]:
     known = run.task(task)
     if known is None or not known.several:
         return [task]
-    found = [f"{task}/{instance_paths.written(one.path)}" for one in instances_at(wanted, run)]
-    if not found:
+    paths = [f"{task}/{instance_paths.written(instance.path)}" for instance in instances_at(wanted, run)]
+    if not paths:
         raise errors.CliError(f"{task} has no instances yet; mark them once they exist")
-    return found
+    return paths

@@ -46,9 +46,9 @@ def resubmit_command(
     values = run_params.of_earlier(cluster, earlier)
     values |= run_params.given(cluster, earlier["spec"], pairs, params_file)
     body = copy_of(earlier, values)
-    made = submission.create(cluster, body, dry_run=dry_run is not None)
-    submission.announce(made, output_format, dry_run=dry_run is not None)
-    return 0 if dry_run else submission.follow_up(cluster, [made], afterwards, follow_logs)
+    run = submission.create(cluster, body, dry_run=dry_run is not None)
+    submission.announce(run, output_format, dry_run=dry_run is not None)
+    return 0 if dry_run else submission.follow_up(cluster, [run], afterwards, follow_logs)
 
 
 def copy_of(earlier: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:

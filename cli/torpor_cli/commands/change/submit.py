@@ -63,11 +63,11 @@ def submit_command(
         bodies = [("", _of_template(cluster, template, metadata, pairs, params_file))]
     else:
         bodies = _of_files(cluster, files, read, pairs, params_file)
-    made = []
+    runs = []
     for source, body in bodies:
-        made.append(_create(cluster, source, body, dry_run=dry_run is not None))
-        submission.announce(made[-1], output_format, dry_run=dry_run is not None)
-    return 0 if dry_run else submission.follow_up(cluster, made, afterwards, follow_logs)
+        runs.append(_create(cluster, source, body, dry_run=dry_run is not None))
+        submission.announce(runs[-1], output_format, dry_run=dry_run is not None)
+    return 0 if dry_run else submission.follow_up(cluster, runs, afterwards, follow_logs)
 
 
 def _check(files: tuple[str, ...], template: str | None, name: str | None, generate_name: str | None) -> None:
@@ -107,7 +107,7 @@ def _of_files(
 ) -> list[tuple[str, dict[str, Any]]]:
     """Return each Workflow with its file. Raises UsageError for params that do not fit."""
     several = sum(map(len, read)) > 1
-    found = []
+    bodies = []
     for source, documents in zip(files, read, strict=True):
         for place, body in enumerate(documents, start=1):
             spec = body["spec"]
@@ -116,8 +116,8 @@ def _of_files(
             except errors.UsageError as error:
                 where = f"{source}, document {place}: " if several else ""
                 raise errors.UsageError(f"{where}{error}") from error
-            found.append((source, {**body, "spec": {**spec, "params": values}} if values else body))
-    return found
+            bodies.append((source, {**body, "spec": {**spec, "params": values}} if values else body))
+    return bodies
 
 
 def _create(cluster: ClusterConnection, source: str, body: dict[str, Any], *, dry_run: bool) -> Object:

@@ -28,8 +28,8 @@ from torpor_cli.target import TargetOptions
 def wait_command(target: TargetOptions, names: tuple[str, ...], goal: str, timeout: str | None) -> int:
     """Wait for the end of runs, or for another state. The exit code tells how they ended."""
     limit, cluster = parse_limit(timeout), connect(target)
-    found = [_find(cluster, name) for name in dict.fromkeys(names)]
-    return waiting.wait(cluster, found, Goal(goal), limit)
+    workflows = [_find(cluster, name) for name in dict.fromkeys(names)]
+    return waiting.wait(cluster, workflows, Goal(goal), limit)
 
 
 def parse_limit(timeout: str | None) -> float | None:

@@ -19,14 +19,14 @@ _WIDTH = 100
 def show(folder: str, output_format: str) -> int:
     """Show the run of a folder. Return the exit code of its outcome, 0 while it has none."""
     path = Path(folder)
-    found = play.read_run(path)
-    run = found.parse()
-    ended = run_state.has_ended(found.workflow)
-    code = run_state.exit_code([run_state.word_of(found.workflow)]) if ended else 0
+    stored = play.read_run(path)
+    run = stored.parse()
+    ended = run_state.has_ended(stored.workflow)
+    code = run_state.exit_code([run_state.word_of(stored.workflow)]) if ended else 0
     if output_format not in {Format.TEXT, Format.WIDE}:
-        output.data(report.as_json(found.workflow, found.results, run, path), output_format)
+        output.data(report.as_json(stored.workflow, stored.results, run, path), output_format)
         return code
-    look = terminal.look_of(found.workflow, wide=output_format == Format.WIDE)
+    look = terminal.look_of(stored.workflow, wide=output_format == Format.WIDE)
     for line in render.lines(tree.build(run), look, waits=render.waits_of(run)):
         output.styled(line)
     output.line()
@@ -35,7 +35,7 @@ def show(folder: str, output_format: str) -> int:
     for line in timeline_chart.draw(chart, width, style=timelines.chart_style(), colour=output.coloured()):
         output.styled(line)
     output.line()
-    for line in (*report.failure_lines(run, path), *report.result_lines(found.workflow["spec"], found.results)):
+    for line in (*report.failure_lines(run, path), *report.result_lines(stored.workflow["spec"], stored.results)):
         output.line(line)
     if not ended:
         output.note(f"the run has not ended; `torpor run --resume {folder}` continues it")

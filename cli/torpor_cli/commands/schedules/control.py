@@ -38,13 +38,13 @@ def resume_command(target: TargetOptions, names: tuple[str, ...], output_format:
 
 def _suspend(target: TargetOptions, names: tuple[str, ...], output_format: str, done: str, *, value: bool) -> None:
     cluster = connect(target)
-    found = lookup.find_all(cluster, SCHEDULES, names)
+    schedules = lookup.find_all(cluster, SCHEDULES, names)
     operations = [{"op": "add", "path": "/spec/suspend", "value": value}]
     changed = [
         item
         if bool(item["spec"].get("suspend")) == value
         else edit.change(cluster.api, SCHEDULES, item, lambda _: operations)
-        for item in found
+        for item in schedules
     ]
     if output_format == Format.TEXT:
         for item in changed:

@@ -39,14 +39,14 @@ def history_command(target: TargetOptions, name: str, limit: int, only_live: boo
     cluster = connect(target)
     schedule = lookup.find(cluster, SCHEDULES, name)
     live = [history.live(item) for item in lookup.runs_of_schedule(cluster, schedule)]
-    archived = [] if only_live else _archived(cluster, schedule, limit, {one.run.uid for one in live})
-    found = history.merged(live, archived, limit)
+    archived = [] if only_live else _archived(cluster, schedule, limit, {past.run.uid for past in live})
+    runs = history.merged(live, archived, limit)
     status = schedule.get("status") or {}
     if output_format == Format.TEXT:
-        _print(found, schedule)
+        _print(runs, schedule)
     else:
         kept = {key: status[key] for key in ("failedEvents", "skipped", "missed") if status.get(key)}
-        output.data({"runs": [one.as_json() for one in found], **kept}, output_format)
+        output.data({"runs": [past.as_json() for past in runs], **kept}, output_format)
 
 
 def _archived(cluster: ClusterConnection, schedule: Object, limit: int, live: set[str]) -> list[PastRun]:
@@ -59,20 +59,20 @@ def _archived(cluster: ClusterConnection, schedule: Object, limit: int, live: se
         items = list(islice((item for item in listed if item.get("uid") not in live), limit))
         with ThreadPoolExecutor(max_workers=_READERS) as pool:
             workflows = pool.map(lambda item: archive.workflow(metadata["namespace"], str(item.get("uid"))), items)
-            return [history.archived(item, found) for item, found in zip(items, workflows, strict=True)]
+            return [history.archived(item, workflow) for item, workflow in zip(items, workflows, strict=True)]
     except CliError as error:
         output.note(f"only live runs are shown: {error}")
         return []
 
 
-def _print(found: Sequence[PastRun], schedule: Object) -> None:
+def _print(runs: Sequence[PastRun], schedule: Object) -> None:
     status, name = schedule.get("status") or {}, schedule["metadata"]["name"]
-    if found:
-        output.print_table(history.HEAD, [one.row() for one in found])
+    if runs:
+        output.print_table(history.HEAD, [past.row() for past in runs])
     else:
         output.note(f"schedule {name} has no runs")
     if failed := history.failed_rows(status):
-        if found:
+        if runs:
             output.line()
         output.line("Events that failed:")
         output.print_table(history.FAILED_HEAD, failed)

@@ -19,15 +19,15 @@ from torpor_cli.target import TargetOptions
 def list_command(target: TargetOptions, everywhere: bool, labels: str, output_format: str) -> None:
     """List Schedules with their next tick and last run. Times are in UTC."""
     cluster = connect(target)
-    found = lookup.every(cluster, SCHEDULES, labels=labels, everywhere=everywhere)
+    schedules = lookup.every(cluster, SCHEDULES, labels=labels, everywhere=everywhere)
     if output_format not in {Format.TEXT, Format.WIDE}:
-        output.objects(found, output_format, single=False)
+        output.objects(schedules, output_format, single=False)
         return
-    if not found:
+    if not schedules:
         place = "the cluster" if everywhere else f"namespace {cluster.namespace}"
         output.note(f"{place} has no schedules{' that match the options' if labels else ''}")
         return
     wide = output_format == Format.WIDE
     head = [*listing.SCHEDULE_HEAD, *(listing.SCHEDULE_WIDE if wide else ())]
-    rows = [(item, listing.schedule_row(item, wide=wide)) for item in found]
+    rows = [(item, listing.schedule_row(item, wide=wide)) for item in schedules]
     output.namespaced_table(head, rows, everywhere=everywhere)

@@ -22,7 +22,7 @@ _NUMBER_MAX = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
+class _NextTicks:
     """The ticks, and what else the user should know."""
 
     ticks: Sequence[UpcomingTick]
@@ -51,12 +51,12 @@ def next_command(
     name, number = _arguments(words, cron)
     after = time.time() if start is None else moments.parse(start, "--from")
     if cron is not None:
-        found = _Found(ticks=_of_expression(cron, timezone, after, number))
+        upcoming_ticks = _NextTicks(ticks=_of_expression(cron, timezone, after, number))
     elif timezone is not None:
         raise UsageError("--timezone is the zone of --cron; a Schedule has its own")
     else:
-        found = _of_schedule(target, name, after, number)
-    _print(found, output_format)
+        upcoming_ticks = _of_schedule(target, name, after, number)
+    _print(upcoming_ticks, output_format)
 
 
 def _arguments(words: tuple[str, ...], cron: str | None) -> tuple[str, int]:
@@ -80,36 +80,38 @@ def _of_expression(expression: str, timezone: str | None, after: float, number: 
     return upcoming.upcoming({"": cron}, after, number, {})
 
 
-def _of_schedule(target: TargetOptions, name: str, after: float, number: int) -> _Found:
+def _of_schedule(target: TargetOptions, name: str, after: float, number: int) -> _NextTicks:
     cluster = connect(target)
     schedule = lookup.find(cluster, SCHEDULES, name)
     crons = upcoming.crons(schedule)
     delays = upcoming.delays(lookup.sources(cluster, schedule))
     first, end = upcoming.bounds(schedule, after)
     ticks = upcoming.upcoming(crons, first, number, delays, end)
-    return _Found(ticks=ticks, remarks=_remarks(schedule, delays, ticks))
+    return _NextTicks(ticks=ticks, remarks=_remarks(schedule, delays, ticks))
 
 
 def _remarks(schedule: Object, delays: Mapping[str, float], ticks: Sequence[UpcomingTick]) -> list[str]:
     spec, name = schedule["spec"], schedule["metadata"]["name"]
-    found = []
+    remarks = []
     if spec.get("suspend"):
-        found.append(f"{name} is suspended: these ticks start no run; `torpor schedule resume {name}`")
+        remarks.append(f"{name} is suspended: these ticks start no run; `torpor schedule resume {name}`")
     if spec.get("jitter") and not delays:
-        found.append(f"the operator has not computed the jitter yet: each run starts up to {spec['jitter']} later")
+        remarks.append(f"the operator has not computed the jitter yet: each run starts up to {spec['jitter']} later")
     if spec.get("allOf"):
-        found.append(f"a run starts when each of {', '.join(spec['allOf'])} has had an event")
+        remarks.append(f"a run starts when each of {', '.join(spec['allOf'])} has had an event")
     if not ticks:
-        found.append(f"no tick before notAfter, {moments.shown(spec.get('notAfter'))}")
-    return found
+        remarks.append(f"no tick before notAfter, {moments.shown(spec.get('notAfter'))}")
+    return remarks
 
 
-def _print(found: _Found, output_format: str) -> None:
+def _print(upcoming_ticks: _NextTicks, output_format: str) -> None:
     if output_format != Format.TEXT:
-        output.data([tick.as_json() for tick in found.ticks], output_format)
-    elif found.ticks:
-        named = bool(found.ticks[0].source)
+        output.data([tick.as_json() for tick in upcoming_ticks.ticks], output_format)
+    elif upcoming_ticks.ticks:
+        named = bool(upcoming_ticks.ticks[0].source)
         first = 0 if named else 1
-        output.print_table(["SOURCE", "TICK", "ZONE", "START"][first:], [tick.row()[first:] for tick in found.ticks])
-    for remark in found.remarks:
+        output.print_table(
+            ["SOURCE", "TICK", "ZONE", "START"][first:], [tick.row()[first:] for tick in upcoming_ticks.ticks]
+        )
+    for remark in upcoming_ticks.remarks:
         output.note(remark)

@@ -19,7 +19,7 @@ fish: torpor completion fish | source
 @click.argument("shell", type=click.Choice(_SHELLS))
 def completion_command(shell: str) -> None:
     """Print the completion script of a shell."""
-    found = get_completion_class(shell)
-    if found is None:
+    script = get_completion_class(shell)
+    if script is None:
         raise click.UsageError(f"no completion for {shell}")
-    sys.stdout.write(f"{found(click.Command('torpor'), {}, 'torpor', '_TORPOR_COMPLETE').source()}\n")
+    sys.stdout.write(f"{script(click.Command('torpor'), {}, 'torpor', '_TORPOR_COMPLETE').source()}\n")

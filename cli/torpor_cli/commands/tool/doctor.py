@@ -58,7 +58,7 @@ def doctor_command(target: TargetOptions, output_format: str) -> int:
         _text(results)
         output.note(", ".join(f"{counts[status]} {status}" for status in Status))
     else:
-        data = {**{str(status): counts[status] for status in Status}, "checks": [_plain(one) for one in results]}
+        data = {**{str(status): counts[status] for status in Status}, "checks": [_plain(result) for result in results]}
         output.data(data, output_format)
     return ExitCode.FAILED if counts[Status.FAILED] else ExitCode.SUCCEEDED
 

@@ -21,19 +21,19 @@ def version_command(target: TargetOptions, only_client: bool, output_format: str
     """Print the versions of torpor and of the cluster."""
     from importlib.metadata import version  # noqa: PLC0415 - other commands do not need it
 
-    found = {"torpor": version("kubectl-torpor")}
+    versions = {"torpor": version("kubectl-torpor")}
     if not only_client:
-        found |= _server(connect(target))
+        versions |= _server(connect(target))
     if output_format == Format.TEXT:
-        output.print_table(["COMPONENT", "VERSION"], list(found.items()))
+        output.print_table(["COMPONENT", "VERSION"], list(versions.items()))
     else:
-        output.data(found, output_format)
+        output.data(versions, output_format)
 
 
 def _server(cluster: ClusterConnection) -> dict[str, str]:
-    found = {"kubernetes": cluster.api.http.json("GET", "/version")["gitVersion"]}
+    versions = {"kubernetes": cluster.api.http.json("GET", "/version")["gitVersion"]}
     try:
         operator = cluster.api.http.json("GET", _OPERATOR)
     except ClusterError:  # a user with `view` of one namespace may not read torpor-system
-        return found | {"operator": f"unknown: you may not read {_SYSTEM}, or Torpor is not installed"}
-    return found | {"operator": operator["spec"]["template"]["spec"]["containers"][0]["image"]}
+        return versions | {"operator": f"unknown: you may not read {_SYSTEM}, or Torpor is not installed"}
+    return versions | {"operator": operator["spec"]["template"]["spec"]["containers"][0]["image"]}

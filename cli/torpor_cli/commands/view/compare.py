@@ -37,34 +37,34 @@ def compare_command(target: TargetOptions, left: str, right: str, output_format:
     Equal values are left out; `-o wide` shows them, too.
     """
     cluster = connect(target)
-    found = compare.build(_run(cluster, left), _run(cluster, right))
+    comparison = compare.build(_run(cluster, left), _run(cluster, right))
     if output_format in {Format.JSON, Format.YAML}:
-        output.data(output.to_json(_plain(found)), output_format)
+        output.data(output.to_json(_plain(comparison)), output_format)
         return
-    for head, rows in tables(found, everything=output_format == Format.WIDE):
+    for head, rows in tables(comparison, everything=output_format == Format.WIDE):
         output.print_table(head, rows)
         output.line()
-    _conclude(found)
+    _conclude(comparison)
 
 
 def _run(cluster: ClusterConnection, name: str) -> RunView:
     if references.parse(name).task is not None:
         raise UsageError(f"{name} names a task; compare takes two runs: torpor compare A B")
-    found = find_run(cluster, name)
-    return RunView.parse(found.workflow, found.taskruns, now=time.time())
+    run = find_run(cluster, name)
+    return RunView.parse(run.workflow, run.taskruns, now=time.time())
 
 
-def tables(found: Comparison, *, everything: bool) -> Iterator[tuple[Sequence[str], list[Sequence[str]]]]:
+def tables(comparison: Comparison, *, everything: bool) -> Iterator[tuple[Sequence[str], list[Sequence[str]]]]:
     """Yield the head and the rows of each table that has rows: tasks, params, images, code, ConfigMaps."""
-    named = (found.left, found.right)
+    named = (comparison.left, comparison.right)
     if named[0] == named[1]:
-        named = (f"{found.left} (A)", f"{found.right} (B)")
-    rows = [_row("run", found.run), *(_row(row.task, row) for row in found.tasks)]
+        named = (f"{comparison.left} (A)", f"{comparison.right} (B)")
+    rows = [_row("run", comparison.run), *(_row(row.task, row) for row in comparison.tasks)]
     yield ("TASK", *named, "DURATION A", "DURATION B", "CHANGE"), rows
-    for kind, (_, differences) in zip(("PARAM", "IMAGE OF", "CODE OF", "SOURCE OF"), _kinds(found), strict=True):
-        shown = [one for one in differences if everything or one.differs]
+    for kind, (_, differences) in zip(("PARAM", "IMAGE OF", "CODE OF", "SOURCE OF"), _kinds(comparison), strict=True):
+        shown = [difference for difference in differences if everything or difference.differs]
         if shown:
-            yield (kind, *named), [(one.name, *_values(one)) for one in shown]
+            yield (kind, *named), [(difference.name, *_values(difference)) for difference in shown]
 
 
 def _row(name: str, row: TaskRow) -> Sequence[str]:
@@ -95,11 +95,11 @@ def _change(row: TaskRow) -> str:
     return f"{sign}{timeline_axis.duration(abs(row.change))}{share}"
 
 
-def _values(one: Difference) -> tuple[str, str]:
+def _values(difference: Difference) -> tuple[str, str]:
     """Return both values. Of long ones, it shows the part where they begin to differ."""
-    left, right = (_text(value) for value in (one.left, one.right))
+    left, right = (_text(value) for value in (difference.left, difference.right))
     same = next((place for place, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), 0)
-    start = same - _BEFORE if one.differs and same > _VALUE_MAX - _BEFORE else 0
+    start = same - _BEFORE if difference.differs and same > _VALUE_MAX - _BEFORE else 0
     left, right = (f"...{text[start:]}" if start else text for text in (left, right))
     return output.shortened(left, _VALUE_MAX), output.shortened(right, _VALUE_MAX)
 
@@ -110,8 +110,10 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _conclude(found: Comparison) -> None:
-    same = [word for word, differences in _kinds(found) if not any(one.differs for one in differences)]
+def _conclude(comparison: Comparison) -> None:
+    same = [
+        word for word, differences in _kinds(comparison) if not any(difference.differs for difference in differences)
+    ]
     if same:
         output.line(f"Both runs have the same {_joined(same)}.")
 
@@ -121,19 +123,21 @@ def _joined(words: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _kinds(found: Comparison) -> Sequence[tuple[str, Sequence[Difference]]]:
-    images, code, sources = ("images", found.images), ("code", found.code), ("source", found.sources)
-    return ("params", found.params), images, code, sources
+def _kinds(comparison: Comparison) -> Sequence[tuple[str, Sequence[Difference]]]:
+    images, code, sources = ("images", comparison.images), ("code", comparison.code), ("source", comparison.sources)
+    return ("params", comparison.params), images, code, sources
 
 
-def _plain(found: Comparison) -> Comparison:
+def _plain(comparison: Comparison) -> Comparison:
     """Return the comparison without the value that marks a missing one, which JSON does not have."""
-    present = (tuple(map(_present, differences)) for _, differences in _kinds(found))
+    present = (tuple(map(_present, differences)) for _, differences in _kinds(comparison))
     params, images, code, sources = present
-    return replace(found, params=params, images=images, code=code, sources=sources)
+    return replace(comparison, params=params, images=images, code=code, sources=sources)
 
 
-def _present(one: Difference) -> Difference:
+def _present(difference: Difference) -> Difference:
     return replace(
-        one, left=None if one.left is MISSING else one.left, right=None if one.right is MISSING else one.right
+        difference,
+        left=None if difference.left is MISSING else difference.left,
+        right=None if difference.right is MISSING else difference.right,
     )

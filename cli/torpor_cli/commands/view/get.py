@@ -58,25 +58,25 @@ def get_command(target: TargetOptions, name: str, follow: bool, unfold: tuple[st
 def _follow(cluster: ClusterConnection, reference: RunReference, unfold: tuple[str, ...], *, wide: bool) -> int:
     from torpor_cli.following import live  # noqa: PLC0415 - threads and watches are for -w only
 
-    found = run_lookup.find_run_without_taskruns(cluster, reference.run)
-    if not found.archived:
-        return live.follow(cluster, found.workflow, wide=wide)
+    run = run_lookup.find_run_without_taskruns(cluster, reference.run)
+    if not run.archived:
+        return live.follow(cluster, run.workflow, wide=wide)
     _show_tree(cluster, reference, unfold, wide=wide)
-    return run_state.exit_code([run_state.word_of(found.workflow)])
+    return run_state.exit_code([run_state.word_of(run.workflow)])
 
 
 def _show_tree(cluster: ClusterConnection, reference: RunReference, unfold: tuple[str, ...], *, wide: bool) -> None:
-    found = run_lookup.find_run_without_taskruns(cluster, reference.run)
-    workflow, width, now = found.workflow, 0, time.time()
+    found_run = run_lookup.find_run_without_taskruns(cluster, reference.run)
+    workflow, width, now = found_run.workflow, 0, time.time()
     look = terminal.look_of(workflow, wide=wide)
     _check_tasks(workflow, [name for name in (reference.task, *unfold) if name and name != "all"])
-    early = reference.task is None and not found.archived and _created(workflow) > _EARLY
+    early = reference.task is None and not found_run.archived and _created(workflow) > _EARLY
     if early:
         short = tree.build(RunView.parse(workflow, now=now))
         width = render.name_width(short, look)
         _print(render.head(short, look))
         output.flush()
-    taskruns = found.taskruns if found.archived else run_lookup.taskruns_of(cluster, workflow)
+    taskruns = found_run.taskruns if found_run.archived else run_lookup.taskruns_of(cluster, workflow)
     chosen = {*unfold, reference.task} if reference.task else set(unfold)
     run = RunView.parse(workflow, taskruns, now=now)
     built = tree.build(run, unfold=tree.ALL if "all" in chosen else {each for each in chosen if each}, limit=_SHOWN)
@@ -86,7 +86,7 @@ def _show_tree(cluster: ClusterConnection, reference: RunReference, unfold: tupl
     _print(drawn[2:] if early else drawn)
     if started := listing.origin_sentence(workflow):
         output.note(started)
-    if found.archived:
+    if found_run.archived:
         output.note("this run is in the archive; the cluster no longer has it")
 
 
@@ -108,13 +108,13 @@ def _check_tasks(workflow: Mapping[str, Any], names: list[str]) -> None:
 
 def _only(built: RunTree, reference: RunReference) -> RunTree:
     """Return the tree with one task, or one instance of it."""
-    found = _find(built.nodes, reference.task or "")
-    nodes: tuple[TreeNode, ...] = (found,) if found else ()
-    if found and reference.path is not None:
+    task_node = _find(built.nodes, reference.task or "")
+    nodes: tuple[TreeNode, ...] = (task_node,) if task_node else ()
+    if task_node and reference.path is not None:
         wanted = f"{reference.task}/{'.'.join(map(str, reference.path))}"
-        nodes = tuple(node for node in found.children if node.ref == wanted)
+        nodes = tuple(node for node in task_node.children if node.ref == wanted)
         if not nodes:
-            known = [node.ref for node in found.children]
+            known = [node.ref for node in task_node.children]
             raise errors.unknown("instance", wanted, known, f"`torpor get {built.name}/{reference.task}` lists them")
     from dataclasses import replace  # noqa: PLC0415 - most calls show the whole tree
 
@@ -132,16 +132,16 @@ def _find(nodes: tuple[TreeNode, ...], name: str) -> TreeNode | None:
 
 def _show_objects(cluster: ClusterConnection, reference: RunReference, output_format: str) -> None:
     if reference.task is None:
-        found = run_lookup.find_run_without_taskruns(cluster, reference.run)
-        output.objects([found.workflow], output_format, single=True)
+        run = run_lookup.find_run_without_taskruns(cluster, reference.run)
+        output.objects([run.workflow], output_format, single=True)
         return
     chosen = _taskruns(run_lookup.find_run(cluster, reference.run), reference)
     output.objects(chosen, output_format, single=reference.path is not None and len(chosen) == 1)
 
 
-def _taskruns(found: FoundRun, reference: RunReference) -> list[dict[str, Any]]:
-    _check_tasks(found.workflow, [reference.task or ""])
-    chosen = [item for item in found.taskruns if item["spec"].get("task") == reference.task]
+def _taskruns(run: FoundRun, reference: RunReference) -> list[dict[str, Any]]:
+    _check_tasks(run.workflow, [reference.task or ""])
+    chosen = [item for item in run.taskruns if item["spec"].get("task") == reference.task]
     if reference.path is None:
         return chosen
     exact = [item for item in chosen if references.path_of(item) == reference.path]

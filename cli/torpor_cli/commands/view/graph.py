@@ -53,8 +53,8 @@ def _is_file(source: str) -> bool:
 def _of_run(target: TargetOptions, name: str) -> RunGraph:
     if references.parse(name).task is not None:
         raise UsageError(f"{name} names a task; graph takes a run: torpor graph {references.parse(name).run}")
-    found = run_lookup.find_run(connect(target), name)
-    return run_graph.build(RunView.parse(found.workflow, found.taskruns, now=time.time()))
+    run = run_lookup.find_run(connect(target), name)
+    return run_graph.build(RunView.parse(run.workflow, run.taskruns, now=time.time()))
 
 
 def _of_file(source: str) -> RunGraph:
@@ -65,7 +65,9 @@ def _of_file(source: str) -> RunGraph:
         documents: Sequence[Any] = [compiled.compile_workflow(source)]
     else:
         documents = manifest.values(source)
-    templates = [one for one in documents if isinstance(one, dict) and one.get("kind") == "WorkflowTemplate"]
+    templates = [
+        document for document in documents if isinstance(document, dict) and document.get("kind") == "WorkflowTemplate"
+    ]
     if len(documents) == len(templates) == 1:
         metadata, spec = templates[0].get("metadata"), (templates[0].get("spec") or {}).get("workflow")
     else:

@@ -115,39 +115,39 @@ def _moment(since: str | None) -> float | None:
 def _live(cluster: ClusterConnection, query: _Query) -> list[ListedRun]:
     """Return the runs of the cluster. Raises CliError, UsageError for a selector that the API server rejects."""
     try:
-        found = run_lookup.workflows(cluster, labels=query.labels, everywhere=query.everywhere)
+        workflows = run_lookup.workflows(cluster, labels=query.labels, everywhere=query.everywhere)
     except InvalidObjectError as error:
         if not query.labels:
             raise
         raise errors.UsageError(f"-l {query.labels!r} is not a label selector: {error}") from error
-    return [run_list.live(item) for item in found]
+    return [run_list.live(item) for item in workflows]
 
 
 def _archived(cluster: ClusterConnection, query: _Query) -> _ArchivedRuns:
     parameters = run_list.archive_filters(query.filters, query.labels)
     if parameters is None:
         return _ArchivedRuns(note="the archive takes no sets in -l, such as `in (a, b)`: only live runs are shown")
-    found = ArchiveProxy(cluster.api).runs(None if query.everywhere else cluster.namespace, parameters)
+    runs = ArchiveProxy(cluster.api).runs(None if query.everywhere else cluster.namespace, parameters)
     try:
-        listed = list(map(run_list.archived, islice(found, query.limit + 1)))
+        listed = list(map(run_list.archived, islice(runs, query.limit + 1)))
     except errors.CliError as error:
         return _ArchivedRuns(note=f"only live runs are shown: {error}")
     more = f"only the latest {query.limit} archived runs are shown; use --limit or --since"
     return _ArchivedRuns(runs=tuple(listed[: query.limit]), note=more if len(listed) > query.limit else "")
 
 
-def _print(found: Sequence[ListedRun], output_format: str, cluster: ClusterConnection, query: _Query) -> None:
+def _print(runs: Sequence[ListedRun], output_format: str, cluster: ClusterConnection, query: _Query) -> None:
     everywhere = query.everywhere
     if output_format not in {Format.TEXT, Format.WIDE}:
-        output.objects([run.body for run in found], output_format, single=False)
+        output.objects([run.body for run in runs], output_format, single=False)
         return
-    if not found:
+    if not runs:
         place = "the cluster" if everywhere else f"namespace {cluster.namespace}"
         output.note(f"{place} has no runs{query.restriction}")
         return
     wide = output_format == Format.WIDE
     head, now = [*_HEAD, *(_WIDE_HEAD if wide else ())], time.time()
-    output.namespaced_table(head, [(run.body, _row(run, now, wide=wide)) for run in found], everywhere=everywhere)
+    output.namespaced_table(head, [(run.body, _row(run, now, wide=wide)) for run in runs], everywhere=everywhere)
 
 
 def _row(run: ListedRun, now: float, *, wide: bool) -> list[str]:

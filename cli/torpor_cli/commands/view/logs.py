@@ -125,28 +125,28 @@ class _Logs:
         check_reference(self._wanted, self._view, later=goes_on)
         reader = LogReader(self._cluster.api, self._archive, self._cluster.namespace, window, _report)
         there = self._found()
-        found = selection.select(there, chosen)
-        progress = {source.id: LogCursor() for source in found.sources if source.running}
-        self._printer.widen(found.sources)
+        selected = selection.select(there, chosen)
+        progress = {source.id: LogCursor() for source in selected.sources if source.running}
+        self._printer.widen(selected.sources)
         empty = True
-        for line in merge.merge(found.sources, reader.read):
+        for line in merge.merge(selected.sources, reader.read):
             empty = False
             self._printer.write(line)
             if line.source.running:
                 progress[line.source.id].note(line)
         output.flush()
         if goes_on:
-            self._report_missing([each for each in found.missing if each.reason])  # others may still come
-            self._follow(reader, found, chosen, progress, until)
+            self._report_missing([each for each in selected.missing if each.reason])  # others may still come
+            self._follow(reader, selected, chosen, progress, until)
         else:
-            self._report_missing(found.missing)
-            if empty and not found.missing and window.tail != 0:
+            self._report_missing(selected.missing)
+            if empty and not selected.missing and window.tail != 0:
                 self._report_nothing(there, chosen)
 
     def _report_nothing(self, there: LogCandidates, chosen: Filter) -> None:
         wide = Filter(task=chosen.task, path=chosen.path)
         logs = SelectedLogs(
-            found=selection.select(there, wide),
+            selected=selection.select(there, wide),
             not_started=selection.not_started(there, wide),
             instances=instances_at(self._wanted, self._view),
             archive_read=self._archive_read,
@@ -197,7 +197,7 @@ class _Logs:
     def _follow(
         self,
         reader: LogReader,
-        found: LogSelection,
+        selected: LogSelection,
         chosen: Filter,
         progress: dict[str, LogCursor],
         until: float | None,
@@ -214,7 +214,7 @@ class _Logs:
             tasks=self._tasks,
             chosen=chosen,
             shown=progress,
-            complete={source.id for source in found.sources if not source.running},
+            complete={source.id for source in selected.sources if not source.running},
             until=until,
         )
         for line in LogFollower(followed, reader, output.note).lines():
@@ -223,7 +223,7 @@ class _Logs:
 
 
 def _owner(pod: Object) -> str:
-    return next((str(one.get("uid")) for one in pod["metadata"].get("ownerReferences") or ()), "")
+    return next((str(owner.get("uid")) for owner in pod["metadata"].get("ownerReferences") or ()), "")
 
 
 def _later(pod: Object, created: float, uid: str) -> bool:

@@ -52,11 +52,11 @@ def result_command(target: TargetOptions, reference: str, path: str | None) -> N
     wanted, cluster = references.parse(reference), connect(target)
     if wanted.task is None:
         raise UsageError(f"name a task: torpor result {wanted.run}/TASK")
-    found = find_run_without_taskruns(cluster, wanted.run)
-    if wanted.path is None and _is_mapped(found, wanted.task):
-        _all_results(cluster, found, wanted, path)
+    run = find_run_without_taskruns(cluster, wanted.run)
+    if wanted.path is None and _is_mapped(run, wanted.task):
+        _all_results(cluster, run, wanted, path)
         return
-    taskrun = _taskrun(cluster, found, wanted)
+    taskrun = _taskrun(cluster, run, wanted)
     status = json_fields.fields(taskrun.get("status"))
     stored = json_fields.fields(status.get("stored"))
     if stored_body.is_binary(stored) and path is None and sys.stdout.isatty():
@@ -70,22 +70,22 @@ def result_command(target: TargetOptions, reference: str, path: str | None) -> N
         _save(chunks, Path(path), replace=True)
 
 
-def _is_mapped(found: FoundRun, name: str) -> bool:
-    task = RunView.parse(found.workflow, now=0.0).task(name)
+def _is_mapped(run: FoundRun, name: str) -> bool:
+    task = RunView.parse(run.workflow, now=0.0).task(name)
     return task is not None and task.several
 
 
-def _all_results(cluster: ClusterConnection, found: FoundRun, wanted: RunReference, path: str | None) -> None:
+def _all_results(cluster: ClusterConnection, run: FoundRun, wanted: RunReference, path: str | None) -> None:
     """Print the results of all instances, or write them to a file."""
     if path is not None and Path(path).is_dir():
         raise UsageError(f"{path} is a folder, and the results have no file name; name a file with -o")
     results = MappedResults()
     with results.file:
-        if found.archived:
-            results.collect(one for one in found.taskruns if one["spec"].get("task") == wanted.task)
+        if run.archived:
+            results.collect(taskrun for taskrun in run.taskruns if taskrun["spec"].get("task") == wanted.task)
         else:
-            for page in cluster.api.pages(_selection(cluster, found.workflow, wanted.task or "")):
-                results.collect(owned(page.items, found.workflow))
+            for page in cluster.api.pages(_selection(cluster, run.workflow, wanted.task or "")):
+                results.collect(owned(page.items, run.workflow))
         if not results.instances:
             raise CliError(f"{wanted.task} has no instances yet; see `torpor why {wanted.run}/{wanted.task}`")
         chunks = results.chunks(lambda taskrun, stored: _stored(cluster, taskrun, stored))
@@ -98,15 +98,17 @@ def _all_results(cluster: ClusterConnection, found: FoundRun, wanted: RunReferen
         output.note(f"without a result: {states}")
 
 
-def _taskrun(cluster: ClusterConnection, found: FoundRun, wanted: RunReference) -> Object:
+def _taskrun(cluster: ClusterConnection, found_run: FoundRun, wanted: RunReference) -> Object:
     """Return the TaskRun that a reference names. Raises UnknownNameError, and CliError if it has no result."""
-    taskruns = found.taskruns if found.archived else _taskruns(cluster, found.workflow, wanted.task or "")
-    run = RunView.parse(found.workflow, taskruns, now=0.0)
+    taskruns = found_run.taskruns if found_run.archived else _taskruns(cluster, found_run.workflow, wanted.task or "")
+    run = RunView.parse(found_run.workflow, taskruns, now=0.0)
     check_reference(wanted, run)
-    one = _instance(run, wanted)
-    if one.state is not State.SUCCEEDED:
-        raise CliError(f"{one.ref} has no result: its state is {one.word}; see `torpor why {run.name}/{one.ref}`")
-    return next(item for item in taskruns if item["metadata"]["uid"] == one.uid)
+    instance = _instance(run, wanted)
+    if instance.state is not State.SUCCEEDED:
+        raise CliError(
+            f"{instance.ref} has no result: its state is {instance.word}; see `torpor why {run.name}/{instance.ref}`"
+        )
+    return next(item for item in taskruns if item["metadata"]["uid"] == instance.uid)
 
 
 def _taskruns(cluster: ClusterConnection, workflow: Object, task: str) -> list[Object]:
@@ -127,7 +129,7 @@ def _instance(run: RunView, wanted: RunReference) -> InstanceView:
         return instances[0]
     if wanted.path is None and not instances:
         raise CliError(f"{task} has no result: it has not started; see `torpor why {run.name}/{task}`")
-    exact = next((one for one in instances if one.path == wanted.path), None)
+    exact = next((instance for instance in instances if instance.path == wanted.path), None)
     if exact is not None:
         return exact
     first = instance_paths.written(instances[0].path)

@@ -39,8 +39,8 @@ def timeline_command(target: TargetOptions, reference: str, output_format: str) 
     standard output.
     """
     wanted = references.parse(reference)
-    found = find_run(connect(target), wanted.run)
-    run = RunView.parse(found.workflow, found.taskruns, now=time.time())
+    found_run = find_run(connect(target), wanted.run)
+    run = RunView.parse(found_run.workflow, found_run.taskruns, now=time.time())
     check_reference(wanted, run)
     built = _chosen(timeline.build(run), wanted, run)
     if output_format in {Format.JSON, Format.YAML}:
@@ -59,7 +59,7 @@ def _chosen(built: timeline.Timeline, wanted: RunReference, run: RunView) -> tim
     """Return the timeline with the rows that a reference names, on the time of the whole run."""
     if wanted.task is None:
         return built
-    named = {one.name for one in instances_at(wanted, run)}
+    named = {instance.name for instance in instances_at(wanted, run)}
     return replace(built, rows=tuple(row for row in built.rows if row.taskrun in named))
 
 

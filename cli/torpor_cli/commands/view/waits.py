@@ -37,14 +37,14 @@ def waits_command(target: TargetOptions, all_namespaces: bool, selector: str, ou
     round, since triggers on one source can share a poll. `-o wide` lists each wait.
     """
     cluster = connect(target)
-    found = _deferred(cluster, selector, everywhere=all_namespaces)
+    taskruns = _deferred(cluster, selector, everywhere=all_namespaces)
     now = time.time()
-    groups = waits.build(found, now=now)
+    groups = waits.build(taskruns, now=now)
     match output_format:
         case Format.JSON | Format.YAML:
             output.data(output.to_json(groups), output_format)
         case Format.NAME:
-            output.objects(found, output_format, single=False)
+            output.objects(taskruns, output_format, single=False)
         case _ if not groups:
             where = "in any namespace" if all_namespaces else f"in namespace {cluster.namespace}"
             output.note(f"no task waits {where}")

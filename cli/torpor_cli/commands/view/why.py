@@ -30,10 +30,10 @@ _INSTANCES_MAX = 50
 def why_command(target: TargetOptions, reference: str, output_format: str) -> None:
     """Explain why a run, a task or an instance does not run now, with the command that helps."""
     wanted, cluster = references.parse(reference), connect(target)
-    found = find_run(cluster, wanted.run)
-    run = RunView.parse(found.workflow, found.taskruns, now=time.time())
+    found_run = find_run(cluster, wanted.run)
+    run = RunView.parse(found_run.workflow, found_run.taskruns, now=time.time())
     check_reference(wanted, run)
-    facts = Facts() if found.archived else run_facts.read(cluster, run)
+    facts = Facts() if found_run.archived else run_facts.read(cluster, run)
     causes = causes_of(wanted, run, facts)
     match output_format:
         case Format.JSON | Format.YAML:
@@ -56,7 +56,7 @@ def causes_of(wanted: RunReference, run: RunView, facts: Facts) -> tuple[Cause, 
     if wanted.path is None:
         return why.of_task(run, task, facts)
     chosen = instances_at(wanted, run)[:_INSTANCES_MAX]
-    return tuple(cause for one in chosen for cause in why.of_instance(run, task, one, facts))
+    return tuple(cause for instance in chosen for cause in why.of_instance(run, task, instance, facts))
 
 
 def lines(causes: Sequence[Cause], run: RunView) -> Iterator[str]:

@@ -62,17 +62,17 @@ def type_of(value: Value) -> Type:
             raise CelError(f"no type for {value!r}")
 
 
-def equal(one: Value, other: Value) -> bool:
+def equal(left: Value, right: Value) -> bool:
     """Whether two values are equal; unlike in Python, true is not 1."""
-    match one, other:
+    match left, right:
         case (list(), list()):
-            return len(one) == len(other) and all(map(equal, one, other))
+            return len(left) == len(right) and all(map(equal, left, right))
         case (Mapping(), Mapping()):
-            return one.keys() == other.keys() and all(equal(one[key], other[key]) for key in one)
+            return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
         case Optional(), Optional():
-            return one.present == other.present and equal(one.value, other.value)
+            return left.present == right.present and equal(left.value, right.value)
         case _:
-            return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
+            return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
 
 
 def field(value: Value, name: Value) -> Value:
@@ -103,7 +103,7 @@ def contains(item: Value, container: Value) -> bool:
     if isinstance(container, Mapping):
         return isinstance(item, str | int) and item in container
     if isinstance(container, list):
-        return any(equal(item, one) for one in container)
+        return any(equal(item, element) for element in container)
     raise CelError("in needs a list or a map")
 
 
@@ -111,17 +111,17 @@ def _or_value(optional: Optional, other: Value) -> Value:
     return optional.value if optional.present else other
 
 
-def _added(one: Value, other: Value) -> Value:
-    same = type_of(one) == type_of(other) or (isinstance(one, int | float) and isinstance(other, int | float))
-    if not same or isinstance(one, Mapping | bool | None):
-        raise CelError(f"+ is not defined for ({type_of(one).name}, {type_of(other).name})")
-    return one + other
+def _added(left: Value, right: Value) -> Value:
+    same = type_of(left) == type_of(right) or (isinstance(left, int | float) and isinstance(right, int | float))
+    if not same or isinstance(left, Mapping | bool | None):
+        raise CelError(f"+ is not defined for ({type_of(left).name}, {type_of(right).name})")
+    return left + right
 
 
 def _index_of(container: Value, item: Value) -> int:
     if isinstance(container, str):
         return container.find(item)
-    return next((index for index, one in enumerate(container) if equal(item, one)), -1)
+    return next((index for index, element in enumerate(container) if equal(item, element)), -1)
 
 
 def _text(value: Value) -> str:
@@ -154,7 +154,7 @@ def _timestamp(text: str) -> datetime:
 def _formatted(text: str, values: list[Value]) -> str:
     """Return `text.format(values)` for `%s`."""
     parts = text.split("%s")
-    shown = [one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in values]
+    shown = [value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in values]
     if len(parts) != len(shown) + 1:
         raise CelError("format needs a value for each %s")
     return "".join(part + value for part, value in zip(parts, [*shown, ""], strict=True))
@@ -171,16 +171,16 @@ def _joined(parts: Value, separator: str = "") -> str:
 
 FUNCTIONS: Mapping[str, Callable[..., Value]] = {
     "_==_": equal,
-    "_!=_": lambda one, other: not equal(one, other),
-    "_<_": lambda one, other: one < other,
-    "_<=_": lambda one, other: one <= other,
-    "_>_": lambda one, other: one > other,
-    "_>=_": lambda one, other: one >= other,
+    "_!=_": lambda left, right: not equal(left, right),
+    "_<_": lambda left, right: left < right,
+    "_<=_": lambda left, right: left <= right,
+    "_>_": lambda left, right: left > right,
+    "_>=_": lambda left, right: left >= right,
     "_+_": _added,
-    "_-_": lambda one, other: one - other,
-    "_*_": lambda one, other: one * other,
-    "-_": lambda one: -one,
-    "!_": lambda one: not one,
+    "_-_": lambda left, right: left - right,
+    "_*_": lambda left, right: left * right,
+    "-_": lambda operand: -operand,
+    "!_": lambda operand: not operand,
     "_[_]": field,
     "_?._": optional_field,
     "_[?_]": optional_field,

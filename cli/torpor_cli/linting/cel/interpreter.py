@@ -150,10 +150,10 @@ def _transform_map(value: Value, arguments: tuple[Node, ...], scope: ChainMap[st
 def _transform_map_entry(value: Value, arguments: tuple[Node, ...], scope: ChainMap[str, Any]) -> Value:
     entries: dict[str, Value] = {}
     for _, inner in _pairs(value, arguments, scope):
-        made = run(arguments[-1], inner)
-        if twice := entries.keys() & made.keys():
+        added = run(arguments[-1], inner)
+        if twice := entries.keys() & added.keys():
             raise CelError(f"insert failed: key {min(twice)} already exists")
-        entries |= made
+        entries |= added
     return entries
 
 
