@@ -20,9 +20,10 @@ from torpor_kubernetes.client import http, loop_thread
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.archive import ArchiveClient
 from torpor_kubernetes.client.lease import Leadership, Renewals
+from torpor_kubernetes.client.write_limits import EventPoster
 from torpor_kubernetes.timing import SystemClock
 
-from torpor_operator.app import LEASE, ArchiveClients, Operator, Stop, lease_config
+from torpor_operator.app import LEASE, ArchiveClients, Operator, Stop, lease_config, write_limits
 from torpor_operator.controller import kopf_handlers
 from torpor_operator.controller.archive import UPLOAD_SECONDS, HttpRunStore
 from torpor_operator.controller.cluster_cache import ClusterCache
@@ -57,9 +58,9 @@ async def serve(settings: Settings) -> None:
         leadership = Leadership(
             api, lease_config(settings), run_renewals=_renew_in_thread, is_alive=hang_timer.is_alive
         )
-        operator = Operator.build(
-            api, settings, evaluator, archive, leadership=leadership, guard=_work_guard(api, settings)
-        )
+        limits = write_limits(api, settings)
+        guard = _work_guard(api, settings, limits.events)
+        operator = Operator.build(api, settings, evaluator, archive, leadership=leadership, guard=guard, limits=limits)
 
         async def watch(cluster: ClusterCache, stop: Stop) -> None:
             await _run_kopf(settings, operator, cluster, stop)
@@ -68,7 +69,7 @@ async def serve(settings: Settings) -> None:
             await operator.run(watch)
 
 
-def _work_guard(api: Api, settings: Settings) -> WorkGuard:
+def _work_guard(api: Api, settings: Settings, poster: EventPoster) -> WorkGuard:
     """Tracks the work in a file, and holds back the object that the former process of this replica left there."""
     path = Path(settings.state_folder) / f"torpor-operator-{settings.identity}.work"
     try:
@@ -78,7 +79,7 @@ def _work_guard(api: Api, settings: Settings) -> WorkGuard:
         journal = WorkJournal()
     annotation = LeaseAnnotation(api, settings.namespace, LEASE)
     tracker = WorkTracker(journal, cpu_time=time.thread_time)
-    return WorkGuard(tracker, Quarantine(api, annotation, ended_at=journal.read()))
+    return WorkGuard(tracker, Quarantine(api, annotation, poster, ended_at=journal.read()))
 
 
 async def _renew_in_thread(renewals: Renewals) -> Never:

@@ -103,14 +103,16 @@ class Operator:
         *,
         leadership: LeaderElector | None = None,
         guard: WorkGuard | None = None,
+        limits: WriteLimits | None = None,
         jitter: Callable[[], float] = random.random,
         enabled: EnabledComponents = EnabledComponents(),
     ) -> Self:
         """Build them; nothing is sent before `run`.
 
-        Without `leadership` the replicas share a Lease, and without `guard` no object is ever in quarantine.
+        Without `leadership` the replicas share a Lease, without `guard` no object is ever in quarantine, and without
+        `limits` those of the settings hold.
         """
-        limits = write_limits(api, settings)
+        limits = limits or write_limits(api, settings)
         guard = guard or WorkGuard()
         leadership = leadership or Leadership(api, lease_config(settings))
         namespaces = Namespaces(api, settings.namespace)

@@ -7,9 +7,10 @@ process after another, and each end would count as the first.
 
 import logging
 
-from torpor_kubernetes.client import conditions, errors, events
+from torpor_kubernetes.client import conditions, errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import Resource
+from torpor_kubernetes.client.write_limits import EventPoster
 from torpor_wire import times
 from torpor_wire.reason import Reason
 
@@ -29,8 +30,11 @@ _REPORTED_MAX = 1000
 class Quarantine:
     """One for a process. `ended_at` is the object at which the process before this one ended, if any."""
 
-    def __init__(self, api: Api, annotation: LeaseAnnotation, *, ended_at: ObjectRef | None = None) -> None:
+    def __init__(
+        self, api: Api, annotation: LeaseAnnotation, poster: EventPoster, *, ended_at: ObjectRef | None = None
+    ) -> None:
         self._api = api
+        self._poster = poster
         self._annotation = annotation
         self._entries = Entries()
         if ended_at is not None:
@@ -94,7 +98,7 @@ class Quarantine:
         condition = {"type": "Quarantined", "status": "True", "reason": str(Reason.OPERATOR_ENDED), "message": message}
         await conditions.set_condition(self._api, resource, body, condition)
         notice = Notice(reason=Reason.OPERATOR_ENDED, message=message, warning=True)
-        await events.post(self._api, object_events.build(resource, ref, notice, self._api.clock.now()))
+        await object_events.post(self._poster, resource, ref, [notice])
 
 
 def _message(resource: Resource, hold: Hold) -> str:

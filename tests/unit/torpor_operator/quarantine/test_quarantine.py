@@ -1,14 +1,20 @@
 """The quarantine is kept on the Lease, reported on the object, and left by a good pass after an hour."""
 
+from dataclasses import replace
+
 import pytest
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import EVENTS, LEASES, WORKFLOWS
+from torpor_kubernetes.client.write_limits import EventPoster
+from torpor_kubernetes.fairness.event_limits import EventLimits
+from torpor_operator.app import write_limits
 from torpor_operator.quarantine.lease_annotation import LeaseAnnotation
 from torpor_operator.quarantine.object_ref import ObjectRef
 from torpor_operator.quarantine.quarantine import Quarantine
 from torpor_operator.quarantine.work_guard import QuarantinedError, WorkGuard
 from torpor_operator.quarantine.work_journal import WorkJournal, encode
 from torpor_operator.quarantine.work_tracker import WorkTracker
+from torpor_operator.settings import Settings
 
 from tests.support.fake_api import FakeApi, VirtualClock
 
@@ -37,7 +43,8 @@ def ref(fake: FakeApi) -> ObjectRef:
 
 def quarantine(fake: FakeApi, clock: VirtualClock, ended_at: ObjectRef | None = None) -> Quarantine:
     api = Api(fake, clock)
-    return Quarantine(api, LeaseAnnotation(api, "torpor-system", "torpor-operator"), ended_at=ended_at)
+    annotation = LeaseAnnotation(api, "torpor-system", "torpor-operator")
+    return Quarantine(api, annotation, write_limits(api, Settings()).events, ended_at=ended_at)
 
 
 def annotation(fake: FakeApi) -> str:
@@ -98,6 +105,21 @@ async def test_an_object_in_quarantine_is_reported_once_and_not_worked_on(
     assert (condition["type"], condition["status"], condition["reason"]) == ("Quarantined", "True", "OperatorEnded")
     assert "ended once while it worked on this Workflow" in condition["message"]
     assert [event["reason"] for event in fake.all(EVENTS)] == ["OperatorEnded"]
+
+
+async def test_reports_of_a_quarantine_stay_within_the_limits_of_events(
+    fake: FakeApi, clock: VirtualClock, ref: ObjectRef
+) -> None:
+    api = Api(fake, clock)
+    poster = EventPoster(api, EventLimits(rate=0.001, burst=2))
+    held = Quarantine(api, LeaseAnnotation(api, "torpor-system", "torpor-operator"), poster, ended_at=ref)
+    await held.load()
+    hold = held.hold(ref)
+    assert hold is not None
+    for delay in range(5):
+        await held.report(WORKFLOWS, ref, replace(hold, until=hold.until + delay))
+    assert len(fake.all(EVENTS)) == 2
+    assert poster.dropped == 3
 
 
 async def test_an_object_leaves_the_quarantine_by_a_good_pass_after_an_hour(
