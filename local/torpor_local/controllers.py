@@ -11,8 +11,9 @@ from torpor_crds.models.archive_endpoint import ArchiveEndpoint
 from torpor_expressions.evaluator import Evaluator
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.archive import ArchiveResponse
-from torpor_operator.app import ArchiveClients, EnabledComponents, Loop, Operator
+from torpor_operator.app import ArchiveClients, EnabledComponents, Operator
 from torpor_operator.controller.archive import NotArchivedError
+from torpor_operator.controller.reconcile_loop import Loop
 from torpor_operator.settings import Settings
 from torpor_triggerer.app import Triggerer
 from torpor_triggerer.model.deferred_taskrun import TriggerWait

@@ -7,7 +7,7 @@ runs and the simulation run the same composition. Must not import kopf, which ta
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, Self, TypeAlias
@@ -27,6 +27,7 @@ from torpor_operator.controller.cluster_writer import ClusterWriter
 from torpor_operator.controller.context import ControllerContext, KindController
 from torpor_operator.controller.namespaces import Namespaces
 from torpor_operator.controller.queries import QueryResolver
+from torpor_operator.controller.reconcile_loop import Loop
 from torpor_operator.controller.settled_logs import Post, SettledLogCache
 from torpor_operator.controller.triggerer_pools import TriggererPools
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
@@ -43,7 +44,6 @@ _PAUSE = 1.0
 _LOG = logging.getLogger(__name__)
 
 Stop: TypeAlias = Callable[[], Awaitable[None]]
-Loop: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 
 
 class LeaderElector(Protocol):

@@ -17,8 +17,9 @@ from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS, Resour
 from torpor_local.apiserver.history import collection
 from torpor_local.apiserver.server import ApiRequest
 from torpor_local.controllers import NoArchive
-from torpor_operator.app import ArchiveClients, EnabledComponents, Loop, Operator
+from torpor_operator.app import ArchiveClients, EnabledComponents, Operator
 from torpor_operator.controller.cluster_cache import ClusterCache
+from torpor_operator.controller.reconcile_loop import Loop
 from torpor_operator.model.pod import parse_pod, pod_name
 from torpor_operator.quarantine.work_guard import WorkGuard
 from torpor_operator.settings import Settings

@@ -6,7 +6,8 @@ from torpor_operator.backfills.archived_runs import FindArchived
 from torpor_operator.backfills.cache import BackfillCache
 from torpor_operator.backfills.executor import BackfillExecutor
 from torpor_operator.backfills.reconciler import BackfillReconciler
-from torpor_operator.controller.context import ControllerContext, Loop
+from torpor_operator.controller.context import ControllerContext
+from torpor_operator.controller.reconcile_loop import Loop
 from torpor_operator.schedules.cache import ScheduleCache
 
 

@@ -1,8 +1,8 @@
 """What the controllers of all kinds share in one process, and what each of them offers."""
 
-from collections.abc import Callable, Collection, Coroutine, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Never, Protocol, TypeAlias
+from typing import Never, Protocol
 
 from torpor_kubernetes.client.api import Api
 from torpor_wire.retry import Backoff
@@ -12,16 +12,14 @@ from torpor_operator.controller.cluster_cache import ClusterCache
 from torpor_operator.controller.cluster_writer import ClusterWriter
 from torpor_operator.controller.namespaces import Namespaces
 from torpor_operator.controller.queries import QueryResolver
-from torpor_operator.controller.reconcile_loop import M, ObjectSource, ReconcileLoop
+from torpor_operator.controller.reconcile_loop import Loop, M, ObjectSource, ReconcileLoop
 from torpor_operator.controller.triggerer_pools import TriggererPools
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
-from torpor_operator.controller.workqueue import WorkQueue
+from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.injection.detector import ImageVolumes
 from torpor_operator.quarantine.cpu_shares import CpuShares
 from torpor_operator.quarantine.work_guard import WorkGuard
 from torpor_operator.settings import Settings
-
-Loop: TypeAlias = Callable[[], Coroutine[Any, Any, Never]]
 
 
 class KindController(Protocol):
@@ -62,10 +60,17 @@ class ControllerContext:
         """The queue of one kind. A namespace has the same CPU time in the queues of all kinds."""
         return WorkQueue(self.api.clock, cpu_shares=self.cpu_shares)
 
-    def reconcile_loop(
-        self, objects: ObjectSource, queue: WorkQueue, memory: Callable[[], M], *, workers: int, backoff: Backoff
+    def reconcile_loop(  # noqa: PLR0913 - what differs between kinds
+        self,
+        objects: ObjectSource,
+        queue: WorkQueue,
+        memory: Callable[[], M],
+        *,
+        workers: int,
+        backoff: Backoff,
+        on_failure: Callable[[Key], None] = lambda _: None,
     ) -> ReconcileLoop[M]:
-        """The loop of one kind."""
+        """Build the loop of one kind."""
         return ReconcileLoop(
             objects,
             queue,
@@ -77,4 +82,5 @@ class ControllerContext:
             backoff=backoff,
             jitter=self.jitter,
             guard=self.guard,
+            on_failure=on_failure,
         )

@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from typing import Any, Generic, Never, Protocol, TypeVar
+from typing import Any, Generic, Never, Protocol, TypeAlias, TypeVar
 
 from torpor_kubernetes.cache.reflector import Reflector
 from torpor_kubernetes.cache.store import Unreadable
@@ -23,6 +23,8 @@ from torpor_operator.quarantine.object_ref import ObjectRef
 from torpor_operator.quarantine.work_guard import WorkGuard
 
 T = TypeVar("T")
+Loop: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
+"""Runs until it is cancelled."""
 _LOG = logging.getLogger(__name__)
 _PAUSE = 1.0
 
@@ -89,7 +91,10 @@ M = TypeVar("M", bound=PassMemory)
 
 
 class ReconcileLoop(Generic[M]):
-    """Reconciles the objects of one kind, `workers` of them at a time. `resync` is in seconds."""
+    """Reconciles the objects of one kind, `workers` of them at a time. `resync` is in seconds.
+
+    `on_failure` takes the key of an object whose pass failed.
+    """
 
     def __init__(  # noqa: PLR0913 - dependencies
         self,
@@ -104,6 +109,7 @@ class ReconcileLoop(Generic[M]):
         backoff: Backoff,
         jitter: Callable[[], float],
         guard: WorkGuard,
+        on_failure: Callable[[Key], None] = lambda _: None,
     ) -> None:
         self._objects = objects
         self._queue = queue
@@ -115,12 +121,9 @@ class ReconcileLoop(Generic[M]):
         self._backoff = backoff
         self._jitter = jitter
         self._guard = guard
+        self._on_failure = on_failure
 
-    async def run(
-        self,
-        reconcile: Callable[[Key, M], Coroutine[Any, Any, float | None]],
-        *beside: Callable[[], Coroutine[Any, Any, Never]],
-    ) -> Never:
+    async def run(self, reconcile: Callable[[Key, M], Coroutine[Any, Any, float | None]], *beside: Loop) -> Never:
         """Run until cancelled, with other loops beside.
 
         `reconcile` returns when the next pass is due unless a change comes first; None leaves it to changes.
@@ -189,11 +192,12 @@ class ReconcileLoop(Generic[M]):
         ref = ObjectRef(resource.kind, *key, self._objects.uid(key) or "")
         try:
             due = await self._guard.reconcile(resource, ref, lambda: reconcile(key, memory))
-        except errors.ApiError as error:
-            _LOG.warning("%s %s/%s: %s", resource.kind, *key, error.message)
-            due = self.retry_time(memory)
-        except Exception:  # noqa: BLE001 - a task boundary: one object never stops the others
-            _LOG.exception("%s %s/%s: unexpected error; retrying later", resource.kind, *key)
+        except Exception as error:  # noqa: BLE001 - a task boundary: one object never stops the others
+            if isinstance(error, errors.ApiError):
+                _LOG.warning("%s %s/%s: %s", resource.kind, *key, error.message)
+            else:
+                _LOG.exception("%s %s/%s: unexpected error; retrying later", resource.kind, *key)
+            self._on_failure(key)
             due = self.retry_time(memory)
         if self._objects.uid(key) is None:
             self._memories.pop(key, None)

@@ -1,10 +1,10 @@
 """The controller of Schedules."""
 
-from functools import partial
 from typing import Never
 
-from torpor_operator.controller.context import ControllerContext, Loop
+from torpor_operator.controller.context import ControllerContext
 from torpor_operator.controller.orphan_reporter import OrphanReporter
+from torpor_operator.controller.reconcile_loop import Loop
 from torpor_operator.schedules.cache import ScheduleCache
 from torpor_operator.schedules.executor import ScheduleExecutor
 from torpor_operator.schedules.orphans import OrphanedSources
@@ -20,8 +20,7 @@ class ScheduleController:
         self.cache = ScheduleCache(context, queue)
         executor = ScheduleExecutor(context.api, cluster, self.cache, context.writer)
         self._reconciler = ScheduleReconciler(context, queue, self.cache, executor)
-        orphans = OrphanReporter(cluster, context.writer, context.api.clock, grace=context.settings.stray_grace)
-        self._report_orphans = partial(orphans.run, OrphanedSources(cluster, self.cache))
+        self._orphans = OrphanReporter(context, OrphanedSources(cluster, self.cache))
 
     def watches(self) -> list[Loop]:
         """The watch of Schedules."""
@@ -29,7 +28,7 @@ class ScheduleController:
 
     async def run(self) -> Never:
         """Reconcile until cancelled, while this replica leads."""
-        await self._reconciler.run(self._report_orphans)
+        await self._reconciler.run(self._orphans.run)
 
     def namespaces(self) -> set[str]:
         """The namespaces that have Schedules."""

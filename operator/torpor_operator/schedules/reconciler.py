@@ -14,8 +14,8 @@ from torpor_kubernetes.client.resources import SCHEDULES
 from torpor_wire.reason import Reason
 from torpor_wire.retry import Backoff
 
-from torpor_operator.controller.context import ControllerContext, Loop
-from torpor_operator.controller.reconcile_loop import ReflectedObjects
+from torpor_operator.controller.context import ControllerContext
+from torpor_operator.controller.reconcile_loop import Loop, ReflectedObjects
 from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.model.actions import Need, Notice
 from torpor_operator.model.snapshot import Answer

@@ -12,7 +12,6 @@ from torpor_operator.model.pod import Pod
 from torpor_operator.taskrun.pool_index import PoolKey
 from torpor_operator.taskrun.step import TaskRunView
 from torpor_operator.workflows.archive_uploads import ArchiveUploads
-from torpor_operator.workflows.orphans import OrphanedPods
 from torpor_operator.workflows.plan import next_pass
 from torpor_operator.workflows.slot_pools import SlotAllocator
 from torpor_operator.workflows.snapshots import WorkflowSnapshots
@@ -57,14 +56,14 @@ class WorkflowListener:
         *,
         slots: SlotAllocator,
         uploads: ArchiveUploads,
-        orphaned_pods: OrphanedPods,
+        on_orphaned_pod: Callable[[Pod], None],
     ) -> None:
         self._cluster = cluster
         self._queue = queue
         self._snapshots = snapshots
         self._slots = slots
         self._uploads = uploads
-        self.on_orphaned_pod = orphaned_pods.add
+        self._on_orphaned_pod = on_orphaned_pod
 
     def on_workflow(self, key: Key, workflow: Workflow | None) -> None:  # noqa: ARG002 - one that cannot be read, too
         """Enqueue it."""
@@ -93,6 +92,10 @@ class WorkflowListener:
         """Enqueue its Workflow if the rules of its TaskRun require a pass."""
         workflow = self._cluster.owner_of(taskrun)
         self._enqueue_after(taskrun, lambda view: next_pass.after_pod(view, former, pod, workflow))
+
+    def on_orphaned_pod(self, pod: Pod) -> None:
+        """Pass it on: no Workflow plans it."""
+        self._on_orphaned_pod(pod)
 
     def _enqueue_after(self, taskrun: TaskRun, due: Callable[[TaskRunView], float | None]) -> None:
         if taskrun.spec.schedule is not None:

@@ -32,8 +32,10 @@ _PAUSE = 1.0
 class OrphanedPods:
     """Removes our finalizer from pods whose TaskRun is gone."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: Api, writer: ClusterWriter, pods: PodWriter) -> None:
         self._api = api
+        self._writer = writer
+        self._pod_writer = pods
         self._clock = api.clock
         self._pods: dict[str, Pod] = {}
         self._added = asyncio.Event()
@@ -43,22 +45,22 @@ class OrphanedPods:
         self._pods[pod.uid] = pod
         self._added.set()
 
-    async def run(self, writer: ClusterWriter, pods: PodWriter) -> Never:
+    async def run(self) -> Never:
         """Release each added pod whose TaskRun is gone, while this replica leads. Retries after an error."""
         while True:
             await self._added.wait()
             self._added.clear()
             for pod in list(self._pods.values()):
-                await self._release(pod, writer, pods)
+                await self._release(pod)
             if self._pods:
                 await self._clock.sleep(_PAUSE)
                 self._added.set()
 
-    async def _release(self, pod: Pod, writer: ClusterWriter, pods: PodWriter) -> None:
+    async def _release(self, pod: Pod) -> None:
         try:
             if await self._taskrun_is_gone(pod):
                 action = containers.remove_finalizer(pod)
-                await writer.send(pod.namespace, lambda: pods.remove_finalizer(action), urgent=True)
+                await self._writer.send(pod.namespace, lambda: self._pod_writer.remove_finalizer(action), urgent=True)
         except (errors.LostRace, errors.NotFound):
             _LOG.debug("pod %s/%s has changed", pod.namespace, pod.name)
         except errors.ApiError as error:

@@ -3,36 +3,33 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
-from typing import Any, Never
+from typing import Never
 
 from torpor_crds.models.workflow import Workflow, WorkflowStatus
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.resources import WORKFLOWS
-from torpor_kubernetes.timing import Clock
 from torpor_wire.retry import Backoff
 
-from torpor_operator.controller.cluster_cache import ClusterCache
-from torpor_operator.controller.queries import QueryResolver
-from torpor_operator.controller.reconcile_loop import ReconcileLoop
-from torpor_operator.controller.workqueue import Key
+from torpor_operator.controller.context import ControllerContext
+from torpor_operator.controller.reconcile_loop import Loop
+from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.graph.dag import Graph, GraphProblem
 from torpor_operator.model.actions import CreateTaskRun, Evaluate, Need, PostEvent, WorkflowPlan
 from torpor_operator.model.snapshot import Answer, Presence, RunNotArchived, SettledLogs, Snapshot, TemplateRead
 from torpor_operator.quarantine.object_ref import ObjectRef
-from torpor_operator.quarantine.work_guard import WorkGuard
-from torpor_operator.settings import Settings
 from torpor_operator.workflows.executor import WorkflowExecutor
 from torpor_operator.workflows.graph_builder import GraphBuilder, GraphNotBuiltError
+from torpor_operator.workflows.listener import WorkflowObjects
 from torpor_operator.workflows.plan.planner import plan
 from torpor_operator.workflows.slot_pools import SlotAllocator
 from torpor_operator.workflows.snapshots import WorkflowSnapshots
 
 _LOG = logging.getLogger(__name__)
-BACKOFF = Backoff(first=1.0, cap=30.0)
+_BACKOFF = Backoff(first=1.0, cap=30.0)
 _EVENT_TRIES = 6
 """How often an Event is tried, over about a minute. Events are for people, and no part of Torpor reads one."""
 
@@ -81,63 +78,43 @@ class WorkflowMemory:
 class WorkflowReconciler:
     """Reconciles Workflows, `settings.reconcilers` of them at a time."""
 
-    def __init__(  # noqa: PLR0913 - dependencies
+    def __init__(
         self,
-        loop: ReconcileLoop[WorkflowMemory],
-        *,
-        clock: Clock,
-        cluster: ClusterCache,
+        context: ControllerContext,
+        queue: WorkQueue,
         snapshots: WorkflowSnapshots,
         slots: SlotAllocator,
-        resolver: QueryResolver,
         executor: WorkflowExecutor,
-        settings: Settings,
-        guard: WorkGuard,
     ) -> None:
-        self._loop = loop
-        self._clock = clock
-        self._cluster = cluster
+        self._clock = context.api.clock
+        self._cluster = context.cluster
         self._snapshots = snapshots
         self._slots = slots
-        self._resolver = resolver
+        self._resolver = context.resolver
         self._executor = executor
-        self._settings = settings
-        self._guard = guard
+        self._settings = context.settings
+        self._guard = context.guard
         self._graphs = GraphBuilder()
+        self._loop = context.reconcile_loop(
+            WorkflowObjects(context.cluster),
+            queue,
+            WorkflowMemory,
+            workers=context.settings.reconcilers,
+            backoff=_BACKOFF,
+            on_failure=slots.withdraw,  # others need not wait for what this Workflow demanded
+        )
 
-    async def run(self, *beside: Callable[[], Coroutine[Any, Any, Never]]) -> Never:
+    async def run(self, *beside: Loop) -> Never:
         """Run until cancelled, with other loops beside."""
         await self._loop.run(self._reconcile, self._slots.run, *beside)
 
     async def _reconcile(self, key: Key, memory: WorkflowMemory) -> float | None:
         """One pass. Returns when the next one is due unless a change comes first; None leaves it to changes."""
-        try:
-            return await self._run_pass(key, memory)
-        except Exception:
-            self._slots.withdraw(key)  # others need not wait for what this Workflow demanded
-            raise
-
-    async def _run_pass(self, key: Key, memory: WorkflowMemory) -> float | None:
         started = self._clock.monotonic()
-
-        # Fetch, guard, gather and decide. A plan may ask for facts that the cache lacks; their answers may raise more
-        # questions, so this repeats until the plan is complete.
-        while True:
-            snapshot = self._fetch(key, memory)
-            if snapshot is None:
-                return None
-            try:
-                decided = plan(snapshot, memory.graph_of)
-            except GraphNotBuiltError:
-                memory.graph = await self._loop.let_others_run(self._graphs.build(snapshot.workflow))
-                memory.generation = snapshot.workflow.metadata.generation
-                continue
-            queries = [query for query in decided.needs if query not in memory.answers]
-            if not queries:
-                break
-            memory.answers |= without_variables(
-                await self._loop.let_others_run(self._resolver.resolve(queries, namespace=key.namespace))
-            )
+        decision = await self._decide(key, memory)
+        if decision is None:
+            return None
+        snapshot, decided = decision
         memory.drop_momentary_answers()
         if snapshot.workflow.status.completion_time is not None:
             memory.graph = None  # it refers to a copy of the spec, and finished runs are kept for days
@@ -162,6 +139,25 @@ class WorkflowReconciler:
             applied &= await self._loop.let_others_run(self._post_events(workflow, decided.events, memory))
 
         return self._next_pass(decided, status, memory, applied=applied)
+
+    async def _decide(self, key: Key, memory: WorkflowMemory) -> tuple[Snapshot, WorkflowPlan] | None:
+        """The snapshot and its plan. A plan may ask for facts that the cache lacks; their answers may raise more."""
+        while True:
+            snapshot = self._fetch(key, memory)
+            if snapshot is None:
+                return None
+            try:
+                decided = plan(snapshot, memory.graph_of)
+            except GraphNotBuiltError:
+                memory.graph = await self._loop.let_others_run(self._graphs.build(snapshot.workflow))
+                memory.generation = snapshot.workflow.metadata.generation
+                continue
+            queries = [query for query in decided.needs if query not in memory.answers]
+            if not queries:
+                return snapshot, decided
+            memory.answers |= without_variables(
+                await self._loop.let_others_run(self._resolver.resolve(queries, namespace=key.namespace))
+            )
 
     def _fetch(self, key: Key, memory: WorkflowMemory) -> Snapshot | None:
         """The Workflow and its objects from the cache, or None if it is gone. A new uid resets the memory."""

@@ -6,10 +6,13 @@ from typing import Any
 import pytest
 from torpor_kubernetes.client.api import Api
 from torpor_operator.app import EnabledComponents
-from torpor_operator.controller.workqueue import Key
+from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.model.pod import Pod
 from torpor_operator.settings import Settings
-from torpor_operator.workflows.controller import WorkflowController
+from torpor_operator.workflows.archive_uploads import ArchiveUploads
+from torpor_operator.workflows.listener import WorkflowListener
+from torpor_operator.workflows.slot_pools import SlotAllocator
+from torpor_operator.workflows.snapshots import WorkflowSnapshots
 from torpor_wire import constants, names
 
 from tests.support.builders import FRESH, Body, python
@@ -20,34 +23,41 @@ RUN = Key("ns", "run")
 NAME = names.taskrun("run", "workflow", "a")
 
 
-class OrphanRecorder:
-    """Records orphaned pods."""
+class RecordingQueue(WorkQueue):
+    """Records the keys that are added, and gives none out."""
 
-    def __init__(self, orphans: list[Pod]) -> None:
-        self.on_orphaned_pod = orphans.append
+    def __init__(self, clock: VirtualClock) -> None:
+        super().__init__(clock)
+        self.enqueued: list[Key] = []
+        self.later: list[tuple[Key, float]] = []
 
-    def ignore(self, *_: object) -> None:
-        """Ignore a change."""
+    def add(self, key: Key) -> None:
+        self.enqueued.append(key)
 
-    on_workflow = on_workflow_dropped = on_taskrun = on_taskrun_dropped = on_pod = ignore
+    def add_at(self, key: Key, moment: float) -> None:
+        self.later.append((key, moment))
 
 
 class RecordingCache:
-    """A cache with the calls of its callbacks."""
+    """A cache, with what the listener of Workflows does after each change."""
 
     def __init__(self) -> None:
-        self.enqueued: list[Key] = []
-        self.later: list[tuple[Key, float]] = []
         self.orphans: list[Pod] = []
         self.clock = VirtualClock()
+        queue = RecordingQueue(self.clock)
+        self.enqueued, self.later = queue.enqueued, queue.later
         api = Api(FakeApi(self.clock), self.clock, jitter=lambda: 0.5)
-        operator = build_operator(api, Settings(), EnabledComponents(schedules=False))
-        self.cache, controller = operator.context.cluster, operator.kinds[0]
-        assert isinstance(controller, WorkflowController)
-        self.gather = controller.snapshots.gather
-        controller.queue.add = self.enqueued.append  # type: ignore[assignment, method-assign]
-        controller.queue.add_at = lambda key, moment: self.later.append((key, moment))  # type: ignore[method-assign]
-        self.cache.subscribe(OrphanRecorder(self.orphans))
+        context = build_operator(api, Settings(), EnabledComponents(schedules=False)).context
+        self.cache = context.cluster
+        slots = SlotAllocator(api, self.cache.taskruns.store.indexed, self.cache.has_pod, queue.add)
+        uploads = ArchiveUploads(context.archive.store_run, self.clock, enqueue=queue.add, grace=1.0)
+        snapshots = WorkflowSnapshots(context, slots, uploads)
+        self.gather = snapshots.gather
+        self.cache.subscribe(
+            WorkflowListener(
+                self.cache, queue, snapshots, slots=slots, uploads=uploads, on_orphaned_pod=self.orphans.append
+            )
+        )
 
 
 @pytest.fixture

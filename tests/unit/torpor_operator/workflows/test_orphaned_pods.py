@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 
 import pytest
 from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS
-from torpor_operator.controller.workqueue import Key
 from torpor_operator.settings import Settings
 from torpor_wire import constants, names
 from torpor_wire.instance_paths import Path
@@ -106,7 +105,7 @@ async def test_a_deleted_pod_whose_owner_has_an_invalid_name_is_released(
     assert orphan is None or not orphan["metadata"].get("finalizers")
 
 
-async def test_a_pod_of_another_namespace_is_not_in_the_snapshot(
+async def test_a_pod_of_another_namespace_is_no_pod_of_the_taskrun(
     harness: ControllerHarness,
 ) -> None:
     harness.create("run", python("a"))
@@ -116,9 +115,9 @@ async def test_a_pod_of_another_namespace_is_not_in_the_snapshot(
     harness.fake.put(PODS, foreign_pod("intruder", owner, namespace="elsewhere"))
     await harness.advance(1)
     assert len(harness.cache.pods.store) == 2
-    snapshot = harness.controller.snapshots.gather(Key(NAMESPACE, "run"), {})
-    assert snapshot is not None
-    assert [pod.name for pod in snapshot.pods[run["uid"]]] == [f"{run['name']}-a1-s0"]
+    taskrun = harness.cache.taskruns.store.get(NAMESPACE, run["name"])
+    assert taskrun is not None
+    assert [pod.name for pod in harness.cache.pods_of(taskrun)] == [f"{run['name']}-a1-s0"]
 
 
 async def test_a_taskrun_of_another_namespace_is_not_in_the_snapshot(

@@ -10,9 +10,11 @@ from torpor_operator.graph.dag import Graph, GraphProblem
 from torpor_operator.model.actions import Action, PostEvent, WorkflowPlan
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.settings import Settings
+from torpor_operator.workflows.executor import WorkflowExecutor
 from torpor_operator.workflows.graph_builder import GraphBuilder
 from torpor_operator.workflows.plan.planner import plan
 from torpor_operator.workflows.plan.run_context import BuildGraph
+from torpor_operator.workflows.reconciler import WorkflowMemory
 
 from tests.support.builders import NAMESPACE, python
 from tests.support.controller_harness import ControllerHarness
@@ -56,13 +58,13 @@ async def test_the_events_of_a_pass_share_the_concurrent_writes_of_their_run(
     harness: ControllerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batches: list[int] = []
-    apply = harness.controller.executor.apply
+    apply = WorkflowExecutor.apply
 
-    async def counted(workflow: Workflow, actions: Sequence[Action]) -> Sequence[Action]:
+    async def counted(executor: WorkflowExecutor, workflow: Workflow, actions: Sequence[Action]) -> Sequence[Action]:
         batches.append(sum(isinstance(action, PostEvent) for action in actions))
-        return await apply(workflow, actions)
+        return await apply(executor, workflow, actions)
 
-    monkeypatch.setattr(harness.controller.executor, "apply", counted)
+    monkeypatch.setattr(WorkflowExecutor, "apply", counted)
     harness.script = broken_task
     harness.create("run", python("bad", expand=[{"name": "n", "over": list(range(40))}]), parallelism=40)
     await harness.advance(20)
@@ -71,13 +73,24 @@ async def test_the_events_of_a_pass_share_the_concurrent_writes_of_their_run(
     assert len([count for count in batches if count]) < 20
 
 
-async def test_a_run_that_has_ended_keeps_no_graph(harness: ControllerHarness) -> None:
-    harness.create("run", python("a"))
-    await harness.advance(5)
-    assert harness.state("run") == "Succeeded"
-    await harness.advance(400)
-    (memo,) = harness.controller.loop._memories.values()
-    assert memo.graph is None
+async def test_a_run_that_has_ended_keeps_no_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    memories: list[WorkflowMemory] = []
+
+    def recorded() -> WorkflowMemory:
+        memories.append(WorkflowMemory())
+        return memories[-1]
+
+    monkeypatch.setattr("torpor_operator.workflows.reconciler.WorkflowMemory", recorded)
+    async with ControllerHarness(Settings()).running() as harness:
+        harness.create("run", python("a"), suspend=True)
+        await harness.advance(1)
+        (memory,) = memories
+        assert memory.graph is not None
+        harness.fake.edit(WORKFLOWS, NAMESPACE, "run", {"spec": {"suspend": False}})
+        await harness.advance(5)
+        assert harness.state("run") == "Succeeded"
+        await harness.advance(400)
+        assert memory.graph is None
 
 
 async def test_the_graph_is_built_once_for_each_generation_of_the_spec(

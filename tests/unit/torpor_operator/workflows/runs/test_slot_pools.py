@@ -1,18 +1,25 @@
 """Slots of pools in the whole controller: pods take their time, and Workflows share."""
 
+import asyncio
 from collections import Counter
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import pytest
 from torpor_crds.models import taskrun as taskruns
-from torpor_kubernetes.client.resources import CONFIG_MAPS, PODS, TASKRUNS, WORKFLOWS
+from torpor_kubernetes.client.resources import CONFIG_MAPS, PODS, TASKRUNS, WORKFLOWS, Resource
 from torpor_operator.controller.workqueue import Key
 from torpor_operator.model.actions import CreatePod, CreateTaskRun, WorkflowPlan
 from torpor_operator.model.snapshot import Snapshot
+from torpor_operator.quarantine.object_ref import ObjectRef
+from torpor_operator.quarantine.work_guard import WorkGuard
 from torpor_operator.settings import Settings
 from torpor_operator.taskrun.pool_index import PoolKey, index_key
+from torpor_operator.workflows.archive_uploads import ArchiveUploads
 from torpor_operator.workflows.plan.planner import plan
 from torpor_operator.workflows.plan.run_context import BuildGraph
-from torpor_operator.workflows.slot_pools import Capacity, capacities
+from torpor_operator.workflows.slot_pools import Capacity, SlotAllocator, capacities
+from torpor_operator.workflows.snapshots import WorkflowSnapshots
 from torpor_wire import constants, transitions
 
 from tests.support.builders import NAMESPACE, Body, python, wait
@@ -136,20 +143,25 @@ def test_a_resume_without_a_pool_slot_does_not_take_the_runs_only_slot() -> None
 async def test_a_plan_counts_the_free_slots_of_a_pool_once() -> None:
     harness = SlowPods()
     harness.pools(gpu="2")
+    context, cluster, key = harness.context, harness.cache, Key(NAMESPACE, "one")
+    slots = SlotAllocator(harness.api, cluster.taskruns.store.indexed, cluster.has_pod, lambda _: None)
+    uploads = ArchiveUploads(context.archive.store_run, harness.clock, enqueue=lambda _: None, grace=1.0)
     async with harness.running():
         harness.create("one", python("a", pool="gpu"), suspend=True)
+        slots.free(key, "gpu")
+        reading = asyncio.create_task(slots.run())
         await harness.advance(6)
-        key = Key(NAMESPACE, "one")
-        seen = harness.controller.snapshots.gather(key, {})
-        assert seen is not None
-        assert seen.slots("gpu") == 2
+        reading.cancel()
+        snapshot = WorkflowSnapshots(context, slots, uploads).gather(key, {})
+        assert snapshot is not None
+        assert snapshot.slots("gpu") == 2
         started = CreateTaskRun(body={"metadata": {"name": "x"}, "spec": {"pool": "gpu", "task": "a"}})
-        assert harness.controller.slots.admit(key, [started])
-        assert seen.slots("gpu") == 2
-        assert harness.controller.slots.free(key, "gpu") == 1
+        assert slots.admit(key, [started])
+        assert snapshot.slots("gpu") == 2
+        assert slots.free(key, "gpu") == 1
 
 
-async def test_terminal_taskruns_are_not_in_the_index_of_a_pool() -> None:
+async def test_terminal_taskruns_are_not_in_the_index_and_hold_no_slot() -> None:
     harness = SlowPods()
     harness.pools(gpu="1")
     async with harness.running():
@@ -158,18 +170,14 @@ async def test_terminal_taskruns_are_not_in_the_index_of_a_pool() -> None:
         await harness.advance(10)
         assert [harness.state(name) for name in ("one", "two")] == ["Succeeded", "Succeeded"]
         assert harness.cache.taskruns.store.indexed(index_key(PoolKey(NAMESPACE, "gpu"))) == []
-        assert harness.controller.slots.free(Key(NAMESPACE, "one"), "gpu") == 1
+        harness.create("three", python("a", pool="gpu"))
+        await harness.advance(5)
+        assert harness.state("three") == "Succeeded"
 
 
-async def test_a_workflow_whose_plan_fails_keeps_no_slot(monkeypatch: pytest.MonkeyPatch) -> None:
-    harness, broken = SlowPods(), set[str]()
-
-    def planned(snapshot: Snapshot, build_graph: BuildGraph) -> WorkflowPlan:
-        if snapshot.workflow.metadata.name in broken:
-            raise ValueError("a bug")
-        return plan(snapshot, build_graph)
-
-    monkeypatch.setattr("torpor_operator.workflows.reconciler.plan", planned)
+async def check_that_the_second_run_gets_the_slot(broken: set[str]) -> None:
+    """The passes of `broken` Workflows fail. The first run demands the slot before that, and the second one after."""
+    harness = SlowPods()
     harness.pools(gpu="1")
     async with harness.running():
         harness.create("holder", python("a", pool="gpu"))
@@ -181,6 +189,32 @@ async def test_a_workflow_whose_plan_fails_keeps_no_slot(monkeypatch: pytest.Mon
         harness.fake.edit(WORKFLOWS, NAMESPACE, "first", {"spec": {"parallelism": 7}})
         await harness.advance(8)
         assert harness.state("holder") == harness.state("second") == "Succeeded"
+
+
+async def test_a_workflow_whose_plan_fails_keeps_no_slot(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = set[str]()
+
+    def planned(snapshot: Snapshot, build_graph: BuildGraph) -> WorkflowPlan:
+        if snapshot.workflow.metadata.name in broken:
+            raise ValueError("a bug")
+        return plan(snapshot, build_graph)
+
+    monkeypatch.setattr("torpor_operator.workflows.reconciler.plan", planned)
+    await check_that_the_second_run_gets_the_slot(broken)
+
+
+async def test_a_workflow_whose_guard_fails_keeps_no_slot(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken, reconcile = set[str](), WorkGuard.reconcile
+
+    async def guarded(
+        guard: WorkGuard, resource: Resource, ref: ObjectRef, work: Callable[[], Coroutine[Any, Any, float | None]]
+    ) -> float | None:
+        if ref.name in broken:
+            raise OSError("the journal cannot be written")
+        return await reconcile(guard, resource, ref, work)
+
+    monkeypatch.setattr(WorkGuard, "reconcile", guarded)
+    await check_that_the_second_run_gets_the_slot(broken)
 
 
 def end_deferral(harness: SlowPods, name: str) -> None:
