@@ -5,7 +5,7 @@ from typing import Any
 
 from torpor_expressions import references, template
 from torpor_expressions.errors import ExpressionError
-from torpor_operator.schedules.plan.event_expressions import ROOTS
+from torpor_operator.scheduled_runs.event_expressions import ROOTS
 from torpor_wire.cron.ticks import Ticks
 
 from torpor_cli.linting import triggers

@@ -1,8 +1,8 @@
 """The Backfills, and what the plan of each reads from memory: its Schedule and the runs of that."""
 
 import logging
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
 
 from torpor_crds.models import backfill as backfills
 from torpor_crds.models.backfill import Backfill
@@ -13,9 +13,18 @@ from torpor_kubernetes.client.resources import BACKFILLS
 
 from torpor_operator.controller.context import ControllerContext
 from torpor_operator.controller.workqueue import Key, WorkQueue, key_of
-from torpor_operator.schedules.cache import ScheduleCache
 
 _LOG = logging.getLogger(__name__)
+
+
+class ScheduleLookup(Protocol):
+    """Where Backfills find their Schedules, as in the cache of Schedules."""
+
+    def find(self, key: Key) -> Schedule | Unreadable | None:
+        """The Schedule, why it cannot be read, or None if it does not exist."""
+
+    def follow(self, follower: Callable[[Key], None]) -> None:
+        """Call `follower` with the key of each Schedule that changes, or an object of which does."""
 
 
 class BackfillCache:
@@ -24,7 +33,7 @@ class BackfillCache:
     It enqueues a Backfill when the Backfill, its Schedule or a run of that has changed.
     """
 
-    def __init__(self, context: ControllerContext, schedules: ScheduleCache, queue: WorkQueue) -> None:
+    def __init__(self, context: ControllerContext, schedules: ScheduleLookup, queue: WorkQueue) -> None:
         self._cluster = context.cluster
         self._schedules = schedules
         self._queue = queue
@@ -58,8 +67,7 @@ class BackfillCache:
 
     def schedule_of(self, backfill: Backfill) -> Schedule | Unreadable | None:
         """The Schedule of a Backfill, why it cannot be read, or None if it does not exist."""
-        store, key = self._schedules.schedules.store, (backfill.metadata.namespace, backfill.spec.schedule)
-        return store.unreadable(*key) or store.get(*key)
+        return self._schedules.find(Key(backfill.metadata.namespace, backfill.spec.schedule))
 
     def runs_of(self, schedule: Schedule) -> Iterator[Workflow]:
         """The runs of a Schedule, with those of all its Backfills."""

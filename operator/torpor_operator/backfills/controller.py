@@ -3,18 +3,17 @@
 from typing import Never
 
 from torpor_operator.backfills.archived_runs import FindArchived
-from torpor_operator.backfills.cache import BackfillCache
+from torpor_operator.backfills.cache import BackfillCache, ScheduleLookup
 from torpor_operator.backfills.executor import BackfillExecutor
 from torpor_operator.backfills.reconciler import BackfillReconciler
 from torpor_operator.controller.context import ControllerContext
 from torpor_operator.controller.reconcile_loop import Loop
-from torpor_operator.schedules.cache import ScheduleCache
 
 
 class BackfillController:
     """Reconciles Backfills."""
 
-    def __init__(self, context: ControllerContext, schedules: ScheduleCache, find_archived: FindArchived) -> None:
+    def __init__(self, context: ControllerContext, schedules: ScheduleLookup, find_archived: FindArchived) -> None:
         queue = context.work_queue()
         self._cache = BackfillCache(context, schedules, queue)
         executor = BackfillExecutor(context.api, self._cache, find_archived, context.writer)

@@ -17,7 +17,6 @@ from torpor_operator.backfills.cache import BackfillCache
 from torpor_operator.backfills.plan.snapshot import KnownRun, TemporaryObstacle
 from torpor_operator.controller.cluster_writer import ClusterWriter
 from torpor_operator.model.actions import Notice
-from torpor_operator.workflows.plan import status
 
 _ORIGIN = ("uid", "source", "at")
 """Fields of spec.runOf that identify the tick of a run."""
@@ -103,7 +102,7 @@ class BackfillExecutor:
         """Why this run is rejected, or why every run is."""
         if not isinstance(error, errors.Forbidden):
             return error.message
-        if status.exceeds_quota(error.message):
+        if error.exceeds_quota:
             return TemporaryObstacle(Reason.QUOTA_EXCEEDED, error.message)
         if error.lacks_role:
             self._writer.on_forbidden(namespace)

@@ -22,7 +22,7 @@ from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS
 from torpor_wire import constants
 
 from torpor_operator.controller.workqueue import Key, key_of
-from torpor_operator.model import cached_taskrun, pod
+from torpor_operator.model import actions, cached_taskrun, pod
 from torpor_operator.model.pod import Pod
 from torpor_operator.quarantine.work_guard import QuarantinedError, WorkGuard
 from torpor_operator.settings import Settings
@@ -84,7 +84,7 @@ class ClusterCache:
         self._gone = GoneUids()
         self.unconfirmed_pods: dict[str, str] = {}
         """By uid of the TaskRun: the name of a pod whose creation got no answer."""
-        self.creation_errors: dict[str, str] = {}
+        self.creation_errors: dict[str, actions.Notice] = {}
         """By uid of the Workflow: why one of its TaskRuns could not be created."""
         self.copy_errors: dict[str, str] = {}
         """By uid of the Workflow: why the API server rejected the copy of its template."""

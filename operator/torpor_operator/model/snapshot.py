@@ -16,7 +16,7 @@ from torpor_wire.enums import LogMode
 from torpor_wire.index_ranges import Indexes
 from torpor_wire.instance_paths import Path
 
-from torpor_operator.model.actions import Need
+from torpor_operator.model.actions import Need, Notice
 from torpor_operator.model.pod import Pod
 from torpor_operator.pod_security import PodDefaults
 from torpor_operator.settings import Settings
@@ -128,7 +128,7 @@ class Snapshot:
     known: Mapping[Need, Answer]
     settings: Settings
     now: float
-    uncreated: str = ""  # why the last creation of a TaskRun failed
+    uncreated: Notice | None = None  # why the last creation of a TaskRun failed
     uncopied: str = ""  # why the API server rejected the copy of the template
 
     @cached_property

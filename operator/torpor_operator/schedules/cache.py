@@ -51,6 +51,10 @@ class ScheduleCache:
         """The keys of all Schedules."""
         return [key_of(schedule.metadata) for schedule in self.schedules.store.values()]
 
+    def find(self, key: Key) -> Schedule | Unreadable | None:
+        """The Schedule, why it cannot be read, or None if it does not exist."""
+        return self.schedules.store.unreadable(*key) or self.schedules.store.get(*key)
+
     def get(self, key: Key) -> Schedule | None:
         """A Schedule by its key."""
         return self.schedules.store.get(*key)
@@ -67,8 +71,8 @@ class ScheduleCache:
 
     def snapshot(self, key: Key, known: Mapping[Need, Answer], refused: Mapping[str, str]) -> ScheduleSnapshot | None:
         """The Schedule and its objects, or None if there is no such Schedule, or it cannot be read."""
-        schedule = self.schedules.store.get(*key)
-        if schedule is None or self.schedules.store.unreadable(*key) is not None:
+        schedule = self.find(key)
+        if schedule is None or isinstance(schedule, Unreadable):
             return None
         uid = schedule.metadata.uid
         return ScheduleSnapshot(

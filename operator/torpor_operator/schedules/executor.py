@@ -33,7 +33,6 @@ from torpor_operator.schedules.plan.actions import (
     StartQueued,
     Suspend,
 )
-from torpor_operator.workflows.plan import status
 
 _LOG = logging.getLogger(__name__)
 _ORIGIN = ("uid", "source", "attempt", "segment")
@@ -104,17 +103,16 @@ class ScheduleExecutor:
     async def _note_failure(self, schedule: Schedule, action: Action, error: errors.ApiError, applied: Applied) -> None:
         """Remember a rejected run, and post an Event about an action that is retried."""
         _LOG.warning("%s/%s: %s: %s", *key_of(schedule.metadata), type(action).__name__, error.message)
-        exceeds_quota = status.exceeds_quota(error.message)
         if isinstance(error, errors.ApiUnavailable) or error.status == HTTPStatus.UNAUTHORIZED:
             return
         if isinstance(error, errors.Forbidden) and error.lacks_role:
             self._writer.on_forbidden(schedule.metadata.namespace)
-        elif isinstance(action, CreateRun) and not exceeds_quota:
+        elif isinstance(action, CreateRun) and not error.exceeds_quota:
             applied.refused[action.body["metadata"]["name"]] = error.message
         else:
             # Without the used amount of a quota: it differs at each try.
             message = error.message.partition(", requested: ")[0]
-            reason = Reason.QUOTA_EXCEEDED if exceeds_quota else Reason.SOURCE_FAILED
+            reason = Reason.QUOTA_EXCEEDED if error.exceeds_quota else Reason.SOURCE_FAILED
             await self.post(schedule, [Notice(reason=reason, message=message, warning=True)])
 
     async def _apply(self, schedule: Schedule, action: Action) -> None:  # noqa: C901 - a case an action

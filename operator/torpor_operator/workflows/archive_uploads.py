@@ -19,7 +19,7 @@ from torpor_wire.retry import Backoff
 from torpor_operator.controller.archive import NotArchivedError, SupersededError
 from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.model.snapshot import ArchiveOutcome, RunArchived, RunNotArchived
-from torpor_operator.workflows.plan.retention import archival
+from torpor_operator.state import conditions
 
 _UPLOADS = 4
 _UPLOADS_PER_NAMESPACE = 2
@@ -101,7 +101,7 @@ class ArchiveUploads:
         upload = self._uploads.get(key)
         if upload is None or upload.version != _version(workflow):
             return None
-        if archival.is_archived(workflow) and upload.outcome is not None:
+        if conditions.is_archived(workflow) and upload.outcome is not None:
             del self._uploads[key]
             return None
         return upload.outcome

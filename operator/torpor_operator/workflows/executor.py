@@ -15,6 +15,7 @@ from torpor_crds.models.workflow import Workflow, WorkflowStatus
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api, Object
 from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS
+from torpor_wire.reason import Reason
 
 from torpor_operator.controller.cluster_cache import ClusterCache
 from torpor_operator.controller.cluster_writer import ClusterWriter, NotLeadingError, TaskRunWriter
@@ -39,7 +40,7 @@ from torpor_operator.model.actions import (
     is_urgent,
 )
 from torpor_operator.settings import Settings
-from torpor_operator.workflows.plan import namespace_readiness, status
+from torpor_operator.workflows.plan import namespace_readiness
 from torpor_operator.workflows.pod_writer import PodWriter
 from torpor_operator.workflows.workflow_writer import WorkflowWriter
 
@@ -175,7 +176,8 @@ class WorkflowExecutor:
                 raise
             event = _creation_failed(workflow, action.body["metadata"]["name"], error)
             # Without the used amount of a quota: it differs at each try, and each difference would be a status write.
-            self._cluster.creation_errors[workflow.metadata.uid] = event.message.partition(", requested: ")[0]
+            message = event.message.partition(", requested: ")[0]
+            self._cluster.creation_errors[workflow.metadata.uid] = Notice(reason=event.reason, message=message)
             await self._post(workflow, event)
             raise
         self._cluster.creation_errors.pop(workflow.metadata.uid, None)
@@ -207,7 +209,7 @@ def _lacks_role(action: Action, error: errors.ApiError) -> bool:
 
 def _creation_failed(workflow: Workflow, name: str, error: errors.ApiError) -> PostEvent:
     """The Event for a TaskRun that cannot be created until somebody acts. Later passes retry with backoff."""
-    reason = status.create_error_reason(error.message)
+    reason = Reason.QUOTA_EXCEEDED if error.exceeds_quota else Reason.LAUNCH_FAILED
     return PostEvent(
         regarding=None,
         reason=reason,

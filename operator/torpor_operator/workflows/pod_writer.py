@@ -21,7 +21,6 @@ from torpor_operator.model import pod
 from torpor_operator.model.actions import CreatePod, PatchTaskRun, RemovePodFinalizer, RemoveSchedulingGate
 from torpor_operator.model.pod import Pod
 from torpor_operator.taskrun import pod_builder
-from torpor_operator.workflows.plan import status
 
 _PERMANENT = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY})
 """Errors that the author can fix and a retry cannot. 400 is an invalid quantity or a field of another type."""
@@ -95,7 +94,7 @@ class PodWriter:
         """Report an exceeded quota and retry; any other refusal fails the launch."""
         if _NO_ROLE in error.message:
             raise error
-        if status.exceeds_quota(error.message):
+        if error.exceeds_quota:
             message = f"the pod waits for quota of the namespace: {error.message}"
             if action.taskrun.status.reason != Reason.QUOTA_EXCEEDED:  # the used amount differs at each try
                 await self._explain(action, Reason.QUOTA_EXCEEDED, message)

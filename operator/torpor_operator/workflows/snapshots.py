@@ -37,7 +37,7 @@ class WorkflowSnapshots:
             pods={taskrun.metadata.uid: cluster.pods_of(taskrun) for taskrun in taskruns},
             unconfirmed_pods={owner: name for owner, name in cluster.unconfirmed_pods.items() if owner in taskrun_uids},
             created=cluster.seen.instances(uid, workflow.status.clears),
-            uncreated=cluster.creation_errors.get(uid, ""),
+            uncreated=cluster.creation_errors.get(uid),
             uncopied=cluster.copy_errors.get(uid, ""),
             # Each TaskRun asks for its pool, each task for the slots of its pool: compute both once.
             pools=functools.cache(context.triggerer_pools.get),

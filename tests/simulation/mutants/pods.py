@@ -4,9 +4,10 @@ from typing import Any
 
 from torpor_operator.controller.cluster_cache import ClusterCache
 from torpor_operator.model.pod import Pod
+from torpor_operator.state import conditions
 from torpor_operator.taskrun import containers, pod_builder, pod_failure, step
 from torpor_operator.workflows.orphans import OrphanedPods
-from torpor_operator.workflows.plan.retention import archival, logs, ttl
+from torpor_operator.workflows.plan.retention import logs, ttl
 from torpor_operator.workflows.pod_writer import PodWriter
 
 from tests.simulation.actors.archive import FIRST_SEED
@@ -83,7 +84,7 @@ def _log_grace() -> None:
 
 
 def _unarchived() -> None:
-    put(archival, "is_archived", lambda _: True)
+    put(conditions, "is_archived", lambda _: True)
     put(ttl, "_confirm_first", lambda _snapshot, made, _completed: ttl._delete(made))
 
 

@@ -7,10 +7,10 @@ from typing import Any
 from torpor_crds.models.base import Metadata
 from torpor_kubernetes.client.api import Api, Object
 from torpor_operator.controller import cluster_writer
+from torpor_operator.scheduled_runs import event as events
 from torpor_operator.schedules import executor
 from torpor_operator.schedules.executor import ScheduleExecutor
 from torpor_operator.schedules.plan import cron_source, join, planner, source_plan, source_taskrun
-from torpor_operator.schedules.plan import event as events
 from torpor_operator.schedules.plan.concurrency import ConcurrencyLimit
 from torpor_operator.schedules.plan.cron_source import CatchUp
 from torpor_operator.schedules.plan.pass_state import Conclusion, PassState

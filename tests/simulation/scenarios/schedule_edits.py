@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from torpor_kubernetes.client.resources import SCHEDULES, TASKRUNS, WORKFLOWS
 from torpor_local.apiserver.history import Object, collection
-from torpor_operator.schedules.plan import event as events
+from torpor_operator.scheduled_runs import event as events
 from torpor_wire import constants, names
 from torpor_wire.state import TERMINAL
 

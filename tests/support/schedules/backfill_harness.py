@@ -3,7 +3,7 @@
 from typing import Any
 
 from torpor_kubernetes.client.resources import BACKFILLS
-from torpor_operator.schedules.plan import event as events
+from torpor_operator.scheduled_runs import event as events
 from torpor_wire import names, times
 
 from tests.support.builders import NAMESPACE, Body

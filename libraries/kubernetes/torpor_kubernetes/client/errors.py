@@ -22,6 +22,11 @@ class ApiError(Exception):
         self.reason = reason
         self.retry_after = retry_after
 
+    @property
+    def exceeds_quota(self) -> bool:
+        """Whether a ResourceQuota caused the rejection."""
+        return "exceeded quota" in self.message
+
 
 class NotFound(ApiError):
     """404: no such object or kind."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from torpor_crds.models.schedule import Schedule, ScheduleSource, ScheduleSpec
 from torpor_wire import times
+from torpor_wire.cron.ticks import Ticks
 from torpor_wire.reason import Reason
 
 from torpor_operator.backfills.plan.period import BackfillPeriod
 from torpor_operator.backfills.plan.snapshot import BackfillSnapshot, TemporaryObstacle
-from torpor_operator.schedules.plan.cron_source import ticks_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def period_of(snapshot: BackfillSnapshot) -> BackfillPeriod | TemporaryObstacle 
     started = backfill.status.start_time
     try:
         return BackfillPeriod(
-            sources={source.name: ticks_of(source) for source in sources},
+            sources={source.name: Ticks.parse(source.cron or "", source.timezone) for source in sources},
             start=times.epoch(backfill.spec.start),
             end=min(times.epoch(backfill.spec.end), times.epoch(started) if started else snapshot.now),
             reverse=backfill.spec.reverse,

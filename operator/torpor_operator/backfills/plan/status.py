@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from torpor_crds.models.backfill import Backfill, BackfillStatus
 from torpor_crds.models.base import Condition
-from torpor_wire import text, times
+from torpor_wire import times
 from torpor_wire.reason import Reason
 
 from torpor_operator.backfills.plan.period import BackfillPeriod
@@ -13,6 +13,7 @@ from torpor_operator.backfills.plan.progress import BackfillProgress
 from torpor_operator.backfills.plan.snapshot import BackfillSnapshot, TemporaryObstacle
 from torpor_operator.backfills.plan.sources import PermanentObstacle
 from torpor_operator.model.actions import Notice
+from torpor_operator.state import conditions
 
 COUNT_MAX = 10_000
 """Ticks that are counted ahead."""
@@ -160,11 +161,4 @@ def _conditions(former: BackfillStatus, verdict: BackfillVerdict, now: float) ->
         ("Reconciling", "False" if verdict.final else "True", progressing, ""),
         ("Stalled", "True" if stalled else "False", verdict.reason, verdict.message if stalled else ""),
     )
-    return tuple(_condition(former, now, *entry) for entry in wanted)
-
-
-def _condition(former: BackfillStatus, now: float, name: str, status: str, reason: str, message: str) -> Condition:  # noqa: PLR0913, PLR0917
-    before = next((entry for entry in former.conditions if entry.type == name), None)
-    since = before.last_transition_time if before and before.status == status else times.rfc3339(now)
-    printable = text.printable(message)[:4096]
-    return Condition(type=name, status=status, reason=reason, message=printable, last_transition_time=since)
+    return conditions.updated(former.conditions, wanted, now)

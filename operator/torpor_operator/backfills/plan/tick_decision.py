@@ -19,11 +19,10 @@ from torpor_wire.reason import Reason
 from torpor_operator.backfills.plan.period import SourceTick
 from torpor_operator.backfills.plan.snapshot import BackfillSnapshot, KnownRun, RunOutcome
 from torpor_operator.expressions.context import Pending
-from torpor_operator.schedules.plan import event as events
-from torpor_operator.schedules.plan import event_decision
-from torpor_operator.schedules.plan.event import ScheduleEvent
-from torpor_operator.schedules.plan.event_expressions import EventScope
-from torpor_operator.schedules.plan.run_builder import build_run
+from torpor_operator.scheduled_runs import event as events
+from torpor_operator.scheduled_runs.event import ScheduleEvent
+from torpor_operator.scheduled_runs.event_expressions import EventScope
+from torpor_operator.scheduled_runs.run_builder import build_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +134,7 @@ class TickRuns:
         """The run, unless `when` is false. Params of the Backfill replace those of the Schedule."""
         backfill, spec = self.snapshot.backfill, self.schedule.spec
         event = self._event(tick)
-        scope = EventScope(
-            values=event_decision.expression_values(event, None), version=name, known=self.snapshot.known
-        )
+        scope = EventScope.build(event, None, version=name, known=self.snapshot.known)
         applies = True if spec.when is None else scope.is_true(spec.when)
         match applies:
             case Pending():

@@ -2,12 +2,12 @@
 
 from torpor_crds.models.base import Condition
 from torpor_crds.models.workflow import Workflow
-from torpor_wire import constants, times
+from torpor_wire import constants
 from torpor_wire.reason import Reason
-from torpor_wire.text import printable
 
 from torpor_operator.schedules.plan import event_decision, source_plan
 from torpor_operator.schedules.plan.pass_state import PassState
+from torpor_operator.state import conditions
 
 READY = "Ready"
 SUSPENDED = "Suspended"
@@ -19,10 +19,12 @@ def schedule_conditions(state: PassState) -> tuple[Condition, ...]:
     """The conditions after this pass."""
     ready, reason, message = _ready(state)
     suspended = state.snapshot.schedule.spec.suspend
-    return (
-        _condition(state, READY, ready, reason, message),
-        _condition(state, SUSPENDED, suspended, Reason.SUSPENDED if suspended else Reason.WAITING, ""),
+    wanted = (
+        (READY, str(ready), reason, message),
+        (SUSPENDED, str(suspended), Reason.SUSPENDED if suspended else Reason.WAITING, ""),
     )
+    snapshot = state.snapshot
+    return conditions.updated(snapshot.schedule.status.conditions, wanted, snapshot.now, constants.MESSAGE_MAX)
 
 
 def _ready(state: PassState) -> tuple[bool, str, str]:
@@ -59,19 +61,5 @@ def _failing(state: PassState) -> str | None:
 
 def _lacks_template(run: Workflow) -> str | None:
     """Why a run waits for its template; None if it does not."""
-    return next(
-        (
-            f"run {run.metadata.name}: {condition.message}"
-            for condition in run.status.conditions
-            if condition.type == "Succeeded" and condition.reason == Reason.TEMPLATE_NOT_FOUND
-        ),
-        None,
-    )
-
-
-def _condition(state: PassState, kind: str, value: bool, reason: str, message: str) -> Condition:
-    status, stored = "True" if value else "False", state.snapshot.schedule.status.conditions
-    former = next((condition for condition in stored if condition.type == kind), None)
-    since = former.last_transition_time if former and former.status == status else times.rfc3339(state.snapshot.now)
-    text = printable(message)[: constants.MESSAGE_MAX]
-    return Condition(type=kind, status=status, reason=reason, message=text, last_transition_time=since)
+    waiting = conditions.of_run(run, Reason.TEMPLATE_NOT_FOUND)
+    return None if waiting is None else f"run {run.metadata.name}: {waiting.message}"

@@ -14,7 +14,7 @@ from torpor_wire import times
 from torpor_wire.cron.ticks import Ticks
 from torpor_wire.enums import MissedRun
 
-from torpor_operator.schedules.plan.event import ScheduleEvent
+from torpor_operator.scheduled_runs.event import ScheduleEvent
 from torpor_operator.schedules.plan.pass_state import PassState
 
 # Longer than a restart of the operator or of a triggerer, so that it misses no tick.
@@ -94,7 +94,7 @@ def next_tick(state: PassState, source: ScheduleSource) -> str | None:
     schedule = state.snapshot.schedule
     if schedule.spec.suspend:
         return None
-    tick, not_after = ticks_of(source).next(cursor_of(state, source)), _edge(state.snapshot.schedule.spec.not_after)
+    tick, not_after = ticks_of(source).next(cursor_of(state, source)), _edge(schedule.spec.not_after)
     if tick is None:
         raise ValueError(f"cron {source.cron!r} never ticks in time zone {source.timezone or 'UTC'}")
     return None if not_after is not None and tick > not_after else times.rfc3339(tick)

@@ -13,14 +13,15 @@ from torpor_wire.reason import Reason
 
 from torpor_operator.expressions.context import Pending
 from torpor_operator.model.actions import Notice
-from torpor_operator.schedules.plan import run_builder
+from torpor_operator.scheduled_runs import run_builder
+from torpor_operator.scheduled_runs.event import REQUEST, ScheduleEvent
+from torpor_operator.scheduled_runs.event_expressions import EventScope
 from torpor_operator.schedules.plan.actions import CancelRun, CreateRun
 from torpor_operator.schedules.plan.concurrency import HoldEvent, SkipEvent, StartRun
-from torpor_operator.schedules.plan.event import REQUEST, ScheduleEvent
-from torpor_operator.schedules.plan.event_expressions import EventScope
 from torpor_operator.schedules.plan.pass_state import Conclusion, PassState
+from torpor_operator.state import conditions
 
-_NOT_STARTED = frozenset({Reason.PARAMS_INVALID, Reason.WORKFLOW_INVALID})
+_NOT_STARTED = (Reason.PARAMS_INVALID, Reason.WORKFLOW_INVALID)
 """Reasons of a run that ended before its first task."""
 _FAILED_EVENTS = 10
 _EVENT_SHOWN = 1024
@@ -37,9 +38,7 @@ class DecidedEvent:
 def decide(state: PassState, event: ScheduleEvent) -> DecidedEvent:
     """Decide what follows from the event."""
     snapshot, previous = state.snapshot, previous_run(state)
-    scope = EventScope(
-        values=expression_values(event, previous), version=_version(event, previous), known=snapshot.known
-    )
+    scope = EventScope.build(event, previous, version=_version(event, previous), known=snapshot.known)
     when = snapshot.schedule.spec.when
     match True if when is None else scope.is_true(when):
         case Pending(needs):
@@ -71,11 +70,11 @@ def _admit(
         return DecidedEvent(fail(state, event, Reason.RUN_REJECTED, refusal))
     if any(run.metadata.name == name for run in snapshot.runs):
         # The former leader created it, and did not store the outcome.
-        return DecidedEvent(_create(state, event, params, previous))
+        return DecidedEvent(_create_and_count(state, event, params, previous))
     match state.limit.admit():
         case StartRun(queued=queued):
             admitted = replace(state, limit=state.limit.with_created(queued=queued))
-            return DecidedEvent(_create(admitted, event, params, previous, queued=queued))
+            return DecidedEvent(_create_and_count(admitted, event, params, previous, queued=queued))
         case SkipEvent(message=message):
             return DecidedEvent(_skip(state, event, message))
         case HoldEvent(message=message, replaced=replaced):
@@ -97,7 +96,7 @@ def resolve_params(
     return {**(params.json if isinstance(params.json, dict) else {}), **given}
 
 
-def create(
+def create_run(
     state: PassState,
     event: ScheduleEvent,
     params: dict[str, JSON],
@@ -105,7 +104,7 @@ def create(
     *,
     queued: bool = False,
 ) -> Conclusion:
-    """Create the run of an event."""
+    """Create the run of an event, and leave the counting to a later pass."""
     schedule = state.snapshot.schedule
     name = names.run(schedule.metadata.name, event.key)
     body = run_builder.build_run(
@@ -119,7 +118,7 @@ def create(
     return Conclusion(state=replace(state, created=(*state.created, name)), actions=(CreateRun(body=body),))
 
 
-def _create(
+def _create_and_count(
     state: PassState,
     event: ScheduleEvent,
     params: dict[str, JSON],
@@ -127,18 +126,17 @@ def _create(
     *,
     queued: bool = False,
 ) -> Conclusion:
-    name, run_of = (
-        names.run(state.snapshot.schedule.metadata.name, event.key),
-        event.run_of(state.snapshot.schedule, previous),
-    )
+    """Judge the run before, then create and count the run of an event of a source."""
+    schedule = state.snapshot.schedule
+    name, run_of = names.run(schedule.metadata.name, event.key), event.run_of(schedule, previous)
     return (
         _judge_last_run(state)
-        .then(lambda judged: create(judged, event, params, previous, queued=queued))
-        .then(lambda created: count_run(created, name, run_of, queued=queued))
+        .then(lambda judged: create_run(judged, event, params, previous, queued=queued))
+        .then(lambda created: count_started_run(created, name, run_of, queued=queued))
     )
 
 
-def count_run(
+def count_started_run(
     state: PassState, name: str, run_of: RunOf, *, queued: bool = False, origin: str = "its sources"
 ) -> Conclusion:
     """Count a run that this pass creates. `origin` is what started it, if no single source did."""
@@ -170,17 +168,9 @@ def refusal_of_last_run(state: PassState) -> tuple[str, str] | None:
     snapshot, last = state.snapshot, state.status.last_run
     if last is None or (last.source is None and not snapshot.schedule.spec.all_of):  # a user started it
         return None
-    conditions = (
-        condition for run in snapshot.runs if run.metadata.name == last.name for condition in run.status.conditions
-    )
-    return next(
-        (
-            (condition.reason, f"run {last.name}: {condition.message}")
-            for condition in conditions
-            if condition.type == "Succeeded" and condition.reason in _NOT_STARTED
-        ),
-        None,
-    )
+    run = next((run for run in snapshot.runs if run.metadata.name == last.name), None)
+    refused = None if run is None else conditions.of_run(run, *_NOT_STARTED)
+    return None if refused is None else (refused.reason, f"run {last.name}: {refused.message}")
 
 
 def previous_run(state: PassState) -> PreviousRun | None:
@@ -229,13 +219,3 @@ def _hold(state: PassState, event: ScheduleEvent, message: str, replaced: Workfl
 def _version(event: ScheduleEvent, previous: PreviousRun | None) -> str:
     """Identifies what the expressions see: while an event waits, the previous run may end."""
     return event.key if previous is None else f"{event.key}/{previous.name}/{previous.state}"
-
-
-def expression_values(event: ScheduleEvent, previous: PreviousRun | None) -> dict[str, JSON]:
-    """What `when` and `params` see."""
-    return {
-        "event": event.value,
-        "at": event.at,
-        "previous": None if previous is None else previous.to_json(),
-        "source": event.source,
-    }

@@ -12,9 +12,9 @@ from torpor_wire import times
 from torpor_wire.reason import Reason
 
 from torpor_operator.model.actions import Notice
-from torpor_operator.schedules.plan import event as events
+from torpor_operator.scheduled_runs import event as events
+from torpor_operator.scheduled_runs.event import ScheduleEvent
 from torpor_operator.schedules.plan import event_decision
-from torpor_operator.schedules.plan.event import ScheduleEvent
 from torpor_operator.schedules.plan.pass_state import Conclusion, PassState
 
 

@@ -10,12 +10,12 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import RunState
 
 from torpor_operator.model.actions import Notice
+from torpor_operator.scheduled_runs import event as events
 from torpor_operator.schedules.plan import concurrency, join, manual, source_plan
-from torpor_operator.schedules.plan import event as events
 from torpor_operator.schedules.plan.actions import DeleteRun, Suspend
 from torpor_operator.schedules.plan.pass_state import Conclusion, PassState
 from torpor_operator.schedules.plan.snapshot import ScheduleSnapshot
-from torpor_operator.workflows.plan.retention import archival
+from torpor_operator.state import conditions
 
 
 def delete_old(state: PassState) -> Conclusion:
@@ -34,7 +34,7 @@ def delete_old(state: PassState) -> Conclusion:
         for run in (*succeeded, *failed)
         if run.metadata.name not in needed
         and run.metadata.deletion_timestamp is None
-        and (not snapshot.archives or archival.is_archived(run))
+        and (not snapshot.archives or conditions.is_archived(run))
     )
     return Conclusion(state=state, actions=tuple(deletions))
 
@@ -45,7 +45,8 @@ def pause_after_failures(state: PassState) -> Conclusion:
     if spec.pause_after_failures is None or spec.suspend:
         return Conclusion(state=state)
     ended = [run for run in _ended(state.snapshot.runs) if run.metadata.creation_timestamp >= resumed]
-    failed = sum(not _cancelled(run) for run in itertools.takewhile(lambda run: not _succeeded(run), ended))
+    failed_in_a_row = itertools.takewhile(lambda run: not _succeeded(run), ended)
+    failed = sum(conditions.of_run(run, Reason.CANCELLED) is None for run in failed_in_a_row)
     if failed < spec.pause_after_failures:
         return Conclusion(state=state)
     message = f"suspended: the last {failed} runs failed; set spec.suspend to false to resume"
@@ -74,9 +75,3 @@ def _ended(runs: Sequence[Workflow]) -> list[Workflow]:
 
 def _succeeded(run: Workflow) -> bool:
     return run.status.state == RunState.SUCCEEDED
-
-
-def _cancelled(run: Workflow) -> bool:
-    return any(
-        condition.type == "Succeeded" and condition.reason == Reason.CANCELLED for condition in run.status.conditions
-    )

@@ -13,9 +13,9 @@ from torpor_wire.reason import Reason
 
 from torpor_operator.expressions.context import Pending
 from torpor_operator.model.actions import RemoveAnnotation
+from torpor_operator.scheduled_runs.event import REQUEST, ScheduleEvent
+from torpor_operator.scheduled_runs.event_expressions import EventScope
 from torpor_operator.schedules.plan import event_decision
-from torpor_operator.schedules.plan.event import REQUEST, ScheduleEvent
-from torpor_operator.schedules.plan.event_expressions import EventScope
 from torpor_operator.schedules.plan.pass_state import Conclusion, PassDecision, PassState
 
 _INVALID = (
@@ -64,20 +64,19 @@ def _count(state: PassState, run: Workflow) -> Conclusion:
     run_of, last = run.spec.run_of, state.status.last_run
     if run_of is None or (last is not None and last.at >= run_of.at):
         return Conclusion(state=state)
-    return event_decision.count_run(state, run.metadata.name, run_of, origin="a request")
+    return event_decision.count_started_run(state, run.metadata.name, run_of, origin="a request")
 
 
 def _create(state: PassState, event: ScheduleEvent, remove: PassDecision) -> Conclusion:
     previous = event_decision.previous_run(state)
-    values = event_decision.expression_values(event, previous)
-    scope = EventScope(values=values, version=event.key, known=state.snapshot.known)
+    scope = EventScope.build(event, previous, version=event.key, known=state.snapshot.known)
     match event_decision.resolve_params(state, scope, event):
         case Pending(needs):
             return Conclusion(state=state, needs=needs)
         case ExpressionError(reason=reason, message=message):
             return event_decision.fail(state, event, reason, f"params: {message}").then(remove)
         case params:
-            return event_decision.create(state, event, params, previous)
+            return event_decision.create_run(state, event, params, previous)
 
 
 def _key(schedule: Schedule, value: str) -> str:

@@ -12,9 +12,9 @@ from torpor_crds.models.schedule_status import HandledEvent, ScheduleStatus, Sou
 from torpor_crds.models.taskrun import TaskRun
 
 from torpor_operator.model.actions import Need, Notice
+from torpor_operator.scheduled_runs.event import ScheduleEvent
 from torpor_operator.schedules.plan.actions import Action, SchedulePlan
 from torpor_operator.schedules.plan.concurrency import ConcurrencyLimit
-from torpor_operator.schedules.plan.event import ScheduleEvent
 from torpor_operator.schedules.plan.snapshot import ScheduleSnapshot
 
 

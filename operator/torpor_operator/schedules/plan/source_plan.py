@@ -14,8 +14,8 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State
 
 from torpor_operator.model.actions import Notice, PatchTaskRun
+from torpor_operator.scheduled_runs import event as events
 from torpor_operator.schedules.plan import cron_source, event_decision, join, source_taskrun
-from torpor_operator.schedules.plan import event as events
 from torpor_operator.schedules.plan.actions import CreateSource, DeleteSource
 from torpor_operator.schedules.plan.cron_source import CatchUp
 from torpor_operator.schedules.plan.pass_state import Conclusion, PassDecision, PassState

@@ -8,6 +8,7 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import CONDITION, State, TaskState
 
 from torpor_operator.model.actions import PostEvent
+from torpor_operator.state import conditions
 from torpor_operator.state.task_state import TaskOutcome
 from torpor_operator.workflows.plan import task_problems
 from torpor_operator.workflows.plan.status import RunVerdict
@@ -61,7 +62,7 @@ def verdict(workflow: Workflow, final: RunVerdict) -> tuple[PostEvent, ...]:
 
 def ended(workflow: Workflow) -> tuple[PostEvent, ...]:
     """The Event on the Workflow of a run that has ended, from its stored condition."""
-    stored = next((one for one in workflow.status.conditions if one.type == CONDITION), None)
+    stored = conditions.find(workflow.status.conditions, CONDITION)
     if stored is None:
         return ()
     state, succeeded = workflow.status.state or "", stored.status

@@ -12,6 +12,7 @@ from torpor_wire.reason import Reason
 
 from torpor_operator.model.actions import Action, ArchiveRun, ReadVariables, SetFinalizers, WorkflowPlan
 from torpor_operator.model.snapshot import Snapshot
+from torpor_operator.state import conditions
 
 _ALWAYS_ALLOWED = SetFinalizers | ArchiveRun
 """Actions that every namespace allows (ADR 0051)."""
@@ -28,8 +29,8 @@ def hold(snapshot: Snapshot, made: WorkflowPlan) -> WorkflowPlan:
 
 
 def _stalled(workflow: Workflow, status: WorkflowStatus, message: str, now: float) -> WorkflowStatus:
-    conditions = tuple(_not_ready(workflow, condition, message, now) for condition in status.conditions)
-    return status.model_copy(update={"conditions": conditions})
+    updated = tuple(_not_ready(workflow, condition, message, now) for condition in status.conditions)
+    return status.model_copy(update={"conditions": updated})
 
 
 def _not_ready(workflow: Workflow, condition: Condition, message: str, now: float) -> Condition:
@@ -38,9 +39,8 @@ def _not_ready(workflow: Workflow, condition: Condition, message: str, now: floa
     explained = condition.model_copy(update={"reason": Reason.NAMESPACE_NOT_READY, "message": message})
     if condition.type == "Succeeded" or condition.status == "True":
         return explained
-    former = next((each for each in workflow.status.conditions if each.type == "Stalled"), None)
-    stalled = former is not None and former.status == "True"
-    since = former.last_transition_time if former and stalled else times.rfc3339(now)
+    former = conditions.find(workflow.status.conditions, "Stalled")
+    since = former.last_transition_time if former and former.status == "True" else times.rfc3339(now)
     return explained.model_copy(update={"status": "True", "last_transition_time": since})
 
 

@@ -11,14 +11,13 @@ from torpor_wire import times
 from torpor_wire.enums import WorkflowEvent
 from torpor_wire.reason import Reason
 from torpor_wire.state import TASK_BROKEN, TERMINAL, RunState, TaskState
-from torpor_wire.text import printable
 
-from torpor_operator.state import workflow_history
+from torpor_operator.model.actions import Notice
+from torpor_operator.state import conditions, workflow_history
 from torpor_operator.state.task_state import TaskOutcome
 from torpor_operator.workflows.plan import task_problems
 from torpor_operator.workflows.plan.slot_waits import SlotWait
 
-_QUOTA = "exceeded quota"
 _NAMED = 5
 """Further failed tasks that the message of a failed run names; `status.tasks` has all of them."""
 _IN_PROGRESS = frozenset({RunState.RUNNING, RunState.SUSPENDED})
@@ -95,21 +94,11 @@ def with_slot_waits(result: RunVerdict, waits: Mapping[str, SlotWait]) -> RunVer
     return replace(result, message=next(messages, ""))
 
 
-def with_create_error(result: RunVerdict, error: str) -> RunVerdict:
+def with_create_error(result: RunVerdict, error: Notice | None) -> RunVerdict:
     """The verdict of a run in progress with the error of a TaskRun that could not be created."""
-    if result.final or not error:
+    if result.final or error is None:
         return result
-    return replace(result, reason=create_error_reason(error), message="; ".join(filter(None, (error, result.message))))
-
-
-def create_error_reason(message: str) -> Reason:
-    """The reason for an error message of the API server."""
-    return Reason.QUOTA_EXCEEDED if exceeds_quota(message) else Reason.LAUNCH_FAILED
-
-
-def exceeds_quota(message: str) -> bool:
-    """Whether the API server rejected an object because of a ResourceQuota."""
-    return _QUOTA in message
+    return replace(result, reason=error.reason, message="; ".join(filter(None, (error.message, result.message))))
 
 
 def build(  # noqa: PLR0913 - all parts of a status
@@ -202,7 +191,7 @@ def _conditions(workflow: Workflow, result: RunVerdict, lost: str, now: float) -
         ("Reconciling", "False" if result.final else "True", in_progress, ""),
         ("Stalled", "True" if stalled else "False", reason, message if stalled else ""),
     )
-    return tuple(_condition(workflow, now, *entry) for entry in wanted)
+    return conditions.updated(workflow.status.conditions, wanted, now)
 
 
 def _lost(outcomes: Sequence[TaskOutcome], kept: str) -> str:
@@ -210,10 +199,3 @@ def _lost(outcomes: Sequence[TaskOutcome], kept: str) -> str:
     runs = (run for outcome in outcomes for run in outcome.runs.values() if run.status.state not in TERMINAL)
     lost = next((run for run in runs if run.status.reason == Reason.NODE_LOST), None)
     return kept if lost is None else lost.status.message or ""
-
-
-def _condition(workflow: Workflow, now: float, name: str, status: str, reason: str, message: str) -> Condition:  # noqa: PLR0913, PLR0917
-    former = next((entry for entry in workflow.status.conditions if entry.type == name), None)
-    since = former.last_transition_time if former and former.status == status else times.rfc3339(now)
-    text = printable(message)[:4096]
-    return Condition(type=name, status=status, reason=reason, message=text, last_transition_time=since)

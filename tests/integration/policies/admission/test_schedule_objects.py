@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from torpor_crds.models import schedule as schedules
 from torpor_crds.models.run_of import RunOf
-from torpor_operator.schedules.plan import event as events
-from torpor_operator.schedules.plan import run_builder, source_taskrun
+from torpor_operator.scheduled_runs import event as events
+from torpor_operator.scheduled_runs import run_builder
+from torpor_operator.schedules.plan import source_taskrun
 from torpor_wire import names
 
 from tests.integration.conftest import Server, collection

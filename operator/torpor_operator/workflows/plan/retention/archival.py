@@ -7,23 +7,21 @@ present completion only, and a run that ends again is archived again.
 from dataclasses import replace
 from typing import assert_never
 
-from torpor_crds.models.base import Condition
-from torpor_crds.models.workflow import Workflow, WorkflowStatus
-from torpor_wire import constants, times
+from torpor_crds.models.workflow import WorkflowStatus
+from torpor_wire import constants
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL
-from torpor_wire.text import printable
 
 from torpor_operator.model.actions import ArchiveRun, WorkflowPlan
 from torpor_operator.model.snapshot import RunArchived, RunNotArchived, Snapshot
+from torpor_operator.state import conditions
+from torpor_operator.state.conditions import ARCHIVED
 from torpor_operator.taskrun.step import earliest
-
-ARCHIVED = "Archived"
 
 
 def apply(snapshot: Snapshot, made: WorkflowPlan) -> WorkflowPlan:
     """The plan of a finished run with its upload, or with the outcome of the upload."""
-    if snapshot.archive is None or is_archived(snapshot.workflow) or not _is_settled(snapshot):
+    if snapshot.archive is None or conditions.is_archived(snapshot.workflow) or not _is_settled(snapshot):
         return made
     match snapshot.archival:
         case None:
@@ -37,11 +35,6 @@ def apply(snapshot: Snapshot, made: WorkflowPlan) -> WorkflowPlan:
             return replace(failed, again_at=earliest([failed.again_at, retry_at]))
         case _:
             assert_never(snapshot.archival)
-
-
-def is_archived(workflow: Workflow) -> bool:
-    """Whether the archive has stored the run since its present completion."""
-    return any(one.type == ARCHIVED and one.status == "True" for one in workflow.status.conditions)
 
 
 def not_archived(snapshot: Snapshot, made: WorkflowPlan, message: str) -> WorkflowPlan:
@@ -62,14 +55,7 @@ def _is_settled(snapshot: Snapshot) -> bool:
 
 def _with_condition(snapshot: Snapshot, value: str, reason: Reason, message: str) -> WorkflowStatus:
     status = snapshot.workflow.status
-    former = next((one for one in status.conditions if one.type == ARCHIVED), None)
-    since = former.last_transition_time if former and former.status == value else times.rfc3339(snapshot.now)
-    condition = Condition(
-        type=ARCHIVED,
-        status=value,
-        reason=reason,
-        message=printable(message)[: constants.MESSAGE_MAX],
-        last_transition_time=since,
-    )
-    others = (one for one in status.conditions if one.type != ARCHIVED)
-    return status.model_copy(update={"conditions": (*others, condition)})
+    wanted = ((ARCHIVED, value, reason, message),)
+    updated = conditions.updated(status.conditions, wanted, snapshot.now, constants.MESSAGE_MAX)
+    others = (condition for condition in status.conditions if condition.type != ARCHIVED)
+    return status.model_copy(update={"conditions": (*others, *updated)})

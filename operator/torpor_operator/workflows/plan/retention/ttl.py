@@ -6,6 +6,7 @@ from torpor_wire import times
 
 from torpor_operator.model.actions import ConfirmArchived, DeleteWorkflow, WorkflowPlan
 from torpor_operator.model.snapshot import Presence, RunNotArchived, Snapshot
+from torpor_operator.state import conditions
 from torpor_operator.taskrun.step import earliest
 from torpor_operator.workflows.plan.retention import archival
 
@@ -21,7 +22,7 @@ def apply(snapshot: Snapshot, made: WorkflowPlan) -> WorkflowPlan:
         return replace(made, again_at=earliest([made.again_at, due]))
     if snapshot.archive is None:
         return _delete(made)
-    return _confirm_first(snapshot, made, completed) if archival.is_archived(workflow) else made
+    return _confirm_first(snapshot, made, completed) if conditions.is_archived(workflow) else made
 
 
 def _confirm_first(snapshot: Snapshot, made: WorkflowPlan, completed: str) -> WorkflowPlan:

@@ -2,7 +2,7 @@
 
 import pytest
 from torpor_crds.models import workflow as workflows
-from torpor_operator.schedules.plan import event as events
+from torpor_operator.scheduled_runs import event as events
 from torpor_wire import names, times
 
 from tests.support.schedules.backfill_plan_fixture import CRON, NOW, BackfillPlanFixture

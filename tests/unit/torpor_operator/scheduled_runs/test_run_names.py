@@ -2,7 +2,7 @@
 
 import itertools
 
-from torpor_operator.schedules.plan import event as events
+from torpor_operator.scheduled_runs import event as events
 from torpor_wire import names, times
 
 TICK = times.epoch("2026-03-29T01:30:00Z")

@@ -6,7 +6,7 @@ from torpor_crds.models import schedule as schedules
 from torpor_crds.models import workflow as workflows
 from torpor_crds.models.run_of import RunOf
 from torpor_crds.models.schedule import Schedule
-from torpor_operator.schedules.plan.run_builder import build_run
+from torpor_operator.scheduled_runs.run_builder import build_run
 
 RUN_OF = RunOf(schedule="nightly", uid="u", source="cron", at="2026-03-29T01:30:00.000Z", event='{"at": "x"}')
 WORKFLOW = {

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Self
 
+from torpor_crds.models.run_of import PreviousRun
 from torpor_expressions import errors, references, template
 from torpor_expressions.errors import ExpressionError
 from torpor_expressions.value import JSON, Value
@@ -11,6 +13,7 @@ from torpor_wire import json_types
 from torpor_operator.expressions.context import Pending
 from torpor_operator.model.actions import Evaluate, Need
 from torpor_operator.model.snapshot import Answer
+from torpor_operator.scheduled_runs.event import ScheduleEvent
 
 ROOTS = frozenset({"event", "at", "previous", "source"})
 
@@ -22,6 +25,19 @@ class EventScope:
     values: Mapping[str, JSON]
     version: str
     known: Mapping[Need, Answer]
+
+    @classmethod
+    def build(
+        cls, event: ScheduleEvent, previous: PreviousRun | None, *, version: str, known: Mapping[Need, Answer]
+    ) -> Self:
+        """Build the scope of an event. `previous` is the run before it."""
+        values = {
+            "event": event.value,
+            "at": event.at,
+            "previous": None if previous is None else previous.to_json(),
+            "source": event.source,
+        }
+        return cls(values=values, version=version, known=known)
 
     def evaluate(self, expression: str) -> Value | ExpressionError | Pending:
         """The value of an expression."""

@@ -1,0 +1,1 @@
+"""Runs that Schedules and Backfills start: their event, its expressions, and the Workflow. Pure."""
