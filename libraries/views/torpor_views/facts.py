@@ -11,48 +11,61 @@ from torpor_wire import constants
 
 from torpor_views import json_fields
 from torpor_views.instance import InstanceView
-from torpor_views.json_fields import Fields
+from torpor_views.json_fields import Fields, moment, read_from, text
 
 T = TypeVar("T")
 _DIGITS = 9
+
+
+def _controller(owners: object) -> str:
+    """Return the uid of the owner that controls a pod."""
+    return next(
+        (text(owner.get("uid")) for owner in json_fields.objects(owners) if owner.get("controller") is True), ""
+    )
+
+
+def _is_gated(gates: object) -> bool:
+    return any(gate.get("name") == constants.POD_GATE for gate in json_fields.objects(gates))
+
+
+def _phase(value: object) -> str:
+    return text(value) or "Pending"
+
+
+def _unschedulable(conditions: object) -> str:
+    """Return the message of the scheduler; empty for a pod that has a node or may get one."""
+    unschedulable = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+    for condition in json_fields.objects(conditions):
+        if unschedulable.items() <= condition.items():
+            return text(condition.get("message")) or "the scheduler gives no cause"
+    return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodFacts:
     """A pod of a TaskRun. `taskrun`: the uid of its owner. `unschedulable`: the message of the scheduler."""
 
-    name: str
-    taskrun: str
-    phase: str = ""
-    node: str = ""
-    created: float | None = None
-    deleting: float | None = None
-    gated: bool = False
-    unschedulable: str = ""
+    name: str = read_from("metadata.name", text)
+    taskrun: str = read_from("metadata.ownerReferences", _controller)
+    created: float | None = read_from("metadata.creationTimestamp", moment)
+    deleting: float | None = read_from("metadata.deletionTimestamp", moment)
+    node: str = read_from("spec.nodeName", text)
+    gated: bool = read_from("spec.schedulingGates", _is_gated)
+    phase: str = read_from("status.phase", _phase)
+    unschedulable: str = read_from("status.conditions", _unschedulable)
     waiting_reason: str = ""
     waiting_message: str = ""
 
     @classmethod
     def parse(cls, body: Fields) -> Self:
         """Return the facts of a Pod's JSON."""
-        metadata, spec = json_fields.fields(body.get("metadata")), json_fields.fields(body.get("spec"))
-        status, text = json_fields.fields(body.get("status")), json_fields.text
-        owners = json_fields.objects(metadata.get("ownerReferences"))
-        containers = json_fields.objects(status.get("containerStatuses"))
+        containers = json_fields.objects(json_fields.fields(body.get("status")).get("containerStatuses"))
         state = json_fields.fields(containers[0].get("state")) if containers else {}
         waiting = json_fields.fields(state.get("waiting"))
-        gates = json_fields.objects(spec.get("schedulingGates"))
         return cls(
-            name=text(metadata.get("name")),
-            taskrun=next((text(owner.get("uid")) for owner in owners if owner.get("controller") is True), ""),
-            phase=text(status.get("phase")) or "Pending",
-            node=text(spec.get("nodeName")),
-            created=json_fields.moment(metadata.get("creationTimestamp")),
-            deleting=json_fields.moment(metadata.get("deletionTimestamp")),
-            gated=any(gate.get("name") == constants.POD_GATE for gate in gates),
-            unschedulable=_unschedulable(status),
             waiting_reason=text(waiting.get("reason")),
             waiting_message=text(waiting.get("message")),
+            **json_fields.read(cls, body),
         )
 
     @property
@@ -74,7 +87,6 @@ class EventFacts:
     @classmethod
     def parse(cls, body: Fields) -> Self:
         """Return the facts of an Event's JSON: of `v1` or of `events.k8s.io/v1`."""
-        text = json_fields.text
         regarding = json_fields.fields(body.get("regarding") or body.get("involvedObject"))
         series = json_fields.fields(body.get("series"))
         moments = (
@@ -87,7 +99,7 @@ class EventFacts:
             reason=text(body.get("reason")),
             message=text(body.get("note")) or text(body.get("message")),
             warning=body.get("type") == "Warning",
-            at=next((at for value in moments if (at := json_fields.moment(value)) is not None), None),
+            at=next((at for value in moments if (at := moment(value)) is not None), None),
         )
 
 
@@ -136,7 +148,7 @@ class Facts:
 
 def parse_pools(config_map: Fields) -> Mapping[str, SlotPool]:
     """Return the pools of the ConfigMap `torpor-pools`; an entry that is not a number of slots is not a pool."""
-    data = {name: json_fields.text(value).strip() for name, value in json_fields.fields(config_map.get("data")).items()}
+    data = {name: text(value).strip() for name, value in json_fields.fields(config_map.get("data")).items()}
     return {
         name: SlotPool(slots=int(value), deferred=data.get(f"{name}.deferred", "").lower() == "true")
         for name, value in data.items()
@@ -162,14 +174,3 @@ def _by(some: Iterable[T], key: Callable[[T], str]) -> Mapping[str, tuple[T, ...
     for item in some:
         grouped.setdefault(key(item), []).append(item)
     return {name: tuple(those) for name, those in grouped.items()}
-
-
-def _unschedulable(status: Fields) -> str:
-    for condition in json_fields.objects(status.get("conditions")):
-        if (
-            condition.get("type") == "PodScheduled"
-            and condition.get("status") == "False"
-            and condition.get("reason") == "Unschedulable"
-        ):
-            return json_fields.text(condition.get("message")) or "the scheduler gives no cause"
-    return ""

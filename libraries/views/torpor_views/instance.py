@@ -9,9 +9,48 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State
 
 from torpor_views import json_fields
-from torpor_views.json_fields import Fields
+from torpor_views.json_fields import Fields, duration, is_given, moment, number, number_from_one, read_from, text
 
 _SECONDS_MAX = 1e12
+
+
+def _word(value: object) -> str:
+    return text(value) or State.SCHEDULED
+
+
+def _state(value: object) -> State | None:
+    return json_fields.word(State, _word(value))
+
+
+def _trigger_pool(value: object) -> str:
+    return text(value) or constants.DEFAULT_POOL
+
+
+def _is_not_false(value: object) -> bool:
+    return value is not False
+
+
+def _path(spec: object) -> tuple[int, ...]:
+    body = json_fields.fields(spec)
+    groups = tuple(map(number, json_fields.items(body.get("groupIndexes"))))
+    index = number(body.get("mapIndex"), constants.UNMAPPED)
+    return groups if index == constants.UNMAPPED else (*groups, index)
+
+
+def _kind(spec: object) -> str:
+    """What the instance runs: python, container, or trigger for a wait without a pod."""
+    body = json_fields.fields(spec)
+    return next((kind for kind in ("python", "container") if body.get(kind) is not None), "trigger")
+
+
+def _seconds(value: object) -> float:
+    match value:
+        case bool():
+            return 0.0
+        case int() | float() if 0 <= value < _SECONDS_MAX:
+            return float(value)
+        case _:
+            return 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,32 +65,21 @@ class HistoryEntry:
     state: State | None
     word: str
     at: float
-    attempt: int = 1
-    segment: int = 0
-    launch: int = 0
-    reason: str = ""
-    pod: str = ""
-    trigger: str = ""
-    count: int = 1
+    attempt: int = read_from("attempt", number_from_one)
+    segment: int = read_from("segment", number)
+    launch: int = read_from("launch", number)
+    reason: str = read_from("reason", text)
+    pod: str = read_from("pod", text)
+    trigger: str = read_from("trigger", text)
+    count: int = read_from("count", json_fields.count)
 
     @classmethod
     def parse(cls, body: Fields) -> Self | None:
         """Return the entry; None without a time."""
-        at, word = json_fields.moment(body.get("at")), json_fields.text(body.get("state"))
+        at, word = moment(body.get("at")), text(body.get("state"))
         if at is None:
             return None
-        return cls(
-            state=json_fields.word(State, word),
-            word=word,
-            at=at,
-            attempt=json_fields.number(body.get("attempt"), 1),
-            segment=json_fields.number(body.get("segment")),
-            launch=json_fields.number(body.get("launch")),
-            reason=json_fields.text(body.get("reason")),
-            pod=json_fields.text(body.get("pod")),
-            trigger=json_fields.text(body.get("trigger")),
-            count=max(json_fields.number(body.get("count"), 1), 1),
-        )
+        return cls(at=at, state=json_fields.word(State, word), word=word, **json_fields.read(cls, body))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,35 +88,27 @@ class TriggerView:
 
     class_name: str
     kwargs: str = "{}"
-    key: str = ""
-    shard: int = 0
-    waits_for: str = ""
-    users: tuple[str, ...] = ()
-    groups: tuple[str, ...] = ()
+    key: str = read_from("key", text)
+    shard: int = read_from("shard", number)
+    waits_for: str = read_from("waitsFor", text)
+    users: tuple[str, ...] = read_from("approvers.users", json_fields.texts)
+    groups: tuple[str, ...] = read_from("approvers.groups", json_fields.texts)
 
     @property
     def moment(self) -> float | None:
         """When a trigger that only waits for a moment fires; None for any other."""
         if self.class_name != "time":
             return None
-        return json_fields.moment(json_fields.fields(json_fields.decoded(self.kwargs)).get("at"))
+        return moment(json_fields.fields(json_fields.decoded(self.kwargs)).get("at"))
 
     @classmethod
     def parse(cls, body: object) -> Self | None:
         """Return the trigger of `status.trigger`; None if there is none."""
-        read = json_fields.fields(body)
-        if not read:
+        trigger = json_fields.fields(body)
+        if not trigger:
             return None
-        approvers = json_fields.fields(read.get("approvers"))
-        return cls(
-            class_name=json_fields.text(read.get("class")),
-            kwargs=json_fields.text(read.get("kwargs")) or "{}",
-            key=json_fields.text(read.get("key")),
-            shard=json_fields.number(read.get("shard")),
-            waits_for=json_fields.text(read.get("waitsFor")),
-            users=json_fields.texts(approvers.get("users")),
-            groups=json_fields.texts(approvers.get("groups")),
-        )
+        kwargs = text(trigger.get("kwargs")) or "{}"
+        return cls(class_name=text(trigger.get("class")), kwargs=kwargs, **json_fields.read(cls, trigger))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,108 +121,53 @@ class InstanceView:
     its last pod has mounted. `pod`: name of the pod that claimed the segment.
     """
 
-    namespace: str
-    name: str
-    uid: str
-    workflow: str
-    workflow_uid: str
-    task: str
-    path: tuple[int, ...] = ()
-    map_index: int = constants.UNMAPPED
-    display_name: str = ""
-    pool: str = ""
-    trigger_pool: str = constants.DEFAULT_POOL
-    service_account: str = ""
-    image: str = ""
-    source: str = ""
-    code_hash: str = ""
-    kind: str = "python"
-    waits_first: bool = False
-    timeout: float | None = None
-    timeout_while_deferred: bool = True
-    limit: int = 0
-    clears: int = 0
-    created: float | None = None
-    deleting: float | None = None
-    state: State | None = State.SCHEDULED
-    word: str = State.SCHEDULED
-    attempt: int = 1
-    segment: int = 0
-    launch: int = 0
-    pod: str = ""
-    started_at: float | None = None
-    first_started_at: float | None = None
-    deferred_at: float | None = None
-    deferred_seconds: float = 0.0
-    fired_at: float | None = None
-    retry_at: float | None = None
-    completed: float | None = None
-    deadline: float | None = None
-    cancel: float | None = None
-    timed_out: bool = False
-    trigger: TriggerView | None = None
-    reason: str = ""
-    message: str = ""
-    has_result: bool = False
-    stored: bool = False
-    raw_history: Sequence[Any] = ()
+    namespace: str = read_from("metadata.namespace", text)
+    name: str = read_from("metadata.name", text)
+    uid: str = read_from("metadata.uid", text)
+    created: float | None = read_from("metadata.creationTimestamp", moment)
+    deleting: float | None = read_from("metadata.deletionTimestamp", moment)
+    workflow: str = read_from("spec.workflow.name", text)
+    workflow_uid: str = read_from("spec.workflow.uid", text)
+    task: str = read_from("spec.task", text)
+    path: tuple[int, ...] = read_from("spec", _path)
+    display_name: str = read_from("spec.displayName", text)
+    pool: str = read_from("spec.pool", text)
+    trigger_pool: str = read_from("spec.triggerPool", _trigger_pool)
+    service_account: str = read_from("spec.serviceAccount", text)
+    image: str = read_from("spec.image", text)
+    source: str = read_from("spec.source.configMap", text)
+    kind: str = read_from("spec", _kind)
+    waits_first: bool = read_from("spec.trigger", is_given)
+    timeout: float | None = read_from("spec.timeout", duration)
+    timeout_while_deferred: bool = read_from("spec.timeoutWhileDeferred", _is_not_false)
+    limit: int = read_from("spec.retries.limit", number)
+    clears: int = read_from("spec.clears", number)
+    state: State | None = read_from("status.state", _state)
+    word: str = read_from("status.state", _word)
+    attempt: int = read_from("status.attempt", number_from_one)
+    segment: int = read_from("status.segment", number)
+    launch: int = read_from("status.launch", number)
+    pod: str = read_from("status.pod.name", text)
+    code_hash: str = read_from("status.pod.source", text)
+    started_at: float | None = read_from("status.startedAt", moment)
+    first_started_at: float | None = read_from("status.firstStartedAt", moment)
+    deferred_at: float | None = read_from("status.deferredAt", moment)
+    deferred_seconds: float = read_from("status.deferredSeconds", _seconds)
+    fired_at: float | None = read_from("status.firedAt", moment)
+    retry_at: float | None = read_from("status.retryAt", moment)
+    completed: float | None = read_from("status.completionTime", moment)
+    deadline: float | None = read_from("status.deadline", moment)
+    cancel: float | None = read_from("status.cancel", moment)
+    trigger: TriggerView | None = read_from("status.trigger", TriggerView.parse)
+    reason: str = read_from("status.reason", text)
+    message: str = read_from("status.message", text)
+    stored: bool = read_from("status.stored", is_given)
+    raw_history: Sequence[Any] = read_from("status.history", json_fields.items)
 
     @classmethod
     def parse(cls, body: Fields) -> Self:
         """Return the instance of a TaskRun's JSON. Never raises; a field that cannot be read has its default."""
-        metadata, spec = json_fields.fields(body.get("metadata")), json_fields.fields(body.get("spec"))
-        status, workflow = json_fields.fields(body.get("status")), json_fields.fields(spec.get("workflow"))
-        text, number, moment = json_fields.text, json_fields.number, json_fields.moment
-        word = text(status.get("state")) or State.SCHEDULED
-        index = number(spec.get("mapIndex"), constants.UNMAPPED)
-        groups = tuple(number(value) for value in json_fields.items(spec.get("groupIndexes")))
-        return cls(
-            namespace=text(metadata.get("namespace")),
-            name=text(metadata.get("name")),
-            uid=text(metadata.get("uid")),
-            workflow=text(workflow.get("name")),
-            workflow_uid=text(workflow.get("uid")),
-            task=text(spec.get("task")),
-            path=groups if index == constants.UNMAPPED else (*groups, index),
-            map_index=index,
-            display_name=text(spec.get("displayName")),
-            pool=text(spec.get("pool")),
-            trigger_pool=text(spec.get("triggerPool")) or constants.DEFAULT_POOL,
-            service_account=text(spec.get("serviceAccount")),
-            image=text(spec.get("image")),
-            source=text(json_fields.fields(spec.get("source")).get("configMap")),
-            code_hash=text(json_fields.fields(status.get("pod")).get("source")),
-            kind=_kind(spec),
-            waits_first=bool(json_fields.fields(spec.get("trigger"))),
-            timeout=json_fields.duration(spec.get("timeout")),
-            timeout_while_deferred=spec.get("timeoutWhileDeferred") is not False,
-            limit=number(json_fields.fields(spec.get("retries")).get("limit")),
-            clears=number(spec.get("clears")),
-            created=moment(metadata.get("creationTimestamp")),
-            deleting=moment(metadata.get("deletionTimestamp")),
-            state=json_fields.word(State, word),
-            word=word,
-            attempt=number(status.get("attempt"), 1),
-            segment=number(status.get("segment")),
-            launch=number(status.get("launch")),
-            pod=text(json_fields.fields(status.get("pod")).get("name")),
-            started_at=moment(status.get("startedAt")),
-            first_started_at=moment(status.get("firstStartedAt")),
-            deferred_at=moment(status.get("deferredAt")),
-            deferred_seconds=_seconds(status.get("deferredSeconds")),
-            fired_at=moment(status.get("firedAt")),
-            retry_at=moment(status.get("retryAt")),
-            completed=moment(status.get("completionTime")),
-            deadline=moment(status.get("deadline")),
-            cancel=moment(status.get("cancel")),
-            timed_out=json_fields.truth(status.get("timedOut")),
-            trigger=TriggerView.parse(status.get("trigger")),
-            reason=text(status.get("reason")),
-            message=text(status.get("message")),
-            has_result=status.get("result") is not None or status.get("stored") is not None,
-            stored=bool(json_fields.fields(status.get("stored"))),
-            raw_history=json_fields.items(status.get("history")),
-        )
+        return cls(**json_fields.read(cls, body))
 
     @property
     def history(self) -> tuple[HistoryEntry, ...]:
@@ -239,18 +204,3 @@ class InstanceView:
     def started(self) -> float | None:
         """When the first attempt started."""
         return self.first_started_at or self.started_at
-
-
-def _kind(spec: Fields) -> str:
-    """What the instance runs: python, container, or trigger for a wait without a pod."""
-    return next((kind for kind in ("python", "container") if spec.get(kind) is not None), "trigger")
-
-
-def _seconds(value: object) -> float:
-    match value:
-        case bool():
-            return 0.0
-        case int() | float() if 0 <= value < _SECONDS_MAX:
-            return float(value)
-        case _:
-            return 0.0

@@ -6,7 +6,6 @@ field of a wrong type is shown as far as possible. Times are seconds since the e
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Self
 
 from torpor_wire.state import RUN_ENDED, RunState
@@ -14,7 +13,7 @@ from torpor_wire.state import RUN_ENDED, RunState
 from torpor_views import json_fields
 from torpor_views import task as task_module
 from torpor_views.instance import HistoryEntry, InstanceView, TriggerView
-from torpor_views.json_fields import Fields
+from torpor_views.json_fields import Fields, duration, moment, number, read_from, text, truth
 from torpor_views.task import GroupView, TaskCounts, TaskView
 
 __all__ = [
@@ -34,32 +33,58 @@ __all__ = [
 class RunEvent:
     """An entry of `status.history` of a Workflow. `by`: the user, where known. `count`: as in HistoryEntry."""
 
-    type: str
     at: float
-    by: str = ""
-    state: str = ""
-    message: str = ""
-    count: int = 1
+    type: str = read_from("type", text)
+    by: str = read_from("by", text)
+    state: str = read_from("state", text)
+    message: str = read_from("message", text)
+    count: int = read_from("count", json_fields.count)
 
     @classmethod
     def parse(cls, body: Fields) -> Self | None:
         """Return the entry; None without a time."""
-        at = json_fields.moment(body.get("at"))
-        if at is None:
-            return None
-        text = {name: json_fields.text(body.get(name)) for name in ("type", "by", "state", "message")}
-        return cls(at=at, count=max(json_fields.number(body.get("count"), 1), 1), **text)
+        at = moment(body.get("at"))
+        return None if at is None else cls(at=at, **json_fields.read(cls, body))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConditionView:
     """A condition of a Workflow. `status` is True, False or Unknown."""
 
-    type: str
-    status: str
-    reason: str = ""
-    message: str = ""
-    since: float | None = None
+    type: str = read_from("type", text)
+    status: str = read_from("status", text)
+    reason: str = read_from("reason", text)
+    message: str = read_from("message", text)
+    since: float | None = read_from("lastTransitionTime", moment)
+
+
+def _word(value: object) -> str:
+    return text(value) or RunState.PENDING
+
+
+def _state(value: object) -> RunState | None:
+    return json_fields.word(RunState, _word(value))
+
+
+def _parallelism(value: object) -> int:
+    return number(value, 50)
+
+
+def _labels(value: object) -> Mapping[str, str]:
+    return {name: text(label) for name, label in json_fields.fields(value).items()}
+
+
+def _names(value: object) -> tuple[str, ...]:
+    return tuple(text(task.get("name")) for task in json_fields.objects(value))
+
+
+def _conditions(value: object) -> Mapping[str, ConditionView]:
+    conditions = (ConditionView(**json_fields.read(ConditionView, body)) for body in json_fields.objects(value))
+    return {condition.type: condition for condition in conditions}
+
+
+def _history(value: object) -> tuple[RunEvent, ...]:
+    return tuple(event for event in map(RunEvent.parse, json_fields.objects(value)) if event is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,33 +96,33 @@ class RunView:
     a state that this version does not know; `word` is the state as written.
     """
 
-    namespace: str
-    name: str
-    uid: str
     now: float
-    generation: int = 0
-    observed_generation: int = 0
-    labels: Mapping[str, str] = field(default_factory=dict)
-    created: float | None = None
-    deleting: float | None = None
-    params: Mapping[str, Any] = field(default_factory=dict)
-    image: str = ""
-    parallelism: int = 50
-    count_deferred: bool = False
-    suspend: bool = False
-    stop: bool = False
-    cancel: bool = False
-    timeout: float | None = None
-    ttl: float | None = None
-    state: RunState | None = RunState.PENDING
-    word: str = RunState.PENDING
-    progress: str = ""
-    started: float | None = None
-    reopened: float | None = None
-    completed: float | None = None
-    clearing: tuple[str, ...] = ()
-    conditions: Mapping[str, ConditionView] = field(default_factory=dict)
-    history: tuple[RunEvent, ...] = ()
+    namespace: str = read_from("metadata.namespace", text)
+    name: str = read_from("metadata.name", text)
+    uid: str = read_from("metadata.uid", text)
+    generation: int = read_from("metadata.generation", number)
+    labels: Mapping[str, str] = read_from("metadata.labels", _labels)
+    created: float | None = read_from("metadata.creationTimestamp", moment)
+    deleting: float | None = read_from("metadata.deletionTimestamp", moment)
+    params: Mapping[str, Any] = read_from("spec.params", json_fields.fields)
+    image: str = read_from("spec.image", text)
+    parallelism: int = read_from("spec.parallelism", _parallelism)
+    count_deferred: bool = read_from("spec.countDeferred", truth)
+    suspend: bool = read_from("spec.suspend", truth)
+    stop: bool = read_from("spec.stop", truth)
+    cancel: bool = read_from("spec.cancel", truth)
+    timeout: float | None = read_from("spec.timeout", duration)
+    ttl: float | None = read_from("spec.ttlAfterFinished", duration)
+    observed_generation: int = read_from("status.observedGeneration", number)
+    state: RunState | None = read_from("status.state", _state)
+    word: str = read_from("status.state", _word)
+    progress: str = read_from("status.progress", text)
+    started: float | None = read_from("status.startTime", moment)
+    reopened: float | None = read_from("status.reopenedTime", moment)
+    completed: float | None = read_from("status.completionTime", moment)
+    clearing: tuple[str, ...] = read_from("status.clearing.tasks", _names)
+    conditions: Mapping[str, ConditionView] = read_from("status.conditions", _conditions)
+    history: tuple[RunEvent, ...] = read_from("status.history", _history)
     groups: tuple[GroupView, ...] = ()
     tasks: tuple[TaskView, ...] = ()
     instances: Mapping[str, tuple[InstanceView, ...]] = field(default_factory=dict)
@@ -109,44 +134,13 @@ class RunView:
         `now` is in seconds since the epoch. TaskRuns of an earlier Workflow of the same name are left out, and so are
         those that a clear has replaced.
         """
-        metadata, spec = json_fields.fields(workflow.get("metadata")), json_fields.fields(workflow.get("spec"))
-        status = json_fields.fields(workflow.get("status"))
-        text, number, moment = json_fields.text, json_fields.number, json_fields.moment
-        uid = text(metadata.get("uid"))
-        word = text(status.get("state")) or RunState.PENDING
-        clearing = json_fields.objects(json_fields.fields(status.get("clearing")).get("tasks"))
-        history = (RunEvent.parse(item) for item in json_fields.objects(status.get("history")))
+        spec, values = json_fields.fields(workflow.get("spec")), json_fields.read(cls, workflow)
         return cls(
-            namespace=text(metadata.get("namespace")),
-            name=text(metadata.get("name")),
-            uid=uid,
             now=now,
-            generation=number(metadata.get("generation")),
-            observed_generation=number(status.get("observedGeneration")),
-            labels={key: text(value) for key, value in json_fields.fields(metadata.get("labels")).items()},
-            created=moment(metadata.get("creationTimestamp")),
-            deleting=moment(metadata.get("deletionTimestamp")),
-            params=MappingProxyType(dict(json_fields.fields(spec.get("params")))),
-            image=text(spec.get("image")),
-            parallelism=number(spec.get("parallelism"), 50),
-            count_deferred=json_fields.truth(spec.get("countDeferred")),
-            suspend=json_fields.truth(spec.get("suspend")),
-            stop=json_fields.truth(spec.get("stop")),
-            cancel=json_fields.truth(spec.get("cancel")),
-            timeout=json_fields.duration(spec.get("timeout")),
-            ttl=json_fields.duration(spec.get("ttlAfterFinished")),
-            state=json_fields.word(RunState, word),
-            word=word,
-            progress=text(status.get("progress")),
-            started=moment(status.get("startTime")),
-            reopened=moment(status.get("reopenedTime")),
-            completed=moment(status.get("completionTime")),
-            clearing=tuple(text(cleared.get("name")) for cleared in clearing),
-            conditions=_conditions(status),
-            history=tuple(entry for entry in history if entry is not None),
             groups=task_module.parse_groups(spec),
-            tasks=task_module.parse_tasks(spec, status),
-            instances=_instances(taskruns, uid),
+            tasks=task_module.parse_tasks(spec, json_fields.fields(workflow.get("status"))),
+            instances=_instances(taskruns, values["uid"]),
+            **values,
         )
 
     @property
@@ -180,21 +174,6 @@ class RunView:
         return tuple(
             instance for name in (*(task.name for task in self.tasks), *others) for instance in self.instances_of(name)
         )
-
-
-def _conditions(status: Fields) -> Mapping[str, ConditionView]:
-    text = json_fields.text
-    conditions = (
-        ConditionView(
-            type=text(entry.get("type")),
-            status=text(entry.get("status")),
-            reason=text(entry.get("reason")),
-            message=text(entry.get("message")),
-            since=json_fields.moment(entry.get("lastTransitionTime")),
-        )
-        for entry in json_fields.objects(status.get("conditions"))
-    )
-    return {condition.type: condition for condition in conditions}
 
 
 def _instances(taskruns: Iterable[Fields], uid: str) -> Mapping[str, tuple[InstanceView, ...]]:
