@@ -10,7 +10,8 @@ import json
 import os
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from torpor_wire import canonical, constants
@@ -40,44 +41,35 @@ class WorkerTransport(Protocol):
         """Send a request and return the response."""
 
 
-class ConnectionTransport:
-    """Sends requests over one connection, which stays open until it fails or is closed."""
+class KeptConnection:
+    """A connection that stays open until it fails or is closed. One thread at a time uses it."""
 
-    def __init__(self, host: str, connect: Callable[[], socket.socket], token: Callable[[], str]) -> None:
-        self._host = f"[{host}]" if ":" in host else host
+    def __init__(self, connect: Callable[[], socket.socket]) -> None:
         self._connect = connect
-        self._token = token
         self._socket: socket.socket | None = None
         self._reader: BinaryIO | None = None
         self._process = os.getpid()
         self._turn = _thread.allocate_lock()
 
-    def __call__(self, method: str, path: str, body: canonical.Json = None) -> ApiResponse:
-        """Send a request and return the response. Any error closes the connection."""
+    @contextmanager
+    def exchange(self, request: str) -> Iterator[tuple[socket.socket, BinaryIO]]:
+        """Hold the connection for one request. Any error closes it. Raises UnclearError, which names the request."""
         if self._process != os.getpid():
             # A process that user code forked must not use the connection and the lock of its parent.
             self.close()
             self._process, self._turn = os.getpid(), _thread.allocate_lock()
         with self._turn:  # threads of the user may read results, even during the report
-            return self._exchanged(method, path, body)
-
-    def _exchanged(self, method: str, path: str, body: canonical.Json) -> ApiResponse:
-        try:
-            request = self._request(method, path, body)
-            if self._socket is None or self._reader is None:
-                self._socket = self._connect()
-                self._reader = self._socket.makefile("rb")
-            self._socket.sendall(request)
-            answer, keep = read_rest(self._reader, *read_head(self._reader))
-        except (OSError, ValueError) as error:
-            self.close()
-            raise UnclearError(f"{method} {path}: {type(error).__name__}: {error}") from error
-        except BaseException:  # a signal while user code reads results: the rest of the response is unread
-            self.close()
-            raise
-        if not keep:
-            self.close()
-        return answer
+            try:
+                if self._socket is None or self._reader is None:
+                    self._socket = self._connect()
+                    self._reader = self._socket.makefile("rb")
+                yield self._socket, self._reader
+            except (OSError, ValueError) as error:
+                self.close()
+                raise UnclearError(f"{request}: {type(error).__name__}: {error}") from error
+            except BaseException:  # a signal while user code reads results: the rest of the response is unread
+                self.close()
+                raise
 
     def close(self) -> None:
         """Close the connection. The next request opens a new one."""
@@ -85,6 +77,28 @@ class ConnectionTransport:
             if end is not None:
                 end.close()
         self._socket = self._reader = None
+
+
+class ConnectionTransport:
+    """Sends requests over one connection."""
+
+    def __init__(self, host: str, connect: Callable[[], socket.socket], token: Callable[[], str]) -> None:
+        self._host = f"[{host}]" if ":" in host else host
+        self._token = token
+        self._connection = KeptConnection(connect)
+
+    def __call__(self, method: str, path: str, body: canonical.Json = None) -> ApiResponse:
+        """Send a request and return the response. Any error closes the connection."""
+        with self._connection.exchange(f"{method} {path}") as (link, reader):
+            link.sendall(self._request(method, path, body))
+            answer, keep = read_rest(reader, *read_head(reader))
+            if not keep:
+                self.close()
+            return answer
+
+    def close(self) -> None:
+        """Close the connection. The next request opens a new one."""
+        self._connection.close()
 
     def _request(self, method: str, path: str, body: canonical.Json) -> bytes:
         content = b"" if body is None else canonical.plain(body).encode()

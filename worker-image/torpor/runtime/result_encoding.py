@@ -11,8 +11,8 @@ from typing import NamedTuple
 from torpor_wire import canonical, json_types
 from torpor_wire.reason import Reason
 
-from torpor.errors import RejectedError, UnreadableError
-from torpor.runtime import exceptions
+from torpor.errors import RejectedError
+from torpor.runtime import json_text
 
 _PIECE = 64 * 1024
 _JSON, _LINES, _BYTES = "application/json", "application/x-ndjson", "application/octet-stream"
@@ -80,15 +80,8 @@ def _pairs(values: Mapping[object, object]) -> Iterator[str]:
 
 def _checked(texts: Iterator[str]) -> Iterator[str]:
     """Yield the texts. Raises RejectedError for values that are not JSON and for errors of user code in between."""
-    try:
+    with json_text.rejecting(Reason.RESULT_INVALID, "the result"):
         yield from texts
-    except UnreadableError:  # of lazy results that are returned: another attempt may read them
-        raise
-    except canonical.NotJsonError as error:
-        raise RejectedError(Reason.RESULT_INVALID, f"the result is not JSON: {error}") from error
-    except Exception as error:
-        message = f"the result cannot be written as JSON: {exceptions.describe(error)}"
-        raise RejectedError(Reason.RESULT_INVALID, message) from error
 
 
 def _lines(texts: Iterable[str]) -> Iterator[bytes]:

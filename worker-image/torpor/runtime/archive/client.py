@@ -3,8 +3,6 @@
 Only tasks with large values import it. The callers retry.
 """
 
-import _thread
-import os
 import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +14,7 @@ from torpor_wire import constants
 from torpor.errors import UnreadableError
 from torpor.runtime import http, status_patch
 from torpor.runtime.environment import Launch
-from torpor.runtime.http import ApiResponse, UnclearError, WorkerTransport
+from torpor.runtime.http import ApiResponse, KeptConnection, WorkerTransport
 from torpor.runtime.status_patch import RetryPolicy
 
 _PIECE = 64 * 1024
@@ -41,15 +39,12 @@ class ArchiveConnection:
 
     def __init__(self, where: ArchiveAddress) -> None:
         self._where = where
-        self._socket: socket.socket | None = None
-        self._reader: BinaryIO | None = None
-        self._process = os.getpid()
-        self._turn = _thread.allocate_lock()
+        self._connection = KeptConnection(where.connect)
 
     def put(self, headers: Mapping[str, str], body: Iterable[bytes]) -> ApiResponse:
         """Upload the result of the TaskRun. Raises UnclearError without a response, and the exceptions of `body`."""
         path = f"/v1/namespaces/{self._where.namespace}/taskruns/{self._where.taskrun}/result"
-        with self._exchange(f"PUT {path}") as (link, reader):
+        with self._connection.exchange(f"PUT {path}") as (link, reader):
             link.sendall(self._head("PUT", path, {**headers, "Transfer-Encoding": "chunked"}))
             for piece in body:
                 if not _sent(link, b"%x\r\n%b\r\n" % (len(piece), piece)):
@@ -65,7 +60,7 @@ class ArchiveConnection:
         Raises UnclearError, also between pieces.
         """
         path = f"/v1/namespaces/{self._where.namespace}/results/{uid}/{digest}{query}"
-        with self._exchange(f"GET {path}") as (link, reader):
+        with self._connection.exchange(f"GET {path}") as (link, reader):
             link.sendall(self._head("GET", path, {"Torpor-TaskRun": self._where.taskrun}))
             status, headers = http.read_head(reader)
             if status == _OK:
@@ -78,29 +73,7 @@ class ArchiveConnection:
 
     def close(self) -> None:
         """Close the connection. The next request opens a new one."""
-        for end in (self._reader, self._socket):
-            if end is not None:
-                end.close()
-        self._socket = self._reader = None
-
-    @contextmanager
-    def _exchange(self, request: str) -> Iterator[tuple[socket.socket, BinaryIO]]:
-        """Hold the connection, and close it unless the response was read to its end."""
-        if self._process != os.getpid():
-            self.close()  # in a process that user code forked, connection and lock belong to the parent
-            self._process, self._turn = os.getpid(), _thread.allocate_lock()
-        with self._turn:
-            try:
-                if self._socket is None or self._reader is None:
-                    self._socket = self._where.connect()
-                    self._reader = self._socket.makefile("rb")
-                yield self._socket, self._reader
-            except (OSError, ValueError) as error:
-                self.close()
-                raise UnclearError(f"{request}: {type(error).__name__}: {error}") from error
-            except BaseException:
-                self.close()
-                raise
+        self._connection.close()
 
     def _answer(self, reader: BinaryIO) -> ApiResponse:
         status, headers = http.read_head(reader)
