@@ -41,7 +41,7 @@ class Approval(BaseTrigger):
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """Return the question and the approvers."""
         named = None if self.approvers is None else self.approvers.on_status()
-        return "approval", arguments.differing({"question": self.question, "approvers": named}, {})
+        return "approval", arguments.differing(self, Approval.__init__, approvers=named)
 
     @property
     def asks(self) -> str:  # type: ignore[override]

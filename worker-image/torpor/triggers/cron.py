@@ -56,8 +56,7 @@ class Cron(BaseTrigger):
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """Return the arguments that differ from their defaults."""
-        given = {"expression": self.expression, "timezone": self.timezone, "after": self.after, "delay": self.delay}
-        return "cron", arguments.differing(given, {"timezone": "UTC", "delay": 0.0}) | cursors.stored(self.cursor)
+        return "cron", arguments.differing(self, Cron.__init__) | cursors.stored(self.cursor)
 
     def bind(self, services: Services) -> None:
         """Compute the tick. Raises ValueError for an expression without a tick in its time zone."""

@@ -58,9 +58,7 @@ class File(BaseTrigger):
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """Return the arguments that differ from their defaults."""
-        given = {"path": self.path, "count": self.count, "interval": self.interval, "settle": self.settle}
-        defaults = {"count": 1, "interval": polling.INTERVAL, "settle": cursors.SETTLE}
-        return "file", arguments.differing(given, defaults) | cursors.stored(self.cursor)
+        return "file", arguments.differing(self, File.__init__) | cursors.stored(self.cursor)
 
     def bind(self, services: Services) -> None:
         """Check that the path is in a folder that its namespace may see. Raises ValueError."""

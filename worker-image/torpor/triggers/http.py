@@ -83,16 +83,9 @@ class Http(BaseTrigger):
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """Return the arguments that differ from their defaults, so that equal deferrals have equal text."""
-        given = {
-            "url": self.url,
-            "method": None if self.method == "GET" else self.method,
-            "headers": self.headers or None,
-            "status": None if self.status == ((200, 200),) else http_request.range_list(self.status),
-            "body_condition": self.body_condition,
-            "interval": None if self.interval == http_request.INTERVAL else self.interval,
-            "timeout": None if self.timeout == http_request.TIMEOUT else self.timeout,
-        }
-        return "http", {name: value for name, value in given.items() if value is not None} | cursors.stored(self.cursor)
+        status = None if self.status == ((200, 200),) else http_request.range_list(self.status)
+        given = arguments.differing(self, Http.__init__, headers=self.headers or None, status=status)
+        return "http", given | cursors.stored(self.cursor)
 
     def bind(self, services: Services) -> None:
         """Check the condition and the request timeout. Raises ValueError."""

@@ -11,6 +11,7 @@ from typing import Any
 from torpor.triggers.base import BaseTrigger
 from torpor.triggers.events import TriggerEvent
 from torpor.triggers.services import NotYetError, Services
+from torpor.triggers.support import arguments
 
 ROOTS = frozenset({"object"})
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.:_-]{0,251}[A-Za-z0-9])?")
@@ -53,15 +54,7 @@ class Kubernetes(BaseTrigger):
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """Return the given arguments."""
-        given = {
-            "api_version": self.api_version,
-            "kind": self.kind,
-            "name": self.name,
-            "condition": self.condition,
-            "namespace": self.namespace,
-            "result": self.result,
-        }
-        return "kubernetes", {name: value for name, value in given.items() if value is not None}
+        return "kubernetes", arguments.differing(self, Kubernetes.__init__)
 
     def bind(self, services: Services) -> None:
         """Check the namespace and the expressions. Raises ValueError."""

@@ -90,15 +90,9 @@ class Object(BaseTrigger):
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """Return the arguments that differ from their defaults."""
-        given = {
-            "url": self.url,
-            "count": self.count,
-            "options": self.options or None,
-            "interval": self.interval,
-            "settle": self.settle,
-        }
-        defaults = {"count": 1, "interval": INTERVAL, "settle": cursors.SETTLE}
-        return "object", arguments.differing(given, defaults) | cursors.stored(self.cursor)
+        count, options = None if self.count == 1 else self.count, self.options or None
+        given = arguments.differing(self, Object.__init__, count=count, options=options)
+        return "object", given | cursors.stored(self.cursor)
 
     def bind(self, services: Services) -> None:
         """Check that files are in an allowed folder, and that no custom endpoint gets the triggerer's identity."""

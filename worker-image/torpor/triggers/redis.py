@@ -80,10 +80,7 @@ class Redis(BaseTrigger):
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """Return the arguments that differ from their defaults."""
-        names = ("url", "list", "count", "index", "stream", "after", "interval")
-        given = {name: getattr(self, name) for name in names}
-        defaults = {"count": 1, "index": 0, "after": START, "interval": polling.INTERVAL}
-        return "redis", arguments.differing(given, defaults) | cursors.stored(self.cursor)
+        return "redis", arguments.differing(self, Redis.__init__) | cursors.stored(self.cursor)
 
     def bind(self, services: Services) -> None:
         """Parse the URL."""

@@ -80,17 +80,8 @@ class Sql(BaseTrigger):
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """Return the arguments that differ from their defaults."""
-        given = {
-            "url": self.url,
-            "query": self.query,
-            "params": self.params or None,
-            "condition": self.condition,
-            "interval": self.interval,
-            "timeout": self.timeout,
-        }
-        return "sql", arguments.differing(given, {"interval": INTERVAL, "timeout": TIMEOUT}) | cursors.stored(
-            self.cursor
-        )
+        given = arguments.differing(self, Sql.__init__, params=self.params or None)
+        return "sql", given | cursors.stored(self.cursor)
 
     def bind(self, services: Services) -> None:
         """Check the condition, and that an SQLite file is in an allowed folder. Raises ValueError."""

@@ -45,8 +45,7 @@ class Tcp(BaseTrigger):
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """Return the arguments that differ from their defaults."""
-        given = {"host": self.host, "port": self.port, "interval": self.interval, "timeout": self.timeout}
-        return "tcp", arguments.differing(given, {"interval": polling.INTERVAL, "timeout": TIMEOUT})
+        return "tcp", arguments.differing(self, Tcp.__init__)
 
     def bind(self, services: Services) -> None:
         """Check the timeout of an attempt. Raises ValueError."""

@@ -68,17 +68,7 @@ class Webhook(BaseTrigger):
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """Return the arguments that differ from their defaults."""
-        given = {
-            "url": self.url,
-            "body": self.body,
-            "method": self.method,
-            "headers": self.headers or None,
-            "interval": self.interval,
-            "timeout": self.timeout,
-        }
-        return "webhook", arguments.differing(
-            given, {"method": METHODS[0], "interval": http_request.INTERVAL, "timeout": http_request.TIMEOUT}
-        )
+        return "webhook", arguments.differing(self, Webhook.__init__, headers=self.headers or None)
 
     def bind(self, services: Services) -> None:
         """Check the timeout of a call. Raises ValueError."""

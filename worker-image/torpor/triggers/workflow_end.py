@@ -38,7 +38,7 @@ class _End(BaseTrigger):
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """Return the given arguments."""
-        return self.registered, arguments.differing({"name": self.name, "state": self.state}, {})
+        return self.registered, arguments.differing(self, _End.__init__)
 
     def run(self) -> AsyncIterator[TriggerEvent]:
         """Check the object now and after each change. Raises RunFailedError if it did not succeed and had to."""
@@ -117,8 +117,8 @@ class WorkflowEnd(_End):
 
     def serialize(self) -> tuple[str, Mapping[str, Any]]:
         """Return the given arguments."""
-        given = {"name": self.name or None, "state": self.state, "labels": self.labels}
-        return self.registered, arguments.differing(given, {}) | cursors.stored(self.cursor)
+        given = arguments.differing(self, WorkflowEnd.__init__, name=self.name or None)
+        return self.registered, given | cursors.stored(self.cursor)
 
     def run(self) -> AsyncIterator[TriggerEvent]:
         """Check the Workflows now and after each change."""

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from torpor_wire import secret_ref, times
 from torpor_wire.secret_ref import SecretRef
+from torpor_wire.trigger import CURSOR
 
 
 def text(value: object, name: str, *, most: int = 1024) -> str:
@@ -46,8 +47,15 @@ def request_seconds(seconds: float, most: float) -> None:
         )
 
 
-def differing(given: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments that differ from their defaults, so that equal deferrals have equal text."""
+def differing(trigger: object, init: Any, **replaced: Any) -> dict[str, Any]:
+    """Return the arguments that differ from their defaults, so that equal deferrals have equal text.
+
+    `init` is the `__init__` of the class. Each of its parameters but `cursor` is an attribute of the same name, unless
+    `replaced` has its value.
+    """
+    names = init.__code__.co_varnames[1 : init.__code__.co_argcount + init.__code__.co_kwonlyargcount]
+    defaults = init.__kwdefaults__ or {}
+    given = {name: replaced[name] if name in replaced else getattr(trigger, name) for name in names if name != CURSOR}
     return {name: value for name, value in given.items() if value is not None and defaults.get(name) != value}
 
 
