@@ -151,9 +151,7 @@ class Http(BaseTrigger):
                 )
             )
         except AddressDeniedError as error:
-            raise AddressDeniedError(
-                f"{http_request.display_url(self.url)}: {http_request.without_address(self.url, error)}"
-            ) from error
+            raise http_request.denied(self.url, error) from error
         except OSError as error:
             raise ConnectionError(f"no answer from {http_request.display_url(self.url)}: {error}") from error
 

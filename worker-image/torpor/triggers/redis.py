@@ -61,7 +61,7 @@ class Redis(BaseTrigger):
         interval: timedelta | float | str = polling.INTERVAL,
         cursor: Cursor = UNSET,
     ) -> None:
-        self.url = _url(url)
+        self.url = arguments.url_of_server(url, redis_pool.parse_redis_url)
         self.list = None if list is None else arguments.text(list, "list")
         self.count = arguments.count(count, "count")
         self.index = arguments.count(index, "index", least=-_INDEX_MAX)
@@ -139,18 +139,6 @@ class Redis(BaseTrigger):
         """Return the text of an error without values from a Secret, the host included."""
         words = str(error)
         return words.replace(self._address.host, "***") if isinstance(self.url, Revealed) else words
-
-
-def _url(url: object) -> "str | Reference":
-    if arguments.is_reference(url):
-        return arguments.reference(url, "url")
-    parsed = redis_pool.parse_redis_url(url)
-    if parsed.password and not isinstance(url, Revealed):
-        raise ValueError(
-            "url contains a password, and the TaskRun would show it; "
-            "put the URL in a Secret and give {secretRef: {name: ..., key: ...}}"
-        )
-    return url if isinstance(url, Revealed) else str(url)
 
 
 def _id(after: object, name: str) -> str:

@@ -66,7 +66,7 @@ class Sql(BaseTrigger):
         timeout: timedelta | float | str = TIMEOUT,
         cursor: Cursor = UNSET,
     ) -> None:
-        self.url = _url(url)
+        self.url = arguments.url_of_server(url, database_url.parse_database_url)
         self.query = _query(query)
         self.params = _params(params)
         self.condition = polling.condition_text(condition)
@@ -194,18 +194,6 @@ class Sql(BaseTrigger):
         if isinstance(self.url, Revealed) and isinstance(self.database, PostgresServer):
             words = words.replace(self.database.host, "***").replace(self.database.password or "***", "***")
         return words
-
-
-def _url(url: object) -> "str | Reference":
-    if arguments.is_reference(url):
-        return arguments.reference(url, "url")
-    parsed = database_url.parse_database_url(url)
-    if isinstance(parsed, PostgresServer) and parsed.password and not isinstance(url, Revealed):
-        raise ValueError(
-            "url contains a password, and the TaskRun would show it; "
-            "put the URL in a Secret and give {secretRef: {name: ..., key: ...}}"
-        )
-    return str(url) if not isinstance(url, Revealed) else url
 
 
 def _query(query: object) -> str:

@@ -90,9 +90,7 @@ class Webhook(BaseTrigger):
         try:
             answer = await self.services.request(request)
         except AddressDeniedError as error:
-            raise AddressDeniedError(
-                f"{http_request.display_url(self.url)}: {http_request.without_address(self.url, error)}"
-            ) from error
+            raise http_request.denied(self.url, error) from error
         except OSError as error:
             self._pace.note(None, self.services.now())
             self.last_look = f"no answer from {http_request.display_url(self.url)}: {error}"

@@ -9,7 +9,7 @@ both forms, because a task pod creates it with the reference.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any, TypeAlias
 
@@ -93,6 +93,18 @@ class Revealed(str):
 
     def __repr__(self) -> str:
         return "'***'"
+
+
+def url_of_server(url: object, parse: Callable[[object], Any]) -> str | Reference:
+    """Return a URL that `parse` accepts, or a reference. Raises ValueError for a password that is not from a Secret."""
+    if is_reference(url):
+        return reference(url, "url")
+    if getattr(parse(url), "password", "") and not isinstance(url, Revealed):
+        raise ValueError(
+            "url contains a password, and the TaskRun would show it; "
+            "put the URL in a Secret and give {secretRef: {name: ..., key: ...}}"
+        )
+    return url if isinstance(url, Revealed) else str(url)
 
 
 def is_reference(value: object) -> bool:

@@ -12,6 +12,7 @@ from torpor_wire.retry import Backoff
 from torpor.triggers.services import HttpResponse
 from torpor.triggers.support import arguments, header_rules, polling
 from torpor.triggers.support.arguments import Reference, Revealed
+from torpor.triggers.support.metering import AddressDeniedError
 
 Headers: TypeAlias = "dict[str, str | Reference]"
 
@@ -49,9 +50,10 @@ def display_url(value: str | Reference) -> str:
     return value if isinstance(value, str) and not isinstance(value, Revealed) else "the url"
 
 
-def without_address(value: str | Reference, error: OSError) -> str:
-    """Return the text of an error, without an address that comes from a Secret."""
-    return "the triggerer does not connect to its address" if display_url(value) != value else str(error)
+def denied(value: str | Reference, error: AddressDeniedError) -> AddressDeniedError:
+    """Return the error with the URL, without an address that comes from a Secret."""
+    words = "the triggerer does not connect to its address" if display_url(value) != value else str(error)
+    return AddressDeniedError(f"{display_url(value)}: {words}")
 
 
 def plain_text(value: str | Reference, name: str) -> str:
