@@ -23,8 +23,8 @@ from torpor_wire import constants
 from benchmarks.harness import control_plane, program, usage
 from benchmarks.harness.figures import Figure
 from benchmarks.harness.processes import ChildProcess, running
-from tests.integration.archive import log_kubelet
-from tests.integration.archive.log_kubelet import LogKubelet, PodLog
+from tests.support.kubelet import log_server
+from tests.support.kubelet.log_server import KubeletLogs, PodLog
 from tests.support.ports import free_port
 
 NAMESPACES = Resource(group="", version="v1", plural="namespaces", kind="Namespace", namespaced=False)
@@ -43,14 +43,14 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--bytes", type=int, default=100_000)
     given = parser.parse_args()
-    with control_plane.started() as state, log_kubelet.started() as kubelet:
+    with control_plane.started() as state, log_server.started() as kubelet:
         folder = state / "archive"
         folder.mkdir()
         figures = asyncio.run(measure(given, folder, state / "kubeconfig", kubelet))
     program.report(given, "logs", figures, pods=given.pods, bytes=given.bytes)
 
 
-async def measure(given: argparse.Namespace, folder: Path, kubeconfig: Path, kubelet: LogKubelet) -> list[Figure]:
+async def measure(given: argparse.Namespace, folder: Path, kubeconfig: Path, kubelet: KubeletLogs) -> list[Figure]:
     """End the pods, wait for their logs, and return the figures."""
     async with connect(str(kubeconfig), program="bench-logs") as transport:
         api = Api(transport, SystemClock())
@@ -82,7 +82,7 @@ async def measure(given: argparse.Namespace, folder: Path, kubeconfig: Path, kub
             return [Figure(name=name, what=what, value=value, unit=unit) for name, (what, value, unit) in rows.items()]
 
 
-async def _prepare(api: Api, kubelet: LogKubelet) -> None:
+async def _prepare(api: Api, kubelet: KubeletLogs) -> None:
     for name in (NAMESPACE, "torpor-system"):
         await api.create(NAMESPACES, None, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     node, status = kubelet.node("bench")

@@ -28,7 +28,7 @@ from tests.simulation import trace
 from tests.simulation.actors import controllers
 from tests.simulation.actors.api_server import SimulatedApiServer
 from tests.simulation.actors.archive import SimulatedArchive
-from tests.simulation.actors.kubelet import Kubelet
+from tests.simulation.actors.nodes import SimulatedNodes
 from tests.simulation.actors.tasks import Pods
 from tests.simulation.actors.worker import silence_logs
 from tests.simulation.checks import final_state
@@ -87,9 +87,9 @@ class Simulation:
         self.checker.creations.prompt = "late" not in self.fault_profile.kinds
         self.checker.creations.ordered = not self.fault_profile.kinds & {"late", "stale"}
         self.checker.order.ordered = self.checker.creations.ordered
-        self.kubelet = Kubelet(self.server, random.Random(self.rng.getrandbits(32)), self.checker)
-        self.checker.running_pods = self.kubelet.running_pods
-        self.kubelet.lingering = 8.0 if "slow" in self.fault_profile.kinds else 2.2
+        self.nodes = SimulatedNodes(self.server, random.Random(self.rng.getrandbits(32)), self.checker)
+        self.checker.running_pods = self.nodes.running_pods
+        self.nodes.lingering = 8.0 if "slow" in self.fault_profile.kinds else 2.2
         self.archive = SimulatedArchive(self.loop, seed, self.fault_profile.until)
         self.archive.install(self.fake, controllers.SYSTEM)
         self.person = Process(self.loop, "person", "person")
@@ -145,9 +145,9 @@ class Simulation:
             return
         self.note(f"{process.name} is killed")
         if process.kind == "pod":
-            pod_process = self.kubelet.running_pod_of(process)
+            pod_process = self.nodes.running_pod_of(process)
             if pod_process is not None:
-                self.kubelet.die(pod_process)
+                self.nodes.die(pod_process)
             return
         process.kill()
         self._restart[process.name](away)
@@ -179,13 +179,13 @@ class Simulation:
     def close(self) -> None:
         """Close all unfinished tasks without running them."""
         sys.unraisablehook = lambda _: None
-        for pod_process in self.kubelet.running_pods.values():
+        for pod_process in self.nodes.running_pods.values():
             if pod_process.program is not None:
                 with contextlib.suppress(BaseException):
                     pod_process.program.discard()
         for process in [
             *self.controllers.values(),
-            *(pod_process.process for pod_process in self.kubelet.running_pods.values()),
+            *(pod_process.process for pod_process in self.nodes.running_pods.values()),
         ]:
             if process is not None:
                 process.alive = False

@@ -15,7 +15,7 @@ Object = dict[str, Any]
 def running(pod: Object, now: float) -> Object:
     """Return the status of a pod whose process has started."""
     state = {"running": {"startedAt": times.rfc3339(now)}}
-    return {"phase": "Running", "startTime": times.rfc3339(now), "containerStatuses": [_container(pod, state)]}
+    return {"phase": "Running", "startTime": times.rfc3339(now), "containerStatuses": _main_container(pod, state)}
 
 
 def ended(pod: Object, code: int, message: str, now: float) -> Object:
@@ -30,7 +30,7 @@ def terminated(pod: Object, code: int, reason: str, message: str, now: float) ->
     return {
         "phase": "Failed" if code else "Succeeded",
         "startTime": times.rfc3339(now),
-        "containerStatuses": [_container(pod, {"terminated": state})],
+        "containerStatuses": _main_container(pod, {"terminated": state}),
     }
 
 
@@ -51,8 +51,8 @@ def message(written: bytes, log: bytes, code: int) -> str:
     return "".join(lines[-_LOG_LINES:])
 
 
-def _container(pod: Object, state: Object) -> Object:
-    container = pod["spec"]["containers"][0]
+def container_status(container: Object, state: Object) -> Object:
+    """Return the entry of a container of the spec in the status of its pod."""
     return {
         "name": container["name"],
         "image": container.get("image", ""),
@@ -61,3 +61,7 @@ def _container(pod: Object, state: Object) -> Object:
         "restartCount": 0,
         "state": state,
     }
+
+
+def _main_container(pod: Object, state: Object) -> list[Object]:
+    return [container_status(pod["spec"]["containers"][0], state)]

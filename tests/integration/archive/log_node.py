@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from torpor_wire import constants
 
-from tests.integration.archive import log_kubelet
 from tests.integration.archive.conftest import account
-from tests.integration.archive.log_kubelet import LogKubelet, PodLog
 from tests.integration.conftest import Server, collection
+from tests.support.kubelet import log_server
+from tests.support.kubelet.log_server import KubeletLogs, PodLog
 
 LINE = b"2026-01-01T00:00:02.5Z hello\n"
 KEPT_NO_LONGER = [{"op": "remove", "path": "/metadata/finalizers"}]
@@ -24,7 +24,7 @@ class LogNode:
     """A node with a kubelet, and the pods of one run on it."""
 
     server: Server
-    kubelet: LogKubelet
+    kubelet: KubeletLogs
     name: str
     namespace: str
     workflow: str
@@ -95,13 +95,13 @@ class LogNode:
 
 
 @pytest.fixture(scope="session")
-def kubelet() -> Iterator[LogKubelet]:
-    with log_kubelet.started() as made:
+def kubelet() -> Iterator[KubeletLogs]:
+    with log_server.started() as made:
         yield made
 
 
 @pytest.fixture(scope="session")
-def node_name(server: Server, kubelet: LogKubelet) -> Iterator[str]:
+def node_name(server: Server, kubelet: KubeletLogs) -> Iterator[str]:
     name = f"logs-{uuid.uuid4().hex[:8]}"
     node, status = kubelet.node(name)
     server.request("POST", "/api/v1/nodes", node).expect(201)
@@ -113,7 +113,7 @@ def node_name(server: Server, kubelet: LogKubelet) -> Iterator[str]:
 
 
 @pytest.fixture
-def node(server: Server, kubelet: LogKubelet, node_name: str, home: str) -> Iterator[LogNode]:
+def node(server: Server, kubelet: KubeletLogs, node_name: str, home: str) -> Iterator[LogNode]:
     made = LogNode(server=server, kubelet=kubelet, name=node_name, namespace=home, workflow=str(uuid.uuid4()))
     yield made
     for pod in made.pods:

@@ -9,10 +9,10 @@ import pytest
 from torpor_wire import constants
 
 from tests.integration.archive.conftest import ArchiveTask, MakeArchive, MakeDatabase, account
-from tests.integration.archive.log_kubelet import PodLog
 from tests.integration.archive.log_node import FINISHED, LINE, STARTED, LogNode, kubelet, node, node_name, viewer
 from tests.integration.archive.process import ArchiveProcess, ReplicaResponse
 from tests.integration.conftest import Server, eventually
+from tests.support.kubelet.log_server import PodLog
 
 __all__ = ["kubelet", "node", "node_name", "viewer"]
 

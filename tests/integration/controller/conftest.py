@@ -16,6 +16,7 @@ from torpor_dev import control_plane
 from torpor_kubernetes.client import http
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.timing import SystemClock
+from torpor_wire import constants
 
 from tests.integration.conftest import (
     _connect,
@@ -23,10 +24,11 @@ from tests.integration.conftest import (
     _namespace_manifest,
     install,
 )
+from tests.integration.controller.pods.processes import NODE, PodProcesses
 from tests.integration.controller.recording_proxy import RecordingProxy, tally
 from tests.integration.controller.stage import ControllerFixture, python
 from tests.support.controller_process import Plane
-from tests.support.fake_kubelet import Kubelet
+from tests.support.kubelet.api_kubelet import ApiKubelet
 
 T = TypeVar("T")
 _NAMESPACE = "stage"
@@ -55,10 +57,8 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
 def stage(plane: Plane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControllerFixture]:
     """Two controllers, of which one leads, and a triggerer."""
     folder = tmp_path_factory.mktemp("stage")
-    with _background() as call, _kubelet_and_proxies(plane, folder, call) as (kubelet, open_proxy):
-        stage = ControllerFixture(
-            plane=plane, kubelet=kubelet, folder=folder, open_proxy=open_proxy, namespace=_NAMESPACE
-        )
+    with _background() as call, _pods_and_proxies(plane, folder, call) as (pods, open_proxy):
+        stage = ControllerFixture(plane=plane, pods=pods, folder=folder, open_proxy=open_proxy, namespace=_NAMESPACE)
         try:
             for _ in range(2):
                 stage.start_controller()
@@ -116,16 +116,17 @@ def _background() -> Iterator[Callable[[Coroutine[Any, Any, T]], T]]:
 
 
 @contextmanager
-def _kubelet_and_proxies(
+def _pods_and_proxies(
     plane: Plane, folder: Path, call: Callable[[Coroutine[Any, Any, Any]], Any]
-) -> Iterator[tuple[Kubelet, Callable[[], RecordingProxy]]]:
+) -> Iterator[tuple[PodProcesses, Callable[[], RecordingProxy]]]:
     stack = AsyncExitStack()
 
-    async def start() -> tuple[Kubelet, asyncio.Task[None]]:
+    async def start() -> tuple[PodProcesses, asyncio.Task[None]]:
         transport = await stack.enter_async_context(http.connect(str(plane.kubeconfig), program="tests-kubelet"))
         api = Api(transport, SystemClock())
-        kubelet = Kubelet(api, folder=folder, server=plane.server.url, ca=_authority(plane.kubeconfig))
-        return kubelet, asyncio.create_task(kubelet.run())
+        pods = PodProcesses(api, folder=folder, server=plane.server.url, ca=_authority(plane.kubeconfig))
+        kubelet = ApiKubelet(api, pods, node=NODE, label_selector=constants.LABEL_TASKRUN_UID)
+        return pods, asyncio.create_task(kubelet.run())
 
     async def open_proxy() -> RecordingProxy:
         connector = aiohttp.TCPConnector(limit=0, ssl=ssl.create_default_context(cadata=_authority(plane.kubeconfig)))
@@ -141,9 +142,9 @@ def _kubelet_and_proxies(
         await asyncio.gather(running, return_exceptions=True)
         await stack.aclose()
 
-    kubelet, running = call(start())
+    pods, running = call(start())
     try:
-        yield kubelet, lambda: call(open_proxy())
+        yield pods, lambda: call(open_proxy())
     finally:
         call(stop(running))
 

@@ -18,9 +18,9 @@ from typing import Any
 from torpor_wire import constants
 
 from tests.integration.conftest import Server, collection
+from tests.integration.controller.pods.processes import PYTHON_PATH, PodProcesses
 from tests.integration.controller.recording_proxy import RecordingProxy
 from tests.support.controller_process import Plane
-from tests.support.fake_kubelet import PYTHON_PATH, Kubelet
 from tests.support.ports import free_port
 
 PYTHON = "tests.integration.controller.tasks"
@@ -64,7 +64,7 @@ class ControllerFixture:
     """All that runs. `open_proxy` starts a proxy."""
 
     plane: Plane
-    kubelet: Kubelet
+    pods: PodProcesses
     folder: Path
     open_proxy: Callable[[], RecordingProxy]
     namespace: str
@@ -193,7 +193,7 @@ class ControllerFixture:
     def notes(self, workflow: str) -> list[str]:
         """The lines that the processes of the Workflow's tasks wrote when they started."""
         uids = {run["metadata"]["uid"] for run in self.taskruns(workflow)}
-        return [line for line in self.kubelet.notes.read_text().splitlines() if line.split()[0] in uids]
+        return [line for line in self.pods.notes.read_text().splitlines() if line.split()[0] in uids]
 
     def assert_none_twice(self, workflow: str) -> None:
         notes = self.notes(workflow)

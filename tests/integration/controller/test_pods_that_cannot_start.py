@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.integration.controller.pods.processes import NODE
 from tests.integration.controller.stage import ControllerFixture, Object, limit_memory, python
-from tests.support.fake_kubelet import NODE
 
 KEPT_BACK = {"nodeSelector": {"no": "such"}}
 """The stage's node has no labels: the pod is the test's to play with."""

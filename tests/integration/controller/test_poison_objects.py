@@ -1,6 +1,7 @@
 """Objects that the controller did not create as they are: foreign, orphaned, duplicate, huge, or invalid."""
 
 import json
+import signal
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -155,7 +156,7 @@ def test_the_end_of_a_pod_without_its_label_or_owner_is_noticed(stage: Controlle
     stage.change("pods", pods[0]["name"], [{"op": "remove", "path": f"/metadata/labels/{label}"}])
     stage.change("pods", pods[1]["name"], [{"op": "remove", "path": "/metadata/ownerReferences"}])
     for pod in pods:
-        stage.kubelet.kill(pod["uid"])
+        stage.pods.send(pod["uid"], signal.SIGKILL)
     states = {task["name"]: task.get("reason") for task in stage.ends(name)["tasks"]}
     assert states == {"task_a": "Lost", "task_b": "Lost"}
 

@@ -113,7 +113,7 @@ def check_leaks(world: "Simulation") -> None:
 def _judge_pod(world: "Simulation", pod: Object, runs: dict[str, Object]) -> None:
     name = pod["metadata"]["name"]
     owner = next((ref["uid"] for ref in pod["metadata"].get("ownerReferences", [])), "")
-    pod_process = world.kubelet.running_pods.get(pod["metadata"]["uid"])
+    pod_process = world.nodes.running_pods.get(pod["metadata"]["uid"])
     if pod_process is not None and (pod_process.lingers or not pod_process.machine.answers):
         return  # where a run stalls, what else it has goes on to this moment
     over = owner not in runs or runs[owner]["status"]["state"] in TERMINAL
@@ -160,7 +160,7 @@ def _kept(world: "Simulation", flow: Object) -> bool:
 
 
 def _names_a_lost_pod(world: "Simulation", message: str) -> bool:
-    lost = [pod_process for pod_process in world.kubelet.running_pods.values() if not pod_process.machine.answers]
+    lost = [pod_process for pod_process in world.nodes.running_pods.values() if not pod_process.machine.answers]
     return any(f"pod {pod_process.name} " in message for pod_process in lost)
 
 

@@ -26,7 +26,7 @@ from tests.simulation.checks.segment_ends import SegmentEndChecker
 from tests.simulation.process import Process
 
 if TYPE_CHECKING:
-    from tests.simulation.actors.kubelet import RunningPod
+    from tests.simulation.actors.nodes import RunningPod
 
 REQUESTS_A_SECOND = 120
 """Of one process, in a world of a dozen TaskRuns."""

@@ -11,7 +11,7 @@ from torpor_wire.instance_paths import written
 from torpor_wire.state import TERMINAL
 
 from tests.simulation.actors.controllers import SYSTEM
-from tests.simulation.actors.kubelet import RunningPod
+from tests.simulation.actors.nodes import RunningPod
 from tests.simulation.checks.workflow_shape import path_of
 from tests.simulation.process import Process
 from tests.simulation.scenarios import schedule_edits
@@ -50,9 +50,9 @@ def calm(world: "Simulation") -> None:
         if flow["spec"].get("suspend") and constants.LABEL_QUEUED not in flow["metadata"].get("labels", {}):
             _merge(world, flow, {"spec": {"suspend": False}})
     schedule_edits.calm(world)
-    for machine in world.kubelet.machines:
+    for machine in world.nodes.machines:
         if not machine.answers and world.rng.random() < 0.8:
-            world.kubelet.mend(machine)
+            world.nodes.mend(machine)
 
 
 def leader(world: "Simulation") -> Process | None:
@@ -147,27 +147,27 @@ def _kill(world: "Simulation") -> None:
 def _evict(world: "Simulation") -> None:
     if pod_process := _choose_pod(world):
         world.note(f"{pod_process.name} is evicted")
-        world.server.act(world.person, lambda: world.kubelet.evict(pod_process))
+        world.server.act(world.person, lambda: world.nodes.evict(pod_process))
 
 
 def _oom(world: "Simulation") -> None:
     if pod_process := _choose_pod(world):
         world.note(f"{pod_process.name} runs out of memory")
-        world.kubelet.die(pod_process)
+        world.nodes.die(pod_process)
 
 
 def _lose_node(world: "Simulation") -> None:
-    answering = [machine for machine in world.kubelet.machines if machine.answers]
+    answering = [machine for machine in world.nodes.machines if machine.answers]
     if len(answering) < 2:
         return
     machine = world.rng.choice(answering)
     dead = world.rng.random() < 0.5
     world.note(f"{machine.name} does not answer{', and nothing on it runs' if dead else ''}")
-    world.kubelet.lose(machine, dead=dead)
+    world.nodes.lose(machine, dead=dead)
     force = world.rng.random() < 0.4
-    world.person.call_later(world.rng.uniform(2.0, 6.0), world.kubelet.give_up, machine, force)
+    world.person.call_later(world.rng.uniform(2.0, 6.0), world.nodes.give_up, machine, force)
     if world.rng.random() < 0.5:
-        world.person.call_later(world.rng.uniform(4.0, 30.0), world.kubelet.mend, machine)
+        world.person.call_later(world.rng.uniform(4.0, 30.0), world.nodes.mend, machine)
 
 
 def _edit(world: "Simulation") -> None:
@@ -179,7 +179,7 @@ def _edit(world: "Simulation") -> None:
         if pod_process := _choose_pod(world):
             grace = world.rng.choice((None, None, 0))
             world.note(f"a person deletes pod {pod_process.name}{' by force' if grace == 0 else ''}")
-            world.server.act(world.person, lambda: world.kubelet.delete(pod_process, grace))
+            world.server.act(world.person, lambda: world.nodes.delete(pod_process, grace))
     elif what == "delete run" and (live or runs):
         delete_run(world, world.rng.choice(live or runs))
     elif flows:
@@ -217,7 +217,7 @@ def _choose_pod(world: "Simulation") -> RunningPod | None:
     standing = {pod["metadata"]["uid"] for pod in world.fake.history.of_kind(collection(PODS))}
     pod_processes = [
         pod_process
-        for pod_process in world.kubelet.running_pods.values()
+        for pod_process in world.nodes.running_pods.values()
         if pod_process.uid in standing and pod_process.ended is None
     ]
     return world.rng.choice(pod_processes) if pod_processes else None

@@ -9,7 +9,7 @@ from torpor_kubernetes.client.resources import PODS, SCHEDULES, TASKRUNS, WORKFL
 from torpor_local.apiserver.history import ObjectChange, collection
 from torpor_wire.instance_paths import written
 
-from tests.simulation.actors.kubelet import RunningPod
+from tests.simulation.actors.nodes import RunningPod
 from tests.simulation.checks.workflow_shape import path_of
 from tests.simulation.process import Process
 from tests.simulation.scenarios import disruptions, schedule_edits
@@ -54,15 +54,15 @@ def disrupt_request(world: "Simulation", process: Process) -> None:
 
     What then arrives is of a launch before, or of another TaskRun of the same name.
     """
-    pod_process = world.kubelet.running_pod_of(process) if process.kind == "pod" else None
+    pod_process = world.nodes.running_pod_of(process) if process.kind == "pod" else None
     if pod_process is None:
         return
     if "evict" in world.fault_profile.kinds and world.rng.random() < 0.5:
         world.note(f"{pod_process.name} is evicted while its request is under way")
-        world.person.call_later(0.1, world.kubelet.evict, pod_process)
+        world.person.call_later(0.1, world.nodes.evict, pod_process)
     if "oom" in world.fault_profile.kinds and world.rng.random() < 0.5:
         world.note(f"{pod_process.name} runs out of memory while its request is under way")
-        world.person.call_later(0.1, world.kubelet.die, pod_process)
+        world.person.call_later(0.1, world.nodes.die, pod_process)
     if "clear" in world.fault_profile.kinds and world.rng.random() < 0.5:
         world.person.call_later(0.1, _recreate, world, pod_process)
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from tests.integration.controller.pods.processes import NODE
 from tests.integration.controller.stage import ControllerFixture, Object, limit_memory, python
-from tests.support.fake_kubelet import NODE
 
 _CORE = "/api/v1/namespaces"
 _KEPT_BACK = {"nodeSelector": {"no": "such"}}

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from torpor_views.why import CauseKind
 
+from tests.integration.controller.pods.processes import NODE
 from tests.integration.controller.stage import ControllerFixture, python
 from tests.integration.controller.why import set_up
-from tests.support.fake_kubelet import NODE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,8 +13,7 @@ from typing import Any
 from torpor_kubernetes.client.resources import PODS
 from torpor_local.apiserver.history import Object, ObjectChange, collection
 from torpor_local.apiserver.objects import FOREGROUND
-from torpor_local.pods import program
-from torpor_wire import times
+from torpor_local.pods import program, status
 
 from tests.simulation.actors.api_server import SimulatedApiServer
 from tests.simulation.actors.container import ContainerPod
@@ -40,6 +39,7 @@ class RunningPod:
     uid: str
     namespace: str
     name: str
+    body: Object
     machine: Machine
     process: Process | None = None
     program: PythonPod | ContainerPod | None = None
@@ -49,7 +49,7 @@ class RunningPod:
     abandoned: bool = False  # deleted by force, or with its node: nobody may count on it any more
 
 
-class Kubelet:
+class SimulatedNodes:
     """All nodes, the scheduler and the garbage collector."""
 
     def __init__(self, server: SimulatedApiServer, rng: random.Random, watcher: Watcher, nodes: int = 2) -> None:
@@ -66,48 +66,42 @@ class Kubelet:
 
     def running_pod_of(self, process: Process) -> RunningPod | None:
         """The pod that a process is in."""
-        return next((pod_process for pod_process in self.running_pods.values() if pod_process.process is process), None)
+        return next((pod for pod in self.running_pods.values() if pod.process is process), None)
 
-    def evict(self, pod_process: RunningPod) -> None:
+    def evict(self, pod: RunningPod) -> None:
         """A drain: the pod is marked and deleted with its grace."""
         condition = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}
-        self._edit(pod_process, {"status": {"conditions": [condition]}})
-        self.delete(pod_process)
+        self._edit(pod, {"status": {"conditions": [condition]}})
+        self.delete(pod)
 
-    def delete(self, pod_process: RunningPod, grace: int | None = None) -> None:
+    def delete(self, pod: RunningPod, grace: int | None = None) -> None:
         """As a person would."""
         options = {} if grace is None else {"gracePeriodSeconds": grace}
-        if self._standing(pod_process.namespace, pod_process.name, pod_process.uid) is not None:
-            self._act(
-                lambda: self._fake.objects.delete(self._address(pod_process.namespace, pod_process.name), options)
-            )
+        if self._standing(pod.namespace, pod.name, pod.uid) is not None:
+            self._act(lambda: self._fake.objects.delete(self._address(pod.namespace, pod.name), options))
 
-    def die(self, pod_process: RunningPod, code: int = KILLED) -> None:
+    def die(self, pod: RunningPod, code: int = KILLED) -> None:
         """The process ends without a word: out of memory, say."""
-        if pod_process.process is not None and pod_process.process.alive:
-            pod_process.process.kill()
-            self._exited(pod_process, Exit(code))
+        if pod.process is not None and pod.process.alive:
+            pod.process.kill()
+            self._exited(pod, Exit(code))
 
     def lose(self, machine: Machine, *, dead: bool) -> None:
         """The node does not answer; `dead`: nothing on it runs any more either."""
         machine.answers = False
-        for pod_process in self.running_pods.values():
-            if dead and pod_process.machine is machine and pod_process.process is not None:
-                pod_process.process.kill()
-                if pod_process.ended is None and pod_process.program is not None:
-                    self._watcher.left({}, pod_process.program.execution)
-                pod_process.ended = pod_process.ended or Exit(KILLED)
+        for pod in self.running_pods.values():
+            if dead and pod.machine is machine and pod.process is not None:
+                pod.process.kill()
+                if pod.ended is None and pod.program is not None:
+                    self._watcher.left({}, pod.program.execution)
+                pod.ended = pod.ended or Exit(KILLED)
 
     def give_up(self, machine: Machine, force: bool) -> None:
         """The control plane deletes what is on a node that has not answered for long; or somebody does, by force."""
-        for pod_process in [
-            pod_process
-            for pod_process in self.running_pods.values()
-            if pod_process.machine is machine and not machine.answers
-        ]:
-            self.evict(pod_process)
+        for pod in [pod for pod in self.running_pods.values() if pod.machine is machine and not machine.answers]:
+            self.evict(pod)
             if force:
-                self.delete(pod_process, 0)
+                self.delete(pod, 0)
 
     def mend(self, machine: Machine) -> None:
         """The node answers again, and its kubelet catches up."""
@@ -115,12 +109,8 @@ class Kubelet:
         waiting, machine.waiting = machine.waiting, []
         for act in waiting:
             self._later(0.1, 1.0, act)
-        for pod_process in [
-            pod_process
-            for pod_process in self.running_pods.values()
-            if pod_process.machine is machine and pod_process.ended is not None
-        ]:
-            self._later(0.1, 1.0, partial(self._finish, pod_process))
+        for pod in [pod for pod in self.running_pods.values() if pod.machine is machine and pod.ended is not None]:
+            self._later(0.1, 1.0, partial(self._finish, pod))
 
     # what happens to pods
 
@@ -136,15 +126,15 @@ class Kubelet:
 
     def _changed(self, body: Object) -> None:
         meta = body["metadata"]
-        pod_process = self.running_pods.get(meta["uid"])
+        pod = self.running_pods.get(meta["uid"])
         deleting = "deletionTimestamp" in meta
-        if pod_process is None and deleting:
+        if pod is None and deleting:
             self._later(5.0, 10.0, lambda: self._sweep(meta["namespace"], meta["name"], meta["uid"]))
-        elif pod_process is None and not body["spec"].get("schedulingGates"):
+        elif pod is None and not body["spec"].get("schedulingGates"):
             self._later(0.05, 0.5, lambda: self._bind(meta["namespace"], meta["name"], meta["uid"]))
-        elif pod_process is not None and deleting and not pod_process.deleting:
-            pod_process.deleting = True
-            self._later(0.05, 0.3, lambda: self._stop(pod_process))
+        elif pod is not None and deleting and not pod.deleting:
+            pod.deleting = True
+            self._later(0.05, 0.3, lambda: self._stop(pod))
 
     def _sweep(self, namespace: str, name: str, uid: str) -> None:
         """The pod collector: what is being deleted and has no node never ran."""
@@ -160,102 +150,97 @@ class Kubelet:
         if body is None or uid in self.running_pods or "deletionTimestamp" in body["metadata"]:
             return
         machine = self._rng.choice([candidate for candidate in self.machines if candidate.answers] or self.machines)
-        pod_process = self.running_pods[uid] = RunningPod(uid=uid, namespace=namespace, name=name, machine=machine)
-        self._edit(pod_process, {"spec": {"nodeName": machine.name}})
-        self._later(0.1, 0.8, lambda: self._start(pod_process))
+        pod = self.running_pods[uid] = RunningPod(uid=uid, namespace=namespace, name=name, body=body, machine=machine)
+        self._edit(pod, {"spec": {"nodeName": machine.name}})
+        self._later(0.1, 0.8, lambda: self._start(pod))
 
-    def _start(self, pod_process: RunningPod) -> None:
-        if self._unanswered(pod_process, lambda: self._start(pod_process)):
+    def _start(self, pod: RunningPod) -> None:
+        if self._unanswered(pod, lambda: self._start(pod)):
             return
-        body = self._standing(pod_process.namespace, pod_process.name, pod_process.uid)
-        if body is None or pod_process.deleting or pod_process.process is not None:
+        body = self._standing(pod.namespace, pod.name, pod.uid)
+        if body is None or pod.deleting or pod.process is not None:
             return
         if self._rng.random() < 0.03:
             waiting = {"waiting": {"reason": "ImagePullBackOff", "message": "a registry's bad day"}}
-            self._edit(pod_process, {"status": {"containerStatuses": [{"name": "main", "state": waiting}]}})
-            self._later(1.0, 5.0, lambda: self._start(pod_process))
+            self._edit(pod, {"status": {"containerStatuses": [{"name": "main", "state": waiting}]}})
+            self._later(1.0, 5.0, lambda: self._start(pod))
             return
-        pod_process.process = process = Process(
-            self._server.loop, "pod", pod_process.name, offset=self._rng.choice((0.0, 0.0, -2.0, 3.0))
+        pod.process = process = Process(
+            self._server.loop, "pod", pod.name, offset=self._rng.choice((0.0, 0.0, -2.0, 3.0))
         )
-        process.on_exit = lambda error: self._broken(pod_process, error)
+        process.on_exit = lambda error: self._broken(pod, error)
         network = self._server.transport(process)
         if program.is_python(body):
             seed = self._rng.getrandbits(32)
-            pod_process.program = PythonPod(process, network, body, random.Random(seed), self._watcher)
+            pod.program = PythonPod(process, network, body, random.Random(seed), self._watcher)
         else:
-            pod_process.program = ContainerPod(process, body, self._watcher)
-        self._edit(pod_process, {"status": {"phase": "Running", "containerStatuses": []}})
-        process.start(self._conducted(pod_process, pod_process.program))
+            pod.program = ContainerPod(process, body, self._watcher)
+        self._edit(pod, {"status": status.running(body, self._now())})
+        process.start(self._conducted(pod, pod.program))
 
-    async def _conducted(self, pod_process: RunningPod, program: PythonPod | ContainerPod) -> None:
-        self._exited(pod_process, await program.main())
+    async def _conducted(self, pod: RunningPod, program: PythonPod | ContainerPod) -> None:
+        self._exited(pod, await program.main())
 
-    def _broken(self, pod_process: RunningPod, error: BaseException | None) -> None:
+    def _broken(self, pod: RunningPod, error: BaseException | None) -> None:
         if error is not None:
             raise error
 
-    def _exited(self, pod_process: RunningPod, ended: Exit) -> None:
-        if pod_process.ended is None:
-            pod_process.ended, pod_process.lingers = ended, True
-            if pod_process.program is not None:
-                self._watcher.left({}, pod_process.program.execution)
-            self._later(1.4, self.lingering, lambda: self._finish(pod_process))
+    def _exited(self, pod: RunningPod, ended: Exit) -> None:
+        if pod.ended is None:
+            pod.ended, pod.lingers = ended, True
+            if pod.program is not None:
+                self._watcher.left({}, pod.program.execution)
+            self._later(1.4, self.lingering, lambda: self._finish(pod))
 
-    def _finish(self, pod_process: RunningPod) -> None:
+    def _finish(self, pod: RunningPod) -> None:
         """Say how it ended; a pod that is to be deleted goes after that."""
-        if self._unanswered(pod_process, lambda: self._finish(pod_process)):
+        if self._unanswered(pod, lambda: self._finish(pod)):
             return
-        ended, pod_process.lingers = pod_process.ended or Exit(KILLED), False
-        terminated = {
-            "exitCode": ended.code,
-            "reason": "Error" if ended.code else "Completed",
-            "message": ended.message,
-            "finishedAt": times.rfc3339(EPOCH + int(self.process.loop.time())),
-        }
-        state = [{"name": "main", "state": {"terminated": terminated}}]
-        phase = "Failed" if ended.code else "Succeeded"
-        self._edit(pod_process, {"status": {"phase": phase, "containerStatuses": state}})
-        if pod_process.deleting:
-            self._later(0.01, 0.1, lambda: self.delete(pod_process, 0))
+        ended, pod.lingers = pod.ended or Exit(KILLED), False
+        self._edit(pod, {"status": status.ended(pod.body, ended.code, ended.message, self._now())})
+        if pod.deleting:
+            self._later(0.01, 0.1, lambda: self.delete(pod, 0))
 
-    def _stop(self, pod_process: RunningPod) -> None:
-        if self._unanswered(pod_process, lambda: self._stop(pod_process)):
+    def _stop(self, pod: RunningPod) -> None:
+        if self._unanswered(pod, lambda: self._stop(pod)):
             return
-        if pod_process.process is None:
+        if pod.process is None:
             # Since 1.27 a kubelet lets no pod go before its phase is terminal, also where nothing was started.
-            self._edit(pod_process, {"status": {"phase": "Failed"}})
-            self.delete(pod_process, 0)
-        elif pod_process.ended is None and pod_process.program is not None:
-            pod_process.process.call_later(0.0, pod_process.program.terminated)
-            self.process.call_later(GRACE, self.die, pod_process)
+            self._edit(pod, {"status": {"phase": "Failed"}})
+            self.delete(pod, 0)
+        elif pod.ended is None and pod.program is not None:
+            pod.process.call_later(0.0, pod.program.terminated)
+            self.process.call_later(GRACE, self.die, pod)
 
     def _vanished(self, entry: ObjectChange) -> None:
         uid = (entry.before or {})["metadata"]["uid"]
-        pod_process = self.running_pods.get(uid)
-        if pod_process is not None and pod_process.process is not None and pod_process.ended is None:
-            pod_process.abandoned = True
-            self._later(0.2, 2.0, lambda: self._reap(pod_process))
+        pod = self.running_pods.get(uid)
+        if pod is not None and pod.process is not None and pod.ended is None:
+            pod.abandoned = True
+            self._later(0.2, 2.0, lambda: self._reap(pod))
 
-    def _reap(self, pod_process: RunningPod) -> None:
+    def _reap(self, pod: RunningPod) -> None:
         """The kubelet finds a process whose pod is no more."""
-        if not self._unanswered(pod_process, lambda: self._reap(pod_process)):
-            self.die(pod_process)
+        if not self._unanswered(pod, lambda: self._reap(pod)):
+            self.die(pod)
 
     # means
 
-    def _unanswered(self, pod_process: RunningPod, act: Callable[[], None]) -> bool:
-        if not pod_process.machine.answers:
-            pod_process.machine.waiting.append(act)
-        return not pod_process.machine.answers
+    def _now(self) -> float:
+        return EPOCH + int(self.process.loop.time())
+
+    def _unanswered(self, pod: RunningPod, act: Callable[[], None]) -> bool:
+        if not pod.machine.answers:
+            pod.machine.waiting.append(act)
+        return not pod.machine.answers
 
     def _standing(self, namespace: str, name: str, uid: str) -> Object | None:
         version = self._fake.history.get(self._address(namespace, name))
         return version if version is not None and version["metadata"]["uid"] == uid else None
 
-    def _edit(self, pod_process: RunningPod, merge: Object) -> None:
-        if self._standing(pod_process.namespace, pod_process.name, pod_process.uid) is not None:
-            self._act(lambda: self._fake.objects.edit(self._address(pod_process.namespace, pod_process.name), merge))
+    def _edit(self, pod: RunningPod, merge: Object) -> None:
+        if self._standing(pod.namespace, pod.name, pod.uid) is not None:
+            self._act(lambda: self._fake.objects.edit(self._address(pod.namespace, pod.name), merge))
 
     def _act(self, change: Callable[[], Any]) -> None:
         self._server.act(self.process, change)

@@ -30,7 +30,7 @@ class PodLog:
     requests: list[Mapping[str, str]] = field(default_factory=list)
 
 
-class LogKubelet:
+class KubeletLogs:
     """The logs by name of the pod, and the port that serves them."""
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class LogKubelet:
 
 
 class _LogHandler(BaseHTTPRequestHandler):
-    kubelet: LogKubelet
+    kubelet: KubeletLogs
     protocol_version = "HTTP/1.1"
     timeout = 60
 
@@ -107,9 +107,9 @@ class _LogServer(ThreadingHTTPServer):
 
 
 @contextmanager
-def started() -> Iterator[LogKubelet]:
+def started() -> Iterator[KubeletLogs]:
     """Serve until the block ends."""
-    kubelet = LogKubelet()
+    kubelet = KubeletLogs()
 
     server = _LogServer(("127.0.0.1", 0), type("Handler", (_LogHandler,), {"kubelet": kubelet}))
     # The handshake belongs to the thread of the connection: a client that is slow must not stop `accept`.
