@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from functools import partial
 from http import HTTPStatus
-from typing import Any
 
 from torpor_crds.models import workflow as workflows
 from torpor_crds.models.backfill import Backfill, BackfillStatus
@@ -17,9 +16,7 @@ from torpor_operator.backfills.cache import BackfillCache
 from torpor_operator.backfills.plan.snapshot import KnownRun, TemporaryObstacle
 from torpor_operator.controller.cluster_writer import ClusterWriter
 from torpor_operator.model.actions import Notice
-
-_ORIGIN = ("uid", "source", "at")
-"""Fields of spec.runOf that identify the tick of a run."""
+from torpor_operator.scheduled_runs import run_builder
 
 
 class BackfillExecutor:
@@ -93,7 +90,7 @@ class BackfillExecutor:
             return await self._api.create(WORKFLOWS, namespace, body)
         except errors.AlreadyExists:
             stored = await self._api.get(WORKFLOWS, namespace, name)
-            if _origin(stored) != _origin(body):
+            if not run_builder.is_same_run(stored, body, run_builder.TICK_FIELDS):
                 message = f"a Workflow named {name} exists that is not the run of this tick"
                 raise errors.AlreadyExists(message, status=HTTPStatus.CONFLICT) from None
             return stored
@@ -108,8 +105,3 @@ class BackfillExecutor:
             self._writer.on_forbidden(namespace)
             return TemporaryObstacle(Reason.NAMESPACE_NOT_READY, error.message)
         return error.message
-
-
-def _origin(workflow: Object) -> list[Any]:
-    run_of = workflow["spec"].get("runOf") or {}
-    return [run_of.get(name) for name in _ORIGIN]

@@ -4,13 +4,18 @@ The run has no owner reference: `spec.deletionPolicy` of the Schedule decides wh
 its runs.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from torpor_crds.models.run_of import RunOf
 from torpor_crds.models.schedule import Schedule
 from torpor_expressions.value import JSON
 from torpor_wire import constants, names
+
+EVENT_FIELDS = ("uid", "source", "attempt", "segment")
+"""Fields of `spec.runOf` that identify the run of an event. A Backfill may have created the run of a tick."""
+TICK_FIELDS = ("uid", "source", "at")
+"""Fields of `spec.runOf` that identify the run of a tick."""
 
 
 def build_run(  # noqa: PLR0913 - the parts of a run
@@ -36,6 +41,12 @@ def build_run(  # noqa: PLR0913 - the parts of a run
         },
         "spec": {**_spec(schedule, params), "suspend": suspend, "runOf": run_of.to_json()},
     }
+
+
+def is_same_run(stored: Mapping[str, Any], body: Mapping[str, Any], fields: Iterable[str]) -> bool:
+    """Whether a stored Workflow is the run that was to be created, by these fields of `spec.runOf`."""
+    origin, wanted = (workflow["spec"].get("runOf") or {} for workflow in (stored, body))
+    return all(origin.get(field) == wanted.get(field) for field in fields)
 
 
 def _spec(schedule: Schedule, params: Mapping[str, JSON]) -> dict[str, Any]:

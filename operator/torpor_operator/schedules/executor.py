@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
-from typing import Any, assert_never
+from typing import assert_never
 
 from torpor_crds.models.base import Metadata
 from torpor_crds.models.schedule import Schedule
@@ -22,6 +22,7 @@ from torpor_operator.controller.cluster_cache import ClusterCache
 from torpor_operator.controller.cluster_writer import ClusterWriter, NotLeadingError, TaskRunWriter, preconditions
 from torpor_operator.controller.workqueue import key_of
 from torpor_operator.model.actions import Notice, PatchTaskRun, RemoveAnnotation, SetFinalizers
+from torpor_operator.scheduled_runs import run_builder
 from torpor_operator.schedules.cache import ScheduleCache
 from torpor_operator.schedules.plan.actions import (
     Action,
@@ -35,9 +36,6 @@ from torpor_operator.schedules.plan.actions import (
 )
 
 _LOG = logging.getLogger(__name__)
-_ORIGIN = ("uid", "source", "attempt", "segment")
-"""Fields of spec.runOf by which the run of an event is found again. A Backfill may have created the run of a tick."""
-
 _STARTS = (CreateSource, PatchTaskRun, CreateRun)
 """Actions that lead to further ones. The others end something or go on with it, so they come first."""
 _INDEPENDENT = (CreateSource, PatchTaskRun, DeleteRun)
@@ -170,7 +168,7 @@ class ScheduleExecutor:
             stored = await self._api.create(WORKFLOWS, namespace, body)
         except errors.AlreadyExists:
             stored = await self._api.get(WORKFLOWS, namespace, name)
-            if _origin(stored) != _origin(body):
+            if not run_builder.is_same_run(stored, body, run_builder.EVENT_FIELDS):
                 raise errors.AlreadyExists(
                     f"a Workflow named {name} exists that is not the run of this event"
                 ) from None
@@ -189,8 +187,3 @@ class ScheduleExecutor:
         pinned = preconditions(schedule.metadata)
         patch = [*(pinned if at_version else pinned[:1]), *ops]
         self._cache.absorb(await self._api.patch(SCHEDULES, *key_of(schedule.metadata), patch))
-
-
-def _origin(workflow: Object) -> list[Any]:
-    run_of = workflow["spec"].get("runOf") or {}
-    return [run_of.get(name) for name in _ORIGIN]

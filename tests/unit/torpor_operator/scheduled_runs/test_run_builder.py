@@ -2,11 +2,12 @@
 
 from typing import Any
 
+import pytest
 from torpor_crds.models import schedule as schedules
 from torpor_crds.models import workflow as workflows
 from torpor_crds.models.run_of import RunOf
 from torpor_crds.models.schedule import Schedule
-from torpor_operator.scheduled_runs.run_builder import build_run
+from torpor_operator.scheduled_runs.run_builder import TICK_FIELDS, build_run, is_same_run
 
 RUN_OF = RunOf(schedule="nightly", uid="u", source="cron", at="2026-03-29T01:30:00.000Z", event='{"at": "x"}')
 WORKFLOW = {
@@ -73,3 +74,17 @@ def test_the_label_of_a_schedule_with_a_long_name_is_a_valid_label() -> None:
     built = build_run(schedule("n" * 253, templateRef={"name": "t"}), name="n-0", run_of=RUN_OF, params={}, labels={})
 
     assert len(built["metadata"]["labels"]["torpor.dev/schedule"]) <= 63
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({"runOf": {**RUN_OF.to_json(), "event": "another text"}}, True),
+        ({"runOf": {**RUN_OF.to_json(), "at": "2026-03-30T01:30:00.000Z"}}, False),
+        ({"runOf": {**RUN_OF.to_json(), "uid": "of a former Schedule"}}, False),
+        ({}, False),
+    ],
+)
+def test_a_stored_workflow_is_the_run_of_a_tick_by_its_origin(spec: dict[str, Any], expected: bool) -> None:
+    body = build_run(schedule(), name="nightly-0", run_of=RUN_OF, params={}, labels={})
+    assert is_same_run({"spec": spec}, body, TICK_FIELDS) is expected
