@@ -4,10 +4,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import reduce
 from operator import or_
+from types import SimpleNamespace
 from typing import Any
 
+from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.workflow import TaskStatus, Workflow
+from torpor_operator.mapping import group_scopes
 from torpor_operator.mapping.group_scopes import GroupScopes
 from torpor_operator.state import instance_indexes
+from torpor_operator.state.group_state import GroupState
 from torpor_operator.state.instance_indexes import InstanceIndexes
 from torpor_operator.state.task_state import TaskOutcome
 from torpor_operator.workflows.plan import clear, clear_request
@@ -20,39 +25,44 @@ def _marks_by_group_path() -> None:
     known = instance_indexes.known
 
     def anywhere(snapshot: Any, task: Any, depth: int, runs: Any) -> dict[Path, InstanceIndexes]:
-        found = known(snapshot, task, depth, runs)
-        made = reduce(or_, (each.made for each in found.values()), instance_indexes.NO_INDEXES)
-        return {group_path: replace(each, made=made) for group_path, each in found.items()}
+        indexes = known(snapshot, task, depth, runs)
+        created = reduce(or_, (each.made for each in indexes.values()), instance_indexes.NO_INDEXES)
+        return {group_path: replace(each, made=created) for group_path, each in indexes.items()}
 
     put(instance_indexes, "known", anywhere)
 
 
 def _sight_by_group_path() -> None:
-    seen = GroupScopes.outcome_at
+    outcome_at = GroupScopes.outcome_at
 
     def first(self: Any, task: str, chain: Any, group_path: Path) -> TaskOutcome:
-        return seen(self, task, chain, tuple(0 for _ in group_path))
+        return outcome_at(self, task, chain, tuple(0 for _ in group_path))
 
     put(GroupScopes, "outcome_at", first)
 
 
 def _all_group_paths() -> None:
-    whole = GroupScopes._combined
+    combined = GroupState.combined
 
-    def begun(self: Any, task: str, prefix: Path, depth: int) -> TaskOutcome:
-        parts = self._outcomes[task]
-        ended = {group_path: part for group_path, part in parts.items() if part.ended}
-        self._outcomes[task] = ended or parts
-        try:
-            return whole(self, task, prefix, depth)
-        finally:
-            self._outcomes[task] = parts
+    def of_ended(task: str, group_path: Path, parts: Mapping[Path, TaskOutcome], **options: Any) -> GroupState:
+        ended = {path: part for path, part in parts.items() if part.ended}
+        return combined(task, group_path, ended or parts, **options)
 
-    put(GroupScopes, "_combined", begun)
+    put(group_scopes, "GroupState", SimpleNamespace(combined=of_ended))
 
 
 def _old_by_group_path() -> None:
-    put(clear, "_selects", lambda cleared, spec: cleared.indexes is None or spec.map_index in cleared.indexes)
+    is_replaced = clear.is_replaced
+
+    def at_any_path(workflow: Workflow, run: TaskRun) -> bool:
+        clearing = workflow.status.clearing
+        if clearing is None:
+            return False
+        tasks = tuple(task.model_copy(update={"within": None}) for task in clearing.tasks)
+        status = workflow.status.model_copy(update={"clearing": clearing.model_copy(update={"tasks": tasks})})
+        return is_replaced(workflow.model_copy(update={"status": status}), run)
+
+    put(clear, "is_replaced", at_any_path)
 
 
 def _cleared_by_group_path() -> None:
@@ -60,14 +70,12 @@ def _cleared_by_group_path() -> None:
 
 
 def _made_by_group_path() -> None:
-    read = instance_indexes._from_groups
+    from_status = instance_indexes.from_status
 
-    def forgotten(
-        instances: str, made: str | None, skips: str, depth: int, *, mapped: bool
-    ) -> Mapping[Path, InstanceIndexes]:
-        return {} if made is None else read(instances, made, skips, depth, mapped=mapped)
+    def forgotten(status: TaskStatus, depth: int, *, mapped: bool) -> Mapping[Path, InstanceIndexes]:
+        return {} if depth and status.made is None else from_status(status, depth, mapped=mapped)
 
-    put(instance_indexes, "_from_groups", forgotten)
+    put(instance_indexes, "from_status", forgotten)
 
 
 MUTANTS = (

@@ -1,6 +1,7 @@
 """Guards of the controllers' caches: outdated versions, deletions and created instances."""
 
 import asyncio
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -8,7 +9,8 @@ from torpor_kubernetes.cache import store
 from torpor_kubernetes.cache.store import CacheStore
 from torpor_operator import app
 from torpor_operator.controller.queries import QueryResolver
-from torpor_operator.model.snapshot import Presence
+from torpor_operator.model.actions import ConfirmPod, ConfirmTaskRun, Need
+from torpor_operator.model.snapshot import Answer, Presence
 from torpor_operator.state import instance_indexes
 from torpor_operator.state.instance_indexes import InstanceIndexes
 from torpor_operator.taskrun.seen_instances import SeenInstances
@@ -59,11 +61,15 @@ def _resurrection() -> None:
     put(CacheStore, "absorb", CacheStore.upsert)
 
 
-def _confirm(kind: str) -> None:
-    async def gone(*_: Any) -> Presence:
-        return Presence.GONE
+def _unconfirmed(kind: type[Need]) -> None:
+    resolve = QueryResolver.resolve
 
-    put(QueryResolver, kind, gone)
+    async def without_read(self: QueryResolver, queries: Iterable[Need], **options: Any) -> dict[Need, Answer]:
+        pending = list(queries)
+        answers = await resolve(self, [query for query in pending if not isinstance(query, kind)], **options)
+        return answers | {query: Presence.GONE for query in pending if isinstance(query, kind)}
+
+    put(QueryResolver, "resolve", without_read)
 
 
 MUTANTS = (
@@ -85,11 +91,11 @@ MUTANTS = (
     Mutant(
         name="confirm missing pod",
         without="a pod that the cache lacks counts as deleted",
-        switch=partial(_confirm, "_confirm_pod"),
+        switch=partial(_unconfirmed, ConfirmPod),
     ),
     Mutant(
         name="confirm missing TaskRun",
         without="a TaskRun that the cache lacks counts as deleted",
-        switch=partial(_confirm, "_confirm_taskrun"),
+        switch=partial(_unconfirmed, ConfirmTaskRun),
     ),
 )

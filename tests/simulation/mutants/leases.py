@@ -1,37 +1,38 @@
 """Guards of leader election: a single leader, which stops in time and checks its Lease before each write."""
 
+import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any
+from functools import partial
+from typing import Any, Never
 
-from torpor_kubernetes.client import lease
+from torpor_kubernetes.client.lease import Leadership
+from torpor_operator import app
 from torpor_operator.controller.cluster_writer import ClusterWriter
 
 from tests.simulation.mutants.mutant import Mutant, put
 
 
 def _lease() -> None:
-    async def run(_: lease.Leadership, lead: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    async def run(_: Leadership, lead: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         return await lead()
 
-    put(lease.Leadership, "run", run)
-    put(lease.Leadership, "holds", lambda _: True)
+    put(Leadership, "run", run)
+    put(Leadership, "holds", lambda _: True)
 
 
-def _given_up() -> None:
-    async def keep(self: Any) -> None:
+def _no_renewals() -> None:
+    async def never(_: object) -> Never:
         while True:
-            await self._clock.sleep(1e6)
+            await asyncio.get_running_loop().create_future()
 
-    put(lease.Leadership, "_keep", keep)
+    put(app, "Leadership", partial(Leadership, run_renewals=never))
 
 
-def _asked_before_each_write() -> None:
-    made = ClusterWriter.__init__
+def _no_check_before_write() -> None:
+    def build(*args: Any, **kwargs: Any) -> ClusterWriter:
+        return ClusterWriter(*args, **kwargs | {"is_leader": lambda: True})
 
-    def init(self: ClusterWriter, *args: Any, is_leader: Any = None, **kwargs: Any) -> None:
-        made(self, *args, **kwargs)
-
-    put(ClusterWriter, "__init__", init)
+    put(app, "ClusterWriter", build)
 
 
 def _drain() -> None:
@@ -43,11 +44,11 @@ def _drain() -> None:
 
 MUTANTS = (
     Mutant(name="lease", without="every replica leads", switch=_lease),
-    Mutant(name="lease expiry", without="a leader that cannot renew continues to lead", switch=_given_up),
+    Mutant(name="lease expiry", without="a leader that cannot renew continues to lead", switch=_no_renewals),
     Mutant(
         name="lease check before write",
         without="a paused leader finishes its pending write after it resumes",
-        switch=_asked_before_each_write,
+        switch=_no_check_before_write,
     ),
     Mutant(
         name="writes before the release",

@@ -1,33 +1,32 @@
 """Guards of marks: a mark is kept until its TaskRun exists, and a marked TaskRun runs nothing."""
 
-from typing import Any
+from dataclasses import replace
 
+from torpor_operator.state import marks
 from torpor_operator.taskrun import builder, transitions
-from torpor_operator.taskrun.step import Step
+from torpor_operator.taskrun.step import Step, TaskRunView
 from torpor_operator.workflows.plan import clear
 
-from tests.simulation.mutants.mutant import Mutant, put
+from tests.simulation.mutants.mutant import Mutant, put, put_for
 from tests.simulation.scenarios.marks import FIRST_SEED
 
 
 def _forgotten_early() -> None:
-    put(clear, "_is_carried_out", lambda *_: True)
+    put_for(clear, marks, parse=lambda _: None)
 
 
 def _runs() -> None:
-    def wants_pod(view: Any, _: object) -> Step:
-        return transitions._want_pod(view)
+    next_step = transitions.next_step
 
-    put(transitions, "_marked", wants_pod)
+    def unmarked(view: TaskRunView) -> Step:
+        spec = view.taskrun.spec.model_copy(update={"mark": None})
+        return next_step(replace(view, taskrun=view.taskrun.model_copy(update={"spec": spec})))
+
+    put(transitions, "next_step", unmarked)
 
 
 def _not_built() -> None:
-    class Unmarked:
-        @staticmethod
-        def of_instance(*_: object) -> None:
-            return None
-
-    put(builder, "marks", Unmarked)
+    put_for(builder, marks, of_instance=lambda *_: None)
 
 
 MUTANTS = (

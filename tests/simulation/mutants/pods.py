@@ -1,17 +1,20 @@
 """Guards of pods: a TaskRun has one live pod, and the operator notices every start and end of a container."""
 
+from dataclasses import replace
 from typing import Any
 
-from torpor_operator.controller.cluster_cache import ClusterCache
+from torpor_operator.model import pod as pods
+from torpor_operator.model.actions import WorkflowPlan
 from torpor_operator.model.pod import Pod
+from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.state import conditions
-from torpor_operator.taskrun import containers, pod_builder, pod_failure, step
+from torpor_operator.taskrun import containers, pod_builder, pod_failure, step, transitions
+from torpor_operator.workflows import pod_writer
 from torpor_operator.workflows.orphans import OrphanedPods
 from torpor_operator.workflows.plan.retention import logs, ttl
-from torpor_operator.workflows.pod_writer import PodWriter
 
 from tests.simulation.actors.archive import FIRST_SEED
-from tests.simulation.mutants.mutant import Mutant, put
+from tests.simulation.mutants.mutant import Mutant, put, put_for
 
 
 def _former_pod() -> None:
@@ -19,24 +22,16 @@ def _former_pod() -> None:
 
 
 def _unclear_creation() -> None:
-    class Forgetful(dict[str, str]):
-        def __setitem__(self, key: str, value: str) -> None:
-            """Store nothing."""
+    next_step = transitions.next_step
 
-    made = ClusterCache.__init__
+    def forgetful(view: step.TaskRunView) -> step.Step:
+        return next_step(replace(view, unconfirmed_pod=None))
 
-    def init(self: ClusterCache, *args: Any, **kwargs: Any) -> None:
-        made(self, *args, **kwargs)
-        self.unconfirmed_pods = Forgetful()
-
-    put(ClusterCache, "__init__", init)
+    put(transitions, "next_step", forgetful)
 
 
 def _former_taskrun() -> None:
-    async def taken(self: Any, action: Any, other: Pod) -> None:
-        await self._launch_failed(action, f"a pod named {other.name} exists and does not belong to Torpor; delete it")
-
-    put(PodWriter, "_name_is_taken", taken)
+    put_for(pod_writer, pods, parse_pod=lambda body: replace(pods.parse_pod(body), owner_name=""))
 
 
 def _gate() -> None:
@@ -48,8 +43,8 @@ def _gate() -> None:
         return body
 
     put(pod_builder, "build", ungated)
-    held = Pod.has_finalizer.fget  # type: ignore[attr-defined]
-    put(Pod, "gated", property(lambda pod: held(pod) and pod.phase == "Pending"))
+    has_finalizer = Pod.has_finalizer.fget  # type: ignore[attr-defined]
+    put(Pod, "gated", property(lambda pod: has_finalizer(pod) and pod.phase == "Pending"))
 
 
 def _claim_before_gate() -> None:
@@ -76,7 +71,7 @@ def _silent_end() -> None:
 
 
 def _logs() -> None:
-    put(logs, "unsettled", lambda _snapshot, _pods, made: (frozenset(), made))
+    put(logs, "unsettled", lambda _snapshot, _pods, plan: (frozenset(), plan))
 
 
 def _log_grace() -> None:
@@ -84,8 +79,13 @@ def _log_grace() -> None:
 
 
 def _unarchived() -> None:
+    apply = ttl.apply
+
+    def without_archive(snapshot: Snapshot, plan: WorkflowPlan) -> WorkflowPlan:
+        return apply(replace(snapshot, archive=None), plan)
+
     put(conditions, "is_archived", lambda _: True)
-    put(ttl, "_confirm_first", lambda _snapshot, made, _completed: ttl._delete(made))
+    put(ttl, "apply", without_archive)
 
 
 MUTANTS = (

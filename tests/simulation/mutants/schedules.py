@@ -7,16 +7,19 @@ from typing import Any
 from torpor_crds.models.base import Metadata
 from torpor_kubernetes.client.api import Api, Object
 from torpor_operator.controller import cluster_writer
+from torpor_operator.model.actions import PatchTaskRun
 from torpor_operator.scheduled_runs import event as events
 from torpor_operator.scheduled_runs import run_builder
-from torpor_operator.schedules import executor
+from torpor_operator.schedules import executor, reconciler
 from torpor_operator.schedules.executor import ScheduleExecutor
 from torpor_operator.schedules.plan import cron_source, join, planner, source_plan, source_taskrun
+from torpor_operator.schedules.plan.actions import SchedulePlan
 from torpor_operator.schedules.plan.concurrency import ConcurrencyLimit
 from torpor_operator.schedules.plan.cron_source import CatchUp
-from torpor_operator.schedules.plan.pass_state import Conclusion, PassState
+from torpor_operator.schedules.plan.pass_state import Conclusion, PassDecision, PassState
+from torpor_operator.schedules.plan.snapshot import ScheduleSnapshot
 
-from tests.simulation.mutants.mutant import Mutant, put
+from tests.simulation.mutants.mutant import Mutant, put, put_for
 from tests.simulation.scenarios.random_schedules import FIRST_SEED
 
 _LATE = 3.0
@@ -35,15 +38,20 @@ def _failed_creation() -> None:
 
 
 def _arm_at_once() -> None:
-    handle = source_plan._handle
+    advance = source_plan.advance_sources
 
-    def handled(state: PassState, source: Any, taskrun: Any) -> Conclusion:
-        conclusion = handle(state, source, taskrun)
-        if conclusion.state.sources[source.name].handled == state.sources[source.name].handled:
-            return conclusion
-        return conclusion.then(lambda after: source_plan._arm(after, source, taskrun))
+    def advance_and_arm(state: PassState) -> Conclusion:
+        conclusion = advance(state)
+        sources = conclusion.state.sources
+        handled = {name for name, source in sources.items() if source.handled != state.sources[name].handled}
+        arms = tuple(
+            action
+            for action in advance(conclusion.state).actions
+            if isinstance(action, PatchTaskRun) and action.taskrun.spec.task in handled
+        )
+        return dataclasses.replace(conclusion, actions=(*conclusion.actions, *arms))
 
-    put(source_plan, "_handle", handled)
+    _replace_decision(advance, advance_and_arm)
 
 
 def _first_cursor() -> None:
@@ -95,7 +103,7 @@ def _kept_events() -> None:
             after = after.with_source(name, pending=source.pending)
         return dataclasses.replace(conclusion, state=after)
 
-    _replace_decision("RUN_DECISIONS", start, kept)
+    _replace_decision(start, kept)
 
 
 def _one_tick_less() -> None:
@@ -111,36 +119,27 @@ def _one_tick_less() -> None:
     put(cron_source, "missed_ticks", caught_up)
 
 
-def _replace_decision(chain: str, decision: Any, other: Any) -> None:
-    decisions = getattr(planner, chain)
-    assert decision in decisions
-    put(planner, chain, tuple(other if each is decision else each for each in decisions))
+def _replace_decision(decision: PassDecision, other: PassDecision) -> None:
+    assert decision in planner.RUN_DECISIONS
+    put(planner, "RUN_DECISIONS", tuple(other if each is decision else each for each in planner.RUN_DECISIONS))
 
 
 def _ticks_of_a_suspension() -> None:
-    resume = planner._resume
-
-    def resumed(snapshot: Any) -> Any:
-        plan = resume(snapshot)
-        if plan is None or plan.status is None:
-            return plan
-        status = plan.status.model_copy(update={"sources": snapshot.schedule.status.sources})
-        return dataclasses.replace(plan, status=status)
-
-    _replace_decision("DECISIONS", resume, resumed)
+    put_for(planner, cron_source, cursor_from_now=lambda state, source: state.sources[source.name].cursor)
 
 
 def _while_suspended() -> None:
-    run = planner._run
+    plan = planner.plan
 
-    def resumed(snapshot: Any) -> Any:
+    def not_suspended(snapshot: ScheduleSnapshot) -> SchedulePlan:
         spec = snapshot.schedule.spec.model_copy(update={"suspend": False})
-        schedule = snapshot.schedule.model_copy(update={"spec": spec})
-        plan = run(dataclasses.replace(snapshot, schedule=schedule))
-        status = plan.status and plan.status.model_copy(update={"suspended": snapshot.schedule.spec.suspend})
-        return dataclasses.replace(plan, status=status)
+        status = snapshot.schedule.status.model_copy(update={"suspended": False})
+        schedule = snapshot.schedule.model_copy(update={"spec": spec, "status": status})
+        result = plan(dataclasses.replace(snapshot, schedule=schedule))
+        suspended = result.status and result.status.model_copy(update={"suspended": snapshot.schedule.spec.suspend})
+        return dataclasses.replace(result, status=suspended)
 
-    _replace_decision("DECISIONS", run, resumed)
+    put(reconciler, "plan", lambda snapshot: (not_suspended if snapshot.schedule.spec.suspend else plan)(snapshot))
 
 
 def _newest_first() -> None:

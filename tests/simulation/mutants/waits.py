@@ -1,35 +1,43 @@
 """Guards of the triggerer: shard assignment, and waits that share a trigger or a query."""
 
+from collections.abc import Hashable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from torpor_kubernetes.client import lease
+from torpor_triggerer.batching import results
 from torpor_triggerer.batching.source import PollSource
-from torpor_triggerer.running import capacity, scheduler
+from torpor_triggerer.model.packed_wait import PackedWait
+from torpor_triggerer.running import capacity, lifecycle
+from torpor_triggerer.running.scheduler import Scheduler
 from torpor_triggerer.running.shared_triggers import SharedTriggers
+from torpor_triggerer.running.state import SharedTrigger
 from torpor_triggerer.sharding import membership
 
 from tests.simulation.mutants.mutant import Mutant, put
 
 
-def _turn() -> None:
-    settled = scheduler.Scheduler._reconcile
-
-    def stale(self: Any, key: Any) -> None:
-        wait, served = self._find(key), self._served(key)
-        if wait is None or served is None or wait.segment_id == served.segment_id:
-            settled(self, key)
-
-    put(scheduler.Scheduler, "_reconcile", stale)
+def _any_segment() -> None:
+    put(PackedWait, "is_same", lambda wait, served: wait.uid == served.uid)
 
 
-def _newcomers() -> None:
-    def close(_: SharedTriggers, shared: Any) -> None:
-        shared.closed = True
+def _closed_triggers() -> None:
+    serve = SharedTriggers.serve
+    latest: WeakKeyDictionary[SharedTriggers, dict[Hashable, SharedTrigger]] = WeakKeyDictionary()
 
-    put(SharedTriggers, "_close", close)
+    def join_closed(self: SharedTriggers, run: Any, trigger: Any, services: Any, key: Hashable) -> None:
+        triggers = latest.setdefault(self, {})
+        if key in triggers and triggers[key].closed:
+            self.join(run, triggers[key])
+            return
+        serve(self, run, trigger, services, key)
+        if run.shared is not None and run.shared.key is not None:
+            triggers[run.shared.key] = run.shared
+
+    put(SharedTriggers, "serve", join_closed)
 
 
-def _others() -> None:
+def _all_leave() -> None:
     leave = SharedTriggers.leave
 
     def all_go(self: SharedTriggers, run: Any, **how: Any) -> bool:
@@ -40,30 +48,34 @@ def _others() -> None:
     put(SharedTriggers, "leave", all_go)
 
 
-def _everyone() -> None:
-    end = SharedTriggers._end_members
+def _first_wait_only() -> None:
+    def build(host: Any, trigger_log: Any, clock: Any, spawn: Any, on_end: Any) -> SharedTriggers:
+        async def end_first(run: Any, ended: Any) -> None:
+            if run is run.shared.members[0]:
+                await on_end(run, ended)
 
-    async def first(self: SharedTriggers, shared: Any, ends: Any) -> None:
-        for run in list(shared.members)[1:]:
-            shared.members.remove(run)
-        await end(self, shared, ends)
+        return SharedTriggers(host, trigger_log, clock, spawn, end_first)
 
-    put(SharedTriggers, "_end_members", first)
+    put(lifecycle, "SharedTriggers", build)
 
 
-def _silence() -> None:
+def _no_expiry() -> None:
     put(lease, "expired", lambda *_: False)
     put(membership, "FORGET_AFTER", 1e9)
 
 
-def _settled_again() -> None:
-    def own(self: Any, shards: frozenset[int]) -> None:
-        self._shards = self._shards or shards
+def _initial_shards() -> None:
+    set_shards = Scheduler.set_shards
+    initial: WeakKeyDictionary[Scheduler, frozenset[int]] = WeakKeyDictionary()
 
-    put(scheduler.Scheduler, "set_shards", own)
+    def keep_initial(self: Scheduler, shards: frozenset[int]) -> None:
+        initial[self] = initial.get(self) or shards
+        set_shards(self, initial[self])
+
+    put(Scheduler, "set_shards", keep_initial)
 
 
-def _room() -> None:
+def _unused_capacity() -> None:
     left = capacity.FairSlots.leave
 
     def leave(self: Any, age: Any) -> None:
@@ -72,39 +84,46 @@ def _room() -> None:
     put(capacity.FairSlots, "leave", leave)
 
 
-def _whose_answer() -> None:
-    deliver = PollSource._deliver
+def _rotated_results() -> None:
+    poll = results.poll
 
-    async def mixed_up(self: Any, lot: Any, found: Any) -> None:
-        await deliver(self, lot, [*found[1:], *found[:1]])
+    async def rotated(*args: Any) -> list[Any] | Exception:
+        answers = await poll(*args)
+        return answers if isinstance(answers, Exception) else [*answers[1:], *answers[:1]]
 
-    put(PollSource, "_deliver", mixed_up)
+    put(results, "poll", rotated)
 
 
-def _come_late() -> None:
+def _no_late_joins() -> None:
     def join(self: Any, member: Any) -> None:
         member.source = self
 
-    joined = PollSource.join
-    put(PollSource, "join", lambda self, member: (join if self.members else joined)(self, member))
+    join_first = PollSource.join
+    put(PollSource, "join", lambda self, member: (join if self.members else join_first)(self, member))
 
 
 MUTANTS = (
-    Mutant(name="segment of a trigger", without="a trigger of an earlier segment continues for the next", switch=_turn),
+    Mutant(
+        name="segment of a trigger",
+        without="a trigger of an earlier segment continues for the next",
+        switch=_any_segment,
+    ),
     Mutant(
         name="joining a shared trigger",
         without="a wait joins a trigger that has fired or is stopping",
-        switch=_newcomers,
+        switch=_closed_triggers,
     ),
     Mutant(
         name="leaving a shared trigger",
         without="one wait that leaves a shared trigger stops it for all",
-        switch=_others,
+        switch=_all_leave,
     ),
-    Mutant(name="fire for all members", without="a shared trigger fires for its first wait only", switch=_everyone),
-    Mutant(name="expired members", without="a dead replica keeps its shards", switch=_silence),
-    Mutant(name="freed capacity", without="freed capacity is not passed to queued waits", switch=_room),
-    Mutant(name="query result order", without="a batch query's results go to the wrong waits", switch=_whose_answer),
-    Mutant(name="joining a batch", without="a batch ignores waits that join later", switch=_come_late),
-    Mutant(name="shard reassignment", without="a replica keeps serving its initial shards", switch=_settled_again),
+    Mutant(
+        name="fire for all members", without="a shared trigger fires for its first wait only", switch=_first_wait_only
+    ),
+    Mutant(name="expired members", without="a dead replica keeps its shards", switch=_no_expiry),
+    Mutant(name="freed capacity", without="freed capacity is not passed to queued waits", switch=_unused_capacity),
+    Mutant(name="query result order", without="a batch query's results go to the wrong waits", switch=_rotated_results),
+    Mutant(name="joining a batch", without="a batch ignores waits that join later", switch=_no_late_joins),
+    Mutant(name="shard reassignment", without="a replica keeps serving its initial shards", switch=_initial_shards),
 )

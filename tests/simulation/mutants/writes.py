@@ -1,67 +1,78 @@
 """Guards of single writes: preconditions, claims and ambiguous responses."""
 
+import inspect
 from collections.abc import Callable
 from functools import partial
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeAlias
 
 from torpor.runtime import main, status_patch, taskrun, taskrun_writes
+from torpor.runtime.http import UnclearError
 from torpor_kubernetes.client.api import Api
 from torpor_triggerer.model import outcome
 from torpor_wire import constants, transitions
 
-from tests.simulation.mutants.mutant import Mutant, put
+from tests.simulation.mutants.mutant import Mutant, put, put_for
+
+Build: TypeAlias = Callable[..., transitions.Patch]
+"""Builds the patch of a transition."""
 
 
-def _untested(build: Callable[..., transitions.Patch]) -> Callable[..., transitions.Patch]:
+def untested(build: Build) -> Build:
+    """Return the builder without any precondition."""
+    return _filtered(build, lambda op: op["op"] != "test")
+
+
+def _filtered(build: Build, keeps: Callable[[dict[str, Any]], bool]) -> Build:
     def built(*args: Any, **kwargs: Any) -> transitions.Patch:
-        return [op for op in build(*args, **kwargs) if op["op"] != "test"]
+        return [op for op in build(*args, **kwargs) if keeps(op)]
 
     return built
 
 
+def _change_transitions(change: Callable[[Build], Build]) -> None:
+    """Replace every function that builds the patch of a transition."""
+    for name, build in inspect.getmembers(transitions, inspect.isfunction):
+        if not name.startswith("_") and next(iter(inspect.signature(build).parameters), None) == "pin":
+            put(transitions, name, change(build))
+
+
 def _without_test(path: str) -> None:
-    tests = transitions._tests
-
-    def kept(pin: transitions.Pin) -> transitions.Patch:
-        return [op for op in tests(pin) if op["path"] != path]
-
-    put(transitions, "_tests", kept)
+    _change_transitions(partial(_filtered, keeps=lambda op: (op["op"], op["path"]) != ("test", path)))
 
 
 def _claim_test() -> None:
-    put(taskrun_writes, "transitions", SimpleNamespace(**vars(transitions) | {"claim": _untested(transitions.claim)}))
+    put_for(taskrun_writes, transitions, claim=untested(transitions.claim))
 
 
 def _claim_nonce() -> None:
-    def looking(launched: Any) -> Callable[[Any], status_patch.WriteState]:
+    def any_claim(_: Any) -> Callable[[Any], status_patch.WriteState]:
         def state_of(body: Any) -> status_patch.WriteState:
-            found = taskrun.parse_state(body)
-            return status_patch.WriteState.OTHERS if found.claim is None else status_patch.WriteState.MINE
+            is_claimed = taskrun.parse_state(body).claim is not None
+            return status_patch.WriteState.MINE if is_claimed else status_patch.WriteState.OTHERS
 
         return state_of
 
-    put(taskrun_writes, "claim_state_of", looking)
+    put(taskrun_writes, "claim_state_of", any_claim)
 
 
 def _report_test() -> None:
-    put(
-        main,
-        "taskrun_writes",
-        SimpleNamespace(**vars(taskrun_writes) | {"patch_of": _untested(taskrun_writes.patch_of)}),
-    )
+    put_for(main, taskrun_writes, patch_of=untested(taskrun_writes.patch_of))
 
 
-def _unclear_answer() -> None:
-    def write(transport: Any, path: str, patch: Any, state_of: Any, retry_policy: Any) -> status_patch.WriteResult:
-        said = status_patch._send(transport, path, patch, retry_policy)
-        return status_patch.WriteLost() if isinstance(said, status_patch.Indeterminate) else said
+def _missing_response() -> None:
+    def write(transport: Any, path: str, patch: Any, _: Any, retry_policy: Any) -> status_patch.WriteResult:
+        try:
+            response = transport("PATCH", f"{path}/status", list(patch))
+        except UnclearError:
+            return status_patch.WriteLost()
+        result = status_patch.interpret(response, retry_policy.repeats)
+        return status_patch.WriteLost() if isinstance(result, status_patch.Indeterminate) else result
 
     put(status_patch, "write", write)
 
 
 def _fire_precondition() -> None:
-    put(outcome, "transitions", SimpleNamespace(**vars(transitions) | {"fire": _untested(transitions.fire)}))
+    put_for(outcome, transitions, fire=untested(transitions.fire))
 
 
 def _uid_of_a_deletion() -> None:
@@ -74,26 +85,23 @@ def _uid_of_a_deletion() -> None:
 
 
 def _no_entry() -> None:
-    put(transitions, "_append", lambda _size, _entry: [])
+    _change_transitions(partial(_filtered, keeps=lambda op: not op["path"].startswith("/status/history")))
 
 
 def _uncounted_entries() -> None:
-    append = transitions._append
-
-    def appended(size: transitions.HistorySize, entry: Any) -> transitions.Patch:
-        return [op for op in append(size, entry) if not str(op["path"]).endswith("/count")]
-
-    put(transitions, "_append", appended)
+    _change_transitions(partial(_filtered, keeps=lambda op: not op["path"].endswith("/count")))
 
 
 def _no_room_for_a_claim() -> None:
-    append = transitions._append
+    def folded_when_full(build: Build) -> Build:
+        def built(pin: transitions.Pin, *args: Any, **kwargs: Any) -> transitions.Patch:
+            is_full = pin.history.entries >= constants.HISTORY_MAX
+            unsized = transitions.Pin(pin.uid, pin.created, pin.state, pin.attempt, pin.segment, pin.launch)
+            return build(pin if is_full else unsized, *args, **kwargs)
 
-    def appended(size: transitions.HistorySize, entry: Any) -> transitions.Patch:
-        full = size.entries >= constants.HISTORY_MAX
-        return append(size if full else transitions.HistorySize(), entry)
+        return built
 
-    put(transitions, "_append", appended)
+    _change_transitions(folded_when_full)
 
 
 MUTANTS = (
@@ -103,7 +111,7 @@ MUTANTS = (
     Mutant(name="claim precondition", without="a pod's claim has no preconditions", switch=_claim_test),
     Mutant(name="claim nonce", without="a pod accepts any claim as its own", switch=_claim_nonce),
     Mutant(name="report precondition", without="a pod's report has no preconditions", switch=_report_test),
-    Mutant(name="ambiguous response", without="a missing response counts as a lost race", switch=_unclear_answer),
+    Mutant(name="ambiguous response", without="a missing response counts as a lost race", switch=_missing_response),
     Mutant(
         name="state precondition", without="no write tests the state", switch=partial(_without_test, "/status/state")
     ),

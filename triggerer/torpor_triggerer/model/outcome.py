@@ -31,7 +31,7 @@ _CALLERS = (
 _TRACE_MAX = 3 * 1024
 _FRAMES_MAX = 20
 _TYPES = '"__type"'
-_FINAL_REASONS = frozenset(
+FINAL_REASONS = frozenset(
     {
         Reason.TRIGGER_INVALID,
         Reason.EXPRESSION_INVALID,
@@ -120,7 +120,7 @@ def patch(wait: TriggerWait, outcome: Outcome, now: float) -> transitions.Patch:
         case TimedOut():
             return transitions.fire(wait.pin, None, deferred=wait.deferred(now), now=now)
         case Failed(reason=reason, message=message, log=log):
-            final = reason in _FINAL_REASONS or (reason == Reason.DEFERRAL_TIMEOUT and wait.timeout_is_final)
+            final = reason in FINAL_REASONS or (reason == Reason.DEFERRAL_TIMEOUT and wait.timeout_is_final)
             policy = retry.Policy() if final else wait.retries
             return transitions.fail(wait.pin, policy, reason=reason, message=message, log=log, now=now)
         case Cancelled():
