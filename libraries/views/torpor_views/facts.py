@@ -145,6 +145,10 @@ class Facts:
             others=None if taskruns is None else _with_pool(taskruns),
         )
 
+    def pods_of(self, instance: InstanceView) -> tuple[PodFacts, ...]:
+        """Return the pods of an instance; empty if the pods were not read."""
+        return () if self.pods is None else self.pods.get(instance.uid, ())
+
 
 def parse_pools(config_map: Fields) -> Mapping[str, SlotPool]:
     """Return the pools of the ConfigMap `torpor-pools`; an entry that is not a number of slots is not a pool."""

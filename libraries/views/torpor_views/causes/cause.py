@@ -7,6 +7,7 @@ from torpor_wire import times
 
 from torpor_views import json_fields
 from torpor_views.causes import commands
+from torpor_views.model import InstanceView
 
 _SENTENCE_MAX = 2000
 
@@ -105,6 +106,32 @@ class Cause:
     next_at: float | None = None
     deadline: float | None = None
     others: int = 0
+
+
+def instance_cause(  # noqa: PLR0913 - the parts of a cause
+    instance: InstanceView,
+    kind: CauseKind,
+    urgency: Urgency,
+    detail: str,
+    command: str,
+    *,
+    next_at: float | None = None,
+    deadline: float | None = None,
+) -> Cause:
+    """Return a cause of an instance."""
+    return Cause(
+        kind=kind,
+        urgency=urgency,
+        sentence=sentence("Task", instance.ref, detail),
+        task=instance.task,
+        ref=instance.ref,
+        taskrun=instance.name,
+        reason=instance.reason,
+        command=command,
+        since=instance.completed or instance.fired_at or instance.started_at or instance.created,
+        next_at=next_at,
+        deadline=deadline,
+    )
 
 
 def sentence(kind: str, name: str, detail: str) -> str:

@@ -8,8 +8,8 @@ from torpor_wire.state import State
 
 from torpor_views import json_fields
 from torpor_views.causes import commands, pod_causes, remedies, wait_causes
-from torpor_views.causes.cause import Cause, CauseKind, Urgency, ago, quoted, sentence, until
-from torpor_views.facts import Facts, PodFacts
+from torpor_views.causes.cause import Cause, CauseKind, Urgency, ago, instance_cause, quoted, until
+from torpor_views.facts import Facts
 from torpor_views.model import InstanceView, RunView
 
 _NEAR = 0.1
@@ -26,7 +26,7 @@ def of_instance(run: RunView, facts: Facts, instance: InstanceView, slot: Cause 
     if instance.reason == Reason.UNOWNED:
         detail = "does not belong to a run, so no component acts on it"
         command = commands.describe(run, "taskrun", instance.name)
-        return _cause(instance, CauseKind.ORPHANED, Urgency.ACT, detail, command)
+        return instance_cause(instance, CauseKind.ORPHANED, Urgency.ACT, detail, command)
     if instance.deleting is not None and not instance.ended:
         return _deleting(run, facts, instance)
     return _by_state(run, facts, instance, slot)
@@ -47,7 +47,7 @@ def timeout_near(run: RunView, instance: InstanceView) -> Cause | None:
         return None
     detail = f"has {times.human(left)} left: its {what} times out after {times.human(length)}"
     command = commands.torpor("logs", run, instance.ref)
-    return _cause(instance, CauseKind.TIMEOUT_NEAR, Urgency.WAIT, detail, command, deadline=due)
+    return instance_cause(instance, CauseKind.TIMEOUT_NEAR, Urgency.WAIT, detail, command, deadline=due)
 
 
 def _by_state(run: RunView, facts: Facts, instance: InstanceView, slot: Cause | None) -> Cause:
@@ -61,24 +61,24 @@ def _by_state(run: RunView, facts: Facts, instance: InstanceView, slot: Cause | 
         case State.UP_FOR_RETRY:
             return _backing_off(run, instance)
         case State.SUCCEEDED:
-            return _cause(
+            return instance_cause(
                 instance, CauseKind.SUCCEEDED, Urgency.DONE, "succeeded", commands.torpor("result", run, instance.ref)
             )
         case State.FAILED:
             return _failed(run, instance)
         case State.SKIPPED:
             why = f": {json_fields.message_line(instance.message)}" if instance.message else ""
-            return _cause(
+            return instance_cause(
                 instance, CauseKind.SKIPPED, Urgency.DONE, f"was skipped{why}", commands.retry(run, instance.ref)
             )
         case State.CANCELLED:
             why = f": {json_fields.message_line(instance.message)}" if instance.message else ""
-            return _cause(
+            return instance_cause(
                 instance, CauseKind.CANCELLED, Urgency.DONE, f"was cancelled{why}", commands.retry(run, instance.ref)
             )
         case None:
             detail = f"is in state {instance.word!r}, which this version of torpor does not know"
-            return _cause(instance, CauseKind.UNKNOWN, Urgency.ACT, detail, "torpor doctor")
+            return instance_cause(instance, CauseKind.UNKNOWN, Urgency.ACT, detail, "torpor doctor")
         case _:
             assert_never(instance.state)
 
@@ -88,14 +88,16 @@ def _scheduled(run: RunView, facts: Facts, instance: InstanceView, slot: Cause |
         overdue = instance.created is not None and run.now > instance.created + pod_causes.STALE
         detail = f"is about to begin its wait{ago(instance.created, run.now)}"
         command = "torpor doctor" if overdue else commands.torpor("get", run)
-        return _cause(instance, CauseKind.TO_BE_CREATED, Urgency.ACT if overdue else Urgency.WAIT, detail, command)
+        return instance_cause(
+            instance, CauseKind.TO_BE_CREATED, Urgency.ACT if overdue else Urgency.WAIT, detail, command
+        )
     known = pod_causes.of_scheduled(run, facts, instance, slot)
     return known if not instance.reason or known.kind is not CauseKind.POD_STARTING else _blocked(run, instance)
 
 
 def _running(run: RunView, facts: Facts, instance: InstanceView) -> Cause:
     """A container task is Running as soon as its pod exists, so the pod may not have started."""
-    pod = _pod(facts, instance)
+    pod = next((pod for pod in facts.pods_of(instance) if pod.name == instance.pod_name), None)
     kept = pod_causes.of_pod(run, instance, pod)
     if kept is not None:
         return kept
@@ -104,16 +106,20 @@ def _running(run: RunView, facts: Facts, instance: InstanceView) -> Cause:
     if pod is not None and pod.phase == "Pending":
         where = f"on node {pod.node}" if pod.node else "without a node so far"
         detail = f"starts: pod {pod.name} is Pending {where}{ago(pod.created, run.now)}"
-        return _cause(instance, CauseKind.POD_STARTING, Urgency.WAIT, detail, commands.describe(run, "pod", pod.name))
+        return instance_cause(
+            instance, CauseKind.POD_STARTING, Urgency.WAIT, detail, commands.describe(run, "pod", pod.name)
+        )
     where = f"pod {instance.pod}" if instance.pod else "a pod"
     detail = f"runs in {where}{ago(instance.started_at, run.now)}"
-    return _cause(instance, CauseKind.RUNNING, Urgency.DONE, detail, commands.torpor("logs", run, instance.ref, "-f"))
+    return instance_cause(
+        instance, CauseKind.RUNNING, Urgency.DONE, detail, commands.torpor("logs", run, instance.ref, "-f")
+    )
 
 
 def _blocked(run: RunView, instance: InstanceView) -> Cause:
     command = commands.within(instance.message, run.namespace) or commands.describe(run, "taskrun", instance.name)
     detail = f"does not go on: {quoted(instance.reason, instance.message)}"
-    return _cause(instance, CauseKind.BLOCKED, Urgency.ACT, detail, command)
+    return instance_cause(instance, CauseKind.BLOCKED, Urgency.ACT, detail, command)
 
 
 def _backing_off(run: RunView, instance: InstanceView) -> Cause:
@@ -124,7 +130,7 @@ def _backing_off(run: RunView, instance: InstanceView) -> Cause:
     command = commands.within(instance.message, run.namespace) or commands.torpor(
         "logs", run, instance.ref, "--attempt", str(instance.attempt)
     )
-    return _cause(instance, CauseKind.BACKING_OFF, Urgency.WAIT, detail, command, next_at=instance.retry_at)
+    return instance_cause(instance, CauseKind.BACKING_OFF, Urgency.WAIT, detail, command, next_at=instance.retry_at)
 
 
 def _failed(run: RunView, instance: InstanceView) -> Cause:
@@ -138,45 +144,16 @@ def _failed(run: RunView, instance: InstanceView) -> Cause:
         logs if instance.reason in _LOGS else remedies.command(run, failure, instance.ref)
     )
     detail = f"failed{attempts}{f': {why}' if why else ''}{remedies.advice(failure)}"
-    return _cause(instance, CauseKind.FAILED, Urgency.ACT, detail, command)
+    return instance_cause(instance, CauseKind.FAILED, Urgency.ACT, detail, command)
 
 
 def _deleting(run: RunView, facts: Facts, instance: InstanceView) -> Cause:
-    pods = () if facts.pods is None else facts.pods.get(instance.uid, ())
-    stuck = next((pod for pod in pods if pod.deleting is not None and not pod.terminal), None)
+    stuck = next((pod for pod in facts.pods_of(instance) if pod.deleting is not None and not pod.terminal), None)
     if instance.reason == Reason.NODE_LOST or (
         stuck is not None and stuck.deleting is not None and run.now > stuck.deleting + pod_causes.STALE
     ):
         return pod_causes.node_lost(run, instance, stuck)
     detail = f"is being deleted{ago(instance.deleting, run.now)}, after its pods"
-    return _cause(instance, CauseKind.DELETING, Urgency.WAIT, detail, commands.describe(run, "taskrun", instance.name))
-
-
-def _pod(facts: Facts, instance: InstanceView) -> PodFacts | None:
-    pods = () if facts.pods is None else facts.pods.get(instance.uid, ())
-    return next((pod for pod in pods if pod.name == instance.pod_name), None)
-
-
-def _cause(  # noqa: PLR0913 - the parts of a cause
-    instance: InstanceView,
-    kind: CauseKind,
-    urgency: Urgency,
-    detail: str,
-    command: str,
-    *,
-    next_at: float | None = None,
-    deadline: float | None = None,
-) -> Cause:
-    return Cause(
-        kind=kind,
-        urgency=urgency,
-        sentence=sentence("Task", instance.ref, detail),
-        task=instance.task,
-        ref=instance.ref,
-        taskrun=instance.name,
-        reason=instance.reason,
-        command=command,
-        since=instance.completed or instance.fired_at or instance.started_at or instance.created,
-        next_at=next_at,
-        deadline=deadline,
+    return instance_cause(
+        instance, CauseKind.DELETING, Urgency.WAIT, detail, commands.describe(run, "taskrun", instance.name)
     )

@@ -6,7 +6,7 @@ from torpor_wire.reason import Reason
 
 from torpor_views import json_fields
 from torpor_views.causes import commands, slots
-from torpor_views.causes.cause import Cause, CauseKind, Urgency, ago, quoted, sentence
+from torpor_views.causes.cause import Cause, CauseKind, Urgency, ago, instance_cause, quoted
 from torpor_views.facts import Facts, PodFacts
 from torpor_views.model import InstanceView, RunView
 
@@ -33,7 +33,7 @@ _CHANGES = {
 
 def of_scheduled(run: RunView, facts: Facts, instance: InstanceView, slot: Cause | None) -> Cause:
     """Return why a Scheduled instance has not started. `slot`: the one that its task waits for."""
-    pods = () if facts.pods is None else facts.pods.get(instance.uid, ())
+    pods = facts.pods_of(instance)
     pod = next((each for each in pods if each.name == instance.pod_name), None)
     former = next((each for each in pods if each.name != instance.pod_name and not each.terminal), None)
     cause = of_pod(run, instance, pod) or (None if former is None else _former(run, instance, former))
@@ -72,7 +72,7 @@ def node_lost(run: RunView, instance: InstanceView, pod: PodFacts | None) -> Cau
     detail = f"cannot go on: {where} never confirmed that pod {pod.name if pod else instance.pod_name} ended; "
     detail += f"repair {where}, or delete it if it is gone"
     cause = _cause(run, instance, CauseKind.NODE_LOST, detail, pod)
-    return _with_command(cause, commands.delete_node(node))
+    return replace(cause, command=commands.delete_node(node))
 
 
 def _explained(run: RunView, instance: InstanceView, pod: PodFacts | None) -> Cause | None:
@@ -88,8 +88,8 @@ def _stuck(run: RunView, instance: InstanceView, kind: CauseKind, detail: str, p
     """Return the cause of a pod that does not start. A pod that exists keeps its image and its requests."""
     cause = _cause(run, instance, kind, f"does not start: {detail}{_CHANGES.get(kind, '')}", pod)
     if kind in _CHANGES:
-        return _with_command(cause, f"{commands.edit(run)}; {commands.retry(run, instance.ref)}")
-    return _with_command(cause, commands.describe(run, "quota")) if kind is CauseKind.QUOTA else cause
+        return replace(cause, command=f"{commands.edit(run)}; {commands.retry(run, instance.ref)}")
+    return replace(cause, command=commands.describe(run, "quota")) if kind is CauseKind.QUOTA else cause
 
 
 def _former(run: RunView, instance: InstanceView, pod: PodFacts) -> Cause:
@@ -120,14 +120,9 @@ def _starting(run: RunView, facts: Facts, instance: InstanceView, pod: PodFacts 
         )
     overdue = since is not None and run.now > since + STALE
     detail = "is next: the operator has not created its pod yet"
-    cause = _cause(
-        run, instance, CauseKind.POD_TO_BE_CREATED, f"{detail}{ago(since, run.now)}", None, _urgency(overdue)
-    )
-    return _with_command(cause, "torpor doctor" if overdue else commands.torpor("get", run))
-
-
-def _urgency(overdue: bool) -> Urgency:
-    return Urgency.ACT if overdue else Urgency.WAIT
+    urgency, command = (Urgency.ACT, "torpor doctor") if overdue else (Urgency.WAIT, commands.torpor("get", run))
+    cause = _cause(run, instance, CauseKind.POD_TO_BE_CREATED, f"{detail}{ago(since, run.now)}", None, urgency)
+    return replace(cause, command=command)
 
 
 def _cause(  # noqa: PLR0913, PLR0917 - the parts of a cause
@@ -139,18 +134,6 @@ def _cause(  # noqa: PLR0913, PLR0917 - the parts of a cause
     urgency: Urgency = Urgency.ACT,
 ) -> Cause:
     described = commands.describe(run, "pod", pod.name if pod is not None else instance.pod_name)
-    return Cause(
-        kind=kind,
-        urgency=urgency,
-        sentence=sentence("Task", instance.ref, detail),
-        task=instance.task,
-        ref=instance.ref,
-        taskrun=instance.name,
-        reason=instance.reason,
-        command=commands.within(instance.message, run.namespace) or described,
-        since=pod.created if pod is not None else instance.created,
-    )
-
-
-def _with_command(cause: Cause, command: str) -> Cause:
-    return replace(cause, command=command)
+    command = commands.within(instance.message, run.namespace) or described
+    cause = instance_cause(instance, kind, urgency, detail, command)
+    return replace(cause, since=pod.created if pod is not None else instance.created)

@@ -98,7 +98,6 @@ def _holds(instance: InstanceView, facts: Facts, *, deferred: bool) -> bool:
         case State.DEFERRED:
             return deferred
         case State.SCHEDULED:
-            pods = (facts.pods or {}).get(instance.uid, ())
-            return any(pod.name == instance.pod_name and not pod.terminal for pod in pods)
+            return any(pod.name == instance.pod_name and not pod.terminal for pod in facts.pods_of(instance))
         case _:
             return False

@@ -1,5 +1,6 @@
 """Why a deferred instance still waits: what it waits for, its last look, and whether any triggerer looks. Pure."""
 
+from dataclasses import replace
 from typing import Any
 
 from torpor_wire import times
@@ -9,7 +10,7 @@ from torpor_wire.trigger import APPROVAL, SEVERAL
 
 from torpor_views import json_fields
 from torpor_views.causes import commands
-from torpor_views.causes.cause import Cause, CauseKind, Urgency, ago, quoted, sentence, until
+from torpor_views.causes.cause import Cause, CauseKind, Urgency, ago, instance_cause, quoted, until
 from torpor_views.facts import EventFacts, Facts
 from torpor_views.model import InstanceView, RunView, TriggerView
 from torpor_views.wait_progress import WaitProgress
@@ -151,16 +152,6 @@ def _cause(  # noqa: PLR0913, PLR0917 - the parts of a cause
     command: str,
     next_at: float | None = None,
 ) -> Cause:
-    return Cause(
-        kind=kind,
-        urgency=urgency,
-        sentence=sentence("Task", instance.ref, detail),
-        task=instance.task,
-        ref=instance.ref,
-        taskrun=instance.name,
-        reason=instance.reason,
-        command=command or commands.describe(run, "taskrun", instance.name),
-        since=instance.deferred_at,
-        next_at=next_at,
-        deadline=instance.deadline,
-    )
+    command = command or commands.describe(run, "taskrun", instance.name)
+    cause = instance_cause(instance, kind, urgency, detail, command, next_at=next_at, deadline=instance.deadline)
+    return replace(cause, since=instance.deferred_at)
