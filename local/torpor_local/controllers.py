@@ -2,17 +2,20 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Never
 
 from torpor_crds.models.archive_endpoint import ArchiveEndpoint
 from torpor_expressions.evaluator import Evaluator
+from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.archive import ArchiveResponse
-from torpor_operator.app import ArchiveClients, EnabledComponents, Operator
+from torpor_kubernetes.client.resources import WORKFLOWS
+from torpor_operator.app import ArchiveClients, EnabledComponents, Operator, Stop
 from torpor_operator.controller.archive import NotArchivedError
+from torpor_operator.controller.cluster_cache import ClusterCache
 from torpor_operator.controller.reconcile_loop import Loop
 from torpor_operator.settings import Settings
 from torpor_triggerer.app import Triggerer
@@ -24,8 +27,6 @@ from torpor_triggerer.services import http
 from torpor_triggerer.services.trigger_services import Backends
 from torpor_triggerer.settings import Settings as TriggererSettings
 from torpor_triggerer.usercode import registry
-
-from torpor_local.workflow_watch import watch_workflows
 
 IDENTITY = "local"
 _PENDING_SECONDS = 1e9
@@ -127,3 +128,29 @@ def _settings() -> Settings:
 def _no_archive() -> ArchiveClients:
     none = NoArchive()
     return ArchiveClients(store=none, post=none.post, reader=none)
+
+
+async def watch_workflows(api: Api, cluster: ClusterCache, stop: Stop) -> Never:  # noqa: ARG001 - kopf needs it
+    """Report every Workflow and each of its changes, forever, as kopf does in a cluster.
+
+    Like kopf it never reports what vanished while no watch was open; the operator's resync finds that.
+    """
+    while True:
+        try:
+            page = await api.list(WORKFLOWS)
+            for body in page.items:
+                cluster.store_workflow(body)
+            version = page.resource_version
+            while True:
+                version = await _watch(api, cluster, version)
+        except errors.ApiError:
+            await api.clock.sleep(0.5 + api.jitter())
+
+
+async def _watch(api: Api, cluster: ClusterCache, version: str) -> str:
+    async with aclosing(api.watch(WORKFLOWS, resource_version=version)) as events:
+        async for event in events:
+            if event.type != "BOOKMARK":
+                cluster.store_workflow(event.object, deleted=event.type == "DELETED")
+            version = event.object["metadata"]["resourceVersion"]
+    return version

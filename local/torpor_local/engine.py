@@ -15,7 +15,7 @@ from torpor_triggerer.model.deferred_taskrun import TriggerWait
 from torpor_triggerer.model.outcome import Outcome as TriggerOutcome
 from torpor_wire import constants
 
-from torpor_local import answers, archive_socket, controllers, journal, outcome, skipping
+from torpor_local import archive_socket, controllers, journal, outcome, waits
 from torpor_local.apiserver.history import ObjectChange, cloned, collection
 from torpor_local.apiserver.objects import DeniedError
 from torpor_local.apiserver.server import ApiServer
@@ -116,7 +116,7 @@ class Engine:
 
     def _answer(self, wait: TriggerWait) -> TriggerOutcome | None:
         taskrun = self._server.get(TASKRUNS, wait.namespace, wait.name)
-        return None if taskrun is None else answers.answer(self._options.events, taskrun)
+        return None if taskrun is None else waits.answer(self._options.events, taskrun)
 
     async def _skip_time(self, recorded: Journal, kubelet: ProcessKubelet, running: Controllers) -> None:
         """Skip to the next moment whenever nothing but time can change the run, and nothing has changed for a while."""
@@ -126,7 +126,7 @@ class Engine:
             version, seen = seen, self._server.history.version
             if seen != version or not kubelet.idle:
                 continue
-            moment = skipping.next_moment(
+            moment = waits.next_moment(
                 self._server.all(TASKRUNS),
                 self._server.all(WORKFLOWS),
                 waits_at=running.next_moment(),
@@ -162,7 +162,7 @@ class Engine:
 
     def _create_documents(self) -> tuple[str, str]:
         """Create the documents, the Workflow last. Raises LocalRunError."""
-        answers.check(self._options.events, _task_names(self._documents))
+        waits.check_events(self._options.events, _task_names(self._documents))
         for document in sorted(self._documents, key=_order):
             resource = _resource(document)
             namespace = str((document.get("metadata") or {}).get("namespace") or NAMESPACE)

@@ -1,14 +1,24 @@
-"""The files of one pod."""
+"""The files of one pod: its output, its termination message, and those of `source`, a ConfigMap that it mounts."""
 
 import os
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from torpor_wire import constants
+
+from torpor_local.apiserver import config_maps
 from torpor_local.pods import status
+from torpor_local.pods.variables import ReadConfigMap
 
 _WRITABLE = 0o666
 """A container may run as another user; a kubelet creates the termination log with this mode, too."""
+
+
+class MissingSourceError(Exception):
+    """The ConfigMap of `source` does not exist. The message is for the user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +33,26 @@ class PodFiles:
         """Create the file for the termination message. Raises OSError."""
         self.message.touch()
         self.message.chmod(_WRITABLE)
+
+    def write_source(self, pod: Mapping[str, Any], read: ReadConfigMap) -> bool:
+        """Write the files of the source into their folder. Return whether the pod has one. Raises MissingSourceError.
+
+        `read` returns a ConfigMap by its name. Its keys are names of files, because the API server checks them.
+        """
+        name = config_map_of(pod)
+        if name is None:
+            return False
+        config_map = read(name)
+        if config_map is None:
+            raise MissingSourceError(
+                f"source: there is no ConfigMap {name}: add it to the file, or put its files into a folder {name} "
+                "beside it"
+            )
+        shutil.rmtree(self.source, ignore_errors=True)
+        self.source.mkdir(parents=True)
+        for key, content in config_maps.files(config_map).items():
+            (self.source / key).write_bytes(content)
+        return True
 
     def termination_message(self, code: int) -> str:
         """Return the termination message of a process that ended with this code. Raises OSError."""
@@ -41,3 +71,13 @@ def tail(path: Path, size: int) -> bytes:
     with path.open("rb") as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - size))
         return file.read(size)
+
+
+def config_map_of(pod: Mapping[str, Any]) -> str | None:
+    """Return the name of the ConfigMap that is mounted as the source of the pod, None if there is none."""
+    mounts = pod["spec"]["containers"][0].get("volumeMounts") or ()
+    volume = next((mount["name"] for mount in mounts if mount["mountPath"] == constants.SOURCE_FOLDER), None)
+    volumes = pod["spec"].get("volumes") or ()
+    return next(
+        (entry["configMap"]["name"] for entry in volumes if entry["name"] == volume and "configMap" in entry), None
+    )

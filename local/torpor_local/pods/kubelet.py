@@ -19,12 +19,11 @@ from torpor_local.apiserver.history import ObjectChange, collection
 from torpor_local.apiserver.objects import ObjectRegistry
 from torpor_local.apiserver.server import ApiServer
 from torpor_local.clock import SkippableClock
-from torpor_local.pods import locks, process, program, source, status, variables
-from torpor_local.pods.files import PodFiles
+from torpor_local.pods import locks, process, program, status, variables
+from torpor_local.pods.files import MissingSourceError, PodFiles
 from torpor_local.pods.locks import PodLock
 from torpor_local.pods.process import PodProcess
 from torpor_local.pods.program import InvalidImageError, MissingToolError, PodProgram
-from torpor_local.pods.source import MissingSourceError
 
 NODE = "local"
 _EXIT_SECONDS = 10.0
@@ -238,7 +237,7 @@ class ProcessKubelet:
     def _program(self, pod: Object, files: PodFiles) -> PodProgram:
         read = partial(self._server.get, CONFIG_MAPS, pod["metadata"]["namespace"])
         own = variables.environment(pod, read)
-        if source.write(pod, read, files.source):
+        if files.write_source(pod, read):
             own[constants.ENV_SOURCE] = str(files.source)
         if not program.is_python(pod):
             return program.container(pod, self._host.container_tool, own, str(files.message))

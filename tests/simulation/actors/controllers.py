@@ -15,7 +15,7 @@ from torpor.triggers import BaseTrigger, TaskFailedEvent, TaskSkippedEvent, Task
 from torpor.triggers.services import HttpResponse, Request, Services
 from torpor_expressions.evaluator import InProcess
 from torpor_kubernetes.client.api import Api
-from torpor_local.workflow_watch import watch_workflows
+from torpor_local.controllers import watch_workflows
 from torpor_operator.app import ArchiveClients, EnabledComponents, Operator
 from torpor_operator.schedules.plan import cron_source, source_plan
 from torpor_operator.settings import Settings

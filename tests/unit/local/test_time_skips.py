@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from torpor_local import skipping
+from torpor_local.waits import next_moment
 from torpor_wire import times
 
 from tests.unit.local.local_runs import Changes, play
@@ -17,7 +17,7 @@ def run(state: str, **status: Any) -> dict[str, Any]:
 
 def moment(*taskruns: dict[str, Any], timeout: str | None = None, waits_at: float | None, waits: int) -> float | None:
     workflow = {"spec": {"timeout": timeout}, "status": {"startTime": times.rfc3339(NOW)}}
-    return skipping.next_moment(taskruns, [workflow], waits_at=waits_at, waits=waits)
+    return next_moment(taskruns, [workflow], waits_at=waits_at, waits=waits)
 
 
 def test_time_is_skipped_to_the_first_wait_or_retry() -> None:

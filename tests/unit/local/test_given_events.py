@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from torpor_local import answers
+from torpor_local import waits
 from torpor_local.options import LocalRunError
 from torpor_triggerer.model.outcome import Fired
 
@@ -18,22 +18,22 @@ def taskrun(index: int = -1, groups: list[int] | None = None) -> dict[str, Any]:
 
 
 def test_an_instance_is_named_by_its_indexes() -> None:
-    assert answers.instance(taskrun()) == "load"
-    assert answers.instance(taskrun(3)) == "load/3"
-    assert answers.instance(taskrun(3, [0, 1])) == "load/0.1.3"
-    assert answers.instance(taskrun(-1, [2])) == "load/2"
+    assert waits.instance(taskrun()) == "load"
+    assert waits.instance(taskrun(3)) == "load/3"
+    assert waits.instance(taskrun(3, [0, 1])) == "load/0.1.3"
+    assert waits.instance(taskrun(-1, [2])) == "load/2"
 
 
 def test_the_event_of_an_instance_precedes_that_of_its_task() -> None:
     events = {"load": 1, "load/3": 2}
-    assert answers.answer(events, taskrun(3)) == Fired(event="2")
-    assert answers.answer(events, taskrun(4)) == Fired(event="1")
-    assert answers.answer({}, taskrun(4)) is None
+    assert waits.answer(events, taskrun(3)) == Fired(event="2")
+    assert waits.answer(events, taskrun(4)) == Fired(event="1")
+    assert waits.answer({}, taskrun(4)) is None
 
 
 def test_an_event_without_a_task_is_an_error() -> None:
     with pytest.raises(LocalRunError, match="no task for the event of lod; the tasks are drop, load"):
-        answers.check({"lod": 1}, ["load", "drop"])
+        waits.check_events({"lod": 1}, ["load", "drop"])
 
 
 async def test_waits_end_with_the_events_of_the_user(tmp_path: Path) -> None:
