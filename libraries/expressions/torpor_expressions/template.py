@@ -6,14 +6,27 @@ expressions.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from torpor_expressions import errors, literals
+from torpor_expressions import errors
 from torpor_expressions.errors import ExpressionError
 from torpor_expressions.value import JSON
 
 OPENING = "${"
+_TOKEN = re.compile(
+    r"""
+    (?P<comment> //[^\n]* )
+  | (?P<raw>     \b(?:[rR][bB]?|[bB][rR]) (?: \"{3}.*?\"{3} | '{3}.*?'{3} | \"[^"\n]*\" | '[^'\n]*' ) )
+  | (?P<string>  \"{3}(?:\\.|[^\\])*?\"{3} | '{3}(?:\\.|[^\\])*?'{3} | \"(?:\\.|[^"\\\n])*\" | '(?:\\.|[^'\\\n])*' )
+  | (?P<name>    `[^`\n]*` )
+  | (?P<open>    \{ )
+  | (?P<close>   \} )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""Tokens of CEL that can contain a brace, and braces."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +73,7 @@ def parse(text: str) -> StringTemplate | ExpressionError:
             at = opening + len(OPENING)
             continue
         literal += text[at:opening]
-        end = literals.closing_brace(text, opening + len(OPENING))
+        end = _closing_brace(text, opening + len(OPENING))
         if end is None:
             return errors.invalid(f"'${{' at column {opening + 1} has no closing '}}'; write $${{ for a literal ${{")
         source = text[opening + len(OPENING) : end].strip()
@@ -116,3 +129,22 @@ def _strings(value: JSON, path: str) -> Iterator[tuple[str, str]]:
 
 def _inserted(value: JSON) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _closing_brace(text: str, start: int) -> int | None:
+    """Return the index of the `}` that closes a brace opened just before `start`, or None.
+
+    A `}` within a string literal or a comment of CEL does not close it. Nothing else of the grammar is needed.
+    """
+    depth = 1
+    for token in _TOKEN.finditer(text, start):
+        match token.lastgroup:
+            case "open":
+                depth += 1
+            case "close":
+                depth -= 1
+                if depth == 0:
+                    return token.start()
+            case _:
+                continue
+    return None

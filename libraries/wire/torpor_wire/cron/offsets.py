@@ -25,6 +25,18 @@ class Period(NamedTuple):
     before: int
 
 
+def zone_named(name: str | None) -> tzinfo:
+    """Return a time zone; UTC without a name. Raises ValueError for an unknown name."""
+    if name is None or name == "UTC":
+        return UTC
+    import zoneinfo  # noqa: PLC0415 - costs a task pod milliseconds
+
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError(f'timezone "{name}" is unknown; use an IANA name such as Europe/Berlin') from error
+
+
 def periods(zone: tzinfo, start: int, end: int) -> Iterator[Period]:
     """Yield the periods with a time in `start <= time < end`, in order. They may begin before, and end after."""
     if isinstance(zone, timezone):

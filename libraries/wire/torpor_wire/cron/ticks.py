@@ -9,8 +9,7 @@ from typing import Self
 
 from torpor_wire.cron import expression, offsets
 from torpor_wire.cron.local_times import LocalTimes
-from torpor_wire.cron.offsets import Period
-from torpor_wire.cron.zones import zone_named
+from torpor_wire.cron.offsets import Period, zone_named
 
 _YEAR = 366 * 86_400
 SEARCH_YEARS = expression.YEARS_MAX + 1
