@@ -104,9 +104,9 @@ async def _writes(plane: ControlPlane) -> Counter[WriteKind]:
 
 
 async def _lacking(plane: ControlPlane, names: set[str], condition: str) -> bool:
-    found = {one["metadata"]["name"]: one for one in (await plane.api.list(WORKFLOWS, NAMESPACE)).items}
-    conditions = (found[name].get("status", {}).get("conditions", []) for name in names)
-    return any((condition, "True") not in {(one["type"], one["status"]) for one in each} for each in conditions)
+    workflows = {body["metadata"]["name"]: body for body in (await plane.api.list(WORKFLOWS, NAMESPACE)).items}
+    conditions = (workflows[name].get("status", {}).get("conditions", []) for name in names)
+    return any((condition, "True") not in {(entry["type"], entry["status"]) for entry in each} for each in conditions)
 
 
 @asynccontextmanager

@@ -35,10 +35,10 @@ def parse(lines: Iterable[str]) -> dict[str, PodUsage]:
     """The usage of each pod by its uid, from lines `path/file:text` of cgroup v1 or v2."""
     values: dict[str, dict[str, int]] = {}
     for line in lines:
-        if found := _LINE.search(line):
-            *words, number = found["text"].split()
-            name = words[0] if words else found["file"]
-            values.setdefault(found["uid"].replace("_", "-"), {})[name] = int(number)
+        if match := _LINE.search(line):
+            *words, number = match["text"].split()
+            name = words[0] if words else match["file"]
+            values.setdefault(match["uid"].replace("_", "-"), {})[name] = int(number)
     return {uid: _usage(each) for uid, each in values.items()}
 
 
@@ -60,17 +60,17 @@ class Sampler(Protocol):
 class NodeSampler:
     """A sampler that runs on a node."""
 
-    def __init__(self, asked: asyncio.StreamWriter, said: asyncio.StreamReader) -> None:
-        self._asked = asked
-        self._said = said
+    def __init__(self, requests: asyncio.StreamWriter, responses: asyncio.StreamReader) -> None:
+        self._requests = requests
+        self._responses = responses
 
     async def sample(self) -> dict[str, PodUsage]:
         """All pods of the node, now. Raises SystemExit where the node cannot be entered."""
         async with asyncio.timeout(_LIMIT):
-            self._asked.write(b"\n")
-            await self._asked.drain()
+            self._requests.write(b"\n")
+            await self._requests.drain()
             lines: list[str] = []
-            while (line := (await self._said.readline()).decode()) != "\n":
+            while (line := (await self._responses.readline()).decode()) != "\n":
                 if not line:
                     raise SystemExit("this bench reads the cgroups of kind's nodes by `docker exec`, and could not")
                 lines.append(line.rstrip("\n"))

@@ -53,12 +53,12 @@ async def _chain(on: BenchCluster, steps: int) -> list[float]:
         {"name": name, "python": "census.tasks:sections", "args": {"largest": 1}, "after": before}
         for name, before in zip(names, [[], *([name] for name in names)], strict=False)
     ]
-    found = await on.run({"image": images.CENSUS.name, "runtime": "Image", "tasks": tasks})
+    workflow = await on.run({"image": images.CENSUS.name, "runtime": "Image", "tasks": tasks})
     listed = await on.api.list(TASKRUNS, NAMESPACE)
     runs = [taskrun.parse(body) for body in listed.items]
-    ours = [run for run in runs if run.spec.owner.uid == found.metadata.uid]
+    ours = [run for run in runs if run.spec.owner.uid == workflow.metadata.uid]
     ends = sorted(times.epoch(run.status.completion_time or "") for run in ours)
-    await on.remove(found)
+    await on.remove(workflow)
     return [later - sooner for sooner, later in itertools.pairwise(ends)]
 
 

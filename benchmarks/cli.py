@@ -22,12 +22,12 @@ STARTS = 20
 def measured(arguments: list[str]) -> tuple[list[float], float]:
     """Wall seconds of each start in ascending order, and mean CPU seconds. The first start compiles modules."""
     subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    found, before = [], children_cpu()
+    seconds, before = [], children_cpu()
     for _ in range(STARTS):
         began = time.perf_counter()
         subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        found.append(time.perf_counter() - began)
-    return sorted(found), (children_cpu() - before) / STARTS
+        seconds.append(time.perf_counter() - began)
+    return sorted(seconds), (children_cpu() - before) / STARTS
 
 
 def main() -> int:

@@ -85,12 +85,12 @@ def _figures(way: str, takeovers: Sequence[Takeover]) -> list[Figure]:
 
 
 async def _measure(rounds: int) -> dict[str, list[Takeover]]:
-    found: dict[str, list[Takeover]] = {way: [] for way in WAYS}
+    takeovers: dict[str, list[Takeover]] = {way: [] for way in WAYS}
     async with bench_cluster(list(images.ALL)) as on:
         for _ in range(rounds):
             for way in WAYS:
-                found[way].append(await _round(on, way))
-    return found
+                takeovers[way].append(await _round(on, way))
+    return takeovers
 
 
 async def _round(on: BenchCluster, way: str) -> Takeover:
@@ -118,10 +118,10 @@ async def _fresh_leader(on: BenchCluster) -> str:
         await asyncio.to_thread(roll_out, on.kubectl, _DEPLOYMENT)
         leader = await _leader(on)
         pods = (await on.api.list(PODS, SYSTEM, label_selector=_REPLICAS)).items
-        found = next((pod for pod in pods if pod["metadata"]["name"] == leader), None)
-        if found is None:
+        pod_body = next((pod for pod in pods if pod["metadata"]["name"] == leader), None)
+        if pod_body is None:
             await asyncio.sleep(1)  # the Lease of one that is no more has to run out
-        elif found["status"]["containerStatuses"][0]["restartCount"]:
+        elif pod_body["status"]["containerStatuses"][0]["restartCount"]:
             await asyncio.to_thread(on.kubectl.run, "delete", "pod", leader, "-n", SYSTEM)
         else:
             return leader
@@ -140,18 +140,18 @@ class PodCreations:
     """The pods of tasks that were seen to be created: when they were seen (monotonic), and made (whole seconds)."""
 
     def __init__(self) -> None:
-        self.found: list[tuple[float, float]] = []
+        self.creations: list[tuple[float, float]] = []
         self._changed = asyncio.Event()
 
     def note(self, kind: str, body: Object, _: float) -> None:
         """Take in an event of the watch."""
         if kind == "ADDED":
-            self.found.append((time.monotonic(), times.epoch(body["metadata"]["creationTimestamp"])))
+            self.creations.append((time.monotonic(), times.epoch(body["metadata"]["creationTimestamp"])))
             self._changed.set()
 
     async def reach(self, count: int) -> None:
         """Return once there are so many."""
-        while len(self.found) < count:
+        while len(self.creations) < count:
             await self._next()
 
     async def after(self, moment: float) -> float:
@@ -159,9 +159,9 @@ class PodCreations:
 
         A pod that the killed leader made in its last second may be seen late, and is not counted.
         """
-        while not self.found or self.found[-1][1] <= moment:
+        while not self.creations or self.creations[-1][1] <= moment:
             await self._next()
-        return next(seen for seen, made in self.found if made > moment)
+        return next(seen for seen, created in self.creations if created > moment)
 
     async def _next(self) -> None:
         self._changed.clear()

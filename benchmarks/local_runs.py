@@ -59,7 +59,7 @@ def play(file: Path, folder: Path, *options: str) -> PlayedRun:
 def moments(taskrun: Mapping[str, Any], state: str) -> list[float]:
     """Return when a TaskRun entered a state, in seconds since the epoch."""
     history = taskrun["status"].get("history") or ()
-    return [times.epoch(one["at"]) for one in history if one["state"] == state]
+    return [times.epoch(entry["at"]) for entry in history if entry["state"] == state]
 
 
 def waited(taskruns: Iterable[Mapping[str, Any]]) -> float:
@@ -67,9 +67,9 @@ def waited(taskruns: Iterable[Mapping[str, Any]]) -> float:
     total = 0.0
     for taskrun in taskruns:
         history = taskrun["status"].get("history") or ()
-        for one, following in pairwise(history):
-            if one["state"] == "Deferred":
-                total += times.epoch(following["at"]) - times.epoch(one["at"])
+        for entry, following in pairwise(history):
+            if entry["state"] == "Deferred":
+                total += times.epoch(following["at"]) - times.epoch(entry["at"])
     return total
 
 

@@ -134,11 +134,11 @@ async def _end_all(api: Api, names: list[str], seconds: float) -> None:
 async def _in_parallel(tasks: list[Any]) -> None:
     limit = asyncio.Semaphore(16)
 
-    async def one(task: Any) -> None:
+    async def limited(task: Any) -> None:
         async with limit:
             await task
 
-    await asyncio.gather(*map(one, tasks))
+    await asyncio.gather(*map(limited, tasks))
 
 
 async def _wait(folder: Path, count: int) -> float:

@@ -52,12 +52,12 @@ class SensorRun:
 def cores(samples: Sequence[Sample]) -> list[tuple[float, float]]:
     """Processor time a second, over the last ten seconds at each moment; it begins with nothing used."""
     used = [(0.0, 0.0), *((each.seconds, each.cpu) for each in samples)]
-    found = []
+    cores = []
     for index, (now, cpu) in enumerate(used[1:], start=1):
         then, before = next(each for each in used[:index] if each[0] > now - _SMOOTHED or each is used[index - 1])
         if now > then:
-            found.append((now, (cpu - before) / (now - then)))
-    return found
+            cores.append((now, (cpu - before) / (now - then)))
+    return cores
 
 
 def figures(run: SensorRun, *, window: float = 60.0) -> dict[str, Any]:
@@ -117,5 +117,5 @@ def _integral(points: Iterable[tuple[float, float]]) -> float:
 
 
 def _mean_mib(values: Iterable[int]) -> int:
-    found = list(values)
-    return round(sum(found) / len(found) / MIB)
+    sizes = list(values)
+    return round(sum(sizes) / len(sizes) / MIB)

@@ -55,17 +55,17 @@ def main() -> None:
 
 
 def _write(folder: Path, runs: Sequence[SensorRun]) -> None:
-    found = [samples.figures(run) for run in runs]
+    figures = [samples.figures(run) for run in runs]
     (folder / "sensors.csv").write_text(samples.written(runs))
-    (folder / "sensors.json").write_text(json.dumps({"bench": "sensors", "runs": found}, indent=1) + "\n")
-    sys.stdout.write(json.dumps(found, indent=1) + "\n")
+    (folder / "sensors.json").write_text(json.dumps({"bench": "sensors", "runs": figures}, indent=1) + "\n")
+    sys.stdout.write(json.dumps(figures, indent=1) + "\n")
 
 
 def _draw(folder: Path) -> None:
-    found = json.loads((folder / "sensors.json").read_text())["runs"]
+    figures = json.loads((folder / "sensors.json").read_text())["runs"]
     text = (folder / "sensors.csv").read_text()
-    runs = {each["sensor"]: samples.read(text, each["sensor"]) for each in found}
-    (folder / "sensors.svg").write_text(picture(runs, waits=found[0]["waits"], opened=found[0]["opened_after_s"]))
+    runs = {each["sensor"]: samples.read(text, each["sensor"]) for each in figures}
+    (folder / "sensors.svg").write_text(picture(runs, waits=figures[0]["waits"], opened=figures[0]["opened_after_s"]))
 
 
 def picture(runs: dict[str, list[Sample]], *, waits: int, opened: float) -> str:
@@ -110,21 +110,21 @@ async def _run(on: BenchCluster, meter: CgroupMeter, sensor: str, waits: int, af
         watch = await RunWatch.begin(on.api, meter)
         name = await on.start(spec(sensor, waits))
         async with watch.watching(name):
-            found = await on.ended(name)
+            workflow = await on.ended(name)
             ended = watch.now()
             await asyncio.sleep(_TAIL)
-        await on.remove(found)
+        await on.remove(workflow)
     opened, pods = opens - watch.began, len(watch.tasks)
     return SensorRun(sensor=sensor, waits=waits, pods=pods, opened=opened, ended=ended, samples=watch.samples)
 
 
 def spec(sensor: str, waits: int) -> dict[str, Any]:
     """The example's Workflow with so many keys, whose sensor is deferrable or is not."""
-    found: dict[str, Any] = yaml.safe_load((IMAGE.context / "sensors.yaml").read_text())["spec"]
-    (task,) = found["tasks"]
+    workflow_spec: dict[str, Any] = yaml.safe_load((IMAGE.context / "sensors.yaml").read_text())["spec"]
+    (task,) = workflow_spec["tasks"]
     params = {"store": f"http://store.{NAMESPACE}.svc.cluster.local:8000", "keys": [f"/{n:03}" for n in range(waits)]}
-    told = {**task, "args": {**task["args"], "deferrable": SENSORS[sensor]}}
-    return {**found, "params": params, "parallelism": waits, "tasks": [told]}
+    sensor_task = {**task, "args": {**task["args"], "deferrable": SENSORS[sensor]}}
+    return {**workflow_spec, "params": params, "parallelism": waits, "tasks": [sensor_task]}
 
 
 @asynccontextmanager

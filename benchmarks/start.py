@@ -127,11 +127,13 @@ async def _pairs(on: BenchCluster, seen: Created, rounds: int, image: str, runti
 
 async def _task(on: BenchCluster, seen: Created, image: str, runtime: str) -> float:
     spec = {"image": image, "runtime": runtime, "logs": "none", "tasks": [{"name": "it", "python": "time:time"}]}
-    found = await on.run(spec)
-    listed = await on.api.list(TASKRUNS, NAMESPACE, label_selector=f"{constants.LABEL_WORKFLOW}={found.metadata.name}")
+    workflow = await on.run(spec)
+    listed = await on.api.list(
+        TASKRUNS, NAMESPACE, label_selector=f"{constants.LABEL_WORKFLOW}={workflow.metadata.name}"
+    )
     (run,) = [taskrun.parse(body) for body in listed.items]
     began = seen[run.status.pod.name if run.status.pod else ""]
-    await on.remove(found)
+    await on.remove(workflow)
     return float(json.loads(run.status.result or "")) - began
 
 

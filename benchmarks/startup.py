@@ -38,20 +38,20 @@ def main() -> None:
 
 def figures(reports: list[dict[str, Any]]) -> list[Figure]:
     """Median and 95th percentile."""
-    found = []
+    seconds = []
     for measure, words in _MEASURES.items():
         values = [report[measure] for report in reports]
         what = f"process start to user code, {len(reports)} pods: {words}"
-        found += [
+        seconds += [
             Figure(name=f"{measure}_median", what=f"{what}, median", value=statistics.median(values), unit="ms"),
             Figure(name=f"{measure}_p95", what=f"{what}, p95", value=quantile(values, 0.95), unit="ms"),
         ]
-    return found
+    return seconds
 
 
 async def _measure(pods: int, parallelism: int) -> list[dict[str, Any]]:
     async with bench_cluster(list(images.ALL)) as on:
-        found = await on.run(
+        workflow_run = await on.run(
             {
                 "image": images.CENSUS.name,
                 "runtime": "Image",
@@ -66,15 +66,15 @@ async def _measure(pods: int, parallelism: int) -> list[dict[str, Any]]:
                 ],
             }
         )
-        reports = await _reports(on, found.metadata.name)
-        await on.remove(found)
+        reports = await _reports(on, workflow_run.metadata.name)
+        await on.remove(workflow_run)
     return reports
 
 
 async def _reports(on: BenchCluster, workflow: str) -> list[dict[str, Any]]:
     """The line that each pod printed right before it imported the user's code."""
-    found = await on.api.list(PODS, NAMESPACE, label_selector=f"{constants.LABEL_WORKFLOW}={workflow}")
-    logs = [await on.api.read(PODS.path(NAMESPACE, pod["metadata"]["name"], "log")) for pod in found.items]
+    pods = await on.api.list(PODS, NAMESPACE, label_selector=f"{constants.LABEL_WORKFLOW}={workflow}")
+    logs = [await on.api.read(PODS.path(NAMESPACE, pod["metadata"]["name"], "log")) for pod in pods.items]
     return [json.loads(next(line for line in log.splitlines() if line.startswith("{"))) for log in logs]
 
 

@@ -89,8 +89,8 @@ class RunWatch:
 
 async def _torpor(api: Api) -> dict[str, frozenset[str]]:
     """The uids of the pods of each part."""
-    found = {}
+    uids = {}
     for part in _PARTS:
         pods = await api.list(PODS, SYSTEM, label_selector=f"app.kubernetes.io/component={part}")
-        found[part] = frozenset(pod["metadata"]["uid"] for pod in pods.items)
-    return found
+        uids[part] = frozenset(pod["metadata"]["uid"] for pod in pods.items)
+    return uids

@@ -76,7 +76,7 @@ async def _measure(tasks: int) -> tuple[Counter[WriteKind], TaskRunBytes]:
     async with bench_cluster(list(images.ALL)) as on:
         await asyncio.sleep(_SETTLE)
         before = await read_writes(on.api, _LEFT_OUT)
-        found = await on.run(
+        workflow = await on.run(
             {
                 "image": images.CENSUS.name,
                 "runtime": "Image",
@@ -92,9 +92,9 @@ async def _measure(tasks: int) -> tuple[Counter[WriteKind], TaskRunBytes]:
         # The kubelet's last words on the pods come after the run's end.
         await asyncio.sleep(_SETTLE)
         after = await read_writes(on.api, _LEFT_OUT)
-        selector = f"{constants.LABEL_WORKFLOW}={found.metadata.name}"
-        runs = (await on.api.list(TASKRUNS, found.metadata.namespace, label_selector=selector)).items
-        await on.remove(found)
+        selector = f"{constants.LABEL_WORKFLOW}={workflow.metadata.name}"
+        runs = (await on.api.list(TASKRUNS, workflow.metadata.namespace, label_selector=selector)).items
+        await on.remove(workflow)
     return after - before, size_of(runs)
 
 

@@ -46,13 +46,13 @@ def main() -> int:
     if floor is None:
         return 1
     version = _version(program) if program else scenarios.VERSION
-    found = [row for scenario in wanted for row in _pair(scenario, program, version, floor)]
+    measured = [row for scenario in wanted for row in _pair(scenario, program, version, floor)]
     argo = {"version": version, "measured": program is not None, "flags": controller.FLAGS}
     loads = {"before": load, "after": os.getloadavg()}
     argo["environ"] = controller.ENVIRON
-    bench.write(given.into, "argo", began=began, load=loads, argo=argo, **rows.body(floor, found))
-    sys.stdout.write(rows.table(floor, found))
-    return 0 if len(found) == 2 * len(wanted) else 1
+    bench.write(given.into, "argo", began=began, load=loads, argo=argo, **rows.body(floor, measured))
+    sys.stdout.write(rows.table(floor, measured))
+    return 0 if len(measured) == 2 * len(wanted) else 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -80,8 +80,8 @@ def _pair(scenario: ArgoScenario, program: Path | None, version: str, floor: Tas
 
 def _version(program: Path) -> str:
     output = subprocess.run((program, "version"), capture_output=True, text=True, check=True).stdout
-    found = re.search(r"v\d+\.\d+\.\d+", output)
-    return found[0] if found else "of an unknown version"
+    version = re.search(r"v\d+\.\d+\.\d+", output)
+    return version[0] if version else "of an unknown version"
 
 
 if __name__ == "__main__":

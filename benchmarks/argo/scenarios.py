@@ -55,11 +55,11 @@ def scaled(scenario: ArgoScenario, floor: TaskCosts) -> TaskCosts | None:
 
     The wall of a chain is not scaled, since a timer makes it. A chain may be of any length.
     """
-    found = MEASURED[ArgoScenario(CHAIN, 50)] if scenario.kind == CHAIN else MEASURED.get(scenario)
-    if found is None:
+    measured = MEASURED[ArgoScenario(CHAIN, 50)] if scenario.kind == CHAIN else MEASURED.get(scenario)
+    if measured is None:
         return None
-    size, walls = scenario.size / found.tasks, floor.wall / FLOOR.wall * FLOOR.tasks / floor.tasks
-    wall = found.wall * size * (1.0 if scenario.kind == CHAIN else walls)
+    size, walls = scenario.size / measured.tasks, floor.wall / FLOOR.wall * FLOOR.tasks / floor.tasks
+    wall = measured.wall * size * (1.0 if scenario.kind == CHAIN else walls)
     processors = floor.each() / FLOOR.each() * size
-    cpu = {name: seconds * processors for name, seconds in found.cpu.items()}
-    return replace(found, name=scenario.name, tasks=scenario.size, wall=wall, cpu=cpu)
+    cpu = {name: seconds * processors for name, seconds in measured.cpu.items()}
+    return replace(measured, name=scenario.name, tasks=scenario.size, wall=wall, cpu=cpu)

@@ -50,17 +50,17 @@ async def _attacked(name: str, attack: Attack, runs: int) -> AttackCosts:
     async with open_environment() as on, _runs(on, attack) as run:
         await asyncio.sleep(_SETTLE)
         quiet = await _phase(on, run, runs)
-        async with attack.begin(on) as said:
+        async with attack.begin(on) as notes:
             attacked = await _phase(on, run, runs)
-        said += [f"the {program} has ended" for program, pid in on.pids.items() if not usage.alive(pid)]
-        return AttackCosts(name=name, what=attack.what, quiet=quiet, attacked=attacked, said=tuple(said))
+        notes += [f"the {program} has ended" for program, pid in on.pids.items() if not usage.alive(pid)]
+        return AttackCosts(name=name, what=attack.what, quiet=quiet, attacked=attacked, notes=tuple(notes))
 
 
 @asynccontextmanager
 async def _runs(on: AttackEnvironment, attack: Attack) -> AsyncIterator[Run]:
     if attack.on_results:
-        async with results(on, NAMESPACE) as made:
-            yield made.run
+        async with results(on, NAMESPACE) as runs:
+            yield runs.run
     else:
         yield on.bystander.run
 
@@ -68,8 +68,8 @@ async def _runs(on: AttackEnvironment, attack: Attack) -> AsyncIterator[Run]:
 async def _phase(on: AttackEnvironment, run: Run, runs: int) -> AttackPhase:
     foreign = usage.OtherLoad()
     async with usage.peaks(on.pids) as peaks:
-        found = await latencies(run, runs, SECONDS)
-    return AttackPhase(latencies=found, memory=peaks.mib(), foreign=foreign.mean())
+        measured = await latencies(run, runs, SECONDS)
+    return AttackPhase(latencies=measured, memory=peaks.mib(), foreign=foreign.mean())
 
 
 def _end_with_a_word() -> None:

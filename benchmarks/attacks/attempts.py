@@ -58,9 +58,9 @@ class Attack:
 async def answers(on: AttackEnvironment) -> AsyncIterator[list[str]]:
     """Round after round of waits on servers that answer with more than there is memory for."""
     async with _servers() as (ports, _):
-        asked = [_large(ports, number) for number in range(_LARGE_WAITS)]
-        async with _rounds(on, {"tasks": asked}, warm=True) as said:
-            yield said
+        waits = [_large(ports, number) for number in range(_LARGE_WAITS)]
+        async with _rounds(on, {"tasks": waits}, warm=True) as notes:
+            yield notes
 
 
 @asynccontextmanager
@@ -73,32 +73,32 @@ async def silent(on: AttackEnvironment) -> AsyncIterator[list[str]]:
         await _create(on, "silent", {"tasks": tasks})
         await _deferred(on, _SILENT + _NAMES)
         await asyncio.sleep(_SETTLE)
-        said: list[str] = []
-        yield said
-        said.append(f"at most {max(count['silent'] for count in counts)} connections to silent servers were open")
-        said += await _became(on)
+        notes: list[str] = []
+        yield notes
+        notes.append(f"at most {max(count['silent'] for count in counts)} connections to silent servers were open")
+        notes += await _became(on)
 
 
 @asynccontextmanager
 async def constants(on: AttackEnvironment) -> AsyncIterator[list[str]]:
     """Round after round of Workflows whose large constant would be copied to each of many instances."""
     task = _python("copies", "x" * _CONSTANT, _COPIES)
-    async with _rounds(on, {"image": "bench", "tasks": [task]}) as said:
-        yield said
+    async with _rounds(on, {"image": "bench", "tasks": [task]}) as notes:
+        yield notes
 
 
 @asynccontextmanager
 async def mapped(on: AttackEnvironment) -> AsyncIterator[list[str]]:
     """As many TaskRuns as a task may have by default, each with as much as each may have; their pods are played."""
-    said: list[str] = []
+    notes: list[str] = []
     async with start_nodes(on.plane):
         task = _python("each", "x" * _ARGUMENT, _MAPPED)
         began = time.monotonic()
         await _create(on, "mapped", {"image": "bench", "parallelism": _MAPPED, "tasks": [task]})
-        yield said
+        yield notes
         if await _end(on, "mapped", _LIMIT):
-            said.append(f"ended within {time.monotonic() - began:.0f} s")
-        said += await _became(on)
+            notes.append(f"ended within {time.monotonic() - began:.0f} s")
+        notes += await _became(on)
 
 
 @asynccontextmanager
@@ -106,8 +106,8 @@ async def expressions(on: AttackEnvironment) -> AsyncIterator[list[str]]:
     """Round after round of expressions that each end the child that evaluates them."""
     wait = {"class": "duration", "kwargs": {"duration": "1s"}}
     tasks = [{"name": f"t{number}", "when": _COSTLY, "trigger": wait} for number in range(_EXPRESSIONS)]
-    async with _rounds(on, {"params": {"s": "ab" * 1200}, "tasks": tasks}) as said:
-        yield said
+    async with _rounds(on, {"params": {"s": "ab" * 1200}, "tasks": tasks}) as notes:
+        yield notes
 
 
 @asynccontextmanager
@@ -120,11 +120,11 @@ async def connections(on: AttackEnvironment) -> AsyncIterator[list[str]]:
         given = {"token": task.token, "authority": published["ca.crt"]}
         _given(process.stdin).write(json.dumps(given).encode() + b"\n")
         await until(lambda: bool(counts) and counts[-1]["idle"] >= IDLE * _MOST, _LIMIT, every=_LOOK)
-        said: list[str] = []
-        yield said
+        notes: list[str] = []
+        yield notes
         most = {kind: max(count[kind] for count in counts) for kind in ("idle", "uploads")}
         closed = counts[-1]["closed"]
-        said.append(f"at most {most['idle']} idle and {most['uploads']} uploads were open; {closed} were closed")
+        notes.append(f"at most {most['idle']} idle and {most['uploads']} uploads were open; {closed} were closed")
 
 
 ATTACKS: Mapping[str, Attack] = {
@@ -201,17 +201,17 @@ async def _rounds(on: AttackEnvironment, spec: Mapping[str, Any], *, warm: bool 
 
     `warm`: it is under way with the second, since during the first the triggerer imports what these waits take.
     """
-    said: list[str] = []
+    notes: list[str] = []
     names: list[str] = []
     going = asyncio.create_task(_repeat(on, spec, names))
     try:
         await until(lambda: len(names) > int(warm), _LIMIT, every=_LOOK)
-        yield said
+        yield notes
     finally:
         going.cancel()
         (outcome,) = await asyncio.gather(going, return_exceptions=True)
-    said.append(f"refused: {outcome}" if isinstance(outcome, errors.ApiError) else f"{len(names)} rounds")
-    said += await _became(on)
+    notes.append(f"refused: {outcome}" if isinstance(outcome, errors.ApiError) else f"{len(names)} rounds")
+    notes += await _became(on)
 
 
 async def _repeat(on: AttackEnvironment, spec: Mapping[str, Any], names: list[str]) -> None:
@@ -251,7 +251,7 @@ async def _became(on: AttackEnvironment) -> list[str]:
     """What the attacker's Workflows and TaskRuns say of themselves."""
     lines: list[str] = []
     for resource in (WORKFLOWS, TASKRUNS):
-        counts = Counter(_told(one.get("status", {})) for one in (await on.api.list(resource, ATTACKER)).items)
+        counts = Counter(_told(body.get("status", {})) for body in (await on.api.list(resource, ATTACKER)).items)
         listed = ", ".join(f"{count:,} {word}" for word, count in counts.most_common())
         lines.append(f"{resource.plural}: {listed or 'none'}")
     return lines

@@ -51,18 +51,18 @@ class Bystander:
 
 async def latencies(run: Callable[[], Awaitable[None]], count: int, seconds: float) -> Latencies:
     """So many runs one after another, as far as they begin within these seconds; then what is under way is given up."""
-    found: list[float] = []
+    durations: list[float] = []
     end = time.monotonic() + seconds
-    while len(found) < count and time.monotonic() < end:
+    while len(durations) < count and time.monotonic() < end:
         began = time.monotonic()
         try:
             async with asyncio.timeout(max(end - began, _PAUSE)):
                 await run()
         except TimeoutError:
-            return Latencies(seconds=(*found, time.monotonic() - began), unfinished=1)
-        found.append(time.monotonic() - began)
+            return Latencies(seconds=(*durations, time.monotonic() - began), unfinished=1)
+        durations.append(time.monotonic() - began)
         await asyncio.sleep(_PAUSE)
-    return Latencies(seconds=tuple(found))
+    return Latencies(seconds=tuple(durations))
 
 
 @asynccontextmanager

@@ -48,7 +48,7 @@ class AttackCosts:
     what: str
     quiet: AttackPhase
     attacked: AttackPhase
-    said: Sequence[str] = field(default_factory=tuple)
+    notes: Sequence[str] = field(default_factory=tuple)
 
     @property
     def ratio(self) -> float:
@@ -81,22 +81,22 @@ def rows(taken: Sequence[AttackCosts]) -> list[dict[str, Any]]:
     return [_figures(attack) | asdict(attack) for attack in taken]
 
 
-def _figures(one: AttackCosts) -> dict[str, Any]:
-    found = {"ratio": one.ratio, "p95_ratio": one.p95_ratio}
-    for name, phase in {"quiet": one.quiet, "attacked": one.attacked}.items():
-        found |= {f"{name}_median": phase.latencies.median, f"{name}_p95": phase.latencies.p95}
-    return {name: round(value, 4) for name, value in found.items()}
+def _figures(costs: AttackCosts) -> dict[str, Any]:
+    figures = {"ratio": costs.ratio, "p95_ratio": costs.p95_ratio}
+    for name, phase in {"quiet": costs.quiet, "attacked": costs.attacked}.items():
+        figures |= {f"{name}_median": phase.latencies.median, f"{name}_p95": phase.latencies.p95}
+    return {name: round(value, 4) for name, value in figures.items()}
 
 
-def _row(one: AttackCosts) -> tuple[str, ...]:
-    memory = (f"{one.attacked.memory[name]:.0f} (quiet {one.quiet.memory[name]:.0f})" for name in LIMITS)
-    ratio = f"{one.ratio:.2f} ({one.p95_ratio:.2f})"
-    shown = f"**{ratio}**" if one.ratio >= GOAL else ratio
-    foreign = f"{one.attacked.foreign:.2f} (quiet {one.quiet.foreign:.2f})"
-    return one.what, _span(one.quiet), _span(one.attacked), shown, *memory, foreign, "; ".join(one.said)
+def _row(costs: AttackCosts) -> tuple[str, ...]:
+    memory = (f"{costs.attacked.memory[name]:.0f} (quiet {costs.quiet.memory[name]:.0f})" for name in LIMITS)
+    ratio = f"{costs.ratio:.2f} ({costs.p95_ratio:.2f})"
+    shown = f"**{ratio}**" if costs.ratio >= GOAL else ratio
+    foreign = f"{costs.attacked.foreign:.2f} (quiet {costs.quiet.foreign:.2f})"
+    return costs.what, _span(costs.quiet), _span(costs.attacked), shown, *memory, foreign, "; ".join(costs.notes)
 
 
 def _span(phase: AttackPhase) -> str:
-    found = phase.latencies
-    given_up = f", {found.unfinished} of {len(found.seconds)} given up" if found.unfinished else ""
-    return f"{1000 * found.median:,.0f} ms ({1000 * found.p95:,.0f} ms){given_up}"
+    latencies = phase.latencies
+    given_up = f", {latencies.unfinished} of {len(latencies.seconds)} given up" if latencies.unfinished else ""
+    return f"{1000 * latencies.median:,.0f} ms ({1000 * latencies.p95:,.0f} ms){given_up}"

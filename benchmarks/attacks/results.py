@@ -56,14 +56,14 @@ class ResultRuns:
 async def results(on: AttackEnvironment, namespace: str) -> AsyncIterator[ResultRuns]:
     """Of one task in this namespace."""
     published = (await on.api.get(CONFIG_MAPS, SYSTEM, "torpor-archive"))["data"]
-    found = await holder(on, namespace)
+    task = await holder(on, namespace)
     trust = ssl.create_default_context(cadata=published["ca.crt"])
     connector = aiohttp.TCPConnector(ssl=trust, force_close=True)
-    headers = {"Authorization": f"Bearer {found.token}"}
+    headers = {"Authorization": f"Bearer {task.token}"}
     async with aiohttp.ClientSession(connector=connector, headers=headers, timeout=_LIMIT) as session:
-        made = ResultRuns(session, published["url"], found)
-        await made.run()
-        yield made
+        runs = ResultRuns(session, published["url"], task)
+        await runs.run()
+        yield runs
 
 
 async def holder(on: AttackEnvironment, namespace: str) -> ResultHolder:

@@ -104,8 +104,8 @@ async def main() -> None:
     for name, serve in _ALL.items():
         first, *others = SILENT_HOSTS if serve is _silent else (HOST,)
         quiet = _quietly(name, serve, counts)
-        made = await asyncio.start_server(quiet, first, 0, backlog=_BACKLOG)
-        ports[name] = made.sockets[0].getsockname()[1]
+        server = await asyncio.start_server(quiet, first, 0, backlog=_BACKLOG)
+        ports[name] = server.sockets[0].getsockname()[1]
         if others:
             await asyncio.start_server(quiet, others, ports[name], backlog=_BACKLOG)
     _say(ports)

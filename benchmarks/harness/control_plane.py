@@ -81,7 +81,7 @@ async def open_plane(
     """A control plane with simulated nodes, and with a scheduler if there are any. `logs`: a folder that stays."""
     with started(scheduler=nodes > 0, profiled=profiled) as state:
         ports = json.loads((state / "plan.json").read_text())["ports"]
-        found = {name: daemon.find(name, folder=state) for name in _SERVERS}
+        servers = {name: daemon.find(name, folder=state) for name in _SERVERS}
         admin = Kubectl(state / "kubeconfig", kubectl.ensure())
         async with (
             connect(str(admin.kubeconfig), program="torpor-bench") as transport,
@@ -94,7 +94,7 @@ async def open_plane(
                 state=state,
                 logs=logs or state,
                 port=ports["api"],
-                servers={name: process.pid for name, process in found.items() if process is not None},
+                servers={name: process.pid for name, process in servers.items() if process is not None},
             )
             await asyncio.to_thread(_install, plane)
             for number in range(nodes):

@@ -27,26 +27,26 @@ class Etcd:
 
     async def read(self, key: str) -> bytes:
         """The value of a key. Raises LookupError where there is none."""
-        found = await self._ask("range", {"key": _coded(key.encode())})
-        if not found.get("kvs"):
+        response = await self._ask("range", {"key": _coded(key.encode())})
+        if not response.get("kvs"):
             raise LookupError(key)
-        return b64decode(found["kvs"][0]["value"])
+        return b64decode(response["kvs"][0]["value"])
 
     async def sizes(self, prefix: str) -> dict[str, tuple[int, int]]:
         """By the keys that begin so: the bytes of the value, and how often it was written."""
-        found: dict[str, tuple[int, int]] = {}
+        sizes: dict[str, tuple[int, int]] = {}
         at, end = prefix.encode(), prefix.encode()[:-1] + bytes([prefix.encode()[-1] + 1])
         more = True
         while more:
             page = await self._ask("range", {"key": _coded(at), "range_end": _coded(end), "limit": _PAGE})
             entries = page.get("kvs", [])
-            found |= {
+            sizes |= {
                 b64decode(entry["key"]).decode(): (len(b64decode(entry["value"])), int(entry["version"]))
                 for entry in entries
             }
             more = page.get("more", False)
             at = b64decode(entries[-1]["key"]) + b"\0" if entries else end
-        return found
+        return sizes
 
     async def write(self, entries: Mapping[str, bytes], *, at_once: int = MANY) -> None:
         """Put them all.
@@ -75,8 +75,8 @@ class Etcd:
     async def _ask(self, verb: str, body: Mapping[str, Any]) -> dict[str, Any]:
         async with self._session.post(f"{self.url}/v3/kv/{verb}", json=body) as response:
             response.raise_for_status()
-            found: dict[str, Any] = await response.json()
-            return found
+            response_body: dict[str, Any] = await response.json()
+            return response_body
 
 
 def _coded(data: bytes) -> str:

@@ -252,9 +252,9 @@ class Processes:
 
         `client` is the benchmark itself; `machine` is the CPU time of all processes of the machine.
         """
-        found = {name: usage.tree_cpu(pid) for name, pid in self.plane.servers.items()}
-        found |= {name: child.cpu() for name, child in self.children.items()}
-        return found | {CLIENT: usage.cpu(os.getpid()), "machine": usage.machine_cpu()}
+        seconds = {name: usage.tree_cpu(pid) for name, pid in self.plane.servers.items()}
+        seconds |= {name: child.cpu() for name, child in self.children.items()}
+        return seconds | {CLIENT: usage.cpu(os.getpid()), "machine": usage.machine_cpu()}
 
     def memory(self) -> float:
         """PSS of the operator without its evaluator, in bytes."""

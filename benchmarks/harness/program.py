@@ -30,13 +30,13 @@ def parser(doc: str | None, bench: str = "", sizes: type[Any] | None = None) -> 
 
     `bench`: the committed JSON that a run replaces by default.
     """
-    found = argparse.ArgumentParser(description=doc)
+    arguments = argparse.ArgumentParser(description=doc)
     file = ROOT / f"docs/design/figures/{bench}.json" if bench else None
-    found.add_argument("--into", type=Path, default=file, help="file for the JSON")
-    found.add_argument("--compare", type=Path, help="JSON of another run, whose figures get a column")
+    arguments.add_argument("--into", type=Path, default=file, help="file for the JSON")
+    arguments.add_argument("--compare", type=Path, help="JSON of another run, whose figures get a column")
     for field in fields(sizes) if sizes else ():
-        found.add_argument(f"--{field.name}", type=type(field.default), default=field.default)
-    return found
+        arguments.add_argument(f"--{field.name}", type=type(field.default), default=field.default)
+    return arguments
 
 
 def chosen_sizes(given: argparse.Namespace, sizes: type[Taken]) -> Taken:

@@ -57,7 +57,7 @@ def main(mark: str, folder: str) -> None:
 
 def _kill_all(entry: bytes) -> bool:
     """Kill the processes whose environment has this entry. Whether there were any."""
-    pids = [int(one.name) for one in Path("/proc").iterdir() if one.name.isdigit()]
+    pids = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
     return bool([pid for pid in pids if _kill(pid, entry)])
 
 

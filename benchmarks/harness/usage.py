@@ -29,7 +29,7 @@ class ProcessUsage:
 
 def read_usage(pid: int) -> ProcessUsage:
     """As of now."""
-    pss = sum(_rollup(one).get("Pss", 0.0) for one in tree(pid))
+    pss = sum(_rollup(process).get("Pss", 0.0) for process in tree(pid))
     return ProcessUsage(rss=_rollup(pid)["Rss"], pss=pss, cpu=cpu(pid))
 
 
@@ -63,10 +63,10 @@ def machine_cpu() -> float:
 
 def tree(pid: int) -> list[int]:
     """The process and those it has started that still run."""
-    found = [pid]
-    for one in found:
-        found += _children(one)
-    return found
+    pids = [pid]
+    for parent in pids:
+        pids += _children(parent)
+    return pids
 
 
 def alive(pid: int) -> bool:
@@ -79,32 +79,34 @@ class Peaks:
 
     def __init__(self, pids: Mapping[str, int]) -> None:
         self._pids = pids
-        self._found = dict.fromkeys(pids, 0)
+        self._highest = dict.fromkeys(pids, 0)
 
     def look(self) -> None:
         """Take what there is now."""
         for name, pid in self._pids.items():
-            self._found[name] = max(self._found[name], sum(_status(one).get("VmRSS", 0) for one in tree(pid)))
+            self._highest[name] = max(
+                self._highest[name], sum(_status(process).get("VmRSS", 0) for process in tree(pid))
+            )
 
     def mib(self) -> dict[str, float]:
         """The highest so far; at least what the kernel noted of the process itself, between two looks."""
-        return {name: max(kib, _status(self._pids[name]).get("VmHWM", 0)) / 1024 for name, kib in self._found.items()}
+        return {name: max(kib, _status(self._pids[name]).get("VmHWM", 0)) / 1024 for name, kib in self._highest.items()}
 
 
 @asynccontextmanager
 async def peaks(pids: Mapping[str, int]) -> AsyncIterator[Peaks]:
     """Looked at ten times a second while this is open."""
-    found = Peaks(pids)
+    highest = Peaks(pids)
     for pid in pids.values():
         _forget_peak(pid)
-    async with background(_look(found)):
-        yield found
-    found.look()
+    async with background(_look(highest)):
+        yield highest
+    highest.look()
 
 
-async def _look(found: Peaks) -> None:
+async def _look(highest: Peaks) -> None:
     while True:
-        found.look()
+        highest.look()
         await asyncio.sleep(_EVERY)
 
 

@@ -31,16 +31,16 @@ _RESULT = "1"
 class PodWorker:
     """Runs pods as lines of environment come, and says the uid of each that has ended."""
 
-    def __init__(self, session: aiohttp.ClientSession, server: str, said: Callable[[str], None]) -> None:
+    def __init__(self, session: aiohttp.ClientSession, server: str, report: Callable[[str], None]) -> None:
         self._session = session
         self._server = server
-        self.said = said
+        self.report = report
 
     async def live(self, launched: Launch) -> None:
         """Claim, do nothing, report."""
         if await self.claim(launched):
             await self.write(launched, transitions.succeed(launched.pin(State.RUNNING), _RESULT, now=time.time()))
-        self.said(launched.pod_uid)
+        self.report(launched.pod_uid)
 
     async def claim(self, launched: Launch) -> bool:
         """Whether the segment is this pod's."""
@@ -77,12 +77,12 @@ async def main(path: str, server: str, pki: str, *, kind: type[PodWorker] = PodW
     trust.load_cert_chain(f"{pki}/admin.crt", f"{pki}/admin.key")
     pods, kubelet = await asyncio.open_unix_connection(path)
 
-    def said(uid: str) -> None:
+    def report(uid: str) -> None:
         kubelet.write(uid.encode() + b"\n")
 
     connector = aiohttp.TCPConnector(limit=_UNDER_WAY, ssl=trust)
     async with aiohttp.ClientSession(connector=connector) as session, asyncio.TaskGroup() as group:
-        worker = kind(session, server, said)
+        worker = kind(session, server, report)
         async for line in pods:
             variables = json.loads(line)
             launched = environment.read(variables, os.urandom(16).hex(), variables[constants.ENV_POD_UID])

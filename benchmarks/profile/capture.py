@@ -94,5 +94,5 @@ async def _stacks(path: Path) -> list[ProfileSample]:
 def _written(path: Path) -> list[ProfileSample] | None:
     if not path.exists():
         return None
-    found = json.loads(path.read_text())
-    return [ProfileSample(stack=tuple(stack), labels={}, seconds=float(count)) for stack, count in found]
+    counts = json.loads(path.read_text())
+    return [ProfileSample(stack=tuple(stack), labels={}, seconds=float(count)) for stack, count in counts]

@@ -42,10 +42,10 @@ class Cost:
 
 def by(samples: Sequence[ProfileSample], name: Callable[[ProfileSample], Name]) -> dict[Name, float]:
     """Seconds of the samples by name, the most first."""
-    found: defaultdict[Name, float] = defaultdict(float)
+    seconds: defaultdict[Name, float] = defaultdict(float)
     for sample in samples:
-        found[name(sample)] += sample.seconds
-    return dict(sorted(found.items(), key=lambda each: -each[1]))
+        seconds[name(sample)] += sample.seconds
+    return dict(sorted(seconds.items(), key=lambda each: -each[1]))
 
 
 def stored(before: Mapping[str, tuple[int, int]], after: Mapping[str, tuple[int, int]]) -> dict[str, StoredObjects]:

@@ -42,8 +42,8 @@ def growth(before: Counters, after: Counters) -> dict[str, Counter[Key]]:
 
 
 def _read(text: str, wanted: Mapping[str, Sequence[str]]) -> Counters:
-    found: dict[str, Counter[Key]] = {name: Counter() for name in wanted}
+    counters: dict[str, Counter[Key]] = {name: Counter() for name in wanted}
     for name, names in wanted.items():
         for labels, value in series(text, name):
-            found[name][tuple(labels.get(label, "") for label in names)] += round(value)
-    return found
+            counters[name][tuple(labels.get(label, "") for label in names)] += round(value)
+    return counters

@@ -40,14 +40,14 @@ def _processes(cost: Cost) -> str:
 
 def _requests(cost: Cost) -> str:
     samples = cost.samples[API_SERVER]
-    found = by(samples, api_server.kind)
-    asked = {(f"{verb} {resource}", client): n for (verb, resource, client), n in _asked(cost).items()}
+    seconds_by_kind = by(samples, api_server.kind)
+    counts = {(f"{verb} {resource}", client): n for (verb, resource, client), n in _asked(cost).items()}
     rows, rest = [], 0.0
-    for name, seconds in found.items():
+    for name, seconds in seconds_by_kind.items():
         if cost.each(seconds) < _LEAST:
             rest += seconds
             continue
-        count = asked.get(name, 0)
+        count = counts.get(name, 0)
         each = f"{1000 * seconds / count:.2f}" if count >= cost.tasks / 10 else ""
         rows.append((*name, _per(count, cost), each, _ms(cost.each(seconds)), _share(seconds / _sum(samples))))
     rows.append(("(less than 0.05 ms each)", "", "", "", _ms(cost.each(rest)), _share(rest / _sum(samples))))
@@ -61,14 +61,14 @@ def _requests(cost: Cost) -> str:
 def _activities(cost: Cost) -> str:
     """The activities of the most expensive kinds of requests, over all clients."""
     samples = [sample for sample in cost.samples[API_SERVER] if api_server.kind(sample)[0] not in _NOISE]
-    kinds = [name for name in by(samples, lambda one: api_server.kind(one)[0]) if not name.startswith("(")][:_COLUMNS]
-    cells = by(samples, lambda one: (api_server.does(one), _column(api_server.kind(one)[0], kinds)))
+    kinds = [name for name in by(samples, lambda each: api_server.kind(each)[0]) if not name.startswith("(")][:_COLUMNS]
+    cells = by(samples, lambda sample: (api_server.does(sample), _column(api_server.kind(sample)[0], kinds)))
     columns = (*kinds, "other requests", "background")
     rows = [
         (name, _ms(cost.each(used)), *(_ms(cost.each(cells.get((name, column), 0.0))) for column in columns))
         for name, used in by(samples, api_server.does).items()
     ]
-    sums = by(samples, lambda one: _column(api_server.kind(one)[0], kinds))
+    sums = by(samples, lambda sample: _column(api_server.kind(sample)[0], kinds))
     total = ("all", _ms(cost.each(_sum(samples))), *(_ms(cost.each(sums.get(column, 0.0))) for column in columns))
     return _table("The API server by activity, ms per task", ("activity", "all", *columns), [*rows, total])
 
@@ -80,13 +80,13 @@ def _column(kind: str, kinds: Sequence[str]) -> str:
 
 
 def _others(cost: Cost) -> str:
-    found = []
+    tables = []
     for name, does in ((ETCD, etcd_server.does), (OPERATOR, operator_code.does)):
         samples = cost.samples[name]
         shares = {activity: used / _sum(samples) for activity, used in by(samples, does).items()}
         rows = [(activity, _ms(cost.each(share * cost.cpu[name])), _share(share)) for activity, share in shares.items()]
-        found.append(_table(f"{name} by activity", ("activity", "ms per task", "share"), rows))
-    return "\n".join(found)
+        tables.append(_table(f"{name} by activity", ("activity", "ms per task", "share"), rows))
+    return "\n".join(tables)
 
 
 def _counts(cost: Cost) -> str:
@@ -96,9 +96,9 @@ def _counts(cost: Cost) -> str:
         name = f"{verb.lower()} {resource}/{sub}".rstrip("/")
         kinds[name] += n
         rejected[name] += n if code >= "4" else 0
-    found = [(name, n, rejected[name]) for name, n in _most(kinds) if n >= cost.tasks / 100]
-    found += [("all", kinds.total(), rejected.total()), ("all with a client", sum(_asked(cost).values()), 0)]
-    rows = [(name, f"{n:,}", _per(n, cost), f"{no:,}" if no else "") for name, n, no in found]
+    listed = [(name, n, rejected[name]) for name, n in _most(kinds) if n >= cost.tasks / 100]
+    listed += [("all", kinds.total(), rejected.total()), ("all with a client", sum(_asked(cost).values()), 0)]
+    rows = [(name, f"{n:,}", _per(n, cost), f"{no:,}" if no else "") for name, n, no in listed]
     return _table("Requests (apiserver_request_total)", ("request", "count", "per task", "rejected"), rows)
 
 
@@ -120,12 +120,12 @@ def _stored(cost: Cost) -> str:
     rows = [
         (
             name,
-            f"{one.objects:,}",
-            f"{one.size / one.objects:,.0f}",
-            f"{one.writes / one.objects:.2f}",
-            _bytes(one, cost),
+            f"{stored.objects:,}",
+            f"{stored.size / stored.objects:,.0f}",
+            f"{stored.writes / stored.objects:.2f}",
+            _bytes(stored, cost),
         )
-        for name, one in sorted(cost.stored.items(), key=lambda each: -each[1].size)
+        for name, stored in sorted(cost.stored.items(), key=lambda each: -each[1].size)
     ]
     head = ("resource", "objects", "bytes each", "writes each", "bytes per task")
     log, puts = cost.etcd[counters.WAL].total(), cost.etcd[counters.PUTS].total()
@@ -139,18 +139,18 @@ def _stored(cost: Cost) -> str:
 def _parts(cost: Cost) -> str:
     names = list(dict.fromkeys(name for part in cost.parts.values() for name in part))
     rows = [
-        (resource, *(f"{one.get(name, 0):,}" for name in names), f"{sum(one.values()):,}")
-        for resource, one in cost.parts.items()
+        (resource, *(f"{counts.get(name, 0):,}" for name in names), f"{sum(counts.values()):,}")
+        for resource, counts in cost.parts.items()
     ]
     return _table("Bytes of one object as JSON", ("resource", *names, "all"), rows)
 
 
-def _bytes(one: StoredObjects, cost: Cost) -> str:
-    return f"{one.size / cost.tasks:,.0f}"
+def _bytes(stored: StoredObjects, cost: Cost) -> str:
+    return f"{stored.size / cost.tasks:,.0f}"
 
 
-def _most(found: Mapping) -> list[tuple]:  # type: ignore[type-arg]
-    return sorted(found.items(), key=lambda each: -each[1])
+def _most(counted: Mapping) -> list[tuple]:  # type: ignore[type-arg]
+    return sorted(counted.items(), key=lambda each: -each[1])
 
 
 def _sum(samples: Sequence[ProfileSample]) -> float:

@@ -37,11 +37,11 @@ async def fan_out(count: int) -> Cost:
                 api_server=counters.growth(counted[0], ended[0]),
                 etcd=counters.growth(counted[1], ended[1]),
                 stored=cost.stored(stored, await plane.etcd.sizes(_REGISTRY)),
-                parts={one.plural: cost.parts(await _ended(plane, one)) for one in (TASKRUNS, PODS)},
+                parts={resource.plural: cost.parts(await _ended(plane, resource)) for resource in (TASKRUNS, PODS)},
             )
 
 
 async def _ended(plane: ControlPlane, resource: Resource) -> dict[str, Any]:
     """One object of the ended run."""
-    found: dict[str, Any] = json.loads(await capture.read(plane, resource.path(NAMESPACE), {"limit": "1"}))["items"][0]
-    return found
+    body: dict[str, Any] = json.loads(await capture.read(plane, resource.path(NAMESPACE), {"limit": "1"}))["items"][0]
+    return body

@@ -88,11 +88,11 @@ async def _run(on: BenchCluster, results: int, size: int, parallelism: int) -> R
     await asyncio.to_thread(peaks.reset, processes)
     before = await asyncio.to_thread(peaks.read, processes)
     began = time.monotonic()
-    found = await on.ended(await on.start(spec(results, size, parallelism)), limit=_LIMIT)
+    workflow = await on.ended(await on.start(spec(results, size, parallelism)), limit=_LIMIT)
     wall = time.monotonic() - began
     held = await asyncio.to_thread(peaks.read, processes)
-    reduced = await _reduced(on, found)
-    await on.remove(found)
+    reduced = await _reduced(on, workflow)
+    await on.remove(workflow)
     say(f"{results} results of {size} bytes took {wall:.0f} s")
     if (reduced["results"], reduced["whole"]) != (results, results):
         raise SystemExit(f"of {results} results {reduced['results']} were read, {reduced['whole']} of them whole")
@@ -108,12 +108,12 @@ async def _run(on: BenchCluster, results: int, size: int, parallelism: int) -> R
     )
 
 
-async def _reduced(on: BenchCluster, found: Workflow) -> dict[str, Any]:
+async def _reduced(on: BenchCluster, workflow: Workflow) -> dict[str, Any]:
     """What the reducing task told."""
-    selector = f"{constants.LABEL_WORKFLOW}={found.metadata.name},{constants.LABEL_TASK}=reduce"
+    selector = f"{constants.LABEL_WORKFLOW}={workflow.metadata.name},{constants.LABEL_TASK}=reduce"
     (body,) = (await on.api.list(TASKRUNS, NAMESPACE, label_selector=selector)).items
-    told: dict[str, Any] = json.loads(taskrun.parse(body).status.result or "{}")
-    return told
+    result: dict[str, Any] = json.loads(taskrun.parse(body).status.result or "{}")
+    return result
 
 
 def _row(costs: ReduceCosts) -> tuple[str, ...]:

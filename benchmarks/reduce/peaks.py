@@ -36,7 +36,7 @@ def find(kubectl: Kubectl) -> dict[str, list[NodeProcess]]:
 
 def reset(processes: Mapping[str, list[NodeProcess]]) -> None:
     """From now on the peak is counted from what each holds now."""
-    for each in (one for several in processes.values() for one in several):
+    for each in (process for several in processes.values() for process in several):
         _shell(each, _RESET)
 
 
@@ -50,16 +50,16 @@ def read(processes: Mapping[str, list[NodeProcess]]) -> dict[str, int]:
 
 def parse(status: str) -> int:
     """The peak that a status of /proc tells, in bytes."""
-    found = _PEAK.search(status)
-    if found is None:
+    match = _PEAK.search(status)
+    if match is None:
         raise ValueError("the status of a process has no VmHWM")
-    return 1024 * int(found[1])
+    return 1024 * int(match[1])
 
 
 def _find_processes(kubectl: Kubectl, part: str, program: str) -> list[NodeProcess]:
     pods = kubectl.read("pods", "-n", SYSTEM, "-l", f"app.kubernetes.io/component={part}")["items"]
-    found = [node.running(kubectl, pod["metadata"]["name"], program) for pod in pods]
-    return [NodeProcess(node=name, folder=folder) for name, folders in found for folder in folders]
+    folders_by_node = [node.running(kubectl, pod["metadata"]["name"], program) for pod in pods]
+    return [NodeProcess(node=name, folder=folder) for name, folders in folders_by_node for folder in folders]
 
 
 def _shell(process: NodeProcess, script: str) -> str:

@@ -32,15 +32,15 @@ def main() -> int:
     given = parser.parse_args()
     sizes = program.chosen_sizes(given, ScaleSizes)
     load = os.getloadavg()[0]
-    found: list[Figure] = []
+    figures: list[Figure] = []
     try:
-        asyncio.run(measure(found, sizes, given.logs, given.profile))
+        asyncio.run(measure(figures, sizes, given.logs, given.profile))
     finally:
-        program.report(given, "scale", found, load=[load, os.getloadavg()[0]], sizes=asdict(sizes))
+        program.report(given, "scale", figures, load=[load, os.getloadavg()[0]], sizes=asdict(sizes))
     return 0
 
 
-async def measure(found: list[Figure], sizes: ScaleSizes, logs: Path | None, profile: Path | None) -> None:
+async def measure(figures: list[Figure], sizes: ScaleSizes, logs: Path | None, profile: Path | None) -> None:
     """Append all figures, in the order in which they are measured."""
 
     async def take(name: str, taking: Awaitable[list[Figure]]) -> None:
@@ -48,7 +48,7 @@ async def measure(found: list[Figure], sizes: ScaleSizes, logs: Path | None, pro
         taken = await taking
         load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
         say(f"{name}, {time.monotonic() - began:.0f} s, load {load}{program.shown_figures(taken)}")
-        found.extend(taken)
+        figures.extend(taken)
 
     async with open_system(sizes, logs, profile) as on, watch_runs(on.plane.api) as runs:
         await warm(runs)
@@ -66,7 +66,7 @@ async def measure(found: list[Figure], sizes: ScaleSizes, logs: Path | None, pro
         await take("failover of a triggerer", takeover.triggerer(on))
         await take("etcd", storage.stored(on, empty))
         lost = "operators that ended since they could not renew their Lease in time, and started again"
-        found.append(Figure(name="restarts", what=lost, value=on.restarts, unit="times"))
+        figures.append(Figure(name="restarts", what=lost, value=on.restarts, unit="times"))
 
 
 async def _seeded(on: ScaleSystem, runs: WatchedRuns) -> None:

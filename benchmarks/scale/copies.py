@@ -42,18 +42,18 @@ def key(plural: str, body: Mapping[str, Any]) -> str:
 
 def workflow(body: Mapping[str, Any], to: CopyTarget) -> Object:
     """The copy of the Workflow."""
-    found = copy.deepcopy(dict(body))
-    found["metadata"] |= {"name": to.name, "namespace": to.namespace, "uid": to.uid}
-    for task in found["spec"]["tasks"]:
+    copied = copy.deepcopy(dict(body))
+    copied["metadata"] |= {"name": to.name, "namespace": to.namespace, "uid": to.uid}
+    for task in copied["spec"]["tasks"]:
         if "trigger" in task:
             task["trigger"]["kwargs"] = _later(task["trigger"]["kwargs"], to)
-    return found
+    return copied
 
 
 def taskrun(body: Mapping[str, Any], to: CopyTarget) -> Object:
     """The copy of one of its TaskRuns."""
-    found = copy.deepcopy(dict(body))
-    metadata, spec, status = found["metadata"], found["spec"], found["status"]
+    copied = copy.deepcopy(dict(body))
+    metadata, spec, status = copied["metadata"], copied["spec"], copied["status"]
     owner = {"name": to.name, "uid": to.uid}
     name = names.taskrun(to.name, to.uid, spec["task"], spec.get("mapIndex", constants.UNMAPPED))
     metadata |= {"name": name, "namespace": to.namespace, "uid": str(uuid.uuid4())}
@@ -66,7 +66,7 @@ def taskrun(body: Mapping[str, Any], to: CopyTarget) -> Object:
         former = names.pod_numbers(status["pod"]["name"])
         status["pod"]["name"] = names.pod(name, *(former or (1, 0, 0)))
     status["trigger"] = _waits(status["trigger"], to, name)
-    return found
+    return copied
 
 
 def _waits(stored: Mapping[str, Any], to: CopyTarget, taskrun_name: str) -> Object:

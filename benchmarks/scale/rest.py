@@ -21,9 +21,9 @@ _WITHOUT_SLOPE = ("triggerer-a", "triggerer-b")
 async def memory(on: ScaleSystem) -> dict[str, float]:
     """PSS in bytes by name, of children too, without the operators' CEL processes, which do not grow."""
     leader = await on.leader()
-    pids = dict(on.plane.servers) | {name: one.pid for name, one in on.triggerers.items()}
-    for name, one in on.operators.items():
-        pids["leader" if name == leader.name else "standby"] = one.pid
+    pids = dict(on.plane.servers) | {name: process.pid for name, process in on.triggerers.items()}
+    for name, process in on.operators.items():
+        pids["leader" if name == leader.name else "standby"] = process.pid
     return {name: usage.own_pss(pid) for name, pid in pids.items()}
 
 
@@ -52,8 +52,8 @@ async def at_rest(on: ScaleSystem, empty: Mapping[str, float]) -> list[Figure]:
 
 
 async def _written(on: ScaleSystem) -> Counter[WriteKind]:
-    found = await read_writes(on.plane.api)
-    return Counter({kind: count for kind, count in found.items() if kind.resource in _OURS})
+    writes = await read_writes(on.plane.api)
+    return Counter({kind: count for kind, count in writes.items() if kind.resource in _OURS})
 
 
 def _used(name: str, value: float, foreign: float) -> Figure:

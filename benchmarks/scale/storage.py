@@ -30,8 +30,8 @@ class DatabaseSize:
 
 async def database(on: ScaleSystem) -> DatabaseSize:
     """As it is."""
-    found = await _maintain(on, "maintenance/status", {})
-    return DatabaseSize(file=int(found["dbSize"]), used=int(found["dbSizeInUse"]))
+    sizes = await _maintain(on, "maintenance/status", {})
+    return DatabaseSize(file=int(sizes["dbSize"]), used=int(sizes["dbSizeInUse"]))
 
 
 async def compacted(on: ScaleSystem) -> DatabaseSize:
@@ -45,7 +45,7 @@ async def compacted(on: ScaleSystem) -> DatabaseSize:
 async def stored(on: ScaleSystem, empty: DatabaseSize) -> list[Figure]:
     """What the objects take. `empty`: the database before any of the waits."""
     grown = await database(on)
-    runs = [found for name in on.namespaces for found in (await _sizes(on, "taskruns", name)).items()]
+    runs = [item for name in on.namespaces for item in (await _sizes(on, "taskruns", name)).items()]
     workflows = [size for name in on.namespaces for size in (await _sizes(on, "workflows", name)).values()]
     least = await compacted(on)
     each = (least.used - empty.used) / len(runs)
@@ -88,5 +88,5 @@ async def _maintain(on: ScaleSystem, verb: str, body: Mapping[str, Any]) -> dict
         session.post(f"{on.plane.etcd.url}/v3/{verb}", json=body) as response,
     ):
         response.raise_for_status()
-        found: dict[str, Any] = await response.json()
-        return found
+        response_body: dict[str, Any] = await response.json()
+        return response_body

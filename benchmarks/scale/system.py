@@ -93,9 +93,9 @@ class ScaleSystem:
 
     async def end_operator(self, identity: str, sign: signal.Signals = signal.SIGTERM) -> None:
         """End a replica; by SIGTERM, a leader releases the Lease."""
-        one = self.operators.pop(identity)
-        self.ended += one.restarts
-        await one.end(sign)
+        operator = self.operators.pop(identity)
+        self.ended += operator.restarts
+        await operator.end(sign)
 
     async def end_operators(self) -> None:
         """End all replicas."""

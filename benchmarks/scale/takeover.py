@@ -22,7 +22,7 @@ _MEMORY = "peak memory (RSS, with child processes)"
 async def operator(on: ScaleSystem, runs: WatchedRuns) -> list[Figure]:
     """SIGKILL of the leader and a new Workflow; then a new process in its place."""
     killed = await on.leader()
-    (other,) = [one for one in on.operators.values() if one is not killed]
+    (other,) = [operator for operator in on.operators.values() if operator is not killed]
     async with watch_small_runs(runs) as small, peaks({**on.plane.servers, other.name: other.pid}) as highest:
         _sample(on, other, signal.SIGUSR1)
         began = time.monotonic()
@@ -59,9 +59,9 @@ async def operator(on: ScaleSystem, runs: WatchedRuns) -> list[Figure]:
 async def _replaced(on: ScaleSystem, identity: str) -> list[Figure]:
     """A new process lists all objects, and is the standby."""
     span = MeteredSpan.begin(on)
-    one = await on.start_operator(identity)
-    async with peaks({**on.plane.servers, identity: one.pid}) as highest:
-        await until(one.healthy, _LIMIT)
+    operator = await on.start_operator(identity)
+    async with peaks({**on.plane.servers, identity: operator.pid}) as highest:
+        await until(operator.healthy, _LIMIT)
         await on.calm()
     now = on.cpu()
     cpu = {name: now[name] - span.before[name] for name in _SERVERS}
@@ -124,9 +124,9 @@ def _cpu(name: str, what: str, shown: dict[str, str], first: dict[str, float], w
 
 
 def _peaks(name: str, what: str, shown: dict[str, str], highest: Peaks) -> list[Figure]:
-    found = highest.mib()
+    mib = highest.mib()
     return [
-        Figure(name=f"{name}_peak_{_word(each)}", what=f"{what}: {_MEMORY}, {words}", value=found[each], unit="MiB")
+        Figure(name=f"{name}_peak_{_word(each)}", what=f"{what}: {_MEMORY}, {words}", value=mib[each], unit="MiB")
         for each, words in shown.items()
     ]
 

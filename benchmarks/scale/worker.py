@@ -34,7 +34,7 @@ class DeferringWorker(worker.PodWorker):
             return
         if await self.claim(launched):
             await self.write(launched, self._deferral(launched, time.time()))
-        self.said(launched.pod_uid)
+        self.report(launched.pod_uid)
 
     def _deferral(self, launched: Launch, now: float) -> Patch:
         waiting = trigger.build(

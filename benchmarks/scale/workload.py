@@ -123,12 +123,12 @@ def _begins(workflow: str, namespace: str = NAMESPACE) -> str:
 async def _read(on: ScaleSystem, keys: Sequence[str]) -> list[Object]:
     limit = asyncio.Semaphore(_AT_ONCE)
 
-    async def one(key: str) -> Object:
+    async def read(key: str) -> Object:
         async with limit:
             body: Object = json.loads(await on.plane.etcd.read(key))
             return body
 
-    return await asyncio.gather(*map(one, keys))
+    return await asyncio.gather(*map(read, keys))
 
 
 def _stored(plural: str, bodies: Sequence[Object]) -> dict[str, bytes]:
@@ -147,7 +147,7 @@ async def _deferred(on: ScaleSystem, name: str, namespace: str = NAMESPACE) -> i
     status = (await on.plane.api.get(WORKFLOWS, namespace, name)).get("status", {})
     if "completionTime" in status:
         raise SystemExit(f"{name} has ended: {json.dumps(status)}")
-    return sum(one.get("deferred", 0) for one in status.get("tasks", []))
+    return sum(task.get("deferred", 0) for task in status.get("tasks", []))
 
 
 async def _gone(on: ScaleSystem, name: str) -> bool:

@@ -34,7 +34,7 @@ def main() -> int:
     given = parser.parse_args()
     sizes = program.chosen_sizes(given, ScheduleSizes)
     taken = [program.attempt_alone(name, _measure(name, sizes, given), program.shown_figures) for name in given.only]
-    figures = [figure for found in taken for figure in found or ()]
+    figures = [figure for measured in taken for figure in measured or ()]
     program.report(given, "schedules", figures, sizes=asdict(sizes))
     return 1 if None in taken else 0
 

@@ -37,8 +37,8 @@ class RunSightings:
 
     def lateness(self, begin: float, end: float, delays: Mapping[str, float]) -> list[float]:
         """Seconds from each tick between two times, plus the delay of its Schedule, to the first sighting."""
-        found = (run for run in self.runs.values() if begin <= run.at < end)
-        return [run.seen - run.at - delays.get(run.schedule, 0.0) for run in found]
+        runs = (run for run in self.runs.values() if begin <= run.at < end)
+        return [run.seen - run.at - delays.get(run.schedule, 0.0) for run in runs]
 
     def note(self, kind: str, body: Mapping[str, Any], now: float) -> None:
         """Take in an event of the watch."""

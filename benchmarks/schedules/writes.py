@@ -49,16 +49,16 @@ async def writes(on: ScheduleSystem, sizes: ScheduleSizes) -> list[Figure]:
 def above(count: int, scheduled: Mapping[WriteKind, int], of_client: Mapping[WriteKind, int]) -> dict[WriteKind, float]:
     """Writes per run of each kind that a Schedule adds; a kind that it saves is negative."""
     kinds = sorted({*scheduled, *of_client})
-    found = {kind: (scheduled.get(kind, 0) - of_client.get(kind, 0)) / count for kind in kinds}
-    return {kind: value for kind, value in found.items() if value}
+    growth = {kind: (scheduled.get(kind, 0) - of_client.get(kind, 0)) / count for kind in kinds}
+    return {kind: value for kind, value in growth.items() if value}
 
 
 def _figure(
     name: str, what: str, count: int, scheduled: Mapping[WriteKind, int], of_client: Mapping[WriteKind, int]
 ) -> Figure:
-    found = above(count, scheduled, of_client)
-    counted = {kind: value for kind, value in found.items() if kind.resource != _EVENTS}
-    parts = ", ".join(f"{kind} {value:+.2f}" for kind, value in found.items())
+    growth = above(count, scheduled, of_client)
+    counted = {kind: value for kind, value in growth.items() if kind.resource != _EVENTS}
+    parts = ", ".join(f"{kind} {value:+.2f}" for kind, value in growth.items())
     total = sum(value for kind, value in of_client.items() if kind.resource != _EVENTS) / count
     return Figure(
         name=name,
@@ -117,8 +117,8 @@ async def _remove(on: ScheduleSystem) -> None:
 
 
 async def _finished(on: ScheduleSystem) -> list[Object]:
-    found = (await on.plane.api.list(WORKFLOWS, NAMESPACE)).items
-    return [body for body in found if body.get("status", {}).get("completionTime")]
+    workflows = (await on.plane.api.list(WORKFLOWS, NAMESPACE)).items
+    return [body for body in workflows if body.get("status", {}).get("completionTime")]
 
 
 async def flood(on: ScheduleSystem, sizes: ScheduleSizes) -> list[Figure]:

@@ -62,15 +62,15 @@ def main() -> int:
 
 
 async def _measure(names: list[str], sizes: TriggererSizes, logs: Path | None) -> list[list[Figure] | None]:
-    found = []
+    measured = []
     async with open_plane(nodes=0, logs=logs) as plane:
         bench = TriggererBench(plane=plane, waits=await waits.opened(plane), sizes=sizes)
         for name in names:
             taken = await program.attempt(name, SCENARIOS[name](bench), program.shown_figures)
             if taken is None:
                 await bench.waits.clear()
-            found.append(taken)
-    return found
+            measured.append(taken)
+    return measured
 
 
 if __name__ == "__main__":

@@ -22,10 +22,10 @@ AHEAD = 8.0
 """Seconds in which it is up and has read its work."""
 
 
-async def patched(plane: ControlPlane, made: Mapping[str, TaskRun], due: Mapping[str, float]) -> None:
+async def patched(plane: ControlPlane, taskruns: Mapping[str, TaskRun], due: Mapping[str, float]) -> None:
     """Fire each of these as soon as it is due, which is not before `AHEAD`. Raises SystemExit where it fails."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        file.write(json.dumps(asdict(_work(plane, made, due))))
+        file.write(json.dumps(asdict(_work(plane, taskruns, due))))
         file.flush()
         process = await asyncio.create_subprocess_exec(
             ROOT / ".venv/bin/python", "-m", "benchmarks.triggerer.bare", file.name, cwd=ROOT
@@ -34,7 +34,7 @@ async def patched(plane: ControlPlane, made: Mapping[str, TaskRun], due: Mapping
             raise SystemExit("the bare client failed")
 
 
-def _work(plane: ControlPlane, made: Mapping[str, TaskRun], due: Mapping[str, float]) -> BareWork:
+def _work(plane: ControlPlane, taskruns: Mapping[str, TaskRun], due: Mapping[str, float]) -> BareWork:
     whole = assignment.selector(constants.DEFAULT_POOL, frozenset(range(constants.SHARDS)))
     query = {"watch": "1", "fieldSelector": whole, "allowWatchBookmarks": "true"}
     return BareWork(
@@ -47,14 +47,14 @@ def _work(plane: ControlPlane, made: Mapping[str, TaskRun], due: Mapping[str, fl
             TimedPatch(
                 due[name],
                 f"{TASKRUNS.path(NAMESPACE, name, 'status')}?fieldManager={constants.FIELD_MANAGER}",
-                _fire(made[name], due[name]),
+                _fire(taskruns[name], due[name]),
             )
             for name in due
         ],
     )
 
 
-def _fire(found: TaskRun, moment: float) -> str:
-    asked = found.status.trigger
-    event = json.loads(asked.kwargs)["at"] if asked else None
-    return json.dumps(transitions.fire(found.pin(), json.dumps(event), deferred=10.0, now=moment))
+def _fire(run: TaskRun, moment: float) -> str:
+    wait = run.status.trigger
+    event = json.loads(wait.kwargs)["at"] if wait else None
+    return json.dumps(transitions.fire(run.pin(), json.dumps(event), deferred=10.0, now=moment))

@@ -55,9 +55,9 @@ async def steady(on: TriggererBench) -> list[Figure]:
         before = replica.cpu()
         await observer.reach(len(due))
         spent = replica.cpu() - before
-    made, later = await _stream(on, _AHEAD + bare_client.AHEAD + on.sizes.rate * on.sizes.steady / 250)
+    taskruns, later = await _stream(on, _AHEAD + bare_client.AHEAD + on.sizes.rate * on.sizes.steady / 250)
     async with observing(on.plane) as other:
-        await bare_client.patched(on.plane, made, later)
+        await bare_client.patched(on.plane, taskruns, later)
         await other.reach(len(later))
     await on.waits.clear()
     late, least = observer.late(due), other.late(later)
@@ -78,9 +78,9 @@ async def steady(on: TriggererBench) -> list[Figure]:
 
 
 async def _stream(on: TriggererBench, ahead: float) -> tuple[Mapping[str, TaskRun], dict[str, float]]:
-    asked = waits.timers(list(waits.evenly(time.time() + ahead, on.sizes.rate, on.sizes.steady)))
-    made = await on.waits.add(asked)
-    return made, waits.due(asked, made)
+    specs = waits.timers(list(waits.evenly(time.time() + ahead, on.sizes.rate, on.sizes.steady)))
+    taskruns = await on.waits.add(specs)
+    return taskruns, waits.due(specs, taskruns)
 
 
 def _in_time(moment: float) -> None:
@@ -103,10 +103,10 @@ async def _triggerer(on: TriggererBench) -> float:
 
 async def _bare(on: TriggererBench) -> float:
     """The same of the bare client."""
-    made = await on.waits.add(waits.timers(waits.at_once(time.time() + 86_400, on.sizes.few)))
+    taskruns = await on.waits.add(waits.timers(waits.at_once(time.time() + 86_400, on.sizes.few)))
     moment = time.time() + bare_client.AHEAD
     async with observing(on.plane) as observer:
-        await bare_client.patched(on.plane, made, dict.fromkeys(made, moment))
+        await bare_client.patched(on.plane, taskruns, dict.fromkeys(taskruns, moment))
         rate = on.sizes.few / (await observer.reach(on.sizes.few) - moment)
     await on.waits.clear()
     return rate

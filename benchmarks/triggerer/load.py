@@ -62,8 +62,8 @@ async def blocked(on: TriggererBench) -> list[Figure]:
         replica = await each.start("--trigger", "blocks=tests.integration.triggerer.blocks:Blocks")
         await replica.member()
         begin = time.time() + _BLOCK_AHEAD
-        asked = waits.timers(list(waits.evenly(begin, _RATE, 2 * (seconds + _BETWEEN))))
-        due = waits.due(asked, await on.waits.add(asked, live=True))
+        specs = waits.timers(list(waits.evenly(begin, _RATE, 2 * (seconds + _BETWEEN))))
+        due = waits.due(specs, await on.waits.add(specs, live=True))
         await asyncio.sleep(begin - time.time())
         kwargs = {"seconds": seconds, "every": _BETWEEN, "name": "bench"}
         await on.waits.add([WaitSpec(class_name="blocks", kwargs=kwargs)], live=True)
@@ -97,11 +97,11 @@ async def churn(on: TriggererBench) -> list[Figure]:
         began = time.monotonic()
         for fired in itertools.count(_FIRED, _FIRED):
             moment = time.time() + _CHURN_AHEAD
-            made = await on.waits.add(
+            taskruns = await on.waits.add(
                 [*waits.timers(waits.at_once(moment, _FIRED)), *waits.sleeping(_DELETED)], live=True
             )
             await observer.reach(fired)
-            await on.waits.remove(list(made), live=True)
+            await on.waits.remove(list(taskruns), live=True)
             held.append((time.monotonic() - began, len(held) + 1, replica.usage().rss))
             if held[-1][0] >= on.sizes.churn:
                 break

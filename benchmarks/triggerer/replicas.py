@@ -50,10 +50,10 @@ class TriggererReplica:
         try:
             async with self._session.get(self.process.health.replace("healthz", "metrics")) as response:
                 response.raise_for_status()
-                found = series(await response.text(), "torpor_triggers_running")
+                values_by_labels = series(await response.text(), "torpor_triggers_running")
         except aiohttp.ClientConnectionError:
             return 0
-        return round(sum(value for _, value in found))
+        return round(sum(value for _, value in values_by_labels))
 
     async def runs(self, count: int) -> float:
         """Return once it runs so many; when that was (monotonic)."""

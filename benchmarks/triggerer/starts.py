@@ -99,9 +99,9 @@ async def idle(on: TriggererBench) -> list[Figure]:
     ]
 
 
-async def _both(on: TriggererBench, asked: Callable[[int], Sequence[WaitSpec]]) -> tuple[_Start, _Start]:
-    few = await _start(on, asked(on.sizes.few))
-    many = await _start(on, asked(on.sizes.many - on.sizes.few))
+async def _both(on: TriggererBench, specs: Callable[[int], Sequence[WaitSpec]]) -> tuple[_Start, _Start]:
+    few = await _start(on, specs(on.sizes.few))
+    many = await _start(on, specs(on.sizes.many - on.sizes.few))
     await on.waits.clear()
     return few, many
 

@@ -58,19 +58,19 @@ class BenchWaits:
     sample: dict[str, Any]
     names: set[str] = field(default_factory=set)
 
-    async def add(self, asked: Iterable[WaitSpec], *, live: bool = False) -> dict[str, TaskRun]:
+    async def add(self, specs: Iterable[WaitSpec], *, live: bool = False) -> dict[str, TaskRun]:
         """Defer one TaskRun for each; gives them by name.
 
         `live`: while somebody watches. Otherwise it returns once the API server has taken them in.
         """
-        made = [self._copy(one) for one in asked]
-        stored = {_key(one): json.dumps(one).encode() for one in made}
+        bodies = [self._copy(spec) for spec in specs]
+        stored = {_key(body): json.dumps(body).encode() for body in bodies}
         await self.plane.etcd.write(stored, at_once=1 if live else etcd.MANY)
-        found = {one["metadata"]["name"]: one for one in made}
-        self.names.update(found)
+        by_name = {body["metadata"]["name"]: body for body in bodies}
+        self.names.update(by_name)
         if not live:
             await calm(self.plane)
-        return {name: taskrun.parse(one) for name, one in found.items()}
+        return {name: taskrun.parse(body) for name, body in by_name.items()}
 
     async def remove(self, names: Sequence[str], *, live: bool = False) -> None:
         """Delete these."""
@@ -82,11 +82,11 @@ class BenchWaits:
         await self.remove(sorted(self.names))
         await calm(self.plane)
 
-    def _copy(self, asked: WaitSpec) -> dict[str, Any]:
+    def _copy(self, spec: WaitSpec) -> dict[str, Any]:
         name = f"nightly-report-arrived-{uuid.uuid4().hex[:12]}"
         now = time.time()
         waiting = trigger.build(
-            asked.class_name, asked.kwargs, namespace=NAMESPACE, pool=constants.DEFAULT_POOL, now=now, taskrun=name
+            spec.class_name, spec.kwargs, namespace=NAMESPACE, pool=constants.DEFAULT_POOL, now=now, taskrun=name
         )
         metadata = {**self.sample["metadata"], "name": name, "uid": str(uuid.uuid4())}
         status = {**self.sample["status"], "trigger": waiting.on_status(), "deferredAt": times.rfc3339(now)}
@@ -118,10 +118,10 @@ async def _guarded(plane: ControlPlane) -> None:
     headers = {"Authorization": f"Bearer {token}", "Content-Type": JSON_PATCH}
     path = f"{plane.server}{TASKRUNS.path(NAMESPACE, 'sample', 'status')}?dryRun=All"
     trust = ssl.create_default_context(cafile=str(plane.account("triggerer") / "ca.crt"))
-    said = json.dumps([{"op": "add", "path": "/status/message", "value": "may I?"}])
+    patch = json.dumps([{"op": "add", "path": "/status/message", "value": "may I?"}])
     async with asyncio.timeout(_PATIENCE), aiohttp.ClientSession(headers=headers) as session:
         while True:
-            async with session.patch(path, data=said, ssl=trust) as response:
+            async with session.patch(path, data=patch, ssl=trust) as response:
                 if "torpor-status" in await response.text():
                     return
             await asyncio.sleep(0.5)
@@ -142,8 +142,8 @@ async def calm(plane: ControlPlane) -> None:
 
 async def count_lists(plane: ControlPlane) -> int:
     """How many requests have listed TaskRuns so far."""
-    found = series(await plane.api.read("/metrics"), "apiserver_request_total")
-    return round(sum(value for labels, value in found if (labels["resource"], labels["verb"]) == ("taskruns", "LIST")))
+    counts = series(await plane.api.read("/metrics"), "apiserver_request_total")
+    return round(sum(value for labels, value in counts if (labels["resource"], labels["verb"]) == ("taskruns", "LIST")))
 
 
 async def _read_seconds(plane: ControlPlane) -> float:
@@ -213,9 +213,9 @@ def at_once(moment: float, count: int) -> list[float]:
     return [moment + number / 1e6 for number in range(count)]
 
 
-def due(asked: Sequence[WaitSpec], made: Mapping[str, TaskRun]) -> dict[str, float]:
+def due(specs: Sequence[WaitSpec], taskruns: Mapping[str, TaskRun]) -> dict[str, float]:
     """Return the fire time of each trigger by its name, in the order of creation."""
-    return {name: one.due for name, one in zip(made, asked, strict=True) if one.due is not None}
+    return {name: spec.due for name, spec in zip(taskruns, specs, strict=True) if spec.due is not None}
 
 
 def evenly(begin: float, rate: float, seconds: float) -> Iterator[float]:

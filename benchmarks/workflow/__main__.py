@@ -43,12 +43,12 @@ def main() -> int:
     if given.profile:
         return _profiled(given.profile)
     wanted = [(kind, count) for kind in _KINDS if kind in given.only for count in getattr(given, kind)]
-    found: dict[str, list[TaskCosts]] = {kind: [] for kind in _KINDS}
+    measured: dict[str, list[TaskCosts]] = {kind: [] for kind in _KINDS}
     for kind, count in wanted:
         taken = program.attempt_alone(f"{kind} of {count}", _KINDS[kind](count), rows.shown)
-        found[kind] += [] if taken is None else [taken]
-    taken_rows = [taken for several in found.values() for taken in several]
-    figures = rows.figures(found["floor"], found["fan"], found["chain"], found["many"])
+        measured[kind] += [] if taken is None else [taken]
+    taken_rows = [taken for several in measured.values() for taken in several]
+    figures = rows.figures(measured["floor"], measured["fan"], measured["chain"], measured["many"])
     program.report(
         given, "workflow", figures, column=(rows.HEAD, rows.BESIDE), rows=[asdict(row) for row in taken_rows]
     )

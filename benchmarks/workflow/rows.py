@@ -40,12 +40,14 @@ def fan_out(taken: TaskCosts, bare: TaskCosts | None) -> list[Figure]:
     count, many = taken.tasks, f"{taken.tasks:,}"
     rate = f"{count / taken.wall:.0f} a second; others used {taken.cpu['foreign']:.1f} s of the machine's CPU"
     goal = "1.5 s" if count == 100 else ""
-    found = [Figure(name=f"fan_{count}", what=f"fan-out of {many}", value=taken.wall, unit="s", goal=goal, aside=rate)]
+    figures = [
+        Figure(name=f"fan_{count}", what=f"fan-out of {many}", value=taken.wall, unit="s", goal=goal, aside=rate)
+    ]
     if bare is not None:
         floors = taken.wall / bare.wall * bare.tasks / count
         goal = "2.1" if count == 1000 else ""
-        found.append(Figure(name=f"fan_{count}_floors", what="the same", value=floors, unit="floors", goal=goal))
-    return [*found, *_costs(taken), *_sizes(taken), *_beside(taken)]
+        figures.append(Figure(name=f"fan_{count}_floors", what="the same", value=floors, unit="floors", goal=goal))
+    return [*figures, *_costs(taken), *_sizes(taken), *_beside(taken)]
 
 
 def chain(taken: TaskCosts) -> list[Figure]:
@@ -100,8 +102,8 @@ def _sizes(taken: TaskCosts) -> list[Figure]:
 
 def _beside(taken: TaskCosts) -> list[Figure]:
     words = {"to_pods": "until its pod is there", "to_ends": "until its end"}
-    found = {"to_pods": taken.to_pods, "to_ends": taken.to_ends}
-    return [_late(taken.tasks, name, words[name], values) for name, values in found.items() if values]
+    delays = {"to_pods": taken.to_pods, "to_ends": taken.to_ends}
+    return [_late(taken.tasks, name, words[name], values) for name, values in delays.items() if values]
 
 
 def _late(count: int, name: str, words: str, values: Mapping[str, tuple[float, ...]]) -> Figure:
@@ -125,10 +127,10 @@ def figures(
 ) -> list[Figure]:
     """Every row of what was measured."""
     bare = floors[0] if floors else None
-    found = floor(bare) if bare is not None else []
-    found += [figure for taken in fans for figure in fan_out(taken, bare)]
-    found += [figure for taken in chains for figure in chain(taken)]
-    return found + [figure for taken in several for figure in many(taken)]
+    figures = floor(bare) if bare is not None else []
+    figures += [figure for taken in fans for figure in fan_out(taken, bare)]
+    figures += [figure for taken in chains for figure in chain(taken)]
+    return figures + [figure for taken in several for figure in many(taken)]
 
 
 def shown(taken: TaskCosts) -> str:

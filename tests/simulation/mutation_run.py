@@ -20,14 +20,14 @@ _SHOWN = 160
 
 def find(mutant: Mutant, *, limit: int, jobs: int) -> dict[str, Any]:
     """Find the first seed that detects the mutant, and the violated invariant."""
-    found = first_violation(
+    result = first_violation(
         play_seeds(range(mutant.first_seed, mutant.first_seed + limit), jobs=jobs, prepare=partial(switch, mutant.name))
     )
-    violation = found.violation if found else None
+    violation = result.violation if result else None
     return {
         "guard": mutant.name,
         "without": mutant.without,
-        "seed": found.seed if found else None,
+        "seed": result.seed if result else None,
         "invariant": violation.invariant if violation else None,
         "what": violation.what if violation else None,
     }

@@ -220,11 +220,11 @@ class Simulation:
         while self.loop.time() < end and self.checker.violation is None:
             self.loop.run_until(min(end, self.loop.time() + 1.0))
 
-    def _on_request(self, process: Process, request: ApiRequest, said: Response | str) -> None:
+    def _on_request(self, process: Process, request: ApiRequest, response: Response | str) -> None:
         self.requests += 1
-        self.checker.asked(process, request, said)
+        self.checker.answered(process, request, response)
         if self.say is not None and ("leases" not in request.path):
-            description = said if isinstance(said, str) else str(said.status)
+            description = response if isinstance(response, str) else str(response.status)
             self.note(f"{process.name}: {request.method} {request.path.partition('v1')[2]} -> {description}")
 
     def _on_error(self, actor: Any, error: BaseException | None, message: str) -> None:

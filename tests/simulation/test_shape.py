@@ -9,7 +9,7 @@ from torpor_operator.graph import dag
 from torpor_operator.graph.dag import Graph
 from torpor_wire.instance_paths import Path
 
-from tests.simulation.checks.creations import made
+from tests.simulation.checks.creations import created_paths
 from tests.simulation.checks.workflow_shape import Shape, below
 from tests.simulation.scenarios import random_workflows
 
@@ -55,9 +55,9 @@ def test_a_cleared_path_takes_with_it_what_depends_on_it_at_the_same_indexes(
 
 def test_what_a_status_says_was_made_is_read_by_path() -> None:
     shape = Shape(SPEC)
-    assert made({"name": "visit", "instances": "0-1.0.0", "skips": "1.0.0"}, shape) == {(0, 0, 0)}
-    assert made({"name": "fetch", "instances": "0-1", "made": "1"}, shape) == {(1,)}
-    assert made({"name": "list", "created": 1}, shape) == {()}
+    assert created_paths({"name": "visit", "instances": "0-1.0.0", "skips": "1.0.0"}, shape) == {(0, 0, 0)}
+    assert created_paths({"name": "fetch", "instances": "0-1", "made": "1"}, shape) == {(1,)}
+    assert created_paths({"name": "list", "created": 1}, shape) == {()}
 
 
 def test_the_random_workflows_have_groups_in_about_a_sixth_and_each_can_run() -> None:

@@ -38,10 +38,10 @@ class Plane:
     @contextmanager
     def down(self) -> Iterator[None]:
         """The API server is killed, and started anew on the same data."""
-        found = self._found()
-        argv = Path(f"/proc/{found.pid}/cmdline").read_text().rstrip("\0").split("\0")
-        os.kill(found.pid, signal.SIGKILL)
-        eventually(lambda: not daemon.alive(found), "the API server has ended")
+        process = self._found()
+        argv = Path(f"/proc/{process.pid}/cmdline").read_text().rstrip("\0").split("\0")
+        os.kill(process.pid, signal.SIGKILL)
+        eventually(lambda: not daemon.alive(process), "the API server has ended")
         try:
             yield
         finally:
@@ -49,9 +49,9 @@ class Plane:
             self._await_ready()
 
     def _found(self) -> daemon.Daemon:
-        found = daemon.find(control_plane.API_SERVER, folder=self.state)
-        assert found is not None
-        return found
+        process = daemon.find(control_plane.API_SERVER, folder=self.state)
+        assert process is not None
+        return process
 
     def _await_ready(self) -> None:
         deadline = time.monotonic() + _READY_LIMIT

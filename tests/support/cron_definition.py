@@ -91,9 +91,9 @@ def _local(moment: int, zone: tzinfo) -> datetime:
 
 
 def _numbers(word: str, field: int) -> frozenset[int]:
-    found: set[int] = set()
+    numbers: set[int] = set()
     for term in word.split(","):
         bounds, _, step = term.partition("/")
         least, _, most = (f"{_LEAST[field]}-{_MOST[field]}" if bounds == "*" else bounds).partition("-")
-        found.update(range(int(least), int(most or least) + 1, int(step or "1")))
-    return frozenset(number % 7 for number in found) if field == 5 else frozenset(found)
+        numbers.update(range(int(least), int(most or least) + 1, int(step or "1")))
+    return frozenset(number % 7 for number in numbers) if field == 5 else frozenset(numbers)

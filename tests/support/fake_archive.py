@@ -92,9 +92,9 @@ class _Handler(BaseHTTPRequestHandler):
         for chunk in self._chunks():
             body += chunk
             if len(body) > self.archive.largest:
-                said = {"reason": "TooLarge", "message": f"{len(body)} bytes came and {self.archive.largest} fit"}
+                error = {"reason": "TooLarge", "message": f"{len(body)} bytes came and {self.archive.largest} fit"}
                 self.close_connection = True
-                return self._answer(413, json.dumps(said).encode())
+                return self._answer(413, json.dumps(error).encode())
         if self.archive.faults and (status := self.archive.faults.pop(0)) >= 400:
             return self._answer(status, json.dumps({"message": self.archive.message}).encode())
         name = self.headers["Torpor-Name"]
@@ -109,11 +109,11 @@ class _Handler(BaseHTTPRequestHandler):
         if fault >= 400 or body is None:
             return self._answer(fault if body else 404, json.dumps({"message": self.archive.message}).encode())
         if url.query:
-            asked = {name: int(values[0]) for name, values in parse_qs(url.query).items()}
+            query = {name: int(values[0]) for name, values in parse_qs(url.query).items()}
             lines = body.splitlines(keepends=True)
-            if asked["item"] >= len(lines):
+            if query["item"] >= len(lines):
                 return self._answer(416, b'{"message": "outside"}')
-            body = b"".join(lines[asked["item"] :][: asked.get("count", 1)])
+            body = b"".join(lines[query["item"] :][: query.get("count", 1)])
         return self._answer(200, body, cut=fault == 0)
 
     def _answer(self, status: int, body: bytes, *, cut: bool = False) -> None:

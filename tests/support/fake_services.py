@@ -16,7 +16,7 @@ TASKRUN = TaskRunRef("run-t-abcde", "0b5d7c1a", 1, 0)
 
 
 class NoWeb:
-    async def request(self, asked: Request, owner: Owner) -> HttpResponse:
+    async def request(self, request: Request, owner: Owner) -> HttpResponse:
         raise OSError("no route to host")
 
 

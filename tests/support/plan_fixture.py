@@ -63,30 +63,30 @@ class PlanFixture:
         """The plan, with all of its needs answered."""
         known: dict[Need, Answer] = {}
         for _ in range(ROUNDS):
-            made = plan(self.snapshot(known))
-            missing = [need for need in made.needs if need not in known]
+            planned = plan(self.snapshot(known))
+            missing = [need for need in planned.needs if need not in known]
             if not missing:
-                return made
+                return planned
             known |= {need: self.api.answer(need) for need in missing}
         raise AssertionError("the plan never stops having needs")
 
-    def apply(self, made: WorkflowPlan) -> None:
-        for action in made.actions:
+    def apply(self, planned: WorkflowPlan) -> None:
+        for action in planned.actions:
             self.act(action)
-        self._record_events(made)
-        if made.status is not None:
-            self.workflow["status"] = made.status.to_json()
+        self._record_events(planned)
+        if planned.status is not None:
+            self.workflow["status"] = planned.status.to_json()
         run_invariants.check(self.taskruns.values(), self.pods.values(), self.stored.spec.parallelism)
 
     def settle(self) -> "PlanFixture":
         """Plan and apply until nothing remains to be done."""
         for _ in range(ROUNDS):
-            made = self.plan()
-            if not made.actions and made.status in {None, self.stored.status}:
-                self._record_events(made)
+            planned = self.plan()
+            if not planned.actions and planned.status in {None, self.stored.status}:
+                self._record_events(planned)
                 return self
-            self.apply(made)
-        raise AssertionError(f"the plan never becomes empty: {made.actions}")
+            self.apply(planned)
+        raise AssertionError(f"the plan never becomes empty: {planned.actions}")
 
     def advance(self, seconds: float) -> "PlanFixture":
         """Advance the time, then settle."""
@@ -279,9 +279,9 @@ class PlanFixture:
         self.workflow["metadata"]["generation"] += 1
         return self.settle()
 
-    def _record_events(self, made: WorkflowPlan) -> None:
+    def _record_events(self, planned: WorkflowPlan) -> None:
         recorded = {event.key for event in self.events}
-        self.events += [event for event in made.events if event.key not in recorded]
+        self.events += [event for event in planned.events if event.key not in recorded]
 
     def _claimed(self, task: str, index: At) -> None:
         if self.state(task, index) is State.SCHEDULED:

@@ -65,10 +65,10 @@ class RandomRun:
 
     def _operate(self) -> None:
         """The operator plans and executes, and may crash in between."""
-        made = self.world.plan()
-        actions = list(made.actions)
+        planned = self.world.plan()
+        actions = list(planned.actions)
         if self._order.random() < 0.5:
-            self.world.apply(made)
+            self.world.apply(planned)
             return
         self._order.shuffle(actions)
         for action in in_order_of_index(actions)[: self._order.randint(0, len(actions))]:

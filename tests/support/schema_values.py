@@ -45,8 +45,8 @@ def spec_of(plural: str) -> dict[str, Any]:
     """The schema of `spec` of a kind."""
     definition = yaml.safe_load((_CRDS / f"{plural}.torpor.dev.yaml").read_text())
     schema: dict[str, Any] = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-    found: dict[str, Any] = schema["properties"]["spec"]
-    return found
+    spec: dict[str, Any] = schema["properties"]["spec"]
+    return spec
 
 
 def values(schema: dict[str, Any]) -> Strategy:
@@ -100,7 +100,7 @@ def tasks(schema: dict[str, Any]) -> Strategy:
     after = st.fixed_dictionaries({}, optional={"after": st.lists(st.sampled_from(_NAMES), max_size=2)})
     combined = st.tuples(bodies, after, st.one_of(st.just({}), rest)).map(lambda parts: parts[0] | parts[1] | parts[2])
     many = st.lists(combined, min_size=1, max_size=len(_NAMES))
-    return many.map(lambda found: [{"name": name} | each for name, each in zip(_NAMES, found, strict=False)])
+    return many.map(lambda items: [{"name": name} | each for name, each in zip(_NAMES, items, strict=False)])
 
 
 def _texts(schema: dict[str, Any]) -> Strategy:

@@ -39,10 +39,10 @@ class FakeHttpClient:
 
     def __init__(self) -> None:
         self.answers: list[HttpResponse | OSError] = [OSError("connection refused")]
-        self.asked = 0
+        self.request_count = 0
 
-    async def request(self, asked: Request, owner: Owner) -> HttpResponse:
-        self.asked += 1
+    async def request(self, request: Request, owner: Owner) -> HttpResponse:
+        self.request_count += 1
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, OSError):
             raise answer
@@ -176,9 +176,9 @@ class TriggererFixture:
             return await self._answer(method, path, **given)
         if not self.reviewing:
             return Response(403, {"message": "no such right", "code": 403})
-        asked = given["body"]["spec"]
-        account = asked["user"].removeprefix(f"system:serviceaccount:{NAMESPACE}:")
-        self.reviews.append((account, asked["resourceAttributes"]["name"]))
+        review = given["body"]["spec"]
+        account = review["user"].removeprefix(f"system:serviceaccount:{NAMESPACE}:")
+        self.reviews.append((account, review["resourceAttributes"]["name"]))
         return Response(201, given["body"] | {"status": {"allowed": self.reviews[-1] in self.readers}})
 
     def install_archive(self) -> None:

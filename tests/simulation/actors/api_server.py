@@ -119,28 +119,28 @@ class SimulatedApiServer:
         if request_fault.late is not None:
             self.process.call_later(request_fault.late, self._carry_out, process, request, request_fault)
             self.on_late(process)
-            said: Response | str = "no answer in time"
+            response: Response | str = "no answer in time"
         elif request_fault.status is not None:
-            said = _denied(request_fault.status)
+            response = _denied(request_fault.status)
         elif request_fault.dropped:
-            said = "the connection broke"
+            response = "the connection broke"
         else:
-            said = self._carry_out(process, request, request_fault)
+            response = self._carry_out(process, request, request_fault)
             if request_fault.lost:
-                said = "the answer was lost"
-        self.on_request(process, request, said)
+                response = "the answer was lost"
+        self.on_request(process, request, response)
         if request_fault.crash == "after":
             self.crash(process)
             return
-        self.process.call_later(request_fault.back, _reply, answer, said)
+        self.process.call_later(request_fault.back, _reply, answer, response)
 
     def _carry_out(self, process: Process, request: ApiRequest, request_fault: RequestFault) -> Response:
         if (
             request_fault.stale
             and request.method == "GET"
-            and (found := self._stale(request, request_fault.stale)) is not None
+            and (stale := self._stale(request, request_fault.stale)) is not None
         ):
-            return found
+            return stale
         response: Response = self.act(process, lambda: self.fake._answer(request))
         return response
 
@@ -193,27 +193,27 @@ class Network:
         answer: asyncio.Future[Response | str] = server.loop.create_future()
         request_fault = server.fault_policy.request_fault(process, request)
         server.process.call_later(request_fault.there, server.arrive, process, request, request_fault, answer)
-        said = await answer
-        if isinstance(said, str):
-            raise errors.Unreachable(f"{method} {path}: {said}")
-        return said
+        response = await answer
+        if isinstance(response, str):
+            raise errors.Unreachable(f"{method} {path}: {response}")
+        return response
 
     async def stream(self, path: str, *, query: Mapping[str, str]) -> AsyncGenerator[Mapping[str, Any], None]:
         server, process = self._server, self._process
         request = ApiRequest(method="WATCH", path=path, query=query, body=None)
         opened: asyncio.Future[Response | str] = server.loop.create_future()
         request_fault = server.fault_policy.request_fault(process, request)
-        said: Response | str = (
+        response: Response | str = (
             Response(HTTPStatus.OK, None) if request_fault.status is None else _denied(request_fault.status)
         )
-        said = "the connection broke" if request_fault.dropped or request_fault.lost else said
-        server.process.call_later(request_fault.there, _reply, opened, said)
-        said = await opened
-        server.on_request(process, request, said)
-        if isinstance(said, str):
-            raise errors.Unreachable(f"{path}: {said}")
-        if said.status >= HTTPStatus.BAD_REQUEST:
-            raise errors.from_response(said)
+        response = "the connection broke" if request_fault.dropped or request_fault.lost else response
+        server.process.call_later(request_fault.there, _reply, opened, response)
+        response = await opened
+        server.on_request(process, request, response)
+        if isinstance(response, str):
+            raise errors.Unreachable(f"{path}: {response}")
+        if response.status >= HTTPStatus.BAD_REQUEST:
+            raise errors.from_response(response)
         async with aclosing(self._events(path, query)) as events:
             async for event in events:
                 yield event
@@ -278,6 +278,6 @@ def _denied(status: int) -> Response:
     return Response(status, DeniedError(status, reason, f"a fault: {status}").body)
 
 
-def _reply(answer: "asyncio.Future[Response | str]", said: Response | str) -> None:
+def _reply(answer: "asyncio.Future[Response | str]", response: Response | str) -> None:
     if not answer.done():
-        answer.set_result(said)
+        answer.set_result(response)

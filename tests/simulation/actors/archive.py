@@ -62,8 +62,8 @@ class SimulatedArchive:
         """Answer which logs are settled. Raises OSError while it is away."""
         if self._is_away():
             raise OSError("the archive is away")
-        asked = body["pods"] if isinstance(body, dict) else []
-        settled = [uid for uid in asked if self.is_settled(uid)]
+        pods = body["pods"] if isinstance(body, dict) else []
+        settled = [uid for uid in pods if self.is_settled(uid)]
         return ArchiveResponse(HTTPStatus.OK, json.dumps({"settled": settled}).encode())
 
     async def put(self, endpoint: ArchiveEndpoint, path: str, lines: AsyncIterator[bytes]) -> None:

@@ -23,8 +23,8 @@ _WORK_S = 0.5
 def word(command: list[str], attempt: int, segment: int) -> tuple[str, str]:
     """What a segment of a script does, and its number."""
     segments = command[min(attempt, len(command)) - 1].split("+")
-    found, _, number = segments[min(segment, len(segments) - 1)].partition(":")
-    return found, number
+    verb, _, number = segments[min(segment, len(segments) - 1)].partition(":")
+    return verb, number
 
 
 class ContainerPod:
@@ -46,13 +46,13 @@ class ContainerPod:
         state = json.loads(environment.get(constants.ENV_STATE, "null"))
         wanted = f"{uid}/{attempt}/{segment - 1}" if segment else None
         self._watcher.saw(self._body, state == wanted, f"it resumes with the state {state}, not {wanted}")
-        found, number = word(self._body["spec"]["containers"][0]["command"], attempt, segment)
-        await self._clock.sleep(_WORK_S if found in WAITS else float(number or _WORK_S))
+        verb, number = word(self._body["spec"]["containers"][0]["command"], attempt, segment)
+        await self._clock.sleep(_WORK_S if verb in WAITS else float(number or _WORK_S))
         self._watcher.left(self._body, self.execution)
         nonce = environment[constants.ENV_OUTCOME_NONCE]
-        if found == "fail":
+        if verb == "fail":
             return Exit(3, "as the script says")
-        return Exit(0, json.dumps({"torpor": 1, "nonce": nonce, **self._outcome(found, number)}))
+        return Exit(0, json.dumps({"torpor": 1, "nonce": nonce, **self._outcome(verb, number)}))
 
     def terminated(self) -> None:
         """It is not listening."""
@@ -60,8 +60,8 @@ class ContainerPod:
     def discard(self) -> None:
         """Nothing is left of it."""
 
-    def _outcome(self, found: str, number: str) -> Object:
-        match found:
+    def _outcome(self, verb: str, number: str) -> Object:
+        match verb:
             case "ok":
                 return {"result": {"rows": 3}}
             case "skip":
@@ -69,13 +69,13 @@ class ContainerPod:
             case "final":
                 return {"fail": {"message": "as the script says", "retryable": False}}
             case _:
-                return {"defer": self._deferral(found, number)}
+                return {"defer": self._deferral(verb, number)}
 
-    def _deferral(self, found: str, number: str) -> Object:
+    def _deferral(self, verb: str, number: str) -> Object:
         uid, attempt, segment, _ = self.execution
         token = f"{uid}/{attempt}/{segment}"
         trigger: dict[str, Any]
-        match found:
+        match verb:
             case "defer":
                 at = times.rfc3339(self._clock.now() + float(number))
                 trigger = {"class": "time", "kwargs": {"at": at}}
@@ -86,8 +86,8 @@ class ContainerPod:
             case _:
                 shared = f"share {float(number)}"
                 trigger = {"class": "odd", "kwargs": {"looks": int(number), "word": "poll", "token": shared}}
-        timeout = {"timeout": "3s"} if found in {"brief", "late"} else {}
-        late = {"onTimeout": "resume"} if found == "late" else {}
+        timeout = {"timeout": "3s"} if verb in {"brief", "late"} else {}
+        late = {"onTimeout": "resume"} if verb == "late" else {}
         return {"trigger": trigger, "state": token, **timeout, **late}
 
 

@@ -87,7 +87,7 @@ async def operator(
 class UnreachableHttpClient:
     """There is none."""
 
-    async def request(self, asked: Request, owner: Owner) -> HttpResponse:
+    async def request(self, request: Request, owner: Owner) -> HttpResponse:
         raise OSError("no route to host")
 
 

@@ -138,10 +138,10 @@ class PythonPod:
     def _ask(self, method: str, path: str, body: Any = None) -> ApiResponse:
         if self._gone:
             raise UnclearError("the process is gone")
-        said = self._hub(_Request(method, path, body))
-        if isinstance(said, str):
-            raise UnclearError(said)
-        return ApiResponse(said.status, said.body)
+        response = self._hub(_Request(method, path, body))
+        if isinstance(response, str):
+            raise UnclearError(response)
+        return ApiResponse(response.status, response.body)
 
     def _end(self) -> bool:
         self._finishing = True
@@ -177,10 +177,10 @@ class PythonPod:
     # switching
 
     def _hub(self, wanted: Any) -> Any:
-        said = self._code.parent.switch(wanted)
+        response = self._code.parent.switch(wanted)
         if self._ending and not self._finishing:
             raise Terminated
-        return said
+        return response
 
     def _switch(self, *values: Any) -> Any:
         Pods.here = self

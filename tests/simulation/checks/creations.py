@@ -63,9 +63,9 @@ class Creations:
         description = written(self._marks.get(instance[:2], frozenset()))
         self._expect("I2", not again, f"{name} is created again, and the status says that {description} were made")
 
-    def answered(self, process: Process, request: ApiRequest, said: Response | str) -> None:
+    def answered(self, process: Process, request: ApiRequest, response: Response | str) -> None:
         """Instances that a process created itself, with a response."""
-        created = isinstance(said, Response) and said.status == HTTPStatus.CREATED
+        created = isinstance(response, Response) and response.status == HTTPStatus.CREATED
         if created and request.path.endswith(f"/{TASKRUNS.plural}") and "workflow" in request.body["spec"]:
             self._made[process].add(Instance.parse(request.body))
 
@@ -75,8 +75,8 @@ class Creations:
 
     def dismissed(self, writer: Process, run: Object) -> None:
         """A TaskRun that is being deleted; the operator deletes only what is to be made anew."""
-        made = run["spec"].get("clears", 0)
-        theirs = writer.kind != "operator" or any(made < cleared for cleared in self._clearings(Instance.parse(run)))
+        clears = run["spec"].get("clears", 0)
+        theirs = writer.kind != "operator" or any(clears < cleared for cleared in self._clearings(Instance.parse(run)))
         self._expect("I10", theirs, f"{run['metadata']['name']} is deleted by {writer.name} without a clear request")
 
     def workflow(self, before: Object | None, after: Object, shape: Shape) -> None:
@@ -94,22 +94,22 @@ class Creations:
             self._reopened(uid, status["clears"], status["clearing"])
         former = {task["name"]: task.get("reason") for task in ((before or {}).get("status") or {}).get("tasks", ())}
         for task in status.get("tasks", ()):
-            self._marks[uid, task["name"]] = made(task, shape)
+            self._marks[uid, task["name"]] = created_paths(task, shape)
             if task.get("reason") == Reason.DELETED != former.get(task["name"]) and self.prompt:
                 self._deleted(uid, task)
 
     def _reopened(self, uid: str, clears: int, clearing: Mapping[str, Any]) -> None:
-        asked = clearing["asked"]
-        self._expect("I2", asked in self._wishes[uid], f"{asked} is cleared without a clear request")
+        request = clearing["asked"]
+        self._expect("I2", request in self._wishes[uid], f"{request} is cleared without a clear request")
         for task in clearing["tasks"]:
             self._cleared[uid, task["name"]].append((clears, _meant(task)))
         there = [instance for instance in self._uids if instance.workflow == uid]
-        if (named := _named(asked)) is not None:
+        if (named := _named(request)) is not None:
             self._is_what_was_meant(self._shapes[uid].dependent(named), clears, there)
         for instance in [cleared for cleared in there if clears in self._clearings(cleared)]:
             self._uids.pop(instance)
-            for made in self._made.values():
-                made.discard(instance)
+            for instances in self._made.values():
+                instances.discard(instance)
 
     def _is_what_was_meant(self, wanted: Prefixes, clears: int, there: Iterable[Instance]) -> None:
         """What is named runs again, and what depends on it; within a group only the same indexes."""
@@ -126,26 +126,26 @@ class Creations:
 
     def _deleted(self, uid: str, task: Mapping[str, Any]) -> None:
         there = sum(instance[:2] == (uid, task["name"]) for instance in self._standing)
-        made = sum(instance[:2] == (uid, task["name"]) for instance in self._uids)
+        existing = sum(instance[:2] == (uid, task["name"]) for instance in self._uids)
         description = f"{task['name']} counts missing TaskRuns, although all {there} exist"
-        self._expect("I5", there < min(made, task["created"]), description)
+        self._expect("I5", there < min(existing, task["created"]), description)
 
 
-def made(task: Mapping[str, Any], shape: Shape) -> frozenset[Path]:
+def created_paths(task: Mapping[str, Any], shape: Shape) -> frozenset[Path]:
     """The instances that the status says were made of a task."""
-    said, depth = task.get("made"), shape.depth(task["name"])
+    ranges, depth = task.get("made"), shape.depth(task["name"])
     if shape.chains[task["name"]]:
         there = instance_paths.parse_paths(task.get("instances") or "", depth) - instance_paths.parse_paths(
             task.get("skips") or "", depth
         )
-        return there if said is None else instance_paths.parse_paths(said, depth)
-    numbers = Indexes.parse(said) if said else Indexes.below(task.get("created", 0))
+        return there if ranges is None else instance_paths.parse_paths(ranges, depth)
+    numbers = Indexes.parse(ranges) if ranges else Indexes.below(task.get("created", 0))
     return frozenset((number,)[:depth] for number in numbers)
 
 
-def written(found: Iterable[Path]) -> str:
+def written(paths: Iterable[Path]) -> str:
     """Paths, for a person."""
-    return ", ".join(instance_paths.written(path) for path in sorted(found))
+    return ", ".join(instance_paths.written(path) for path in sorted(paths))
 
 
 def _meant(task: Mapping[str, Any]) -> frozenset[Path]:
@@ -158,12 +158,12 @@ def _meant(task: Mapping[str, Any]) -> frozenset[Path]:
     return frozenset({()})
 
 
-def _named(asked: str) -> Prefixes | None:
+def _named(request: str) -> Prefixes | None:
     """What a person's words name; None where they leave it to the operator to find out."""
-    if "failed" in asked or " because " in asked:
+    if "failed" in request or " because " in request:
         return None
     paths: dict[str, frozenset[Path]] = {}
-    for entry in asked.split(","):
+    for entry in request.split(","):
         task, _, path = entry.strip().partition("/")
         numbers = tuple(map(int, path.split("."))) if path else ()
         paths[task] = paths.get(task, frozenset()) | {numbers}

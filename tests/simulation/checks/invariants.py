@@ -210,15 +210,15 @@ class InvariantChecker(Watcher):
             late = was["next"].get("onTimeout") and "event" not in now
             self.expect("I8", bool(late), f"{description}: timed out, but it does not resume then")
             return
-        asked, event = was["trigger"], json.loads(now["event"])
-        wanted = json.loads(asked["kwargs"])
-        if asked["class"] in SOURCES:
+        trigger, event = was["trigger"], json.loads(now["event"])
+        wanted = json.loads(trigger["kwargs"])
+        if trigger["class"] in SOURCES:
             right = True  # checks.schedule_events
-        elif asked["class"] == "time":
+        elif trigger["class"] == "time":
             right = wanted["at"] == event
         else:
             right = isinstance(event, dict) and wanted["token"] == event["token"]
-        self.expect("I8", right, f"{description}: fired {event}, which is not what {asked['kwargs']} waits for")
+        self.expect("I8", right, f"{description}: fired {event}, which is not what {trigger['kwargs']} waits for")
 
     def _pod(self, entry: ObjectChange) -> None:
         body = entry.after or entry.before or {}
@@ -258,9 +258,9 @@ class InvariantChecker(Watcher):
         pod_process = self.running_pods.get(pod_uid)
         return pod_process is not None and pod_process.abandoned
 
-    def asked(self, process: Process, request: ApiRequest, said: Response | str) -> None:
+    def answered(self, process: Process, request: ApiRequest, response: Response | str) -> None:
         """One request: counted, since an answer must never be waited for by asking again and again."""
-        self.creations.answered(process, request, said)
+        self.creations.answered(process, request, response)
         if request.method != "WATCH" and process.kind != "pod":
             window = (process, int(process.loop.time()))
             self._requests[window] += 1

@@ -41,9 +41,9 @@ class MarkChecker:
 
     def _workflow(self, flow: Object) -> None:
         status = flow.get("status", {})
-        asked = (status.get("clearing") or {}).get("asked", "")
-        if " because " in asked:
-            state, names, _ = asked.split(" ", 2)
+        request = (status.get("clearing") or {}).get("asked", "")
+        if " because " in request:
+            state, names, _ = request.split(" ", 2)
             named = {_instance(name) for name in names.split(",")}
             self._accepted[flow["metadata"]["uid"], status["clears"]] = (state.capitalize(), named)
 

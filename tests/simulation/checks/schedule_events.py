@@ -109,17 +109,17 @@ class Commit:
 def status_changed(commit: Commit, expect: Expect) -> None:
     """Check the outcomes that a status contains beyond the former one."""
     state, passed = commit.state, commit.passed()
-    for name, before, after, found in commit.sources():
+    for name, before, after, fired_event in commit.sources():
         if _is_fresh(before, after):
-            expect("S1", found is not None, f"{state.name}/{name}: {after['handled']} is handled and never fired")
-        if found is None:
+            expect("S1", fired_event is not None, f"{state.name}/{name}: {after['handled']} is handled and never fired")
+        if fired_event is None:
             continue
-        expect("S1", not found.outcome, f"{state.name}/{name}: {found.text} is handled twice")
-        found.outcome = _outcome(commit, found, after, passed=found.tick in passed.get(name, ()))
-        description = f"{state.name}/{name}: {found.text} has neither a run nor a reason for none"
-        expect("S1", found.outcome != "lost", description)
-        if found.tick is not None and found.outcome != "missed":
-            state.accounted.setdefault(name, set()).add(found.tick)
+        expect("S1", not fired_event.outcome, f"{state.name}/{name}: {fired_event.text} is handled twice")
+        fired_event.outcome = _outcome(commit, fired_event, after, passed=fired_event.tick in passed.get(name, ()))
+        description = f"{state.name}/{name}: {fired_event.text} has neither a run nor a reason for none"
+        expect("S1", fired_event.outcome != "lost", description)
+        if fired_event.tick is not None and fired_event.outcome != "missed":
+            state.accounted.setdefault(name, set()).add(fired_event.tick)
     if commit.missed:
         _check_missed(commit, passed, expect)
     else:
@@ -167,22 +167,22 @@ def _is_fresh(before: Object, after: Object) -> bool:
     return "handled" in after and after["handled"] != before.get("handled")
 
 
-def _outcome(commit: Commit, found: FiredEvent, after: Object, *, passed: bool) -> str:
+def _outcome(commit: Commit, fired_event: FiredEvent, after: Object, *, passed: bool) -> str:
     """What became of an event."""
     state, specs = commit.state, commit.state.recent(commit.now)
-    if commit.has_run(found.source, found.text):
+    if commit.has_run(fired_event.source, fired_event.text):
         return "run"
-    if passed or (found.tick is not None and found.tick <= state.begin.get(found.source, 0.0)):
+    if passed or (fired_event.tick is not None and fired_event.tick <= state.begin.get(fired_event.source, 0.0)):
         return "missed"
-    if any(found.source in spec.get("allOf", ()) for spec in specs):
+    if any(fired_event.source in spec.get("allOf", ()) for spec in specs):
         return "joined" if after.get("pending") else "lost"
     if any(spec.get("concurrencyPolicy") == "Forbid" for spec in specs):
         return "skipped"
-    if found.tick in state.occupied and after["last"] in commit.failed:
+    if fired_event.tick in state.occupied and after["last"] in commit.failed:
         return "failed"
-    if any("when" in spec for spec in specs) and found.event["number"] % 3 == 0:
+    if any("when" in spec for spec in specs) and fired_event.event["number"] % 3 == 0:
         return "skipped"
-    if any("params" in spec for spec in specs) and not found.event["list"]:
+    if any("params" in spec for spec in specs) and not fired_event.event["list"]:
         return "failed"
     return "lost"
 

@@ -26,7 +26,7 @@ class Runs:
     expect: Expect
     prompt: bool
     late: bool
-    made: dict[tuple[str, str, str], list[str]] = field(default_factory=dict)  # by Schedule, source, event: the uids
+    uids: dict[tuple[str, str, str], list[str]] = field(default_factory=dict)  # by Schedule, source, event: the uids
     open: dict[str, dict[str, Object]] = field(default_factory=dict)  # by Schedule, by uid of the run
     created: dict[str, float] = field(default_factory=dict)
     deleted: set[str] = field(default_factory=set)  # by a person
@@ -34,7 +34,7 @@ class Runs:
 
     def has_run(self, uid: str, source: str, text: str) -> bool:
         """Whether a run of the event was created."""
-        return (uid, source, text) in self.made
+        return (uid, source, text) in self.uids
 
     def create(self, state: ScheduleState, run: Object, now: float) -> None:
         """Check a run that the operator creates."""
@@ -42,7 +42,7 @@ class Runs:
         self.created[run["metadata"]["uid"]] = now
         for source, text in schedule_state.texts(run) if not schedule_state.is_manual(run) else ():
             self._check_event(state, uid, source, text, name)
-            self.made.setdefault((uid, source, text), []).append(run["metadata"]["uid"])
+            self.uids.setdefault((uid, source, text), []).append(run["metadata"]["uid"])
         self._note(uid, run)
         if not schedule_state.is_manual(run):
             self._check_suspended(state, run, now)
@@ -78,7 +78,7 @@ class Runs:
     def _check_event(self, state: ScheduleState, uid: str, source: str, text: str, name: str) -> None:
         fired = any(event.source == source and event.text == text for event in state.fired.values())
         self.expect("S1", fired, f"{name} is created for {text} of {source}, which never fired")
-        former = self.made.get((uid, source, text), [])
+        former = self.uids.get((uid, source, text), [])
         excused = source in state.touched or self.late or any(run_name in self.deleted for run_name in former)
         self.expect("S1", not former or excused, f"{name} is the second run for {text} of {source}")
 
@@ -89,9 +89,9 @@ class Runs:
         if schedule_state.is_manual(run) or self.late:
             return
         active = [
-            one["metadata"]["name"]
-            for one in runs
-            if not schedule_state.is_queued(one) and not schedule_state.is_manual(one)
+            other["metadata"]["name"]
+            for other in runs
+            if not schedule_state.is_queued(other) and not schedule_state.is_manual(other)
         ]
         most = max(map(schedule_state.max_active, specs))
         self.expect("S3", len(active) <= most, f"{name} starts: {active} are active, maxActive is {most:g}")
@@ -103,17 +103,17 @@ class Runs:
     def _check_order(self, run: Object, queued: list[Object], name: str, now: float) -> None:
         at = run["spec"]["runOf"]["at"]
         before = [
-            one["metadata"]["name"]
-            for one in queued
-            if one["spec"]["runOf"]["at"] < at and self.created[one["metadata"]["uid"]] < now - _SEEN
+            other["metadata"]["name"]
+            for other in queued
+            if other["spec"]["runOf"]["at"] < at and self.created[other["metadata"]["uid"]] < now - _SEEN
         ]
         self.expect("S4", not before, f"{name} starts before {before}, which are queued for earlier events")
 
     def _check_suspended(self, state: ScheduleState, run: Object, now: float) -> None:
         """A leader may have decided a moment before; with delays, long before."""
         moment, spec = state.specs[-1]
-        since = next((at for at, one in reversed(state.specs) if not one.get("suspend")), moment)
-        starts = [at for at, one in state.specs if one.get("suspend") and at >= since]
+        since = next((at for at, past in reversed(state.specs) if not past.get("suspend")), moment)
+        starts = [at for at, past in state.specs if past.get("suspend") and at >= since]
         name = run["metadata"]["name"]
         known = bool(spec.get("suspend") and state.status.get("suspended"))
         self.expect("S5", not known or self.late, f"{name} starts, though its Schedule is suspended")
@@ -129,9 +129,9 @@ class Runs:
 
     def _tick(self, state: ScheduleState, run: Object) -> float | None:
         source = run["spec"]["runOf"].get("source")
-        found = state.source(source) if source else None
+        body = state.source(source) if source else None
         created = self.created.get(run["metadata"]["uid"])
-        return schedule_state.epoch(run["spec"]["runOf"]["at"]) if found and "cron" in found and created else None
+        return schedule_state.epoch(run["spec"]["runOf"]["at"]) if body and "cron" in body and created else None
 
     def _check_age(self, state: ScheduleState, run: Object, specs: list[Object]) -> None:
         """S2: a tick that fires later than the policy allows does not run. One that fired in time may wait for room."""

@@ -82,7 +82,7 @@ class ScheduleChecker:
                 self._check_deleted(state)
 
     def _present(self) -> list[ScheduleState]:
-        uids = [one["metadata"]["uid"] for one in self._history.of_kind(collection(SCHEDULES))]
+        uids = [body["metadata"]["uid"] for body in self._history.of_kind(collection(SCHEDULES))]
         return [self._states[uid] for uid in uids]
 
     def _schedule(self, writer: Process, entry: ObjectChange) -> None:
@@ -151,9 +151,9 @@ class ScheduleChecker:
     def has_lost_run(self, schedule: str) -> bool:
         """Whether a run never ends, since its node never confirms that a pod has ended: events may wait for its end."""
         ours = [
-            one["status"]
-            for one in self._history.of_kind(collection(WORKFLOWS))
-            if one["spec"].get("runOf", {}).get("schedule") == schedule and "status" in one
+            body["status"]
+            for body in self._history.of_kind(collection(WORKFLOWS))
+            if body["spec"].get("runOf", {}).get("schedule") == schedule and "status" in body
         ]
         return any(
             condition["reason"] == Reason.NODE_LOST
@@ -166,17 +166,17 @@ class ScheduleChecker:
         """Why a source is stuck; empty if none is."""
         if state.deleting:
             return "the Schedule is still being deleted"
-        found = {
+        runs = {
             run["spec"]["task"]: run
             for run in self._history.of_kind(collection(TASKRUNS))
             if run["spec"].get("schedule", {}).get("name") == state.name
         }
         names = {source["name"] for source in state.spec["sources"]}
-        if others := found.keys() - names:
+        if others := runs.keys() - names:
             return f"the TaskRuns of {sorted(others)} are left"
         wanted = {State.SCHEDULED} if state.spec.get("suspend") else {State.DEFERRED}
         for name in sorted(names):
-            run = found.get(name)
+            run = runs.get(name)
             if run is None and state.spec.get("suspend"):
                 continue
             if run is None:
@@ -200,7 +200,7 @@ class ScheduleChecker:
 
     def _check_deleted(self, state: ScheduleState) -> None:
         """A deleted Schedule leaves no queued run, and none at all with `deletionPolicy: Delete`."""
-        runs = [one for one in self._history.of_kind(collection(WORKFLOWS)) if "runOf" in one["spec"]]
+        runs = [run for run in self._history.of_kind(collection(WORKFLOWS)) if "runOf" in run["spec"]]
         ours = [run for run in runs if run["spec"]["runOf"]["uid"] in self._states]
         left = [
             our["metadata"]["name"]

@@ -57,9 +57,9 @@ class SegmentEndChecker:
     def _of_container(self, run: Object, now: State, description: str) -> None:
         status = run["status"]
         word, _ = container.word(run["spec"]["container"]["command"], status["attempt"], status["segment"])
-        said = State.DEFERRED if word in container.WAITS else _CONTAINER_ENDS.get(word)
+        expected = State.DEFERRED if word in container.WAITS else _CONTAINER_ENDS.get(word)
         if now in {State.DEFERRED, State.SUCCEEDED, State.SKIPPED}:
-            self._expect("I8", now is said, f"{description}: but its program says {word}")
+            self._expect("I8", now is expected, f"{description}: but its program says {word}")
 
     def _of_event(self, run: Object, status: Object, now: State, description: str) -> None:
         word = json.loads(run["status"]["trigger"]["kwargs"]).get("word", "")

@@ -48,9 +48,9 @@ class Shape:
 
         A hook begins by how the run went, whatever its tasks came to.
         """
-        asked = self._tasks[task]
-        said = asked.get("rule", "all_success")
-        return "hook" not in asked and said == "all_success" and other in self._upstream(task)
+        task_body = self._tasks[task]
+        rule = task_body.get("rule", "all_success")
+        return "hook" not in task_body and rule == "all_success" and other in self._upstream(task)
 
     def shared(self, first: str, other: str) -> int:
         """The number of groups that contain both tasks."""
@@ -72,20 +72,20 @@ class Shape:
         lists = [entry["over"] for entry in self._groups[group]["expand"]]
         if any(isinstance(over, str) for over in lists):
             return None
-        found = 1
+        count = 1
         for over in lists:
-            found *= len(over)
-        return found
+            count *= len(over)
+        return count
 
     def unhindered(self) -> Iterable[tuple[str, frozenset[str]]]:
         """Tasks that run wherever all before them succeeded, and those before them."""
         for name, task in self._tasks.items():
-            said = (
+            unconditional = (
                 task.get("rule", "all_success") == "all_success"
                 and not {"when", "hook"} & task.keys()
                 and not self.mapped(name)
             )
-            if said and not any(self._tasks[other].get("branch") for other in self.before[name]):
+            if unconditional and not any(self._tasks[other].get("branch") for other in self.before[name]):
                 yield name, self.before[name]
 
     def _affected(self, task: str, meant: Mapping[str, frozenset[Path]]) -> frozenset[Path]:
@@ -103,9 +103,9 @@ class Shape:
     def _upstream(self, name: str) -> frozenset[str]:
         task = self._tasks[name]
         if "hook" in task:
-            return frozenset(other for other, one in self._tasks.items() if "hook" not in one)
-        said = {other for after in task.get("after", ()) for other in self._meant(after)}
-        return frozenset(said) | _referred(task)
+            return frozenset(other for other, fields in self._tasks.items() if "hook" not in fields)
+        upstream = {other for after in task.get("after", ()) for other in self._meant(after)}
+        return frozenset(upstream) | _referred(task)
 
     def _producers(self, name: str) -> frozenset[str]:
         """Those that make its lists, or those of a group around it: whatever its rule, they come first."""
@@ -128,5 +128,5 @@ def below(path: Path, prefixes: Iterable[Path]) -> bool:
     return any(path[: len(prefix)] == prefix for prefix in prefixes)
 
 
-def _referred(said: Any) -> frozenset[str]:
-    return frozenset(_TASK.findall(json.dumps(said)))
+def _referred(value: Any) -> frozenset[str]:
+    return frozenset(_TASK.findall(json.dumps(value)))

@@ -70,8 +70,8 @@ def workflow(rng: random.Random, name: str, *, short_pods: bool = False) -> Obje
 
 def make_room(fake: FakeApi, body: Object) -> None:
     """The pool that its tasks name, where they name one."""
-    asked = any("pool" in task for task in body["spec"]["tasks"])
-    if asked and fake.get(CONFIG_MAPS, NAMESPACE, constants.POOLS_CONFIG) is None:
+    pooled = any("pool" in task for task in body["spec"]["tasks"])
+    if pooled and fake.get(CONFIG_MAPS, NAMESPACE, constants.POOLS_CONFIG) is None:
         fake.put(CONFIG_MAPS, _SLOTS)
 
 

@@ -135,7 +135,7 @@ def _occupy(world: "Simulation", schedule: Object) -> None:
     """Create a Workflow with the name of the run of the next tick: its event starts no run."""
     source = next(entry for entry in schedule["spec"]["sources"] if "cron" in entry)
     now = EPOCH + world.loop.time()
-    tick = next((one for one in schedule_state.ticks(source) if one > now + 1.0), None)
+    tick = next((moment for moment in schedule_state.ticks(source) if moment > now + 1.0), None)
     if tick is None or source["name"] in schedule["spec"].get("allOf", ()):
         return
     meta = schedule["metadata"]
@@ -151,15 +151,15 @@ def _occupy(world: "Simulation", schedule: Object) -> None:
 
 def seize_event(world: "Simulation", schedule: str) -> None:
     """Suspend or edit a Schedule just as one of its sources has fired."""
-    found = next((one for one in _schedules(world) if one["metadata"]["name"] == schedule), None)
-    if found is not None:
-        _change(world, world.rng, world.rng.choice(("suspend", "suspend", "cron")), found)
+    body = next((body for body in _schedules(world) if body["metadata"]["name"] == schedule), None)
+    if body is not None:
+        _change(world, world.rng, world.rng.choice(("suspend", "suspend", "cron")), body)
 
 
 def _resume(world: "Simulation", name: str) -> None:
-    found = next((schedule for schedule in _schedules(world) if schedule["metadata"]["name"] == name), None)
-    if found is not None and found["spec"].get("suspend"):
-        _edit(world, found, {"suspend": False})
+    body = next((schedule for schedule in _schedules(world) if schedule["metadata"]["name"] == name), None)
+    if body is not None and body["spec"].get("suspend"):
+        _edit(world, body, {"suspend": False})
 
 
 def _leave(world: "Simulation", rng: random.Random, what: str) -> None:
@@ -169,7 +169,7 @@ def _leave(world: "Simulation", rng: random.Random, what: str) -> None:
         return
     kind = "operator" if what == "absence" else "triggerer"
     away = rng.choice(_AWAY)
-    for process in [one for _, one in sorted(world.controllers.items()) if one.kind == kind]:
+    for process in [process for _, process in sorted(world.controllers.items()) if process.kind == kind]:
         world.crash(process, away=away)
 
 
@@ -196,7 +196,7 @@ def _edit(world: "Simulation", schedule: Object, spec: Object) -> None:
 
 def _schedules(world: "Simulation") -> list[Object]:
     bodies = world.fake.history.of_kind(collection(SCHEDULES))
-    return [one for one in bodies if "deletionTimestamp" not in one["metadata"]]
+    return [body for body in bodies if "deletionTimestamp" not in body["metadata"]]
 
 
 def _key(item: Object) -> tuple[str, str]:

@@ -92,8 +92,13 @@ class FakeCluster:
         """Store what a client creates, with the name that it generates."""
         metadata = body["metadata"]
         name = metadata.get("name") or f"{metadata['generateName']}x{len(self._changes)}"
-        made = {"name": name, "namespace": NAMESPACE, "uid": f"uid-{name}", "creationTimestamp": "2026-11-22T10:00:00Z"}
-        return self.put(plural, {**body, "metadata": {**metadata, **made}})
+        generated = {
+            "name": name,
+            "namespace": NAMESPACE,
+            "uid": f"uid-{name}",
+            "creationTimestamp": "2026-11-22T10:00:00Z",
+        }
+        return self.put(plural, {**body, "metadata": {**metadata, **generated}})
 
     def delete(self, plural: str, name: str) -> None:
         with self.changed:

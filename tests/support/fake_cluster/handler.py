@@ -151,8 +151,8 @@ class Handler(BaseHTTPRequestHandler):
         if cluster.archive_away:
             self._status(503, "ServiceUnavailable", "no endpoints available for service")
             return
-        made = {f"Bearer {namespace}/{account} ['torpor-archive']" for namespace, account in cluster.readers}
-        assert self.headers["Torpor-Authorization"] in made
+        tokens = {f"Bearer {namespace}/{account} ['torpor-archive']" for namespace, account in cluster.readers}
+        assert self.headers["Torpor-Authorization"] in tokens
         match parts:
             case ["namespaces", _, "runs"]:
                 runs = [run[0] for run in cluster.archived_runs.values()]
@@ -221,9 +221,9 @@ def _matches(item: Object, query: Mapping[str, str]) -> bool:
             return False
     for each in filter(None, query.get("fieldSelector", "").split(",")):
         path, _, value = each.partition("=")
-        found: Any = item
+        field_value: Any = item
         for part in path.split("."):
-            found = (found or {}).get(part)
-        if found != value:
+            field_value = (field_value or {}).get(part)
+        if field_value != value:
             return False
     return True

@@ -61,17 +61,17 @@ class _LogHandler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         url = urlsplit(self.path)
         query = {name: values[0] for name, values in parse_qs(url.query).items()}
-        found = self.kubelet.logs.get(url.path.split("/")[3])
-        if found is None:
+        log = self.kubelet.logs.get(url.path.split("/")[3])
+        if log is None:
             self._send(404, b"no such pod")
             return
-        found.requests.append(query)
-        if found.status != 200:
-            self._send(found.status, found.text)
+        log.requests.append(query)
+        if log.status != 200:
+            self._send(log.status, log.text)
         elif "follow" in query:
-            self._follow(found)
+            self._follow(log)
         else:
-            self._send(200, found.text)
+            self._send(200, log.text)
 
     def log_message(self, *_: object) -> None:
         """Write nothing."""

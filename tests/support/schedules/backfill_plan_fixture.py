@@ -61,8 +61,8 @@ class BackfillPlanFixture:
     @property
     def condition(self) -> tuple[str, str, str]:
         """Status, reason and message of the condition Succeeded."""
-        found = next(condition for condition in self.status.conditions if condition.type == "Succeeded")
-        return found.status, found.reason, found.message
+        entry = next(condition for condition in self.status.conditions if condition.type == "Succeeded")
+        return entry.status, entry.reason, entry.message
 
     def ticks(self, names: list[str] | None = None) -> list[str]:
         """The ticks of runs, by default of those that were created, in this order."""
@@ -168,8 +168,8 @@ class BackfillPlanFixture:
             self.runs[name] = {**body, "metadata": {**body["metadata"], **self._metadata(name, f"{name}-uid")}}
 
     def _find(self, name: str) -> KnownRun | None:
-        found: Workflow | None = workflows.parse(self.runs[name]) if name in self.runs else None
-        return KnownRun.from_workflow(found) if found is not None else self.archived.get(name)
+        run: Workflow | None = workflows.parse(self.runs[name]) if name in self.runs else None
+        return KnownRun.from_workflow(run) if run is not None else self.archived.get(name)
 
     def _metadata(self, name: str, uid: str) -> Body:
         stamp = times.rfc3339(self.now).replace(".000Z", "Z")

@@ -95,8 +95,8 @@ class ScheduleHarness:
         """The cursor with which a source is armed."""
         waiting = self.taskrun(schedule, source).status.trigger
         assert waiting is not None, "not armed"
-        found: str | None = json.loads(waiting.kwargs).get("cursor")
-        return found
+        cursor: str | None = json.loads(waiting.kwargs).get("cursor")
+        return cursor
 
     def fire(self, schedule: str, source: str, event: Any = None, *, deferred: float = 0.0) -> None:
         """Fire the trigger of a source. `deferred`: seconds for which it has waited in all."""

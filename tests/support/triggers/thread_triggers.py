@@ -14,18 +14,18 @@ from tests.support.trigger_services import services
 
 @asynccontextmanager
 async def thread() -> AsyncIterator[ThreadLoop]:
-    made = ThreadLoop("noting", asyncio.get_running_loop(), lambda _: None, lambda _: "")
+    loop = ThreadLoop("noting", asyncio.get_running_loop(), lambda _: None, lambda _: "")
     try:
-        yield made
+        yield loop
     finally:
-        made.stop()
-        await until(made.loop.is_closed)
+        loop.stop()
+        await until(loop.loop.is_closed)
 
 
 def replace_class(apart: ThreadLoop, made_by: Any, given: TriggerServices | None = None, **kwargs: Any) -> TriggerProxy:
-    made = TriggerProxy(apart, made_by, kwargs)
-    made.bind(given or services())
-    return made
+    proxy = TriggerProxy(apart, made_by, kwargs)
+    proxy.bind(given or services())
+    return proxy
 
 
 async def until(holds: Callable[[], bool]) -> None:

@@ -38,15 +38,15 @@ async def test_fifty_taskruns_share_one_request_and_fire_by_their_own_conditions
         for number in range(50):
             job(world, number)
         await world.start()
-        assert world.web.asked <= 2
+        assert world.web.request_count <= 2
         await world.pass_time(30.5)
-        asked = world.web.asked
+        asked = world.web.request_count
         assert asked <= 5
         world.web.answers = [answer(body=JOBS | {"7": "done", "8": "done"})]
         await world.pass_time(11)
         assert states(world) == {"Deferred": 48, "Scheduled": 2}
         assert world.state_and_reason("r7") == ("Scheduled", None)
-        assert world.web.asked == asked + 1
+        assert world.web.request_count == asked + 1
 
 
 async def test_each_keeps_its_own_deadline_and_says_itself_what_was_found() -> None:
@@ -73,7 +73,7 @@ async def test_accounts_do_not_share_and_what_one_may_read_is_shown_nowhere() ->
             job(world, number, secret=True, account=account, spec=spec)
         await world.start()
         await world.pass_time(1)
-        assert world.web.asked == 2
+        assert world.web.request_count == 2
         await world.pass_time(100)
         assert "no route" in world.status("r0")["message"]
         assert "hunter2" not in world.log_output.getvalue() + str([request.body for request in world.fake.requests])

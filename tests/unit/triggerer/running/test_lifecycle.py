@@ -181,9 +181,9 @@ async def test_http_waits_until_it_is_answered_as_asked() -> None:
         kwargs = {"url": "http://x/", "body_condition": "response.json.state == 'done'", "interval": "2s"}
         await start_with_wait(world, "a", "http", kwargs)
         await world.pass_time(1)
-        assert (world.web.asked, world.state_and_reason("a")) == (1, ("Deferred", None))
+        assert (world.web.request_count, world.state_and_reason("a")) == (1, ("Deferred", None))
         await world.pass_time(9)
-        assert world.web.asked == 4
+        assert world.web.request_count == 4
         assert world.status("a")["event"] == '{"status":200,"headers":{},"json":{"state":"done"}}'
 
 
@@ -191,7 +191,7 @@ async def test_a_condition_that_cannot_be_read_is_refused_before_it_runs() -> No
     async with triggerer_fixture() as world:
         await start_with_wait(world, "a", "http", {"url": "http://x/", "body_condition": "response.json =="})
         assert world.state_and_reason("a") == ("Failed", "TriggerInvalid")
-        assert world.web.asked == 0
+        assert world.web.request_count == 0
 
 
 async def test_a_trigger_with_an_invalid_interval_still_runs() -> None:

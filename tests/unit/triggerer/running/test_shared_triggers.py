@@ -26,7 +26,7 @@ async def test_a_hundred_equal_waits_are_one_request_an_interval_and_all_fire() 
             world.taskrun(f"r{number}", "http", PAGE)
         await world.start()
         await world.pass_time(100)
-        assert 8 <= world.web.asked <= 12
+        assert 8 <= world.web.request_count <= 12
         world.web.answers = [answer(200, "yes")]
         await world.pass_time(12)
         assert {world.state_and_reason(f"r{number}")[0] for number in range(100)} == {"Scheduled"}
@@ -163,12 +163,12 @@ async def test_the_shortest_interval_of_shared_waits_applies_to_all() -> None:
         world.taskrun("seldom", "http", {**PAGE, "interval": 100})
         await world.start()
         await world.pass_time(150)
-        seldom = world.web.asked
+        seldom = world.web.request_count
         world.taskrun("often", "http", {**PAGE, "interval": 5})
         world.taskrun("seldom-too", "http", {**PAGE, "interval": 60})
         await world.pass_time(100)
         assert seldom <= 3
-        assert 17 <= world.web.asked - seldom <= 24
+        assert 17 <= world.web.request_count - seldom <= 24
         world.web.answers = [answer(200)]
         await world.pass_time(6)
         assert [world.state_and_reason(name)[0] for name in ("seldom", "often", "seldom-too")] == ["Scheduled"] * 3
@@ -273,7 +273,7 @@ async def test_two_waits_for_the_same_post_make_two_requests_an_interval() -> No
             world.taskrun(name, "http", {"url": "http://host/order", "method": "POST"})
         await world.start()
         await world.pass_time(1)
-        assert world.web.asked == 2
+        assert world.web.request_count == 2
 
 
 async def test_several_triggers_are_shared_only_where_each_of_them_may_be() -> None:
