@@ -18,12 +18,12 @@ from torpor_cli.cluster.connect import connect
 from torpor_cli.errors import UsageError
 from torpor_cli.options import ClusterCommand, complete_run
 from torpor_cli.output import Format, output_option
-from torpor_cli.render import graph_dot, graph_mermaid
+from torpor_cli.render.graph import draw_dot, draw_mermaid
 from torpor_cli.runs import references, run_lookup
 from torpor_cli.target import TargetOptions
 
 _SUFFIXES = frozenset({".yaml", ".yml", ".json"})
-_DRAWINGS = {"mermaid": graph_mermaid.draw, "dot": graph_dot.draw}
+_DRAWINGS = {"mermaid": draw_mermaid, "dot": draw_dot}
 
 
 @click.command("graph", cls=ClusterCommand)

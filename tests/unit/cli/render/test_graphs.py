@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from torpor_cli.render import graph_dot, graph_mermaid
+from torpor_cli.render.graph import draw_dot, draw_mermaid
 from torpor_views.run_graph import EdgeKind, GraphEdge, GraphNode, RunGraph
 
 GRAPH = RunGraph(
@@ -39,7 +39,7 @@ def with_name(text: str) -> RunGraph:
 
 
 def test_mermaid_has_groups_edges_and_a_class_for_each_state() -> None:
-    assert list(graph_mermaid.draw(GRAPH)) == [
+    assert list(draw_mermaid(GRAPH)) == [
         "flowchart TD",
         '  t0["list<br/>python<br/>Succeeded"]',
         '  subgraph g0["days"]',
@@ -61,7 +61,7 @@ def test_mermaid_has_groups_edges_and_a_class_for_each_state() -> None:
 
 
 def test_dot_has_clusters_edges_and_colours() -> None:
-    text = "\n".join(graph_dot.draw(GRAPH))
+    text = "\n".join(draw_dot(GRAPH))
     assert text.startswith('digraph workflow {\n  label="ingest" labelloc=t')
     assert '      t1 [label="load\\npython, mapped\\nFailed 3/4" fillcolor="#f8d7da"]' in text
     assert "  t0 -> t1 [style=dashed]\n  t1 -> t2\n}" in text
@@ -72,7 +72,7 @@ def test_dot_has_clusters_edges_and_colours() -> None:
 @pytest.mark.parametrize("text", HOSTILE)
 def test_foreign_text_adds_nothing_to_mermaid(text: str) -> None:
     label = r'"(?:[A-Za-z0-9 _.,/]|#\d+;|<br/>)*"'
-    lines = list(graph_mermaid.draw(with_name(text)))
+    lines = list(draw_mermaid(with_name(text)))
     assert len(lines) == 4
     assert re.fullmatch(rf"  subgraph g0\[{label}\]", lines[1])
     assert re.fullmatch(rf"    t0\[{label}\]", lines[2])
@@ -82,7 +82,7 @@ def test_foreign_text_adds_nothing_to_mermaid(text: str) -> None:
 @pytest.mark.parametrize("text", HOSTILE)
 def test_foreign_text_adds_nothing_to_dot(text: str) -> None:
     label = r'"(?:[^"\\<>\n]|\\n|\\\\|\\")*"'
-    lines = list(graph_dot.draw(with_name(text)))
+    lines = list(draw_dot(with_name(text)))
     assert len(lines) == 8
     assert re.fullmatch(rf"  label={label} labelloc=t compound=true", lines[1])
     assert re.fullmatch(rf"    label={label}", lines[4])
