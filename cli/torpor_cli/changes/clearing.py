@@ -1,7 +1,6 @@
 """Requests a clear or a mark by annotation, and waits until the operator has accepted or refused it."""
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -13,7 +12,7 @@ from torpor_cli.cluster.api import Object, ObjectSelection
 from torpor_cli.cluster.connect import ClusterConnection
 from torpor_cli.cluster.errors import ClusterError
 from torpor_cli.cluster.resources import EVENTS, WORKFLOWS
-from torpor_cli.cluster.watch import Changed, ListSnapshot, NothingChanged, Update, merged, watch
+from torpor_cli.cluster.watch import Changed, ListSnapshot, NothingChanged, Update, watch_all
 
 
 class _RequestKind(NamedTuple):
@@ -70,7 +69,8 @@ def _request(cluster: ClusterConnection, workflow: Object, request: dict[str, st
     annotated = edit.change(cluster.api, WORKFLOWS, workflow, lambda current: edit.annotate(current, annotations))
     before = _clears(workflow)
     ends = time.monotonic() + _LIMIT_S
-    for update in _updates(cluster, annotated):
+    selection = ObjectSelection.named(WORKFLOWS, cluster.namespace, workflow["metadata"]["name"])
+    for update in watch_all(cluster.api, [selection]):
         current = _current(update, annotated["metadata"]["uid"])
         if current is not None:
             if _clears(current) > before:
@@ -80,12 +80,6 @@ def _request(cluster: ClusterConnection, workflow: Object, request: dict[str, st
         if time.monotonic() > ends:
             break
     return RequestUnanswered()
-
-
-def _updates(cluster: ClusterConnection, workflow: Object) -> Iterator[Update | NothingChanged]:
-    name = workflow["metadata"]["name"]
-    selection = ObjectSelection(resource=WORKFLOWS, namespace=cluster.namespace, fields=f"metadata.name={name}")
-    return merged([watch(cluster.api, selection)], tick=0.5)
 
 
 def _current(update: Update | NothingChanged, uid: str) -> Object | None:

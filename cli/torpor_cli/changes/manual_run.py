@@ -14,7 +14,7 @@ from torpor_cli.cluster.api import Object, ObjectSelection
 from torpor_cli.cluster.connect import ClusterConnection
 from torpor_cli.cluster.errors import NotFoundError
 from torpor_cli.cluster.resources import SCHEDULES, WORKFLOWS
-from torpor_cli.cluster.watch import Changed, Deleted, ListSnapshot, NothingChanged, Update, merged, watch
+from torpor_cli.cluster.watch import Deleted, NothingChanged, Update, objects_of, watch_all
 from torpor_cli.errors import CliError
 
 LIMIT_S = 30.0
@@ -58,7 +58,7 @@ def created_run(cluster: ClusterConnection, schedule: Object, text: str, limit: 
     name = names.run(metadata["name"], names.manual_run_key(metadata["uid"], text))
     ends, why_late = time.monotonic() + limit, _LATE.format(limit)
     for update in _updates(cluster, metadata["name"], name):
-        for item in _items(update):
+        for item in objects_of(update):
             if item["kind"] == WORKFLOWS.kind:
                 return item
             match _progress(item, schedule, text, deleted=isinstance(update, Deleted)):
@@ -79,20 +79,10 @@ def created_run(cluster: ClusterConnection, schedule: Object, text: str, limit: 
 
 def _updates(cluster: ClusterConnection, schedule: str, run: str) -> Iterator[Update | NothingChanged]:
     selections = [
-        ObjectSelection(resource=resource, namespace=cluster.namespace, fields=f"metadata.name={name}")
+        ObjectSelection.named(resource, cluster.namespace, name)
         for resource, name in ((WORKFLOWS, run), (SCHEDULES, schedule))
     ]
-    return merged([watch(cluster.api, each, noted=output.note) for each in selections], tick=0.5)
-
-
-def _items(update: Update | NothingChanged) -> list[Object]:
-    match update:
-        case ListSnapshot(items=items):
-            return items
-        case Changed(item=item) | Deleted(item=item):
-            return [item]
-        case NothingChanged():
-            return []
+    return watch_all(cluster.api, selections, noted=output.note)
 
 
 def _progress(current: Object, before: Object, text: str, *, deleted: bool) -> RequestProgress | str:

@@ -23,6 +23,11 @@ class ObjectSelection:
     labels: str = ""
     fields: str = ""
 
+    @classmethod
+    def named(cls, resource: ApiResource, namespace: str, name: str) -> "ObjectSelection":
+        """Return the selection of one object, for a watch."""
+        return cls(resource=resource, namespace=namespace, fields=f"metadata.name={name}")
+
     def query(self, **more: str) -> dict[str, str]:
         """Return the parameters of a list or watch."""
         return {

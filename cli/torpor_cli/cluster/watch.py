@@ -118,6 +118,24 @@ def _changes(api: ApiClient, selection: ObjectSelection, version: str) -> Iterat
                 pass
 
 
+def objects_of(update: Update | NothingChanged) -> list[Object]:
+    """Return the objects that an update is about."""
+    match update:
+        case ListSnapshot(items=items):
+            return items
+        case Changed(item=item) | Deleted(item=item):
+            return [item]
+        case NothingChanged():
+            return []
+
+
+def watch_all(
+    api: ApiClient, selections: Sequence[ObjectSelection], *, tick: Seconds = 0.5, noted: Callable[[str], object] = str
+) -> Iterator[Update | NothingChanged]:
+    """Watch several selections as one stream, which reports every `tick` seconds that nothing changed."""
+    return merged([watch(api, selection, noted=noted) for selection in selections], tick=tick)
+
+
 def merged(sources: Sequence[Iterator[Source]], *, tick: Seconds | None = None) -> Iterator[Source | NothingChanged]:
     """Yield what several blocking iterators yield, each read by a thread. An error of one is raised.
 

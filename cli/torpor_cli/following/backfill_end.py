@@ -8,7 +8,7 @@ from torpor_cli import output
 from torpor_cli.cluster.api import Object, ObjectSelection
 from torpor_cli.cluster.connect import ClusterConnection
 from torpor_cli.cluster.resources import BACKFILLS
-from torpor_cli.cluster.watch import Changed, Deleted, ListSnapshot, NothingChanged, Update, merged, watch
+from torpor_cli.cluster.watch import Changed, Deleted, ListSnapshot, NothingChanged, Update, watch_all
 from torpor_cli.errors import ExitCode
 
 _CODES = {"Succeeded": ExitCode.SUCCEEDED, "Failed": ExitCode.RUN_FAILED, "Cancelled": ExitCode.RUN_CANCELLED}
@@ -41,10 +41,10 @@ def wait(cluster: ClusterConnection, backfill: Object, limit: float | None) -> i
     """Print a line for each progress until the Backfill ends. `limit` is in seconds. Return the exit code."""
     name, uid = backfill["metadata"]["name"], backfill["metadata"]["uid"]
     ends = None if limit is None else time.monotonic() + limit
-    selection = ObjectSelection(resource=BACKFILLS, namespace=cluster.namespace, fields=f"metadata.name={name}")
+    selection = ObjectSelection.named(BACKFILLS, cluster.namespace, name)
     shown = ""
     try:
-        for update in merged([watch(cluster.api, selection, noted=output.note)], tick=0.5):
+        for update in watch_all(cluster.api, [selection], noted=output.note):
             current = _current(update, uid)
             if current is None:
                 output.line(f"{name} Deleted")

@@ -13,7 +13,7 @@ from torpor_cli import errors, output
 from torpor_cli.cluster.api import Object, ObjectSelection
 from torpor_cli.cluster.connect import ClusterConnection
 from torpor_cli.cluster.resources import WORKFLOWS
-from torpor_cli.cluster.watch import Changed, Deleted, ListSnapshot, NothingChanged, Update, merged, watch
+from torpor_cli.cluster.watch import Changed, Deleted, ListSnapshot, NothingChanged, Update, watch_all
 from torpor_cli.errors import ExitCode
 from torpor_cli.render import terminal, transition
 from torpor_cli.render import tree as render
@@ -210,7 +210,6 @@ def _stage(item: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _updates(cluster: ClusterConnection, workflow: Object) -> Iterator[Update | NothingChanged]:
-    name = workflow["metadata"]["name"]
-    own = ObjectSelection(resource=WORKFLOWS, namespace=cluster.namespace, fields=f"metadata.name={name}")
+    own = ObjectSelection.named(WORKFLOWS, cluster.namespace, workflow["metadata"]["name"])
     selections = (own, run_lookup.taskruns_selection(cluster, workflow))
-    return merged([watch(cluster.api, each, noted=output.note) for each in selections], tick=_TICK_S)
+    return watch_all(cluster.api, selections, tick=_TICK_S, noted=output.note)

@@ -11,7 +11,7 @@ from torpor_cli import output
 from torpor_cli.cluster.api import Object, ObjectSelection
 from torpor_cli.cluster.connect import ClusterConnection
 from torpor_cli.cluster.resources import WORKFLOWS
-from torpor_cli.cluster.watch import Changed, Deleted, ListSnapshot, NothingChanged, Update, merged, watch
+from torpor_cli.cluster.watch import Deleted, ListSnapshot, NothingChanged, Update, objects_of, watch_all
 from torpor_cli.errors import ExitCode
 from torpor_cli.runs import run_state
 
@@ -65,7 +65,7 @@ def wait(cluster: ClusterConnection, workflows: list[Object], goal: Goal, limit:
     ends = None if limit is None else time.monotonic() + limit
     try:
         for update in _updates(cluster, workflows):
-            for item in _seen(update, missing):
+            for item in [item for item in objects_of(update) if item["metadata"]["uid"] in missing]:
                 _settle(item, goal, missing, outcomes, deleted=isinstance(update, Deleted))
             for item in _vanished(update, missing):
                 _settle(item, goal, missing, outcomes, deleted=True)
@@ -80,23 +80,11 @@ def wait(cluster: ClusterConnection, workflows: list[Object], goal: Goal, limit:
 
 
 def _updates(cluster: ClusterConnection, workflows: list[Object]) -> Iterator[Update | NothingChanged]:
-    everything = ObjectSelection(resource=WORKFLOWS, namespace=cluster.namespace)
     names = [item["metadata"]["name"] for item in workflows]
-    one_by_one = [
-        ObjectSelection(resource=WORKFLOWS, namespace=cluster.namespace, fields=f"metadata.name={n}") for n in names
-    ]
-    selections = one_by_one if len(names) <= _WATCHES_MAX else [everything]
-    return merged([watch(cluster.api, each, noted=output.note) for each in selections], tick=0.5)
-
-
-def _seen(update: Update | NothingChanged, missing: Mapping[str, Object]) -> list[Object]:
-    match update:
-        case ListSnapshot(items=items):
-            return [item for item in items if item["metadata"]["uid"] in missing]
-        case Changed(item=item) | Deleted(item=item):
-            return [item] if item["metadata"]["uid"] in missing else []
-        case NothingChanged():
-            return []
+    selections = [ObjectSelection.named(WORKFLOWS, cluster.namespace, name) for name in names]
+    if len(names) > _WATCHES_MAX:
+        selections = [ObjectSelection(resource=WORKFLOWS, namespace=cluster.namespace)]
+    return watch_all(cluster.api, selections, noted=output.note)
 
 
 def _vanished(update: Update | NothingChanged, missing: Mapping[str, Object]) -> list[Object]:
