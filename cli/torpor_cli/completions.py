@@ -4,9 +4,10 @@ import os
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from typing import TypeAlias
 
 import click
-from torpor_wire import constants, names
+from torpor_wire import instance_paths
 
 from torpor_cli.cluster import kubeconfig
 from torpor_cli.cluster.api import ObjectSelection
@@ -14,12 +15,14 @@ from torpor_cli.cluster.connect import ClusterConnection, connect
 from torpor_cli.cluster.resources import BACKFILLS, NAMESPACES, SCHEDULES, TASKRUNS, TEMPLATES
 from torpor_cli.errors import CliError
 from torpor_cli.runs import run_lookup
-from torpor_cli.runs.references import LATEST, path_of, written
+from torpor_cli.runs.references import LATEST, path_of
 from torpor_cli.runs.run_state import RunWord, has_ended
 from torpor_cli.schedules import lookup
 from torpor_cli.target import target_of
 
 LIMIT_S = 2.0
+Query: TypeAlias = Callable[[ClusterConnection], list[str]]
+"""Reads names from the cluster."""
 
 
 def runs(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -55,29 +58,25 @@ def open_references(ctx: click.Context, parameter: click.Parameter, incomplete: 
     return (references if "/" in incomplete else open_runs)(ctx, parameter, incomplete)
 
 
-def schedules(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return names of Schedules."""
-    return _starting(incomplete, _bounded(ctx, lambda cluster: lookup.names_of(cluster, SCHEDULES)))
+def _completion(query: Query) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Return the completion of the names that a query finds."""
+    return lambda ctx, _parameter, incomplete: _starting(incomplete, _bounded(ctx, query))
 
 
-def templates(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return names of WorkflowTemplates."""
-    return _starting(incomplete, _bounded(ctx, lambda cluster: lookup.names_of(cluster, TEMPLATES)))
+def _open_backfill_names(cluster: ClusterConnection) -> list[str]:
+    items = lookup.every(cluster, BACKFILLS)
+    return [item["metadata"]["name"] for item in items if not (item.get("status") or {}).get("completionTime")]
 
 
-def backfills(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return names of Backfills."""
-    return _starting(incomplete, _bounded(ctx, lambda cluster: lookup.names_of(cluster, BACKFILLS)))
+def _namespace_names(cluster: ClusterConnection) -> list[str]:
+    return [item["metadata"]["name"] for item in cluster.api.list(ObjectSelection(resource=NAMESPACES, namespace=None))]
 
 
-def open_backfills(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return names of Backfills that have not ended."""
-    return _starting(incomplete, _bounded(ctx, _open_backfill_names))
-
-
-def namespaces(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return the namespaces of the cluster, for a user who may list them."""
-    return _starting(incomplete, _bounded(ctx, _namespace_names))
+schedules = _completion(lambda cluster: lookup.names_of(cluster, SCHEDULES))
+templates = _completion(lambda cluster: lookup.names_of(cluster, TEMPLATES))
+backfills = _completion(lambda cluster: lookup.names_of(cluster, BACKFILLS))
+open_backfills = _completion(_open_backfill_names)
+namespaces = _completion(_namespace_names)  # for a user who may list them
 
 
 def states(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -103,27 +102,17 @@ def _open_names(cluster: ClusterConnection) -> list[str]:
     return [item["metadata"]["name"] for item in run_lookup.workflows(cluster) if not has_ended(item)]
 
 
-def _open_backfill_names(cluster: ClusterConnection) -> list[str]:
-    backfills = lookup.every(cluster, BACKFILLS)
-    return [item["metadata"]["name"] for item in backfills if not (item.get("status") or {}).get("completionTime")]
-
-
-def _namespace_names(cluster: ClusterConnection) -> list[str]:
-    return [item["metadata"]["name"] for item in cluster.api.list(ObjectSelection(resource=NAMESPACES, namespace=None))]
-
-
 def _instance_names(cluster: ClusterConnection, name: str, task: str) -> list[str]:
-    labels = f"{constants.LABEL_WORKFLOW}={names.label(name)},{constants.LABEL_TASK}={names.label(task)}"
-    taskruns = cluster.api.list(ObjectSelection(resource=TASKRUNS, namespace=cluster.namespace, labels=labels))
+    taskruns = cluster.api.list(run_lookup.selection_of_run(cluster, TASKRUNS, name, task))
     paths = sorted(path for item in taskruns if (path := path_of(item)))
-    return [f"{name}/{task}/{written(path)}" for path in paths]
+    return [f"{name}/{task}/{instance_paths.written(path)}" for path in paths]
 
 
 def _task_names(cluster: ClusterConnection, name: str) -> list[str]:
     return [task["name"] for task in run_lookup.find_workflow(cluster, name)["spec"].get("tasks") or ()]
 
 
-def _bounded(ctx: click.Context, query: Callable[[ClusterConnection], list[str]]) -> list[str]:
+def _bounded(ctx: click.Context, query: Query) -> list[str]:
     """Return what the query finds within the limit; nothing if it fails."""
     values: list[str] = []
     target = target_of(ctx)

@@ -97,6 +97,20 @@ class Play:
         """Whether the run is shown while it runs."""
         return self.output_format in {Format.TEXT, Format.WIDE}
 
+    def options(self) -> Any:
+        """Return the options of the engine."""
+        from torpor_local.options import Options  # noqa: PLC0415 - an extra of this package
+
+        return Options(
+            folder=self.folder,
+            python=self.python,
+            jobs=self.jobs,
+            events=self.events,
+            skip_time=self.skip_time,
+            triggers=self.triggers,
+            resume=self.resume,
+        )
+
 
 def check_installed() -> None:
     """Raise CliError with the command that installs what plays a run, if it is missing."""
@@ -114,7 +128,7 @@ def play(run: Play) -> int:
 
     progress = ProgressView(quiet=not run.is_text, wide=run.output_format == Format.WIDE)
     try:
-        outcome = asyncio.run(_played(engine, options, run, progress))
+        outcome = asyncio.run(_played(engine, run, progress))
     except options.LocalRunError as error:
         raise errors.CliError(str(error)) from error
     except asyncio.CancelledError:
@@ -129,18 +143,9 @@ def play(run: Play) -> int:
     return run_state.exit_code([run_state.word_of(outcome.workflow)])
 
 
-async def _played(engine: Any, options: Any, run: Play, progress: ProgressView) -> Any:
+async def _played(engine: Any, run: Play, progress: ProgressView) -> Any:
     """Play the run until it ends or is interrupted."""
-    chosen = options.Options(
-        folder=run.folder,
-        python=run.python,
-        jobs=run.jobs,
-        events=run.events,
-        skip_time=run.skip_time,
-        triggers=run.triggers,
-        resume=run.resume,
-    )
-    playing = asyncio.ensure_future(engine.play(run.documents, chosen, progress))
+    playing = asyncio.ensure_future(engine.play(run.documents, run.options(), progress))
     stopping = Interruption(playing)
     progress.on_lost = stopping.lose_output
     with stopping.signals():

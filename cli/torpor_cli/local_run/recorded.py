@@ -69,10 +69,9 @@ class _Recorder:
         """Note a change."""
         if kind != "TaskRun":
             return
-        status, path = body.get("status") or {}, references.written(references.path_of(body))
-        task = str(body["spec"].get("task"))
+        status = body.get("status") or {}
         entered = Transition(
-            task=f"{task}/{path}" if path else task,
+            task=references.ref_of(body),
             state=str(status.get("state") or "Scheduled"),
             attempt=int(status.get("attempt") or 1),
             segment=int(status.get("segment") or 0),
@@ -103,20 +102,19 @@ def record(  # noqa: PLR0913 - keyword arguments, each with a default
     if refused := preflight.of_file(workflow, events, triggers or {}).refused:
         raise errors.CliError("; ".join(refused))
     play.check_installed()
-    from torpor_local import engine, options  # noqa: PLC0415 - an extra of this package
+    from torpor_local import engine  # noqa: PLC0415 - an extra of this package
 
-    chosen = options.Options(
+    chosen = play.Play(
+        documents=preflight.documents(folders.named(workflow.workflow), workflow.others),
         folder=folder,
         python=python,
         jobs=jobs,
         events=dict(events),
         skip_time=skip_time,
-        resume=False,
         triggers=triggers or {},
     )
-    documents = preflight.documents(folders.named(workflow.workflow), workflow.others)
     recorder = _Recorder()
-    outcome = _outside_of_a_loop(lambda: asyncio.run(engine.play(documents, chosen, recorder)))
+    outcome = _outside_of_a_loop(lambda: asyncio.run(engine.play(chosen.documents, chosen.options(), recorder)))
     run = RunView.parse(outcome.workflow, outcome.objects.get("TaskRun", ()), now=0.0)
     return RecordedRun(
         state=run_state.word_of(outcome.workflow),

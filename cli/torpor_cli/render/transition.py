@@ -20,9 +20,7 @@ _ENDED = frozenset({"Failed", "UpstreamFailed", "Skipped", "Cancelled"})
 
 def line(item: Mapping[str, Any], before: Mapping[str, Any] | None, now: float) -> str:
     """Return the line for a TaskRun; `before` is its former version."""
-    path = references.written(references.path_of(item))
-    task = str(item["spec"].get("task") or "")
-    return run_line(f"{task}/{path}" if path else task, _state(item), what(item, before), now)
+    return run_line(references.ref_of(item), _state(item), what(item, before), now)
 
 
 def run_line(name: str, state: str, details: str, now: float) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from torpor_wire import constants
+from torpor_wire import constants, instance_paths
 
 from torpor_cli.errors import UsageError
 
@@ -55,6 +55,7 @@ def path_of(taskrun: Mapping[str, Any]) -> tuple[int, ...]:
     return groups if index == constants.UNMAPPED else (*groups, index)
 
 
-def written(path: tuple[int, ...]) -> str:
-    """Return indexes as `0.1`."""
-    return ".".join(map(str, path))
+def ref_of(taskrun: Mapping[str, Any]) -> str:
+    """Return the instance of a TaskRun as `load/3`, or `load` if the task is not mapped."""
+    task, path = str(taskrun["spec"].get("task") or ""), path_of(taskrun)
+    return f"{task}/{instance_paths.written(path)}" if path else task

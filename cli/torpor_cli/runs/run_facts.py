@@ -8,12 +8,13 @@ from typing import TypeVar
 
 from torpor_views.facts import Facts
 from torpor_views.model import RunView
-from torpor_wire import constants, names
+from torpor_wire import constants
 
 from torpor_cli.cluster.api import Object, ObjectSelection
 from torpor_cli.cluster.connect import ClusterConnection
 from torpor_cli.cluster.errors import ForbiddenError, NotFoundError
-from torpor_cli.cluster.resources import CONFIG_MAPS, EVENTS, PODS, TASKRUNS
+from torpor_cli.cluster.resources import CONFIG_MAPS, EVENTS, PODS, TASKRUNS, ApiResource
+from torpor_cli.runs import run_lookup
 
 T = TypeVar("T")
 
@@ -23,21 +24,16 @@ def read(cluster: ClusterConnection, run: RunView) -> Facts:
     if run.ended:
         return Facts()
     uses_pools = any(task.pool for task in run.tasks)
-    label = f"{constants.LABEL_WORKFLOW}={names.label(run.name)}"
     return Facts.parse(
-        pods=_allowed(
-            lambda: _list(cluster, ObjectSelection(resource=PODS, namespace=cluster.namespace, labels=label))
-        ),
-        events=_allowed(lambda: _list(cluster, ObjectSelection(resource=EVENTS, namespace=cluster.namespace))) or (),
+        pods=_allowed(lambda: cluster.api.list(run_lookup.selection_of_run(cluster, PODS, run.name))),
+        events=_allowed(lambda: _all(cluster, EVENTS)) or (),
         pools=_allowed(lambda: _pools(cluster)) if uses_pools else None,
-        taskruns=_allowed(lambda: _list(cluster, ObjectSelection(resource=TASKRUNS, namespace=cluster.namespace)))
-        if uses_pools
-        else None,
+        taskruns=_allowed(lambda: _all(cluster, TASKRUNS)) if uses_pools else None,
     )
 
 
-def _list(cluster: ClusterConnection, selection: ObjectSelection) -> list[Object]:
-    return cluster.api.list(selection)
+def _all(cluster: ClusterConnection, resource: ApiResource) -> list[Object]:
+    return cluster.api.list(ObjectSelection(resource=resource, namespace=cluster.namespace))
 
 
 def _pools(cluster: ClusterConnection) -> Object:

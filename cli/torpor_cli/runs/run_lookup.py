@@ -11,7 +11,7 @@ from torpor_cli import errors, output
 from torpor_cli.cluster.api import Object, ObjectSelection
 from torpor_cli.cluster.connect import ClusterConnection
 from torpor_cli.cluster.errors import NotFoundError
-from torpor_cli.cluster.resources import TASKRUNS, WORKFLOWS
+from torpor_cli.cluster.resources import TASKRUNS, WORKFLOWS, ApiResource
 from torpor_cli.runs import references
 
 _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -84,10 +84,19 @@ def taskruns_of(cluster: ClusterConnection, workflow: Object) -> list[Object]:
     return owned(cluster.api.list(taskruns_selection(cluster, workflow)), workflow)
 
 
-def taskruns_selection(cluster: ClusterConnection, workflow: Object) -> ObjectSelection:
-    """Return the selection of a Workflow's TaskRuns, for a list or a watch."""
-    label = names.label(workflow["metadata"]["name"])
-    return ObjectSelection(resource=TASKRUNS, namespace=cluster.namespace, labels=f"{constants.LABEL_WORKFLOW}={label}")
+def taskruns_selection(cluster: ClusterConnection, workflow: Object, task: str | None = None) -> ObjectSelection:
+    """Return the selection of a Workflow's TaskRuns, or of those of one task, for a list or a watch."""
+    return selection_of_run(cluster, TASKRUNS, workflow["metadata"]["name"], task)
+
+
+def selection_of_run(
+    cluster: ClusterConnection, resource: ApiResource, run: str, task: str | None = None
+) -> ObjectSelection:
+    """Return the selection of the objects of a run, or of one of its tasks, by their labels."""
+    labels = f"{constants.LABEL_WORKFLOW}={names.label(run)}"
+    if task is not None:
+        labels += f",{constants.LABEL_TASK}={names.label(task)}"
+    return ObjectSelection(resource=resource, namespace=cluster.namespace, labels=labels)
 
 
 def owned(taskruns: Iterable[Object], workflow: Object) -> list[Object]:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import click
-from torpor_wire import constants, names
+from torpor_wire import constants
 
 from torpor_cli import errors, output
 from torpor_cli.cluster import edit
@@ -70,17 +70,16 @@ def _waiting(cluster: ClusterConnection, reference: RunReference) -> Object:
     if len(asking) == 1:
         return asking[0]
     if len(asking) > 1:
-        which = ", ".join(f"{reference.run}/{_label(item)}" for item in asking[:10])
+        which = ", ".join(f"{reference.run}/{references.ref_of(item)}" for item in asking[:10])
         raise errors.UsageError(f"{len(asking)} tasks wait for an approval; name one: {which}")
     if len(taskruns) == 1:
         state = (taskruns[0].get("status") or {}).get("state")
-        raise errors.CliError(f"{_label(taskruns[0])} does not wait for an approval: it is {state}")
+        raise errors.CliError(f"{references.ref_of(taskruns[0])} does not wait for an approval: it is {state}")
     raise errors.CliError(f"no task of {reference.run} waits for an approval; `torpor get {reference.run}` shows it")
 
 
 def _taskruns(cluster: ClusterConnection, reference: RunReference) -> list[Object]:
-    labels = f"{constants.LABEL_WORKFLOW}={names.label(reference.run)}"
-    taskruns = cluster.api.list(ObjectSelection(resource=TASKRUNS, namespace=cluster.namespace, labels=labels))
+    taskruns = cluster.api.list(run_lookup.selection_of_run(cluster, TASKRUNS, reference.run))
     if taskruns or reference.task is not None:
         return taskruns
     try:  # kubectl prints names of TaskRuns, so a user may name one
@@ -96,8 +95,3 @@ def _asks(item: Object) -> bool:
     status = item.get("status") or {}
     trigger = status.get("trigger") or {}
     return status.get("state") == "Deferred" and (trigger.get("class") == "approval" or bool(trigger.get("approvers")))
-
-
-def _label(item: Object) -> str:
-    path = references.written(references.path_of(item))
-    return f"{item['spec'].get('task')}/{path}" if path else str(item["spec"].get("task"))

@@ -8,6 +8,7 @@ import click
 from torpor_views import tree
 from torpor_views.model import RunView
 from torpor_views.tree import RunTree, TreeNode
+from torpor_wire import instance_paths
 
 from torpor_cli import errors, output
 from torpor_cli.cluster.connect import ClusterConnection, connect
@@ -111,7 +112,7 @@ def _only(built: RunTree, reference: RunReference) -> RunTree:
     task_node = _find(built.nodes, reference.task or "")
     nodes: tuple[TreeNode, ...] = (task_node,) if task_node else ()
     if task_node and reference.path is not None:
-        wanted = f"{reference.task}/{'.'.join(map(str, reference.path))}"
+        wanted = f"{reference.task}/{instance_paths.written(reference.path)}"
         nodes = tuple(node for node in task_node.children if node.ref == wanted)
         if not nodes:
             known = [node.ref for node in task_node.children]
@@ -146,7 +147,7 @@ def _taskruns(run: FoundRun, reference: RunReference) -> list[dict[str, Any]]:
         return chosen
     exact = [item for item in chosen if references.path_of(item) == reference.path]
     if not exact:
-        known = [references.written(references.path_of(item)) for item in chosen[:20]]
+        known = [instance_paths.written(references.path_of(item)) for item in chosen[:20]]
         raise errors.UnknownNameError(
             f"task {reference.task} has no such instance; it has {', '.join(known) or 'none'}"
         )

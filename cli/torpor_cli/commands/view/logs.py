@@ -5,11 +5,10 @@ from collections.abc import Sequence
 
 import click
 from torpor_views.model import RunView
-from torpor_wire import constants, names, times
+from torpor_wire import times
 
 from torpor_cli import errors, output
-from torpor_cli.cluster import api
-from torpor_cli.cluster.api import Object
+from torpor_cli.cluster.api import Object, ObjectSelection
 from torpor_cli.cluster.archive import ArchiveAwayError, ArchiveProxy
 from torpor_cli.cluster.connect import ClusterConnection, connect
 from torpor_cli.cluster.resources import PODS, WORKFLOWS
@@ -26,7 +25,7 @@ from torpor_cli.output import Format, output_option
 from torpor_cli.runs import references
 from torpor_cli.runs.instances import check_reference, instances_at
 from torpor_cli.runs.references import RunReference
-from torpor_cli.runs.run_lookup import FoundRun, find_run
+from torpor_cli.runs.run_lookup import FoundRun, find_run, selection_of_run
 from torpor_cli.target import TargetOptions
 
 MISSING_MAX = 10
@@ -176,11 +175,8 @@ class _Logs:
         mine = {item["metadata"]["uid"] for item in self._run.taskruns}
         return [pod for pod in pods if _owner(pod) in mine or _later(pod, created, uid)]
 
-    def _pod_selection(self) -> api.ObjectSelection:
-        labels = f"{constants.LABEL_WORKFLOW}={names.label(self._view.name)}"
-        if self._wanted.task:
-            labels += f",{constants.LABEL_TASK}={names.label(self._wanted.task)}"
-        return api.ObjectSelection(resource=PODS, namespace=self._cluster.namespace, labels=labels)
+    def _pod_selection(self) -> ObjectSelection:
+        return selection_of_run(self._cluster, PODS, self._view.name, self._wanted.task)
 
     def _archived(self) -> list[Object]:
         filters = {"task": self._wanted.task} if self._wanted.task else {}
@@ -202,9 +198,7 @@ class _Logs:
         progress: dict[str, LogCursor],
         until: float | None,
     ) -> None:
-        run = api.ObjectSelection(
-            resource=WORKFLOWS, namespace=self._cluster.namespace, fields=f"metadata.name={self._view.name}"
-        )
+        run = ObjectSelection.named(WORKFLOWS, self._cluster.namespace, self._view.name)
         followed = Followed(
             api=self._cluster.api,
             namespace=self._cluster.namespace,

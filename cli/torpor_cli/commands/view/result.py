@@ -11,22 +11,21 @@ from typing import Any
 import click
 from torpor_views import json_fields
 from torpor_views.model import InstanceView, RunView
-from torpor_wire import constants, instance_paths, names
+from torpor_wire import instance_paths
 from torpor_wire.state import State
 from torpor_wire.text import printable
 
 from torpor_cli import output
-from torpor_cli.cluster.api import Object, ObjectSelection
+from torpor_cli.cluster.api import Object
 from torpor_cli.cluster.archive import ArchiveProxy
 from torpor_cli.cluster.connect import ClusterConnection, connect
-from torpor_cli.cluster.resources import TASKRUNS
 from torpor_cli.errors import CliError, UsageError
 from torpor_cli.options import ClusterCommand, complete_reference
 from torpor_cli.runs import references, stored_body
 from torpor_cli.runs.instances import check_reference
 from torpor_cli.runs.mapped_results import MappedResults
 from torpor_cli.runs.references import RunReference
-from torpor_cli.runs.run_lookup import FoundRun, find_run_without_taskruns, owned
+from torpor_cli.runs.run_lookup import FoundRun, find_run_without_taskruns, owned, taskruns_selection
 from torpor_cli.target import TargetOptions
 
 _STDOUT = "-"
@@ -84,7 +83,7 @@ def _all_results(cluster: ClusterConnection, run: FoundRun, wanted: RunReference
         if run.archived:
             results.collect(taskrun for taskrun in run.taskruns if taskrun["spec"].get("task") == wanted.task)
         else:
-            for page in cluster.api.pages(_selection(cluster, run.workflow, wanted.task or "")):
+            for page in cluster.api.pages(taskruns_selection(cluster, run.workflow, wanted.task or "")):
                 results.collect(owned(page.items, run.workflow))
         if not results.instances:
             raise CliError(f"{wanted.task} has no instances yet; see `torpor why {wanted.run}/{wanted.task}`")
@@ -113,13 +112,7 @@ def _taskrun(cluster: ClusterConnection, found_run: FoundRun, wanted: RunReferen
 
 def _taskruns(cluster: ClusterConnection, workflow: Object, task: str) -> list[Object]:
     """Return the TaskRuns of one task only, since a run can have 10,000 of others."""
-    return owned(cluster.api.list(_selection(cluster, workflow, task)), workflow)
-
-
-def _selection(cluster: ClusterConnection, workflow: Object, task: str) -> ObjectSelection:
-    run = names.label(workflow["metadata"]["name"])
-    labels = f"{constants.LABEL_WORKFLOW}={run},{constants.LABEL_TASK}={names.label(task)}"
-    return ObjectSelection(resource=TASKRUNS, namespace=cluster.namespace, labels=labels)
+    return owned(cluster.api.list(taskruns_selection(cluster, workflow, task)), workflow)
 
 
 def _instance(run: RunView, wanted: RunReference) -> InstanceView:
