@@ -1,5 +1,6 @@
 """The errors of `torpor`. Each message is one line that says what to do."""
 
+import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
 from enum import IntEnum
@@ -31,6 +32,17 @@ class UsageError(CliError):
     """The arguments are invalid, independent of what the cluster contains."""
 
     exit_code = ExitCode.USAGE
+
+
+_NOT_COMPILED = (
+    "{0} needs the package {1}, which is not compiled for Python {2}.{3} here; install the wheel of torpor with this "
+    "Python, or run the file with the Python that built it"
+)
+
+
+def not_compiled(command: str, error: ImportError) -> CliError:
+    """Build the error for a package of a command that cannot be imported."""
+    return CliError(_NOT_COMPILED.format(command, error.name, *sys.version_info[:2]))
 
 
 class UnknownNameError(CliError):

@@ -104,6 +104,15 @@ def objects(items: Sequence[Mapping[str, Any]], output: str, *, single: bool) ->
     data(shown[0] if single else {"apiVersion": "v1", "kind": "List", "items": shown}, output)
 
 
+def changed_objects(items: Sequence[Mapping[str, Any]], output: str, done: str) -> None:
+    """Print what was done to Kubernetes objects, or the objects in the format of `-o`."""
+    if output != Format.TEXT:
+        objects(items, output, single=len(items) == 1)
+        return
+    for item in items:
+        line(f"{object_name(item)} {done}")
+
+
 def _without_managed_fields(item: Mapping[str, Any]) -> dict[str, Any]:
     """Return an object as kubectl shows it: who wrote which field is longer than the object."""
     metadata = {key: value for key, value in (item.get("metadata") or {}).items() if key != "managedFields"}

@@ -164,7 +164,7 @@ def _text(value: str, schema: Schema, path: Path) -> Iterator[LintProblem]:
         return
     if len(value) < schema.get("minLength", 0):
         yield _in_body(path, value, f"should be at least {schema['minLength']} chars long")
-    if "pattern" in schema and not _pattern(schema["pattern"]).search(value):
+    if "pattern" in schema and not go_pattern(schema["pattern"]).search(value):
         yield _in_body(path, value, f"should match '{schema['pattern']}'")
     if schema.get("format") == "date-time" and not _is_date_time(value):
         yield _in_body(path, value, f"must be of type date-time: {_quoted(value)}")
@@ -246,6 +246,6 @@ def _strict(path: Path) -> str:
 
 
 @lru_cache(maxsize=256)
-def _pattern(pattern: str) -> re.Pattern[str]:
+def go_pattern(pattern: str) -> re.Pattern[str]:
     r"""Compile a pattern of Go, whose `$` matches only at the end of the text."""
     return re.compile(re.sub(r"(?<!\\)\$$", r"\\Z", pattern))

@@ -1,6 +1,5 @@
 """The file of a local run: one Workflow, and the objects beside it that the run needs."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,10 +12,6 @@ from torpor_cli.changes import manifest, params, template_params
 from torpor_cli.local_run import folders
 
 Object = dict[str, Any]
-_NOT_COMPILED = (
-    "run needs the package {0}, which is not compiled for Python {1}.{2} here; install the wheel of torpor with this "
-    "Python, or run the file with the Python that built it"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +102,7 @@ def read(name: str, own_triggers: Mapping[str, str] | None = None) -> WorkflowFi
     try:  # the other commands start without these
         from torpor_cli.linting import check, report, sources, triggers  # noqa: PLC0415
     except ImportError as error:
-        raise errors.CliError(_NOT_COMPILED.format(error.name, *sys.version_info[:2])) from error
+        raise errors.not_compiled("run", error) from error
     try:
         files = list(sources.read([name], recursive=False))
         classes = triggers.classes(own_triggers or {})

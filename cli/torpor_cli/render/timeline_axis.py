@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from torpor_wire import times
+from torpor_wire.text import printable_line
 
-from torpor_cli.render.timeline_rows import Bar, Chart, SpanKind
+from torpor_cli.render.timeline_rows import Bar, Chart, ChartRow, SpanKind
 
 _STEPS = (
     *(0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0),
@@ -50,6 +51,17 @@ def duration(seconds: float) -> str:
     if seconds < _PRECISE:
         return f"{math.floor(max(seconds, 0.0) * 10 + _ROUNDING) / 10:.1f}s"
     return times.human(seconds)
+
+
+def title(chart: Chart) -> str:
+    """Return the name of the run, its state and its duration."""
+    return f"{printable_line(chart.title)}  {chart.state}  {duration(chart.seconds)}"
+
+
+def ending(row: ChartRow) -> str:
+    """Return the state and the duration of a row."""
+    took = f" {duration(row.seconds)}" if row.seconds is not None else ""
+    return f"{printable_line(row.state)}{took}"
 
 
 Share: TypeAlias = Mapping[SpanKind, float]

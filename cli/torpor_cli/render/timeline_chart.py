@@ -69,8 +69,7 @@ class Layout:
 def draw(chart: Chart, width: int, *, style: ChartStyle = UNICODE, colour: bool = False) -> Iterator[str]:
     """Yield the lines of the chart, none longer than `width`."""
     layout = plan_layout(chart, width)
-    title = f"{printable_line(chart.title)}  {chart.state}  {timeline_axis.duration(chart.seconds)}"
-    yield cut(title, max(width, WIDTH_MIN))
+    yield cut(timeline_axis.title(chart), max(width, WIDTH_MIN))
     yield from _axis(chart, layout, style)
     for row in chart.rows:
         yield _line(row, chart, layout, style, colour=colour)
@@ -82,7 +81,7 @@ def plan_layout(chart: Chart, width: int) -> Layout:
     """Divide the width between labels, chart, and states with durations."""
     room = max(width, WIDTH_MIN)
     label = min(max((width_of(_label(row)) for row in chart.rows), default=0), room // LABEL_SHARE)
-    end = min(max((width_of(_ending(row)) for row in chart.rows), default=0), room // LABEL_SHARE)
+    end = min(max((width_of(timeline_axis.ending(row)) for row in chart.rows), default=0), room // LABEL_SHARE)
     return Layout(label=label, cells=max(room - label - end - 2, CELLS_MIN), end=end)
 
 
@@ -109,9 +108,9 @@ def _folded_cell(kind: SpanKind | None, height: float, style: ChartStyle) -> str
 def _line(row: ChartRow, chart: Chart, layout: Layout, style: ChartStyle, *, colour: bool) -> str:
     cells = cells_of(row, chart, layout.cells, style)
     drawn = _coloured(cells) if colour else "".join(character for character, _ in cells)
-    ending = cut(_ending(row), layout.end)
+    state = cut(timeline_axis.ending(row), layout.end)
     shade = _STATE_COLOURS.get(row.state, "") if colour else ""
-    end = f"{shade}{ending}{_RESET}" if shade else ending
+    end = f"{shade}{state}{_RESET}" if shade else state
     return f"{padded(_label(row), layout.label)} {drawn} {end}".rstrip()
 
 
@@ -129,11 +128,6 @@ def _coloured(cells: Sequence[tuple[str, SpanKind | None]]) -> str:
 
 def _label(row: ChartRow) -> str:
     return "  " * row.depth + printable_line(row.label)
-
-
-def _ending(row: ChartRow) -> str:
-    took = f" {timeline_axis.duration(row.seconds)}" if row.seconds is not None else ""
-    return f"{printable_line(row.state)}{took}"
 
 
 def _axis(chart: Chart, layout: Layout, style: ChartStyle) -> Iterator[str]:

@@ -10,6 +10,7 @@ from html import escape
 from torpor_wire.text import printable_line
 
 from torpor_cli.render import timeline_axis
+from torpor_cli.render.timeline_axis import ending
 from torpor_cli.render.timeline_rows import Bar, Chart, ChartRow, SpanKind
 from torpor_cli.table import cut, width_of
 
@@ -51,9 +52,9 @@ font-size="12" role="img">
 def draw(chart: Chart) -> Iterator[str]:
     """Yield the picture in pieces of text."""
     left = _MARGIN * 2 + _CHARACTER * min(max((_label_width(row) for row in chart.rows), default=0), _LABEL_MAX)
-    right = _MARGIN * 2 + _CHARACTER * min(max((width_of(_ending(row)) for row in chart.rows), default=0), _END_MAX)
+    right = _MARGIN * 2 + _CHARACTER * min(max((width_of(ending(row)) for row in chart.rows), default=0), _END_MAX)
     height = _TOP + _ROW * len(chart.rows) + 44.0 + 18.0 * len(chart.notes)
-    title = cut(f"{printable_line(chart.title)}  {chart.state}  {timeline_axis.duration(chart.seconds)}", _TITLE_MAX)
+    title = cut(timeline_axis.title(chart), _TITLE_MAX)
     yield _HEAD.format(width=WIDTH, height=height, title=xml_text(title)) + "\n"
     yield _text(_MARGIN, 24.0, title, extra=' font-size="15" font-weight="bold"')
     yield from _axis(chart, left, WIDTH - right)
@@ -87,7 +88,7 @@ def _row(row: ChartRow, chart: Chart, left: float, right: float, top: float) -> 
     else:
         yield from (_bar(bar, row, chart, (left, right), middle) for bar in row.bars)
     colour = _STATE_COLOURS.get(row.state, "#333333")
-    yield _text(right + _MARGIN, middle + 4, cut(_ending(row), _END_MAX), extra=f' fill="{colour}"')
+    yield _text(right + _MARGIN, middle + 4, cut(ending(row), _END_MAX), extra=f' fill="{colour}"')
 
 
 def _folded(row: ChartRow, chart: Chart, sides: tuple[float, float], middle: float) -> Iterator[str]:
@@ -148,8 +149,3 @@ def _x(chart: Chart, at: float, left: float, right: float) -> float:
 
 def _label_width(row: ChartRow) -> int:
     return 2 * row.depth + width_of(printable_line(row.label))
-
-
-def _ending(row: ChartRow) -> str:
-    took = f" {timeline_axis.duration(row.seconds)}" if row.seconds is not None else ""
-    return f"{printable_line(row.state)}{took}"

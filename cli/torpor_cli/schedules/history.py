@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from torpor_views import json_fields
 from torpor_wire import times
 
 from torpor_cli.runs import run_list
@@ -92,5 +93,5 @@ def _counted(number: int, noun: str) -> str:
 
 def _past(run: ListedRun, workflow: Mapping[str, Any]) -> PastRun:
     run_of = (workflow.get("spec") or {}).get("runOf") or {}
-    at = moments.epoch(run_of.get("at"))
+    at = json_fields.moment(run_of.get("at"))
     return PastRun(run=run, at=run.created if at is None else at, source=listing.origin_of(run_of))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from torpor_views import json_fields
 from torpor_wire import times
 
 from torpor_cli.schedules import moments
@@ -58,7 +59,7 @@ def schedule_row(item: Mapping[str, Any], *, wide: bool = False) -> list[str]:
 def backfill_row(item: Mapping[str, Any], now: float, *, wide: bool = False) -> list[str]:
     """Return the cells of a Backfill. `now` is in seconds since the epoch."""
     spec, status = item["spec"], item.get("status") or {}
-    created = moments.epoch(item["metadata"].get("creationTimestamp"))
+    created = json_fields.moment(item["metadata"].get("creationTimestamp"))
     row = [item["metadata"]["name"], str(spec.get("schedule") or "")]
     row += [moments.shown(spec.get("from")), moments.shown(spec.get("to")), state_of_backfill(item)]
     row += [str(status.get("progress") or ""), _count(status, "active"), _count(status, "failed")]

@@ -28,11 +28,3 @@ def shown(value: Any) -> str:
 def stamp(moment: float) -> str:
     """Return a time as RFC 3339 in UTC to the second, or to the millisecond if it has a fraction."""
     return times.rfc3339(moment).replace(".000Z", "Z")
-
-
-def epoch(value: Any) -> float | None:
-    """Return the seconds since the epoch of a time of a status, None without a valid one."""
-    try:
-        return times.epoch(value) if isinstance(value, str) else None
-    except ValueError:
-        return None

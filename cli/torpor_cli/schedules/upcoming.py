@@ -12,6 +12,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
+from torpor_views import json_fields
 from torpor_wire.cron.ticks import Ticks
 
 from torpor_cli.errors import CliError
@@ -128,7 +129,7 @@ def between(
 
 def bounds(schedule: Mapping[str, Any], now: float) -> tuple[float, float]:
     """Return the time after which, and the time up to which, ticks of a Schedule start runs."""
-    first, last = (moments.epoch(schedule["spec"].get(field)) for field in ("notBefore", "notAfter"))
+    first, last = (json_fields.moment(schedule["spec"].get(field)) for field in ("notBefore", "notAfter"))
     return now if first is None else max(now, first - 1), math.inf if last is None else last
 
 

@@ -28,8 +28,4 @@ def cancel_command(target: TargetOptions, names: tuple[str, ...], output_format:
             raise CliError(f"cannot cancel backfill {item['metadata']['name']}: it has ended as {state}{others}")
     operations = [{"op": "add", "path": "/spec/cancel", "value": True}]
     changed = [edit.change(cluster.api, BACKFILLS, item, lambda _: operations) for item in backfills]
-    if output_format == Format.TEXT:
-        for item in changed:
-            output.line(f"{output.object_name(item)} is cancelled")
-    else:
-        output.objects(changed, output_format, single=len(changed) == 1)
+    output.changed_objects(changed, output_format, "is cancelled")

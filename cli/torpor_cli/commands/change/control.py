@@ -76,11 +76,7 @@ def _each(
     cluster = connect(target)
     workflows = _found(cluster, names, verb)
     changed = [_set(cluster, workflow, field, value=value) for workflow in workflows]
-    if output_format == Format.TEXT:
-        for workflow in changed:
-            output.line(f"{output.object_name(workflow)} {done}")
-    else:
-        output.objects(changed, output_format, single=len(changed) == 1)
+    output.changed_objects(changed, output_format, done)
 
 
 def _found(cluster: ClusterConnection, names: tuple[str, ...], verb: str) -> list[Object]:

@@ -7,12 +7,8 @@ from collections.abc import Iterable
 import click
 
 from torpor_cli import output
-from torpor_cli.errors import CliError, ExitCode, UsageError
+from torpor_cli.errors import ExitCode, UsageError, not_compiled
 
-_NOT_COMPILED = (
-    "lint needs the package {0}, which is not compiled for Python {1}.{2} here; install the wheel of torpor with this "
-    "Python, or run the file with the Python that built it"
-)
 _FORMATS = ("text", "json", "github")
 
 
@@ -39,7 +35,7 @@ def lint_command(files: tuple[str, ...], recursive: bool, triggers: tuple[str, .
         from torpor_cli.linting import check, report, sources  # noqa: PLC0415
         from torpor_cli.linting import triggers as trigger_checks  # noqa: PLC0415
     except ImportError as error:
-        raise CliError(_NOT_COMPILED.format(error.name, *sys.version_info[:2])) from error
+        raise not_compiled("lint", error) from error
 
     if triggers:
         sys.path.insert(0, os.getcwd())  # noqa: PTH109 - as `python -m` does

@@ -1,6 +1,5 @@
 """`torpor run --show`: the tree, the timeline, the failures and the results of a run in a folder."""
 
-import shutil
 from pathlib import Path
 
 from torpor_views import timeline, tree
@@ -9,11 +8,9 @@ from torpor_cli import output
 from torpor_cli.commands.view import timeline as timelines
 from torpor_cli.local_run import play, report
 from torpor_cli.output import Format
-from torpor_cli.render import terminal, timeline_chart
+from torpor_cli.render import terminal
 from torpor_cli.render import tree as render
 from torpor_cli.runs import run_state
-
-_WIDTH = 100
 
 
 def show(folder: str, output_format: str) -> int:
@@ -31,9 +28,7 @@ def show(folder: str, output_format: str) -> int:
         output.styled(line)
     output.line()
     chart = timelines.chart_of(run, timeline.build(run), unfold=output_format == Format.WIDE)
-    width = shutil.get_terminal_size((_WIDTH, 1)).columns
-    for line in timeline_chart.draw(chart, width, style=timelines.chart_style(), colour=output.coloured()):
-        output.styled(line)
+    timelines.print_chart(chart)
     output.line()
     for line in (*report.failure_lines(run, path), *report.result_lines(stored.workflow["spec"], stored.results)):
         output.line(line)

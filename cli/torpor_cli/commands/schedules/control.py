@@ -46,8 +46,4 @@ def _suspend(target: TargetOptions, names: tuple[str, ...], output_format: str, 
         else edit.change(cluster.api, SCHEDULES, item, lambda _: operations)
         for item in schedules
     ]
-    if output_format == Format.TEXT:
-        for item in changed:
-            output.line(f"{output.object_name(item)} {done}")
-    else:
-        output.objects(changed, output_format, single=len(changed) == 1)
+    output.changed_objects(changed, output_format, done)

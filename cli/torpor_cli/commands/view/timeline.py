@@ -50,9 +50,7 @@ def timeline_command(target: TargetOptions, reference: str, output_format: str) 
     if output_format == _SVG:
         sys.stdout.writelines(timeline_svg.draw(chart))
         return
-    width = shutil.get_terminal_size((_WIDTH, 1)).columns
-    for line in timeline_chart.draw(chart, width, style=chart_style(), colour=output.coloured()):
-        sys.stdout.write(f"{line}\n")  # the chart has escaped foreign text, and may have colours
+    print_chart(chart)
 
 
 def _chosen(built: timeline.Timeline, wanted: RunReference, run: RunView) -> timeline.Timeline:
@@ -101,7 +99,10 @@ def _inexact(built: timeline.Timeline) -> list[str]:
     return [f"{inexact} of {len(built.rows)} TaskRuns {verb} no history, so only the last attempt is drawn."]
 
 
-def chart_style() -> timeline_chart.ChartStyle:
-    """Return the characters that standard output can show."""
+def print_chart(chart: Chart) -> None:
+    """Print a chart as wide as the terminal, with the characters that standard output can show."""
     unicode = (sys.stdout.encoding or "").lower().startswith("utf")
-    return timeline_chart.UNICODE if unicode else timeline_chart.ASCII
+    style = timeline_chart.UNICODE if unicode else timeline_chart.ASCII
+    width = shutil.get_terminal_size((_WIDTH, 1)).columns
+    for line in timeline_chart.draw(chart, width, style=style, colour=output.coloured()):
+        output.styled(line)

@@ -5,10 +5,11 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import lru_cache
 from typing import Any
 
 from torpor_wire import times
+
+from torpor_cli.linting.schema import go_pattern
 
 Value = Any
 """None, a boolean, a number, a string, a list, a mapping, a Type or an Optional."""
@@ -132,14 +133,9 @@ def _text(value: Value) -> str:
     raise CelError(f"string is not defined for {type_of(value).name}")
 
 
-@lru_cache(maxsize=256)
-def _pattern(pattern: str) -> re.Pattern[str]:
-    return re.compile(re.sub(r"(?<!\\)\$$", r"\\Z", pattern))
-
-
 def _matches(text: str, pattern: str) -> bool:
     try:
-        return _pattern(pattern).search(text) is not None
+        return go_pattern(pattern).search(text) is not None
     except re.error as error:
         raise CelError(f"{pattern!r} is not a regular expression:  {error}") from error
 
