@@ -42,12 +42,12 @@ def test_a_list_of_several_pages_has_every_object(cluster: ClusterConnection) ->
 
 
 def test_a_watch_reports_what_changes_after_its_list(cluster: ClusterConnection) -> None:
-    made = create(cluster, "x")
+    workflow = create(cluster, "x")
     updates = watch(cluster.api, selection(cluster, fields="metadata.name=x"))
     first = next(updates)
     assert isinstance(first, ListSnapshot)
-    assert [item["metadata"]["uid"] for item in first.items] == [made["metadata"]["uid"]]
-    edit.set_spec(cluster.api, made, {"suspend": True})
+    assert [item["metadata"]["uid"] for item in first.items] == [workflow["metadata"]["uid"]]
+    edit.set_spec(cluster.api, workflow, {"suspend": True})
     (second,) = islice(updates, 1)
     assert isinstance(second, Changed)
     assert second.item["spec"]["suspend"] is True

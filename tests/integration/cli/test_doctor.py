@@ -20,14 +20,14 @@ def diagnosed(
 ) -> tuple[int, dict[str, list[dict[str, Any]]]]:
     """The exit code and the results by check."""
     code = main(["doctor", "-o", "json", *map(str, arguments)])
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_check: dict[str, list[dict[str, Any]]] = {}
     for check in json.loads(capsys.readouterr().out)["checks"]:
-        found.setdefault(check["check"], []).append(check)
-    return code, found
+        by_check.setdefault(check["check"], []).append(check)
+    return code, by_check
 
 
-def statuses(found: dict[str, list[dict[str, Any]]]) -> dict[str, set[str]]:
-    return {check: {result["status"] for result in results} for check, results in found.items()}
+def statuses(by_check: dict[str, list[dict[str, Any]]]) -> dict[str, set[str]]:
+    return {check: {result["status"] for result in results} for check, results in by_check.items()}
 
 
 @pytest.fixture
@@ -56,8 +56,8 @@ def viewer(server: Server, kubeconfig: Path, namespace: str, tmp_path: Path) -> 
 def test_an_administrator_learns_that_nothing_runs(
     kubeconfig: Path, namespace: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, found = diagnosed(capsys, "--kubeconfig", kubeconfig, "-n", namespace)
-    by_check = statuses(found)
+    code, checks = diagnosed(capsys, "--kubeconfig", kubeconfig, "-n", namespace)
+    by_check = statuses(checks)
     assert code == 1
     assert {check: by_check[check] for check in ("kubernetes", "crds", "policies", "roles", "rights")} == {
         "kubernetes": {"ok"},
@@ -67,7 +67,7 @@ def test_an_administrator_learns_that_nothing_runs(
         "rights": {"ok"},
     }
     assert by_check["operator"] == by_check["leader"] == {"failed"}
-    assert found["leader"][0]["action"]
+    assert checks["leader"][0]["action"]
 
 
 def test_a_missing_binding_of_a_policy_is_found(
@@ -84,22 +84,22 @@ def test_a_missing_binding_of_a_policy_is_found(
     monkeypatch.setattr(bundled, "policies", lambda: (*known, policy))
     server.apply(policy)
     try:
-        _, found = diagnosed(capsys, "--kubeconfig", kubeconfig, "-n", namespace)
+        _, checks = diagnosed(capsys, "--kubeconfig", kubeconfig, "-n", namespace)
     finally:
         server.request("DELETE", f"{path}/{name}").expect(200)
-    (result,) = found["policies"]
+    (result,) = checks["policies"]
     assert (result["status"], result["message"]) == ("failed", f"without a binding that denies: {name}")
 
 
 def test_a_viewer_gets_the_rest_as_unknown_with_the_right_that_is_needed(
     viewer: Path, namespace: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _, found = diagnosed(capsys, "--kubeconfig", viewer, "-n", namespace)
-    by_check = statuses(found)
+    _, checks = diagnosed(capsys, "--kubeconfig", viewer, "-n", namespace)
+    by_check = statuses(checks)
     assert {check for check, status in by_check.items() if "unknown" in status} <= _NEEDS_MORE
     assert by_check["crds"] == by_check["rights"] == {"ok"}
-    assert found["policies"][0]["message"] == "you may not list validatingadmissionpolicies"
-    assert "not change them" in found["rights"][0]["message"]
+    assert checks["policies"][0]["message"] == "you may not list validatingadmissionpolicies"
+    assert "not change them" in checks["rights"][0]["message"]
     assert by_check["finalizers"] == {"ok"}
 
 

@@ -64,7 +64,7 @@ MORE: dict[str, dict[str, Any]] = {
 CASES = {name: body for name, (body, _) in (REFUSED | REJECTED).items()} | MORE
 
 
-def said(answer: Answer) -> list[str]:
+def server_messages(answer: Answer) -> list[str]:
     """Each sentence of the server about the object."""
     causes = [f"{cause['field']}: {cause['message']}" for cause in answer.causes if "field" in cause]
     if causes:
@@ -78,11 +78,13 @@ def test_lint_says_what_the_server_says(server: Server, namespace: str, case: st
     body = json.loads(json.dumps(CASES[case]))
     answer = server.create("workflows", namespace, body, fieldValidation="Strict")
     assert answer.status in {400, 422}, answer.message
-    found = "\n".join(messages(body))
+    lint_messages = "\n".join(messages(body))
     # Only the server knows the name that it makes of a prefix.
-    sentences = [item for item in said(answer) if not (case == "a capital in the prefix" and "metadata.name" in item)]
+    sentences = [
+        item for item in server_messages(answer) if not (case == "a capital in the prefix" and "metadata.name" in item)
+    ]
     assert sentences
-    assert [sentence for sentence in sentences if sentence not in found] == [], found
+    assert [sentence for sentence in sentences if sentence not in lint_messages] == [], lint_messages
 
 
 _WORKFLOW = schema_values.spec_of("workflows")
@@ -118,5 +120,5 @@ def test_lint_agrees_with_the_server_on_workflows_of_any_shape(
     if answer.status == 201:
         assert [finding.message for finding in findings if of_admission(finding)] == []
         return
-    found = "\n".join(finding.message for finding in findings)
-    assert [item for item in said(answer) if item not in found] == []
+    lint_messages = "\n".join(finding.message for finding in findings)
+    assert [item for item in server_messages(answer) if item not in lint_messages] == []

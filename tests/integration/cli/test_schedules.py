@@ -94,8 +94,8 @@ def test_a_run_is_requested_and_found(cluster: ClusterConnection, torpor: Torpor
     code, out, err = torpor("schedule", "run", "nightly", "-p", "day=2026-11-20")
     operator.join()
     assert (code, err) == (0, "")
-    made = cluster.api.get(WORKFLOWS, cluster.namespace, out.strip())
-    assert made["spec"]["params"] == {"day": "2026-11-20"}
+    workflow = cluster.api.get(WORKFLOWS, cluster.namespace, out.strip())
+    assert workflow["spec"]["params"] == {"day": "2026-11-20"}
     history = torpor("schedule", "history", "nightly", "--live")[1]
     assert history.splitlines()[1].split()[:4] == [out.strip(), "2026-11-22T10:00:00Z", "manual", "Pending"]
 
@@ -122,6 +122,6 @@ def test_a_template_is_submitted_and_its_run_resubmitted(
     assert torpor("submit", "--template", "ingest", "--name", "one", "-p", "day=x", "-p", "limit=7")[:2] == (0, "one\n")
     code, out, err = torpor("resubmit", "one", "-p", "limit=8")
     assert (code, err) == (0, "")
-    made = cluster.api.get(WORKFLOWS, cluster.namespace, out.strip())
-    assert made["spec"]["params"] == {"day": "x", "limit": 8}
+    workflow = cluster.api.get(WORKFLOWS, cluster.namespace, out.strip())
+    assert workflow["spec"]["params"] == {"day": "x", "limit": 8}
     assert torpor("submit", "--template", "ingest", "--dry-run=server", "-p", "day=y")[0] == 0

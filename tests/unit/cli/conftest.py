@@ -12,8 +12,8 @@ from tests.support.fake_cluster import FakeCluster, Run, fake_cluster
 
 @pytest.fixture
 def cluster() -> Iterator[FakeCluster]:
-    with fake_cluster() as found:
-        yield found
+    with fake_cluster() as fake:
+        yield fake
 
 
 @pytest.fixture

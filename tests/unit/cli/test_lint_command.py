@@ -117,7 +117,7 @@ def test_standard_input_is_read(capsys: pytest.CaptureFixture[str], monkeypatch:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "expected"),
     [
         (b"a: [1}", "1:6: error: "),
         (b"\xff\xfe", "1:1: error: the file is not UTF-8"),
@@ -132,15 +132,15 @@ def test_standard_input_is_read(capsys: pytest.CaptureFixture[str], monkeypatch:
     ],
 )
 def test_files_of_any_content_are_reported(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, said: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, expected: str
 ) -> None:
     (tmp_path / "file.yaml").write_bytes(content)
-    assert main(["lint", str(tmp_path / "file.yaml")]) == (0 if "warning" in said else 1)
-    assert said in capsys.readouterr().out
+    assert main(["lint", str(tmp_path / "file.yaml")]) == (0 if "warning" in expected else 1)
+    assert expected in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "expected"),
     [
         ([], "Missing argument 'FILE...'"),
         (["missing.yaml"], "missing.yaml: No such file or directory"),
@@ -149,11 +149,11 @@ def test_files_of_any_content_are_reported(
     ],
 )
 @pytest.mark.usefixtures("folder")
-def test_usage_errors_have_exit_code_2(capsys: pytest.CaptureFixture[str], arguments: list[str], said: str) -> None:
+def test_usage_errors_have_exit_code_2(capsys: pytest.CaptureFixture[str], arguments: list[str], expected: str) -> None:
     assert main(["lint", *arguments]) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
-    assert said in err
+    assert expected in err
 
 
 def test_without_compiled_packages_the_error_says_what_to_do() -> None:

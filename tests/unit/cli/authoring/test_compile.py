@@ -197,15 +197,15 @@ def test_the_path_of_a_file_is_no_reference(tmp_path: Path, monkeypatch: pytest.
 
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    with fake_cluster() as found:
-        monkeypatch.setenv("KUBECONFIG", str(found.kubeconfig(tmp_path)))
+    with fake_cluster() as fake:
+        monkeypatch.setenv("KUBECONFIG", str(fake.kubeconfig(tmp_path)))
         monkeypatch.setenv("NO_PROXY", "*")
-        yield found
+        yield fake
 
 
 def test_submit_takes_a_function(cluster: FakeCluster, torpor: Run) -> None:
     code, out, _ = torpor("submit", "flows:ingest", "-p", "day=2026-11-20", "-p", "limit=4")
     assert code == 0
-    made = cluster.objects["workflows"][out.strip()]
-    assert made["spec"]["params"] == {"day": "2026-11-20", "limit": 4, "regions": ["north"], "more": None}
-    assert [task["python"] for task in made["spec"]["tasks"]] == ["flows:load"]
+    workflow = cluster.objects["workflows"][out.strip()]
+    assert workflow["spec"]["params"] == {"day": "2026-11-20", "limit": 4, "regions": ["north"], "more": None}
+    assert [task["python"] for task in workflow["spec"]["tasks"]] == ["flows:load"]

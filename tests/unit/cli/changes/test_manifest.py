@@ -22,8 +22,8 @@ def written(folder: Path, text: str) -> str:
 
 
 def test_a_date_is_a_string_as_it_is_for_kubectl(tmp_path: Path) -> None:
-    (found,) = manifest.read(written(tmp_path, _WORKFLOW))
-    assert found["spec"]["params"] == {"day": "2026-11-20", "limit": 1}
+    (workflow,) = manifest.read(written(tmp_path, _WORKFLOW))
+    assert workflow["spec"]["params"] == {"day": "2026-11-20", "limit": 1}
 
 
 def test_scalars_and_keys_are_read_as_kubectl_and_lint_read_them(tmp_path: Path) -> None:

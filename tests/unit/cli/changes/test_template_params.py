@@ -45,5 +45,5 @@ def test_a_missing_param_is_named() -> None:
     ],
 )
 def test_the_text_of_an_option_has_the_type_of_its_param(pair: str, value: object) -> None:
-    (found,) = template_params.parse([pair], {}, template_cases.template()).values()
-    assert (found, type(found)) == (value, type(value))
+    (parsed,) = template_params.parse([pair], {}, template_cases.template()).values()
+    assert (parsed, type(parsed)) == (value, type(value))

@@ -52,9 +52,9 @@ def test_a_plugin_receives_the_cluster_if_it_asks(tmp_path: Path) -> None:
 
 
 def test_a_plugin_may_print_a_certificate(tmp_path: Path) -> None:
-    found = credentials.obtain(plugin(tmp_path, credential(clientCertificateData="c", clientKeyData="k")))
-    assert found.certificate is not None
-    assert (found.certificate.certificate.read(), found.token) == (b"c", None)
+    obtained = credentials.obtain(plugin(tmp_path, credential(clientCertificateData="c", clientKeyData="k")))
+    assert obtained.certificate is not None
+    assert (obtained.certificate.certificate.read(), obtained.token) == (b"c", None)
 
 
 @pytest.mark.parametrize(

@@ -118,8 +118,8 @@ def test_impersonation_sends_the_user_and_each_group() -> None:
 def test_a_proxy_receives_the_request() -> None:
     with scripted_server(lambda _: ScriptedResponse(body={"by": "proxy"})) as proxy:
         server = ServerEndpoint(url="http://kubernetes.invalid", proxy=proxy.url)
-        found = HttpClient(Access(server=server, login=Anonymous())).json("GET", "/x")
-    assert found == {"by": "proxy"}
+        body = HttpClient(Access(server=server, login=Anonymous())).json("GET", "/x")
+    assert body == {"by": "proxy"}
 
 
 def test_an_unknown_kind_of_proxy_is_an_error() -> None:
@@ -138,9 +138,9 @@ def test_a_list_follows_its_pages() -> None:
         return ScriptedResponse(body={"metadata": {"continue": follows[token]}, "items": [item(token or "p1")]})
 
     with scripted_server(script) as server:
-        found = ApiClient(http(server.url)).list(ObjectSelection(resource=WORKFLOWS, namespace="team"))
-    assert [each["metadata"]["name"] for each in found] == ["p1", "p2", "p3"]
-    assert {each["kind"] for each in found} == {"Workflow"}
+        items = ApiClient(http(server.url)).list(ObjectSelection(resource=WORKFLOWS, namespace="team"))
+    assert [each["metadata"]["name"] for each in items] == ["p1", "p2", "p3"]
+    assert {each["kind"] for each in items} == {"Workflow"}
 
 
 def test_a_list_that_expires_starts_again_and_has_each_object_once() -> None:
@@ -154,8 +154,8 @@ def test_a_list_that_expires_starts_again_and_has_each_object_once() -> None:
         return ScriptedResponse(body={"metadata": {}, "items": [item("b")]})
 
     with scripted_server(script) as server:
-        found = ApiClient(http(server.url)).list(ObjectSelection(resource=WORKFLOWS, namespace="team"))
-    assert [each["metadata"]["name"] for each in found] == ["a", "b"]
+        items = ApiClient(http(server.url)).list(ObjectSelection(resource=WORKFLOWS, namespace="team"))
+    assert [each["metadata"]["name"] for each in items] == ["a", "b"]
 
 
 def test_a_name_is_one_segment_of_the_path() -> None:

@@ -31,10 +31,10 @@ def shown(update: Update) -> str:
     match update:
         case ListSnapshot(items=items):
             return "listed " + ",".join(each["metadata"]["resourceVersion"] for each in items)
-        case Changed(item=found):
-            return f"changed {found['metadata']['resourceVersion']}"
-        case Deleted(item=found):
-            return f"deleted {found['metadata']['resourceVersion']}"
+        case Changed(item=item):
+            return f"changed {item['metadata']['resourceVersion']}"
+        case Deleted(item=item):
+            return f"deleted {item['metadata']['resourceVersion']}"
 
 
 def followed(answers: list[ScriptedResponse], number: int) -> tuple[list[str], list[RecordedRequest], list[str]]:

@@ -138,9 +138,9 @@ def test_following_prints_a_line_a_transition_and_exits_by_the_outcome(
 
     player = threading.Thread(target=play)
     player.start()
-    found, out, err = torpor("get", "x", "-w")
+    exit_code, out, err = torpor("get", "x", "-w")
     player.join()
-    assert (found, err) == (code, "")
+    assert (exit_code, err) == (code, "")
     words = [line.split()[1:3] for line in out.splitlines()]
     assert ["a", "Scheduled"] in words
     assert ["a", "Running"] in words

@@ -89,6 +89,6 @@ def test_what_has_no_graph_is_one_line(cluster: FakeCluster, torpor: Run, tmp_pa
         ("absent.yaml", 1, "cannot be read"),
         (write(tmp_path, "a: b"), 2, "has no Workflow; name a file with one Workflow"),
     ):
-        found, out, err = torpor("graph", source)
-        assert (found, out, err.count("\n")) == (code, "", 1), err
+        exit_code, out, err = torpor("graph", source)
+        assert (exit_code, out, err.count("\n")) == (code, "", 1), err
         assert words in err

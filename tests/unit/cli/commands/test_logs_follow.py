@@ -77,9 +77,11 @@ def test_logs_of_a_submitted_run_are_followed_for_the_timeout(
 ) -> None:
     """The run goes on; without the limit the command would not end."""
     cluster.write(cluster.pod(load(), started=second(2)), at(2, "live"))
-    made = connect(TargetOptions(kubeconfig=os.environ["KUBECONFIG"]))
+    connection = connect(TargetOptions(kubeconfig=os.environ["KUBECONFIG"]))
     afterwards = FollowUp(logs=True, limit=1.0)
-    assert follow_up(made, [cluster.objects["workflows"]["ingest"]], afterwards, follow_logs) == ExitCode.TIMED_OUT
+    assert (
+        follow_up(connection, [cluster.objects["workflows"]["ingest"]], afterwards, follow_logs) == ExitCode.TIMED_OUT
+    )
     sys.stdout.flush()
     assert capfdbinary.readouterr() == (b"load a1 s0 | live\n", b"timed out; ingest goes on\n")
 
@@ -110,9 +112,9 @@ def _while(
 
     thread = threading.Thread(target=work_and_end)
     thread.start()
-    said = command()
+    output = command()
     thread.join()
-    return said
+    return output
 
 
 def test_an_interrupt_while_logs_are_followed_says_that_the_run_goes_on(

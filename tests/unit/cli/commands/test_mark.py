@@ -17,9 +17,9 @@ def run(cluster: FakeCluster) -> dict[str, Any]:
     return workflow
 
 
-def asked(cluster: FakeCluster) -> dict[str, str]:
-    found: dict[str, str] = cluster.objects["workflows"]["ingest"]["metadata"].get("annotations") or {}
-    return found
+def annotations_of(cluster: FakeCluster) -> dict[str, str]:
+    values: dict[str, str] = cluster.objects["workflows"]["ingest"]["metadata"].get("annotations") or {}
+    return values
 
 
 def answer(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,9 +43,9 @@ def test_a_mark_is_an_annotation_with_the_reason(
     code, _, err = torpor("mark", reference, "succeeded", "--because", " it is\nthere ", "--result", '{"n": 1}')
     assert code == 0, err
     assert "no operator has answered yet" in err
-    assert asked(cluster)[constants.MARK] == text
-    assert asked(cluster)[constants.MARK_RESULT] == '{"n": 1}'
-    assert asked(cluster).get(constants.CHANGED_BY, "mark ").startswith("mark ")
+    assert annotations_of(cluster)[constants.MARK] == text
+    assert annotations_of(cluster)[constants.MARK_RESULT] == '{"n": 1}'
+    assert annotations_of(cluster).get(constants.CHANGED_BY, "mark ").startswith("mark ")
 
 
 @pytest.mark.parametrize(
@@ -65,10 +65,10 @@ def test_a_mark_is_an_annotation_with_the_reason(
 def test_what_cannot_be_marked_is_one_line(
     cluster: FakeCluster, torpor: Run, arguments: tuple[str, ...], code: int, words: str
 ) -> None:
-    found, out, err = torpor("mark", *arguments)
-    assert (found, out) == (code, "")
+    exit_code, out, err = torpor("mark", *arguments)
+    assert (exit_code, out) == (code, "")
     assert words in err
-    assert asked(cluster) == {}
+    assert annotations_of(cluster) == {}
 
 
 @pytest.mark.parametrize("field", ["stop", "cancel"])

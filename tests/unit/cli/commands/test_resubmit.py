@@ -19,7 +19,7 @@ def earlier(cluster: FakeCluster) -> Object:
 
 
 def created(cluster: FakeCluster, *besides: str) -> dict[str, Any]:
-    (item,) = (one for name, one in cluster.objects["workflows"].items() if name not in besides)
+    (item,) = (workflow for name, workflow in cluster.objects["workflows"].items() if name not in besides)
     return dict(item)
 
 
@@ -27,10 +27,10 @@ def test_a_run_of_a_template_keeps_the_template_and_its_params(
     cluster: FakeCluster, torpor: Run, earlier: Object
 ) -> None:
     assert torpor("resubmit", "nightly-3a13fd67b8", "-p", "limit=7")[0] == 0
-    made = created(cluster, "nightly-3a13fd67b8")
-    assert made["spec"] == {"templateRef": {"name": "ingest"}, "params": {"day": "2026-11-21", "limit": 7}}
-    assert made["metadata"]["generateName"] == "nightly-"
-    assert made["metadata"]["labels"] == {"team": "x"}
+    workflow = created(cluster, "nightly-3a13fd67b8")
+    assert workflow["spec"] == {"templateRef": {"name": "ingest"}, "params": {"day": "2026-11-21", "limit": 7}}
+    assert workflow["metadata"]["generateName"] == "nightly-"
+    assert workflow["metadata"]["labels"] == {"team": "x"}
 
 
 def test_an_archived_run_of_a_template_can_be_resubmitted(cluster: FakeCluster, torpor: Run, earlier: Object) -> None:
@@ -44,9 +44,9 @@ def test_a_run_of_a_schedule_keeps_its_tasks_and_not_the_event(cluster: FakeClus
     run = cluster.run_of("nightly", "nightly-3a13fd67b8", "2026-11-21T02:00:00Z", **_ENDED)
     run["spec"]["params"] = {"day": "x"}
     assert torpor("resubmit", "nightly-3a13fd67b8", "-p", "day=y")[0] == 0
-    made = created(cluster, "nightly-3a13fd67b8")
-    assert made["spec"] == {"tasks": run["spec"]["tasks"], "params": {"day": "y"}}
-    assert "labels" not in made["metadata"]
+    workflow = created(cluster, "nightly-3a13fd67b8")
+    assert workflow["spec"] == {"tasks": run["spec"]["tasks"], "params": {"day": "y"}}
+    assert "labels" not in workflow["metadata"]
 
 
 def test_a_param_that_the_template_does_not_declare_is_refused(

@@ -251,8 +251,8 @@ def test_unknown_names_and_a_task_that_has_not_started_are_one_line(cluster: Fak
         (("ingest/rest",), 1, "it has not started"),
         (("ingest/load/x",), 2, "is not an index"),
     ):
-        found, out, err = torpor("result", *arguments)
-        assert (found, out, err.count("\n")) == (code, "", 1), arguments
+        exit_code, out, err = torpor("result", *arguments)
+        assert (exit_code, out, err.count("\n")) == (code, "", 1), arguments
         assert words in err
 
 

@@ -272,8 +272,8 @@ def test_a_failed_request_is_unknown_with_its_cause() -> None:
 
 def test_a_viewer_sees_that_the_runs_cannot_be_changed() -> None:
     facts = replace(HEALTHY, rights={**HEALTHY.rights, "create workflows": False})
-    (found,) = (result for result in results(facts) if result.check == "rights")
-    assert (found.status, "not change them" in found.message) == (Status.OK, True)
+    (rights,) = (result for result in results(facts) if result.check == "rights")
+    assert (rights.status, "not change them" in rights.message) == (Status.OK, True)
 
 
 def test_a_missing_binding_names_the_command_that_creates_it() -> None:

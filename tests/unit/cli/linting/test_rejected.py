@@ -36,16 +36,16 @@ def time_given(task: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_lint_finds_what_the_schema_refuses(case: str) -> None:
-    body, said = REFUSED[case]
+    body, expected = REFUSED[case]
     problems = messages(body)
-    assert any(said in message for message in problems), problems
+    assert any(expected in message for message in problems), problems
 
 
 @pytest.mark.parametrize("case", REJECTED)
 def test_lint_finds_what_the_policies_reject(case: str) -> None:
-    body, said = REJECTED[case]
+    body, expected = REJECTED[case]
     problems = messages(body)
-    assert any(said in message for message in problems), problems
+    assert any(expected in message for message in problems), problems
     assert _STRICT.get(case, "") in "\n".join(problems)
 
 
@@ -113,6 +113,6 @@ def test_every_item_that_is_wrong_is_reported_at_its_place() -> None:
     ],
 )
 def test_a_rule_of_a_policy_is_reported_at_the_field_that_it_names(case: str, field: str) -> None:
-    body, said = REJECTED[case]
-    paths = [problem.path for problem in lint(body) if problem.rule is LintRule.POLICY and said in problem.message]
+    body, expected = REJECTED[case]
+    paths = [problem.path for problem in lint(body) if problem.rule is LintRule.POLICY and expected in problem.message]
     assert paths == [field]

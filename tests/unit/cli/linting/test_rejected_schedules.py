@@ -12,12 +12,12 @@ from tests.unit.cli.linting.findings import lint, messages
 
 # The server rejects null as a value that has no type; in lint it counts as a missing value.
 REJECTED: dict[str, tuple[Any, str]] = {
-    **{f"schedule: {case}": one for case, one in test_schedule.REJECTED.items()},
+    **{f"schedule: {case}": rejected for case, rejected in test_schedule.REJECTED.items()},
     **{
         f"cron {expression!r}": (test_schedule.schedule(test_schedule.cron(expression)), message)
         for expression, message in test_schedule.REJECTED_CRON.items()
     },
-    **{f"backfill: {case}": one for case, one in test_backfill.REJECTED.items()},
+    **{f"backfill: {case}": rejected for case, rejected in test_backfill.REJECTED.items()},
     **{
         f"template: {case}": (template_cases.template([parameter]), message)
         for case, (parameter, message) in template_cases.DECLARED.items()
@@ -40,13 +40,13 @@ def test_lint_accepts_a_cron_expression_that_the_api_server_admits(expression: s
 
 
 def test_every_validation_names_the_field_that_it_concerns() -> None:
-    found = {
+    places = {
         cel_rules.variable_of(validation["expression"])
         for plural in ("workflowtemplates", "schedules", "backfills")
         for policy in bundled.creation_policies(plural)
         for validation in policy["spec"]["validations"]
     }
     known = cel_rules.PARAM_VARIABLES | set(cel_rules.SOURCE_FIELDS)
-    assert found - known == {"", "ambiguousTasks", "booleanNames", "problems", "tooDeep"}
-    assert found >= cel_rules.PARAM_VARIABLES
-    assert set(cel_rules.SOURCE_FIELDS) <= found
+    assert places - known == {"", "ambiguousTasks", "booleanNames", "problems", "tooDeep"}
+    assert places >= cel_rules.PARAM_VARIABLES
+    assert set(cel_rules.SOURCE_FIELDS) <= places

@@ -27,7 +27,7 @@ def schedule(*sources: Any, **spec: Any) -> dict[str, Any]:
     return body("Schedule", sources=list(sources or [_NIGHTLY]), **reference, **spec)
 
 
-def found(document: Any) -> list[tuple[str, str, str]]:
+def findings_of(document: Any) -> list[tuple[str, str, str]]:
     return [(problem.path, str(problem.rule), problem.message) for problem in lint(document)]
 
 
@@ -55,12 +55,12 @@ def task_of(**fields: Any) -> dict[str, Any]:
     ],
 )
 def test_a_valid_object_has_no_findings(good: dict[str, Any]) -> None:
-    assert found(good) == []
+    assert findings_of(good) == []
 
 
 def test_the_workflow_of_a_template_is_checked_at_its_place() -> None:
     tasks = [{**_TASK, "args": {"day": "${params.dya}"}, "retires": {}}, {"name": "b", "trigger": {"class": "time"}}]
-    assert found(template({"name": "day"}, tasks=tasks)) == [
+    assert findings_of(template({"name": "day"}, tasks=tasks)) == [
         ("spec.workflow.tasks[0].args.day", "graph", "task a: args: day: unknown param dya; params: day"),
         (
             "spec.workflow.tasks[0].retires",
@@ -72,14 +72,14 @@ def test_the_workflow_of_a_template_is_checked_at_its_place() -> None:
 
 
 def test_a_message_names_the_field_of_the_template() -> None:
-    ((path, rule, message),) = found(template(tasks=[{**_TASK, "image": "Ü"}]))
+    ((path, rule, message),) = findings_of(template(tasks=[{**_TASK, "image": "Ü"}]))
     assert (path, rule) == ("spec.workflow.tasks[0].image", "image")
     assert message.startswith("spec.workflow.tasks[0].image: ")
 
 
 def test_a_workflow_in_a_schedule_is_checked_with_the_params_of_the_schedule() -> None:
     bad = schedule(workflow=task_of(args={"day": "${params.day}", "x": "${params.limit}"}), params={"day": "${at}"})
-    assert found(bad) == [
+    assert findings_of(bad) == [
         ("spec.workflow.tasks[0].args.x", "graph", "task a: args: x: unknown param limit; params: day")
     ]
 
@@ -107,7 +107,7 @@ def test_a_workflow_in_a_schedule_is_checked_with_the_params_of_the_schedule() -
     ],
 )
 def test_cron_and_zone_are_checked(source: dict[str, str], path: str, rule: str, message: str) -> None:
-    ((at, found_rule, text),) = found(schedule(_NIGHTLY, {"name": "s", **source}))
+    ((at, found_rule, text),) = findings_of(schedule(_NIGHTLY, {"name": "s", **source}))
     assert (at, found_rule) == (f"spec.sources[1].{path}", rule)
     assert text.startswith(f"source {message}")
 
@@ -142,7 +142,7 @@ def test_days_that_mean_something_else_elsewhere_are_a_warning(document: dict[st
 )
 def test_the_trigger_of_a_source_is_checked(kwargs: dict[str, Any], path: str, rule: str, message: str) -> None:
     source = {"name": "s", "trigger": {"class": "http", "kwargs": {"url": "https://example.org", **kwargs}}}
-    ((at, found_rule, text),) = found(schedule(source))
+    ((at, found_rule, text),) = findings_of(schedule(source))
     assert (at, found_rule) == (f"spec.sources[0].trigger.kwargs{path}", rule)
     assert text.startswith(message)
 
@@ -158,23 +158,23 @@ def test_the_trigger_of_a_source_is_checked(kwargs: dict[str, Any], path: str, r
     ],
 )
 def test_the_params_of_a_template_are_checked(param: dict[str, Any], message: str) -> None:
-    assert found(template({"name": "q"}, {"name": "p", **param})) == [("spec.params[1]", "policy", message)]
+    assert findings_of(template({"name": "q"}, {"name": "p", **param})) == [("spec.params[1]", "policy", message)]
 
 
 def test_a_param_cannot_be_a_constant_as_well() -> None:
     message = "param p is also in workflow.params; remove one of them"
-    assert found(template({"name": "p"}, params={"p": 1})) == [("spec.params[0]", "policy", message)]
+    assert findings_of(template({"name": "p"}, params={"p": 1})) == [("spec.params[0]", "policy", message)]
 
 
 def test_a_run_of_a_template_sets_only_params_and_suspend() -> None:
     bad = body("Workflow", templateRef={"name": "x"}, image="i:1", parallelism=50)
     message = "a run of a template sets only params and suspend, the rest is the template's: remove spec.image"
-    assert found(bad) == [("spec.image", "policy", f"{message}, or templateRef")]
+    assert findings_of(bad) == [("spec.image", "policy", f"{message}, or templateRef")]
 
 
 def test_only_the_operator_sets_run_of() -> None:
     run_of = {"schedule": "x", "uid": "u", "at": "2026-11-01T00:00:00Z"}
-    ((path, rule, message),) = found(body("Workflow", tasks=[_TASK], runOf=run_of))
+    ((path, rule, message),) = findings_of(body("Workflow", tasks=[_TASK], runOf=run_of))
     assert (path, rule) == ("spec", "policy")
     assert message.startswith("spec.runOf is the event that started a run; only the operator can set it")
 
@@ -188,7 +188,7 @@ def test_names_of_params_are_checked_in_each_kind(kind: str) -> None:
         "WorkflowTemplate": template(params={"Day": 1}),
     }[kind]
     path = "spec.workflow.params.Day" if kind == "WorkflowTemplate" else "spec.params.Day"
-    found_here = found(bad)
+    found_here = findings_of(bad)
     assert [problem[:2] for problem in found_here] == [(path, "policy")]
     assert "is not an identifier" in found_here[0][2]
 
@@ -196,7 +196,7 @@ def test_names_of_params_are_checked_in_each_kind(kind: str) -> None:
 def test_a_task_of_a_template_is_named_by_the_policy_at_its_place() -> None:
     bad = template(tasks=[_TASK, {**_TASK, "name": "b", "after": ["lost"]}])
     message = "task b: `after` names lost: no such task or group"
-    assert found(bad) == [("spec.workflow.tasks[1].after", "policy", message)]
+    assert findings_of(bad) == [("spec.workflow.tasks[1].after", "policy", message)]
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_a_task_of_a_template_is_named_by_the_policy_at_its_place() -> None:
     ],
 )
 def test_the_expressions_of_a_schedule_see_the_event(spec: dict[str, Any], path: str, message: str) -> None:
-    ((at, rule, text),) = found(schedule(**spec))
+    ((at, rule, text),) = findings_of(schedule(**spec))
     assert (at, rule) == (path, "expression")
     assert text.startswith(message)
 
@@ -259,18 +259,18 @@ def test_the_rules_of_each_workflow_are_evaluated(bad: dict[str, Any], path: str
     ("kind", "meant"), [("Schedul", "Schedule"), ("WorkflowTemplat", "WorkflowTemplate"), ("Backfil", "Backfill")]
 )
 def test_a_misspelled_kind_names_the_nearest(kind: str, meant: str) -> None:
-    ((_, rule, message),) = found(body(kind))
+    ((_, rule, message),) = findings_of(body(kind))
     assert rule == "kind"
     assert message.endswith(f'did you mean "{meant}"?')
 
 
 def test_a_run_of_a_template_needs_no_tasks() -> None:
-    assert found(body("Workflow", templateRef={"name": "ingest"}, params={"day": "x"})) == []
+    assert findings_of(body("Workflow", templateRef={"name": "ingest"}, params={"day": "x"})) == []
 
 
 @pytest.mark.parametrize("expression", ["${run.at}", "${run.event.name}", "${run.previous.name}"])
 def test_every_task_sees_the_run(expression: str) -> None:
     tasks = [{**_TASK, "args": {"x": expression}}]
-    assert found(body("Workflow", tasks=tasks)) == []
-    assert found(template(tasks=tasks)) == []
-    assert found(schedule(workflow={"tasks": tasks})) == []
+    assert findings_of(body("Workflow", tasks=tasks)) == []
+    assert findings_of(template(tasks=tasks)) == []
+    assert findings_of(schedule(workflow={"tasks": tasks})) == []

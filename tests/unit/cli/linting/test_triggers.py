@@ -72,9 +72,9 @@ def test_a_trigger_is_accepted(case: str) -> None:
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_a_trigger_is_refused_as_in_the_triggerer(case: str) -> None:
-    written, path, said = REFUSED[case]
+    written, path, expected = REFUSED[case]
     problems = [(problem.path, problem.message) for problem in lint(workflow(written, params={"url": "x"}))]
-    assert [message for at, message in problems if at == path and re.search(said, message)], problems
+    assert [message for at, message in problems if at == path and re.search(expected, message)], problems
 
 
 def test_a_custom_class_is_a_warning_with_the_nearest_name() -> None:
@@ -101,7 +101,7 @@ def python(**fields: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("body", "path", "said"),
+    ("body", "path", "expected"),
     [
         (workflow(python(image="Ingest:1")), "spec.tasks[0].image", "is not an image reference"),
         (workflow(python(), image="a b"), "spec.image", "is not an image reference"),
@@ -133,9 +133,9 @@ def python(**fields: Any) -> dict[str, Any]:
         (workflow(python(), params={"x": "y" * 1_600_000}), "spec", "etcd takes at most"),
     ],
 )
-def test_what_fails_when_a_task_starts_is_found(body: dict[str, Any], path: str, said: str) -> None:
+def test_what_fails_when_a_task_starts_is_found(body: dict[str, Any], path: str, expected: str) -> None:
     problems = [(problem.path, problem.message) for problem in lint(body)]
-    assert [message for at, message in problems if at == path and said in message], problems
+    assert [message for at, message in problems if at == path and expected in message], problems
 
 
 @pytest.mark.parametrize(

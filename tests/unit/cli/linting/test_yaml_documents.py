@@ -28,9 +28,9 @@ first:
 
 
 def document(text: str) -> Document:
-    (found,) = yaml_documents.read(text)
-    assert isinstance(found, Document)
-    return found
+    (parsed,) = yaml_documents.read(text)
+    assert isinstance(parsed, Document)
+    return parsed
 
 
 def broken(text: str) -> InvalidYaml:
@@ -66,17 +66,17 @@ def test_a_field_is_at_its_key_and_a_missing_one_at_the_field_around_it(path: Pa
 
 
 def test_a_key_that_occurs_twice_is_a_problem_at_its_last_place() -> None:
-    found = document("a: 1\nb:\n  c: 1\n  c: 2\n")
-    assert [(problem.path, problem.message) for problem in found.problems] == [
+    parsed = document("a: 1\nb:\n  c: 1\n  c: 2\n")
+    assert [(problem.path, problem.message) for problem in parsed.problems] == [
         (("b", "c"), 'key "c" already set in map')
     ]
-    assert found.position(("b", "c")).line == 4
+    assert parsed.position(("b", "c")).line == 4
 
 
 def test_a_key_that_is_an_object_is_a_problem_of_its_field() -> None:
-    found = document("args:\n  rows: {{ rows }}\n")
-    said = "a key must be text: quote a value that begins with { or ["
-    assert [(problem.path, problem.message) for problem in found.problems] == [(("args", "rows"), said)]
+    parsed = document("args:\n  rows: {{ rows }}\n")
+    message = "a key must be text: quote a value that begins with { or ["
+    assert [(problem.path, problem.message) for problem in parsed.problems] == [(("args", "rows"), message)]
 
 
 @pytest.mark.parametrize(
@@ -125,8 +125,8 @@ def test_a_file_that_cannot_be_read_is_reported_with_its_place(text: str, messag
     ],
 )
 def test_a_plain_scalar_has_the_value_that_kubectl_sends(text: str, value: object) -> None:
-    found = yaml_format.resolve(text)
-    assert (found, type(found)) == (value, type(value))
+    resolved = yaml_format.resolve(text)
+    assert (resolved, type(resolved)) == (value, type(value))
 
 
 def test_quoted_and_tagged_scalars_are_texts_and_keys_are_json() -> None:
@@ -142,6 +142,6 @@ def test_json_with_escaped_characters_is_read() -> None:
 @pytest.mark.parametrize("place", ["- name: y", "- name: a\n    expand: [{name: n, over: [1]}]"])
 def test_a_name_that_yaml_reads_as_a_boolean_gets_the_hint_about_quotes(place: str) -> None:
     text = f"apiVersion: torpor.dev/v1alpha1\nkind: Workflow\nmetadata: {{name: x}}\nspec:\n  tasks:\n  {place}\n"
-    found = [finding.message for finding in lint_text(text + "    python: m:f\n    image: x\n")]
+    messages = [finding.message for finding in lint_text(text + "    python: m:f\n    image: x\n")]
     hint = 'must be of type string: "boolean"; YAML reads an unquoted y, n, yes, no, on or off as a boolean: quote it'
-    assert any(message.endswith(hint) for message in found), found
+    assert any(message.endswith(hint) for message in messages), messages

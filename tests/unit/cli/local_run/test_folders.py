@@ -10,16 +10,16 @@ from torpor_cli.local_run import folders
 
 def test_a_run_keeps_its_name_and_else_gets_one_as_the_api_server_makes_it() -> None:
     assert folders.named({"metadata": {"name": "x"}})["metadata"] == {"name": "x"}
-    made = folders.named({"metadata": {"generateName": "ingest-", "labels": {"a": "b"}}})["metadata"]
-    assert re.fullmatch(r"ingest-[bcdfghjklmnpqrstvwxz2456789]{5}", made["name"])
-    assert made["labels"] == {"a": "b"}
-    assert "generateName" not in made
+    metadata = folders.named({"metadata": {"generateName": "ingest-", "labels": {"a": "b"}}})["metadata"]
+    assert re.fullmatch(r"ingest-[bcdfghjklmnpqrstvwxz2456789]{5}", metadata["name"])
+    assert metadata["labels"] == {"a": "b"}
+    assert "generateName" not in metadata
 
 
 def test_each_run_gets_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    made = [str(folders.create("x", None)) for _ in range(3)]
-    assert made == [".torpor/runs/x", ".torpor/runs/x-2", ".torpor/runs/x-3"]
+    created = [str(folders.create("x", None)) for _ in range(3)]
+    assert created == [".torpor/runs/x", ".torpor/runs/x-2", ".torpor/runs/x-3"]
     assert Path(".torpor/.gitignore").read_text() == "*\n"
 
 

@@ -146,8 +146,8 @@ def test_a_key_that_its_config_map_lacks_is_refused() -> None:
 def test_config_maps_that_the_file_has_are_not_ignored() -> None:
     variables = [{"name": "A", "valueFrom": {"configMapKeyRef": {"name": "team", "key": "k"}}}]
     task = {"name": "t", "python": "m:f", "pod": {"env": variables, "envFrom": [{"configMapRef": {"name": "team"}}]}}
-    found = preflight.check({"tasks": [task]}, [], MachineCapabilities()).ignored
-    assert found == ("ConfigMap team of pod.env (t)", "ConfigMap team of pod.envFrom (t)")
+    ignored = preflight.check({"tasks": [task]}, [], MachineCapabilities()).ignored
+    assert ignored == ("ConfigMap team of pod.env (t)", "ConfigMap team of pod.envFrom (t)")
     config = {"kind": "ConfigMap", "metadata": {"name": "team"}}
     assert preflight.check({"tasks": [task]}, [config], MachineCapabilities()).ignored == ()
 

@@ -33,8 +33,8 @@ def test_the_results_of_the_last_tasks_are_printed() -> None:
 
 
 def test_a_text_of_several_lines_is_readable() -> None:
-    found = list(report.result_lines(_SPEC, {"report": {"table": "A B\n1 2", "rows": 1}, "check": "a\nb"}))
-    assert found == ["result of report:\ntable: |-\n  A B\n  1 2\nrows: 1", "result of check:\na\nb"]
+    lines = list(report.result_lines(_SPEC, {"report": {"table": "A B\n1 2", "rows": 1}, "check": "a\nb"}))
+    assert lines == ["result of report:\ntable: |-\n  A B\n  1 2\nrows: 1", "result of check:\na\nb"]
 
 
 def test_a_long_result_is_cut() -> None:

@@ -16,9 +16,9 @@ def folder(beside: Path, name: str) -> None:
 def test_a_folder_beside_the_file_is_the_config_map_of_its_name(tmp_path: Path) -> None:
     folder(tmp_path, "etl")
     folder(tmp_path, "other")
-    found = folders.config_maps(SPEC, [], tmp_path)
-    assert [document["metadata"]["name"] for document in found] == ["etl", "other"]
-    assert found[0]["data"] == {"load.py": "def load(): ..."}
+    config_maps = folders.config_maps(SPEC, [], tmp_path)
+    assert [document["metadata"]["name"] for document in config_maps] == ["etl", "other"]
+    assert config_maps[0]["data"] == {"load.py": "def load(): ..."}
 
 
 def test_a_config_map_of_the_file_wins_and_a_missing_folder_is_none(tmp_path: Path) -> None:
@@ -29,8 +29,8 @@ def test_a_config_map_of_the_file_wins_and_a_missing_folder_is_none(tmp_path: Pa
 
 def test_a_key_that_leads_out_of_the_folder_is_named() -> None:
     maps = [{"kind": "ConfigMap", "metadata": {"name": "etl"}, "data": {"../load.py": ""}}]
-    (found,) = folders.source_problems(maps)
-    assert found.startswith("ConfigMap etl is invalid: data[../load.py]: a valid config key must consist of")
+    (problem,) = folders.source_problems(maps)
+    assert problem.startswith("ConfigMap etl is invalid: data[../load.py]: a valid config key must consist of")
 
 
 def test_one_task_gets_the_binary_files_of_a_config_map(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ class CountedLogs:
 
     def __init__(self, times: list[list[int]]) -> None:
         self.sources = [source(number, min(at, default=0)) for number, at in enumerate(times)]
-        self._times = {one.key: sorted(at) for one, at in zip(self.sources, times, strict=True)}
+        self._times = {log.key: sorted(at) for log, at in zip(self.sources, times, strict=True)}
         self._lock = threading.Lock()
         self.open = 0
         self.most = 0

@@ -21,18 +21,18 @@ def pod(name: str = "ingest-load-abcde-a2-s1-l3", **state: Any) -> dict[str, Any
 
 
 def test_a_pod_is_known_by_its_labels_and_the_numbers_in_its_name() -> None:
-    found = pods.of_pod(pod(running={"startedAt": "2026-11-22T10:00:00Z"}), ["load"])
-    assert found is not None
-    assert found.key == ("load", (0, 1), 2, 1, 3, LogKind.POD)
-    assert (found.running, found.name) == (True, "load[0.1] a2 s1 l3")
+    source = pods.of_pod(pod(running={"startedAt": "2026-11-22T10:00:00Z"}), ["load"])
+    assert source is not None
+    assert source.key == ("load", (0, 1), 2, 1, 3, LogKind.POD)
+    assert (source.running, source.name) == (True, "load[0.1] a2 s1 l3")
 
 
 def test_a_task_whose_label_is_shortened_is_found() -> None:
     body = pod(running={"startedAt": "2026-11-22T10:00:00Z"})
     body["metadata"]["labels"]["torpor.dev/task"] = names.label("load_")
-    found = pods.of_pod(body, ["other", "load_"])
-    assert found is not None
-    assert found.key.task == "load_"
+    source = pods.of_pod(body, ["other", "load_"])
+    assert source is not None
+    assert source.key.task == "load_"
 
 
 @pytest.mark.parametrize(
@@ -51,10 +51,10 @@ def test_a_pod_without_a_started_container_or_of_another_owner_has_no_log(body: 
 
 def test_the_end_of_a_container_includes_its_last_second() -> None:
     body = pod(terminated={"startedAt": "2026-11-22T10:00:00Z", "finishedAt": "2026-11-22T10:00:05Z"})
-    found = pods.of_pod(body, ["load"])
-    assert found is not None
-    assert found.end is not None
-    assert (found.end - found.start, found.running) == (6 * 10**9, False)
+    source = pods.of_pod(body, ["load"])
+    assert source is not None
+    assert source.end is not None
+    assert (source.end - source.start, source.running) == (6 * 10**9, False)
 
 
 def test_folded_transitions_of_a_history_do_not_count_as_a_missing_log() -> None:
@@ -63,8 +63,8 @@ def test_folded_transitions_of_a_history_do_not_count_as_a_missing_log() -> None
         {"state": "Running", "attempt": 5, "segment": 0, "launch": 0, "at": "2026-11-22T10:01:00Z", "pod": "p"},
     ]
     instance = InstanceView.parse(taskrun("ingest", "load", history=history))
-    found = selection.select(LogCandidates(tasks=["load"], instances=[instance]), Filter())
-    assert [each.source.name for each in found.missing] == ["load a5 s0"]
+    selected = selection.select(LogCandidates(tasks=["load"], instances=[instance]), Filter())
+    assert [each.source.name for each in selected.missing] == ["load a5 s0"]
 
 
 def test_a_pod_whose_container_is_not_reported_yet_is_not_missing() -> None:
@@ -85,14 +85,14 @@ def test_a_group_index_chooses_all_instances_of_the_group() -> None:
         {"id": str(n), "task": "load", "mapIndex": n, "groupIndexes": [n % 2], "state": "Kept", "attempt": 1}
         for n in range(4)
     ]
-    found = selection.select(
+    selected = selection.select(
         LogCandidates(tasks=["load"], instances=[], archived=items), Filter(task="load", path=(1,))
     )
-    assert sorted(source.key.path for source in found.sources) == [(1, 1), (1, 3)]
+    assert sorted(source.key.path for source in selected.sources) == [(1, 1), (1, 3)]
 
 
 def test_an_item_that_cannot_be_understood_is_missing_and_not_an_error() -> None:
-    found = selection.select(
+    selected = selection.select(
         LogCandidates(tasks=[], instances=[], archived=[{"id": None, "started": 5, "task": 3}]), Filter()
     )
-    assert len(found.missing) == 1
+    assert len(selected.missing) == 1

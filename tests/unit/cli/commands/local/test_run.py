@@ -97,11 +97,11 @@ def states(printed: str) -> list[tuple[str, str]]:
 def test_a_run_prints_its_transitions_and_the_result(folder: Path) -> None:
     ended = torpor(folder, "ingest.yaml")
     assert ended.returncode == ExitCode.SUCCEEDED, ended.stdout + ended.stderr
-    found = states(ended.stdout)
-    assert found[0] == ("ingest", "Pending")
-    assert found[-1] == ("ingest", "Succeeded")
+    transitions = states(ended.stdout)
+    assert transitions[0] == ("ingest", "Pending")
+    assert transitions[-1] == ("ingest", "Succeeded")
     for task in ("drop", "list", "load/0", "load/1", "total"):
-        assert (task, "Succeeded") in found
+        assert (task, "Succeeded") in transitions
     assert ended.stdout.splitlines()[-1] == 'result of total: {"total": 3}'
     assert ended.stderr.splitlines() == [
         (
@@ -132,8 +132,8 @@ def test_a_run_is_shown_again_from_its_folder(folder: Path) -> None:
     assert any("load/2" in line and "Failed" in line for line in lines), shown.stdout
     assert "  | loading aaa" in lines
     assert shown.stderr == "the logs of the pods are in out/logs\n"
-    found = json.loads(torpor(folder, "--show", "out", "-o", "json").stdout)
-    assert (found["state"], found["results"]["list"]) == ("Failed", ["a", "aa", "aaa"])
+    stored = json.loads(torpor(folder, "--show", "out", "-o", "json").stdout)
+    assert (stored["state"], stored["results"]["list"]) == ("Failed", ["a", "aa", "aaa"])
     again = torpor(folder, "ingest.yaml", "--folder", "out")
     assert again.returncode == ExitCode.FAILED
     assert again.stderr == "torpor: the folder out has a run already: resume it, or choose another folder\n"
@@ -172,19 +172,19 @@ def test_a_folder_without_a_run_is_refused(folder: Path) -> None:
 
 def test_a_script_gets_one_object(folder: Path) -> None:
     ended = torpor(folder, "ingest.yaml", "-o", "json")
-    found: dict[str, Any] = json.loads(ended.stdout)
-    assert (ended.returncode, found["run"], found["state"], found["failures"]) == (0, "ingest", "Succeeded", [])
-    assert found["results"]["load"] == [1, 2]
-    assert found["results"]["total"] == {"total": 3}
-    assert found["folder"] == ".torpor/runs/ingest"
+    outcome: dict[str, Any] = json.loads(ended.stdout)
+    assert (ended.returncode, outcome["run"], outcome["state"], outcome["failures"]) == (0, "ingest", "Succeeded", [])
+    assert outcome["results"]["load"] == [1, 2]
+    assert outcome["results"]["total"] == {"total": 3}
+    assert outcome["folder"] == ".torpor/runs/ingest"
 
 
 def test_the_workflow_of_a_function_runs(folder: Path) -> None:
     (folder / "flows.py").write_text(_FLOW)
     ended = torpor(folder, "flows:ingest", "-p", "limit=3", "-o", "json")
     assert ended.returncode == ExitCode.SUCCEEDED, ended.stderr
-    found = json.loads(ended.stdout)
-    assert (found["results"]["double"], found["run"].startswith("ingest-")) == (6, True)
+    outcome = json.loads(ended.stdout)
+    assert (outcome["results"]["double"], outcome["run"].startswith("ingest-")) == (6, True)
     alone = torpor(folder, "flows:ingest", "--task", "double")
     assert (alone.returncode, alone.stdout) == (ExitCode.SUCCEEDED, "4\n")
 
@@ -249,9 +249,9 @@ def test_a_wrong_command_line_is_refused(
 def test_the_census_example_runs_unchanged(tmp_path: Path) -> None:
     ended = torpor(tmp_path, str(_ROOT / "examples" / "census.yaml"), "-p", "pause=10ms", "-o", "json")
     assert ended.returncode == ExitCode.SUCCEEDED, ended.stderr
-    found = json.loads(ended.stdout)
-    assert found["results"]["report"]["table"].startswith("SECTION")
-    assert len(found["results"]["measure"]) == len(found["results"]["sections"])
+    outcome = json.loads(ended.stdout)
+    assert outcome["results"]["report"]["table"].startswith("SECTION")
+    assert len(outcome["results"]["measure"]) == len(outcome["results"]["sections"])
 
 
 _OWN_TRIGGER = """\

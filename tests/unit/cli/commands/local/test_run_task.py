@@ -161,15 +161,15 @@ def test_a_breakpoint_stops_in_the_terminal_of_the_user(folder: Path, bare_pytho
 
 
 def _read_all(terminal: int) -> str:
-    found = b""
+    content = b""
     while True:
         try:
             part = os.read(terminal, 4096)
         except OSError:  # the other end is closed
-            return found.decode()
+            return content.decode()
         if not part:
-            return found.decode()
-        found += part
+            return content.decode()
+        content += part
 
 
 def test_a_file_with_errors_is_reported_as_lint_does(folder: Path) -> None:

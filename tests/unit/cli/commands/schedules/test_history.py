@@ -45,8 +45,8 @@ def test_the_source_says_what_started_a_run(cluster: FakeCluster, torpor: Run) -
         run["spec"]["runOf"] = {
             key: value for key, value in {**run["spec"]["runOf"], **change}.items() if value is not None
         }
-    found = json.loads(torpor("schedule", "history", "nightly", "-o", "json")[1])["runs"]
-    assert [entry["source"] for entry in found] == ["allOf", "manual", "backfill b1", "nightly"]
+    runs = json.loads(torpor("schedule", "history", "nightly", "-o", "json")[1])["runs"]
+    assert [entry["source"] for entry in runs] == ["allOf", "manual", "backfill b1", "nightly"]
 
 
 def test_failed_events_skipped_events_and_missed_ticks_are_shown(cluster: FakeCluster, torpor: Run) -> None:

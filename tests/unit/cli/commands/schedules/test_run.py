@@ -43,8 +43,8 @@ def operator(cluster: FakeCluster) -> Iterator[Operator]:
 
 
 def annotations(cluster: FakeCluster, name: str) -> dict[str, str]:
-    found: dict[str, str] = cluster.objects["schedules"][name]["metadata"].get("annotations", {})
-    return found
+    values: dict[str, str] = cluster.objects["schedules"][name]["metadata"].get("annotations", {})
+    return values
 
 
 def requested(cluster: FakeCluster) -> Object:
