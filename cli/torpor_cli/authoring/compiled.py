@@ -38,8 +38,8 @@ def findings(body: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """Return the errors and the warnings of the offline checks, each with its task. Raises CliError."""
     try:
         from torpor_cli.linting import (  # noqa: PLC0415 - they need pydantic and CEL
+            check,
             kinds,
-            objects,
             triggers,
         )
         from torpor_cli.linting.finding import Severity, dotted  # noqa: PLC0415
@@ -47,7 +47,7 @@ def findings(body: Mapping[str, Any]) -> tuple[list[str], list[str]]:
         raise CliError(f"the checks need the package {error.name}, which is not installed for this Python") from error
     tasks = [task.get("name", "") for task in body["spec"]["tasks"]]
     lines_by_error: dict[bool, list[str]] = {True: [], False: []}
-    for problem in objects.problems(body, kinds.WORKFLOW, triggers.classes({})):
+    for problem in check.problems(body, kinds.WORKFLOW, triggers.classes({})):
         place = _TASK.sub(lambda match: f"task {tasks[int(match[1])]}", dotted(problem.path))
         lines_by_error[problem.severity is Severity.ERROR].append(f"{place}: {problem.message} [{problem.rule}]")
     return list(dict.fromkeys(lines_by_error[True])), list(dict.fromkeys(lines_by_error[False]))

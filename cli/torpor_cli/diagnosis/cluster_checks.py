@@ -1,7 +1,7 @@
-"""Checks what the manifest adds to the API server: kinds, policies and roles. Pure."""
+"""Checks the API server, what the manifest adds to it (kinds, policies, roles), and the network. Pure."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from torpor_cli.diagnosis.facts import (
@@ -132,3 +132,50 @@ def _allows(role: Item, verb: str, resource: str) -> bool:
 def _has(rule: Mapping[str, Any], key: str, name: str) -> bool:
     values = rule.get(key) or ()
     return name in values or "*" in values
+
+
+NETWORK_POLICIES = ("torpor", "torpor-archive", "torpor-metrics")
+ENFORCING = (
+    "antrea-agent",
+    "azure-npm",
+    "calico-node",
+    "cilium",
+    "kindnet",
+    "kube-network-policies",
+    "kube-router",
+    "ovnkube-node",
+    "weave-net",
+)
+"""DaemonSets of plugins that enforce NetworkPolicies."""
+IGNORING = ("kube-flannel-ds",)
+"""DaemonSets of plugins that do not."""
+_NETWORK_ACTION = (
+    "install a network plugin that enforces them, or set --deny-networks of the triggerers to the networks of pods: "
+    "docs/reference/rbac.md#network"
+)
+
+
+def network(facts: DiagnosisFacts) -> CheckResult:
+    """Return whether the NetworkPolicies of Torpor are installed and enforced.
+
+    The API server accepts NetworkPolicies in every cluster. Only a network plugin enforces them, and no API says
+    whether it does. So the check knows the DaemonSets of plugins by name, and says that it cannot tell about others.
+    """
+    if isinstance(facts.network_policies, UnreadableFact):
+        return unknown("network", facts.network_policies)
+    installed = set(_names(facts.network_policies))
+    if missing := [name for name in NETWORK_POLICIES if name not in installed]:
+        return warning("network", f"NetworkPolicies are missing: {listed(missing)}", "kubectl apply the manifest again")
+    if isinstance(facts.daemon_sets, UnreadableFact):
+        return unknown("network", facts.daemon_sets)
+    running = set(_names(facts.daemon_sets))
+    if enforcing := sorted(running & set(ENFORCING)):
+        return passed("network", f"{listed(enforcing)} enforces NetworkPolicies")
+    if ignoring := sorted(running & set(IGNORING)):
+        return warning("network", f"{listed(ignoring)} does not enforce NetworkPolicies", _NETWORK_ACTION)
+    message = "cannot tell whether the cluster enforces NetworkPolicies: no DaemonSet of a known network plugin"
+    return warning("network", message, _NETWORK_ACTION)
+
+
+def _names(objects: Iterable[Object]) -> Iterable[str]:
+    return (item["metadata"]["name"] for item in objects)

@@ -8,7 +8,7 @@ import click
 
 from torpor_cli import output, table
 from torpor_cli.cluster.connect import connect
-from torpor_cli.diagnosis import cluster_checks, namespace_checks, network_checks, observe, process_checks
+from torpor_cli.diagnosis import cluster_checks, namespace_checks, observe, process_checks
 from torpor_cli.diagnosis.facts import CheckResult, DiagnosisFacts, Object, Status
 from torpor_cli.errors import ExitCode
 from torpor_cli.linting import bundled
@@ -32,7 +32,7 @@ def diagnose(
         *process_checks.pools(facts),
         process_checks.archive(facts),
         *process_checks.clocks(facts),
-        network_checks.network(facts),
+        cluster_checks.network(facts),
         *namespace_checks.namespace(facts),
         namespace_checks.rights(facts),
         namespace_checks.finalizers(facts),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from torpor_cli.diagnosis import network_checks
+from torpor_cli.diagnosis import cluster_checks
 from torpor_cli.diagnosis.facts import Status, UnreadableFact
 
 from tests.unit.cli.diagnosis.healthy import HEALTHY
@@ -29,25 +29,25 @@ def named(*names: str) -> list[dict[str, Any]]:
 def test_a_known_plugin_decides_whether_policies_are_enforced(
     plugins: Sequence[str], status: Status, message: str
 ) -> None:
-    checks = network_checks.network(replace(HEALTHY, daemon_sets=named(*plugins)))
+    checks = cluster_checks.network(replace(HEALTHY, daemon_sets=named(*plugins)))
     assert checks.status is status
     assert checks.message.startswith(message)
     assert bool(checks.action) == (status is not Status.OK)
 
 
 def test_a_missing_policy_is_reported() -> None:
-    checks = network_checks.network(replace(HEALTHY, network_policies=named("torpor", "torpor-archive")))
+    checks = cluster_checks.network(replace(HEALTHY, network_policies=named("torpor", "torpor-archive")))
     assert (checks.status, checks.message) == (Status.WARNING, "NetworkPolicies are missing: torpor-metrics")
 
 
 @pytest.mark.parametrize("field", ["network_policies", "daemon_sets"])
 def test_without_the_right_to_read_them_it_is_unknown(field: str) -> None:
     denied: dict[str, Any] = {field: UnreadableFact(right="list things")}
-    checks = network_checks.network(replace(HEALTHY, **denied))
+    checks = cluster_checks.network(replace(HEALTHY, **denied))
     assert (checks.status, checks.message) == (Status.UNKNOWN, "you may not list things")
 
 
 def test_the_policies_are_those_of_the_manifest() -> None:
     folder = Path(__file__).parents[4] / "manifests/base"
     documents = yaml.safe_load_all((folder / "network-policies.yaml").read_text())
-    assert sorted(document["metadata"]["name"] for document in documents) == sorted(network_checks.POLICIES)
+    assert sorted(document["metadata"]["name"] for document in documents) == sorted(cluster_checks.NETWORK_POLICIES)
