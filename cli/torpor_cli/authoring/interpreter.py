@@ -26,13 +26,13 @@ def choose(python: str | None, environment: Mapping[str, str] = os.environ) -> s
 
     Raises UsageError if there is none, or if it is too old.
     """
-    executable = _found(python, environment)
+    executable = _executable(python, environment)
     if executable != sys.executable:
         _check_version(executable)
     return executable
 
 
-def _found(python: str | None, environment: Mapping[str, str]) -> str:
+def _executable(python: str | None, environment: Mapping[str, str]) -> str:
     if python is None:
         active = environment.get("VIRTUAL_ENV")
         own = Path(active) / "bin" / "python" if active else None

@@ -193,7 +193,7 @@ class _Redrawn:
         began = time.monotonic()
         run = RunView.parse(copy.workflow, copy.taskruns.values(), now=time.time())
         lines = render.lines(
-            tree.build(run), terminal.look_of(copy.workflow, wide=self._wide), waits=render.waits_of(run)
+            tree.build(run), terminal.render_options(copy.workflow, wide=self._wide), waits=render.waits_of(run)
         )
         self._screen.draw(lines, whole=whole)
         took = time.monotonic() - began

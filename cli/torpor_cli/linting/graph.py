@@ -47,7 +47,7 @@ def problems(written: Mapping[str, Any]) -> Iterator[LintProblem]:
         path = locate(problem.message, document["spec"])
         rule = LintRule.GRAPH if problem.reason == Reason.WORKFLOW_INVALID else LintRule.EXPRESSION
         yield LintProblem(path=path, rule=rule, message=problem.message)
-        if not _mend(document, path):
+        if not _replace_with_valid(document, path):
             return
 
 
@@ -99,7 +99,7 @@ _OTHERS: tuple[tuple[str, Path], ...] = (
 )
 
 
-def _mend(document: dict[str, Any], path: Path) -> bool:
+def _replace_with_valid(document: dict[str, Any], path: Path) -> bool:
     """Replace the field with a valid value. Return whether there is one."""
     owner: Any = document
     for part in path[:-1]:

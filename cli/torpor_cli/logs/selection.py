@@ -197,16 +197,16 @@ def explained(run: RunView, chosen: Filter, logs: SelectedLogs, options: Sequenc
     `options`: the filters as the user wrote them.
     """
     named = f"{run.name}/{chosen.task}" if chosen.task else run.name
-    there = bool(logs.selected.sources or logs.selected.missing)
-    if there and options:
+    has_logs = bool(logs.selected.sources or logs.selected.missing)
+    if has_logs and options:
         _check_attempt(chosen, named, logs.instances)
         return f"no line of {named} matches {' '.join(options)}"
     if run.ended or bool(chosen.task and logs.instances and all(instance.ended for instance in logs.instances)):
-        return f"the log of {named} is empty" if there else _none(named, logs)
+        return f"the log of {named} is empty" if has_logs else _none(named, logs)
     if logs.not_started:
         pods = "1 pod has" if logs.not_started == 1 else f"{logs.not_started} pods have"
         return f"there is no log yet: {pods} not started; `torpor why {named}` explains why"
-    if there:
+    if has_logs:
         return f"the log of {named} is empty; `torpor why {named}` explains what the tasks wait for"
     if any(instance.state is State.DEFERRED for instance in logs.instances):
         return f"there is no log yet: the archive keeps the lines of a wait when it ends; see `torpor why {named}`"

@@ -50,7 +50,7 @@ def fitting(lines: Sequence[str], columns: int, height: int) -> list[str]:
     return list(lines)
 
 
-def look_of(workflow: Mapping[str, Any], *, wide: bool) -> RenderOptions:
+def render_options(workflow: Mapping[str, Any], *, wide: bool) -> RenderOptions:
     """Return how to draw the tree of a run."""
     unicode = "utf" in (sys.stdout.encoding or "").lower()
     return RenderOptions(

@@ -27,10 +27,10 @@ def ticks(seconds: float, most: int) -> list[float]:
     return [step * number for number in range(math.floor(seconds / step + 1e-9) + 1)]
 
 
-def _step(least: float) -> float:
+def _step(minimum: float) -> float:
     """Return the shortest round distance that is not shorter than `least`."""
-    fitting = next((step for step in _STEPS if step >= least), None)
-    return fitting if fitting is not None else _DAY * math.ceil(least / _DAY)
+    fitting = next((step for step in _STEPS if step >= minimum), None)
+    return fitting if fitting is not None else _DAY * math.ceil(minimum / _DAY)
 
 
 def tick_label(seconds: float) -> str:

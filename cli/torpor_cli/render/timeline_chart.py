@@ -79,10 +79,10 @@ def draw(chart: Chart, width: int, *, style: ChartStyle = UNICODE, colour: bool 
 
 def plan_layout(chart: Chart, width: int) -> Layout:
     """Divide the width between labels, chart, and states with durations."""
-    room = max(width, WIDTH_MIN)
-    label = min(max((width_of(_label(row)) for row in chart.rows), default=0), room // LABEL_SHARE)
-    end = min(max((width_of(timeline_axis.ending(row)) for row in chart.rows), default=0), room // LABEL_SHARE)
-    return Layout(label=label, cells=max(room - label - end - 2, CELLS_MIN), end=end)
+    columns = max(width, WIDTH_MIN)
+    label = min(max((width_of(_label(row)) for row in chart.rows), default=0), columns // LABEL_SHARE)
+    end = min(max((width_of(timeline_axis.ending(row)) for row in chart.rows), default=0), columns // LABEL_SHARE)
+    return Layout(label=label, cells=max(columns - label - end - 2, CELLS_MIN), end=end)
 
 
 def cells_of(row: ChartRow, chart: Chart, count: int, style: ChartStyle = UNICODE) -> list[tuple[str, SpanKind | None]]:

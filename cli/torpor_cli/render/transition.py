@@ -20,7 +20,7 @@ _ENDED = frozenset({"Failed", "UpstreamFailed", "Skipped", "Cancelled"})
 
 def line(item: Mapping[str, Any], before: Mapping[str, Any] | None, now: float) -> str:
     """Return the line for a TaskRun; `before` is its former version."""
-    return run_line(references.ref_of(item), _state(item), what(item, before), now)
+    return run_line(references.ref_of(item), _state(item), details_of(item, before), now)
 
 
 def run_line(name: str, state: str, details: str, now: float) -> str:
@@ -39,7 +39,7 @@ def ended_without_taskruns(workflow: Mapping[str, Any]) -> dict[tuple[str, str],
     }
 
 
-def what(item: Mapping[str, Any], before: Mapping[str, Any] | None) -> str:
+def details_of(item: Mapping[str, Any], before: Mapping[str, Any] | None) -> str:
     """Return what a reader asks next: where it runs, what it waits for, why it failed, what it returned."""
     status = _status(item)
     because = _because(status)

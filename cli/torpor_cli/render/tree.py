@@ -58,31 +58,31 @@ class TreeRow:
     taskrun: str = ""
 
 
-def lines(tree: RunTree, look: RenderOptions, *, waits: dict[str, str] | None = None, least: int = 0) -> list[str]:
+def lines(tree: RunTree, options: RenderOptions, *, waits: dict[str, str] | None = None, minimum: int = 0) -> list[str]:
     """Return the heading and the lines of a tree. `waits`: what deferred TaskRuns wait for, by name.
 
-    `least` is the width of the first column at least.
+    `minimum` is the width of the first column at least.
     """
-    rows = [_root(tree, look), *_rows(tree.nodes, "", look.branches, waits or {})]
-    return _padded(rows, look, least)
+    rows = [_root(tree, options), *_rows(tree.nodes, "", options.branches, waits or {})]
+    return _padded(rows, options, minimum)
 
 
-def name_width(tree: RunTree, look: RenderOptions) -> int:
+def name_width(tree: RunTree, options: RenderOptions) -> int:
     """Return the width of the first column."""
-    return max(len(row.name) for row in [_root(tree, look), *_rows(tree.nodes, "", look.branches, {})])
+    return max(len(row.name) for row in [_root(tree, options), *_rows(tree.nodes, "", options.branches, {})])
 
 
-def head(tree: RunTree, look: RenderOptions) -> list[str]:
+def head(tree: RunTree, options: RenderOptions) -> list[str]:
     """Return the heading and the line of the run, as `lines` begins for this width of names."""
-    return _padded([_root(tree, look)], look, name_width(tree, look))
+    return _padded([_root(tree, options)], options, name_width(tree, options))
 
 
-def _root(tree: RunTree, look: RenderOptions) -> TreeRow:
+def _root(tree: RunTree, options: RenderOptions) -> TreeRow:
     progress = tree.progress or f"{tree.counts.done}/{tree.counts.total}"
-    why = look.why or (tree.message if tree.state == "Failed" else "")
+    why = options.why or (tree.message if tree.state == "Failed" else "")
     return TreeRow(
         name=printable_line(tree.name),
-        state=look.state or tree.state,
+        state=options.state or tree.state,
         duration=_duration(tree.duration),
         details=f"{progress}  {one_line(why)}".rstrip(),
     )
@@ -155,19 +155,19 @@ def _duration(seconds: float | None) -> str:
     return "" if seconds is None else times.human(seconds)
 
 
-def _padded(rows: Sequence[TreeRow], look: RenderOptions, least: int) -> list[str]:
-    widths = [max(least, *(len(row.name) for row in rows)), _STATE, _DURATION + 1]
-    if look.wide:
+def _padded(rows: Sequence[TreeRow], options: RenderOptions, minimum: int) -> list[str]:
+    widths = [max(minimum, *(len(row.name) for row in rows)), _STATE, _DURATION + 1]
+    if options.wide:
         widths += [len("ATTEMPT"), max(len("TASKRUN"), *(len(row.taskrun) for row in rows))]
     heading = TreeRow(
         name="NAME", state="STATE", duration="DURATION", details="DETAILS", attempt="ATTEMPT", taskrun="TASKRUN"
     )
-    return [_line(row, look, widths) for row in (heading, *rows)]
+    return [_line(row, options, widths) for row in (heading, *rows)]
 
 
-def _line(row: TreeRow, look: RenderOptions, widths: Sequence[int]) -> str:
+def _line(row: TreeRow, options: RenderOptions, widths: Sequence[int]) -> str:
     """Return a line. On a terminal its details are cut at the width, with an ellipsis."""
-    cells = [row.name, printable_line(row.state), row.duration, *((row.attempt, row.taskrun) if look.wide else ())]
+    cells = [row.name, printable_line(row.state), row.duration, *((row.attempt, row.taskrun) if options.wide else ())]
     used = sum(max(len(cell), width) + len(table.GAP) for cell, width in zip(cells, widths, strict=True))
-    details = table.cut(row.details, max(look.width - used, _DETAILS_MIN)) if look.width else row.details
-    return table.line([*cells, details], widths, state_at=1 if look.coloured else None)
+    details = table.cut(row.details, max(options.width - used, _DETAILS_MIN)) if options.width else row.details
+    return table.line([*cells, details], widths, state_at=1 if options.coloured else None)

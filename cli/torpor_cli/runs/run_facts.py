@@ -43,9 +43,9 @@ def _pools(cluster: ClusterConnection) -> Object:
         return {}
 
 
-def _allowed(read_some: Callable[[], T]) -> T | None:
+def _allowed(request: Callable[[], T]) -> T | None:
     """Return what is read; None if the user may not read it."""
     try:
-        return read_some()
+        return request()
     except ForbiddenError:
         return None

@@ -62,7 +62,7 @@ def delete_command(target: TargetOptions, names: tuple[str, ...]) -> None:
     The archive keeps its copy of a run that had ended. It has none of a run that goes on.
     """
     cluster = connect(target)
-    for workflow in _found(cluster, names, "delete"):
+    for workflow in _workflows(cluster, names, "delete"):
         metadata = workflow["metadata"]
         cluster.api.delete(WORKFLOWS, metadata["namespace"], metadata["name"], uid=metadata["uid"])
         goes_on = "" if run_state.has_ended(workflow) else "; it is cancelled first"
@@ -74,12 +74,12 @@ def _each(
     target: TargetOptions, names: tuple[str, ...], output_format: str, verb: str, done: str, *, field: str, value: bool
 ) -> None:
     cluster = connect(target)
-    workflows = _found(cluster, names, verb)
+    workflows = _workflows(cluster, names, verb)
     changed = [_set(cluster, workflow, field, value=value) for workflow in workflows]
     output.changed_objects(changed, output_format, done)
 
 
-def _found(cluster: ClusterConnection, names: tuple[str, ...], verb: str) -> list[Object]:
+def _workflows(cluster: ClusterConnection, names: tuple[str, ...], verb: str) -> list[Object]:
     """Return the runs. All are checked before the first is changed. Raises CliError."""
     try:
         workflows = [run_lookup.find_workflow_to_change(cluster, name) for name in dict.fromkeys(names)]

@@ -23,8 +23,8 @@ def show(folder: str, output_format: str) -> int:
     if output_format not in {Format.TEXT, Format.WIDE}:
         output.data(report.as_json(stored.workflow, stored.results, run, path), output_format)
         return code
-    look = terminal.look_of(stored.workflow, wide=output_format == Format.WIDE)
-    for line in render.lines(tree.build(run), look, waits=render.waits_of(run)):
+    options = terminal.render_options(stored.workflow, wide=output_format == Format.WIDE)
+    for line in render.lines(tree.build(run), options, waits=render.waits_of(run)):
         output.styled(line)
     output.line()
     chart = timelines.chart_of(run, timeline.build(run), unfold=output_format == Format.WIDE)

@@ -69,13 +69,13 @@ def _follow(cluster: ClusterConnection, reference: RunReference, unfold: tuple[s
 def _show_tree(cluster: ClusterConnection, reference: RunReference, unfold: tuple[str, ...], *, wide: bool) -> None:
     found_run = run_lookup.find_run_without_taskruns(cluster, reference.run)
     workflow, width, now = found_run.workflow, 0, time.time()
-    look = terminal.look_of(workflow, wide=wide)
+    options = terminal.render_options(workflow, wide=wide)
     _check_tasks(workflow, [name for name in (reference.task, *unfold) if name and name != "all"])
     early = reference.task is None and not found_run.archived and _created(workflow) > _EARLY
     if early:
         short = tree.build(RunView.parse(workflow, now=now))
-        width = render.name_width(short, look)
-        _print(render.head(short, look))
+        width = render.name_width(short, options)
+        _print(render.head(short, options))
         output.flush()
     taskruns = found_run.taskruns if found_run.archived else run_lookup.taskruns_of(cluster, workflow)
     chosen = {*unfold, reference.task} if reference.task else set(unfold)
@@ -83,7 +83,7 @@ def _show_tree(cluster: ClusterConnection, reference: RunReference, unfold: tupl
     built = tree.build(run, unfold=tree.ALL if "all" in chosen else {each for each in chosen if each}, limit=_SHOWN)
     if reference.task:
         built = _only(built, reference)
-    drawn = render.lines(built, look, waits=render.waits_of(run), least=width)
+    drawn = render.lines(built, options, waits=render.waits_of(run), minimum=width)
     _print(drawn[2:] if early else drawn)
     if started := listing.origin_sentence(workflow):
         output.note(started)

@@ -123,8 +123,8 @@ class _Logs:
         goes_on = follow and not self._run.archived and not self._view.ended
         check_reference(self._wanted, self._view, later=goes_on)
         reader = LogReader(self._cluster.api, self._archive, self._cluster.namespace, window, _report)
-        there = self._found()
-        selected = selection.select(there, chosen)
+        candidates = self._candidates()
+        selected = selection.select(candidates, chosen)
         progress = {source.id: LogCursor() for source in selected.sources if source.running}
         self._printer.widen(selected.sources)
         empty = True
@@ -140,13 +140,13 @@ class _Logs:
         else:
             self._report_missing(selected.missing)
             if empty and not selected.missing and window.tail != 0:
-                self._report_nothing(there, chosen)
+                self._report_nothing(candidates, chosen)
 
-    def _report_nothing(self, there: LogCandidates, chosen: Filter) -> None:
+    def _report_nothing(self, candidates: LogCandidates, chosen: Filter) -> None:
         wide = Filter(task=chosen.task, path=chosen.path)
         logs = SelectedLogs(
-            selected=selection.select(there, wide),
-            not_started=selection.not_started(there, wide),
+            selected=selection.select(candidates, wide),
+            not_started=selection.not_started(candidates, wide),
             instances=instances_at(self._wanted, self._view),
             archive_read=self._archive_read,
         )
@@ -161,7 +161,7 @@ class _Logs:
         if len(missing) > MISSING_MAX:
             output.note(f"{len(missing) - MISSING_MAX} more logs are missing")
 
-    def _found(self) -> LogCandidates:
+    def _candidates(self) -> LogCandidates:
         return LogCandidates(
             tasks=self._tasks, instances=self._view.all_instances(), pods=self._pods(), archived=self._archived()
         )

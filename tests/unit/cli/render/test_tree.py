@@ -9,7 +9,7 @@ from torpor_views.model import RunView
 from tests.unit.views.objects import NOW, at, deferred, python, run, taskrun, wait, workflow
 
 
-def drawn(look: RenderOptions, message: str, reason: str = "Error") -> list[str]:
+def drawn(options: RenderOptions, message: str, reason: str = "Error") -> list[str]:
     """The lines of a run of one task with this message."""
     task: dict[str, Any] = {"name": "a", "state": "Failed", "reason": reason, "message": message}
     workflow = {
@@ -17,7 +17,7 @@ def drawn(look: RenderOptions, message: str, reason: str = "Error") -> list[str]
         "spec": {"tasks": [{"name": "a", "python": "m:f"}]},
         "status": {"state": "Failed", "tasks": [task]},
     }
-    return render.lines(tree.build(RunView.parse(workflow, now=0.0)), look)
+    return render.lines(tree.build(RunView.parse(workflow, now=0.0)), options)
 
 
 def test_without_a_terminal_messages_are_whole() -> None:
