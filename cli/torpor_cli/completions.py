@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import TypeAlias
 
 import click
-from torpor_wire import instance_paths
 
 from torpor_cli.cluster import kubeconfig
 from torpor_cli.cluster.api import ObjectSelection
@@ -105,7 +104,7 @@ def _open_names(cluster: ClusterConnection) -> list[str]:
 def _instance_names(cluster: ClusterConnection, name: str, task: str) -> list[str]:
     taskruns = cluster.api.list(run_lookup.selection_of_run(cluster, TASKRUNS, name, task))
     paths = sorted(path for item in taskruns if (path := path_of(item)))
-    return [f"{name}/{task}/{instance_paths.written(path)}" for path in paths]
+    return [f"{name}/{task}/{'.'.join(map(str, path))}" for path in paths]
 
 
 def _task_names(cluster: ClusterConnection, name: str) -> list[str]:

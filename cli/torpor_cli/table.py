@@ -4,7 +4,6 @@ The cells of a table count characters. `width_of`, `cut` and `padded` count cell
 take two, combining ones none.
 """
 
-import unicodedata
 from collections.abc import Iterator, Sequence
 
 from torpor_wire.text import printable_line
@@ -74,6 +73,8 @@ def padded(text: str, width: int) -> str:
 
 
 def _character_width(character: str) -> int:
+    import unicodedata  # noqa: PLC0415 - only text beyond ASCII needs it
+
     if unicodedata.combining(character):
         return 0
     return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1

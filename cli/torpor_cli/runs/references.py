@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from torpor_wire import constants, instance_paths
+from torpor_wire import constants
 
 from torpor_cli.errors import UsageError
 
@@ -58,4 +58,4 @@ def path_of(taskrun: Mapping[str, Any]) -> tuple[int, ...]:
 def ref_of(taskrun: Mapping[str, Any]) -> str:
     """Return the instance of a TaskRun as `load/3`, or `load` if the task is not mapped."""
     task, path = str(taskrun["spec"].get("task") or ""), path_of(taskrun)
-    return f"{task}/{instance_paths.written(path)}" if path else task
+    return f"{task}/{'.'.join(map(str, path))}" if path else task
