@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Never
 
-from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.archive import ArchiveEndpoint
 from torpor_expressions.evaluator import Evaluator
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api

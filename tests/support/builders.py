@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.archive import ArchiveEndpoint
 from torpor_crds.models.taskrun import TaskRun
 from torpor_crds.models.taskrun import parse as parse_taskrun
 from torpor_crds.models.workflow import parse as parse_workflow

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import assert_never
 
 from torpor_crds.models import template as templates
-from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.archive import ArchiveEndpoint
 from torpor_crds.models.taskrun import TaskRun, parse
 from torpor_expressions.evaluator import evaluate_here
 from torpor_expressions.value import Value

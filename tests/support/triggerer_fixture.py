@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from torpor.triggers.services import HttpResponse, Request
-from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.archive import ArchiveEndpoint
 from torpor_expressions.evaluator import InProcess
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.archive import ArchiveResponse

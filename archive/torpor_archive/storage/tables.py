@@ -37,7 +37,7 @@ BODIES = Table(
     Column("keys", Text),
     Index("bodies_unfinished", "complete", "created"),
 )
-"""`created` is in seconds since the epoch. `length` and `keys` are those of `torpor_crds.models.stored_result`."""
+"""`created` is in seconds since the epoch. `length` and `keys` are those of `torpor_crds.models.archive`."""
 
 CHUNKS = Table(
     "chunks",

@@ -6,9 +6,8 @@ from pydantic import Field
 from torpor_wire.enums import Hook, Runtime, TriggerRule
 
 from torpor_crds.models.base import CLASS, FUNCTION, Duration, Expression, Identifier, Model, Name, Retries
-from torpor_crds.models.code import CodeSource
-from torpor_crds.models.command import Command
 from torpor_crds.models.pod_fields import PodFields
+from torpor_crds.models.program import CodeSource, Command
 
 Value = Annotated[Any, Field(json_schema_extra={"x-any": True})]
 

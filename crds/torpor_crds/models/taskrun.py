@@ -8,10 +8,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 from torpor_wire import constants
-from torpor_wire.enums import Runtime
+from torpor_wire.enums import MarkState, Runtime
 from torpor_wire.state import State
 from torpor_wire.transitions import NO_HISTORY, Pin
 
+from torpor_crds.models.archive import StoredResult
 from torpor_crds.models.argument import Argument, GroupIndexes, JsonText
 from torpor_crds.models.base import (
     ClassName,
@@ -31,14 +32,10 @@ from torpor_crds.models.base import (
     ReasonWord,
     Retries,
 )
-from torpor_crds.models.code import CodeSource
-from torpor_crds.models.command import Command
-from torpor_crds.models.deferral import Waiting
 from torpor_crds.models.history import TaskRunHistory
-from torpor_crds.models.mark import Mark
 from torpor_crds.models.pod_fields import EnvValue
-from torpor_crds.models.segment import NextSegment, PodRef
-from torpor_crds.models.stored_result import StoredResult
+from torpor_crds.models.program import CodeSource, Command
+from torpor_crds.models.segment import NextSegment, PodRef, Waiting
 
 ABSENT_DEFAULTS = {
     "mapIndex": constants.UNMAPPED,
@@ -65,6 +62,15 @@ class TriggerCall(Model):
         "{}"
     )
     timeout: Annotated[Duration | None, Field(description="Maximum duration of the wait.")] = None
+
+
+class Mark(Model):
+    """The outcome that a user chose. A marked TaskRun ends in it and runs nothing."""
+
+    state: Annotated[MarkState, Field(description="State in which the TaskRun ends: Succeeded, Skipped or Failed.")]
+    because: Annotated[Message, Field(description="Cause, as the user wrote it.")]
+    by: Annotated[str | None, Field(max_length=253, description="User who requested it, where known.")] = None
+    result: Annotated[JsonText | None, Field(description="Result of the task, as JSON text.")] = None
 
 
 class TaskRunSpec(Model):

@@ -22,8 +22,8 @@ from torpor_crds.models.base import (
     ObjectName,
     ReasonWord,
 )
-from torpor_crds.models.code import CodeSource
 from torpor_crds.models.history import WorkflowHistoryEntry
+from torpor_crds.models.program import CodeSource
 from torpor_crds.models.run_of import RunOf, TemplateRef
 from torpor_crds.models.task import MappedGroup, Task, Value
 

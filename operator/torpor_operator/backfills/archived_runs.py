@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Any, Protocol, TypeAlias
 from urllib.parse import urlencode
 
-from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.archive import ArchiveEndpoint
 from torpor_kubernetes.client.archive import ArchiveResponse
 from torpor_wire import constants
 

@@ -11,7 +11,7 @@ from contextlib import aclosing
 from http import HTTPStatus
 from typing import Never, Protocol
 
-from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.archive import ArchiveEndpoint
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api, Object
 from torpor_kubernetes.client.archive import ArchiveClient, find_endpoint

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from http import HTTPStatus
 from typing import Never, Protocol
 
-from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.archive import ArchiveEndpoint
 from torpor_kubernetes.client.archive import ArchiveResponse
 from torpor_kubernetes.timing import Clock
 

@@ -7,8 +7,8 @@ each `$` is doubled, which Kubernetes reads as one `$`: a value is data and name
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from torpor_crds.models.command import Command
 from torpor_crds.models.pod_fields import EnvValue
+from torpor_crds.models.program import Command
 from torpor_crds.models.task import Task
 from torpor_expressions import template
 from torpor_expressions.errors import ExpressionError

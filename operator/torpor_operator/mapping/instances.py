@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from torpor_crds.models.argument import Argument
-from torpor_crds.models.command import Command
+from torpor_crds.models.program import Command
 from torpor_crds.models.task import Task
 from torpor_crds.models.taskrun import TriggerCall
 from torpor_expressions.errors import ExpressionError

@@ -7,7 +7,7 @@ take half a gigabyte in etcd and in each watch of TaskRuns.
 from collections.abc import Iterable
 
 from torpor_crds.models.argument import Argument
-from torpor_crds.models.command import Command
+from torpor_crds.models.program import Command
 from torpor_crds.models.task import Task
 from torpor_wire import canonical, constants
 

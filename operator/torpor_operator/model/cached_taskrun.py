@@ -6,7 +6,7 @@ There may be 100,000 TaskRuns, each with up to 64 kB of user data. A pod is buil
 from typing import Any
 
 from torpor_crds.models.base import Model
-from torpor_crds.models.command import Command
+from torpor_crds.models.program import Command
 from torpor_crds.models.taskrun import TaskRun, parse
 from torpor_wire.state import TERMINAL
 

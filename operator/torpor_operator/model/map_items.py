@@ -7,8 +7,8 @@ import json
 from dataclasses import dataclass
 from typing import Protocol
 
+from torpor_crds.models.archive import StoredResult
 from torpor_crds.models.argument import ArgumentSource
-from torpor_crds.models.stored_result import StoredResult
 from torpor_crds.models.taskrun import TaskRun
 from torpor_expressions.value import JSON
 from torpor_wire import canonical, json_types

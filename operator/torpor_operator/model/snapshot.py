@@ -6,7 +6,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TypeAlias
 
-from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.archive import ArchiveEndpoint
 from torpor_crds.models.taskrun import TaskRun
 from torpor_crds.models.template import WorkflowTemplate
 from torpor_crds.models.workflow import TaskStatus, Workflow

@@ -9,8 +9,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from torpor_crds.models.mark import Mark
-from torpor_crds.models.taskrun import TaskRun
+from torpor_crds.models.taskrun import Mark, TaskRun
 from torpor_crds.models.workflow import Workflow
 from torpor_wire import constants
 from torpor_wire.enums import MarkState

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from pydantic import ValidationError
+from torpor_crds.models.archive import StoredResult
 from torpor_crds.models.base import CLASS
-from torpor_crds.models.stored_result import StoredResult
 from torpor_wire import canonical, constants, secret_ref, times, trigger, typed_json
 from torpor_wire.reason import Reason
 from torpor_wire.secret_ref import SecretRef

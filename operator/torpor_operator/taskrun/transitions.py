@@ -3,7 +3,7 @@
 No rule reads another TaskRun. A pod that is absent from the cache counts as gone only after a read has confirmed it.
 """
 
-from torpor_crds.models.mark import Mark
+from torpor_crds.models.taskrun import Mark
 from torpor_wire import retry, times, transitions
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from torpor_crds.models.stored_result import StoredResult
+from torpor_crds.models.archive import StoredResult
 from torpor_dev.offline import golang
 from torpor_operator.taskrun.containers import CLAIMANT
 from torpor_wire import constants

@@ -5,7 +5,7 @@ import random
 from collections.abc import AsyncIterator
 from http import HTTPStatus
 
-from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.archive import ArchiveEndpoint
 from torpor_kubernetes.client.archive import ArchiveResponse
 from torpor_kubernetes.client.resources import CONFIG_MAPS, PODS
 from torpor_local.apiserver.history import ObjectChange, collection

@@ -12,8 +12,8 @@ import pytest
 from torpor.runtime import taskrun as worker
 from torpor_crds.models import taskrun as models
 from torpor_crds.models.argument import Argument
-from torpor_crds.models.deferral import Waiting
 from torpor_crds.models.history import TaskRunHistoryEntry
+from torpor_crds.models.segment import Waiting
 from torpor_crds.models.taskrun import TaskRun
 from torpor_triggerer.model import deferred_taskrun
 from torpor_triggerer.model.deferred_taskrun import EndExpressions, SegmentId, StoredTrigger

@@ -1,6 +1,6 @@
 """A deferred TaskRun, reduced to the fields that the triggerer needs. Pure.
 
-`torpor_crds.models.deferral.Waiting` is the API object's field, validated by pydantic. `StoredTrigger` is the same in
+`torpor_crds.models.segment.Waiting` is the API object's field, validated by pydantic. `StoredTrigger` is the same in
 memory: interned strings, no model. Neither is trusted before `usercode.validation` has checked it.
 """
 
@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from torpor_crds.models import taskrun
-from torpor_crds.models.deferral import Waiting
+from torpor_crds.models.segment import Waiting
 from torpor_wire import constants, retry, times, trigger
 from torpor_wire.approvers import Approvers
 from torpor_wire.deadline import attempt_deadline, is_attempt_deadline

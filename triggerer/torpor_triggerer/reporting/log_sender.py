@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from http import HTTPStatus
 from typing import Any, Never, Protocol, assert_never
 
-from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.archive import ArchiveEndpoint
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.archive import ArchiveResponse, find_endpoint

@@ -13,7 +13,7 @@ from http import HTTPStatus
 from typing import Any, Protocol
 
 from torpor.runtime import result_encoding
-from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.archive import ArchiveEndpoint
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.archive import ArchiveResponse, find_endpoint

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import aiohttp
-from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.archive import ArchiveEndpoint
 from torpor_wire import constants
 
 from torpor_kubernetes.client import errors

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.archive import ArchiveEndpoint
 from torpor_kubernetes.client.archive import ArchiveResponse
 from torpor_operator.backfills.archived_runs import ArchivedRuns
 from torpor_operator.backfills.plan.snapshot import KnownRun, RunOutcome

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from torpor_crds.models import workflow as workflows
-from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.archive import ArchiveEndpoint
 from torpor_crds.models.workflow import Workflow
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import CONFIG_MAPS, EVENTS, TASKRUNS, WORKFLOWS

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from torpor_archive import tls
-from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.archive import ArchiveEndpoint
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.archive import ArchiveClient
 from torpor_kubernetes.client.resources import CONFIG_MAPS

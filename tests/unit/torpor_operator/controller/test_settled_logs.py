@@ -4,7 +4,7 @@ import asyncio
 import json
 from typing import Any
 
-from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.archive import ArchiveEndpoint
 from torpor_kubernetes.client.archive import ArchiveResponse
 from torpor_operator.controller.settled_logs import SettledLogCache
 

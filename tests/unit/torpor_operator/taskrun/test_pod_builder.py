@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.archive import ArchiveEndpoint
 from torpor_operator.model.pod import Pod, owner_uids, parse_pod
 
 from tests.support.builders import Body, python

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.archive import ArchiveEndpoint
 from torpor_crds.models.base import Condition
 from torpor_operator.model.actions import ArchiveRun, ConfirmArchived, DeleteWorkflow
 from torpor_wire import constants

@@ -1,6 +1,6 @@
 """A run that has ended: clean-up, TTL of its pods, TTL of the run."""
 
-from torpor_crds.models.archive_endpoint import ArchiveEndpoint
+from torpor_crds.models.archive import ArchiveEndpoint
 from torpor_operator.model.actions import ConfirmTaskRun, CreateTaskRun, DeleteWorkflow
 from torpor_operator.model.pod import pod_name
 from torpor_operator.settings import Settings

@@ -1,9 +1,9 @@
-"""The description on a TaskRun of a result in the archive: its type, lengths and keys, and no values (ADR 0012).
+"""The archive: its address, and the description on a TaskRun of a result in it (ADR 0012).
 
-The operator decides how wide a mapped task is by this alone.
+The description has type, lengths and keys, and no values. The operator decides how wide a mapped task is by it alone.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field
 from torpor_wire import constants
@@ -28,3 +28,10 @@ class StoredResult(Model):
         Field(description="Keys of an object in its order, as JSON text. Unset if there are too many."),
     ] = None
     name: Annotated[str | None, Field(max_length=255, description="Name of a file.")] = None
+
+
+class ArchiveEndpoint(NamedTuple):
+    """The base URL without a trailing slash, and the archive's own certificate as PEM."""
+
+    url: str
+    certificate: str

@@ -1,10 +1,10 @@
-"""The command of a container task, and what its program may do beside returning a result (ADR 0049)."""
+"""What a task runs: the command of a container task (ADR 0049), and files of a python task that no image has."""
 
 from typing import Annotated
 
 from pydantic import Field
 
-from torpor_crds.models.base import Model
+from torpor_crds.models.base import Model, ObjectName
 
 
 class SecretKey(Model):
@@ -59,3 +59,12 @@ class Command(Model):
     def writes_outcomes(self) -> bool:
         """Whether the author lets the program write outcome documents (ADR 0049)."""
         return bool(self.outcome or self.tools)
+
+
+class CodeSource(Model):
+    """Python files that are not in the image."""
+
+    config_map: Annotated[
+        ObjectName,
+        Field(description="Name of a ConfigMap of the namespace. Each key is a file, such as `load.py`."),
+    ]
