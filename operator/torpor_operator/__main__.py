@@ -19,14 +19,15 @@ from torpor_kubernetes import log_setup
 from torpor_kubernetes.client import http, loop_thread
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.archive import ArchiveClient
+from torpor_kubernetes.client.events import EventPoster
 from torpor_kubernetes.client.lease import Leadership, Renewals
-from torpor_kubernetes.client.write_limits import EventPoster
 from torpor_kubernetes.timing import SystemClock
 
-from torpor_operator.app import LEASE, ArchiveClients, Operator, Stop, lease_config, write_limits
+from torpor_operator.app import LEASE, ArchiveClients, Operator, Stop, lease_config
 from torpor_operator.controller import kopf_handlers
 from torpor_operator.controller.archive import UPLOAD_SECONDS, HttpRunStore
 from torpor_operator.controller.cluster_cache import ClusterCache
+from torpor_operator.controller.write_limits import WriteLimits
 from torpor_operator.quarantine.hang_timer import HangTimer
 from torpor_operator.quarantine.lease_annotation import LeaseAnnotation
 from torpor_operator.quarantine.quarantine import Quarantine
@@ -58,7 +59,7 @@ async def serve(settings: Settings) -> None:
         leadership = Leadership(
             api, lease_config(settings), run_renewals=_renew_in_thread, is_alive=hang_timer.is_alive
         )
-        limits = write_limits(api, settings)
+        limits = WriteLimits.build(api, settings)
         guard = _work_guard(api, settings, limits.events)
         operator = Operator.build(api, settings, evaluator, archive, leadership=leadership, guard=guard, limits=limits)
 

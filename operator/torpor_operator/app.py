@@ -16,7 +16,6 @@ from torpor_expressions.evaluator import Evaluating
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.lease import Leadership, LeaseConfig
-from torpor_kubernetes.client.write_limits import WriteLimits
 from torpor_kubernetes.timing import Clock
 
 from torpor_operator.backfills.archived_runs import ArchivedRuns, Reader
@@ -31,6 +30,7 @@ from torpor_operator.controller.reconcile_loop import Loop
 from torpor_operator.controller.settled_logs import Post, SettledLogCache
 from torpor_operator.controller.triggerer_pools import TriggererPools
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
+from torpor_operator.controller.write_limits import WriteLimits
 from torpor_operator.injection.detector import ImageVolumes
 from torpor_operator.quarantine.cpu_shares import CpuShares
 from torpor_operator.quarantine.long_steps import LongStepReporter
@@ -112,7 +112,7 @@ class Operator:
         Without `leadership` the replicas share a Lease, without `guard` no object is ever in quarantine, and without
         `limits` those of the settings hold.
         """
-        limits = limits or write_limits(api, settings)
+        limits = limits or WriteLimits.build(api, settings)
         guard = guard or WorkGuard()
         leadership = leadership or Leadership(api, lease_config(settings))
         namespaces = Namespaces(api, settings.namespace)
@@ -216,18 +216,6 @@ def _measure_steps(guard: WorkGuard, api: Api, limits: WriteLimits) -> CpuShares
     guard.tracker.on_step = lambda namespace, seconds: shares.charge(namespace, seconds, api.clock.monotonic())
     guard.tracker.on_long_step = LongStepReporter(api.clock, limits.events).report
     return shares
-
-
-def write_limits(api: Api, settings: Settings) -> WriteLimits:
-    """The limits of this process."""
-    return WriteLimits.build(
-        api,
-        places=settings.apply_concurrency,
-        write_rate=settings.namespace_write_rate,
-        write_burst=settings.namespace_write_burst,
-        event_rate=settings.namespace_event_rate,
-        event_burst=settings.namespace_event_burst,
-    )
 
 
 def lease_config(settings: Settings) -> LeaseConfig:

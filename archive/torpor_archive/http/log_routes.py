@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from aiohttp import web
-from torpor_kubernetes.client import bounded_json
+from torpor_kubernetes.client import decoding
 
 from torpor_archive import page_token
 from torpor_archive.auth.reviews import AccessReviews
@@ -162,6 +162,6 @@ async def _read_json(request: web.Request, limit: int) -> Any:
             if len(body) > limit:
                 raise RefusedError(too_large(f"the body has more than {limit} bytes"))
     try:
-        return bounded_json.loads(bytes(body))
+        return decoding.loads(bytes(body))
     except ValueError as error:
         raise RefusedError(invalid(f"the body is not JSON: {type(error).__name__}")) from error

@@ -10,13 +10,13 @@ from torpor_crds.models.taskrun import TaskRun
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api, Object
 from torpor_kubernetes.client.resources import TASKRUNS, Resource
-from torpor_kubernetes.client.write_limits import WriteLimits
 from torpor_wire import transitions
 from torpor_wire.reason import Reason
 
-from torpor_operator import object_events
+from torpor_operator import object_reports
 from torpor_operator.controller.cluster_cache import ClusterCache
 from torpor_operator.controller.workqueue import key_of
+from torpor_operator.controller.write_limits import WriteLimits
 from torpor_operator.model.actions import Notice, PatchTaskRun
 
 T = TypeVar("T")
@@ -83,12 +83,12 @@ class ClusterWriter:
 
     async def post(self, resource: Resource, about: Metadata, notices: Iterable[Notice]) -> None:
         """Post Events about an object. One that cannot be posted is logged and lost."""
-        await object_events.post(self._limits.events, resource, about, notices)
+        await object_reports.post(self._limits.events, resource, about, notices)
 
     async def post_or_raise(self, resource: Resource, about: Metadata, notice: Notice) -> None:
         """Post one Event about an object. Raises errors.ApiError."""
         events = self._limits.events
-        await events.post(object_events.build(resource, about, notice, events.now()))
+        await events.post(object_reports.build(resource, about, notice, events.now()))
 
     async def report_orphan(self, taskrun: TaskRun, message: str) -> Object | None:
         """Report on a TaskRun that has no owner why Torpor ignores it. Returns the stored TaskRun.

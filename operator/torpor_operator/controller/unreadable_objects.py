@@ -8,14 +8,14 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from torpor_kubernetes.client import conditions, errors
+from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api, Object
 from torpor_kubernetes.client.resources import WORKFLOWS, Resource
-from torpor_kubernetes.client.write_limits import WriteLimits
 from torpor_wire import constants
 from torpor_wire.reason import Reason
 
-from torpor_operator import object_events
+from torpor_operator import object_reports
+from torpor_operator.controller.write_limits import WriteLimits
 from torpor_operator.model.actions import Notice
 from torpor_operator.quarantine.object_ref import ObjectRef
 
@@ -46,11 +46,11 @@ class UnreadableReporter:
         await self._let_go(resource, metadata)
         about = ObjectRef(resource.kind, metadata["namespace"], metadata["name"], metadata["uid"])
         notice = Notice(reason=_reason(resource), message=message, warning=True)
-        await object_events.post(self._limits.events, resource, about, [notice])
+        await object_reports.post(self._limits.events, resource, about, [notice])
 
     async def _set_condition(self, resource: Resource, body: Mapping[str, Any], message: str) -> None:
         wanted = {"type": "Stalled", "status": "True", "reason": str(_reason(resource)), "message": message}
-        await conditions.set_condition(self._api, resource, body, wanted)
+        await object_reports.set_condition(self._api, resource, body, wanted)
 
     async def _let_go(self, resource: Resource, metadata: Mapping[str, Any]) -> None:
         """Remove the finalizer of a deleted object: nothing in its spec may keep it. Its TaskRuns are collected."""

@@ -2,12 +2,12 @@
 
 import asyncio
 
+from torpor_kubernetes.client.events import EventPoster
 from torpor_kubernetes.client.resources import BACKFILLS, PODS, SCHEDULES, TASKRUNS, WORKFLOWS
-from torpor_kubernetes.client.write_limits import EventPoster
 from torpor_kubernetes.timing import Clock
 from torpor_wire.reason import Reason
 
-from torpor_operator import object_events
+from torpor_operator import object_reports
 from torpor_operator.model.actions import Notice
 from torpor_operator.quarantine.object_ref import ObjectRef
 
@@ -43,4 +43,4 @@ class LongStepReporter:
             "at once, and all other objects waited. Make it smaller"
         )
         notice = Notice(reason=Reason.LOOP_BLOCKED, message=message, warning=True)
-        await object_events.post(self._poster, _RESOURCES[ref.kind], ref, [notice])
+        await object_reports.post(self._poster, _RESOURCES[ref.kind], ref, [notice])

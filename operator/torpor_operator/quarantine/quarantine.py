@@ -7,14 +7,14 @@ process after another, and each end would count as the first.
 
 import logging
 
-from torpor_kubernetes.client import conditions, errors
+from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.events import EventPoster
 from torpor_kubernetes.client.resources import Resource
-from torpor_kubernetes.client.write_limits import EventPoster
 from torpor_wire import times
 from torpor_wire.reason import Reason
 
-from torpor_operator import object_events
+from torpor_operator import object_reports
 from torpor_operator.model.actions import Notice
 from torpor_operator.quarantine.entries import Entries, Hold
 from torpor_operator.quarantine.lease_annotation import LeaseAnnotation
@@ -96,9 +96,9 @@ class Quarantine:
             return
         message = _message(resource, hold)
         condition = {"type": "Quarantined", "status": "True", "reason": str(Reason.OPERATOR_ENDED), "message": message}
-        await conditions.set_condition(self._api, resource, body, condition)
+        await object_reports.set_condition(self._api, resource, body, condition)
         notice = Notice(reason=Reason.OPERATOR_ENDED, message=message, warning=True)
-        await object_events.post(self._poster, resource, ref, [notice])
+        await object_reports.post(self._poster, resource, ref, [notice])
 
 
 def _message(resource: Resource, hold: Hold) -> str:

@@ -9,8 +9,9 @@ import pytest
 from torpor_kubernetes.client import events, http
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import CONFIG_MAPS, EVENTS
-from torpor_kubernetes.client.write_limits import WriteLimits
 from torpor_kubernetes.timing import SystemClock
+from torpor_operator.controller.write_limits import WriteLimits
+from torpor_operator.settings import Settings
 
 from tests.integration.conftest import Server
 
@@ -26,7 +27,16 @@ async def api(server: Server, kubeconfig: Path) -> AsyncIterator[Api]:
 
 
 def limits(api: Api) -> WriteLimits:
-    return WriteLimits.build(api, places=4, write_rate=400, write_burst=4000, event_rate=0.001, event_burst=BURST)
+    return WriteLimits.build(
+        api,
+        Settings(
+            apply_concurrency=4,
+            namespace_write_rate=400,
+            namespace_write_burst=4000,
+            namespace_event_rate=0.001,
+            namespace_event_burst=BURST,
+        ),
+    )
 
 
 def event(api: Api, namespace: str, uid: str, message: str, reason: str = "Flood") -> dict[str, Any]:

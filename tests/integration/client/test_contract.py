@@ -8,7 +8,7 @@ from contextlib import aclosing
 from typing import Any
 
 import pytest
-from torpor_kubernetes.client import discovery, errors
+from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api, Object
 from torpor_kubernetes.client.resources import LEASES, PODS, TASKRUNS
 from torpor_wire import transitions
@@ -222,11 +222,11 @@ async def too_old(api: Api, ns: str) -> list[Any]:
 async def kinds(api: Api, ns: str) -> list[Any]:
     del ns
     return [
-        await discovery.resolve(api, "torpor.dev/v1alpha1", "TaskRun"),
-        await discovery.resolve(api, "v1", "Pod"),
-        await discovery.resolve(api, "coordination.k8s.io/v1", "Lease"),
-        await outcome(discovery.resolve(api, "torpor.dev/v1alpha1", "Nonsense")),
-        await outcome(discovery.resolve(api, "nonsense.org/v1", "Pod")),
+        await api.discover("torpor.dev/v1alpha1", "TaskRun"),
+        await api.discover("v1", "Pod"),
+        await api.discover("coordination.k8s.io/v1", "Lease"),
+        await outcome(api.discover("torpor.dev/v1alpha1", "Nonsense")),
+        await outcome(api.discover("nonsense.org/v1", "Pod")),
     ]
 
 

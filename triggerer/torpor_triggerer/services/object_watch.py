@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from torpor_kubernetes.cache.store import version_of
-from torpor_kubernetes.client import discovery, errors
+from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import Resource
 from torpor_wire.retry import Backoff
@@ -268,7 +268,7 @@ async def patiently(api: Api, subject: WatchedObject, ask: Callable[[], Awaitabl
 
 async def namespaced_resource(api: Api, subject: WatchedObject) -> Resource:
     """Return the resource of a kind. Raises ValueError if it has no namespace."""
-    resource = await discovery.resolve(api, subject.api_version, subject.kind)
+    resource = await api.discover(subject.api_version, subject.kind)
     if not resource.namespaced:
         raise ValueError(f"a {subject.kind} has no namespace, and a workflow can only wait for objects of its own")
     return resource

@@ -14,7 +14,7 @@ from torpor_wire import constants
 from torpor_wire.retry import Backoff
 
 from torpor_kubernetes.client import errors
-from torpor_kubernetes.client.resources import Resource
+from torpor_kubernetes.client.resources import Resource, group_path
 from torpor_kubernetes.client.transport import JSON, JSON_PATCH, Response, Transport
 from torpor_kubernetes.timing import Clock
 
@@ -47,7 +47,7 @@ class Api:
     def __init__(self, transport: Transport, clock: Clock, *, jitter: Callable[[], float] = random.random) -> None:
         self.transport = transport
         self.clock = clock
-        self.discovered: dict[tuple[str, str], Resource] = {}
+        self._resources: dict[tuple[str, str], Resource] = {}
         self.jitter = jitter
 
     async def read(self, path: str, query: Mapping[str, str] | None = None) -> Any:
@@ -58,6 +58,16 @@ class Api:
             except errors.ApiUnavailable as error:
                 await self.clock.sleep(max(error.retry_after or 0.0, READ_BACKOFF.delay(attempt, self.jitter())))
         return _body(await self.transport.request("GET", path, query=query))
+
+    async def discover(self, api_version: str, kind: str) -> Resource:
+        """Return the resource of a kind. Raises `errors.NotFound`, with advice, if the server has none.
+
+        It is cached for the life of the process. A missing kind is queried again: its CRD may be installed at any time.
+        """
+        resource = self._resources.get((api_version, kind))
+        if resource is None:
+            resource = self._resources[api_version, kind] = await self._query(api_version, kind)
+        return resource
 
     async def get(self, resource: Resource, namespace: str | None, name: str) -> Object:
         """Read one object."""
@@ -228,6 +238,19 @@ class Api:
         response = await self.transport.request(method, path, query=query, body=body, content_type=content_type)
         return _object(_body(response))
 
+    async def _query(self, api_version: str, kind: str) -> Resource:
+        group, _, version = api_version.rpartition("/")
+        try:
+            served = await self.read(group_path(api_version))
+        except (errors.NotFound, ValueError) as exc:
+            raise errors.NotFound(f"the cluster serves no apiVersion {api_version!r}: is its CRD installed?") from exc
+        rows = served.get("resources") or [] if isinstance(served, dict) else []
+        for row in rows:
+            if row.get("kind") == kind and "/" not in row["name"]:
+                return _resource(group, version, row)
+        kinds = sorted({row["kind"] for row in rows if "/" not in row["name"]})
+        raise errors.NotFound(f"apiVersion {api_version!r} has no kind {kind!r}; it has {', '.join(kinds) or 'none'}")
+
 
 def _selectors(field_selector: str, label_selector: str) -> dict[str, str]:
     selectors = {"fieldSelector": field_selector, "labelSelector": label_selector}
@@ -244,3 +267,9 @@ def _object(body: Any) -> Object:
     if not isinstance(body, dict):
         raise errors.ApiError(f"the API server sent {type(body).__name__} instead of an object")
     return body
+
+
+def _resource(group: str, version: str, row: dict[str, Any]) -> Resource:
+    return Resource(
+        group=group, version=version, plural=row["name"], kind=row["kind"], namespaced=bool(row["namespaced"])
+    )

@@ -1,8 +1,11 @@
-"""Decodes responses of the API server object by object, so that one object cannot break a whole list or watch.
+"""Decodes JSON with a limit on nesting, and responses of the API server object by object. Pure.
 
-Of `metadata.managedFields`, which is half of an object's size and writable by any client, only the entries for approval
-annotations are kept: they contain the time of the approval. An object that is nested too deeply keeps its name, version
-and the readable members; `UNREADABLE` lists the others. Pure: no I/O.
+Python's decoder fails at a depth that depends on the call stack, and recursive code (copies, validation, canonical
+JSON) fails earlier. The check runs on the text and costs nearly as much as decoding. Text with few brackets skips it.
+
+One object cannot break a whole list or watch: an object that is nested too deeply keeps its name, version and the
+readable members; `UNREADABLE` lists the others. Of `metadata.managedFields`, which is half of an object's size and
+writable by any client, only the entries for approval annotations are kept: they contain the time of the approval.
 """
 
 import json
@@ -11,8 +14,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from torpor_wire import constants
-
-from torpor_kubernetes.client import bounded_json
 
 UNREADABLE = "torpor.dev/unreadable"
 """The member that says why an object is incomplete. The API server never sends it."""
@@ -27,8 +28,8 @@ _APPROVAL_PATH = ("fieldsV1", "f:metadata", "f:annotations", f"f:{constants.APPR
 def decode(data: bytes) -> Any:
     """Decode an object, or a list of objects with `items`. Raises ValueError for invalid JSON."""
     try:
-        body = bounded_json.loads(data)
-    except bounded_json.TooDeepError:
+        body = loads(data)
+    except TooDeepError:
         return _decode_deep(data.decode())
     if isinstance(body, dict):
         items = body.get("items")
@@ -41,8 +42,8 @@ def decode_event(line: bytes) -> dict[str, Any]:
     """Decode a watch event with `type` and `object`. Raises ValueError for anything else."""
     event: Any
     try:
-        event = bounded_json.loads(line)
-    except bounded_json.TooDeepError:
+        event = loads(line)
+    except TooDeepError:
         text = line.decode()
         event = {key: _value(key, text[start:end]) for key, start, end in _members(text)}
     else:
@@ -94,32 +95,30 @@ def _decode_deep(text: str) -> Any:
 
 
 def _value(key: str, text: str) -> Any:
-    return _object(text) if key == "object" else bounded_json.loads(text.encode())
+    return _object(text) if key == "object" else loads(text.encode())
 
 
 def _object(text: str) -> Any:
     """Decode one object without the members that are too deep; `UNREADABLE` names them."""
     if not text.startswith("{"):
-        return bounded_json.loads(text.encode())
+        return loads(text.encode())
     body: dict[str, Any] = {}
     missing: list[str] = []
     for key, start, end in _members(text):
         try:
-            body[key] = (
-                _metadata(text[start:end]) if key == "metadata" else bounded_json.loads(text[start:end].encode())
-            )
-        except bounded_json.TooDeepError:
+            body[key] = _metadata(text[start:end]) if key == "metadata" else loads(text[start:end].encode())
+        except TooDeepError:
             missing.append(key)
     if missing:
-        body[UNREADABLE] = f"{', '.join(missing)}: nested more than {bounded_json.MAX_DEPTH} levels deep"
+        body[UNREADABLE] = f"{', '.join(missing)}: nested more than {MAX_DEPTH} levels deep"
     return body
 
 
 def _metadata(text: str) -> Any:
     if not text.startswith("{"):
-        return bounded_json.loads(text.encode())
+        return loads(text.encode())
     spans = {key: text[start:end] for key, start, end in _members(text) if key != "managedFields"}
-    return {key: bounded_json.loads(value.encode()) for key, value in spans.items()}
+    return {key: loads(value.encode()) for key, value in spans.items()}
 
 
 def _members(text: str) -> Iterator[tuple[str, int, int]]:
@@ -185,3 +184,46 @@ def _end(text: str, start: int) -> int:
                 return token.start() + depth
             depth -= len(run)
     raise ValueError("unterminated list or object")
+
+
+MAX_DEPTH = 100
+"""Levels of lists and objects. The admission policy accepts 20 in the values of a Workflow; a TaskRun adds a few."""
+
+_NOT_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
+_AS_LISTS = bytes.maketrans(b"{}", b"[]")
+
+
+class TooDeepError(ValueError):
+    """The text exceeds the limit on nesting."""
+
+
+def loads(data: bytes, *, max_depth: int = MAX_DEPTH) -> Any:
+    """Return the decoded value. Raises TooDeepError above `max_depth` levels, ValueError for text that is not JSON."""
+    if is_too_deep(data, max_depth):
+        raise TooDeepError(_too_deep(max_depth))
+    try:
+        return json.loads(data)
+    except RecursionError as error:  # unbalanced brackets: the decoder reports them
+        raise TooDeepError(_too_deep(max_depth)) from error
+
+
+def is_too_deep(data: bytes, max_depth: int = MAX_DEPTH) -> bool:
+    """Return whether JSON text exceeds `max_depth` levels. For text that is not JSON the result is undefined."""
+    if data.count(b"[") + data.count(b"{") <= max_depth:
+        return False
+    # Without escapes each second part between quotes is outside of strings. It costs half of a regular expression.
+    plain = data.replace(b"\\\\", b"").replace(b'\\"', b"") if b"\\" in data else data
+    brackets = b"".join(plain.split(b'"')[::2]).translate(_AS_LISTS, _NOT_BRACKETS)
+    for _ in range(max_depth):
+        if not brackets:
+            return False
+        # Each pass removes the innermost level.
+        fewer = brackets.replace(b"[]", b"")
+        if len(fewer) == len(brackets):
+            return False  # unbalanced: the decoder reports it
+        brackets = fewer
+    return bool(brackets)
+
+
+def _too_deep(max_depth: int) -> str:
+    return f"the JSON is nested more than {max_depth} levels deep"

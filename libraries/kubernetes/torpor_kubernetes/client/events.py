@@ -5,6 +5,7 @@ Torpor reads one, and a failure to create one is harmless. Building is pure; `po
 """
 
 import hashlib
+import logging
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -14,7 +15,9 @@ from torpor_kubernetes import timing
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import EVENTS, Resource
+from torpor_kubernetes.fairness.event_limits import EventLimits, Verdict, event_identity
 
+_LOG = logging.getLogger(__name__)
 NOTE_MAX = 1024
 NAME_MAX = 253
 
@@ -86,3 +89,41 @@ async def post(api: Api, body: Mapping[str, Any]) -> None:
 def _cut(message: str, limit: int = NOTE_MAX) -> str:
     data = text.printable(message).encode()
     return data.decode() if len(data) <= limit else data[: limit - 4].decode(errors="ignore") + " ..."
+
+
+class EventPoster:
+    """Posts Events that are within the limits. The others are dropped, counted, and reported once a minute."""
+
+    def __init__(self, api: Api, limits: EventLimits) -> None:
+        self._api = api
+        self._limits = limits
+
+    @property
+    def dropped(self) -> int:
+        """Events that were dropped since the start."""
+        return self._limits.dropped
+
+    def now(self) -> float:
+        """Seconds since the epoch, for the time of an Event."""
+        return self._api.clock.now()
+
+    async def post(self, body: Mapping[str, Any]) -> None:
+        """Post an Event, unless it is above a limit or was posted before. Raises errors.ApiError."""
+        key, now = event_identity(body), self._api.clock.monotonic()
+        decision = self._limits.admit(key, now)
+        if decision.verdict is Verdict.POST:
+            try:
+                await post(self._api, with_similar(body, decision.similar))
+            except BaseException:
+                self._limits.withdraw(key)
+                raise
+        elif (report := self._limits.report(now)) is not None:
+            _LOG.warning("%s", report)
+
+    async def try_post(self, body: Mapping[str, Any]) -> None:
+        """Post an Event. One that cannot be posted is logged and lost."""
+        try:
+            await self.post(body)
+        except errors.ApiError as error:
+            regarding = body["regarding"]
+            _LOG.warning("%s/%s: cannot post an Event: %s", regarding["namespace"], regarding["name"], error.message)

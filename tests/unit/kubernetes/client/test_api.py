@@ -1,7 +1,7 @@
 """The verbs: what is repeated, what is not, and which error is which."""
 
 import pytest
-from torpor_kubernetes.client import discovery, errors
+from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import PODS, TASKRUNS, Resource
 from torpor_kubernetes.client.transport import Response
@@ -149,18 +149,18 @@ async def test_an_unselectable_field_is_said_to_be_one(api: Api) -> None:
 async def test_a_kind_is_resolved_by_its_name_and_requested_once(api: Api, fake: FakeApi) -> None:
     widgets = Resource(group="example.org", version="v1", plural="widgets", kind="Widget", namespaced=False)
     fake.serve(widgets)
-    assert await discovery.resolve(api, "example.org/v1", "Widget") == widgets
-    assert await discovery.resolve(api, "v1", "Pod") == PODS
-    await discovery.resolve(api, "v1", "Pod")
+    assert await api.discover("example.org/v1", "Widget") == widgets
+    assert await api.discover("v1", "Pod") == PODS
+    await api.discover("v1", "Pod")
     assert len(fake.requests) == 2
     with pytest.raises(errors.NotFound, match="no kind 'Gadget'; it has Widget"):
-        await discovery.resolve(api, "example.org/v1", "Gadget")
+        await api.discover("example.org/v1", "Gadget")
 
 
 @pytest.mark.parametrize("api_version", ["nosuch.org/v1", "v2", "", "a/b/c", "../../api/v1", "x/", "v1?x=y"])
 async def test_an_unknown_api_version_is_named(api: Api, api_version: str) -> None:
     with pytest.raises(errors.NotFound, match="is its CRD installed"):
-        await discovery.resolve(api, api_version, "Widget")
+        await api.discover(api_version, "Widget")
 
 
 @pytest.mark.parametrize("name", ["..", ".", "", "a/b", "a%2fb", "a?b", "a#b", "a b", "ä", "a\n", "a\\b"])

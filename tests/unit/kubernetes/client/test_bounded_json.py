@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_kubernetes.client import bounded_json
-from torpor_kubernetes.client.bounded_json import TooDeepError, is_too_deep, loads
+from torpor_kubernetes.client import decoding
+from torpor_kubernetes.client.decoding import TooDeepError, is_too_deep, loads
 
 VALUES: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(alphabet='[]{}"\\,:aé\n', max_size=8),
@@ -41,7 +41,7 @@ def test_it_decodes_what_the_standard_decoder_decodes(value: object) -> None:
     assert loads(json.dumps(value).encode()) == value
 
 
-@pytest.mark.parametrize("levels", [bounded_json.MAX_DEPTH + 1, 1_100, 100_000])
+@pytest.mark.parametrize("levels", [decoding.MAX_DEPTH + 1, 1_100, 100_000])
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
 def test_any_depth_is_a_value_error(levels: int, opening: str, closing: str) -> None:
     with pytest.raises(TooDeepError, match="more than 100 levels"):

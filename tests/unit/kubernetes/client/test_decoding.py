@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_kubernetes.client import bounded_json
+from torpor_kubernetes.client import decoding
 from torpor_kubernetes.client.decoding import UNREADABLE, decode, decode_event
 
 Object = dict[str, Any]
@@ -29,13 +29,13 @@ def _event(body: str) -> bytes:
 
 def test_the_depth_of_a_text_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     checked: list[bytes] = []
-    is_too_deep = bounded_json.is_too_deep
+    is_too_deep = decoding.is_too_deep
 
-    def counted(data: bytes, max_depth: int = bounded_json.MAX_DEPTH) -> bool:
+    def counted(data: bytes, max_depth: int = decoding.MAX_DEPTH) -> bool:
         checked.append(data)
         return is_too_deep(data, max_depth)
 
-    monkeypatch.setattr(bounded_json, "is_too_deep", counted)
+    monkeypatch.setattr(decoding, "is_too_deep", counted)
     body, event = _object().encode(), _event(_object())
     decode(body)
     decode_event(event)

@@ -7,8 +7,8 @@ import pytest
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.decoding import UNREADABLE
 from torpor_kubernetes.client.resources import WORKFLOWS
-from torpor_operator.app import write_limits
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
+from torpor_operator.controller.write_limits import WriteLimits
 from torpor_operator.settings import Settings
 from torpor_wire import constants
 
@@ -24,7 +24,7 @@ class UnreadableWorkflow:
         self.clock = VirtualClock()
         self.fake = FakeApi(self.clock)
         api = Api(self.fake, self.clock)
-        self.reporter = UnreadableReporter(api, write_limits(api, Settings()))
+        self.reporter = UnreadableReporter(api, WriteLimits.build(api, Settings()))
         body: dict[str, Any] = {"metadata": {"name": "w", "namespace": "ns"}, "spec": {}}
         self.fake.put(WORKFLOWS, body | ({"status": status} if status else {}))
 

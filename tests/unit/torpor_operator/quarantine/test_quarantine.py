@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.events import EventPoster
 from torpor_kubernetes.client.resources import EVENTS, LEASES, WORKFLOWS
-from torpor_kubernetes.client.write_limits import EventPoster
 from torpor_kubernetes.fairness.event_limits import EventLimits
-from torpor_operator.app import write_limits
+from torpor_operator.controller.write_limits import WriteLimits
 from torpor_operator.quarantine.lease_annotation import LeaseAnnotation
 from torpor_operator.quarantine.object_ref import ObjectRef
 from torpor_operator.quarantine.quarantine import Quarantine
@@ -44,7 +44,7 @@ def ref(fake: FakeApi) -> ObjectRef:
 def quarantine(fake: FakeApi, clock: VirtualClock, ended_at: ObjectRef | None = None) -> Quarantine:
     api = Api(fake, clock)
     annotation = LeaseAnnotation(api, "torpor-system", "torpor-operator")
-    return Quarantine(api, annotation, write_limits(api, Settings()).events, ended_at=ended_at)
+    return Quarantine(api, annotation, WriteLimits.build(api, Settings()).events, ended_at=ended_at)
 
 
 def annotation(fake: FakeApi) -> str:

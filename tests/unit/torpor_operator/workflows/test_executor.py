@@ -8,8 +8,8 @@ from torpor_crds.models.workflow import Workflow, WorkflowStatus, parse
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import PODS, TASKRUNS
-from torpor_operator.app import write_limits
 from torpor_operator.controller.cluster_writer import ClusterWriter
+from torpor_operator.controller.write_limits import WriteLimits
 from torpor_operator.mapping.container_command import ContainerCommand
 from torpor_operator.mapping.instances import InstanceInputs
 from torpor_operator.model.actions import CreateTaskRun, DeletePod, RemovePodFinalizer, SetFinalizers
@@ -25,7 +25,7 @@ LIMIT = Settings().workflow_concurrency
 
 
 def make_executor(api: Api, is_leader: Callable[[], bool] = lambda: True) -> tuple[WorkflowExecutor, ClusterWriter]:
-    writer = ClusterWriter(api, write_limits(api, Settings()), is_leader=is_leader)
+    writer = ClusterWriter(api, WriteLimits.build(api, Settings()), is_leader=is_leader)
     return WorkflowExecutor(api, build_cache(api), writer, Settings(), archive_run=lambda _: None), writer
 
 
