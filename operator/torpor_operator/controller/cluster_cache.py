@@ -26,8 +26,7 @@ from torpor_operator.model import actions, cached_taskrun, pod
 from torpor_operator.model.pod import Pod
 from torpor_operator.quarantine.work_guard import QuarantinedError, WorkGuard
 from torpor_operator.settings import Settings
-from torpor_operator.taskrun.pool_index import index_keys
-from torpor_operator.taskrun.seen_instances import SeenInstances
+from torpor_operator.taskrun.cache_index import SeenInstances, index_keys
 
 _LOG = logging.getLogger(__name__)
 _GONE_UIDS_MAX = 10_000

@@ -256,6 +256,11 @@ class WorkflowPlan:
     waiting: Mapping[str, Reason] = field(default_factory=dict)  # tasks with instances without a slot, and why
 
 
+def requires_role(action: Action) -> bool:
+    """Whether the action requires the role torpor-operator-namespace in the namespace of the Workflow (ADR 0051)."""
+    return not isinstance(action, SetFinalizers | ArchiveRun)
+
+
 def is_urgent(action: Action) -> bool:
     """Whether the write precedes others of its namespace: it ends, frees or resumes something."""
     match action:

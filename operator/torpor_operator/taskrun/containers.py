@@ -15,7 +15,6 @@ from torpor_wire.transitions import Claim
 from torpor_operator.model.actions import PatchTaskRun, RemovePodFinalizer, RemoveSchedulingGate
 from torpor_operator.model.pod import Pod, pod_name
 from torpor_operator.taskrun import container_outcome, step
-from torpor_operator.taskrun.attempt_timeout import deadline_of_attempt
 from torpor_operator.taskrun.container_outcome import (
     ArchivedResult,
     ContainerDeferral,
@@ -25,7 +24,7 @@ from torpor_operator.taskrun.container_outcome import (
     DocumentRules,
     InvalidOutcome,
 )
-from torpor_operator.taskrun.step import NOTHING, Step, TaskRunView
+from torpor_operator.taskrun.step import NOTHING, Step, TaskRunView, deadline_of_attempt
 
 CLAIMANT = "operator"
 RESUME = "resume"

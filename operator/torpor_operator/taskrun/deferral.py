@@ -11,8 +11,7 @@ from torpor_wire.reason import Reason
 
 from torpor_operator.model.actions import PatchTaskRun
 from torpor_operator.taskrun import step
-from torpor_operator.taskrun.attempt_timeout import deadline_of_attempt
-from torpor_operator.taskrun.step import NOTHING, Step, TaskRunView, combine
+from torpor_operator.taskrun.step import NOTHING, Step, TaskRunView, combine, deadline_of_attempt
 
 
 def begin(view: TaskRunView, call: TriggerCall) -> Step:

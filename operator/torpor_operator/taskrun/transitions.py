@@ -11,9 +11,8 @@ from torpor_wire.state import TERMINAL, State
 from torpor_operator.model.actions import ConfirmPod, ConfirmPods, PatchTaskRun
 from torpor_operator.model.pod import Pod, pod_name
 from torpor_operator.state import marks
-from torpor_operator.taskrun import attempt_timeout, containers, deferral, pod_failure, pod_startup, step, termination
-from torpor_operator.taskrun.attempt_timeout import deadline_of_attempt
-from torpor_operator.taskrun.step import NOTHING, Step, TaskRunView, combine
+from torpor_operator.taskrun import containers, deferral, pod_failure, pod_startup, step, termination
+from torpor_operator.taskrun.step import NOTHING, Step, TaskRunView, combine, deadline_of_attempt
 
 
 def next_step(view: TaskRunView) -> Step:
@@ -45,7 +44,7 @@ def _scheduled(view: TaskRunView) -> Step:
         return _marked(view, mark)
     if view.taskrun.spec.trigger is not None and view.waits_first:
         return deferral.begin(view, view.taskrun.spec.trigger)
-    if (expired := attempt_timeout.expired(view)) is not None:
+    if (expired := step.expired(view)) is not None:
         return expired
     pod = view.current_pod
     if pod is None:
@@ -67,7 +66,7 @@ def _marked(view: TaskRunView, mark: Mark) -> Step:
 
 def _running(view: TaskRunView) -> Step:
     """A pod has claimed the segment."""
-    if (expired := attempt_timeout.expired(view)) is not None:
+    if (expired := step.expired(view)) is not None:
         return expired
     claimed = view.taskrun.status.pod
     if claimed is None:

@@ -38,9 +38,9 @@ from torpor_operator.model.actions import (
     ResumeRun,
     SetFinalizers,
     is_urgent,
+    requires_role,
 )
 from torpor_operator.settings import Settings
-from torpor_operator.workflows.plan import namespace_readiness
 from torpor_operator.workflows.pod_writer import PodWriter
 from torpor_operator.workflows.workflow_writer import WorkflowWriter
 
@@ -204,7 +204,7 @@ class WorkflowExecutor:
 
 def _lacks_role(action: Action, error: errors.ApiError) -> bool:
     """Whether the operator has no role in the namespace."""
-    return isinstance(error, errors.Forbidden) and error.lacks_role and namespace_readiness.requires_role(action)
+    return isinstance(error, errors.Forbidden) and error.lacks_role and requires_role(action)
 
 
 def _creation_failed(workflow: Workflow, name: str, error: errors.ApiError) -> PostEvent:

@@ -9,7 +9,7 @@ from torpor_kubernetes.client.resources import WORKFLOWS
 from torpor_operator.controller.cluster_cache import ClusterCache, owner_key
 from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.model.pod import Pod
-from torpor_operator.taskrun.pool_index import PoolKey
+from torpor_operator.taskrun.cache_index import PoolKey
 from torpor_operator.taskrun.step import TaskRunView
 from torpor_operator.workflows.archive_uploads import ArchiveUploads
 from torpor_operator.workflows.plan import next_pass

@@ -20,7 +20,7 @@ from torpor_wire.state import State
 
 from torpor_operator.controller.workqueue import Key
 from torpor_operator.model.actions import Action, CreatePod, CreateTaskRun
-from torpor_operator.taskrun.pool_index import PoolKey, index_key
+from torpor_operator.taskrun.cache_index import PoolKey, index_key
 from torpor_operator.workflows.fair_share import Demand, divide
 
 _LOG = logging.getLogger(__name__)

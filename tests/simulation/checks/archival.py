@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING
 
 from torpor_kubernetes.client.resources import PODS, WORKFLOWS
 from torpor_local.apiserver.history import Object, ObjectChange, collection
-from torpor_operator.workflows.plan.retention import logs
+from torpor_operator.workflows.plan import pod_retention
 
 from tests.simulation.process import Process
 
 if TYPE_CHECKING:
     from tests.simulation.simulation import Simulation
 
-_GRACE = logs.GRACE
+_GRACE = pod_retention.GRACE
 _CLOCKS = 7.0
 """Seconds by which the clocks of two processes differ at most."""
 _NOTICED = 1.0

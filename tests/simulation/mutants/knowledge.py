@@ -13,7 +13,7 @@ from torpor_operator.model.actions import ConfirmPod, ConfirmTaskRun, Need
 from torpor_operator.model.snapshot import Answer, Presence
 from torpor_operator.state import instance_indexes
 from torpor_operator.state.instance_indexes import InstanceIndexes
-from torpor_operator.taskrun.seen_instances import SeenInstances
+from torpor_operator.taskrun.cache_index import SeenInstances
 
 from tests.simulation.mutants.mutant import Mutant, put
 

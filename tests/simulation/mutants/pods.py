@@ -11,7 +11,7 @@ from torpor_operator.state import conditions
 from torpor_operator.taskrun import containers, pod_builder, pod_failure, step, transitions
 from torpor_operator.workflows import pod_writer
 from torpor_operator.workflows.orphans import OrphanedPods
-from torpor_operator.workflows.plan.retention import logs, ttl
+from torpor_operator.workflows.plan import finished_run, pod_retention
 
 from tests.simulation.actors.archive import FIRST_SEED
 from tests.simulation.mutants.mutant import Mutant, put, put_for
@@ -71,21 +71,21 @@ def _silent_end() -> None:
 
 
 def _logs() -> None:
-    put(logs, "unsettled", lambda _snapshot, _pods, plan: (frozenset(), plan))
+    put(pod_retention, "unsettled", lambda _snapshot, _pods, plan: (frozenset(), plan))
 
 
 def _log_grace() -> None:
-    put(logs, "GRACE", 10.0)
+    put(pod_retention, "GRACE", 10.0)
 
 
 def _unarchived() -> None:
-    apply = ttl.apply
+    apply_ttl = finished_run.apply_ttl
 
-    def without_archive(snapshot: Snapshot, plan: WorkflowPlan) -> WorkflowPlan:
-        return apply(replace(snapshot, archive=None), plan)
+    def without_archive(snapshot: Snapshot, plan: WorkflowPlan, completed: str) -> WorkflowPlan:
+        return apply_ttl(replace(snapshot, archive=None), plan, completed)
 
     put(conditions, "is_archived", lambda _: True)
-    put(ttl, "apply", without_archive)
+    put(finished_run, "apply_ttl", without_archive)
 
 
 MUTANTS = (

@@ -1,11 +1,17 @@
-"""Plans of a run that has not ended: start what is ready, or end all of it early."""
+"""Plans of a run that has not ended: start what is ready, or end all of it early. Pure.
+
+A deletion or a cancellation ends it at once, without a graph: no spec, however invalid or expensive, keeps a deleted
+Workflow. A stop or a timeout ends it early, and its hooks follow.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 from torpor_crds.models.task import Task
 from torpor_crds.models.workflow import Workflow
-from torpor_wire import constants
+from torpor_wire import constants, times
+from torpor_wire.reason import Reason
+from torpor_wire.state import State
 
 from torpor_operator.model import task_groups
 from torpor_operator.model.actions import SetFinalizers, WorkflowPlan
@@ -17,14 +23,12 @@ from torpor_operator.taskrun.step import Step, TaskRunView, earliest
 from torpor_operator.workflows.plan import (
     clear,
     dispatch,
-    early_end,
     events,
     invalid_run,
-    slot_waits,
+    pod_retention,
     status,
     task_order,
 )
-from torpor_operator.workflows.plan.retention import pods
 from torpor_operator.workflows.plan.run_context import RunContext
 from torpor_operator.workflows.plan.status import RunVerdict
 
@@ -48,7 +52,7 @@ def hold_queued(run: RunContext) -> WorkflowPlan | None:
 
 def end_at_once(run: RunContext) -> WorkflowPlan | None:
     """End all TaskRuns of a run that is deleted or cancelled. Its graph is not built: it may be invalid or large."""
-    ending = early_end.end_at_once(run.workflow)
+    ending = _immediate_end(run.workflow)
     if ending is None:
         return None
     try:
@@ -65,7 +69,7 @@ def end_at_once(run: RunContext) -> WorkflowPlan | None:
 
 def end_with_hooks(run: RunContext) -> WorkflowPlan | None:
     """End all TaskRuns of a run that is stopped or has timed out; its hooks follow."""
-    ending = early_end.end_with_hooks(run)
+    ending = _early_end(run)
     if ending is None:
         return None
     snapshot, graph = run.snapshot, run.graph
@@ -74,16 +78,16 @@ def end_with_hooks(run: RunContext) -> WorkflowPlan | None:
     ]
     verdict = status.verdict(run.workflow, outcomes, ending)
     hooks = task_order.plan_hooks(snapshot, graph, outcomes, verdict)
-    made = _cancel(run, outcomes, ending, dispatch.build_plan(snapshot, hooks))
-    return _with_status(run, outcomes, [hook.outcome for hook in hooks], verdict, made)
+    plan = _cancel(run, outcomes, ending, dispatch.build_plan(snapshot, hooks))
+    return _with_status(run, outcomes, [hook.outcome for hook in hooks], verdict, plan)
 
 
-def _cancel(run: RunContext, outcomes: Sequence[TaskOutcome], ending: RunVerdict, made: WorkflowPlan) -> WorkflowPlan:
+def _cancel(run: RunContext, outcomes: Sequence[TaskOutcome], ending: RunVerdict, plan: WorkflowPlan) -> WorkflowPlan:
     """The plan that first cancels the TaskRuns of these outcomes."""
     names = [taskrun.metadata.name for outcome in outcomes for taskrun in outcome.runs.values()]
     steps = _replacements(run.snapshot)
     steps += [termination.cancel(dispatch.view_of(run.snapshot, name), ending.message) for name in names]
-    return dispatch.prepend_steps(made, steps)
+    return dispatch.prepend_steps(plan, steps)
 
 
 def _in_order_of_status(workflow: Workflow) -> list[Task]:
@@ -99,11 +103,11 @@ def run_tasks(run: RunContext) -> WorkflowPlan:
     outcomes = [task.outcome for task in tasks]
     verdict = status.verdict(run.workflow, outcomes, None)
     hooks = task_order.plan_hooks(snapshot, run.graph, outcomes, verdict)
-    made = pods.delete_expired(snapshot, dispatch.build_plan(snapshot, [*tasks, *hooks]))
-    again_at = made.again_at if verdict.final else earliest([made.again_at, run.timeout_at])
+    plan = pod_retention.delete_expired(snapshot, dispatch.build_plan(snapshot, [*tasks, *hooks]))
+    again_at = plan.again_at if verdict.final else earliest([plan.again_at, run.timeout_at])
     steps = _replacements(snapshot)
-    made = dispatch.prepend_steps(replace(made, again_at=again_at), steps)
-    return _with_status(run, outcomes, [hook.outcome for hook in hooks], verdict, made)
+    plan = dispatch.prepend_steps(replace(plan, again_at=again_at), steps)
+    return _with_status(run, outcomes, [hook.outcome for hook in hooks], verdict, plan)
 
 
 def _replacements(snapshot: Snapshot) -> list[Step]:
@@ -126,11 +130,11 @@ def _with_status(
     outcomes: Sequence[TaskOutcome],
     hooks: Sequence[TaskOutcome],
     verdict: RunVerdict,
-    made: WorkflowPlan,
+    plan: WorkflowPlan,
 ) -> WorkflowPlan:
     """The plan with the status of the run and its Events."""
     workflow, snapshot, all_outcomes = run.workflow, run.snapshot, (*outcomes, *hooks)
-    waiting = slot_waits.slot_waits(workflow.spec, made.waiting)
+    waiting = status.slot_waits(workflow.spec, plan.waiting)
     verdict = status.with_create_error(status.with_slot_waits(verdict, waiting), snapshot.uncreated)
     verdict = status.with_hooks(verdict, hooks)
     taskruns = [taskrun for outcome in all_outcomes for taskrun in outcome.runs.values()]
@@ -144,4 +148,44 @@ def _with_status(
     stored = status.build(
         workflow, all_outcomes, verdict, snapshot.now, cleared=clear.is_complete(snapshot), kept=kept, waiting=waiting
     )
-    return replace(made, status=stored, events=(*made.events, *posted))
+    return replace(plan, status=stored, events=(*plan.events, *posted))
+
+
+def _immediate_end(workflow: Workflow) -> RunVerdict | None:
+    """The verdict of a run that is deleted or cancelled, so that no hooks follow; None for any other run."""
+    if workflow.metadata.deletion_timestamp is not None:
+        return RunVerdict.failed(Reason.CANCELLED, "the Workflow was deleted")
+    if workflow.spec.cancel:
+        return RunVerdict.failed(Reason.CANCELLED, "spec.cancel was set")
+    return None
+
+
+def _early_end(run: RunContext) -> RunVerdict | None:
+    """The verdict of a run that is stopped or has timed out, unless only hooks are left to run."""
+    return _stopped(run) or _timed_out(run)
+
+
+def _stopped(run: RunContext) -> RunVerdict | None:
+    if not run.workflow.spec.stop or _tasks_ended(run, before=None):
+        return None
+    return RunVerdict.failed(Reason.CANCELLED, "spec.stop was set")
+
+
+def _timed_out(run: RunContext) -> RunVerdict | None:
+    due = run.timeout_at
+    if due is None or run.snapshot.now < due or _tasks_ended(run, before=due):
+        return None
+    return RunVerdict.failed(Reason.TIMEOUT, f"the run exceeded its timeout of {run.workflow.spec.timeout}")
+
+
+def _tasks_ended(run: RunContext, *, before: float | None) -> bool:
+    """Whether all tasks ended by themselves (before this moment), so that only hooks are left."""
+    plans = task_order.plan_tasks(run.snapshot, run.graph)
+    taskruns = [taskrun for planned in plans for taskrun in planned.runs]
+    cancelled = any(taskrun.status.state is State.CANCELLED for taskrun in taskruns)  # the early end itself did that
+    if cancelled or not all(planned.outcome.ended for planned in plans):
+        return False
+    if before is None:
+        return True
+    moments = (taskrun.status.completion_time or times.rfc3339(before) for taskrun in taskruns)
+    return all(times.epoch(end) < before for end in moments)

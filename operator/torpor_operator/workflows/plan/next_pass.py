@@ -14,7 +14,7 @@ from torpor_wire.state import TERMINAL, State
 from torpor_operator.model.pod import Pod
 from torpor_operator.taskrun import transitions
 from torpor_operator.taskrun.step import TaskRunView
-from torpor_operator.workflows.plan.retention import pods
+from torpor_operator.workflows.plan import pod_retention
 
 _ACTIVE = frozenset({State.SCHEDULED, State.RUNNING})
 
@@ -27,7 +27,7 @@ def after_pod(view: TaskRunView, former: Pod | None, pod: Pod | None, workflow: 
         return _own_due(view)
     is_settled = view.taskrun.status.state in TERMINAL and not pod.has_finalizer
     if is_settled and workflow is not None and _goes_on(workflow):
-        return pod.ended_at + pods.seconds_kept(workflow, view.settings)
+        return pod.ended_at + pod_retention.seconds_kept(workflow, view.settings)
     return view.now
 
 

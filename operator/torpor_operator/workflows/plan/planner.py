@@ -4,17 +4,23 @@ Level-based: a plan is computed from the spec, the TaskRuns and their pods, neve
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeAlias
 
-from torpor_operator.model.actions import WorkflowPlan
+from torpor_crds.models.base import Condition
+from torpor_crds.models.workflow import Workflow, WorkflowStatus
+from torpor_wire import times
+from torpor_wire.reason import Reason
+
+from torpor_operator.model.actions import ReadVariables, WorkflowPlan, requires_role
 from torpor_operator.model.snapshot import Snapshot
+from torpor_operator.state import conditions
 from torpor_operator.workflows.plan import (
     active_run,
     clear_request,
     finished_run,
     invalid_run,
     mark_request,
-    namespace_readiness,
     template_copy,
 )
 from torpor_operator.workflows.plan.run_context import BuildGraph, RunContext, build_graph
@@ -43,5 +49,31 @@ def plan(snapshot: Snapshot, build_graph: BuildGraph = build_graph) -> WorkflowP
     `build_graph` may return the graph of an earlier plan if the spec has not changed since.
     """
     run = RunContext(snapshot, build_graph)
-    made = next(made for decide in DECISIONS if (made := decide(run)) is not None)
-    return namespace_readiness.hold(snapshot, made) if snapshot.not_ready else made
+    decided = next(decided for decide in DECISIONS if (decided := decide(run)) is not None)
+    return _hold(snapshot, decided) if snapshot.not_ready else decided
+
+
+def _hold(snapshot: Snapshot, decided: WorkflowPlan) -> WorkflowPlan:
+    """The plan without actions and Events that would be forbidden; the status reports what is missing."""
+    kept = tuple(action for action in decided.actions if not requires_role(action))
+    needs = tuple(need for need in decided.needs if not isinstance(need, ReadVariables))
+    held = replace(decided, needs=needs, actions=kept, events=())
+    if held.status is None or held.status.completion_time is not None:
+        return held
+    return replace(held, status=_stalled(snapshot.workflow, held.status, snapshot.not_ready, snapshot.now))
+
+
+def _stalled(workflow: Workflow, status: WorkflowStatus, message: str, now: float) -> WorkflowStatus:
+    updated = tuple(_not_ready(workflow, condition, message, now) for condition in status.conditions)
+    return status.model_copy(update={"conditions": updated})
+
+
+def _not_ready(workflow: Workflow, condition: Condition, message: str, now: float) -> Condition:
+    if condition.type not in {"Succeeded", "Stalled"}:
+        return condition
+    explained = condition.model_copy(update={"reason": Reason.NAMESPACE_NOT_READY, "message": message})
+    if condition.type == "Succeeded" or condition.status == "True":
+        return explained
+    former = conditions.find(workflow.status.conditions, "Stalled")
+    since = former.last_transition_time if former and former.status == "True" else times.rfc3339(now)
+    return explained.model_copy(update={"status": "True", "last_transition_time": since})

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Self
+from typing import NamedTuple, Self
 
 from torpor_crds.models.base import Condition
-from torpor_crds.models.workflow import Clearing, TaskStatus, Workflow, WorkflowStatus
-from torpor_wire import times
+from torpor_crds.models.workflow import Clearing, TaskStatus, Workflow, WorkflowSpec, WorkflowStatus
+from torpor_wire import constants, times
 from torpor_wire.enums import WorkflowEvent
 from torpor_wire.reason import Reason
 from torpor_wire.state import TASK_BROKEN, TERMINAL, RunState, TaskState
@@ -16,10 +16,9 @@ from torpor_operator.model.actions import Notice
 from torpor_operator.state import conditions, workflow_history
 from torpor_operator.state.task_state import TaskOutcome
 from torpor_operator.workflows.plan import task_problems
-from torpor_operator.workflows.plan.slot_waits import SlotWait
 
 _NAMED = 5
-"""Further failed tasks that the message of a failed run names; `status.tasks` has all of them."""
+"""Further failed tasks that the message of a failed run names; `tasks` has all of them."""
 _IN_PROGRESS = frozenset({RunState.RUNNING, RunState.SUSPENDED})
 
 
@@ -41,6 +40,13 @@ class RunVerdict:
     def final(self) -> bool:
         """Whether the run has ended."""
         return self.succeeded != "Unknown"
+
+
+class SlotWait(NamedTuple):
+    """What the instances of a task wait for."""
+
+    reason: Reason
+    message: str
 
 
 def verdict(workflow: Workflow, outcomes: Sequence[TaskOutcome], ending: RunVerdict | None) -> RunVerdict:
@@ -84,6 +90,25 @@ def with_hooks(result: RunVerdict, hooks: Sequence[TaskOutcome]) -> RunVerdict:
         return result
     message = f"running hooks: {', '.join(running)}" + (f"; {result.message}" if result.message else "")
     return RunVerdict(state=RunState.FINISHING, succeeded="Unknown", reason=result.reason, message=message)
+
+
+def slot_waits(spec: WorkflowSpec, refused: Mapping[str, Reason]) -> Mapping[str, SlotWait]:
+    """What each task waits for that has an instance without a slot.
+
+    Without counts, so that it is written when a wait begins and ends. TaskRuns that wait are not written to.
+    """
+    tasks = {task.name: task for task in spec.tasks}
+    waits: dict[str, SlotWait] = {}
+    for name, reason in refused.items():
+        match reason:
+            case Reason.POOL_FULL:
+                owner = f"of pool {tasks[name].pool}, which is full (ConfigMap {constants.POOLS_CONFIG})"
+            case Reason.MAX_ACTIVE_REACHED:
+                owner = f"of the task: maxActive is {tasks[name].max_active}"
+            case _:
+                owner = f"of the run: spec.parallelism is {spec.parallelism}"
+        waits[name] = SlotWait(reason, f"instances wait for a slot {owner}")
+    return waits
 
 
 def with_slot_waits(result: RunVerdict, waits: Mapping[str, SlotWait]) -> RunVerdict:

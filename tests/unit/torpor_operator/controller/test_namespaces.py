@@ -10,9 +10,9 @@ from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.transport import JSON, Response
 from torpor_operator.controller.namespaces import Namespaces
-from torpor_operator.model.actions import CreateTaskRun, ResumeRun, SetFinalizers
+from torpor_operator.model.actions import CreateTaskRun, ResumeRun, SetFinalizers, requires_role
 from torpor_operator.settings import Settings
-from torpor_operator.workflows.plan import namespace_readiness, planner
+from torpor_operator.workflows.plan import planner
 from torpor_wire import constants
 
 from tests.support import builders
@@ -167,5 +167,5 @@ def test_the_operator_changes_only_finalizers_where_it_has_no_role() -> None:
     message = 'taskruns.torpor.dev "a" is forbidden: User "x" cannot patch resource "taskruns/status"'
     assert errors.Forbidden(message).lacks_role
     assert not errors.Forbidden("exceeded quota: torpor").lacks_role
-    assert namespace_readiness.requires_role(ResumeRun())
-    assert not namespace_readiness.requires_role(SetFinalizers(finalizers=()))
+    assert requires_role(ResumeRun())
+    assert not requires_role(SetFinalizers(finalizers=()))

@@ -8,7 +8,7 @@ from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import CONFIG_MAPS
 from torpor_operator.controller.workqueue import Key
 from torpor_operator.model.actions import CreateTaskRun
-from torpor_operator.taskrun.pool_index import PoolKey
+from torpor_operator.taskrun.cache_index import PoolKey
 from torpor_operator.workflows.fair_share import Demand, divide
 from torpor_operator.workflows.slot_pools import SlotAllocator
 from torpor_wire import constants

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from torpor_crds.models.archive import ArchiveEndpoint
 from torpor_operator.model.actions import ConfirmLogs
-from torpor_operator.workflows.plan.retention.logs import GRACE
+from torpor_operator.workflows.plan.pod_retention import GRACE
 from torpor_wire import times
 from torpor_wire.state import State
 

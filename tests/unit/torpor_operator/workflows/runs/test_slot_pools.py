@@ -14,7 +14,7 @@ from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.quarantine.object_ref import ObjectRef
 from torpor_operator.quarantine.work_guard import WorkGuard
 from torpor_operator.settings import Settings
-from torpor_operator.taskrun.pool_index import PoolKey, index_key
+from torpor_operator.taskrun.cache_index import PoolKey, index_key
 from torpor_operator.workflows.archive_uploads import ArchiveUploads
 from torpor_operator.workflows.plan.planner import plan
 from torpor_operator.workflows.plan.run_context import BuildGraph
