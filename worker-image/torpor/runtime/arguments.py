@@ -161,10 +161,8 @@ class ArgumentReader:
                 return self._succeeded(name, body)
             case status_patch.WriteRefused(status=status_patch.NOT_FOUND):
                 return None
-            case status_patch.WriteRefused(message) | status_patch.Indeterminate(message):
-                raise UnreadableError(f"the result of {name} cannot be read: {message}")
-            case status_patch.WriteLost():
-                raise UnreadableError(f"the result of {name} cannot be read: HTTP 422")
+            case problem:
+                raise UnreadableError(f"the result of {name} cannot be read: {problem.message}")
 
     def _succeeded(self, name: str, body: Any) -> FoundResult | None:
         if body["spec"]["workflow"]["uid"] != self._run.workflow_uid:

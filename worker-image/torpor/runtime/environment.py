@@ -75,22 +75,12 @@ def read(environment: Mapping[str, str], nonce: str, pod_uid: str) -> Launch:
         variable = runtime_variable.parse(text)
     except ValueError as error:
         raise LaunchError(f"{constants.ENV_RUNTIME} is invalid: {error}") from error
-    return Launch(
-        namespace=variable.namespace,
-        taskrun=variable.taskrun,
-        uid=variable.uid,
-        created=variable.created,
-        attempt=variable.attempt,
-        segment=variable.segment,
-        launch=variable.launch,
-        started=variable.started,
-        pod=names.pod(variable.taskrun, variable.attempt, variable.segment, variable.launch),
-        pod_uid=pod_uid,
-        nonce=nonce,
-        seal_key=variable.seal_key,
+    variable = variable._replace(
         archive_url=variable.archive_url or environment.get(constants.ENV_ARCHIVE_URL),
         archive_namespace=variable.archive_namespace or "",
     )
+    pod = names.pod(variable.taskrun, variable.attempt, variable.segment, variable.launch)
+    return Launch(**variable._asdict(), pod=pod, pod_uid=pod_uid, nonce=nonce)
 
 
 def pod_uid(token: str) -> str:

@@ -38,6 +38,8 @@ class WriteStored(NamedTuple):
 class WriteLost(NamedTuple):
     """Another writer was first; the preconditions no longer hold."""
 
+    message: str = "HTTP 422"
+
 
 class WriteRefused(NamedTuple):
     """The API server rejects the write. `invalid` means that its values violate the schema, which is a bug."""
@@ -80,7 +82,7 @@ def write(
     """Send the patch to the status of the TaskRun until its fate is known."""
     unclear, began = "", retry_policy.monotonic()
     for _ in attempts(retry_policy):
-        result = _send(transport, path, patch, retry_policy)
+        result = _request(transport, retry_policy, "PATCH", f"{path}/status", list(patch))
         if isinstance(result, WriteLost) and unclear:
             result = Indeterminate(unclear)
         if not isinstance(result, Indeterminate):
@@ -104,25 +106,17 @@ def read(transport: WorkerTransport, path: str, retry_policy: RetryPolicy) -> Wr
     """Return the object at a path, with retries until there is a clear response."""
     result: WriteResult = Indeterminate("")
     for _ in attempts(retry_policy):
-        result = _get(transport, path, retry_policy)
+        result = _request(transport, retry_policy, "GET", path)
         if not isinstance(result, Indeterminate):
             break
     return result
 
 
-def _send(transport: WorkerTransport, path: str, patch: Patch, retry_policy: RetryPolicy) -> WriteResult:
-    try:
-        answer = transport("PATCH", f"{path}/status", list(patch))
-    except UnclearError as error:
-        return Indeterminate(str(error))
-    return interpret(answer, retry_policy.repeats)
-
-
 def _find(
     transport: WorkerTransport, path: str, state_of: Callable[[Any], WriteState], retry_policy: RetryPolicy
 ) -> WriteResult:
-    """Return the fate of the patch from the TaskRun; Unsettled if it is still to be written or cannot be read."""
-    result = _get(transport, path, retry_policy)
+    """Return the fate of the patch from the TaskRun; Indeterminate if it is still to be written or cannot be read."""
+    result = _request(transport, retry_policy, "GET", path)
     if not isinstance(result, WriteStored):
         return result
     match state_of(result.body):
@@ -134,9 +128,9 @@ def _find(
             return WriteLost()
 
 
-def _get(transport: WorkerTransport, path: str, retry_policy: RetryPolicy) -> WriteResult:
+def _request(transport: WorkerTransport, retry_policy: RetryPolicy, *request: Any) -> WriteResult:
     try:
-        answer = transport("GET", path)
+        answer = transport(*request)
     except UnclearError as error:
         return Indeterminate(str(error))
     return interpret(answer, retry_policy.repeats)

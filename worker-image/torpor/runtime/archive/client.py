@@ -159,8 +159,6 @@ def read(transport: WorkerTransport, namespace: str, retry_policy: status_patch.
             if certificate:
                 return str(certificate)
             message = f"it has no {constants.ARCHIVE_CERTIFICATE}"
-        case status_patch.WriteRefused(message) | status_patch.Indeterminate(message):
-            pass
-        case status_patch.WriteLost():
-            message = "HTTP 422"
+        case problem:
+            message = problem.message
     raise UnreadableError(f"the certificate of the archive cannot be read from {name}: {message}")

@@ -20,7 +20,7 @@ from torpor.runtime.outcome import Outcome, Success, TaskFailure
 from torpor.runtime.result_encoding import Body
 
 LIMIT_S = 300.0
-_BAD, _TOO_LARGE, _UNPROCESSABLE, _NO_ROOM = 400, 413, 422, 507
+_BAD, _TOO_LARGE, _NO_ROOM = 400, 413, 507
 _FIELDS = ("size", "digest", "type", "length", "keys", "name")
 
 
@@ -81,10 +81,8 @@ def _put(
             return unclear
         case status_patch.WriteRefused(message, status) if status in {_BAD, _TOO_LARGE}:
             return TaskFailure(Reason.RESULT_INVALID, f"the archive rejects the result: {message}", retryable=False)
-        case status_patch.WriteRefused(message):
-            return not_stored(message)
-        case status_patch.WriteLost():
-            return not_stored(f"HTTP {_UNPROCESSABLE}")
+        case problem:
+            return not_stored(problem.message)
 
 
 def _response_text(answer: ApiResponse) -> str:
