@@ -263,9 +263,9 @@ async def test_of_large_answers_few_are_read_at_a_time_and_small_ones_meanwhile(
         async with trigger_services.waiting(trigger, backends):
             await trigger_services.looked(trigger, "body_condition is false")
             async with backends.network.answers.hold("another"):
-                asked = len(at.asked)
+                asked = len(at.requests)
                 assert (await trigger_services.event(Http(at.url, body_condition=condition), backends))["status"] == 200
-                assert len([request for request in at.asked[asked:] if request.path == "/large"]) <= 1
+                assert len([request for request in at.requests[asked:] if request.path == "/large"]) <= 1
 
 
 async def test_a_body_that_is_packed_is_not_unpacked_beyond_what_is_read() -> None:

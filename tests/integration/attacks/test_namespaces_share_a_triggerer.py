@@ -129,7 +129,7 @@ async def test_a_redirect_to_a_denied_address_is_not_followed() -> None:
         async with site(leads) as at, process(network) as backends:
             with pytest.raises(AddressDeniedError, match=r"127\.0\.0\.2: loopback"):
                 await trigger_services.event(Http(at.url), backends)
-            assert len(at.asked) == 1
+            assert len(at.requests) == 1
         with pytest.raises(BlockingIOError):
             inside.accept()
 

@@ -30,13 +30,13 @@ class HttpSite:
     client: OutboundHttpClient
     replies: list[Reply]
     url: str = ""
-    asked: list[ReceivedRequest] = field(default_factory=list)
+    requests: list[ReceivedRequest] = field(default_factory=list)
 
     async def answer(self, request: web.Request) -> web.Response:
         headers = {name.lower(): value for name, value in request.headers.items()}
-        asked = ReceivedRequest(method=request.method, path=request.path, headers=headers, body=await request.text())
-        self.asked.append(asked)
-        return (self.replies.pop(0) if len(self.replies) > 1 else self.replies[0])(asked)
+        received = ReceivedRequest(method=request.method, path=request.path, headers=headers, body=await request.text())
+        self.requests.append(received)
+        return (self.replies.pop(0) if len(self.replies) > 1 else self.replies[0])(received)
 
 
 def says(status: int = 200, json: Any = None, **headers: str) -> Reply:
@@ -53,14 +53,14 @@ def says(status: int = 200, json: Any = None, **headers: str) -> Reply:
 async def site(*replies: Reply) -> AsyncIterator[HttpSite]:
     """A server and a client of the triggerer's for it."""
     async with connect(trigger_services.network()) as client:
-        found = HttpSite(client=client, replies=list(replies))
+        server = HttpSite(client=client, replies=list(replies))
         application = web.Application()
-        application.router.add_route("*", "/{path:.*}", found.answer)
+        application.router.add_route("*", "/{path:.*}", server.answer)
         runner = web.AppRunner(application, access_log=None, shutdown_timeout=0)
         await runner.setup()
         try:
             await web.TCPSite(runner, "127.0.0.1", 0).start()
-            found.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-            yield found
+            server.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+            yield server
         finally:
             await runner.cleanup()

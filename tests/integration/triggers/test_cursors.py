@@ -137,9 +137,9 @@ class VersionedPage:
         self._padding = "x" * padding
         self._tags = tags
 
-    def __call__(self, asked: ReceivedRequest) -> web.Response:
+    def __call__(self, request: ReceivedRequest) -> web.Response:
         headers = {"ETag": f'"v{self.version}"'} if self._tags else {}
-        if self._tags and asked.headers.get("if-none-match") == headers["ETag"]:
+        if self._tags and request.headers.get("if-none-match") == headers["ETag"]:
             return web.Response(status=304, headers=headers)
         return web.json_response({"padding": self._padding, "version": self.version}, headers=headers)
 
@@ -180,15 +180,15 @@ async def version(at: HttpSite, cursor: str | None, **given: Any) -> Any:
 async def test_each_version_of_a_page_fires_once(tags: bool, padding: int) -> None:
     page = VersionedPage(tags=tags, padding=padding)
     async with site(page) as at:
-        cursor, found = None, []
+        cursor, seen = None, []
         for number in (1, 2, 5):
             page.version = number
             event = await version(at, cursor)
             cursor = event["cursor"]
-            found.append(event["json"]["version"] if not padding else number)
+            seen.append(event["json"]["version"] if not padding else number)
             with pytest.raises(NeverError):
                 await version(at, cursor)
-        assert found == [1, 2, 5]
+        assert seen == [1, 2, 5]
         assert cursor == '"v5"' if tags else str(cursor).startswith("sha256:")
 
 
@@ -197,7 +197,10 @@ async def test_a_wait_with_an_etag_cursor_sends_it_from_the_first_request() -> N
         cursor = (await version(at, None))["cursor"]
         with pytest.raises(NeverError):
             await version(at, cursor)
-        assert [request.headers.get("if-none-match") for request in at.asked] == [None, *['"v1"'] * (len(at.asked) - 1)]
+        assert [request.headers.get("if-none-match") for request in at.requests] == [
+            None,
+            *['"v1"'] * (len(at.requests) - 1),
+        ]
 
 
 async def test_a_version_that_does_not_match_is_not_the_cursor_until_one_does() -> None:
@@ -222,7 +225,7 @@ async def test_waits_with_different_cursors_share_requests() -> None:
         assert len({wait.source for wait in waits}) == 1
         answers = await Http.poll_many(waits, given)
         assert [answer and answer.payload["cursor"] for answer in answers] == ['"v2"', '"v2"', None]  # type: ignore[union-attr]
-        assert len(at.asked) == 1
+        assert len(at.requests) == 1
 
 
 def objects(s3: S3, key: str, cursor: str | None, **given: Any) -> Object:
@@ -241,14 +244,14 @@ async def test_objects_under_a_prefix_fire_once_each_in_the_order_of_their_times
         added.append(f"{key}/{number * 7 % 60:02}")
         await store.put_async(added[-1], b"")
     cursor: str | None = None
-    found: list[str] = []
+    paths: list[str] = []
     sizes: list[int] = []
-    while len(found) < 60:
+    while len(paths) < 60:
         event = await trigger_services.event(objects(s3, f"{key}/", cursor, settle="1s"))
         cursor = event["cursor"]
-        found += [item["path"] for item in event["objects"]]
+        paths += [item["path"] for item in event["objects"]]
         sizes.append(event["count"])
-    assert sorted(found) == sorted(added)
+    assert sorted(paths) == sorted(added)
     assert len(sizes) > 1
     assert sum(sizes) == 60
 

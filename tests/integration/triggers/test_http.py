@@ -33,9 +33,9 @@ def versions(*states: tuple[str, dict[str, str]]) -> Reply:
     """A server that tells its states apart by ETag or date, and says 304 for the one that the client has."""
     left = list(states)
 
-    def reply(asked: ReceivedRequest) -> web.Response:
+    def reply(request: ReceivedRequest) -> web.Response:
         state, headers = left.pop(0) if len(left) > 1 else left[0]
-        tag, date = asked.headers.get("if-none-match"), asked.headers.get("if-modified-since")
+        tag, date = request.headers.get("if-none-match"), request.headers.get("if-modified-since")
         if (tag and tag == headers.get("ETag")) or (not tag and date and date == headers.get("Last-Modified")):
             return web.Response(status=304, headers=headers)
         return web.json_response({"state": state}, headers=headers)
@@ -49,7 +49,7 @@ async def test_an_unchanged_answer_is_not_sent_again() -> None:
         waiting = Http(at.url, body_condition=DONE)
         event = await fires(waiting, at)
         assert (event["json"], event["headers"]["etag"]) == ({"state": "done"}, '"2"')
-        assert [request.headers.get("if-none-match") for request in at.asked] == [None, '"1"', '"1"', '"1"']
+        assert [request.headers.get("if-none-match") for request in at.requests] == [None, '"1"', '"1"', '"1"']
 
 
 def dated(state: str, *, changed: int) -> tuple[str, dict[str, str]]:
@@ -64,7 +64,7 @@ async def test_a_server_without_etags_is_asked_by_date() -> None:
     async with site(versions(busy, busy, done)) as at:
         await fires(Http(at.url, body_condition=DONE), at)
         since = busy[1]["Last-Modified"]
-        assert [request.headers.get("if-modified-since") for request in at.asked] == [None, since, since]
+        assert [request.headers.get("if-modified-since") for request in at.requests] == [None, since, since]
 
 
 async def test_what_changed_within_the_second_of_the_answer_is_asked_for_whole() -> None:
@@ -78,7 +78,7 @@ async def test_nothing_is_compared_where_the_author_asks_on_conditions_of_his_ow
     async with site(versions(("other", {"ETag": '"1"'}), ("as before", {"ETag": '"0"'}))) as at:
         event = await fires(Http(at.url, headers={"If-None-Match": '"0"'}, status=304), at)
         assert event["status"] == 304
-        assert [request.headers["if-none-match"] for request in at.asked] == ['"0"', '"0"']
+        assert [request.headers["if-none-match"] for request in at.requests] == ['"0"', '"0"']
 
 
 async def test_a_304_that_was_asked_for_is_an_answer() -> None:
@@ -107,7 +107,7 @@ async def test_a_header_comes_from_a_secret_and_is_shown_nowhere() -> None:
     async with site(says(401), says()) as at:
         waiting = Http(at.url, headers={"Authorization": Revealed("Bearer s3cret\n")})
         await fires(waiting, at)
-        assert {request.headers["authorization"] for request in at.asked} == {"Bearer s3cret"}
+        assert {request.headers["authorization"] for request in at.requests} == {"Bearer s3cret"}
         assert "s3cret" not in f"{waiting.last_look}{vars(waiting)}"
 
 
@@ -115,7 +115,7 @@ async def test_an_address_comes_from_a_secret_and_is_shown_nowhere() -> None:
     async with site(says(404), says()) as at:
         waiting = Http(Revealed(f"{at.url}/hooks/s3cret"))
         await fires(waiting, at)
-        assert at.asked[0].path == "/hooks/s3cret"
+        assert at.requests[0].path == "/hooks/s3cret"
         assert waiting.last_look == "the url answered 200"
 
 
@@ -124,15 +124,15 @@ async def test_a_secret_that_nobody_has_read_is_not_sent(kwargs: dict[str, Any])
     async with site(says()) as at:
         with pytest.raises(ValueError, match="was not resolved"):
             await fires(Http(**kwargs), at)
-        assert at.asked == []
+        assert at.requests == []
 
 
 async def test_many_waits_on_one_address_share_a_request_and_judge_separately() -> None:
     jobs = {str(number): "busy" for number in range(200)}
     tag = ["1"]
 
-    def listing(asked: ReceivedRequest) -> web.Response:
-        if asked.headers.get("if-none-match") == tag[0]:
+    def listing(request: ReceivedRequest) -> web.Response:
+        if request.headers.get("if-none-match") == tag[0]:
             return web.Response(status=304)
         return web.json_response({"jobs": jobs}, headers={"ETag": tag[0]})
 
@@ -145,16 +145,16 @@ async def test_many_waits_on_one_address_share_a_request_and_judge_separately() 
         tasks = [asyncio.create_task(_first(item, services)) for item in [*waits, odd]]
         with pytest.raises(TypeError, match="yields a value of type str"):
             await tasks.pop()
-        asked = len(at.asked)
-        assert asked < 40
-        await trigger_services.until(lambda: len(at.asked) >= asked + 5)
-        assert {request.headers.get("if-none-match") for request in at.asked[-4:]} == {"1"}
+        count = len(at.requests)
+        assert count < 40
+        await trigger_services.until(lambda: len(at.requests) >= count + 5)
+        assert {request.headers.get("if-none-match") for request in at.requests[-4:]} == {"1"}
         assert all(wait.last_look.endswith("answered 200; body_condition is false") for wait in waits)
         jobs.update({"7": "done", "199": "done"})
         tag[0] = "2"
         await trigger_services.until(lambda: sum(task.done() for task in tasks) == 2)
         assert (await tasks[7])["headers"]["etag"] == (await tasks[199])["headers"]["etag"] == "2"
-        assert len(at.asked) < 100
+        assert len(at.requests) < 100
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -165,7 +165,7 @@ async def test_who_comes_later_judges_what_the_others_have_seen_already() -> Non
         services = fake_services.services(web=at.client, clock=SystemClock())
         other = Http(at.url, body_condition="response.json.state == 'x'", interval=0.3)
         first = asyncio.create_task(_first(other, services))
-        await trigger_services.until(lambda: len(at.asked) == 1)
+        await trigger_services.until(lambda: len(at.requests) == 1)
         assert (await _first(Http(at.url, body_condition=DONE, interval=0.3), services))["json"] == {"state": "done"}
         first.cancel()
         await asyncio.gather(first, return_exceptions=True)
@@ -174,7 +174,7 @@ async def test_who_comes_later_judges_what_the_others_have_seen_already() -> Non
 async def test_only_what_is_asked_in_the_same_way_is_asked_once() -> None:
     async with site(says(404)) as at:
         services = fake_services.services(web=at.client, clock=SystemClock())
-        asked = [
+        requests = [
             {},
             {"headers": {"A": "b"}},
             {"method": "HEAD"},
@@ -182,9 +182,9 @@ async def test_only_what_is_asked_in_the_same_way_is_asked_once() -> None:
             {"method": "POST"},
             {"timeout": 3},
         ]
-        tasks = [asyncio.create_task(_first(Http(at.url, **request), services)) for request in asked]  # type: ignore[arg-type]
-        await trigger_services.until(lambda: len(at.asked) == len(asked))
-        assert len(services.backends.pollers) == len(asked)
+        tasks = [asyncio.create_task(_first(Http(at.url, **request), services)) for request in requests]  # type: ignore[arg-type]
+        await trigger_services.until(lambda: len(at.requests) == len(requests))
+        assert len(services.backends.pollers) == len(requests)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

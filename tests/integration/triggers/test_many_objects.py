@@ -83,8 +83,8 @@ async def waits(s3: S3) -> AsyncIterator[ObjectWaits]:
 
 def requests(s3: S3, folder: str) -> tuple[int, int]:
     """How many listings of a folder, and how many requests for one object, the server has had."""
-    said = (s3.process.folder / "log").read_text(errors="replace")
-    lines = [line for line in said.splitlines() if folder in line]
+    log = (s3.process.folder / "log").read_text(errors="replace")
+    lines = [line for line in log.splitlines() if folder in line]
     return sum("list-type" in line for line in lines), sum("HEAD" in line for line in lines)
 
 
@@ -124,10 +124,10 @@ async def test_a_key_is_found_whatever_stands_in_it(store: S3Store, folder: str,
 async def test_where_a_folder_holds_far_more_than_is_awaited_each_is_asked_for(
     s3: S3, store: S3Store, folder: str, waits: ObjectWaits
 ) -> None:
-    made = [store.put_async(f"{folder}/a{number:04}", b"") for number in range(2100)]
-    while made:
-        await asyncio.gather(*made[:50])
-        made = made[50:]
+    uploads = [store.put_async(f"{folder}/a{number:04}", b"") for number in range(2100)]
+    while uploads:
+        await asyncio.gather(*uploads[:50])
+        uploads = uploads[50:]
     for number in range(12):
         waits.add(f"{folder}/b{number}")
     await waits.rounds(2)

@@ -100,8 +100,8 @@ async def test_it_outlives_a_server_that_goes_away_and_comes_back(postgres: Post
     async with trigger_services.waiting(trigger) as wait:
         await trigger_services.looked(trigger, "no row")
         postgres.process.kill()
-        said = await trigger_services.looked(trigger, "the database does not answer")
-        assert "127.0.0.1" not in said
+        look = await trigger_services.looked(trigger, "the database does not answer")
+        assert "127.0.0.1" not in look
         postgres.process.start()
         await trigger_services.looked(trigger, "no row")
         await postgres.execute(f"INSERT INTO {table} (id) VALUES (1)")

@@ -124,8 +124,8 @@ async def test_it_outlives_a_server_that_goes_away_and_comes_back(redis: RedisSe
     async with trigger_services.waiting(trigger) as wait:
         await trigger_services.looked(trigger, "has 0 of 1")
         redis.process.kill()
-        said = await trigger_services.looked(trigger, "Redis does not answer")
-        assert "127.0.0.1" not in said
+        look = await trigger_services.looked(trigger, "Redis does not answer")
+        assert "127.0.0.1" not in look
         redis.process.start()
         await trigger_services.looked(trigger, "has 0 of 1")
         await client.rpush(key, "x")

@@ -97,8 +97,8 @@ async def test_it_outlives_a_server_that_goes_away_and_comes_back(s3: S3, store:
     async with trigger_services.waiting(trigger) as wait:
         await trigger_services.looked(trigger, "does not exist")
         s3.process.kill()
-        said = await trigger_services.looked(trigger, "cannot be read: no connection to")
-        assert f"no connection to 127.0.0.1:{s3.process.port}: " in said
+        look = await trigger_services.looked(trigger, "cannot be read: no connection to")
+        assert f"no connection to 127.0.0.1:{s3.process.port}: " in look
         s3.process.start()
         await trigger_services.looked(trigger, "does not exist")
         await store.put_async(key, b"")

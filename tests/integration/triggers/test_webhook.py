@@ -22,16 +22,16 @@ async def test_a_call_arrives_whole_and_its_status_is_the_event() -> None:
     async with site(says(201, {"id": 7})) as at:
         waiting = Webhook(f"{at.url}/hook", body={"text": "Fünf", "n": 1.0}, headers={"X-Own": "1"}, method="PUT")
         assert await fires(waiting, at) == {"status": 201}
-        asked = at.asked[0]
-        assert (asked.method, asked.path, asked.headers["x-own"]) == ("PUT", "/hook", "1")
-        assert asked.headers["content-type"] == "application/json"
-        assert asked.body == '{"text":"Fünf","n":1.0}'
+        request = at.requests[0]
+        assert (request.method, request.path, request.headers["x-own"]) == ("PUT", "/hook", "1")
+        assert request.headers["content-type"] == "application/json"
+        assert request.body == '{"text":"Fünf","n":1.0}'
 
 
 async def test_each_try_of_a_call_carries_the_same_key() -> None:
     async with site(says(500), says(429), says(408), says(503), says(204)) as at:
         assert await fires(Webhook(at.url, body=[]), at) == {"status": 204}
-        keys = [request.headers["idempotency-key"] for request in at.asked]
+        keys = [request.headers["idempotency-key"] for request in at.requests]
         assert len(keys) == 5
         assert set(keys) == {keys[0]}
         assert keys[0].startswith("0b5d7c1a-1-0-")
@@ -40,15 +40,15 @@ async def test_each_try_of_a_call_carries_the_same_key() -> None:
 async def test_a_key_of_the_authors_own_is_kept() -> None:
     async with site(says()) as at:
         await fires(Webhook(at.url, headers={"idempotency-key": "mine", "CONTENT-TYPE": "a/b"}, body=1), at)
-        assert at.asked[0].headers["idempotency-key"] == "mine"
-        assert at.asked[0].headers["content-type"] == "a/b"
+        assert at.requests[0].headers["idempotency-key"] == "mine"
+        assert at.requests[0].headers["content-type"] == "a/b"
 
 
 async def test_without_a_body_none_is_sent() -> None:
     async with site(says()) as at:
         await fires(Webhook(at.url), at)
-        assert at.asked[0].body == ""
-        assert "application/json" not in at.asked[0].headers.get("content-type", "")
+        assert at.requests[0].body == ""
+        assert "application/json" not in at.requests[0].headers.get("content-type", "")
 
 
 async def test_trouble_is_waited_out_longer_each_time_and_as_long_as_it_asks() -> None:
@@ -75,14 +75,14 @@ async def test_a_refusal_fails_the_wait_with_what_was_said(status: int) -> None:
         with pytest.raises(WebhookRefusedError, match=f'answered {status}: {{"error": "no') as refused:
             await fires(Webhook(at.url), at)
         assert len(str(refused.value)) < 300
-        assert len(at.asked) == 1
+        assert len(at.requests) == 1
 
 
 async def test_a_redirect_is_not_followed_and_says_where_to() -> None:
     async with site(says(307, Location="https://elsewhere.example/hook")) as at:
         with pytest.raises(WebhookRefusedError, match=r"it redirects to https://elsewhere\.example/hook"):
             await fires(Webhook(at.url), at)
-        assert len(at.asked) == 1
+        assert len(at.requests) == 1
 
 
 async def test_what_stands_in_a_secret_arrives_and_is_shown_nowhere() -> None:
@@ -93,7 +93,7 @@ async def test_what_stands_in_a_secret_arrives_and_is_shown_nowhere() -> None:
             body={"token": Revealed("s3cret")},
         )
         await fires(waiting, at)
-        asked = at.asked[0]
-        assert (asked.path, asked.headers["authorization"]) == ("/s3cret", "s3cret")
-        assert json.loads(asked.body) == {"token": "s3cret"}
+        request = at.requests[0]
+        assert (request.path, request.headers["authorization"]) == ("/s3cret", "s3cret")
+        assert json.loads(request.body) == {"token": "s3cret"}
         assert "s3cret" not in f"{waiting.last_look}{vars(waiting)}"

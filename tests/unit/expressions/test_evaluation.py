@@ -16,15 +16,15 @@ values = st.recursive(leaves | text, lambda inner: st.lists(inner) | st.dictiona
 
 
 def value(expression: str, **variables: JSON) -> JSON:
-    found = evaluate_here(expression, variables)
-    assert isinstance(found, Value), found
-    return found.json
+    result = evaluate_here(expression, variables)
+    assert isinstance(result, Value), result
+    return result.json
 
 
 def problem(expression: str, **variables: JSON) -> ExpressionError:
-    found = evaluate_here(expression, variables)
-    assert isinstance(found, ExpressionError), found
-    return found
+    result = evaluate_here(expression, variables)
+    assert isinstance(result, ExpressionError), result
+    return result
 
 
 def shape(json: JSON) -> object:
@@ -106,24 +106,24 @@ def test_expressions_mean_what_cel_says(expression: str, expected: JSON) -> None
     ],
 )
 def test_what_fails_on_these_values_says_why(expression: str, message: str) -> None:
-    found = problem(expression, params={"one": 1, "list": [1], "big": 2**63 - 1, "regex": "("})
-    assert found.reason is ExpressionReason.FAILED
-    assert message in found.message
+    error = problem(expression, params={"one": 1, "list": [1], "big": 2**63 - 1, "regex": "("})
+    assert error.reason is ExpressionReason.FAILED
+    assert message in error.message
 
 
 def test_what_fails_names_the_expression_as_far_as_a_message_reaches() -> None:
     assert problem("params.nope  > 1", params={}).message == 'no such key: "nope"; in params.nope > 1'
     long = f"params.nope + '{'a' * 200}'"
     assert problem(long, params={}).message == f'no such key: "nope"; in {long[:199]}…'
-    found = problem(f"params['{'b' * 400}']", params={}).message
-    assert len(found) <= MESSAGE_MAX
-    assert found.endswith("; in params['" + "b" * 191 + "…")
+    message = problem(f"params['{'b' * 400}']", params={}).message
+    assert len(message) <= MESSAGE_MAX
+    assert message.endswith("; in params['" + "b" * 191 + "…")
 
 
 def test_an_unknown_name_is_refused_by_the_variables_given() -> None:
-    found = problem("task.x", params={}, tasks={})
-    assert found.reason is ExpressionReason.INVALID
-    assert "unknown name 'task' at column 1; known names: params, tasks" in found.message
+    error = problem("task.x", params={}, tasks={})
+    assert error.reason is ExpressionReason.INVALID
+    assert "unknown name 'task' at column 1; known names: params, tasks" in error.message
 
 
 @pytest.mark.parametrize(
@@ -136,9 +136,9 @@ def test_an_unknown_name_is_refused_by_the_variables_given() -> None:
     ],
 )
 def test_a_value_that_cel_would_garble_is_refused_by_its_path(bad: JSON, message: str) -> None:
-    found = problem("params.y", params={"x": [bad], "y": 1})
-    assert found.reason is ExpressionReason.FAILED
-    assert message in found.message
+    error = problem("params.y", params={"x": [bad], "y": 1})
+    assert error.reason is ExpressionReason.FAILED
+    assert message in error.message
 
 
 def test_a_variable_that_is_not_used_is_not_read() -> None:
@@ -166,15 +166,15 @@ def test_the_order_of_a_map_is_the_same_in_every_process() -> None:
         "print(e('{\\'c\\': 1, \\'a\\': 2, \\'b\\': {\\'z\\': 1, \\'y\\': 2}}.map(k, k) + m.map(k, k)',"
         " {'m': {str(i): i for i in range(9)}}))"
     )
-    said = {subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout for _ in range(4)}
-    assert len(said) == 1
+    outputs = {subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout for _ in range(4)}
+    assert len(outputs) == 1
 
 
 def test_keys_of_a_result_are_sorted_at_every_depth() -> None:
-    found = value("{'b': 1, 'a': {'d': 1, 'c': 2}}")
-    assert isinstance(found, dict)
-    assert list(found) == ["a", "b"]
-    assert list(found["a"]) == ["c", "d"]  # type: ignore[arg-type]
+    result = value("{'b': 1, 'a': {'d': 1, 'c': 2}}")
+    assert isinstance(result, dict)
+    assert list(result) == ["a", "b"]
+    assert list(result["a"]) == ["c", "d"]  # type: ignore[arg-type]
 
 
 def test_lists_keep_their_order_in_macros() -> None:
@@ -183,6 +183,6 @@ def test_lists_keep_their_order_in_macros() -> None:
 
 
 def test_many_steps_of_loops_are_too_expensive() -> None:
-    found = problem("l.all(a, l.all(b, a + b >= 0))", l=list(range(1000)))
-    assert found.reason is ExpressionReason.TOO_EXPENSIVE
-    assert "10,000 loop steps" in found.message
+    error = problem("l.all(a, l.all(b, a + b >= 0))", l=list(range(1000)))
+    assert error.reason is ExpressionReason.TOO_EXPENSIVE
+    assert "10,000 loop steps" in error.message

@@ -211,8 +211,8 @@ async def test_children_end_when_their_parent_is_gone() -> None:
         "asyncio.run(main())\n"
     )
     parent = await asyncio.create_subprocess_exec(sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE)
-    said, _ = await parent.communicate()
-    child = Path("/proc") / said.decode().strip()
+    output, _ = await parent.communicate()
+    child = Path("/proc") / output.decode().strip()
     for _ in range(5000):
         if not alive(child):
             return

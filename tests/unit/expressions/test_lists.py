@@ -29,7 +29,7 @@ def test_lists_are_put_together(expression: str, value: JSON) -> None:
 
 
 @pytest.mark.parametrize(
-    ("expression", "reason", "said"),
+    ("expression", "reason", "message"),
     [
         ("zip(params.m, params.a)", ExpressionReason.FAILED, "no such key: 0"),
         ("zip(params.a, 3)", ExpressionReason.FAILED, "size is not defined for (int64)"),
@@ -42,11 +42,11 @@ def test_lists_are_put_together(expression: str, value: JSON) -> None:
         ("json('99999999999999999999')", ExpressionReason.FAILED, "exceeds 64 bits"),
     ],
 )
-def test_what_does_not_go_together_is_said(expression: str, reason: ExpressionReason, said: str) -> None:
-    found = evaluate(expression, {"params": PARAMS})
-    assert isinstance(found, ExpressionError)
-    assert found.reason is reason
-    assert said in found.message
+def test_what_does_not_go_together_is_said(expression: str, reason: ExpressionReason, message: str) -> None:
+    error = evaluate(expression, {"params": PARAMS})
+    assert isinstance(error, ExpressionError)
+    assert error.reason is reason
+    assert message in error.message
 
 
 def test_a_million_nulls_pass_through_without_a_crash() -> None:

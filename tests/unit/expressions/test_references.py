@@ -13,9 +13,9 @@ names = st.from_regex(r"[a-z_][a-z0-9_]{0,5}", fullmatch=True).filter(
 
 
 def parse_references(expression: str) -> References:
-    found = references.find(expression)
-    assert isinstance(found, References), found
-    return found
+    result = references.find(expression)
+    assert isinstance(result, References), result
+    return result
 
 
 @pytest.mark.parametrize(
@@ -44,9 +44,9 @@ def parse_references(expression: str) -> References:
 def test_tasks_are_read_with_the_first_field_taken_of_them(
     expression: str, fields: set[tuple[str, str | None]]
 ) -> None:
-    found = parse_references(expression)
-    assert found.fields == {TaskField(*pair) for pair in fields}
-    assert found.tasks == {name for name, _ in fields}
+    result = parse_references(expression)
+    assert result.fields == {TaskField(*pair) for pair in fields}
+    assert result.tasks == {name for name, _ in fields}
 
 
 def test_params_are_read_and_may_be_used_whole_or_computed() -> None:
@@ -73,16 +73,16 @@ def test_references_have_the_roots_used() -> None:
     ],
 )
 def test_a_task_named_by_a_computation_is_refused(expression: str) -> None:
-    found = references.find(expression)
-    assert isinstance(found, ExpressionError)
-    assert found.reason is ExpressionReason.INVALID
-    assert "needs a literal task name, such as tasks.load" in found.message
+    result = references.find(expression)
+    assert isinstance(result, ExpressionError)
+    assert result.reason is ExpressionReason.INVALID
+    assert "needs a literal task name, such as tasks.load" in result.message
 
 
 def test_an_unknown_name_is_refused_naming_the_known_ones() -> None:
-    found = references.find("task.load.result")
-    assert isinstance(found, ExpressionError)
-    assert "unknown name 'task' at column 1; known names: event, index, item, params, tasks" in found.message
+    result = references.find("task.load.result")
+    assert isinstance(result, ExpressionError)
+    assert "unknown name 'task' at column 1; known names: event, index, item, params, tasks" in result.message
 
 
 @given(names, names)
@@ -97,9 +97,9 @@ def test_both_spellings_of_a_reference_mean_the_same(name: str, field: str) -> N
 @given(st.sets(names, min_size=1, max_size=5), st.sets(names, max_size=5))
 def test_every_reference_is_found_at_any_position(tasks: set[str], params: set[str]) -> None:
     items = [f"tasks.{name}.result" for name in sorted(tasks)] + [f"params.{name}" for name in sorted(params)]
-    found = parse_references(f"[1].map(v, {{'k': [{', '.join(items)}]}})")
-    assert found.tasks == tasks
-    assert found.params == params
+    result = parse_references(f"[1].map(v, {{'k': [{', '.join(items)}]}})")
+    assert result.tasks == tasks
+    assert result.params == params
 
 
 @pytest.mark.parametrize(

@@ -73,8 +73,8 @@ async def test_a_share_is_charged_for_what_its_expressions_used(caplog: pytest.L
         assert caplog.messages == []
         await pool.evaluate(SLOW, {"s": "ab" * 1200}, share="loud")
         await pool.evaluate("1", {}, share="loud")
-    (said,) = caplog.messages
-    assert said.startswith("loud: expressions used more than 0.01 s of CPU time in a minute")
+    (message,) = caplog.messages
+    assert message.startswith("loud: expressions used more than 0.01 s of CPU time in a minute")
 
 
 async def test_the_next_share_is_not_charged_for_the_restart_of_a_filled_child() -> None:

@@ -53,9 +53,9 @@ def test_good_expressions_pass(expression: str) -> None:
     ],
 )
 def test_bad_expressions_are_refused_with_a_place_and_a_way_out(expression: str, message: str) -> None:
-    found = refused(expression)
-    assert found.reason is ExpressionReason.INVALID
-    assert message in found.message
+    error = refused(expression)
+    assert error.reason is ExpressionReason.INVALID
+    assert message in error.message
 
 
 @pytest.mark.parametrize(
@@ -75,9 +75,9 @@ def test_bad_expressions_are_refused_with_a_place_and_a_way_out(expression: str,
     ],
 )
 def test_what_could_cost_too_much_is_refused(expression: str, message: str) -> None:
-    found = refused(expression)
-    assert found.reason is ExpressionReason.TOO_EXPENSIVE
-    assert message in found.message
+    error = refused(expression)
+    assert error.reason is ExpressionReason.TOO_EXPENSIVE
+    assert message in error.message
 
 
 def test_an_expression_of_the_greatest_length_passes() -> None:

@@ -33,16 +33,16 @@ def escaped(text: str) -> str:
 
 
 def parsed(text: str) -> StringTemplate:
-    found = template.parse(text)
-    assert isinstance(found, StringTemplate), found
-    return found
+    result = template.parse(text)
+    assert isinstance(result, StringTemplate), result
+    return result
 
 
 def refused(text: str) -> str:
-    found = template.parse(text)
-    assert isinstance(found, ExpressionError), found
-    assert found.reason is ExpressionReason.INVALID
-    return found.message
+    result = template.parse(text)
+    assert isinstance(result, ExpressionError), result
+    assert result.reason is ExpressionReason.INVALID
+    return result.message
 
 
 @given(texts)
@@ -67,9 +67,9 @@ def test_parse_finds_what_was_composed(pairs: list[tuple[str, str]], tail: str) 
 
 @given(values)
 def test_a_single_expression_keeps_the_type_of_its_value(value: JSON) -> None:
-    found = parsed("${ params.a }")
-    assert found.single == "params.a"
-    assert found.render({"params.a": value}) == value
+    result = parsed("${ params.a }")
+    assert result.single == "params.a"
+    assert result.render({"params.a": value}) == value
 
 
 @pytest.mark.parametrize(
@@ -120,9 +120,9 @@ def test_an_empty_expression_is_refused() -> None:
 
 
 def test_a_problem_in_a_nested_value_names_its_path() -> None:
-    found = template.expressions({"files": [{"name": "x"}, {"name": "${y"}]})
-    assert isinstance(found, ExpressionError)
-    assert found.message.startswith("files[1].name: '${' at column 1")
+    distinct = template.expressions({"files": [{"name": "x"}, {"name": "${y"}]})
+    assert isinstance(distinct, ExpressionError)
+    assert distinct.message.startswith("files[1].name: '${' at column 1")
 
 
 def test_a_missing_result_is_a_bug_of_the_caller() -> None:

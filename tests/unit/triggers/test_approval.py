@@ -24,14 +24,14 @@ def state(world: TriggererFixture, name: str = "a") -> str:
     return world.state_and_reason(name)[0]
 
 
-async def asked(world: TriggererFixture, **status: Any) -> None:
+async def start_approval(world: TriggererFixture, **status: Any) -> None:
     world.taskrun("a", "approval", {"question": "Deploy 1.4?"}, timeout=600, status=status)
     await world.start()
 
 
 async def test_an_answer_fires_with_person_and_time() -> None:
     async with triggerer_fixture() as world:
-        await asked(world)
+        await start_approval(world)
         assert state(world) == "Deferred"
         say(world, approval="approved", approval_by="ann", approval_note="go ahead")
         await world.settle()
@@ -43,7 +43,7 @@ async def test_an_answer_fires_with_person_and_time() -> None:
 
 async def test_a_rejection_is_an_answer_too() -> None:
     async with triggerer_fixture() as world:
-        await asked(world)
+        await start_approval(world)
         say(world, approval="rejected", approval_by="ann")
         await world.settle()
         assert world.status("a")["event"].startswith('{"approved":false,"by":"ann","note":null,')
@@ -55,7 +55,7 @@ async def test_the_time_is_that_of_the_api_server_if_known() -> None:
         return {"manager": "m", "time": moment, "fieldsType": "FieldsV1", "fieldsV1": fields}
 
     async with triggerer_fixture() as world:
-        await asked(world)
+        await start_approval(world)
         managed = [
             entry("2023-01-01T00:00:00Z", "approval"),
             entry("2023-01-02T00:00:00Z", "approval"),
@@ -70,7 +70,7 @@ async def test_the_time_is_that_of_the_api_server_if_known() -> None:
 
 async def test_what_was_said_to_an_earlier_wait_does_not_answer_a_later_one() -> None:
     async with triggerer_fixture() as world:
-        await asked(world, **LATER)
+        await start_approval(world, **LATER)
         for stale in ({}, {"approval_for": "a1-s0"}, {"approval_for": "a2-s2"}, {"approval_for": None, "x": "1"}):
             say(world, approval="approved", approval_by="ann", **stale)
             await world.pass_time(10)
@@ -82,7 +82,7 @@ async def test_what_was_said_to_an_earlier_wait_does_not_answer_a_later_one() ->
 
 async def test_a_wait_is_not_answered_by_an_answer_to_another() -> None:
     async with triggerer_fixture() as world:
-        await asked(world)
+        await start_approval(world)
         say(world, approval="approved", approval_by="ann", approval_for="a1-s1")
         await world.pass_time(10)
         assert state(world) == "Deferred"
@@ -90,7 +90,7 @@ async def test_a_wait_is_not_answered_by_an_answer_to_another() -> None:
 
 async def test_an_answer_is_kept_for_the_replica_that_takes_the_wait_over() -> None:
     async with triggerer_fixture() as world:
-        await asked(world, **LATER)
+        await start_approval(world, **LATER)
         await world.crash("one")
         say(world, approval="rejected", approval_by="ann", approval_for="a2-s3")
         await world.start("two")
@@ -100,7 +100,7 @@ async def test_an_answer_is_kept_for_the_replica_that_takes_the_wait_over() -> N
 
 async def test_an_answer_on_a_taskrun_answers_no_other() -> None:
     async with triggerer_fixture() as world:
-        await asked(world)
+        await start_approval(world)
         world.taskrun("b", "approval", {"question": "Deploy 1.4?"})
         await world.settle()
         assert world.status("a")["trigger"]["key"] != world.status("b")["trigger"]["key"]
@@ -110,7 +110,7 @@ async def test_an_answer_on_a_taskrun_answers_no_other() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ({}, "no answer yet"),
         ({"approval": "yes", "approval_by": "ann"}, "torpor.dev/approval is 'yes', neither approved nor rejected"),
@@ -121,16 +121,16 @@ async def test_an_answer_on_a_taskrun_answers_no_other() -> None:
         ),
     ],
 )
-async def test_an_unanswered_wait_says_how_to_answer(words: dict[str, str], said: str) -> None:
+async def test_an_unanswered_wait_says_how_to_answer(words: dict[str, str], message: str) -> None:
     how = "; answer with: kubectl annotate --overwrite -n workflows taskrun a torpor.dev/approval=approved "
     async with triggerer_fixture() as world:
-        await asked(world)
+        await start_approval(world)
         say(world, **words)
         await world.pass_time(20)
-        assert f": {said}{how}" in world.status("a")["message"]
+        assert f": {message}{how}" in world.status("a")["message"]
         await world.pass_time(600)
         assert world.state_and_reason("a") == ("Failed", "DeferralTimeout")
-        assert world.status("a")["message"].endswith(f"; last look: {said}")
+        assert world.status("a")["message"].endswith(f"; last look: {message}")
 
 
 async def test_among_several_it_says_how_to_as_well() -> None:
@@ -147,7 +147,7 @@ async def test_among_several_it_says_how_to_as_well() -> None:
 async def test_a_time_of_answer_in_the_future_is_not_accepted() -> None:
     fields: dict[str, Any] = {"f:metadata": {"f:annotations": {"f:torpor.dev/approval": {}}}}
     async with triggerer_fixture() as world:
-        await asked(world)
+        await start_approval(world)
         managed = [{"manager": "m", "time": "2099-01-01T00:00:00Z", "fieldsType": "FieldsV1", "fieldsV1": fields}]
         world.fake.edit(TASKRUNS, "workflows", "a", {"metadata": {"managedFields": managed}})
         say(world, approval="approved", approval_by="ann")

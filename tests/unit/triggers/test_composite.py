@@ -156,10 +156,10 @@ async def test_events_that_do_not_fit_together_are_left_out_the_largest_first() 
             world, "all_of", *({"class": "http", "kwargs": {"url": f"http://x/{name}"}} for name in "abc")
         )
         await world.settle()
-        found = event_of(world)
-        assert found["truncated"] is True
-        assert sum(event is None for event in found["events"]) == 1
-        assert "z" in {event["text"] for event in found["events"] if event}
+        fired_event = event_of(world)
+        assert fired_event["truncated"] is True
+        assert sum(event is None for event in fired_event["events"]) == 1
+        assert "z" in {event["text"] for event in fired_event["events"] if event}
 
 
 async def test_an_event_that_only_just_fits_alone_is_left_out() -> None:
@@ -172,8 +172,8 @@ async def test_an_event_that_only_just_fits_alone_is_left_out() -> None:
 
 
 def test_triggers_are_serialized_unchanged() -> None:
-    made = AnyOf([Http("http://x/"), AllOf([Duration("1m"), Approval("Deploy?")]), {"class": "pkg.Own"}])
-    name, kwargs = made.serialize()
+    any_of = AnyOf([Http("http://x/"), AllOf([Duration("1m"), Approval("Deploy?")]), {"class": "pkg.Own"}])
+    name, kwargs = any_of.serialize()
     minute = kwargs["triggers"][1]["kwargs"]["triggers"][0]
     assert (name, minute["class"]) == ("any_of", "time")
     assert kwargs["triggers"][0] == {"class": "http", "kwargs": {"url": "http://x/"}}

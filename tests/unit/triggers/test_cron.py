@@ -108,14 +108,14 @@ def test_a_tick_is_after_its_deferral_and_one_that_the_expression_names(
 def test_each_tick_comes_once_if_each_wait_begins_at_the_tick_before(expression: str, timezone: str, day: str) -> None:
     start = datetime.fromisoformat(day).replace(tzinfo=ZoneInfo(timezone))
     expected = Ticks.parse(expression, timezone).between(start.timestamp(), 9e9, 30)
-    cursor, found = times.rfc3339(start.timestamp()), []
+    cursor, ticks = times.rfc3339(start.timestamp()), []
     for _ in expected:
         payload = armed(expression, cursor, timezone).payload()
         assert isinstance(payload, dict)
         assert payload["at"] == payload["cursor"]
         cursor = payload["cursor"]
-        found.append(times.epoch(cursor))
-    assert found == expected
+        ticks.append(times.epoch(cursor))
+    assert ticks == expected
 
 
 def test_a_clock_that_jumps_back_does_not_fire_a_tick_twice() -> None:
@@ -141,10 +141,10 @@ def test_a_delay_longer_than_the_period_loses_no_tick() -> None:
 def test_a_null_cursor_begins_at_the_deferral_and_is_kept_otherwise() -> None:
     kwargs = Cron("0 * * * *", cursor=None).serialize()[1]
     assert kwargs == {"expression": "0 * * * *", "cursor": None}
-    made = trigger.build("cron", kwargs, namespace="ns", pool="p", now=1_700_000_000.5)
-    assert trigger.parse(made.kwargs) == {"expression": "0 * * * *", "cursor": "2023-11-14T22:13:20.500Z"}
-    again = trigger.absolute("cron", trigger.parse(made.kwargs), 1_800_000_000.0)
-    assert again == ("cron", trigger.parse(made.kwargs))
+    deferred = trigger.build("cron", kwargs, namespace="ns", pool="p", now=1_700_000_000.5)
+    assert trigger.parse(deferred.kwargs) == {"expression": "0 * * * *", "cursor": "2023-11-14T22:13:20.500Z"}
+    again = trigger.absolute("cron", trigger.parse(deferred.kwargs), 1_800_000_000.0)
+    assert again == ("cron", trigger.parse(deferred.kwargs))
 
 
 @pytest.mark.parametrize(
@@ -164,8 +164,8 @@ def test_ticks_do_not_drift() -> None:
 
 
 def test_whoever_takes_the_wait_over_finds_the_same_tick() -> None:
-    made = trigger.build("cron", Cron("0 * * * *").serialize()[1], namespace="ns", pool="p", now=1_700_000_000.5)
-    waiting = Cron(**trigger.parse(made.kwargs))  # type: ignore[arg-type]
+    deferred = trigger.build("cron", Cron("0 * * * *").serialize()[1], namespace="ns", pool="p", now=1_700_000_000.5)
+    waiting = Cron(**trigger.parse(deferred.kwargs))  # type: ignore[arg-type]
     waiting.bind(services())
     assert times.epoch(str(waiting.after)) == 1_700_000_000.5
     assert waiting.payload() == "2023-11-14T23:00:00.000Z"

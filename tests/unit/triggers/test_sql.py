@@ -153,9 +153,9 @@ def test_a_row_becomes_json_without_loss() -> None:
         "far": float("inf"),
         "many": 2**60,
     }
-    found = sql_batch.json_row(row)
-    assert json.loads(canonical.plain(found)) == found
-    assert found == {
+    json_row = sql_batch.json_row(row)
+    assert json.loads(canonical.plain(json_row)) == json_row
+    assert json_row == {
         "at": "2026-11-20T08:00:00.000001+00:00",
         "day": "2026-11-20",
         "price": "0.10",

@@ -13,16 +13,16 @@ _EXAMPLES = re.findall(r"^```yaml\n(.*?)^```", _PAGE, re.MULTILINE | re.DOTALL)
 _REGISTRY = load({})
 
 
-def made(name: str) -> Any:
-    found = _REGISTRY.find(name)
-    assert not isinstance(found, Unknown), found.message
-    return found
+def class_of(name: str) -> Any:
+    trigger_class = _REGISTRY.find(name)
+    assert not isinstance(trigger_class, Unknown), trigger_class.message
+    return trigger_class
 
 
 @pytest.mark.parametrize("example", _EXAMPLES)
 def test_every_example_makes_a_trigger_that_reads_back_what_it_wrote(example: str) -> None:
     document = yaml.safe_load(re.sub(r"\$\{[^}]*\}", "2026-11-20", example))
     task = document[0] if isinstance(document, list) else document
-    trigger = made(task["trigger"]["class"])(**task["trigger"]["kwargs"])
+    trigger = class_of(task["trigger"]["class"])(**task["trigger"]["kwargs"])
     name, kwargs = trigger.serialize()
-    assert made(name)(**kwargs).serialize() == (name, kwargs)
+    assert class_of(name)(**kwargs).serialize() == (name, kwargs)

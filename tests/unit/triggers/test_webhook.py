@@ -11,8 +11,8 @@ TASKRUN = TaskRunRef("run-t-abcde", "0b5d7c1a", 1, 0)
 
 
 def test_only_what_differs_from_the_defaults_is_stored() -> None:
-    made = Webhook("http://x/", method="post", headers={}, interval="5s", timeout=10)
-    assert made.serialize() == ("webhook", {"url": "http://x/"})
+    webhook = Webhook("http://x/", method="post", headers={}, interval="5s", timeout=10)
+    assert webhook.serialize() == ("webhook", {"url": "http://x/"})
 
 
 def test_it_reads_back_what_it_wrote() -> None:

@@ -15,9 +15,9 @@ KINDS = {"workflow": WORKFLOWS, "taskrun": TASKRUNS}
 
 def set_state(world: TriggererFixture, resource: Resource, state: str, **status: Any) -> None:
     """A run named `other` that is in this state, begun or changed."""
-    said = {"reason": status.pop("reason", None), "message": status.pop("message", None)}
+    fields = {"reason": status.pop("reason", None), "message": status.pop("message", None)}
     words = {"Succeeded": "True", "Failed": "False", "Cancelled": "False"}
-    condition = {"type": "Succeeded", "status": words.get(state, "Unknown"), **{k: v for k, v in said.items() if v}}
+    condition = {"type": "Succeeded", "status": words.get(state, "Unknown"), **{k: v for k, v in fields.items() if v}}
     body = {"status": {"state": state, "conditions": [condition], **status}}
     if world.fake.get(resource, "workflows", "other") is None:
         world.fake.put(resource, {"metadata": {"name": "other", "namespace": "workflows"}, **body})
@@ -84,10 +84,10 @@ async def test_one_that_was_to_succeed_and_did_not_fails_the_wait(class_name: st
 
 
 @pytest.mark.parametrize(
-    ("states", "said"),
+    ("states", "message"),
     [([], "Workflow other does not exist"), (["Running", "Finishing"], "Workflow other is Finishing")],
 )
-async def test_a_wait_that_times_out_says_the_state_of_the_workflow(states: list[str], said: str) -> None:
+async def test_a_wait_that_times_out_says_the_state_of_the_workflow(states: list[str], message: str) -> None:
     async with triggerer_fixture() as world:
         world.taskrun("a", "workflow", {"name": "other"}, timeout=60)
         await world.start()
@@ -95,7 +95,7 @@ async def test_a_wait_that_times_out_says_the_state_of_the_workflow(states: list
             set_state(world, WORKFLOWS, state)
             await world.settle()
         await world.pass_time(61)
-        assert said in world.status("a")["message"]
+        assert message in world.status("a")["message"]
 
 
 async def test_a_taskrun_that_waits_for_itself_fails() -> None:

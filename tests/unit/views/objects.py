@@ -42,8 +42,8 @@ def verdict(reason: str, message: str = "", status: str = "Unknown", name: str =
 def python(name: str, state: str = "", **fields: Any) -> Object:
     """A python task; with a state, also its entry in the status. `counts` are the counts of that entry."""
     counts = fields.pop("counts", {})
-    said = {key: fields.pop(key) for key in ("reason", "message") if key in fields}
-    entry = {"status": {"state": state, **counts, **said}} if state else {}
+    reported = {key: fields.pop(key) for key in ("reason", "message") if key in fields}
+    entry = {"status": {"state": state, **counts, **reported}} if state else {}
     return {"name": name, "python": "etl.tasks:run", **entry, **fields}
 
 

@@ -16,10 +16,10 @@ def compared(
 def test_params_are_compared_by_value_and_type() -> None:
     left = workflow(python("load"), params={"day": "1", "same": [1], "null": None, "only": 1, "flag": 1})
     right = workflow(python("load"), params={"day": "2", "same": [1], "null": None, "more": 2, "flag": True})
-    found = {param.name: param for param in compared(left, right).params}
-    assert list(found) == ["day", "same", "null", "only", "flag", "more"]
-    assert [name for name, one in found.items() if one.differs] == ["day", "only", "flag", "more"]
-    assert (found["only"].right, found["more"].left, found["null"].left) == (MISSING, MISSING, None)
+    differences = {param.name: param for param in compared(left, right).params}
+    assert list(differences) == ["day", "same", "null", "only", "flag", "more"]
+    assert [name for name, difference in differences.items() if difference.differs] == ["day", "only", "flag", "more"]
+    assert (differences["only"].right, differences["more"].left, differences["null"].left) == (MISSING, MISSING, None)
 
 
 def test_the_image_is_the_one_that_ran() -> None:

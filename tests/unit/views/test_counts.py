@@ -15,16 +15,16 @@ def of_load(task: Object, *taskruns: Object, **fields: object) -> InstanceCounts
 
 def test_the_status_alone_gives_the_summary_of_a_mapped_task() -> None:
     known = {"total": 1000, "created": 900, "active": 38, "deferred": 40, "succeeded": 809, "failed": 3}
-    found = of_load(python("load", "Running", counts=known))
-    assert counts.summary(found) == "812/1000, 38 active, 40 waiting, 3 failed"
-    assert found.pending == 110
+    counted = of_load(python("load", "Running", counts=known))
+    assert counts.summary(counted) == "812/1000, 38 active, 40 waiting, 3 failed"
+    assert counted.pending == 110
 
 
 def test_the_taskruns_tell_the_active_ones_apart() -> None:
     known = {"total": 4, "created": 3, "active": 3}
     some = (taskrun("load", "Running", 0), taskrun("load", "UpForRetry", 1), taskrun("load", "Scheduled", 2))
-    found = of_load(python("load", "Running", counts=known), *some)
-    assert counts.summary(found) == "0/4, 1 running, 1 queued, 1 retrying"
+    counted = of_load(python("load", "Running", counts=known), *some)
+    assert counts.summary(counted) == "0/4, 1 running, 1 queued, 1 retrying"
 
 
 @pytest.mark.parametrize("state", State)

@@ -18,7 +18,7 @@ DATA = {
 
 def test_pools_are_those_of_the_operator() -> None:
     ours = {name: (pool.slots, pool.deferred) for name, pool in parse_pools({"data": DATA}).items()}
-    assert ours == {name: (one.slots, one.deferred) for name, one in capacities(DATA).items()}
+    assert ours == {name: (pool.slots, pool.deferred) for name, pool in capacities(DATA).items()}
     assert ours == {"gpu": (2, True), "db": (3, False)}
 
 

@@ -33,8 +33,8 @@ HISTORY = [
 
 
 def test_the_history_gives_all_intervals() -> None:
-    found = row(taskrun("load", "Running", history=HISTORY))
-    assert phases(found) == [
+    timeline_row = row(taskrun("load", "Running", history=HISTORY))
+    assert phases(timeline_row) == [
         (TimelinePhase.QUEUED, -300, -290),
         (TimelinePhase.RUNNING, -290, -280),
         (TimelinePhase.WAITING, -280, -100),
@@ -44,40 +44,42 @@ def test_the_history_gives_all_intervals() -> None:
         (TimelinePhase.QUEUED, -60, -50),
         (TimelinePhase.RUNNING, -50, 0),
     ]
-    assert found.exact
-    assert [each.detail for each in found.intervals] == ["", "p0", "http", "", "p1", "", "", "p2"]
-    assert [each.open for each in found.intervals] == [False] * 7 + [True]
+    assert timeline_row.exact
+    assert [each.detail for each in timeline_row.intervals] == ["", "p0", "http", "", "p1", "", "", "p2"]
+    assert [each.open for each in timeline_row.intervals] == [False] * 7 + [True]
 
 
 def test_a_terminal_state_ends_the_last_interval() -> None:
     entries = [*HISTORY, entry("Succeeded", -10, attempt=2)]
-    found = row(taskrun("load", "Succeeded", history=entries, completionTime=at(-10)))
-    assert phases(found)[-1] == (TimelinePhase.RUNNING, -50, -10)
-    assert (found.ended, found.state) == (NOW - 10, "Succeeded")
+    timeline_row = row(taskrun("load", "Succeeded", history=entries, completionTime=at(-10)))
+    assert phases(timeline_row)[-1] == (TimelinePhase.RUNNING, -50, -10)
+    assert (timeline_row.ended, timeline_row.state) == (NOW - 10, "Succeeded")
 
 
 def test_a_history_without_the_terminal_entry_ends_at_the_completion() -> None:
-    found = row(taskrun("load", "Succeeded", history=HISTORY, completionTime=at(-10)))
-    assert phases(found)[-1] == (TimelinePhase.RUNNING, -50, -10)
-    assert not found.intervals[-1].open
+    timeline_row = row(taskrun("load", "Succeeded", history=HISTORY, completionTime=at(-10)))
+    assert phases(timeline_row)[-1] == (TimelinePhase.RUNNING, -50, -10)
+    assert not timeline_row.intervals[-1].open
 
 
 @pytest.mark.parametrize("first", [entry("Running", -100, segment=1), entry("Succeeded", -100)])
 def test_the_beginning_of_an_object_that_an_older_version_created_is_a_gap(first: Object) -> None:
-    found = row(taskrun("load", "Running", history=[first]))
-    assert phases(found)[0] == (TimelinePhase.GAP, -300, -100)
+    timeline_row = row(taskrun("load", "Running", history=[first]))
+    assert phases(timeline_row)[0] == (TimelinePhase.GAP, -300, -100)
 
 
 def test_a_claim_without_an_entry_is_at_the_start_of_the_attempt() -> None:
-    found = row(taskrun("load", "Failed", history=[entry("Failed", -100)], startedAt=at(-200), completionTime=at(-100)))
-    assert phases(found) == [(TimelinePhase.QUEUED, -300, -200), (TimelinePhase.RUNNING, -200, -100)]
+    timeline_row = row(
+        taskrun("load", "Failed", history=[entry("Failed", -100)], startedAt=at(-200), completionTime=at(-100))
+    )
+    assert phases(timeline_row) == [(TimelinePhase.QUEUED, -300, -200), (TimelinePhase.RUNNING, -200, -100)]
 
 
 def test_the_moments_complete_the_history_of_a_worker_that_writes_no_entries() -> None:
     fired = [entry("Scheduled", -100, segment=1)]
     moments: Object = {"startedAt": at(-200), "deferredAt": at(-150), "firedAt": at(-100), "segment": 1}
-    found = row(taskrun("load", "Succeeded", history=fired, completionTime=at(-50), **moments))
-    assert phases(found) == [
+    timeline_row = row(taskrun("load", "Succeeded", history=fired, completionTime=at(-50), **moments))
+    assert phases(timeline_row) == [
         (TimelinePhase.QUEUED, -300, -200),
         (TimelinePhase.RUNNING, -200, -150),
         (TimelinePhase.WAITING, -150, -100),
@@ -87,8 +89,8 @@ def test_the_moments_complete_the_history_of_a_worker_that_writes_no_entries() -
 
 def test_a_second_attempt_without_a_claim_has_its_start_from_the_status() -> None:
     retried = [entry("Scheduled", -100, attempt=2)]
-    found = row(taskrun("load", "Running", history=retried, attempt=2, startedAt=at(-80)))
-    assert phases(found) == [
+    timeline_row = row(taskrun("load", "Running", history=retried, attempt=2, startedAt=at(-80)))
+    assert phases(timeline_row) == [
         (TimelinePhase.GAP, -300, -100),
         (TimelinePhase.QUEUED, -100, -80),
         (TimelinePhase.RUNNING, -80, 0),
@@ -97,25 +99,25 @@ def test_a_second_attempt_without_a_claim_has_its_start_from_the_status() -> Non
 
 def test_a_segment_whose_entries_are_missing_is_a_gap() -> None:
     entries = [entry("Running", -290), entry("Deferred", -280), entry("Scheduled", -200, segment=1)]
-    found = row(taskrun("load", "Scheduled", history=[*entries, entry("Scheduled", -100, segment=2)], segment=2))
-    assert phases(found)[-2:] == [(TimelinePhase.GAP, -200, -100), (TimelinePhase.QUEUED, -100, 0)]
+    timeline_row = row(taskrun("load", "Scheduled", history=[*entries, entry("Scheduled", -100, segment=2)], segment=2))
+    assert phases(timeline_row)[-2:] == [(TimelinePhase.GAP, -200, -100), (TimelinePhase.QUEUED, -100, 0)]
 
 
 def test_older_transitions_that_were_folded_are_a_gap() -> None:
     entries = [entry("Running", -290, count=40), *HISTORY[2:]]
-    found = row(taskrun("load", "Running", history=entries))
-    assert phases(found)[:3] == [
+    timeline_row = row(taskrun("load", "Running", history=entries))
+    assert phases(timeline_row)[:3] == [
         (TimelinePhase.QUEUED, -300, -290),
         (TimelinePhase.GAP, -290, -100),
         (TimelinePhase.QUEUED, -100, -95),
     ]
-    assert found.intervals[1].detail == "40"
+    assert timeline_row.intervals[1].detail == "40"
 
 
 def test_clocks_that_differ_never_make_an_interval_negative() -> None:
     entries = [entry("Running", -290), entry("Deferred", -295), entry("Scheduled", -200)]
-    found = row(taskrun("load", "Scheduled", history=entries))
-    assert phases(found) == [
+    timeline_row = row(taskrun("load", "Scheduled", history=entries))
+    assert phases(timeline_row) == [
         (TimelinePhase.QUEUED, -300, -290),
         (TimelinePhase.WAITING, -290, -200),
         (TimelinePhase.QUEUED, -200, 0),
@@ -123,13 +125,13 @@ def test_clocks_that_differ_never_make_an_interval_negative() -> None:
 
 
 def test_an_entry_before_the_creation_does_not_make_an_interval_negative() -> None:
-    found = row(taskrun("load", "Running", history=[entry("Running", -310)]))
-    assert phases(found) == [(TimelinePhase.RUNNING, -310, 0)]
+    timeline_row = row(taskrun("load", "Running", history=[entry("Running", -310)]))
+    assert phases(timeline_row) == [(TimelinePhase.RUNNING, -310, 0)]
 
 
 def test_a_state_of_a_newer_version_is_a_gap() -> None:
-    found = row(taskrun("load", "Nova", history=[entry("Running", -290), entry("Nova", -200)]))
-    assert phases(found)[-1] == (TimelinePhase.GAP, -200, 0)
+    timeline_row = row(taskrun("load", "Nova", history=[entry("Running", -290), entry("Nova", -200)]))
+    assert phases(timeline_row)[-1] == (TimelinePhase.GAP, -200, 0)
 
 
 @pytest.mark.parametrize(
@@ -170,9 +172,9 @@ def test_a_state_of_a_newer_version_is_a_gap() -> None:
     ],
 )
 def test_without_history_the_moments_give_the_present_attempt(state: str, moments: Any, expected: Any) -> None:
-    found = row(taskrun("load", state, **moments))
-    assert phases(found) == expected
-    assert not found.exact
+    timeline_row = row(taskrun("load", state, **moments))
+    assert phases(timeline_row) == expected
+    assert not timeline_row.exact
 
 
 def test_a_pod_whose_container_never_started_is_not_shown_as_running() -> None:
@@ -190,14 +192,14 @@ def test_a_pod_whose_container_never_started_is_not_shown_as_running() -> None:
 
 def test_the_pod_separates_queueing_from_starting() -> None:
     body = taskrun("load", "Scheduled", history=[])
-    found = row(body, pod(body, metadata={"creationTimestamp": at(-30)}))
-    assert phases(found) == [(TimelinePhase.QUEUED, -300, -30), (TimelinePhase.STARTING, -30, 0)]
-    assert [each.open for each in found.intervals] == [False, True]
+    timeline_row = row(body, pod(body, metadata={"creationTimestamp": at(-30)}))
+    assert phases(timeline_row) == [(TimelinePhase.QUEUED, -300, -30), (TimelinePhase.STARTING, -30, 0)]
+    assert [each.open for each in timeline_row.intervals] == [False, True]
 
 
 def test_the_span_contains_all_intervals_and_ends_with_the_run() -> None:
     body = workflow(python("load"), state="Succeeded", status={"completionTime": at(-5)}, age=400)
     ended = taskrun("load", "Succeeded", startedAt=at(-200), completionTime=at(-100))
-    found = timeline.build(run(body, ended))
-    assert (found.start - NOW, found.end - NOW) == (-400, -5)
+    built = timeline.build(run(body, ended))
+    assert (built.start - NOW, built.end - NOW) == (-400, -5)
     assert timeline.build(run(workflow(python("load")))).rows == ()

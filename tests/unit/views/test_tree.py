@@ -71,7 +71,7 @@ def test_a_mapped_task_lasts_from_its_first_start_to_its_last_end() -> None:
 
 def test_a_group_has_the_state_of_its_tasks() -> None:
     def state(*states: str) -> str:
-        tasks = [python(f"t{n}", one, group="g") for n, one in enumerate(states)]
+        tasks = [python(f"t{n}", state, group="g") for n, state in enumerate(states)]
         return tree.build(run(workflow(*tasks, groups=[{"name": "g"}]))).nodes[0].state
 
     assert state("Pending", "Pending") == "Pending"

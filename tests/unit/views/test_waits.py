@@ -14,8 +14,8 @@ from tests.unit.views.objects import NOW, at, deferred
 
 def stored(class_name: str, taskrun: str = "t", **kwargs: Any) -> dict[str, Any]:
     """The trigger as the worker stores it."""
-    made = trigger.build(class_name, kwargs, namespace="data", pool="default", now=NOW, taskrun=taskrun)
-    return dict(made.on_status())
+    built = trigger.build(class_name, kwargs, namespace="data", pool="default", now=NOW, taskrun=taskrun)
+    return dict(built.on_status())
 
 
 def groups(*bodies: objects.Object) -> tuple[WaitGroup, ...]:
@@ -23,7 +23,10 @@ def groups(*bodies: objects.Object) -> tuple[WaitGroup, ...]:
 
 
 def some(class_name: str, *kwargs: dict[str, Any], **fields: Any) -> list[objects.Object]:
-    return [deferred("load", n, trigger=stored(class_name, str(n), **one), **fields) for n, one in enumerate(kwargs)]
+    return [
+        deferred("load", n, trigger=stored(class_name, str(n), **arguments), **fields)
+        for n, arguments in enumerate(kwargs)
+    ]
 
 
 def test_equal_waits_share_one_trigger_at_any_interval() -> None:
@@ -82,13 +85,13 @@ def test_two_waits_share_a_query_if_the_sources_of_their_classes_are_equal(
     assert (sum(group.queries for group in wait_groups) == 1) is (sources[0] == sources[1])
 
 
-def _source(made: Any) -> Any:
+def _source(trigger_object: Any) -> Any:
     class NoServices:
         folders = ()
 
-    made.services = NoServices()
-    made.database = made.url  # as `bind` of the class does
-    return made.source
+    trigger_object.services = NoServices()
+    trigger_object.database = trigger_object.url  # as `bind` of the class does
+    return trigger_object.source
 
 
 def test_an_approval_and_a_sealed_wait_are_never_shared() -> None:

@@ -29,9 +29,9 @@ def all_of(body: Object, **read: Any) -> tuple[Cause, ...]:
 
 @pytest.mark.parametrize("state", [*State, "Nova"])
 def test_each_state_has_a_cause(state: str) -> None:
-    found = cause_of(taskrun("load", state))
-    assert found.sentence.startswith("Task load ")
-    assert (found.ref, found.taskrun) == ("load", "etl-load-" + found.taskrun[-5:])
+    cause = cause_of(taskrun("load", state))
+    assert cause.sentence.startswith("Task load ")
+    assert (cause.ref, cause.taskrun) == ("load", "etl-load-" + cause.taskrun[-5:])
 
 
 # pods
@@ -51,10 +51,10 @@ def test_each_state_has_a_cause(state: str) -> None:
 )
 @pytest.mark.parametrize("state", ["Scheduled", "Running"])
 def test_the_reason_on_the_taskrun_is_the_cause(state: str, reason: str, kind: CauseKind, command: str) -> None:
-    found = cause_of(taskrun("load", state, reason=reason, message="because"))
-    assert (found.kind, found.urgency) == (kind, Urgency.ACT)
-    assert command in found.command
-    assert "because" in found.sentence or kind is CauseKind.NODE_LOST
+    cause = cause_of(taskrun("load", state, reason=reason, message="because"))
+    assert (cause.kind, cause.urgency) == (kind, Urgency.ACT)
+    assert command in cause.command
+    assert "because" in cause.sentence or kind is CauseKind.NODE_LOST
 
 
 @pytest.mark.parametrize(
@@ -78,9 +78,9 @@ def test_the_reason_on_the_taskrun_is_the_cause(state: str, reason: str, kind: C
 @pytest.mark.parametrize("state", ["Scheduled", "Running"])
 def test_the_pod_is_read_before_the_operator_has_written(state: str, fields: Any, kind: CauseKind, words: str) -> None:
     body = taskrun("load", state)
-    found = cause_of(body, pods=[pod(body, **fields)])
-    assert found.kind is kind
-    assert words in found.sentence
+    cause = cause_of(body, pods=[pod(body, **fields)])
+    assert cause.kind is kind
+    assert words in cause.sentence
 
 
 def test_a_pod_that_does_not_start_for_a_minute_needs_a_person() -> None:
@@ -91,9 +91,9 @@ def test_a_pod_that_does_not_start_for_a_minute_needs_a_person() -> None:
 
 def test_a_lost_node_is_named_with_the_command_that_deletes_it() -> None:
     body = taskrun("load", "Running", reason="NodeLost", message="pod p should have terminated")
-    found = cause_of(body, pods=[pod(body, "Running", node="n7")])
-    assert "repair node n7, or delete it if it is gone" in found.sentence
-    assert found.command == "kubectl delete node n7"
+    cause = cause_of(body, pods=[pod(body, "Running", node="n7")])
+    assert "repair node n7, or delete it if it is gone" in cause.sentence
+    assert cause.command == "kubectl delete node n7"
 
 
 def test_a_pod_that_should_have_ended_a_minute_ago_is_on_a_lost_node() -> None:
@@ -109,8 +109,8 @@ def test_the_pod_of_an_earlier_segment_must_end_first() -> None:
     body = taskrun("load", "Scheduled", segment=1)
     former = pod(taskrun("load"), "Running", metadata={"name": "earlier"})
     former["metadata"]["ownerReferences"][0]["uid"] = body["metadata"]["uid"]
-    found = cause_of(body, pods=[former])
-    assert (found.kind, found.sentence) == (
+    cause = cause_of(body, pods=[former])
+    assert (cause.kind, cause.sentence) == (
         CauseKind.FORMER_POD,
         "Task load starts when its earlier pod earlier has ended.",
     )
@@ -124,8 +124,8 @@ def test_an_instance_without_a_pod_blames_the_operator_after_a_minute() -> None:
 
 
 def test_without_the_pods_an_instance_is_only_scheduled() -> None:
-    found = cause_of(taskrun("load"))
-    assert (found.kind, found.sentence) == (CauseKind.POD_STARTING, "Task load has been Scheduled for 5m.")
+    cause = cause_of(taskrun("load"))
+    assert (cause.kind, cause.sentence) == (CauseKind.POD_STARTING, "Task load has been Scheduled for 5m.")
 
 
 def test_a_trigger_task_is_about_to_begin_its_wait() -> None:
@@ -135,9 +135,9 @@ def test_a_trigger_task_is_about_to_begin_its_wait() -> None:
 
 def test_a_retry_says_when_it_begins_and_what_failed() -> None:
     body = taskrun("load", "UpForRetry", retryAt=at(25), reason="Error", message="boom", spec={"retries": {"limit": 3}})
-    found = cause_of(body)
-    assert found.sentence == "Task load failed and retries: attempt 2 of 4 starts in 25s; last error: Error: boom."
-    assert found.command == "torpor logs etl/load --attempt 1 -n data"
+    cause = cause_of(body)
+    assert cause.sentence == "Task load failed and retries: attempt 2 of 4 starts in 25s; last error: Error: boom."
+    assert cause.command == "torpor logs etl/load --attempt 1 -n data"
 
 
 def test_a_failure_names_its_attempt_and_the_command_of_its_message() -> None:
@@ -149,9 +149,9 @@ def test_a_failure_names_its_attempt_and_the_command_of_its_message() -> None:
         message=f"ServiceAccount x may not claim: {BINDING}",
         spec={"retries": {"limit": 3}},
     )
-    found = cause_of(body)
-    assert found.sentence == "Task load failed in attempt 4 of 4: Forbidden: ServiceAccount x may not claim."
-    assert found.command == f"{BINDING}; torpor retry etl load -n data"
+    cause = cause_of(body)
+    assert cause.sentence == "Task load failed in attempt 4 of 4: Forbidden: ServiceAccount x may not claim."
+    assert cause.command == f"{BINDING}; torpor retry etl load -n data"
 
 
 def test_a_command_that_was_cut_is_not_suggested() -> None:
@@ -179,8 +179,8 @@ def test_a_taskrun_that_is_being_deleted_says_so_and_names_a_lost_node() -> None
     ],
 )
 def test_the_timeout_of_an_attempt_is_said_in_its_last_tenth(fields: Any, near: bool) -> None:
-    found = all_of(taskrun("load", "Running", startedAt=at(-56), deferredSeconds=30, spec=fields))
-    assert (CauseKind.TIMEOUT_NEAR in [cause.kind for cause in found]) is near
+    all_causes = all_of(taskrun("load", "Running", startedAt=at(-56), deferredSeconds=30, spec=fields))
+    assert (CauseKind.TIMEOUT_NEAR in [cause.kind for cause in all_causes]) is near
 
 
 @pytest.mark.parametrize(
@@ -223,9 +223,9 @@ def test_a_failure_of_code_in_a_config_map_names_the_config_map() -> None:
 
 @pytest.mark.parametrize("reason", ["ExpressionFailed", "AddressDenied", "TriggerUnknown", "ExpandInvalid"])
 def test_no_retry_is_suggested_where_it_fails_again(reason: str) -> None:
-    found = cause_of(taskrun("load", "Failed", reason=reason, message="no"))
-    assert "; a retry fails again" in found.sentence
-    assert found.command == "torpor submit FILE -n data"
+    cause = cause_of(taskrun("load", "Failed", reason=reason, message="no"))
+    assert "; a retry fails again" in cause.sentence
+    assert cause.command == "torpor submit FILE -n data"
 
 
 def test_each_reason_of_a_failed_attempt_has_a_remedy() -> None:
@@ -236,13 +236,13 @@ def test_each_reason_of_a_failed_attempt_has_a_remedy() -> None:
 
 def test_an_unschedulable_pod_is_replaced_by_a_retry_after_a_change() -> None:
     body = taskrun("load", reason="Unschedulable", message="no node fits pod p: 0/3 nodes are available")
-    found = cause_of(body, pods=[pod(body)])
-    assert "change the pod and retry the task" in found.sentence
-    assert found.command == FIXED
+    cause = cause_of(body, pods=[pod(body)])
+    assert "change the pod and retry the task" in cause.sentence
+    assert cause.command == FIXED
 
 
 @pytest.mark.parametrize("state", ["Failed", "UpForRetry", "Cancelled", "Scheduled"])
 def test_a_long_message_is_not_cut(state: str) -> None:
     message = "image etl:1 runs as root " * 30 + "run this command"
-    found = cause_of(taskrun("load", state, reason="LaunchFailed", message=message))
-    assert message in found.sentence
+    cause = cause_of(taskrun("load", state, reason="LaunchFailed", message=message))
+    assert message in cause.sentence

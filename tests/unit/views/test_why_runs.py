@@ -133,9 +133,9 @@ def test_the_tasks_of_a_run_that_ended_before_them_are_not_said_to_follow() -> N
     body = workflow(python("load"), python("report", after=["load"]), state="Failed", status=status)
     assert [cause.kind for cause in causes(body)] == [CauseKind.WORKFLOW_INVALID]
     parsed = run(body)
-    (found,) = why.of_task(parsed, parsed.tasks[1])
-    assert (found.kind, found.urgency) == (CauseKind.RUN_ENDED, Urgency.DONE)
-    assert found.sentence == "Task report did not start: the run has ended."
+    (explained,) = why.of_task(parsed, parsed.tasks[1])
+    assert (explained.kind, explained.urgency) == (CauseKind.RUN_ENDED, Urgency.DONE)
+    assert explained.sentence == "Task report did not start: the run has ended."
 
 
 def test_an_archive_that_does_not_take_the_run_is_named() -> None:
@@ -173,9 +173,9 @@ def test_a_clear_that_a_lost_node_blocks_needs_a_person() -> None:
         "clearing": {"asked": "load", "tasks": [{"name": "load"}]},
         "conditions": [verdict("NodeLost", "TaskRun x: pod p should have terminated", "True", "Stalled")],
     }
-    found = causes(workflow(python("load", "Pending"), status=status))[0]
-    assert (found.kind, found.urgency) == (CauseKind.CLEARING, Urgency.ACT)
-    assert "pod p should have terminated" in found.sentence
+    explained = causes(workflow(python("load", "Pending"), status=status))[0]
+    assert (explained.kind, explained.urgency) == (CauseKind.CLEARING, Urgency.ACT)
+    assert "pod p should have terminated" in explained.sentence
 
 
 def test_a_run_that_is_being_deleted_names_what_must_end() -> None:

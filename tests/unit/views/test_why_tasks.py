@@ -44,12 +44,12 @@ def of_task(name: str, body: Object, *taskruns: Object, **read: Any) -> Cause:
 def test_a_task_names_the_open_upstream_tasks_with_their_states() -> None:
     known = {"total": 1000, "created": 852, "succeeded": 809, "deferred": 40, "failed": 3}
     body = workflow(python("load", "Running", expand=MAPPED, counts=known), python("report", "Pending", after=["load"]))
-    found = of_task("report", body)
-    assert found.sentence == (
+    cause = of_task("report", body)
+    assert cause.sentence == (
         "Task report waits until task load [Running 812/1000, 40 waiting, 3 failed] ends (rule all_success)."
     )
-    assert (found.kind, found.urgency) == (CauseKind.UPSTREAM_OPEN, Urgency.WAIT)
-    assert found.command == "torpor why etl/load -n data"
+    assert (cause.kind, cause.urgency) == (CauseKind.UPSTREAM_OPEN, Urgency.WAIT)
+    assert cause.command == "torpor why etl/load -n data"
 
 
 def test_an_upstream_task_that_waits_is_shown_as_deferred() -> None:
@@ -79,11 +79,11 @@ def test_a_failed_upstream_task_is_found_behind_tasks_that_did_not_run() -> None
         python("check", "UpstreamFailed", after=["load"]),
         python("report", "UpstreamFailed", after=["check"]),
     )
-    found = of_task("report", body)
-    assert found.sentence == (
+    cause = of_task("report", body)
+    assert cause.sentence == (
         "Task report does not run: rule all_success, and the earlier task load failed (Error: boom)."
     )
-    assert found.command == "torpor retry etl load -n data"
+    assert cause.command == "torpor retry etl load -n data"
 
 
 def test_a_cancelled_upstream_task_is_said_to_be_cancelled() -> None:
@@ -107,8 +107,8 @@ def test_a_hook_after_a_hook_waits_for_it_once_the_tasks_have_ended() -> None:
 
 
 def test_a_skipped_task_says_why() -> None:
-    found = of_task("load", workflow(python("load", "Skipped", reason="Skipped", message="when: false")))
-    assert (found.kind, found.urgency, found.sentence) == (
+    cause = of_task("load", workflow(python("load", "Skipped", reason="Skipped", message="when: false")))
+    assert (cause.kind, cause.urgency, cause.sentence) == (
         CauseKind.SKIPPED,
         Urgency.DONE,
         "Task load was skipped: when: false.",
@@ -125,8 +125,8 @@ def test_a_task_of_an_unknown_state_says_that_torpor_is_too_old() -> None:
 
 def test_a_taskrun_that_the_quota_rejects_is_said_of_its_task() -> None:
     status = {"conditions": [verdict("QuotaExceeded", 'taskruns "x" is forbidden: exceeded quota: small')]}
-    found = of_task("load", workflow(python("load", "Pending"), status=status))
-    assert (found.kind, found.command) == (CauseKind.QUOTA, "kubectl -n data describe quota")
+    cause = of_task("load", workflow(python("load", "Pending"), status=status))
+    assert (cause.kind, cause.command) == (CauseKind.QUOTA, "kubectl -n data describe quota")
 
 
 def test_the_problem_of_another_task_is_not_said_of_this_one() -> None:
@@ -141,14 +141,14 @@ def test_a_task_that_failed_before_its_first_instance_says_why() -> None:
 
 def test_deleted_taskruns_are_named() -> None:
     message = "2 TaskRuns of the task were deleted"
-    found = of_task("load", workflow(python("load", "Failed", reason="Deleted", message=message)))
-    assert (found.kind, found.command) == (CauseKind.DELETED, "torpor retry etl load -n data")
+    cause = of_task("load", workflow(python("load", "Failed", reason="Deleted", message=message)))
+    assert (cause.kind, cause.command) == (CauseKind.DELETED, "torpor retry etl load -n data")
 
 
 def test_taskruns_that_were_deleted_are_named_while_the_task_goes_on() -> None:
     body = workflow(python("load", "Running", expand=MAPPED, counts={"total": 2, "created": 2}))
-    found = [cause.kind for cause in causes(body, deferred("load", 0))]
-    assert found == [CauseKind.DELETED, CauseKind.WAITING]
+    kinds = [cause.kind for cause in causes(body, deferred("load", 0))]
+    assert kinds == [CauseKind.DELETED, CauseKind.WAITING]
 
 
 # slots
@@ -158,21 +158,21 @@ def test_a_full_pool_names_its_size_and_who_holds_it() -> None:
     waiting = taskrun("tune", "Scheduled", spec={"pool": "gpu"})
     holder = taskrun("train", "Running", spec={"pool": "gpu", "workflow": {"name": "other", "uid": "w2"}})
     body = workflow(python("tune", "Running", pool="gpu", reason="PoolFull"))
-    found = only(body, waiting, pods=[], pools={"data": {"gpu": "1"}}, taskruns=[waiting, holder])
-    assert found.sentence == "Task tune waits for a slot of pool gpu: its only slot is held by other/train."
-    assert found.command == "kubectl -n data edit configmap torpor-pools"
+    cause = only(body, waiting, pods=[], pools={"data": {"gpu": "1"}}, taskruns=[waiting, holder])
+    assert cause.sentence == "Task tune waits for a slot of pool gpu: its only slot is held by other/train."
+    assert cause.command == "kubectl -n data edit configmap torpor-pools"
 
 
 def test_a_deferred_taskrun_holds_a_slot_only_if_its_pool_counts_those() -> None:
     holder = deferred("train", spec={"pool": "gpu", "workflow": {"name": "other", "uid": "w2"}})
     body = workflow(python("tune", "Pending", pool="gpu", reason="PoolFull"))
 
-    def said(**data: str) -> str:
+    def sentence(**data: str) -> str:
         return only(body, pools={"data": data}, taskruns=[holder]).sentence
 
-    assert "all 2 slots are held by other/train" in said(gpu="2", **{"gpu.deferred": "true"})
-    assert "all 2 slots are taken" in said(gpu="2")
-    assert "the pool has 0 slots" in said(gpu="0")
+    assert "all 2 slots are held by other/train" in sentence(gpu="2", **{"gpu.deferred": "true"})
+    assert "all 2 slots are taken" in sentence(gpu="2")
+    assert "the pool has 0 slots" in sentence(gpu="0")
 
 
 def test_a_full_pool_is_named_without_its_config_map() -> None:
@@ -189,14 +189,14 @@ def test_an_unknown_pool_is_to_be_created_or_added() -> None:
 def test_parallelism_names_who_holds_the_slots() -> None:
     known = {"total": 3, "created": 1}
     body = workflow(python("load", "Running", expand=MAPPED, counts=known, reason="ParallelismReached"), parallelism=1)
-    found = only(body, taskrun("load", "Running", 0))
-    assert found.sentence == "Task load waits for a slot of the run (spec.parallelism 1): held by load/0."
-    assert '{"spec":{"parallelism":2}}' in found.command
+    cause = only(body, taskrun("load", "Running", 0))
+    assert cause.sentence == "Task load waits for a slot of the run (spec.parallelism 1): held by load/0."
+    assert '{"spec":{"parallelism":2}}' in cause.command
 
 
 def test_many_instances_that_wait_for_a_slot_read_the_holders_once(monkeypatch: pytest.MonkeyPatch) -> None:
     body = workflow(python("load", "Running", expand=MAPPED, reason="ParallelismReached"), parallelism=1)
-    made = run(body, *(taskrun("load", "Scheduled", index) for index in range(20)))
+    parsed = run(body, *(taskrun("load", "Scheduled", index) for index in range(20)))
     reads: list[RunView] = []
     all_instances = RunView.all_instances
 
@@ -205,16 +205,16 @@ def test_many_instances_that_wait_for_a_slot_read_the_holders_once(monkeypatch: 
         return all_instances(self)
 
     monkeypatch.setattr(RunView, "all_instances", counted)
-    (found,) = why.of_task(made, made.tasks[0])
-    assert (found.ref, found.others, len(reads)) == ("load/0", 19, 1)
+    (cause,) = why.of_task(parsed, parsed.tasks[0])
+    assert (cause.ref, cause.others, len(reads)) == ("load/0", 19, 1)
 
 
 def test_max_active_names_who_holds_the_slots() -> None:
     known = {"total": 3, "created": 2}
     task = python("load", "Running", expand=MAPPED, counts=known, reason="MaxActiveReached", maxActive=1)
     held, waiting = taskrun("load", "Scheduled", 0), taskrun("load", "Scheduled", 1)
-    found = causes(workflow(task), held, waiting, pods=[pod(held)])
-    slot = next(cause for cause in found if cause.kind is CauseKind.MAX_ACTIVE)
+    all_causes = causes(workflow(task), held, waiting, pods=[pod(held)])
+    slot = next(cause for cause in all_causes if cause.kind is CauseKind.MAX_ACTIVE)
     assert slot.sentence == "Task load/1 waits for a slot of its task (maxActive 1): held by load/0."
 
 
@@ -224,22 +224,22 @@ def test_max_active_names_who_holds_the_slots() -> None:
 def test_tasks_that_need_a_person_come_first_and_those_that_run_are_left_out() -> None:
     body = workflow(wait("drop", "Running"), python("run", "Running"), python("load", "Running"))
     unschedulable = taskrun("load", "Scheduled", reason="Unschedulable", message="no node fits pod p")
-    found = causes(body, deferred("drop"), taskrun("run", "Running"), unschedulable)
-    assert [cause.ref for cause in found] == ["load", "drop"]
+    all_causes = causes(body, deferred("drop"), taskrun("run", "Running"), unschedulable)
+    assert [cause.ref for cause in all_causes] == ["load", "drop"]
 
 
 def test_instances_with_the_same_cause_are_one_entry() -> None:
     body = workflow(python("load", "Running", expand=MAPPED, counts={"total": 4, "created": 4}))
-    found = causes(body, *(deferred("load", n) for n in range(3)), taskrun("load", "Failed", 3, reason="Error"))
-    assert [(cause.kind, cause.ref, cause.others) for cause in found] == [
+    all_causes = causes(body, *(deferred("load", n) for n in range(3)), taskrun("load", "Failed", 3, reason="Error"))
+    assert [(cause.kind, cause.ref, cause.others) for cause in all_causes] == [
         (CauseKind.FAILED, "load/3", 0),
         (CauseKind.WAITING, "load/0", 2),
     ]
 
 
 def test_a_task_that_runs_is_said_to_run_where_it_is_asked_for() -> None:
-    found = of_task("load", workflow(python("load", "Running")), taskrun("load", "Running", startedAt=at(-30)))
-    assert (found.kind, found.sentence) == (CauseKind.RUNNING, "Task load runs in a pod for 30s.")
+    cause = of_task("load", workflow(python("load", "Running")), taskrun("load", "Running", startedAt=at(-30)))
+    assert (cause.kind, cause.sentence) == (CauseKind.RUNNING, "Task load runs in a pod for 30s.")
 
 
 def test_the_workflow_alone_gives_the_causes_of_its_tasks() -> None:

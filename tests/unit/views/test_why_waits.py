@@ -30,12 +30,12 @@ def progress(last: float, following: float) -> str:
 
 
 def test_a_wait_states_its_last_and_its_next_check() -> None:
-    found = cause_of(deferred("load", reason="Waiting", message=progress(-20, 40)))
-    assert found.sentence == (
+    cause = cause_of(deferred("load", reason="Waiting", message=progress(-20, 40)))
+    assert cause.sentence == (
         "Task load has waited 2m for http example.org; last check 20s ago: answered 404; next check in 40s."
     )
-    assert (found.kind, found.urgency) == (CauseKind.WAITING, Urgency.WAIT)
-    assert found.next_at is not None
+    assert (cause.kind, cause.urgency) == (CauseKind.WAITING, Urgency.WAIT)
+    assert cause.next_at is not None
 
 
 def test_a_report_whose_next_check_is_over_states_how_often_it_checks() -> None:
@@ -45,11 +45,11 @@ def test_a_report_whose_next_check_is_over_states_how_often_it_checks() -> None:
 
 
 def test_a_wait_without_polls_says_what_it_waits_for() -> None:
-    found = cause_of(
+    cause = cause_of(
         deferred("load", class_name="time", waits_for=f"until {at(600)}", trigger={"kwargs": f'{{"at":"{at(600)}"}}'})
     )
-    assert found.sentence == f"Task load waits until {at(600)}."
-    assert found.next_at is not None
+    assert cause.sentence == f"Task load waits until {at(600)}."
+    assert cause.next_at is not None
 
 
 def test_an_approval_says_the_question_who_may_answer_and_how() -> None:
@@ -58,17 +58,17 @@ def test_an_approval_says_the_question_who_may_answer_and_how() -> None:
         "kwargs": canonical.plain({"question": "Load 3 TB?"}),
         "approvers": {"users": ["ann"], "groups": ["sre"]},
     }
-    found = cause_of(deferred("load", trigger=trigger))
-    assert found.sentence == "Task load has waited 2m for an approval (Load 3 TB?); ann or members of sre may answer."
-    assert (found.urgency, found.command) == (Urgency.ACT, "torpor approve etl/load -n data")
+    cause = cause_of(deferred("load", trigger=trigger))
+    assert cause.sentence == "Task load has waited 2m for an approval (Load 3 TB?); ann or members of sre may answer."
+    assert (cause.urgency, cause.command) == (Urgency.ACT, "torpor approve etl/load -n data")
 
 
 def test_an_approval_within_another_trigger_is_an_approval() -> None:
     parts = [{"class": "time", "kwargs": {"at": at(60)}}, {"class": "approval", "kwargs": {"question": "Go?"}}]
     trigger = {"class": "any_of", "kwargs": canonical.plain({"triggers": parts})}
-    found = cause_of(deferred("load", trigger=trigger))
-    assert (found.kind, "Go?" in found.sentence) == (CauseKind.APPROVAL, True)
-    assert "every user who may patch TaskRuns in data may answer" in found.sentence
+    cause = cause_of(deferred("load", trigger=trigger))
+    assert (cause.kind, "Go?" in cause.sentence) == (CauseKind.APPROVAL, True)
+    assert "every user who may patch TaskRuns in data may answer" in cause.sentence
 
 
 def test_an_answer_that_does_not_count_is_said() -> None:
@@ -83,15 +83,15 @@ def test_an_answer_that_does_not_count_is_said() -> None:
 
 def test_a_queued_wait_says_why_and_what_helps() -> None:
     message = "Queued: 10 waits run on this replica; the pool needs more replicas or capacity"
-    found = cause_of(deferred("load", reason="Queued", message=message))
-    assert found.kind is CauseKind.QUEUED
-    assert "10 waits run on this replica" in found.sentence
-    assert found.command == "kubectl get pods -A -l torpor.dev/trigger-pool=default"
+    cause = cause_of(deferred("load", reason="Queued", message=message))
+    assert cause.kind is CauseKind.QUEUED
+    assert "10 waits run on this replica" in cause.sentence
+    assert cause.command == "kubectl get pods -A -l torpor.dev/trigger-pool=default"
 
 
 def test_an_unserved_pool_is_named() -> None:
-    found = cause_of(deferred("load", reason="PoolUnserved", spec={"triggerPool": "big"}))
-    assert found.sentence == "Task load waits, but no triggerer is running for pool big."
+    cause = cause_of(deferred("load", reason="PoolUnserved", spec={"triggerPool": "big"}))
+    assert cause.sentence == "Task load waits, but no triggerer is running for pool big."
 
 
 @pytest.mark.parametrize(
@@ -106,8 +106,8 @@ def test_a_triggerer_that_can_only_write_an_event_is_heard(reason: str, kind: Ca
         if version == "core"
         else {"regarding": regarding, "note": f"may not: {BINDING}", "eventTime": at(-60)}
     )
-    found = cause_of(body, events=[event | {"reason": reason, "type": "Warning"}])
-    assert (found.kind, found.command) == (kind, BINDING)
+    cause = cause_of(body, events=[event | {"reason": reason, "type": "Warning"}])
+    assert (cause.kind, cause.command) == (kind, BINDING)
 
 
 def test_an_event_of_an_earlier_wait_is_not_heard() -> None:
@@ -122,14 +122,14 @@ def test_an_event_of_an_earlier_wait_is_not_heard() -> None:
 
 
 def test_a_wait_that_is_over_and_was_not_ended_needs_a_person() -> None:
-    found = cause_of(deferred("load", deadline=at(-20)))
-    assert (found.kind, found.urgency) == (CauseKind.WAIT_OVERDUE, Urgency.ACT)
+    cause = cause_of(deferred("load", deadline=at(-20)))
+    assert (cause.kind, cause.urgency) == (CauseKind.WAIT_OVERDUE, Urgency.ACT)
 
 
 def test_a_wait_with_another_reason_needs_help() -> None:
-    found = cause_of(deferred("load", reason="SecretForbidden", message=f"may not read it: {BINDING}"))
-    assert (found.kind, found.command) == (CauseKind.BLOCKED, BINDING)
-    assert found.sentence == "Task load waits, but needs help: SecretForbidden: may not read it."
+    cause = cause_of(deferred("load", reason="SecretForbidden", message=f"may not read it: {BINDING}"))
+    assert (cause.kind, cause.command) == (CauseKind.BLOCKED, BINDING)
+    assert cause.sentence == "Task load waits, but needs help: SecretForbidden: may not read it."
 
 
 def test_a_wait_that_is_being_cancelled_says_so() -> None:
@@ -138,12 +138,12 @@ def test_a_wait_that_is_being_cancelled_says_so() -> None:
 
 @pytest.mark.parametrize(("deadline", "near"), [(5.0, True), (60.0, False)])
 def test_the_timeout_of_a_wait_is_said_in_its_last_tenth(deadline: float, near: bool) -> None:
-    found = all_of(deferred("load", deadline=at(deadline)))
-    assert (CauseKind.TIMEOUT_NEAR in [cause.kind for cause in found]) is near
+    all_causes = all_of(deferred("load", deadline=at(deadline)))
+    assert (CauseKind.TIMEOUT_NEAR in [cause.kind for cause in all_causes]) is near
 
 
 def test_a_time_in_the_past_is_overdue() -> None:
     trigger = {"kwargs": f'{{"at":"{at(-90)}"}}'}
-    found = cause_of(deferred("load", class_name="time", waits_for=f"until {at(-90)}", trigger=trigger))
-    assert found.kind is CauseKind.WAIT_OVERDUE
-    assert found.sentence.startswith("Task load should have ended its wait 1m30s ago, but no triggerer of pool default")
+    cause = cause_of(deferred("load", class_name="time", waits_for=f"until {at(-90)}", trigger=trigger))
+    assert cause.kind is CauseKind.WAIT_OVERDUE
+    assert cause.sentence.startswith("Task load should have ended its wait 1m30s ago, but no triggerer of pool default")

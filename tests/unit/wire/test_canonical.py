@@ -179,7 +179,7 @@ def test_an_entry_of_an_object_is_two_texts() -> None:
     assert canonical.entry("ü", [1.0, None]) == ('"ü"', "[1.0,null]")
 
 
-@pytest.mark.parametrize(("key", "value", "said"), [(1, 2, "the key 1"), ("a", {1}, r"\$\.a is of type set")])
-def test_an_entry_is_held_to_json(key: object, value: object, said: str) -> None:
-    with pytest.raises(canonical.NotJsonError, match=said):
+@pytest.mark.parametrize(("key", "value", "message"), [(1, 2, "the key 1"), ("a", {1}, r"\$\.a is of type set")])
+def test_an_entry_is_held_to_json(key: object, value: object, message: str) -> None:
+    with pytest.raises(canonical.NotJsonError, match=message):
         canonical.entry(key, value)

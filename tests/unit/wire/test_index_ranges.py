@@ -9,11 +9,11 @@ from torpor_wire.index_ranges import Indexes
     [((), ""), ((0,), "0"), ((3, 1, 2), "1-3"), ((0, 1, 5, 7, 8, 9), "0-1,5,7-9"), ((9_999,), "9999")],
 )
 def test_a_set_is_its_ranges_and_comes_back_from_them(numbers: tuple[int, ...], text: str) -> None:
-    found = Indexes.from_numbers(numbers)
-    assert found.text() == text
-    assert Indexes.parse(text) == found
-    assert list(found) == sorted(numbers)
-    assert len(found) == len(numbers)
+    indexes = Indexes.from_numbers(numbers)
+    assert indexes.text() == text
+    assert Indexes.parse(text) == indexes
+    assert list(indexes) == sorted(numbers)
+    assert len(indexes) == len(numbers)
 
 
 @pytest.mark.parametrize("text", ["a", "1-", "-1", "3-1", "1 2", "0x1", "9999999999", "0-999999999", "100000"])
@@ -38,6 +38,6 @@ def test_sets_join_meet_and_differ() -> None:
 
 
 def test_ten_thousand_that_alternate_are_written_and_read() -> None:
-    found = Indexes.from_numbers(range(0, 10_000, 2))
-    assert Indexes.parse(found.text()) == found
-    assert len(found) == 5_000
+    indexes = Indexes.from_numbers(range(0, 10_000, 2))
+    assert Indexes.parse(indexes.text()) == indexes
+    assert len(indexes) == 5_000

@@ -9,7 +9,7 @@ from torpor_wire.instance_paths import Path
 
 
 @pytest.mark.parametrize(
-    ("found", "text"),
+    ("paths", "text"),
     [
         ([], ""),
         ([(2,)], "2"),
@@ -20,14 +20,14 @@ from torpor_wire.instance_paths import Path
         ([(a, b) for a in range(100) for b in range(100)], "0-99.0-99"),
     ],
 )
-def test_a_set_is_its_ranges_at_each_level_and_comes_back_from_them(found: list[Path], text: str) -> None:
-    assert instance_paths.text(reversed(found)) == text
-    assert instance_paths.parse_paths(text, len(found[0]) if found else 1) == frozenset(found)
+def test_a_set_is_its_ranges_at_each_level_and_comes_back_from_them(paths: list[Path], text: str) -> None:
+    assert instance_paths.text(reversed(paths)) == text
+    assert instance_paths.parse_paths(text, len(paths[0]) if paths else 1) == frozenset(paths)
 
 
 @given(st.integers(1, 4).flatmap(lambda depth: st.sets(st.tuples(*[st.integers(0, 5)] * depth), min_size=1)))
-def test_written_paths_can_be_read_again(found: set[Path]) -> None:
-    assert instance_paths.parse_paths(instance_paths.text(found), len(next(iter(found)))) == found
+def test_written_paths_can_be_read_again(paths: set[Path]) -> None:
+    assert instance_paths.parse_paths(instance_paths.text(paths), len(next(iter(paths)))) == paths
 
 
 @pytest.mark.parametrize("text", ["a", "1.", ".1", "1..2", "3-1.0", "0-1", "0.0.0", "0-99999.0-99999", "0.-1"])

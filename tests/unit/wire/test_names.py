@@ -54,7 +54,7 @@ def test_two_instances_of_a_task_never_share_a_name(workflow: str, uid: str, tas
 
 def test_the_hash_tells_apart_what_truncation_and_dashes_would_mix_up() -> None:
     uid, other = "uid-1", "uid-2"
-    found = {
+    unique = {
         names.taskrun("run-a", uid, "b"),
         names.taskrun("run", uid, "a_b"),
         names.taskrun("run", other, "a_b"),
@@ -66,7 +66,7 @@ def test_the_hash_tells_apart_what_truncation_and_dashes_would_mix_up() -> None:
         names.taskrun("run", uid, "t" * 39 + "1", 1023),
         names.taskrun("run", uid, "t" * 39 + "2", 1023),
     }
-    assert len(found) == 10
+    assert len(unique) == 10
 
 
 def test_a_long_workflow_name_gives_way_so_that_the_task_can_be_read() -> None:

@@ -37,11 +37,11 @@ def test_in_one_line_and_in_a_log_no_further_line_begins() -> None:
 
 
 @given(st.text())
-def test_printable_text_is_kept_and_fits_the_pattern_of_the_api_server(found: str) -> None:
-    made = text.printable(found)
-    assert text.printable(made) == made
-    assert re.fullmatch(text.PRINTABLE_PATTERN, made)
-    assert re.fullmatch(text.PRINTABLE_LINE_PATTERN, text.printable_line(found))
+def test_printable_text_is_kept_and_fits_the_pattern_of_the_api_server(sample: str) -> None:
+    result = text.printable(sample)
+    assert text.printable(result) == result
+    assert re.fullmatch(text.PRINTABLE_PATTERN, result)
+    assert re.fullmatch(text.PRINTABLE_LINE_PATTERN, text.printable_line(sample))
 
 
 def test_no_transition_writes_a_control_character() -> None:
@@ -61,5 +61,5 @@ def test_what_is_waited_for_is_printable() -> None:
 
 
 def test_a_condition_is_printable() -> None:
-    made = succeeded_condition(State.FAILED, completed="t", reason=None, message=CLEAR)
-    assert made["message"] == "\\x1b[2J\\x1b]0;owned\\x07"
+    condition = succeeded_condition(State.FAILED, completed="t", reason=None, message=CLEAR)
+    assert condition["message"] == "\\x1b[2J\\x1b]0;owned\\x07"

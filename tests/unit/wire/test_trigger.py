@@ -25,8 +25,8 @@ def build(  # noqa: PLR0913 - what a key is made of
 
 
 def test_a_duration_is_stored_as_the_time_at_which_it_ends() -> None:
-    made = build("duration", {"duration": "1h30m"})
-    assert (made.class_name, made.kwargs) == ("time", '{"at":"2023-11-14T23:43:20.000Z"}')
+    deferred = build("duration", {"duration": "1h30m"})
+    assert (deferred.class_name, deferred.kwargs) == ("time", '{"at":"2023-11-14T23:43:20.000Z"}')
 
 
 @pytest.mark.parametrize("length", [90, 90.0, "90s", "1m30s"])
@@ -67,14 +67,14 @@ def test_two_tasks_that_wait_for_one_time_share_a_key() -> None:
 
 
 def test_waits_of_another_class_value_pool_or_namespace_do_not_share_a_key() -> None:
-    found = {
+    keys = {
         build("http", {"url": "a"}).key,
         build("http", {"url": "b"}).key,
         build("httq", {"url": "a"}).key,
         build("http", {"url": "a"}, pool="other").key,
         build("http", {"url": "a"}, namespace="other").key,
     }
-    assert len(found) == 5
+    assert len(keys) == 5
 
 
 def test_what_one_account_may_read_of_a_secret_is_not_shared_with_another() -> None:
@@ -95,11 +95,11 @@ def test_what_is_one_taskruns_own_is_never_shared_with_another(class_name: str) 
 
 
 def test_a_cron_keeps_the_time_after_which_its_tick_is_searched() -> None:
-    made = build("cron", {"expression": "0 6 * * *"})
-    assert trigger.parse(made.kwargs) == {"expression": "0 6 * * *", "after": times.rfc3339(NOW)}
-    assert made.waits_for == "cron 0 6 * * *"
-    later = trigger.absolute("cron", trigger.parse(made.kwargs), NOW + 1_000_000)
-    assert later == ("cron", trigger.parse(made.kwargs))
+    deferred = build("cron", {"expression": "0 6 * * *"})
+    assert trigger.parse(deferred.kwargs) == {"expression": "0 6 * * *", "after": times.rfc3339(NOW)}
+    assert deferred.waits_for == "cron 0 6 * * *"
+    later = trigger.absolute("cron", trigger.parse(deferred.kwargs), NOW + 1_000_000)
+    assert later == ("cron", trigger.parse(deferred.kwargs))
 
 
 def test_a_null_after_of_a_cron_is_the_time_of_the_deferral() -> None:
@@ -109,15 +109,15 @@ def test_a_null_after_of_a_cron_is_the_time_of_the_deferral() -> None:
 
 def test_what_is_relative_inside_of_several_is_made_absolute_too() -> None:
     parts: list[Json] = [{"class": "duration", "kwargs": {"duration": "1m"}}, {"class": "http", "kwargs": {"url": "a"}}]
-    made = build("any_of", {"triggers": [{"class": "all_of", "kwargs": {"triggers": parts}}, parts[1]]})
+    deferred = build("any_of", {"triggers": [{"class": "all_of", "kwargs": {"triggers": parts}}, parts[1]]})
     until = times.rfc3339(NOW + 60)
-    assert trigger.parse(made.kwargs) == {
+    assert trigger.parse(deferred.kwargs) == {
         "triggers": [
             {"class": "all_of", "kwargs": {"triggers": [{"class": "time", "kwargs": {"at": until}}, parts[1]]}},
             parts[1],
         ]
     }
-    assert made.waits_for == f"(until {until} and http a) or http a"
+    assert deferred.waits_for == f"(until {until} and http a) or http a"
 
 
 @pytest.mark.parametrize("class_name", sorted(trigger.CURSORS))
@@ -146,13 +146,13 @@ def test_a_null_cursor_of_a_class_of_time_becomes_the_deferral(class_name: str) 
 
 @pytest.mark.parametrize("triggers", [None, "http", [1], [{}], [{"class": 1}], [{"class": "cron", "kwargs": 1}]])
 def test_several_of_what_is_no_trigger_are_left_for_the_class_to_refuse(triggers: Json) -> None:
-    made = build("any_of", {"triggers": triggers})
-    assert trigger.parse(made.kwargs) == {"triggers": triggers}
+    deferred = build("any_of", {"triggers": triggers})
+    assert trigger.parse(deferred.kwargs) == {"triggers": triggers}
 
 
 def test_key_and_shard_never_change_since_they_are_part_of_the_api() -> None:
-    made = build("http", {"url": "https://example.org/_SUCCESS", "method": "HEAD"})
-    assert (made.key, made.shard) == ("58a722324a993c6213f76d4f86d9e7af", 50)
+    deferred = build("http", {"url": "https://example.org/_SUCCESS", "method": "HEAD"})
+    assert (deferred.key, deferred.shard) == ("58a722324a993c6213f76d4f86d9e7af", 50)
 
 
 @given(st.text(), st.dictionaries(st.text(), st.integers() | st.text(), max_size=3))
@@ -178,8 +178,8 @@ def test_a_description_names_the_class_without_module_and_its_target() -> None:
 
 def test_a_description_of_an_approval_names_the_question_and_who_answers() -> None:
     approvers = {"users": ["ann"], "groups": ["sre"]}
-    made = build("approval", {"question": "Deploy 1.5?", "approvers": approvers})
-    assert made.waits_for == "approval Deploy 1.5? by ann or members of sre"
+    deferred = build("approval", {"question": "Deploy 1.5?", "approvers": approvers})
+    assert deferred.waits_for == "approval Deploy 1.5? by ann or members of sre"
 
 
 def test_a_description_of_a_time_says_until_when() -> None:
@@ -212,9 +212,9 @@ def test_a_description_begins_with_its_target(class_name: str, kwargs: dict[str,
 
 
 def test_a_description_never_shows_a_sealed_value() -> None:
-    made = build("http", {"url": "https://example.org", "encrypted__token": "c2VhbGVk", "retries": None})
-    assert made.waits_for == "https://example.org"
-    assert "c2VhbGVk" in made.kwargs
+    deferred = build("http", {"url": "https://example.org", "encrypted__token": "c2VhbGVk", "retries": None})
+    assert deferred.waits_for == "https://example.org"
+    assert "c2VhbGVk" in deferred.kwargs
 
 
 @given(st.text(), st.dictionaries(st.text(), st.text()))
@@ -237,12 +237,12 @@ def test_kwargs_over_their_limit_are_refused_with_their_size() -> None:
 
 
 def test_on_the_status_it_has_the_names_of_the_api() -> None:
-    made = build("http", {"url": "a"})
-    assert made.on_status() == {
+    deferred = build("http", {"url": "a"})
+    assert deferred.on_status() == {
         "class": "http",
         "kwargs": canonical.plain({"url": "a"}),
-        "key": made.key,
-        "shard": made.shard,
+        "key": deferred.key,
+        "shard": deferred.shard,
         "waitsFor": "http a",
     }
 

@@ -194,17 +194,17 @@ def cluster() -> TaskRunApi:
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
     """Writes a module that a task's author might have written, and returns its name."""
-    made: list[str] = []
+    names: list[str] = []
     monkeypatch.syspath_prepend(tmp_path)
 
     def write(source: str) -> str:
-        name = f"authored_{len(made)}"
+        name = f"authored_{len(names)}"
         (tmp_path / f"{name}.py").write_text(source)
-        made.append(name)
+        names.append(name)
         return name
 
     yield write
-    for name in made:
+    for name in names:
         sys.modules.pop(name, None)
 
 
@@ -232,13 +232,13 @@ def upstream(cluster: TaskRunApi) -> Callable[..., None]:
         workflow_uid: str = "workflow-uid",
         stored: Any = None,
     ) -> None:
-        found = {} if result is None else {"result": json.dumps(result)}
-        found |= {} if stored is None else {"stored": stored}
+        outcome = {} if result is None else {"result": json.dumps(result)}
+        outcome |= {} if stored is None else {"stored": stored}
         name = names.taskrun("ingest", "workflow-uid", "list", index, groups)
         cluster.taskruns[name] = {
             "metadata": {"name": name, "uid": f"uid-{index}"},
             "spec": {"workflow": {"name": "ingest", "uid": workflow_uid}, "task": "list"},
-            "status": {"state": state, **found},
+            "status": {"state": state, **outcome},
         }
 
     return store
@@ -264,11 +264,11 @@ def referring(task: Callable[..., TaskPod]) -> Callable[..., TaskPod]:
 @pytest.fixture
 def archive(cluster: TaskRunApi) -> Iterator[FakeArchive]:
     """An archive whose address the pods of the cluster get."""
-    made = FakeArchive()
+    server = FakeArchive()
     cluster.archive_url = "https://archive"
-    cluster.archive = lambda launch: made.client(launch.taskrun)
-    yield made
-    made.close()
+    cluster.archive = lambda launch: server.client(launch.taskrun)
+    yield server
+    server.close()
 
 
 class ApiFaults:

@@ -108,9 +108,9 @@ def end(event): pass
     wait = parse(cluster.taskruns[pod.name])
     call = validation.read(wait)
     assert isinstance(call, validation.TriggerInvocation)
-    made = validation.admit(wait, call, Registry(CLASSES), services())
-    assert made.problem is None
-    assert made.trigger.serialize() == GIVEN[name].serialize()
+    admitted = validation.admit(wait, call, Registry(CLASSES), services())
+    assert admitted.problem is None
+    assert admitted.trigger.serialize() == GIVEN[name].serialize()
 
 
 def test_kubectl_shows_the_time_that_is_waited_for(task: Callable[..., TaskPod]) -> None:
@@ -276,9 +276,9 @@ def test_a_reschedule_after_a_wait_begins_the_task_from_its_beginning(task: Call
 
 
 def test_a_reschedule_is_tested_without_a_cluster(module: Callable[[str], str]) -> None:
-    made = __import__(module(RESCHEDULE))
+    module_ = __import__(module(RESCHEDULE))
 
-    done = testing.run(made.load, {"path": "a.csv"}, events=[None, None])
+    done = testing.run(module_.load, {"path": "a.csv"}, events=[None, None])
     assert done.result == [3, 2]
 
 

@@ -75,10 +75,10 @@ async def triggered(pod: TaskPod, clock: VirtualClock, seconds: float) -> Ended 
     waiting = parse(pod.cluster.taskruns[pod.name])
     call = validation.read(waiting)
     assert isinstance(call, validation.TriggerInvocation), call
-    made = validation.admit(waiting, call, registry.load(NAMES), services(clock=clock))
-    if made.problem is not None:
-        return made.problem
-    running = asyncio.create_task(invoke.first_event(made.trigger))
+    admitted = validation.admit(waiting, call, registry.load(NAMES), services(clock=clock))
+    if admitted.problem is not None:
+        return admitted.problem
+    running = asyncio.create_task(invoke.first_event(admitted.trigger))
     await clock.advance(seconds)
     if running.done():
         return running.result()
@@ -155,19 +155,19 @@ def end(event): pass
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("Rude", "context.taskrun is not available in the triggerer, where one poke may serve many TaskRuns"),
         ("BrokenSensor", "OSError: no route to host"),
     ],
 )
 async def test_a_poke_that_raises_in_the_triggerer_fails_the_wait(
-    deferred: Callable[..., Any], name: str, said: str
+    deferred: Callable[..., Any], name: str, message: str
 ) -> None:
     failed = await triggered(await deferred(name, path="a"), VirtualClock(), 1)
 
     assert isinstance(failed, Failed)
-    assert said in failed.message
+    assert message in failed.message
 
 
 def test_a_sensor_made_of_arguments_without_names_cannot_be_made_again() -> None:

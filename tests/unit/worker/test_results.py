@@ -40,8 +40,8 @@ class Instances:
 
 @pytest.mark.parametrize("given", [True, False], ids=["missing is given", "missing is not given"])
 def test_they_are_a_sequence_without_what_is_missing(given: bool) -> None:
-    made = Instances(10, 13)
-    results = Results(made.find, range(10, 16), made.missing if given else None)
+    instances = Instances(10, 13)
+    results = Results(instances.find, range(10, 16), instances.missing if given else None)
 
     assert [*results] == [[11], [12], [14], [15]]
     assert len(results) == 4
@@ -55,8 +55,8 @@ def test_they_are_a_sequence_without_what_is_missing(given: bool) -> None:
 
 @pytest.mark.parametrize("given", [True, False], ids=["missing is given", "missing is not given"])
 def test_results_of_several_levels_are_a_sequence_with_tuple_positions(given: bool) -> None:
-    made = Instances((0, 1))
-    results = Results(made.find, [(0, 0), (0, 1), (1, 0), (2, 5)], made.missing if given else None)
+    instances = Instances((0, 1))
+    results = Results(instances.find, [(0, 0), (0, 1), (1, 0), (2, 5)], instances.missing if given else None)
 
     assert [*results] == [[(0, 0)], [(1, 0)], [(2, 5)]]
     assert results[-1] == [(2, 5)]
@@ -73,47 +73,47 @@ def test_an_index_beyond_the_results_is_an_index_error(place: int) -> None:
 
 
 def test_a_slice_is_lazy_too_and_can_be_sliced() -> None:
-    made = Instances(1)
-    part = Results(made.find, range(10), [1])[2::2]
+    instances = Instances(1)
+    part = Results(instances.find, range(10), [1])[2::2]
 
-    assert (len(part), made.looked) == (4, [])
+    assert (len(part), instances.looked) == (4, [])
     assert [*part] == [[3], [5], [7], [9]]
     assert part[1:3] == [[5], [7]]
     assert part[-1] == [9]
 
 
 def test_nothing_is_read_before_it_is_used() -> None:
-    made = Instances(1)
-    results = Results(made.find, range(1000), [1])
+    instances = Instances(1)
+    results = Results(instances.find, range(1000), [1])
 
     assert len(results) == 999
     assert "1000 instances" in repr(results)
-    assert made.looked == []
+    assert instances.looked == []
 
 
 def test_counting_reads_each_taskrun_once_and_no_result() -> None:
-    made = Instances(1)
-    results = Results(made.find, range(100))
+    instances = Instances(1)
+    results = Results(instances.find, range(100))
 
     assert (len(results), len(results)) == (99, 99)
-    assert (made.looked, made.loaded) == ([*range(100)], [])
+    assert (instances.looked, instances.loaded) == ([*range(100)], [])
 
 
 def test_a_loop_reads_each_result_once() -> None:
-    made = Instances()
-    for _ in Results(made.find, range(5)):
+    instances = Instances()
+    for _ in Results(instances.find, range(5)):
         pass
 
-    assert made.looked == made.loaded == [*range(5)]
+    assert instances.looked == instances.loaded == [*range(5)]
 
 
 def test_the_last_result_is_kept_and_no_other() -> None:
-    made = Instances()
-    results = Results(made.find, range(5))
+    instances = Instances()
+    results = Results(instances.find, range(5))
     for place in (3, 3, 1, 3):
         results[place]
 
-    assert made.loaded == [3, 1, 3]
+    assert instances.loaded == [3, 1, 3]
 
 
 class Large:
@@ -125,9 +125,9 @@ def test_a_result_is_let_go_before_the_next_is_loaded() -> None:
 
     def load() -> Large:
         assert not any(result() for result in held)
-        made = Large()
-        held.append(weakref.ref(made))
-        return made
+        large = Large()
+        held.append(weakref.ref(large))
+        return large
 
     results = Results(lambda _position: load, range(3))
     for place in range(3):
@@ -137,17 +137,17 @@ def test_a_result_is_let_go_before_the_next_is_loaded() -> None:
 
 
 def test_a_result_that_vanished_while_the_task_ran_is_named() -> None:
-    made = Instances()
-    results = Results(made.find, range(5), [])
-    made.missing = (2,)
+    instances = Instances()
+    results = Results(instances.find, range(5), [])
+    instances.missing = (2,)
 
     with pytest.raises(LookupError, match="the result at position 2 was deleted while this task was running"):
         results[2]
 
 
 def test_many_threads_may_read() -> None:
-    made = Instances(3)
-    results = Results(made.find, range(50))
+    instances = Instances(3)
+    results = Results(instances.find, range(50))
     sums: list[int] = []
     threads = [threading.Thread(target=lambda: sums.append(sum(value[0] for value in results))) for _ in range(8)]
     for thread in threads:

@@ -48,8 +48,8 @@ def set_deferring(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 
 def looks(pod: TaskPod) -> list[Any]:
-    found: list[Any] = conftest.module_of(pod).looks
-    return found
+    looks: list[Any] = conftest.module_of(pod).looks
+    return looks
 
 
 @pytest.mark.parametrize("name", ["Key", "AsyncKey"])
@@ -122,17 +122,17 @@ def test_who_decides_whether_a_sensor_defers(
     name: str,
     decision: tuple[str, bool | None, bool],
 ) -> None:
-    says, asked, defers = decision
+    says, deferrable, defers = decision
     set_deferring(says)
     source = SENSOR.replace("super().__init__(**kwargs)", "super().__init__(**kwargs); self.poke_interval = 0.01")
-    pod = task(source, name=name, path="a", deferrable=asked)
+    pod = task(source, name=name, path="a", deferrable=deferrable)
     pod.run()
 
     assert pod.status["state"] == ("Deferred" if defers else "Succeeded")
 
 
 @pytest.mark.parametrize(
-    ("name", "interval", "asked", "gives_back"),
+    ("name", "interval", "deferrable", "gives_back"),
     [
         ("Key", 9.9, None, False),
         ("Key", 10, None, True),
@@ -142,11 +142,11 @@ def test_who_decides_whether_a_sensor_defers(
     ],
 )
 def test_no_pod_is_made_every_few_seconds_unless_that_is_asked_for(
-    module: Callable[[str], str], name: str, interval: float, asked: bool | None, gives_back: bool
+    module: Callable[[str], str], name: str, interval: float, deferrable: bool | None, gives_back: bool
 ) -> None:
-    made = getattr(__import__(module(SENSOR)), name)(path="a", poke_interval=interval, deferrable=asked)
+    sensor = getattr(__import__(module(SENSOR)), name)(path="a", poke_interval=interval, deferrable=deferrable)
 
-    assert made.deferrable is gives_back
+    assert sensor.deferrable is gives_back
 
 
 @pytest.mark.parametrize("name", ["Key", "AsyncKey"])
@@ -253,9 +253,9 @@ def test_a_poke_reports_success_in_several_ways(context: Context, returned: obje
 
 
 def test_times_are_given_as_anywhere_else() -> None:
-    made = BaseSensor(poke_interval=timedelta(minutes=2), timeout="1h30m", task_id="t")
+    sensor = BaseSensor(poke_interval=timedelta(minutes=2), timeout="1h30m", task_id="t")
 
-    assert (made.poke_interval, made.timeout, made.task_id) == (120.0, 5400.0, "t")
+    assert (sensor.poke_interval, sensor.timeout, sensor.task_id) == (120.0, 5400.0, "t")
     assert BaseSensor(timeout=None).timeout is None
 
 

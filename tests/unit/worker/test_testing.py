@@ -67,9 +67,9 @@ def test_an_operator_resumes_as_a_new_instance() -> None:
     assert done.deferrals[0].method == "complete"
 
 
-@pytest.mark.parametrize(("events", "said"), [([], "0 events"), ([{"last": True}] * 2, "1 times, but 2 events")])
-def test_events_must_be_as_many_as_deferrals(events: list[Any], said: str) -> None:
-    with pytest.raises(AssertionError, match=said):
+@pytest.mark.parametrize(("events", "message"), [([], "0 events"), ([{"last": True}] * 2, "1 times, but 2 events")])
+def test_events_must_be_as_many_as_deferrals(events: list[Any], message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
         run(load, {"path": "a"}, events=events)
 
 

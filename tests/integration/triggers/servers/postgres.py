@@ -84,8 +84,8 @@ def _programs(folder: Path) -> tuple[Path, dict[str, str]]:
     candidates = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     on_path = shutil.which("initdb")
     if on_path or candidates:
-        found = Path(on_path).resolve() if on_path else candidates[-1]
-        return found.parent, dict(debian.environment(Path("/nonexistent")))
+        initdb = Path(on_path).resolve() if on_path else candidates[-1]
+        return initdb.parent, dict(debian.environment(Path("/nonexistent")))
     # Without the compiler that PostgreSQL uses for long queries only.
     root = debian.unpack(debian.fetch("postgresql", without=("libllvm",)), folder / "programs")
     root.chmod(0o755)
@@ -94,8 +94,8 @@ def _programs(folder: Path) -> tuple[Path, dict[str, str]]:
 
 def _answers(programs: Path, environment: dict[str, str], port: int) -> bool:
     """It listens a while before it takes anybody in."""
-    asked = [str(programs / "pg_isready"), "--quiet", "-h", "127.0.0.1", "-p", str(port)]
-    return subprocess.run(asked, check=False, env=environment).returncode == 0
+    command = [str(programs / "pg_isready"), "--quiet", "-h", "127.0.0.1", "-p", str(port)]
+    return subprocess.run(command, check=False, env=environment).returncode == 0
 
 
 def _initialize(programs: Path, environment: dict[str, str], folder: Path) -> None:

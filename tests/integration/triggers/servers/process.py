@@ -50,9 +50,9 @@ class ServerProcess:
             )
         end = time.monotonic() + _TIMEOUT
         while not self.answers(self.port):
-            said = (self.folder / "log").read_text(errors="replace")
-            assert self._running.poll() is None, f"{self.argv[0]} ended:\n{said}"
-            assert time.monotonic() < end, f"{self.argv[0]} does not answer:\n{said}"
+            output = (self.folder / "log").read_text(errors="replace")
+            assert self._running.poll() is None, f"{self.argv[0]} ended:\n{output}"
+            assert time.monotonic() < end, f"{self.argv[0]} does not answer:\n{output}"
             time.sleep(0.05)
 
     def kill(self) -> None:
@@ -66,12 +66,12 @@ class ServerProcess:
 @contextmanager
 def folder() -> Iterator[Path]:
     """A folder of the process's own, outside what only root can reach."""
-    made = Path(tempfile.mkdtemp(prefix="torpor-server-"))
-    own(made)
+    folder = Path(tempfile.mkdtemp(prefix="torpor-server-"))
+    own(folder)
     try:
-        yield made
+        yield folder
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def own(path: Path) -> None:

@@ -70,10 +70,10 @@ def test_variables_that_lead_to_a_cluster_are_not_inherited() -> None:
 
 
 def test_a_container_gets_its_command_arguments_and_variables() -> None:
-    made = program.container(
+    pod_program = program.container(
         pod(command=["sh", "-c"], args=["echo $(day)"], securityContext={"runAsUser": 7}), "docker", {"day": "1"}, "/m"
     )
-    assert " ".join(made.argv).partition(" docker ")[2] == (
+    assert " ".join(pod_program.argv).partition(" docker ")[2] == (
         "run --rm --name torpor-run-a1-s0-567890abcdef --mount type=bind,source=/m,target=/dev/termination-log "
         "--env day=1 --user 7 --entrypoint sh -- any:1 -c echo 1"
     )

@@ -43,12 +43,12 @@ def test_conditions_among_the_authors_headers_are_found_in_any_case() -> None:
     assert not http_request.has_conditions(["Accept", "If"])
 
 
-def answer(status: int, asked: str = "") -> HttpResponse:
-    return HttpResponse(status, {"retry-after": asked} if asked else {}, b"", False)
+def answer(status: int, header: str = "") -> HttpResponse:
+    return HttpResponse(status, {"retry-after": header} if header else {}, b"", False)
 
 
 @pytest.mark.parametrize(
-    ("status", "asked", "seconds"),
+    ("status", "header", "seconds"),
     [
         (503, "120", 120),
         (429, " 7 ", 7),
@@ -63,8 +63,8 @@ def answer(status: int, asked: str = "") -> HttpResponse:
         (200, "120", 0),
     ],
 )
-def test_retry_after_is_seconds_or_a_date(status: int, asked: str, seconds: float) -> None:
-    assert retry_after(answer(status, asked), NOW) == seconds
+def test_retry_after_is_seconds_or_a_date(status: int, header: str, seconds: float) -> None:
+    assert retry_after(answer(status, header), NOW) == seconds
 
 
 def test_delays_grow_while_a_server_fails_and_reset_when_it_recovers() -> None:
@@ -87,5 +87,5 @@ def test_a_delay_is_within_retry_after_and_the_limit(
     pace = RequestDelays(interval)
     for response in responses:
         pace.note(response, NOW)
-        asked = 40 if response and response.status == 503 else 0
-        assert max(asked, 0.9 * interval) <= pace.pause(jitter) <= 1.1 * max(asked, interval, 60)
+        least = 40 if response and response.status == 503 else 0
+        assert max(least, 0.9 * interval) <= pace.pause(jitter) <= 1.1 * max(least, interval, 60)

@@ -127,9 +127,9 @@ def test_the_periods_of_a_zone_follow_one_another() -> None:
     for name in (*NOTABLE, "America/Recife", "Asia/Gaza"):
         zone, start = ZoneInfo(name), int(times.epoch("2000-01-01T00:00:00Z"))
         end = start + 60 * 366 * DAY
-        found = list(offsets.periods(zone, start, end))
-        assert found == list(offsets.periods_back(zone, start, end))[::-1]
-        for former, period in pairwise(found):
+        periods = list(offsets.periods(zone, start, end))
+        assert periods == list(offsets.periods_back(zone, start, end))[::-1]
+        for former, period in pairwise(periods):
             assert former.end == period.start
             assert former.offset == period.before
             for moment in (period.start, (period.start + period.end) // 2, period.end - 1):

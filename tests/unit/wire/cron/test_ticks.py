@@ -216,8 +216,8 @@ def test_the_previous_tick_respects_the_change_of_the_clocks(expression: str, un
 
 @given(expressions, instants)
 def test_ticks_after_a_shift_by_half_an_hour_stay_in_order(expression: str, after: float) -> None:
-    found = Ticks.parse(expression, "Australia/Lord_Howe").between(after, after + 400 * DAY, 100)
-    assert all(earlier < later for earlier, later in pairwise([after, *found]))
+    ticks = Ticks.parse(expression, "Australia/Lord_Howe").between(after, after + 400 * DAY, 100)
+    assert all(earlier < later for earlier, later in pairwise([after, *ticks]))
 
 
 def test_a_repeated_day_is_searched_within_the_bound() -> None:

@@ -44,8 +44,8 @@ def built(page: str) -> Any:
     (text, *_) = [block for block in blocks(page, "python") if "@workflow" in block]
     names: dict[str, Any] = {}
     exec(text, names)
-    (found,) = [value for value in names.values() if isinstance(value, Workflow)]
-    return found()
+    (flow,) = [value for value in names.values() if isinstance(value, Workflow)]
+    return flow()
 
 
 def test_the_translation_of_the_dag_is_the_workflow_of_the_page() -> None:

@@ -130,8 +130,8 @@ def test_an_index_that_cel_does_not_have_is_refused(index: object) -> None:
 )
 def test_a_call_that_does_not_fit_is_refused_with_the_signature(call: Callable[[], Any], sentence: str) -> None:
     def flow(_: object) -> None:
-        made = call()
-        made("x")  # of options
+        result = call()
+        result("x")  # of options
 
     assert refused(flow).startswith(sentence)
 
@@ -165,7 +165,7 @@ renamed.function.__qualname__ = "gone"
 
 
 @pytest.mark.parametrize(
-    ("made", "name"),
+    ("candidate", "name"),
     [
         (sample.nameless, "<lambda>"),
         (task(lambda path: path), "<lambda> of tests.unit.worker.authoring.test_errors"),
@@ -174,12 +174,12 @@ renamed.function.__qualname__ = "gone"
         (task(partial(local, "x")), "an object without a name. of functools"),
     ],
 )
-def test_a_function_that_a_pod_cannot_import_is_no_task(made: Any, name: str) -> None:
+def test_a_function_that_a_pod_cannot_import_is_no_task(candidate: Any, name: str) -> None:
     def nested(path: str) -> str:
         return path
 
     assert "cannot be a task: a pod imports a task by its name" in refused(lambda _: task(nested)(path="x"))
-    assert refused(lambda _: made(path="x")).startswith(name)
+    assert refused(lambda _: candidate(path="x")).startswith(name)
 
 
 def test_a_function_of_main_is_no_task(monkeypatch: pytest.MonkeyPatch) -> None:

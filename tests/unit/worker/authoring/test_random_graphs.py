@@ -30,10 +30,10 @@ class Author:
     def read(self, number: int, parts: Sequence[str | int]) -> Any:
         """A reference to something known, or to a part of it."""
         known = [*self.known, *self.inner]
-        found = known[number % len(known)]
+        value = known[number % len(known)]
         for part in parts:
-            found = found[part]
-        return found
+            value = value[part]
+        return value
 
     def add(self, kind: str, name: str, first_task: int, second_task: int, parts: Sequence[str | int]) -> Any:
         """A task of a kind."""

@@ -151,14 +151,14 @@ def test_a_mapped_task_has_fixed_arguments_and_lists() -> None:
         load.partial("x").expand_kwargs([{"minimum": 1}])
         report(rows)
 
-    made = tasks(flow)
+    declared = tasks(flow)
     over = "${tasks.list_files.result}"
-    assert made[1]["args"] == {"minimum": 3}
-    assert made[1]["expand"] == [{"name": "path", "over": over}]
-    assert made[2]["expand"] == [{"name": "path", "over": ["a", "b"]}, {"name": "minimum", "over": {"x": 1}}]
-    assert "args" not in made[2]
-    assert (made[3]["args"], made[3]["expandKwargs"]) == ({"path": "x"}, [{"minimum": 1}])
-    assert made[4]["args"] == {"rows": "${tasks.load.results}"}
+    assert declared[1]["args"] == {"minimum": 3}
+    assert declared[1]["expand"] == [{"name": "path", "over": over}]
+    assert declared[2]["expand"] == [{"name": "path", "over": ["a", "b"]}, {"name": "minimum", "over": {"x": 1}}]
+    assert "args" not in declared[2]
+    assert (declared[3]["args"], declared[3]["expandKwargs"]) == ({"path": "x"}, [{"minimum": 1}])
+    assert declared[4]["args"] == {"rows": "${tasks.load.results}"}
 
 
 def test_tasks_of_a_group_see_each_other_and_a_task_outside_sees_all_results() -> None:
@@ -178,14 +178,14 @@ def test_tasks_of_a_group_see_each_other_and_a_task_outside_sees_all_results() -
         {"name": "country", "expand": [{"name": "country", "over": "${tasks.list_files.result}"}]},
         {"name": "city", "in": "country", "expand": [{"name": "city", "over": "${groups.country.value.cities}"}]},
     ]
-    made = {task["name"]: task for task in spec["tasks"]}
+    by_name = {task["name"]: task for task in spec["tasks"]}
     assert [task.get("group") for task in spec["tasks"]] == [None, "city", "city", "city", "country", None]
-    assert made["load"]["args"] == {"path": "${groups.city.value}"}
-    assert made["parts"]["expand"][0]["over"] == "${groups.country.key}"
-    assert made["of_city"]["args"] == {"rows": ["${tasks.load.result}"]}
-    assert made["of_country"]["args"] == {"rows": "${tasks.load.results}"}
-    assert made["report"]["after"] == ["city"]
-    assert made["report"]["args"] == {"rows": "${tasks.load.results + tasks.parts.results}"}
+    assert by_name["load"]["args"] == {"path": "${groups.city.value}"}
+    assert by_name["parts"]["expand"][0]["over"] == "${groups.country.key}"
+    assert by_name["of_city"]["args"] == {"rows": ["${tasks.load.result}"]}
+    assert by_name["of_country"]["args"] == {"rows": "${tasks.load.results}"}
+    assert by_name["report"]["after"] == ["city"]
+    assert by_name["report"]["args"] == {"rows": "${tasks.load.results + tasks.parts.results}"}
 
 
 def test_a_task_outside_of_a_workflow_is_the_function() -> None:

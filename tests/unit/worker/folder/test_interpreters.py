@@ -68,7 +68,7 @@ def server() -> Iterator[SingleTaskRunServer]:
         protocol_version = "HTTP/1.1"
 
         def do_PATCH(self) -> None:
-            made.patches.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            served.patches.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
             spec = {
                 "workflow": {"name": "w", "uid": "u"},
                 "task": "load",
@@ -87,10 +87,10 @@ def server() -> Iterator[SingleTaskRunServer]:
             """Print nothing."""
 
     listening = HTTPServer(("127.0.0.1", 0), Handler)
-    made = SingleTaskRunServer(port=listening.server_port)
+    served = SingleTaskRunServer(port=listening.server_port)
     thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
-    yield made
+    yield served
     listening.shutdown()
     thread.join()
     listening.server_close()

@@ -97,20 +97,20 @@ def test_one_item_of_a_result_may_be_an_argument(
 
 
 @pytest.mark.parametrize(
-    ("result", "said"),
+    ("result", "message"),
     [
         ([1, 2], "the result of task 'list' has 2 items, so there is no item 2"),
         ("text", "task 'list' returned a value of type str, not a list or an object"),
     ],
 )
 def test_an_item_that_is_not_there_is_named(
-    referring: Callable[..., TaskPod], upstream: Callable[..., None], result: Any, said: str
+    referring: Callable[..., TaskPod], upstream: Callable[..., None], result: Any, message: str
 ) -> None:
     upstream(result)
     pod = referring("result", item=2)
 
     assert pod.run() == 1
-    assert (pod.status["reason"], pod.status["message"]) == ("ArgumentsInvalid", said)
+    assert (pod.status["reason"], pod.status["message"]) == ("ArgumentsInvalid", message)
 
 
 def test_the_result_of_one_instance_is_read_by_its_position(
@@ -146,7 +146,7 @@ def test_a_function_of_the_image_maps_an_argument_once(
 
 
 @pytest.mark.parametrize(
-    ("function", "said"),
+    ("function", "message"),
     [
         ("fails", "ArgumentsInvalid: argument 'value': M:fails cannot map its value: TypeError: 'int' object is not "),
         ("later", "ArgumentsInvalid: argument 'value': M:later is async; it must be a plain function"),
@@ -154,7 +154,7 @@ def test_a_function_of_the_image_maps_an_argument_once(
     ],
 )
 def test_a_function_that_cannot_map_fails_the_task_for_good_by_its_name(
-    referring: Callable[..., TaskPod], upstream: Callable[..., None], function: str, said: str
+    referring: Callable[..., TaskPod], upstream: Callable[..., None], function: str, message: str
 ) -> None:
     upstream(1)
     pod = referring("result", source=MAPS, mapped_by=function)
@@ -163,7 +163,7 @@ def test_a_function_that_cannot_map_fails_the_task_for_good_by_its_name(
     assert pod.run() == 1
     assert pod.status["state"] == "Failed"
     failure = f"{pod.status['reason']}: {pod.status['message']}"
-    assert failure.startswith(said.replace("M", module_of(pod).__name__))
+    assert failure.startswith(message.replace("M", module_of(pod).__name__))
 
 
 def test_the_traceback_of_a_function_that_cannot_map_is_in_the_log(

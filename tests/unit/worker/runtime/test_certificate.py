@@ -35,10 +35,10 @@ class ScriptedTransport:
 
     def __call__(self, method: str, path: str, body: Any = None) -> ApiResponse:
         self.requests.append((method, path))
-        found = self._answers.pop(0)
-        if found is None:
+        answer = self._answers.pop(0)
+        if answer is None:
             raise UnclearError("no answer")
-        return found
+        return answer
 
 
 def read(server: ScriptedTransport) -> str:

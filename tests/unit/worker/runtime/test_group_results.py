@@ -121,7 +121,7 @@ def test_one_of_the_results_of_several_frames_may_be_an_argument(
 
 
 @pytest.mark.parametrize(
-    ("ranges", "said"),
+    ("ranges", "message"),
     [
         ({"paths": "0-1.x"}, "'0-1.x' is not a range of instances"),
         ({"paths": "0.0,1"}, "'1' has 1 levels instead of 2"),
@@ -130,11 +130,11 @@ def test_one_of_the_results_of_several_frames_may_be_an_argument(
     ],
 )
 def test_instances_that_another_hand_wrote_fail_the_task_for_good(
-    referring: Callable[..., TaskPod], ranges: dict[str, str], said: str
+    referring: Callable[..., TaskPod], ranges: dict[str, str], message: str
 ) -> None:
     pod = referring("results", **ranges)
     pod.cluster.taskruns[pod.name]["spec"]["retries"] = {"limit": 1}
 
     assert pod.run() == 1
     assert (pod.status["state"], pod.status["reason"]) == ("Failed", "ArgumentsInvalid")
-    assert said in pod.status["message"]
+    assert message in pod.status["message"]

@@ -51,16 +51,16 @@ class ScriptedByteServer:
 
 @pytest.fixture
 def server() -> Iterator[ScriptedByteServer]:
-    made = ScriptedByteServer()
-    yield made
-    made.join()
+    byte_server = ScriptedByteServer()
+    yield byte_server
+    byte_server.join()
 
 
 @pytest.fixture
 def api(server: ScriptedByteServer) -> Iterator[ConnectionTransport]:
-    made = ConnectionTransport("fd00::1", server.connect, lambda: "t0ken")
-    yield made
-    made.close()
+    transport = ConnectionTransport("fd00::1", server.connect, lambda: "t0ken")
+    yield transport
+    transport.close()
 
 
 @pytest.mark.parametrize(

@@ -55,9 +55,9 @@ print(json.dumps([reports[-1], *module.before, peak()]))
 
 @pytest.fixture
 def archive() -> Iterator[FakeArchive]:
-    made = FakeArchive()
-    yield made
-    made.close()
+    server = FakeArchive()
+    yield server
+    server.close()
 
 
 def run(archive: FakeArchive, about: object, arguments: object, source: str) -> tuple[dict[str, object], list[int]]:

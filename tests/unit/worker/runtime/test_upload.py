@@ -97,7 +97,7 @@ def test_the_last_byte_that_fits_is_the_same_for_all(
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "message"),
     [
         ("[0] * 9000 + [float('nan')]", "$[9000] is nan"),
         ("dict.fromkeys(map(str, range(9000))) | {'bad': {1}}", "$.bad is of type set"),
@@ -106,13 +106,13 @@ def test_the_last_byte_that_fits_is_the_same_for_all(
     ],
 )
 def test_a_value_that_is_not_json_fails_without_a_retry_and_names_its_path(
-    task: Callable[..., TaskPod], archive: FakeArchive, source: str, said: str
+    task: Callable[..., TaskPod], archive: FakeArchive, source: str, message: str
 ) -> None:
     pod = task(f"def load(): return {source}", spec={"retries": {"limit": 3}})
 
     assert pod.run() == 1
     assert (pod.status["state"], pod.status["reason"]) == ("Failed", "ResultInvalid")
-    assert said in pod.status["message"]
+    assert message in pod.status["message"]
     assert not archive.bodies
 
 
@@ -198,7 +198,7 @@ def test_a_body_that_arrived_otherwise_than_it_was_sent_is_sent_again(
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "message"),
     [
         ("'x' * 9000", "the result has 9002 bytes of JSON, above the limit of 8192: install the archive"),
         ("b'x'", "bytes and files need the archive, which is not installed"),
@@ -206,10 +206,10 @@ def test_a_body_that_arrived_otherwise_than_it_was_sent_is_sent_again(
     ],
 )
 def test_without_an_archive_a_large_result_fails_its_task_and_says_so(
-    task: Callable[..., TaskPod], source: str, said: str
+    task: Callable[..., TaskPod], source: str, message: str
 ) -> None:
     pod = task(f"def load(): return {source}")
 
     assert pod.run() == 1
     assert pod.status["reason"] == "ResultInvalid"
-    assert said in pod.status["message"]
+    assert message in pod.status["message"]
