@@ -7,12 +7,15 @@ from typing import NamedTuple, TypeAlias
 from torpor_wire import constants
 from torpor_wire.reason import Reason
 
+from torpor_cli import output
 from torpor_cli.cluster import edit
 from torpor_cli.cluster.api import Object, ObjectSelection
 from torpor_cli.cluster.connect import ClusterConnection
 from torpor_cli.cluster.errors import ClusterError
 from torpor_cli.cluster.resources import EVENTS, WORKFLOWS
 from torpor_cli.cluster.watch import Changed, ListSnapshot, NothingChanged, Update, watch_all
+from torpor_cli.errors import CliError
+from torpor_cli.runs import run_state
 
 
 class _RequestKind(NamedTuple):
@@ -61,6 +64,24 @@ def mark(cluster: ClusterConnection, workflow: Object, text: str, result: str | 
     return _request(
         cluster, workflow, {constants.MARK: text} | ({constants.MARK_RESULT: result} if result else {}), _MARK
     )
+
+
+def check_not_cancelled(workflow: Object, then: str) -> None:
+    """Raise CliError for a run that is being cancelled. `then` is what the user can do after its end."""
+    name, spec = workflow["metadata"]["name"], workflow["spec"]
+    if (spec.get("cancel") or spec.get("stop")) and not run_state.has_ended(workflow):
+        raise CliError(f"run {name} is being cancelled; use `torpor wait {name}`, then {then}")
+
+
+def report(answer: Answer, name: str, *, accepted: str, refused: str) -> None:
+    """Print the answer to the request for a run of this name. Raises CliError for a refusal."""
+    match answer:
+        case RequestAccepted():
+            output.line(accepted)
+        case RequestRefused(message=message):
+            raise CliError(f"Torpor refused {refused}: {message}")
+        case RequestUnanswered():
+            output.note(f"requested; no operator has answered yet: `torpor get {name} -w` follows it")
 
 
 def _request(cluster: ClusterConnection, workflow: Object, request: dict[str, str], kind: _RequestKind) -> Answer:

@@ -7,12 +7,12 @@ import click
 from torpor_views.model import RunView
 from torpor_wire import constants, instance_paths
 
-from torpor_cli import errors, output
+from torpor_cli import errors
 from torpor_cli.changes import clearing
 from torpor_cli.cluster.api import Object
 from torpor_cli.cluster.connect import connect
 from torpor_cli.options import ClusterCommand, complete_reference
-from torpor_cli.runs import references, run_lookup, run_state
+from torpor_cli.runs import references, run_lookup
 from torpor_cli.runs.instances import check_reference, instances_at
 from torpor_cli.runs.references import RunReference
 from torpor_cli.target import TargetOptions
@@ -48,13 +48,8 @@ def mark_command(target: TargetOptions, reference: str, state: str, because: str
         raise errors.UsageError(
             f"the mark has more than {constants.CLEAR_MAX:,} characters; mark fewer instances at once"
         )
-    match clearing.mark(cluster, workflow, text, result):
-        case clearing.RequestAccepted():
-            output.line(f"{reference} is marked as {state}")
-        case clearing.RequestRefused(message=message):
-            raise errors.CliError(f"Torpor refused the mark: {message}")
-        case clearing.RequestUnanswered():
-            output.note(f"requested; no operator has answered yet: `torpor get {run.name} -w` follows it")
+    answer = clearing.mark(cluster, workflow, text, result)
+    clearing.report(answer, run.name, accepted=f"{reference} is marked as {state}", refused="the mark")
 
 
 def _check_result(state: str, result: str | None) -> None:
@@ -69,9 +64,8 @@ def _check_result(state: str, result: str | None) -> None:
 
 
 def _check(workflow: Object) -> None:
-    name, spec = workflow["metadata"]["name"], workflow["spec"]
-    if (spec.get("cancel") or spec.get("stop")) and not run_state.has_ended(workflow):
-        raise errors.CliError(f"run {name} is being cancelled; use `torpor wait {name}`, then mark")
+    clearing.check_not_cancelled(workflow, "mark")
+    name = workflow["metadata"]["name"]
     if {constants.MARK, constants.CLEAR} & (workflow["metadata"].get("annotations") or {}).keys():
         raise errors.CliError(f"an earlier request for {name} is in progress; try again in a moment")
 

@@ -10,9 +10,9 @@ from torpor_wire import constants
 from torpor_cli import errors, output
 from torpor_cli.changes import clear_preview, clearing
 from torpor_cli.cluster.api import Object
-from torpor_cli.cluster.connect import ClusterConnection, connect
+from torpor_cli.cluster.connect import connect
 from torpor_cli.options import ClusterCommand, complete_run, complete_task
-from torpor_cli.runs import run_lookup, run_state
+from torpor_cli.runs import run_lookup
 from torpor_cli.target import TargetOptions
 
 
@@ -41,14 +41,14 @@ def retry_command(
     if dry_run:
         output.note("nothing was changed (dry run)")
         return
-    _confirm(workflow["metadata"]["name"], yes=yes)
-    _apply(cluster, workflow, text)
+    _confirm(run.name, yes=yes)
+    accepted = f"{output.object_name(workflow)} runs these tasks again"
+    clearing.report(clearing.clear(cluster, workflow, text), run.name, accepted=accepted, refused="to run them again")
 
 
 def _check(workflow: Object) -> None:
-    name, spec = workflow["metadata"]["name"], workflow["spec"]
-    if (spec.get("cancel") or spec.get("stop")) and not run_state.has_ended(workflow):
-        raise errors.CliError(f"run {name} is being cancelled; use `torpor wait {name}`, then retry it")
+    clearing.check_not_cancelled(workflow, "retry it")
+    name = workflow["metadata"]["name"]
     if (workflow["metadata"].get("annotations") or {}).get(constants.CLEAR):
         raise errors.CliError(f"an earlier retry of {name} is in progress; try again in a moment")
 
@@ -67,14 +67,3 @@ def _confirm(name: str, *, yes: bool) -> None:
         raise errors.UsageError("standard input is not a terminal, so torpor cannot ask; add -y")
     if not click.confirm(f"Run these tasks of {name} again?", err=True):
         raise errors.CliError("nothing was changed")
-
-
-def _apply(cluster: ClusterConnection, workflow: Object, text: str) -> None:
-    name = workflow["metadata"]["name"]
-    match clearing.clear(cluster, workflow, text):
-        case clearing.RequestAccepted():
-            output.line(f"{output.object_name(workflow)} runs these tasks again")
-        case clearing.RequestRefused(message=message):
-            raise errors.CliError(f"Torpor refused to run them again: {message}")
-        case clearing.RequestUnanswered():
-            output.note(f"requested; no operator has answered yet: `torpor get {name} -w` follows it")
