@@ -72,7 +72,7 @@ def config_maps(spec: Object, others: Sequence[Object], beside: Path) -> list[di
 
     Without such a folder there is none, and the run is refused.
     """
-    known = {item["metadata"]["name"] for item in others if item.get("kind") == "ConfigMap"}
+    known = by_name(others, "ConfigMap")
     missing = [name for name in dict.fromkeys(names(spec)) if name not in known]
     return [_config_map(name, beside / name) for name in missing if (beside / name).is_dir()]
 
@@ -91,7 +91,7 @@ def source_of_task(spec: Object, task: str, others: Sequence[Object], beside: Pa
         return beside / name
     from torpor_local.apiserver import config_maps as rules  # noqa: PLC0415 - most tasks have no such source
 
-    for file, content in rules.files(next((item for item in others if _is_config_map(item, name)), {})).items():
+    for file, content in rules.files(by_name(others, "ConfigMap").get(name, {})).items():
         (scratch / file).write_bytes(content)
     return scratch
 
@@ -108,8 +108,9 @@ def source_problems(others: Sequence[Object]) -> Iterator[str]:
             yield f"ConfigMap {(item.get('metadata') or {}).get('name', '')} is invalid: {problem}"
 
 
-def _is_config_map(body: Object, name: str) -> bool:
-    return body.get("kind") == "ConfigMap" and (body.get("metadata") or {}).get("name") == name
+def by_name(objects: Sequence[Object], kind: str) -> dict[str, Object]:
+    """Return the objects of a kind by their names."""
+    return {str((item.get("metadata") or {}).get("name")): item for item in objects if item.get("kind") == kind}
 
 
 def names(spec: Object) -> Iterator[str]:

@@ -64,7 +64,7 @@ def check(spec: Object, others: Sequence[Object], machine: MachineCapabilities) 
     refused += [sentence for task in tasks for sentence in _missing_variables(task, others, machine)]
     refused += _missing_code(spec, others)
     variables = spec.get("variablesFrom")
-    if variables and not _has(others, "ConfigMap", variables):
+    if variables and variables not in folders.by_name(others, "ConfigMap"):
         refused.append(f"variablesFrom names ConfigMap {variables}, which the file does not have; add it as a document")
     return Preflight(refused=tuple(refused), ignored=tuple(_ignored(spec, tasks, others)))
 
@@ -122,7 +122,7 @@ def _refused_image(task: Object, spec: Object) -> Iterator[str]:
 def _missing_code(spec: Object, others: Sequence[Object]) -> Iterator[str]:
     """Yield the ConfigMaps of `source` that do not exist. The folders beside the file are among the others."""
     for name in dict.fromkeys(folders.names(spec)):
-        if not _has(others, "ConfigMap", name):
+        if name not in folders.by_name(others, "ConfigMap"):
             yield f"source names ConfigMap {name}: add it to the file, or put its files into a folder {name} beside it"
 
 
@@ -145,10 +145,10 @@ def _missing_variables(task: Object, others: Sequence[Object], machine: MachineC
 def _missing_key(reference: Object, others: Sequence[Object]) -> str | None:
     """Return what of a ConfigMap the file lacks, and how to add it; None if it lacks nothing."""
     name, key = reference.get("name", ""), reference.get("key", "")
-    if not _has(others, "ConfigMap", name):
+    config_map = folders.by_name(others, "ConfigMap").get(name)
+    if config_map is None:
         return f"ConfigMap {name}, which the file does not have; add it as a document"
-    contents = [item.get("data") or {} for item in others if _has([item], "ConfigMap", name)]
-    if not any(key in data for data in contents):
+    if key not in (config_map.get("data") or {}):
         return f"key {key} of ConfigMap {name}, which the file does not have; add the key"
     return None
 
@@ -172,10 +172,6 @@ def _triggers(trigger: Object) -> Iterator[Object]:
 
 def _own(trigger: Object) -> Object:
     return {name: value for name, value in (trigger.get("kwargs") or {}).items() if name != "triggers"}
-
-
-def _has(others: Sequence[Object], kind: str, name: str) -> bool:
-    return any(item.get("kind") == kind and (item.get("metadata") or {}).get("name") == name for item in others)
 
 
 def _ignored(spec: Object, tasks: Sequence[Object], others: Sequence[Object]) -> Iterator[str]:
@@ -217,13 +213,13 @@ def _missing_sources(task: Object, others: Sequence[Object]) -> Iterator[str]:
 
 def _absent(field: str, kind: str, names: Sequence[str], others: Sequence[Object]) -> Iterator[str]:
     for name in names:
-        if kind == "Secret" or not _has(others, kind, name):
+        if kind == "Secret" or name not in folders.by_name(others, kind):
             yield f"{kind} {name} of pod.{field}"
 
 
 def has_pools(others: Sequence[Object]) -> bool:
     """Whether the file has the ConfigMap with the slots of pools."""
-    return _has(others, "ConfigMap", constants.POOLS_CONFIG)
+    return constants.POOLS_CONFIG in folders.by_name(others, "ConfigMap")
 
 
 def documents(workflow: Object, others: Sequence[Object]) -> list[dict[str, Any]]:

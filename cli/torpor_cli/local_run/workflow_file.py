@@ -31,13 +31,13 @@ class WorkflowFile:
         if not reference:
             return None
         name = reference["name"]
-        templates = {item["metadata"]["name"]: item for item in self.others if item.get("kind") == "WorkflowTemplate"}
-        if name not in templates:
+        template = folders.by_name(self.others, "WorkflowTemplate").get(name)
+        if template is None:
             raise errors.CliError(
                 f"{self.name}: the Workflow refers to WorkflowTemplate {name}, which the file does not have; add it as "
                 "another document"
             )
-        return templates[name]
+        return dict(template)
 
     def spec(self) -> dict[str, Any]:
         """Return the spec of the run: that of the Workflow, or that of its template with the params of the run."""
