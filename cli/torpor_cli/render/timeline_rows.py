@@ -3,8 +3,9 @@
 A mapped task with many instances becomes one folded row and a sample of its instances.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import groupby
 from typing import assert_never
@@ -48,11 +49,6 @@ class ChartRow:
     state: str = ""
     depth: int = 0
     count: int = 1
-
-    @property
-    def start(self) -> float | None:
-        """The start of the first bar."""
-        return min((bar.start for bar in self.bars), default=None)
 
     @property
     def end(self) -> float | None:
@@ -124,7 +120,7 @@ def fold(task: str, instances: Sequence[ChartRow], *, above: int = FOLD_ABOVE) -
         return list(instances)
     bars = tuple(bar for row in instances for bar in row.bars)
     folded = ChartRow(label=f"{task} ({len(instances)})", bars=bars, state=_states(instances), count=len(instances))
-    return [folded, *(_indented(row) for row in sample(instances))]
+    return [folded, *(replace(row, depth=row.depth + 1) for row in sample(instances))]
 
 
 def sample(instances: Sequence[ChartRow], size: int = SAMPLE) -> list[ChartRow]:
@@ -139,15 +135,5 @@ def _rank(row: ChartRow) -> tuple[bool, float]:
 
 def _states(instances: Iterable[ChartRow]) -> str:
     """Return the number of instances in each state: `97 Succeeded, 3 Failed`."""
-    counts: dict[str, int] = {}
-    for row in instances:
-        counts[row.state] = counts.get(row.state, 0) + 1
-    return ", ".join(f"{count} {state}" for state, count in _by_count(counts))
-
-
-def _by_count(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    return sorted(counts.items(), key=lambda entry: -entry[1])
-
-
-def _indented(row: ChartRow) -> ChartRow:
-    return ChartRow(label=row.label, bars=row.bars, state=row.state, depth=row.depth + 1, count=row.count)
+    counts = Counter(row.state for row in instances)
+    return ", ".join(f"{count} {state}" for state, count in counts.most_common())
