@@ -74,12 +74,55 @@ def build_cache(api: Api) -> ClusterCache:
     return ClusterCache(api, Settings(), guard=WorkGuard(), jitter=lambda: 0.5)
 
 
-class ControllerHarness:
-    """One controller and its API server."""
+class OperatorHarness:
+    """An API server in memory, and the loops of an operator that run against it."""
 
-    def __init__(self, settings: Settings, *, evaluator: Evaluating | None = None) -> None:
+    def __init__(self) -> None:
         self.clock = VirtualClock()
         self.fake = FakeApi(self.clock)
+        self._tasks: list[asyncio.Task[Any]] = []
+
+    def get(self, resource: Resource, name: str) -> Body:
+        """Return an object that exists."""
+        body = self.fake.get(resource, NAMESPACE, name)
+        assert body is not None, f"no {resource.kind} {name}"
+        return body
+
+    def writes(self, method: str, kind: str) -> list[ApiRequest]:
+        """Return the requests with a method about a kind."""
+        return [write for write in self.fake.writes() if write.method == method and f"/{kind}" in write.path]
+
+    def watch_workflows(self, api: Api, cache: ClusterCache) -> Reflector[Body]:
+        """Build the reflector that reports Workflows to the cache, instead of kopf."""
+
+        def store(change: Notice[Body]) -> None:
+            assert not isinstance(change, Unreadable)
+            body = change.item or change.previous
+            if body is not None:
+                cache.store_workflow(body, deleted=change.item is None)
+
+        return Reflector(api, WORKFLOWS, dict, on_change=store, jitter=lambda: 0.5)
+
+    def patch_taskrun(self, name: str, patch: transitions.Patch) -> None:
+        """Write the status of a TaskRun, as a pod or a triggerer does."""
+        address = self.fake.objects.address(TASKRUNS, NAMESPACE, name)
+        self.fake.objects.patch(TASKRUNS, address, list(patch), "status")
+        self.fake.bookmark()
+
+    async def stop(self) -> None:
+        """Stop all loops at once, also during a write. None must have ended before."""
+        ended = [task for task in self._tasks if task.done()]
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        assert not ended, [task.exception() for task in ended]
+
+
+class ControllerHarness(OperatorHarness):
+    """The controller of Workflows, with scripted pods."""
+
+    def __init__(self, settings: Settings, *, evaluator: Evaluating | None = None) -> None:
+        super().__init__()
         self.script: Script = lambda _task, _attempt: None
         self._checked = 0
         api = Api(self.fake, self.clock, jitter=lambda: 0.5)
@@ -90,7 +133,7 @@ class ControllerHarness:
         assert isinstance(controller, WorkflowController)
         self.controller = controller
         self.api = api
-        self._workflows: Reflector[Body] = Reflector(api, WORKFLOWS, dict, on_change=self._saw, jitter=lambda: 0.5)
+        self._workflows = self.watch_workflows(api, self.cache)
 
     def create(self, name: str, *tasks: Body, **spec: Any) -> None:
         """Create a Workflow."""
@@ -105,21 +148,13 @@ class ControllerHarness:
             await settle()
 
     def workflow(self, name: str) -> Body:
-        body = self.fake.get(WORKFLOWS, NAMESPACE, name)
-        assert body is not None
-        return body
+        return self.get(WORKFLOWS, name)
 
     def state(self, name: str) -> str:
         return str(self.workflow(name).get("status", {}).get("state"))
 
     def taskrun(self, workflow: str, task: str, index: int = constants.UNMAPPED) -> Body:
-        name = names.taskrun(workflow, self.workflow(workflow)["metadata"]["uid"], task, index)
-        body = self.fake.get(TASKRUNS, NAMESPACE, name)
-        assert body is not None
-        return body
-
-    def writes(self, kind: str, method: str) -> list[ApiRequest]:
-        return [it for it in self.fake.writes() if it.method == method and f"/{kind}" in it.path]
+        return self.get(TASKRUNS, names.taskrun(workflow, self.workflow(workflow)["metadata"]["uid"], task, index))
 
     def stored(self, resource: Resource) -> list[Body]:
         """All objects of a kind, to read only: copies of thousands take most of the time of a test."""
@@ -149,7 +184,7 @@ class ControllerHarness:
         run = taskruns.parse(owner) if owner and owner["metadata"]["uid"] == pod.owner_uid else None
         if run and run.status.state is State.SCHEDULED and pod_name(run) == name:
             who = Claim(name, body["metadata"]["uid"], "nonce")
-            self._patch(
+            self.patch_taskrun(
                 run.metadata.name, transitions.claim(run.pin(launch=True), who, started=None, now=self.clock.now())
             )
             self._report(run.metadata.name)
@@ -164,31 +199,16 @@ class ControllerHarness:
             patch = transitions.fail(run.pin(), policy, reason=Reason.ERROR, message=str(error), now=now)
         else:
             patch = transitions.succeed(run.pin(), result, now=now)
-        self._patch(name, patch)
-
-    def _patch(self, name: str, patch: transitions.Patch) -> None:
-        address = self.fake.objects.address(TASKRUNS, NAMESPACE, name)
-        self.fake.objects.patch(TASKRUNS, address, list(patch), "status")
-        self.fake.bookmark()
-
-    def _saw(self, change: Notice[Body]) -> None:
-        assert not isinstance(change, Unreadable)
-        body = change.item or change.previous
-        if body is not None:
-            self.cache.store_workflow(body, deleted=change.item is None)
+        self.patch_taskrun(name, patch)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["ControllerHarness"]:
         """Run the controller as the leader."""
         reflectors: list[Reflector[Any]] = [self.cache.taskruns, self.cache.pods, self._workflows]
-        tasks: list[asyncio.Task[Any]] = [asyncio.create_task(reflector.run()) for reflector in reflectors]
+        self._tasks = [asyncio.create_task(reflector.run()) for reflector in reflectors]
         await settle()
-        tasks.append(asyncio.create_task(self.controller.run()))
+        self._tasks.append(asyncio.create_task(self.controller.run()))
         try:
             yield self
-            ended = [task for task in tasks if task.done()]
-            assert not ended, [task.exception() for task in ended]
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await self.stop()

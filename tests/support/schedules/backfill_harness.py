@@ -29,9 +29,7 @@ class BackfillHarness(ScheduleHarness):
     @property
     def backfill(self) -> Body:
         """Its status."""
-        body = self.fake.get(BACKFILLS, NAMESPACE, "b")
-        assert body is not None
-        status: Body = body.get("status", {})
+        status: Body = self.get(BACKFILLS, "b").get("status", {})
         return status
 
     @property

@@ -12,11 +12,8 @@ from typing import Any
 
 from torpor_crds.models import taskrun as taskruns
 from torpor_crds.models.taskrun import TaskRun
-from torpor_kubernetes.cache.reflector import Notice, Reflector
-from torpor_kubernetes.cache.store import Unreadable
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import EVENTS, SCHEDULES, TASKRUNS, WORKFLOWS
-from torpor_local.apiserver.server import ApiRequest
 from torpor_operator.app import EnabledComponents
 from torpor_operator.backfills.archived_runs import FindArchived, no_archive
 from torpor_operator.backfills.controller import BackfillController
@@ -28,22 +25,20 @@ from torpor_wire.cron.ticks import Ticks
 from torpor_wire.state import State
 
 from tests.support.builders import NAMESPACE, Body
-from tests.support.controller_harness import build_operator
-from tests.support.fake_api import FakeApi, VirtualClock, settle
+from tests.support.controller_harness import OperatorHarness, build_operator
+from tests.support.fake_api import settle
 
 TASKS = {"image": "i", "tasks": [{"name": "a", "python": "m:f"}]}
 
 
-class ScheduleHarness:
+class ScheduleHarness(OperatorHarness):
     """One leader and its API server. `restart` replaces the leader."""
 
     def __init__(self, settings: Settings | None = None) -> None:
+        super().__init__()
         self.find_archived: FindArchived = no_archive
         self.is_leader = True
-        self.clock = VirtualClock()
-        self.fake = FakeApi(self.clock)
         self.settings = settings or Settings()
-        self._tasks: list[asyncio.Task[Any]] = []
 
     def create(self, name: str, *sources: Body, **spec: Any) -> None:
         """Create a Schedule of a one-task Workflow."""
@@ -57,9 +52,7 @@ class ScheduleHarness:
 
     def schedule(self, name: str) -> Body:
         """The Schedule."""
-        body = self.fake.get(SCHEDULES, NAMESPACE, name)
-        assert body is not None
-        return body
+        return self.get(SCHEDULES, name)
 
     def status(self, name: str) -> Body:
         """Its status."""
@@ -73,9 +66,7 @@ class ScheduleHarness:
     def taskrun(self, schedule: str, source: str) -> TaskRun:
         """The TaskRun of a source."""
         name = names.taskrun(schedule, self.schedule(schedule)["metadata"]["uid"], source)
-        body = self.fake.get(TASKRUNS, NAMESPACE, name)
-        assert body is not None, f"no TaskRun of source {source}"
-        return taskruns.parse(body)
+        return taskruns.parse(self.get(TASKRUNS, name))
 
     def runs(self, schedule: str) -> list[Body]:
         """The runs of a Schedule, the oldest event first."""
@@ -86,10 +77,6 @@ class ScheduleHarness:
     def events(self, reason: str) -> list[str]:
         """The messages of the Events with a reason."""
         return [event["note"] for event in self.fake.all(EVENTS) if event["reason"] == reason]
-
-    def writes(self, method: str, kind: str) -> list[ApiRequest]:
-        """The requests with a method about a kind."""
-        return [write for write in self.fake.writes() if write.method == method and f"/{kind}" in write.path]
 
     def cursor(self, schedule: str, source: str) -> str | None:
         """The cursor with which a source is armed."""
@@ -102,11 +89,13 @@ class ScheduleHarness:
         """Fire the trigger of a source. `deferred`: seconds for which it has waited in all."""
         run = self.taskrun(schedule, source)
         assert run.status.state is State.DEFERRED, f"source {source} is {run.status.state}"
-        self._patch(run, transitions.fire(run.pin(), json.dumps(event), deferred=deferred, now=self.clock.now()))
+        self.patch_taskrun(
+            run.metadata.name, transitions.fire(run.pin(), json.dumps(event), deferred=deferred, now=self.clock.now())
+        )
 
     def fail(self, schedule: str, source: str, patch: transitions.Patch) -> None:
         """Patch the status of a source's TaskRun."""
-        self._patch(self.taskrun(schedule, source), patch)
+        self.patch_taskrun(self.taskrun(schedule, source).metadata.name, patch)
 
     def end(self, run: str, state: str = "Succeeded", reason: str = "", message: str = "") -> None:
         """End a run."""
@@ -144,7 +133,9 @@ class ScheduleHarness:
                 if tick is not None and tick + kwargs.get("delay", 0.0) <= self.clock.now():
                     at = times.rfc3339(tick)
                     event = json.dumps({"at": at, "cursor": at})
-                    self._patch(run, transitions.fire(run.pin(), event, deferred=0.0, now=self.clock.now()))
+                    self.patch_taskrun(
+                        run.metadata.name, transitions.fire(run.pin(), event, deferred=0.0, now=self.clock.now())
+                    )
 
     async def start(self) -> None:
         """Start a leader."""
@@ -155,13 +146,7 @@ class ScheduleHarness:
         schedules = ScheduleController(context)
         backfills = BackfillController(context, schedules.cache, self._find_archived)
 
-        def saw(change: Notice[Body]) -> None:
-            assert not isinstance(change, Unreadable)
-            body = change.item or change.previous
-            if body is not None:
-                cache.store_workflow(body, deleted=change.item is None)
-
-        workflows: Reflector[Body] = Reflector(api, WORKFLOWS, dict, on_change=saw, jitter=lambda: 0.5)
+        workflows = self.watch_workflows(api, cache)
         watched = (loop() for loop in (cache.taskruns.run, workflows.run, *schedules.watches(), *backfills.watches()))
         self._tasks = [asyncio.create_task(item) for item in watched]
         await settle()
@@ -169,14 +154,6 @@ class ScheduleHarness:
             await self.clock.advance(0.5)
         self._tasks += [asyncio.create_task(kind.run()) for kind in (schedules, backfills)]
         await settle()
-
-    async def stop(self) -> None:
-        """Stop the leader at once, also during a write."""
-        ended = [task for task in self._tasks if task.done()]
-        assert not ended, [task.exception() for task in ended]
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["ScheduleHarness"]:
@@ -189,11 +166,6 @@ class ScheduleHarness:
 
     async def _find_archived(self, namespace: str, name: str) -> KnownRun | None:
         return await self.find_archived(namespace, name)  # which a test replaces later
-
-    def _patch(self, run: TaskRun, patch: transitions.Patch) -> None:
-        address = self.fake.objects.address(TASKRUNS, NAMESPACE, run.metadata.name)
-        self.fake.objects.patch(TASKRUNS, address, list(patch), "status")
-        self.fake.bookmark()
 
 
 QUEUED = constants.LABEL_QUEUED

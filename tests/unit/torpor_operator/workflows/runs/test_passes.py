@@ -132,7 +132,7 @@ async def test_the_first_status_of_a_run_counts_its_first_taskruns(harness: Cont
     harness.create("run", python("a"))
     await harness.advance(5)
     assert harness.state("run") == "Succeeded"
-    first, last = [write for write in harness.writes("workflows", "PATCH") if write.path.endswith("/status")]
+    first, last = [write for write in harness.writes("PATCH", "workflows") if write.path.endswith("/status")]
     assert [task["created"] for task in first.body[-1]["value"]["tasks"]] == [1]
     assert last.body[-1]["value"]["completionTime"]
 

@@ -33,10 +33,10 @@ async def test_a_python_task_costs_the_operator_two_writes(harness: ControllerHa
     harness.create("run", *tasks)
     await harness.advance(5)
     assert harness.state("run") == "Succeeded"
-    assert len(harness.writes("taskruns", "POST")) == 10
-    assert len(harness.writes("pods", "POST")) == 10
-    assert harness.writes("taskruns", "PATCH") == []
-    assert len(harness.writes("workflows", "PATCH")) <= 6
+    assert len(harness.writes("POST", "taskruns")) == 10
+    assert len(harness.writes("POST", "pods")) == 10
+    assert harness.writes("PATCH", "taskruns") == []
+    assert len(harness.writes("PATCH", "workflows")) <= 6
     assert len(harness.fake.writes()) <= 10 + 10 + 6 + 1
 
 
@@ -94,21 +94,21 @@ async def test_a_conflict_on_every_patch_is_harmless_and_causes_no_retry_loop(ha
     harness.create("run", {"name": "drop", "trigger": {"class": "http"}})
     harness.fake.inject(Fault(status=422, method="PATCH", path="/taskruns/", times=5))
     await harness.advance(20)
-    assert len(harness.writes("taskruns", "PATCH")) <= 4
+    assert len(harness.writes("PATCH", "taskruns")) <= 4
     assert harness.taskrun("run", "drop")["status"]["state"] == "Scheduled"
     await harness.advance(4 * Settings().resync)
     assert harness.taskrun("run", "drop")["status"]["state"] == "Deferred"
-    assert len(harness.writes("taskruns", "PATCH")) == 6
+    assert len(harness.writes("PATCH", "taskruns")) == 6
 
 
 async def test_an_unavailable_api_server_is_retried_with_backoff(harness: ControllerHarness) -> None:
     harness.fake.inject(Fault(status=503, method="POST", path="/taskruns", times=8))
     harness.create("run", python("a"))
     await harness.advance(30)
-    assert 4 <= len(harness.writes("taskruns", "POST")) <= 8
+    assert 4 <= len(harness.writes("POST", "taskruns")) <= 8
     await harness.advance(120)
     assert harness.state("run") == "Succeeded"
-    assert len(harness.writes("taskruns", "POST")) == 9
+    assert len(harness.writes("POST", "taskruns")) == 9
 
 
 async def test_a_success_resets_the_backoff(harness: ControllerHarness) -> None:
@@ -238,7 +238,7 @@ async def test_a_workflow_that_is_deleted_and_created_again_is_another_run(harne
     harness.create("run", python("a"))
     await harness.advance(3)
     assert harness.state("run") == "Succeeded"
-    assert len(harness.writes("taskruns", "POST")) == 2
+    assert len(harness.writes("POST", "taskruns")) == 2
 
 
 async def test_a_workflow_whose_deletion_was_missed_is_dropped_at_the_next_resync(harness: ControllerHarness) -> None:

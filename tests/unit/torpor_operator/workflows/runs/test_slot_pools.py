@@ -220,7 +220,7 @@ async def test_a_workflow_whose_guard_fails_keeps_no_slot(monkeypatch: pytest.Mo
 def end_deferral(harness: SlowPods, name: str) -> None:
     """The triggerer ends a wait."""
     run = taskruns.parse(harness.fake.get(TASKRUNS, NAMESPACE, name))
-    harness._patch(name, transitions.succeed(run.pin(), "1", now=harness.clock.now()))
+    harness.patch_taskrun(name, transitions.succeed(run.pin(), "1", now=harness.clock.now()))
 
 
 def deferred(harness: SlowPods) -> list[str]:
