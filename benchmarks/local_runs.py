@@ -22,20 +22,20 @@ from torpor_wire import times
 from benchmarks.harness import program
 from benchmarks.harness.figures import Figure
 from benchmarks.harness.usage import children_cpu
+from tests.support.manifests import manifest
 
 ROOT = Path(__file__).resolve().parents[1]
 CENSUS = ROOT / "examples/census.yaml"
 GOALS = {"census_first_code": 3.0, "census_whole": 10.0}
-_FAN = {
-    "apiVersion": "torpor.dev/v1alpha1",
-    "kind": "Workflow",
-    "metadata": {"name": "fan"},
-    "spec": {
+_FAN = manifest(
+    "Workflow",
+    "fan",
+    {
         "image": "python:3.12-slim",
         "parallelism": 1_000,
         "tasks": [{"name": "one", "python": "fan_task:one", "expand": [{"name": "number", "over": []}]}],
     },
-}
+)
 
 
 class PlayedRun(NamedTuple):

@@ -13,6 +13,7 @@ from torpor_kubernetes.client.resources import CONFIG_MAPS, PODS, TASKRUNS
 from torpor_wire import constants
 
 from benchmarks.attacks.environment import AttackEnvironment
+from tests.support.manifests import manifest
 
 _LIMIT = aiohttp.ClientTimeout(total=60.0)
 _CONTENT = b'"' + b"x" * 1000 + b'"'
@@ -70,7 +71,7 @@ async def holder(on: AttackEnvironment, namespace: str) -> ResultHolder:
     """A task that runs, of nobody's Workflow; its pod is an object only."""
     name = f"t-{uuid.uuid4().hex[:8]}"
     spec = {"workflow": {"name": "run", "uid": uuid.uuid4().hex}, "task": "task", "image": "x", "python": "a:b"}
-    body = {"apiVersion": constants.API_VERSION, "kind": "TaskRun", "metadata": {"name": name}, "spec": spec}
+    body = manifest("TaskRun", name, spec)
     taskrun = await on.api.create(TASKRUNS, namespace, body)
     pod = (await on.api.create(PODS, namespace, _pod(f"{name}-a1-s0")))["metadata"]
     mine = {"name": pod["name"], "uid": pod["uid"], "claim": "c"}

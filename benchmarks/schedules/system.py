@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from torpor_kubernetes.client.resources import SCHEDULES, TASKRUNS
-from torpor_wire import constants
 
 from benchmarks.harness import processes, usage
 from benchmarks.harness.control_plane import NAMESPACE, ControlPlane, open_plane
 from benchmarks.harness.processes import LOOPBACK, ChildProcess
 from benchmarks.harness.waiting import Object, until
+from tests.support.manifests import manifest
 
 OPERATOR, TRIGGERERS, SERVERS = "operator", "triggerers", "servers"
 RUN = {"image": "bench", "tasks": [{"name": "only", "python": "bench:step", "when": "false"}]}
@@ -105,11 +105,10 @@ async def open_system(logs: Path | None, profile: Path | None = None) -> AsyncIt
 
 def schedule(name: str, source: Object, **spec: Any) -> Object:
     """A Schedule of the cheapest run. Finished runs are deleted, unless the spec says otherwise."""
-    return {
-        "apiVersion": constants.API_VERSION,
-        "kind": "Schedule",
-        "metadata": {"name": name, "namespace": NAMESPACE},
-        "spec": {
+    return manifest(
+        "Schedule",
+        name,
+        {
             "sources": [{"name": "it", **source}],
             "workflow": RUN,
             "concurrencyPolicy": "Allow",
@@ -117,4 +116,5 @@ def schedule(name: str, source: Object, **spec: Any) -> Object:
             "missed": {"run": "All"},
             **spec,
         },
-    }
+        namespace=NAMESPACE,
+    )

@@ -26,6 +26,7 @@ from torpor_wire import constants, times, transitions, trigger
 from benchmarks.harness import etcd, usage
 from benchmarks.harness.api_writes import series
 from benchmarks.harness.control_plane import NAMESPACE, ControlPlane
+from tests.support.manifests import manifest
 
 _numbers = itertools.count()
 _CALM = 0.3
@@ -95,12 +96,7 @@ class BenchWaits:
 
 async def opened(plane: ControlPlane) -> BenchWaits:
     """The waits of a plane: none yet."""
-    body = {
-        "apiVersion": constants.API_VERSION,
-        "kind": "TaskRun",
-        "metadata": {"name": "sample", "namespace": NAMESPACE, "labels": {"torpor.dev/workflow": "nightly-report"}},
-        "spec": _SPEC,
-    }
+    body = manifest("TaskRun", "sample", _SPEC, namespace=NAMESPACE, labels={"torpor.dev/workflow": "nightly-report"})
     created = taskrun.parse(await plane.api.create(TASKRUNS, NAMESPACE, body))
     await _guarded(plane)
     waiting = trigger.build("time", {"at": "2100-01-01T00:00:00Z"}, namespace=NAMESPACE, pool="default", now=0.0)

@@ -17,6 +17,7 @@ from torpor_wire.state import State
 
 from tests.e2e.support.concurrent_runs import IMAGE, python, spec, wait
 from tests.e2e.support.stage import TIMEOUT, ClusterFixture
+from tests.support.manifests import manifest
 
 NEVER = {"name": "never", "cron": "0 0 29 2 *"}
 """A source whose tick does not come during a test."""
@@ -24,12 +25,12 @@ EVERY_5_S = {"name": "tick", "cron": "*/5 * * * * *"}
 
 
 async def create(stage: ClusterFixture, name: str, *sources: dict[str, Any], **fields: Any) -> None:
-    body = {
-        "apiVersion": constants.API_VERSION,
-        "kind": "Schedule",
-        "metadata": {"name": name, "namespace": stage.namespace},
-        "spec": {"sources": list(sources), "history": {"succeeded": 20, "failed": 20}, **fields},
-    }
+    body = manifest(
+        "Schedule",
+        name,
+        {"sources": list(sources), "history": {"succeeded": 20, "failed": 20}, **fields},
+        namespace=stage.namespace,
+    )
     await stage.api.create(SCHEDULES, stage.namespace, body)
 
 
@@ -202,22 +203,16 @@ def _is_ready(schedule: Schedule) -> bool:
 
 
 async def _run_of_template(stage: ClusterFixture, name: str, params: dict[str, Any], template: str = "echo") -> None:
-    body = {
-        "apiVersion": constants.API_VERSION,
-        "kind": "Workflow",
-        "metadata": {"name": name, "namespace": stage.namespace},
-        "spec": {"templateRef": {"name": template}, "params": params},
-    }
+    body = manifest("Workflow", name, {"templateRef": {"name": template}, "params": params}, namespace=stage.namespace)
     await stage.api.create(WORKFLOWS, stage.namespace, body)
 
 
 async def _template(stage: ClusterFixture, name: str = "echo") -> None:
     arguments = {"word": "${params.word}", "number": "${params.number}", "fixed": "${params.fixed}"}
-    body = {
-        "apiVersion": constants.API_VERSION,
-        "kind": "WorkflowTemplate",
-        "metadata": {"name": name, "namespace": stage.namespace},
-        "spec": {
+    body = manifest(
+        "WorkflowTemplate",
+        name,
+        {
             "params": [
                 {"name": "word", "required": True, "pattern": "[a-z ]+"},
                 {"name": "number", "type": "integer", "default": 1},
@@ -229,5 +224,6 @@ async def _template(stage: ClusterFixture, name: str = "echo") -> None:
                 "tasks": [wait("pause", "5s"), python("it", "collect", args=arguments, after=["pause"])],
             },
         },
-    }
+        namespace=stage.namespace,
+    )
     await stage.api.create(TEMPLATES, stage.namespace, body)

@@ -20,6 +20,8 @@ from torpor_kubernetes.client.resources import EVENTS, PODS, TASKRUNS, WORKFLOWS
 from torpor_wire import constants
 from torpor_wire.state import State
 
+from tests.support.manifests import manifest
+
 Spec = Mapping[str, Any]
 T = TypeVar("T")
 
@@ -64,12 +66,7 @@ class ClusterFixture:
 
     async def start(self, name: str, spec: Spec) -> Workflow:
         """Create a Workflow."""
-        body = {
-            "apiVersion": constants.API_VERSION,
-            "kind": "Workflow",
-            "metadata": {"name": name, "namespace": self.namespace},
-            "spec": dict(spec),
-        }
+        body = manifest("Workflow", name, dict(spec), namespace=self.namespace)
         return workflow.parse(await self.api.create(WORKFLOWS, self.namespace, body))
 
     async def edit(self, name: str, field: str, value: Any) -> None:

@@ -16,6 +16,7 @@ from tests.integration.archive.databases import Postgresql, Sqlite
 from tests.integration.archive.process import ArchiveProcess, Body, ReplicaResponse
 from tests.integration.conftest import Server, collection
 from tests.integration.policies.transitions.conftest import create_pod, set_fields
+from tests.support.manifests import manifest
 
 _INSTALLED = Path(__file__).resolve().parents[3] / "manifests/install.yaml"
 _RBAC = "rbac.authorization.k8s.io"
@@ -131,7 +132,7 @@ def task_in(server: Server) -> Callable[..., ArchiveTask]:
             "image": "x",
             "container": {"command": ["run"], "outcome": True},
         }
-        body = {"apiVersion": constants.API_VERSION, "kind": "TaskRun", "metadata": {"name": name}, "spec": spec}
+        body = manifest("TaskRun", name, spec)
         uid = server.create("taskruns", namespace, body).expect(201)["metadata"]["uid"]
         pod = create_pod(server, namespace, f"{name}-a1-s0")
         mine = {"name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"], "claim": "c"}

@@ -19,6 +19,7 @@ from tests.integration.archive.conftest import ArchiveTask
 from tests.integration.archive.process import ArchiveProcess
 from tests.integration.conftest import Server
 from tests.integration.policies.transitions.conftest import create_pod, set_fields
+from tests.support.manifests import manifest
 
 _ROWS = [{"id": number, "text": f"ä{number}"} for number in range(2000)]
 
@@ -64,7 +65,7 @@ def _container_task(server: Server, namespace: str) -> ArchiveTask:
     """A Running container task. Its pod did not claim it: the operator did, before the pod was scheduled."""
     name, workflow = f"t-{uuid.uuid4().hex[:8]}", uuid.uuid4().hex
     spec = {"workflow": {"name": "run", "uid": workflow}, "task": "task", "image": "x", "container": {"command": ["x"]}}
-    body = {"apiVersion": constants.API_VERSION, "kind": "TaskRun", "metadata": {"name": name}, "spec": spec}
+    body = manifest("TaskRun", name, spec)
     uid = server.create("taskruns", namespace, body).expect(201)["metadata"]["uid"]
     pod = create_pod(server, namespace, f"{name}-a1-s0")
     claimed = {"name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"], "claim": CLAIMANT}

@@ -19,6 +19,7 @@ from torpor_wire.runtime_variable import RuntimeVariable
 from tests.integration.archive.process import ArchiveProcess
 from tests.integration.conftest import Server, collection
 from tests.integration.policies.transitions.conftest import create_pod
+from tests.support.manifests import manifest
 
 _WORKER = Path(__file__).resolve().parents[1] / "controller/in_pod.py"
 _AUTHORED = """
@@ -62,7 +63,7 @@ class WorkerRun:
         spec = {"workflow": {"name": "run", "uid": self.uid}, "task": task, "mapIndex": index, "image": "x"}
         spec |= {"groupIndexes": [*groups]}
         spec |= {"python": f"authored:{task}", "arguments": [_argument(**argument)] if argument else []}
-        body = {"apiVersion": constants.API_VERSION, "kind": "TaskRun", "metadata": {"name": name}, "spec": spec}
+        body = manifest("TaskRun", name, spec)
         made = self.server.create("taskruns", self.namespace, body).expect(201)
         self._work(made, create_pod(self.server, self.namespace, names.pod(name, 1, 0, 0)))
         path = f"{collection('taskruns', self.namespace)}/{name}"

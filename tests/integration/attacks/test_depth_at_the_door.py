@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.integration.conftest import Server, collection, eventually
+from tests.support.manifests import manifest
 
 pytestmark = pytest.mark.attack
 
@@ -26,7 +27,7 @@ def workflow(name: str = "deep", **spec: Any) -> Object:
         "tasks", [{"name": "wait", "trigger": {"class": "time", "kwargs": {"moment": "2026-01-01T00:00:00Z"}}}]
     )
     body = {"params": {}, "tasks": tasks} | spec
-    return {"apiVersion": "torpor.dev/v1alpha1", "kind": "Workflow", "metadata": {"name": name}, "spec": body}
+    return manifest("Workflow", name, body)
 
 
 # `params` and `args` are levels themselves.

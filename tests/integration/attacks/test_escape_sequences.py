@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.integration.conftest import Server
+from tests.support.manifests import manifest
 
 CLEAR = "\x1b[2J\x1b]0;owned\x07"
 WAIT = {"class": "http", "kwargs": "{}", "key": "0" * 32, "shard": 0}
@@ -12,22 +13,12 @@ WAIT = {"class": "http", "kwargs": "{}", "key": "0" * 32, "shard": 0}
 
 def workflow(**spec: Any) -> dict[str, Any]:
     tasks = [{"name": "a", "python": "m:f"}]
-    return {
-        "apiVersion": "torpor.dev/v1alpha1",
-        "kind": "Workflow",
-        "metadata": {"name": "run"},
-        "spec": {"image": "i", "tasks": tasks} | spec,
-    }
+    return manifest("Workflow", "run", {"image": "i", "tasks": tasks} | spec)
 
 
 def taskrun() -> dict[str, Any]:
     spec = {"workflow": {"name": "run", "uid": "u"}, "task": "task", "image": "x", "python": "a:b"}
-    return {
-        "apiVersion": "torpor.dev/v1alpha1",
-        "kind": "TaskRun",
-        "metadata": {"name": "run-task-12345"},
-        "spec": spec,
-    }
+    return manifest("TaskRun", "run-task-12345", spec)
 
 
 @pytest.mark.parametrize(

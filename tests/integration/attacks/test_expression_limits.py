@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.integration.conftest import Server
+from tests.support.manifests import manifest
 
 pytestmark = pytest.mark.attack
 
@@ -18,7 +19,7 @@ def task(name: str = "t", **fields: Any) -> Object:
 
 def workflow(*tasks: Object, **fields: Any) -> Object:
     spec = {"image": "x", "params": {"n": 1}, "tasks": list(tasks), **fields}
-    return {"apiVersion": "torpor.dev/v1alpha1", "kind": "Workflow", "metadata": {"name": "run"}, "spec": spec}
+    return manifest("Workflow", "run", spec)
 
 
 def many(count: int) -> list[Object]:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.integration.conftest import Answer, Server, collection
+from tests.support.manifests import manifest
 
 _POD: dict[str, Any] = {
     "apiVersion": "v1",
@@ -23,12 +24,9 @@ _POD: dict[str, Any] = {
         ],
     },
 }
-_TASKRUN: dict[str, Any] = {
-    "apiVersion": "torpor.dev/v1alpha1",
-    "kind": "TaskRun",
-    "metadata": {"name": "probe"},
-    "spec": {"workflow": {"name": "run", "uid": "u"}, "task": "task", "image": "x", "python": "a:b"},
-}
+_TASKRUN: dict[str, Any] = manifest(
+    "TaskRun", "probe", {"workflow": {"name": "run", "uid": "u"}, "task": "task", "image": "x", "python": "a:b"}
+)
 
 
 @pytest.fixture(scope="module")
@@ -79,12 +77,7 @@ _ALARM = {"name": "alarm", "trigger": {"class": "duration", "kwargs": {"duration
 def bare(server: Server) -> str:
     """A namespace that has not opted in, with a Workflow `run`."""
     server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": _BARE}})
-    body = {
-        "apiVersion": "torpor.dev/v1alpha1",
-        "kind": "Workflow",
-        "metadata": {"name": "run"},
-        "spec": {"tasks": [_ALARM]},
-    }
+    body = manifest("Workflow", "run", {"tasks": [_ALARM]})
     assert server.create("workflows", _BARE, body).status in (201, 409)
     return f"{collection('workflows', _BARE)}/run"
 

@@ -15,6 +15,8 @@ from torpor_kubernetes.client import errors, events, lease
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import EVENTS, LEASES, TASKRUNS, WORKFLOWS, Resource
 
+from tests.support.manifests import manifest
+
 # For a machine that is busy with other work: only a test that fails waits for so long.
 _TIMEOUT = 180.0
 CONFIGMAPS = Resource(group="", version="v1", plural="configmaps", kind="ConfigMap")
@@ -26,7 +28,7 @@ DEFERRED: list[dict[str, Any]] = [
 
 def body(name: str) -> dict[str, Any]:
     spec = {"workflow": {"name": "w", "uid": "u"}, "task": "t", "image": "i", "python": "m:f"}
-    return {"apiVersion": "torpor.dev/v1alpha1", "kind": "TaskRun", "metadata": {"name": name}, "spec": spec}
+    return manifest("TaskRun", name, spec)
 
 
 def identity(raw: dict[str, Any]) -> dict[str, Any]:

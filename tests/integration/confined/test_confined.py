@@ -12,6 +12,7 @@ import yaml
 
 from tests.integration.conftest import ROOT, Server, collection, eventually
 from tests.integration.controller.stage import kubeconfig_of
+from tests.support.manifests import manifest
 from tests.support.ports import free_port
 
 _RBAC = "rbac.authorization.k8s.io/v1"
@@ -97,12 +98,11 @@ def state(server: Server, namespace: str, name: str) -> str:
 def test_a_confined_installation_runs_workflows_of_its_namespaces_alone(
     server: Server, team: str, namespace: str, start: Callable[..., Path], tmp_path: Path
 ) -> None:
-    body = {
-        "apiVersion": "torpor.dev/v1alpha1",
-        "kind": "Workflow",
-        "metadata": {"name": "run"},
-        "spec": {"tasks": [{"name": "pause", "trigger": {"class": "duration", "kwargs": {"duration": "1s"}}}]},
-    }
+    body = manifest(
+        "Workflow",
+        "run",
+        {"tasks": [{"name": "pause", "trigger": {"class": "duration", "kwargs": {"duration": "1s"}}}]},
+    )
     for each in (team, namespace):
         server.create("workflows", each, body).expect(201)
     liveness = f"http://127.0.0.1:{free_port()}/healthz"

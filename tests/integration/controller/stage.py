@@ -21,6 +21,7 @@ from tests.integration.conftest import Server, collection
 from tests.integration.controller.pods.processes import PYTHON_PATH, PodProcesses
 from tests.integration.controller.recording_proxy import RecordingProxy
 from tests.support.controller_process import Plane
+from tests.support.manifests import manifest
 from tests.support.ports import free_port
 
 PYTHON = "tests.integration.controller.tasks"
@@ -126,12 +127,7 @@ class ControllerFixture:
     def submit(self, tasks: Sequence[Mapping[str, Any]], name: str = "", **spec: Any) -> str:
         """Create a Workflow of these tasks. Returns its name."""
         name = name or f"run-{uuid.uuid4().hex[:8]}"
-        body = {
-            "apiVersion": "torpor.dev/v1alpha1",
-            "kind": "Workflow",
-            "metadata": {"name": name},
-            "spec": {"image": "tests", "tasks": list(tasks), **spec},
-        }
+        body = manifest("Workflow", name, {"image": "tests", "tasks": list(tasks), **spec})
         self.server.create("workflows", self.namespace, body).expect(201)
         return name
 

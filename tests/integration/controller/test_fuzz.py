@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from torpor_wire import constants
 
 from tests.integration.conftest import collection
 from tests.integration.controller.stage import ControllerFixture, Object, python
 from tests.support import schema_values
+from tests.support.manifests import manifest
 
 pytestmark = [pytest.mark.attack, pytest.mark.usefixtures("others_go_on")]
 
@@ -49,7 +49,7 @@ def others_go_on(stage: ControllerFixture) -> Iterator[None]:
 
 def _accepted(stage: ControllerFixture, kind: str, name: str, spec: Object) -> bool:
     """Whether the API server took the object; a refusal is the author's fault and says why."""
-    body = {"apiVersion": constants.API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
+    body = manifest(kind, name, spec)
     answer = stage.server.create(f"{kind.lower()}s", stage.namespace, body)
     assert answer.status in {201, 400, 422}, (answer.status, answer.message, spec)
     assert answer.status == 201 or len(answer.message) > 20, (answer.message, spec)

@@ -10,6 +10,7 @@ import pytest
 from torpor_wire import constants, names
 
 from tests.integration.controller.stage import PYTHON, ControllerFixture, Object, python, restricted_pod_spec, shell
+from tests.support.manifests import manifest
 
 pytestmark = pytest.mark.usefixtures("undisturbed")
 
@@ -19,12 +20,7 @@ _LONG = ".".join(["a" * 63] * 3 + ["b" * 61])
 
 def _taskrun(workflow: str, uid: str, task: str, name: str, **spec: Any) -> Object:
     body = spec or {"image": "tests", "python": f"{PYTHON}:echo"}
-    return {
-        "apiVersion": constants.API_VERSION,
-        "kind": "TaskRun",
-        "metadata": {"name": name},
-        "spec": {"workflow": {"name": workflow, "uid": uid}, "task": task, **body},
-    }
+    return manifest("TaskRun", name, {"workflow": {"name": workflow, "uid": uid}, "task": task, **body})
 
 
 def _pod(name: str) -> Object:

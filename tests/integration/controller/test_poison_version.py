@@ -9,6 +9,7 @@ import pytest
 
 from tests.integration.controller.stage import ControllerFixture, Object, python
 from tests.integration.controller.test_poison_status import HELD
+from tests.support.manifests import manifest
 
 pytestmark = pytest.mark.usefixtures("undisturbed")
 
@@ -73,12 +74,7 @@ def test_a_taskrun_in_a_state_of_a_newer_version(stage: ControllerFixture) -> No
 def test_a_workflow_with_a_rule_of_a_newer_version(stage: ControllerFixture) -> None:
     path = f"/apis/torpor.dev/v1alpha1/namespaces/{stage.namespace}/workflows"
     task = python("first", "echo", rule="any_success")
-    body = {
-        "apiVersion": "torpor.dev/v1alpha1",
-        "kind": "Workflow",
-        "metadata": {"name": "of-tomorrow"},
-        "spec": {"image": "tests", "tasks": [task]},
-    }
+    body = manifest("Workflow", "of-tomorrow", {"image": "tests", "tasks": [task]})
     with _any_word_at(stage, "workflows", "properties", "spec", "properties", "tasks", "items", "properties", "rule"):
         _eventually_taken(stage, path, "POST", body, "application/json")
     stage.until(lambda: stage.events("of-tomorrow") == ["WorkflowInvalid"], "it is said")

@@ -7,22 +7,18 @@ from torpor_wire import times, transitions
 from torpor_wire.state import State
 
 from tests.integration.conftest import Server
+from tests.support.manifests import manifest
 
 _EVERYWHERE = "/apis/torpor.dev/v1alpha1/namespaces"
 
 
 def taskrun(name: str = "run-task-12345", **spec: Any) -> dict[str, Any]:
     body = {"workflow": {"name": "run", "uid": "u"}, "task": "task", "image": "x", "python": "a:b"} | spec
-    return {"apiVersion": "torpor.dev/v1alpha1", "kind": "TaskRun", "metadata": {"name": name}, "spec": body}
+    return manifest("TaskRun", name, body)
 
 
 def workflow(*tasks: dict[str, Any], **spec: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "torpor.dev/v1alpha1",
-        "kind": "Workflow",
-        "metadata": {"name": "run"},
-        "spec": {"tasks": list(tasks)} | spec,
-    }
+    return manifest("Workflow", "run", {"tasks": list(tasks)} | spec)
 
 
 @pytest.mark.parametrize("plural", ["workflows", "taskruns"])

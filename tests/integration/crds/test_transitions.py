@@ -7,6 +7,7 @@ import pytest
 from torpor_wire.state import EDGES, MARK_EDGES, TERMINAL, State
 
 from tests.integration.conftest import Server
+from tests.support.manifests import manifest
 
 _PATHS: dict[State, tuple[State, ...]] = {
     State.SCHEDULED: (),
@@ -38,7 +39,7 @@ def standing(server: Server, open_namespace: Callable[[], str]) -> str:
             "image": "x",
             "container": {"command": ["run"], "outcome": True},
         }
-        body = {"apiVersion": "torpor.dev/v1alpha1", "kind": "TaskRun", "metadata": {"name": name}, "spec": spec}
+        body = manifest("TaskRun", name, spec)
         server.create("taskruns", namespace, body).expect(201)
         server.patch_status(namespace, name, set_fields(attempt=2, segment=3, launch=1)).expect(200)
         for step in path:

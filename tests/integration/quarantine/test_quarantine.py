@@ -14,6 +14,7 @@ from torpor_dev import control_plane
 
 from tests.integration.conftest import Server, _connect, _namespace_manifest, collection, eventually, install
 from tests.integration.quarantine.poisoned_operator import FAULTS
+from tests.support.manifests import manifest
 from tests.support.ports import free_port
 
 _LEASE = "/apis/coordination.k8s.io/v1/namespaces/torpor-system/leases/torpor-operator"
@@ -96,12 +97,7 @@ def _namespace(server: Server, name: str) -> str:
 def _submit(server: Server, namespace: str, name: str) -> None:
     """A Workflow that ends without a pod."""
     task = {"name": "first", "python": "module:function", "when": "false"}
-    body = {
-        "apiVersion": "torpor.dev/v1alpha1",
-        "kind": "Workflow",
-        "metadata": {"name": name},
-        "spec": {"image": "tests", "tasks": [task]},
-    }
+    body = manifest("Workflow", name, {"image": "tests", "tasks": [task]})
     server.create("workflows", namespace, body).expect(201)
 
 

@@ -20,6 +20,8 @@ from torpor_crds.models import taskrun
 from torpor_wire import constants, transitions, trigger
 from torpor_wire.reason import Reason
 
+from tests.support.manifests import manifest
+
 _ROOT = Path(__file__).resolve().parents[3]
 _GROUP = "rbac.authorization.k8s.io"
 _LOOPBACK = ("--allow-networks", "127.0.0.0/8")
@@ -99,12 +101,7 @@ class Pool:
         """A TaskRun that has just been deferred; its name."""
         name = f"wait-{uuid.uuid4().hex[:8]}"
         spec = {"workflow": {"name": "w", "uid": "u"}, "task": "t", "triggerPool": self.name}
-        body = {
-            "apiVersion": "torpor.dev/v1alpha1",
-            "kind": "TaskRun",
-            "metadata": {"name": name},
-            "spec": {**spec, **given.get("spec", {"python": "m:f", "image": "i"})},
-        }
+        body = manifest("TaskRun", name, {**spec, **given.get("spec", {"python": "m:f", "image": "i"})})
         created = taskrun.parse(self.server.create("taskruns", self.namespace, body).expect(201))
         now = time.time()
         account = created.spec.service_account or constants.TASK_ACCOUNT

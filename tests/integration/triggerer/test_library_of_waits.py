@@ -17,6 +17,7 @@ from torpor_wire import times, transitions, trigger
 from torpor_wire.secret_ref import SecretRef
 
 from tests.integration.conftest import collection
+from tests.support.manifests import manifest
 
 pytestmark = pytest.mark.integration
 
@@ -187,12 +188,7 @@ def test_the_end_of_another_run_is_waited_for(pool: Any) -> None:
 
 
 def test_a_workflow_is_waited_for_by_its_condition(pool: Any) -> None:
-    body = {
-        "apiVersion": "torpor.dev/v1alpha1",
-        "kind": "Workflow",
-        "metadata": {"name": "other"},
-        "spec": {"tasks": [{"name": "t", "trigger": {"class": "time"}}]},
-    }
+    body = manifest("Workflow", "other", {"tasks": [{"name": "t", "trigger": {"class": "time"}}]})
     pool.server.create("workflows", pool.namespace, body).expect(201)
     name = pool.deferred("workflow", {"name": "other"})
     condition = {

@@ -9,6 +9,7 @@ import pytest
 from torpor_wire import times
 
 from tests.support.machine import slowness
+from tests.support.manifests import manifest
 
 pytestmark = pytest.mark.integration
 
@@ -77,7 +78,7 @@ def _by_hand(pool: Any, over: Mapping[str, object]) -> str:
     """A TaskRun that somebody made Deferred who may, and did not know how."""
     name = f"by-hand-{uuid.uuid4().hex[:8]}"
     spec = {"workflow": {"name": "w", "uid": "u"}, "task": "t", "triggerPool": pool.name, "python": "m:f", "image": "i"}
-    body = {"apiVersion": "torpor.dev/v1alpha1", "kind": "TaskRun", "metadata": {"name": name}, "spec": spec}
+    body = manifest("TaskRun", name, spec)
     pool.server.create("taskruns", pool.namespace, body).expect(201)
     status = {"state": "Deferred", **over}
     patch = [{"op": "add", "path": f"/status/{field}", "value": value} for field, value in status.items()]

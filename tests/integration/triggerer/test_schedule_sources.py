@@ -9,6 +9,7 @@ from torpor_crds.models import taskrun
 from torpor_wire import times, transitions, trigger
 
 from tests.integration.conftest import collection
+from tests.support.manifests import manifest
 
 pytestmark = pytest.mark.integration
 
@@ -94,12 +95,7 @@ def test_each_end_of_a_labelled_workflow_fires_once(pool: Any) -> None:
 
 def _end(pool: Any, name: str, *, at: float) -> None:
     """Create a Workflow that has ended."""
-    body = {
-        "apiVersion": "torpor.dev/v1alpha1",
-        "kind": "Workflow",
-        "metadata": {"name": name, "labels": {"step": "load"}},
-        "spec": {"tasks": [{"name": "t", "trigger": {"class": "time"}}]},
-    }
+    body = manifest("Workflow", name, {"tasks": [{"name": "t", "trigger": {"class": "time"}}]}, labels={"step": "load"})
     pool.server.create("workflows", pool.namespace, body).expect(201)
     condition = {
         "type": "Succeeded",

@@ -3,6 +3,7 @@
 from typing import Any
 
 from tests.support.builders import Body
+from tests.support.manifests import manifest
 
 WORKFLOW: Body = {"params": {"bucket": "raw"}, "tasks": [{"name": "a", "trigger": {"class": "time"}}]}
 
@@ -22,12 +23,9 @@ DATE = {"date": "2026-11-20"}
 
 def template(params: list[Body] | None = None, workflow: Body | None = None, name: str = "nightly") -> Body:
     """A WorkflowTemplate."""
-    return {
-        "apiVersion": "torpor.dev/v1alpha1",
-        "kind": "WorkflowTemplate",
-        "metadata": {"name": name},
-        "spec": {"params": PARAMS if params is None else params, "workflow": workflow or WORKFLOW},
-    }
+    return manifest(
+        "WorkflowTemplate", name, {"params": PARAMS if params is None else params, "workflow": workflow or WORKFLOW}
+    )
 
 
 FITS: dict[str, Body] = {
@@ -111,9 +109,4 @@ DECLARED: dict[str, tuple[Body, str]] = {
 
 def run(params: Body, template: str = "nightly", name: str = "run", **spec: Any) -> Body:
     """A Workflow of a template."""
-    return {
-        "apiVersion": "torpor.dev/v1alpha1",
-        "kind": "Workflow",
-        "metadata": {"name": name},
-        "spec": {"templateRef": {"name": template}, "params": params, **spec},
-    }
+    return manifest("Workflow", name, {"templateRef": {"name": template}, "params": params, **spec})

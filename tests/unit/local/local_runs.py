@@ -9,6 +9,8 @@ from typing import Any
 from torpor_local import engine
 from torpor_local.options import LocalRunOutcome, Options
 
+from tests.support.manifests import manifest
+
 ROOT = Path(__file__).resolve().parents[3]
 PLAY = """
 import asyncio, sys
@@ -132,12 +134,7 @@ class Changes:
 
 
 def workflow(*tasks: Mapping[str, Any], **spec: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "torpor.dev/v1alpha1",
-        "kind": "Workflow",
-        "metadata": {"name": "run"},
-        "spec": {"image": "any:1", "tasks": list(tasks), **spec},
-    }
+    return manifest("Workflow", "run", {"image": "any:1", "tasks": list(tasks), **spec})
 
 
 def options(folder: Path, **chosen: Any) -> Options:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.integration.conftest import collection
 from tests.integration.controller.stage import ControllerFixture, Object
+from tests.support.manifests import manifest
 
 ALARM = {"name": "alarm", "trigger": {"class": "duration", "kwargs": {"duration": "1s"}}}
 TICKS = [f"2026-01-0{day}T02:00:00.000Z" for day in range(1, 6)]
@@ -29,7 +30,7 @@ def schedule(stage: ControllerFixture) -> Iterator[str]:
 
 
 def create(stage: ControllerFixture, plural: str, kind: str, name: str, spec: Object) -> None:
-    body = {"apiVersion": "torpor.dev/v1alpha1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+    body = manifest(kind, name, spec)
     stage.server.create(plural, stage.namespace, body).expect(201)
 
 

@@ -10,6 +10,7 @@ import yaml
 
 from tests.integration.conftest import collection, eventually
 from tests.integration.controller.stage import ControllerFixture, Object, python, shell
+from tests.support.manifests import manifest
 
 _POLICY = """
 apiVersion: admissionregistration.k8s.io/v1
@@ -24,23 +25,17 @@ spec:
 
 
 def create_template(stage: ControllerFixture, name: str, tasks: list[dict[str, Any]], **spec: Any) -> None:
-    body = {
-        "apiVersion": "torpor.dev/v1alpha1",
-        "kind": "WorkflowTemplate",
-        "metadata": {"name": name},
-        "spec": {"params": spec.pop("params", []), "workflow": {"image": "tests", "tasks": tasks} | spec},
-    }
+    body = manifest(
+        "WorkflowTemplate",
+        name,
+        {"params": spec.pop("params", []), "workflow": {"image": "tests", "tasks": tasks} | spec},
+    )
     stage.server.create("workflowtemplates", stage.namespace, body).expect(201)
 
 
 def create_run(stage: ControllerFixture, template: str, **params: Any) -> str:
     name = f"run-{uuid.uuid4().hex[:8]}"
-    body = {
-        "apiVersion": "torpor.dev/v1alpha1",
-        "kind": "Workflow",
-        "metadata": {"name": name},
-        "spec": {"templateRef": {"name": template}, "params": params},
-    }
+    body = manifest("Workflow", name, {"templateRef": {"name": template}, "params": params})
     stage.server.create("workflows", stage.namespace, body).expect(201)
     return name
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from tests.integration.conftest import Answer, Server, collection, eventually
+from tests.support.manifests import manifest
 
 MERGE = "application/merge-patch+json"
 RBAC = "rbac.authorization.k8s.io"
@@ -24,7 +25,7 @@ class Desk:
         for name in ("ann", "bob"):
             self.person(name, "torpor-approve")
         spec = {"workflow": {"name": "w", "uid": "u"}, "task": "t", "trigger": {"class": "approval"}}
-        body = {"apiVersion": "torpor.dev/v1alpha1", "kind": "TaskRun", "metadata": {"name": "deploy"}, "spec": spec}
+        body = manifest("TaskRun", "deploy", spec)
         server.create("taskruns", namespace, body).expect(201)
 
     def set_status(self, state: str = "Deferred", **status: Any) -> None:

@@ -6,18 +6,14 @@ import pytest
 from torpor_wire import constants
 
 from tests.integration.conftest import Server
+from tests.support.manifests import manifest
 
 _TRIGGER = {"name": "a", "trigger": {"class": "time"}}
 _PYTHON = {"name": "b", "python": "m:f", "image": "x"}
 
 
 def workflow(*tasks: dict[str, Any], **spec: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "torpor.dev/v1alpha1",
-        "kind": "Workflow",
-        "metadata": {"name": "run"},
-        "spec": {"tasks": list(tasks)} | spec,
-    }
+    return manifest("Workflow", "run", {"tasks": list(tasks)} | spec)
 
 
 def group(name: str, in_: str | None = None, over: object = "${params.x}") -> dict[str, Any]:

@@ -5,18 +5,16 @@ from typing import Any
 import pytest
 
 from tests.integration.conftest import Answer, Server, eventually
+from tests.support.manifests import manifest
 
 _PATH = "/apis/torpor.dev/v1alpha1/namespaces/{}/backfills/january"
 
 
 def backfill(**spec: Any) -> dict[str, Any]:
     period = {"from": "2026-01-01T00:00:00Z", "to": "2026-02-01T00:00:00+01:00"}
-    return {
-        "apiVersion": "torpor.dev/v1alpha1",
-        "kind": "Backfill",
-        "metadata": {"name": "january"},
-        "spec": {"schedule": "nightly", "params": {"day": "${at}", "full": True}} | period | spec,
-    }
+    return manifest(
+        "Backfill", "january", {"schedule": "nightly", "params": {"day": "${at}", "full": True}} | period | spec
+    )
 
 
 REJECTED = {

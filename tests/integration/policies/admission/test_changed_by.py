@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.integration.conftest import Answer, Server
+from tests.support.manifests import manifest
 
 _PATH = "/apis/torpor.dev/v1alpha1/namespaces/{}/workflows/run"
 _RBAC = "rbac.authorization.k8s.io"
@@ -12,12 +13,9 @@ _KEY = "torpor.dev/changed-by"
 
 
 def workflow(**annotations: str) -> dict[str, Any]:
-    return {
-        "apiVersion": "torpor.dev/v1alpha1",
-        "kind": "Workflow",
-        "metadata": {"name": "run", "annotations": annotations},
-        "spec": {"tasks": [{"name": "load", "python": "m:f", "image": "x"}]},
-    }
+    return manifest(
+        "Workflow", "run", {"tasks": [{"name": "load", "python": "m:f", "image": "x"}]}, annotations=annotations
+    )
 
 
 class Editor:

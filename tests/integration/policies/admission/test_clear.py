@@ -5,18 +5,14 @@ from typing import Any
 import pytest
 
 from tests.integration.conftest import Answer, Server
+from tests.support.manifests import manifest
 
 _PATH = "/apis/torpor.dev/v1alpha1/namespaces/{}/workflows/run"
 
 
 def workflow(**annotations: str) -> dict[str, Any]:
     tasks = [{"name": "load", "python": "m:f", "image": "x"}, {"name": "report", "trigger": {"class": "time"}}]
-    return {
-        "apiVersion": "torpor.dev/v1alpha1",
-        "kind": "Workflow",
-        "metadata": {"name": "run", "annotations": annotations},
-        "spec": {"tasks": tasks},
-    }
+    return manifest("Workflow", "run", {"tasks": tasks}, annotations=annotations)
 
 
 @pytest.fixture

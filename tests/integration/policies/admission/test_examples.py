@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from tests.integration.conftest import Server
+from tests.support.manifests import manifest
 from tests.unit.architecture.test_docs_examples import EXAMPLES, OBJECTS
 
 _FOLDER = Path(__file__).resolve().parents[4] / "examples"
@@ -35,12 +36,7 @@ OTHERS = {place: body for place, body in files().items() if place not in WORKFLO
 
 @pytest.mark.parametrize("place", EXAMPLES)
 def test_an_example_is_let_in(server: Server, namespace: str, place: str) -> None:
-    body = {
-        "apiVersion": "torpor.dev/v1alpha1",
-        "kind": "Workflow",
-        "metadata": {"name": "run"},
-        "spec": EXAMPLES[place],
-    }
+    body = manifest("Workflow", "run", EXAMPLES[place])
     server.create("workflows", namespace, body, fieldValidation="Strict").expect(201)
 
 

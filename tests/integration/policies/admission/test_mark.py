@@ -12,6 +12,7 @@ from torpor_wire.state import State
 from tests.integration.conftest import Answer, Server
 from tests.integration.policies.admission.test_changed_by import Editor
 from tests.integration.policies.admission.test_clear import merge, workflow
+from tests.support.manifests import manifest
 
 _RUN = "/apis/torpor.dev/v1alpha1/namespaces/{}/taskruns/{}"
 
@@ -94,7 +95,7 @@ def _marked(server: Server, namespace: str, state: str | None) -> transitions.Pi
     spec: dict[str, Any] = {"workflow": {"name": "run", "uid": "u"}, "task": "task", "image": "x", "container": {}}
     if state is not None:
         spec["mark"] = {"state": state, "because": "x", "by": "ann", "result": "1"}
-    body = {"apiVersion": "torpor.dev/v1alpha1", "kind": "TaskRun", "metadata": {"name": "one"}, "spec": spec}
+    body = manifest("TaskRun", "one", spec)
     server.create("taskruns", namespace, body).expect(201)
     return taskrun.parse(server.request("GET", _RUN.format(namespace, "one")).expect(200)).pin()
 

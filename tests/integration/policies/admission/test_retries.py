@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 
 from tests.integration.conftest import Server
+from tests.support.manifests import manifest
 
 
 def workflow(**retries: Any) -> dict[str, Any]:
     task = {"name": "a", "python": "m:f", "image": "x", "retries": {"limit": 1, **retries}}
     spec = {"tasks": [task]}
-    return {"apiVersion": "torpor.dev/v1alpha1", "kind": "Workflow", "metadata": {"name": "run"}, "spec": spec}
+    return manifest("Workflow", "run", spec)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from torpor_wire import times
 from torpor_wire.cron.ticks import Ticks
 
 from tests.integration.conftest import Answer, Server, eventually
+from tests.support.manifests import manifest
 
 _PATH = "/apis/torpor.dev/v1alpha1/namespaces/{}/schedules/nightly"
 _TASKS = {"tasks": [{"name": "load", "python": "m:f", "image": "x"}]}
@@ -16,12 +17,7 @@ _HTTP = {"class": "http", "kwargs": {"url": "https://example.org/ready"}}
 
 def schedule(*sources: dict[str, Any], **spec: Any) -> dict[str, Any]:
     given = list(sources) or [cron("@daily")]
-    return {
-        "apiVersion": "torpor.dev/v1alpha1",
-        "kind": "Schedule",
-        "metadata": {"name": "nightly"},
-        "spec": {"sources": given, "workflow": _TASKS} | spec,
-    }
+    return manifest("Schedule", "nightly", {"sources": given, "workflow": _TASKS} | spec)
 
 
 def cron(expression: str, **source: Any) -> dict[str, Any]:

@@ -13,22 +13,23 @@ from torpor_wire import names
 
 from tests.integration.conftest import Server, collection
 from tests.integration.policies.admission.person import RBAC
+from tests.support.manifests import manifest
 
 _SOURCE = "s" * 40
 _NOON = 1_790_000_000.0
 
 
 def schedule(namespace: str, name: str) -> dict[str, Any]:
-    return {
-        "apiVersion": "torpor.dev/v1alpha1",
-        "kind": "Schedule",
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": {
+    return manifest(
+        "Schedule",
+        name,
+        {
             "sources": [{"name": _SOURCE, "cron": "@daily", "timezone": "Europe/Berlin"}],
             "workflow": {"tasks": [{"name": "load", "python": "m:f", "image": "x"}]},
             "jitter": "10m",
         },
-    }
+        namespace=namespace,
+    )
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import pytest
 
 from tests.integration.conftest import Answer, eventually
 from tests.integration.policies.admission.person import MERGE, RBAC, Desk
+from tests.support.manifests import manifest
 
 _BODIES = {"python": "a:b", "container": {"command": ["run"]}, "trigger": {"class": "time"}}
 _OWNER = {"name": "w", "uid": "u"}
@@ -25,12 +26,7 @@ def office(desk: Desk) -> Desk:
 
 
 def create(desk: Desk, **spec: Any) -> Answer:
-    body = {
-        "apiVersion": "torpor.dev/v1alpha1",
-        "kind": "TaskRun",
-        "metadata": {"name": "tried"},
-        "spec": {"task": "t", "image": "x", **spec},
-    }
+    body = manifest("TaskRun", "tried", {"task": "t", "image": "x", **spec})
     return desk.server.create("taskruns", desk.namespace, body, dryRun="All")
 
 

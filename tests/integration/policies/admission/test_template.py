@@ -8,6 +8,7 @@ import pytest
 from tests.integration.conftest import Answer, Server
 from tests.integration.policies.admission.test_admission import REJECTED as INVALID_WORKFLOWS
 from tests.support.builders import Body
+from tests.support.manifests import manifest
 from tests.support.templates import cases as template_cases
 from tests.support.templates.cases import DECLARED
 
@@ -20,12 +21,7 @@ def create(server: Server, namespace: str, body: Body) -> Answer:
 
 
 def schedule(**spec: Any) -> Body:
-    return {
-        "apiVersion": "torpor.dev/v1alpha1",
-        "kind": "Schedule",
-        "metadata": {"name": "nightly"},
-        "spec": {"sources": [{"name": "night", "cron": "0 2 * * *"}], **spec},
-    }
+    return manifest("Schedule", "nightly", {"sources": [{"name": "night", "cron": "0 2 * * *"}], **spec})
 
 
 def deep(levels: int) -> Any:

@@ -11,6 +11,7 @@ from torpor_wire import names, times
 from torpor_wire.state import State
 
 from tests.integration.conftest import Server, collection
+from tests.support.manifests import manifest
 
 POOL = "policy-tests"
 _ROLES = {
@@ -119,7 +120,7 @@ def _taskrun(name: str) -> dict[str, Any]:
         "triggerPool": POOL,
         "retries": {"limit": 5},
     }
-    return {"apiVersion": "torpor.dev/v1alpha1", "kind": "TaskRun", "metadata": {"name": name}, "spec": spec}
+    return manifest("TaskRun", name, spec)
 
 
 def _standing(server: Server, namespace: str, state: State) -> Mapping[str, Any]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.fake_cluster import FakeCluster, Object, Run
+from tests.support.manifests import manifest
 
 _DAY = {"name": "day", "required": True}
 _LIMIT = {"name": "limit", "type": "integer", "default": 4}
@@ -75,7 +76,7 @@ def test_params_of_a_file_with_a_template_have_the_types_of_the_template(
 ) -> None:
     file = tmp_path / "run.yaml"
     spec = {"templateRef": {"name": "ingest"}, "params": {"day": "2026-11-20"}}
-    body = {"apiVersion": "torpor.dev/v1alpha1", "kind": "Workflow", "metadata": {"name": "x"}, "spec": spec}
+    body = manifest("Workflow", "x", spec)
     file.write_text(json.dumps(body))
     assert torpor("submit", str(file), "-p", "limit=5")[0] == 0
     assert created(cluster)["spec"]["params"] == {"day": "2026-11-20", "limit": 5}

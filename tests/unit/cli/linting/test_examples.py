@@ -6,6 +6,7 @@ import pytest
 from torpor_cli.linting import sources
 from torpor_cli.linting.finding import Severity
 
+from tests.support.manifests import manifest
 from tests.unit.architecture.test_docs_examples import EXAMPLES
 from tests.unit.cli.linting.findings import lint, lint_text
 
@@ -15,12 +16,7 @@ _CUSTOM = "the arguments of a custom class are checked with --trigger NAME=MODUL
 
 @pytest.mark.parametrize("place", EXAMPLES)
 def test_an_example_of_the_documentation_is_clean(place: str) -> None:
-    body = {
-        "apiVersion": "torpor.dev/v1alpha1",
-        "kind": "Workflow",
-        "metadata": {"name": "run"},
-        "spec": EXAMPLES[place],
-    }
+    body = manifest("Workflow", "run", EXAMPLES[place])
     assert [problem for problem in lint(body) if not problem.message.endswith(_CUSTOM)] == []
 
 

@@ -8,16 +8,12 @@ from torpor_crds.models.workflow import WorkflowSpec
 from torpor_operator.graph import dag
 
 from tests.support.builders import python, wait
+from tests.support.manifests import manifest
 from tests.unit.cli.linting.findings import lint
 
 
 def workflow(*tasks: dict[str, Any], **spec: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "torpor.dev/v1alpha1",
-        "kind": "Workflow",
-        "metadata": {"name": "run"},
-        "spec": {"image": "ingest:1.4", "tasks": list(tasks)} | spec,
-    }
+    return manifest("Workflow", "run", {"image": "ingest:1.4", "tasks": list(tasks)} | spec)
 
 
 _DAY = {"params": {"day": "today"}}

@@ -8,6 +8,7 @@ from torpor_cli.linting.finding import LintRule, Severity
 
 from tests.integration.crds.test_schema import REFUSED
 from tests.integration.policies.admission.test_admission import ADMITTED, REJECTED
+from tests.support.manifests import manifest
 from tests.unit.cli.linting.findings import lint, messages
 
 # The server ignores the field; lint reports it as strict decoding does.
@@ -84,12 +85,7 @@ def test_every_validation_of_the_policies_names_the_field_that_it_concerns() -> 
 
 def test_every_item_that_is_wrong_is_reported_at_its_place() -> None:
     tasks = [{"name": name, "python": "m:f", "image": "x", "after": ["lost"]} for name in ("a", "b")]
-    body = {
-        "apiVersion": "torpor.dev/v1alpha1",
-        "kind": "Workflow",
-        "metadata": {"name": "x"},
-        "spec": {"tasks": tasks},
-    }
+    body = manifest("Workflow", "x", {"tasks": tasks})
     assert [(problem.path, problem.message) for problem in lint(body)] == [
         ("spec.tasks[0].after", "task a: `after` names lost: no such task or group"),
         ("spec.tasks[1].after", "task b: `after` names lost: no such task or group"),

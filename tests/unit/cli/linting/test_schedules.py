@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from torpor_cli.linting.finding import Severity
 
+from tests.support.manifests import manifest
 from tests.unit.cli.linting.findings import lint
 
 _TASK = {"name": "a", "python": "m:f", "image": "x"}
@@ -15,7 +16,7 @@ _NIGHTLY = {"name": "nightly", "cron": "0 2 * * *", "timezone": "Europe/Berlin"}
 
 
 def body(kind: str, **spec: Any) -> dict[str, Any]:
-    return {"apiVersion": "torpor.dev/v1alpha1", "kind": kind, "metadata": {"name": "x"}, "spec": spec}
+    return manifest(kind, "x", spec)
 
 
 def template(*params: Any, **workflow: Any) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from torpor_crds.models.run_of import RunOf
 from torpor_crds.models.schedule import Schedule
 from torpor_operator.scheduled_runs.run_builder import TICK_FIELDS, build_run, is_same_run
 
+from tests.support.manifests import manifest
+
 RUN_OF = RunOf(schedule="nightly", uid="u", source="cron", at="2026-03-29T01:30:00.000Z", event='{"at": "x"}')
 WORKFLOW = {
     "image": "ingest:1.4",
@@ -31,11 +33,10 @@ def test_a_run_of_a_template_has_only_the_reference_its_params_and_its_event() -
         schedule(templateRef={"name": "ingest"}), name="nightly-0", run_of=RUN_OF, params={"day": "x"}, labels={}
     )
 
-    assert built == {
-        "apiVersion": "torpor.dev/v1alpha1",
-        "kind": "Workflow",
-        "metadata": {"name": "nightly-0", "namespace": "ns", "labels": {"torpor.dev/schedule": "nightly"}},
-        "spec": {
+    assert built == manifest(
+        "Workflow",
+        "nightly-0",
+        {
             "templateRef": {"name": "ingest"},
             "params": {"day": "x"},
             "suspend": False,
@@ -47,7 +48,9 @@ def test_a_run_of_a_template_has_only_the_reference_its_params_and_its_event() -
                 "event": '{"at": "x"}',
             },
         },
-    }
+        namespace="ns",
+        labels={"torpor.dev/schedule": "nightly"},
+    )
 
 
 def test_a_run_copies_the_embedded_workflow_and_replaces_its_params() -> None:
