@@ -257,25 +257,25 @@ def play(seed: int, say: Callable[[str], None] | None = None, kinds: frozenset[s
     controllers.short_pauses()
     controllers.ScriptedTrigger.numbers = itertools.count(1)
     gc.disable()
-    world = Simulation(seed, say, kinds)
-    bugs = _Bugs(world.checker)
+    simulation = Simulation(seed, say, kinds)
+    bugs = _Bugs(simulation.checker)
     logging.getLogger().handlers = [bugs]
     logging.getLogger().setLevel(logging.ERROR)
     try:
-        violation = world.run()
+        violation = simulation.run()
     finally:
-        world.close()
+        simulation.close()
         gc.enable()
         Pods.here = None  # type: ignore[assignment]
     return Result(
         seed=seed,
         violation=violation,
-        checks=world.checker.checks,
-        changes=world.fake.history.version,
-        requests=world.requests,
-        moment=world.loop.time(),
-        executions=world.checker.executions,
-        kinds=world.fault_profile.kinds,
+        checks=simulation.checker.checks,
+        changes=simulation.fake.history.version,
+        requests=simulation.requests,
+        moment=simulation.loop.time(),
+        executions=simulation.checker.executions,
+        kinds=simulation.fault_profile.kinds,
         seconds=time.process_time() - started,
     )
 

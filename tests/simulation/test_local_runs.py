@@ -64,7 +64,7 @@ def _end(status: Object) -> tuple[str, int, str]:
 
 
 class Calm(Simulation):
-    """A world without faults, with one workflow."""
+    """A simulation without faults, with one workflow."""
 
     def __init__(self, body: Object) -> None:
         super().__init__(1, kinds=frozenset())
@@ -108,11 +108,11 @@ def simulated(seed: int) -> Any:
     """Return how the workflow of a seed ends without faults, and the pools that it needs. Needs its own process."""
     silence_logs()
     controllers.few_shards()
-    world = Calm(playable(seed) or {})
+    simulation = Calm(playable(seed) or {})
     try:
-        return world.play(), world.fake.all(CONFIG_MAPS)
+        return simulation.play(), simulation.fake.all(CONFIG_MAPS)
     finally:
-        world.close()
+        simulation.close()
 
 
 @pytest.fixture(scope="module")

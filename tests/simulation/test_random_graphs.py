@@ -23,5 +23,5 @@ def test_a_run_ends_and_ends_alike_in_any_order_of_events(seed: int) -> None:
 
 def _course(seed: int, order: int) -> RandomRun:
     chance = Random(seed)
-    world = PlanFixture(*random_runs.tasks(chance, chance.randint(1, 8)), parallelism=chance.randint(1, 5))
-    return RandomRun(world, seed, Random(f"{seed}/{order}"))
+    simulation = PlanFixture(*random_runs.tasks(chance, chance.randint(1, 8)), parallelism=chance.randint(1, 5))
+    return RandomRun(simulation, seed, Random(f"{seed}/{order}"))

@@ -21,11 +21,11 @@ SEEDS = [int(os.environ["TORPOR_SEED"])] if "TORPOR_SEED" in os.environ else ran
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_run_ends_whatever_the_cluster_does_and_leaves_nothing_behind(seed: int) -> None:
     chance = Random(seed)
-    world = PlanFixture(*random_runs.tasks(chance, chance.randint(1, 6)), parallelism=chance.randint(1, 4))
-    rude = RudeCourse(world, seed, Random(f"{seed}/order"))
+    simulation = PlanFixture(*random_runs.tasks(chance, chance.randint(1, 6)), parallelism=chance.randint(1, 4))
+    rude = RudeCourse(simulation, seed, Random(f"{seed}/order"))
     rude.run()
-    assert all(taskruns.parse(body).status.state in TERMINAL for body in world.taskruns.values())
+    assert all(taskruns.parse(body).status.state in TERMINAL for body in simulation.taskruns.values())
     rude.see_off()
-    left = [pod.name for pod in map(parse_pod, world.pods.values()) if not pod.terminal or pod.has_finalizer]
+    left = [pod.name for pod in map(parse_pod, simulation.pods.values()) if not pod.terminal or pod.has_finalizer]
     assert left == []
-    assert world.workflow["metadata"]["finalizers"] == []
+    assert simulation.workflow["metadata"]["finalizers"] == []

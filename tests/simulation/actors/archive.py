@@ -1,4 +1,4 @@
-"""The archive of a world: it settles the log of each ended pod and stores finished runs, late or after an absence."""
+"""The archive: it settles the log of each ended pod and stores finished runs, late or after an absence."""
 
 import json
 import random
@@ -17,7 +17,7 @@ from tests.simulation.process import Process
 from tests.support.fake_api import FakeApi
 
 FIRST_SEED = 10_000
-"""Worlds from this seed on have an archive, up to `LAST_SEED`."""
+"""Simulations from this seed on have an archive, up to `LAST_SEED`."""
 LAST_SEED = 19_999
 _AWAY = 0.3
 _SLOW = 0.15
@@ -82,7 +82,7 @@ class SimulatedArchive:
         return self.runs.get(path.rpartition("/")[2])
 
     async def get(self, endpoint: ArchiveEndpoint, path: str) -> ArchiveResponse:
-        """Raise OSError: worlds with Backfills have no archive."""
+        """Raise OSError: simulations with Backfills have no archive."""
         raise OSError(f"the archive is away: {path}")
 
     def _is_away(self) -> bool:

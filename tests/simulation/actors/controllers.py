@@ -52,18 +52,18 @@ SETTINGS = Settings(
 
 
 def few_shards() -> None:
-    """As many shards as a small world needs, in this interpreter: with 256 it would do little but list them."""
+    """As many shards as a small simulation needs, in this interpreter: with 256 it would do little but list them."""
     constants.SHARDS = SHARDS
     assignment.owned.__defaults__ = assignment.selector.__defaults__ = (SHARDS,)
 
 
 def short_histories() -> None:
-    """Histories that a small world fills, in this interpreter."""
+    """Histories that a small simulation fills, in this interpreter."""
     constants.HISTORY_MAX, constants.HISTORY_KEPT = HISTORY_MAX, HISTORY_KEPT
 
 
 def short_pauses() -> None:
-    """Pauses of Schedules that a small world reaches, in this interpreter."""
+    """Pauses of Schedules that a small simulation reaches, in this interpreter."""
     cron_source.GRACE, source_plan.RECREATE_AFTER = 8.0, 10.0
 
 

@@ -1,6 +1,6 @@
 """The trigger classes of simulated Schedules: a log with a cursor, and a bell without one.
 
-Both read the state of the present world, which the person in it changes.
+Both read the state of the present simulation, which the person in it changes.
 """
 
 import itertools
@@ -16,7 +16,7 @@ _INTERVAL = 0.5
 
 
 class Logs:
-    """The logs of the present world, by name."""
+    """The logs of the present simulation, by name."""
 
     length: ClassVar[Counter[str]] = Counter()
     broken_until: ClassVar[dict[str, float]] = {}
@@ -24,7 +24,7 @@ class Logs:
 
     @classmethod
     def reset(cls) -> None:
-        """Begin a world."""
+        """Begin a simulation."""
         cls.length, cls.broken_until, cls.numbers = Counter(), {}, itertools.count(1)
 
 

@@ -121,7 +121,7 @@ class PythonPod:
     # what the runtime is given
 
     def _run(self) -> int:
-        world = main.RuntimeEnvironment(
+        simulation = main.RuntimeEnvironment(
             transport=self._ask,
             now=self._clock.now,
             monotonic=self._monotonic,
@@ -131,7 +131,7 @@ class PythonPod:
             end=self._end,
         )
         try:
-            return main.run(world, self._launch)
+            return main.run(simulation, self._launch)
         except Terminated:
             return SIGNALLED
 

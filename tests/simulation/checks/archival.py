@@ -20,14 +20,14 @@ _DELAYS = frozenset({"late", "lag", "coalesce", "stale", "breaks", "pause", "err
 
 
 class ArchivalChecker:
-    """Observes what the operator deletes in a world with an archive."""
+    """Observes what the operator deletes in a simulation with an archive."""
 
-    def __init__(self, world: "Simulation") -> None:
-        self._archive = world.archive
-        self._loop = world.loop
-        self._history = world.fake.history
-        self._expect = world.checker.expect
-        self._prompt = not world.fault_profile.kinds & _DELAYS
+    def __init__(self, simulation: "Simulation") -> None:
+        self._archive = simulation.archive
+        self._loop = simulation.loop
+        self._history = simulation.fake.history
+        self._expect = simulation.checker.expect
+        self._prompt = not simulation.fault_profile.kinds & _DELAYS
 
     def observe(self, writer: Process, entry: ObjectChange) -> None:
         """Check one commit."""

@@ -18,43 +18,49 @@ if TYPE_CHECKING:
     from tests.simulation.simulation import Simulation
 
 
-def is_finished(world: "Simulation") -> bool:
+def is_finished(simulation: "Simulation") -> bool:
     """Whether every Workflow has ended, or has stopped with a stated reason."""
-    flows = world.fake.history.of_kind(collection(WORKFLOWS))
-    return all(_over(world, flow) for flow in flows) and not world.expected and world.schedules.is_quiet()
+    flows = simulation.fake.history.of_kind(collection(WORKFLOWS))
+    return (
+        all(_over(simulation, flow) for flow in flows) and not simulation.expected and simulation.schedules.is_quiet()
+    )
 
 
-def check_progress(world: "Simulation") -> None:
-    """I5, and S1 to S6 in a world with Schedules."""
-    world.schedules.check_end()
-    for flow in world.fake.history.of_kind(collection(WORKFLOWS)):
+def check_progress(simulation: "Simulation") -> None:
+    """I5, and S1 to S6 in a simulation with Schedules."""
+    simulation.schedules.check_end()
+    for flow in simulation.fake.history.of_kind(collection(WORKFLOWS)):
         name, status = flow["metadata"]["name"], flow.get("status", {})
-        open_runs = [_described(run) for run in _runs(world, flow) if run["status"]["state"] not in TERMINAL]
-        world.checker.expect("I5", _over(world, flow), f"{name} does not end: {status.get('state')}, {open_runs}")
+        open_runs = [_described(run) for run in _runs(simulation, flow) if run["status"]["state"] not in TERMINAL]
+        simulation.checker.expect(
+            "I5", _over(simulation, flow), f"{name} does not end: {status.get('state')}, {open_runs}"
+        )
         if status.get("completionTime"):
-            world.checker.expect("I5", not open_runs, f"{name} has ended: {status.get('state')}, but not {open_runs}")
+            simulation.checker.expect(
+                "I5", not open_runs, f"{name} has ended: {status.get('state')}, but not {open_runs}"
+            )
         if status.get("state") == "Succeeded":
-            _judge_group_paths(world, flow)
+            _judge_group_paths(simulation, flow)
         if status.get("completionTime"):
-            _judge_hook(world, flow)
+            _judge_hook(simulation, flow)
 
 
-def _judge_hook(world: "Simulation", flow: Object) -> None:
+def _judge_hook(simulation: "Simulation", flow: Object) -> None:
     """The hook of a run that was stopped has run, whatever became of it; that of one that was cancelled need not."""
     status = flow["status"]
     description = next(entry["message"] for entry in status["conditions"] if entry["type"] == "Succeeded")
     hooks = {task["name"] for task in flow["spec"]["tasks"] if "hook" in task}
     if description == "spec.stop was set":
         idle = [entry["name"] for entry in status["tasks"] if entry["name"] in hooks and not entry["created"]]
-        world.checker.expect("I5", not idle, f"{flow['metadata']['name']} was stopped, and {idle} did not run")
+        simulation.checker.expect("I5", not idle, f"{flow['metadata']['name']} was stopped, and {idle} did not run")
 
 
-def _judge_group_paths(world: "Simulation", flow: Object) -> None:
+def _judge_group_paths(simulation: "Simulation", flow: Object) -> None:
     """Where all before a task succeeded, at its own indexes and at those around, it ran too."""
-    shape = world.checker.order.shape(flow)
+    shape = simulation.checker.order.shape(flow)
     ran: defaultdict[str, set[Path]] = defaultdict(set)
     skipped: defaultdict[str, set[Path]] = defaultdict(set)
-    for run in _runs(world, flow):
+    for run in _runs(simulation, flow):
         if run["status"]["state"] == State.SUCCEEDED:
             ran[run["spec"]["task"]].add(path_of(run))
         if run["status"]["state"] == State.SKIPPED:
@@ -62,17 +68,21 @@ def _judge_group_paths(world: "Simulation", flow: Object) -> None:
     for task, before in shape.unhindered():
         for group_path in _due(shape, task, before, ran):
             description = f"{task} did not run at {group_path}, where all before it succeeded"
-            world.checker.expect("I5", group_path in ran[task] | skipped[task], description)
+            simulation.checker.expect("I5", group_path in ran[task] | skipped[task], description)
     for task in flow["status"]["tasks"]:
-        _judge_skips(world, task, ran[task["name"]], skipped[task["name"]])
+        _judge_skips(simulation, task, ran[task["name"]], skipped[task["name"]])
 
 
-def _judge_skips(world: "Simulation", task: Object, ran: set[Path], skipped: set[Path]) -> None:
+def _judge_skips(simulation: "Simulation", task: Object, ran: set[Path], skipped: set[Path]) -> None:
     """What skipped itself is counted so, and a task of which nothing succeeded is no success."""
     name, counted = task["name"], task.get("skipped", 0)
-    world.checker.expect("I5", counted >= len(skipped), f"{name} counts {counted} skipped, and {len(skipped)} were")
+    simulation.checker.expect(
+        "I5", counted >= len(skipped), f"{name} counts {counted} skipped, and {len(skipped)} were"
+    )
     succeeded = task["state"] == TaskState.SUCCEEDED
-    world.checker.expect("I5", not (succeeded and skipped and not ran), f"{name} succeeded, and all of it was skipped")
+    simulation.checker.expect(
+        "I5", not (succeeded and skipped and not ran), f"{name} succeeded, and all of it was skipped"
+    )
 
 
 def _due(shape: Shape, task: str, before: frozenset[str], ran: Mapping[str, set[Path]]) -> Iterable[Path]:
@@ -85,14 +95,14 @@ def _due(shape: Shape, task: str, before: frozenset[str], ran: Mapping[str, set[
     return set[Path].intersection(*(ran[other] for other in before)) if before else ()
 
 
-def check_leaks(world: "Simulation") -> None:
+def check_leaks(simulation: "Simulation") -> None:
     """I6."""
-    expect = world.checker.expect
-    flows = {flow["metadata"]["uid"]: flow for flow in world.fake.history.of_kind(collection(WORKFLOWS))}
+    expect = simulation.checker.expect
+    flows = {flow["metadata"]["uid"]: flow for flow in simulation.fake.history.of_kind(collection(WORKFLOWS))}
     schedules = {
-        schedule["metadata"]["uid"]: schedule for schedule in world.fake.history.of_kind(collection(SCHEDULES))
+        schedule["metadata"]["uid"]: schedule for schedule in simulation.fake.history.of_kind(collection(SCHEDULES))
     }
-    runs = {run["metadata"]["uid"]: run for run in world.fake.history.of_kind(collection(TASKRUNS))}
+    runs = {run["metadata"]["uid"]: run for run in simulation.fake.history.of_kind(collection(TASKRUNS))}
     for flow in flows.values():
         meta = flow["metadata"]
         if "completionTime" in flow.get("status", {}):
@@ -102,51 +112,57 @@ def check_leaks(world: "Simulation") -> None:
     for run in runs.values():
         owned = run["spec"].get("workflow", run["spec"].get("schedule"))["uid"] in flows | schedules
         expect("I6", owned, f"{run['metadata']['name']} outlives its owner")
-    for pod in world.fake.history.of_kind(collection(PODS)):
-        _judge_pod(world, pod, runs)
-    for lease in world.fake.history.of_kind(collection(LEASES)):
+    for pod in simulation.fake.history.of_kind(collection(PODS)):
+        _judge_pod(simulation, pod, runs)
+    for lease in simulation.fake.history.of_kind(collection(LEASES)):
         holder = lease["spec"].get("holderIdentity", "")
-        known = holder in world.controllers or holder in world.gone  # whose Lease goes when it has long been silent
+        known = (
+            holder in simulation.controllers or holder in simulation.gone
+        )  # whose Lease goes when it has long been silent
         expect("I6", known, f"the Lease {lease['metadata']['name']} of {holder}, who is no more")
 
 
-def _judge_pod(world: "Simulation", pod: Object, runs: dict[str, Object]) -> None:
+def _judge_pod(simulation: "Simulation", pod: Object, runs: dict[str, Object]) -> None:
     name = pod["metadata"]["name"]
     owner = next((ref["uid"] for ref in pod["metadata"].get("ownerReferences", [])), "")
-    pod_process = world.nodes.running_pods.get(pod["metadata"]["uid"])
+    pod_process = simulation.nodes.running_pods.get(pod["metadata"]["uid"])
     if pod_process is not None and (pod_process.lingers or not pod_process.machine.answers):
         return  # where a run stalls, what else it has goes on to this moment
     over = owner not in runs or runs[owner]["status"]["state"] in TERMINAL
     live = pod["status"].get("phase") not in {"Succeeded", "Failed"}
-    world.checker.expect("I6", not (over and live), f"{name} lives on after its TaskRun")
-    world.checker.expect("I6", not (over and held(pod)), f"{name} is kept by a finalizer, its TaskRun is over")
+    simulation.checker.expect("I6", not (over and live), f"{name} lives on after its TaskRun")
+    simulation.checker.expect("I6", not (over and held(pod)), f"{name} is kept by a finalizer, its TaskRun is over")
 
 
-def _over(world: "Simulation", flow: Object) -> bool:
+def _over(simulation: "Simulation", flow: Object) -> bool:
     if {constants.CLEAR, constants.MARK} & flow["metadata"].get(
         "annotations", {}
     ).keys():  # the next one waits for one that is kept
-        return bool(flow.get("status", {}).get("clearing")) and _kept(world, flow)
-    runs = [run for run in _runs(world, flow) if run["status"]["state"] not in TERMINAL]
+        return bool(flow.get("status", {}).get("clearing")) and _kept(simulation, flow)
+    runs = [run for run in _runs(simulation, flow) if run["status"]["state"] not in TERMINAL]
     if flow.get("status", {}).get("completionTime"):
         return not runs  # one that an old list had not shown is cancelled a moment later
     # One that stalls holds its slot, and others may wait for that; one that has ended may keep its successor waiting.
-    return any(_stalled(world, run) for run in runs) or _kept(world, flow) or _waits_for_a_lost_run(world, flow)
+    return (
+        any(_stalled(simulation, run) for run in runs)
+        or _kept(simulation, flow)
+        or _waits_for_a_lost_run(simulation, flow)
+    )
 
 
-def _waits_for_a_lost_run(world: "Simulation", flow: Object) -> bool:
+def _waits_for_a_lost_run(simulation: "Simulation", flow: Object) -> bool:
     """Whether it is queued behind a run of its Schedule that never ends."""
     is_queued = flow["spec"].get("suspend") and constants.LABEL_QUEUED in flow["metadata"].get("labels", {})
-    return bool(is_queued) and world.schedules.has_lost_run(flow["spec"]["runOf"]["schedule"])
+    return bool(is_queued) and simulation.schedules.has_lost_run(flow["spec"]["runOf"]["schedule"])
 
 
-def _stalled(world: "Simulation", run: Object) -> bool:
+def _stalled(simulation: "Simulation", run: Object) -> bool:
     """NodeLost, naming a pod on a node that really does not answer."""
     status = run["status"]
-    return status.get("reason") == Reason.NODE_LOST and _names_a_lost_pod(world, status.get("message", ""))
+    return status.get("reason") == Reason.NODE_LOST and _names_a_lost_pod(simulation, status.get("message", ""))
 
 
-def _kept(world: "Simulation", flow: Object) -> bool:
+def _kept(simulation: "Simulation", flow: Object) -> bool:
     """A clearing waits for a TaskRun that cannot go, and the Workflow says why."""
     conditions = flow.get("status", {}).get("conditions", [])
     description = next(
@@ -155,17 +171,17 @@ def _kept(world: "Simulation", flow: Object) -> bool:
     return (
         description is not None
         and description["reason"] == Reason.NODE_LOST
-        and _names_a_lost_pod(world, description["message"])
+        and _names_a_lost_pod(simulation, description["message"])
     )
 
 
-def _names_a_lost_pod(world: "Simulation", message: str) -> bool:
-    lost = [pod_process for pod_process in world.nodes.running_pods.values() if not pod_process.machine.answers]
+def _names_a_lost_pod(simulation: "Simulation", message: str) -> bool:
+    lost = [pod_process for pod_process in simulation.nodes.running_pods.values() if not pod_process.machine.answers]
     return any(f"pod {pod_process.name} " in message for pod_process in lost)
 
 
-def _runs(world: "Simulation", flow: Object) -> list[Object]:
-    uid, runs = flow["metadata"]["uid"], world.fake.history.of_kind(collection(TASKRUNS))
+def _runs(simulation: "Simulation", flow: Object) -> list[Object]:
+    uid, runs = flow["metadata"]["uid"], simulation.fake.history.of_kind(collection(TASKRUNS))
     return [run for run in runs if "workflow" in run["spec"] and run["spec"]["workflow"]["uid"] == uid]
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tests.simulation.actors.nodes import RunningPod
 
 REQUESTS_A_SECOND = 120
-"""Of one process, in a world of a dozen TaskRuns."""
+"""Of one process, in a simulation of a dozen TaskRuns."""
 
 LEASE = "torpor-operator"
 SOURCES = frozenset({"cron", "log", "bell"})
@@ -54,7 +54,7 @@ class Violation(NamedTuple):
 
 
 class InvariantChecker(Watcher):
-    """One for a world."""
+    """One for a simulation."""
 
     def __init__(self) -> None:
         self.violation: Violation | None = None

@@ -19,8 +19,8 @@ MARK_INVARIANTS = ("M1", "M2", "M3")
 class MarkChecker:
     """Observes every commit."""
 
-    def __init__(self, world: "Simulation") -> None:
-        self._expect = world.checker.expect
+    def __init__(self, simulation: "Simulation") -> None:
+        self._expect = simulation.checker.expect
         self._accepted: dict[tuple[str, int], tuple[str, set[tuple[str, Path]]]] = {}
         self._marked: set[str] = set()
 

@@ -134,7 +134,7 @@ def check_ticks(state: ScheduleState, now: float, expect: Expect) -> None:
 
 
 def open_ticks(state: ScheduleState, now: float) -> dict[str, list[float]]:
-    """The ticks without an outcome since the last edit or resumption, by source, in seconds of the world."""
+    """The ticks without an outcome since the last edit or resumption, by source, in seconds of the simulation."""
     unaccounted: dict[str, list[float]] = {}
     for source in state.spec["sources"]:
         if "cron" not in source or source["name"] in state.touched:

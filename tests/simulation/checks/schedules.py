@@ -1,4 +1,4 @@
-"""S1 to S6: what a Schedule promises. Checked at each commit, and when the world is quiet."""
+"""S1 to S6: what a Schedule promises. Checked at each commit, and when the simulation is quiet."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -25,14 +25,14 @@ _QUIET = 45.0
 
 
 class ScheduleChecker:
-    """One for a world."""
+    """One for a simulation."""
 
-    def __init__(self, world: "Simulation") -> None:
-        kinds = world.fault_profile.kinds
-        self._scheduled = world.scheduled
-        self._loop = world.loop
-        self._history = world.fake.history
-        self._expect = world.checker.expect
+    def __init__(self, simulation: "Simulation") -> None:
+        kinds = simulation.fault_profile.kinds
+        self._scheduled = simulation.scheduled
+        self._loop = simulation.loop
+        self._history = simulation.fake.history
+        self._expect = simulation.checker.expect
         self._states: dict[str, ScheduleState] = {}
         self._runs = Runs(expect=self._expect, prompt=not kinds & _DELAYS, late="late" in kinds)
         self._clocks = 7.0 if "clocks" in kinds else 0.5
@@ -68,7 +68,7 @@ class ScheduleChecker:
         )
 
     def check_end(self) -> None:
-        """S1, S2 and S6, when the world is quiet or should be."""
+        """S1, S2 and S6, when the simulation is quiet or should be."""
         for state in self._present():
             if self.has_lost_run(state.name):
                 continue

@@ -23,9 +23,9 @@ _EDITS = ("end", "suspend", "delete run", "delete workflow", "delete pod", "para
 _WEIGHTS = (1, 1, 2, 1, 4, 1, 1)
 
 
-def schedule(world: "Simulation") -> None:
-    """Draw the faults of a world; each chooses its target when it is due."""
-    rng, until = world.rng, world.fault_profile.until
+def schedule(simulation: "Simulation") -> None:
+    """Draw the faults of a simulation; each chooses its target when it is due."""
+    rng, until = simulation.rng, simulation.fault_profile.until
     acts: dict[str, Callable[[Simulation], None]] = {
         "breaks": _break_watches,
         "pause": _pause,
@@ -38,206 +38,213 @@ def schedule(world: "Simulation") -> None:
         "clear": clear,
     }
     for kind, act in acts.items():
-        for _ in range(rng.choice((1, 2, 4)) if kind in world.fault_profile.kinds else 0):
-            world.person.call_later(0.5 + (until - 1.5) * rng.random() ** 1.5, act, world)
+        for _ in range(rng.choice((1, 2, 4)) if kind in simulation.fault_profile.kinds else 0):
+            simulation.person.call_later(0.5 + (until - 1.5) * rng.random() ** 1.5, act, simulation)
 
 
-def calm(world: "Simulation") -> None:
+def calm(simulation: "Simulation") -> None:
     """End all faults: resume stopped processes and suspended runs, and repair most nodes."""
-    for process in world.controllers.values():
+    for process in simulation.controllers.values():
         process.paused, process.cut_until = False, 0.0
-    for flow in world.fake.history.of_kind(collection(WORKFLOWS)):
+    for flow in simulation.fake.history.of_kind(collection(WORKFLOWS)):
         if flow["spec"].get("suspend") and constants.LABEL_QUEUED not in flow["metadata"].get("labels", {}):
-            _merge(world, flow, {"spec": {"suspend": False}})
-    schedule_edits.calm(world)
-    for machine in world.nodes.machines:
-        if not machine.answers and world.rng.random() < 0.8:
-            world.nodes.mend(machine)
+            _merge(simulation, flow, {"spec": {"suspend": False}})
+    schedule_edits.calm(simulation)
+    for machine in simulation.nodes.machines:
+        if not machine.answers and simulation.rng.random() < 0.8:
+            simulation.nodes.mend(machine)
 
 
-def leader(world: "Simulation") -> Process | None:
+def leader(simulation: "Simulation") -> Process | None:
     """Whoever holds the operator's Lease."""
-    lease = world.fake.get(LEASES, SYSTEM, "torpor-operator")
-    return world.controllers.get(lease["spec"].get("holderIdentity", "")) if lease else None
+    lease = simulation.fake.get(LEASES, SYSTEM, "torpor-operator")
+    return simulation.controllers.get(lease["spec"].get("holderIdentity", "")) if lease else None
 
 
-def break_watches(world: "Simulation", process: Process, how: str, seconds: float) -> None:
+def break_watches(simulation: "Simulation", process: Process, how: str, seconds: float) -> None:
     """End the watches of a replica, and cut it off for a while; `compacted`: what it misses is gone by then."""
-    world.note(f"the watches of {process.name}: {how}; cut off for {seconds} s")
-    process.cut_until = world.loop.time() + seconds
+    simulation.note(f"the watches of {process.name}: {how}; cut off for {seconds} s")
+    process.cut_until = simulation.loop.time() + seconds
     if how == "compacted":
-        world.person.call_later(seconds, world.fake.history.compact)
+        simulation.person.call_later(seconds, simulation.fake.history.compact)
     error = {"breaks": errors.Unreachable("reset by peer"), "gone": errors.Gone("too old")}.get(how)
-    world.server.break_watches(process, error)
+    simulation.server.break_watches(process, error)
 
 
-def pause(world: "Simulation", process: Process, seconds: float) -> None:
+def pause(simulation: "Simulation", process: Process, seconds: float) -> None:
     """SIGSTOP, and SIGCONT later; of several, the one that lasts longest counts."""
-    world.note(f"{process.name} is stopped for {seconds} s")
+    simulation.note(f"{process.name} is stopped for {seconds} s")
     process.paused = True
-    process.paused_until = max(process.paused_until, world.loop.time() + seconds)
+    process.paused_until = max(process.paused_until, simulation.loop.time() + seconds)
 
     def go_on() -> None:
-        if world.loop.time() >= process.paused_until:
-            world.note(f"{process.name} goes on")
+        if simulation.loop.time() >= process.paused_until:
+            simulation.note(f"{process.name} goes on")
             process.paused = False
 
-    world.person.call_later(seconds, go_on)
+    simulation.person.call_later(seconds, go_on)
 
 
-def delete_run(world: "Simulation", run: Object) -> None:
+def delete_run(simulation: "Simulation", run: Object) -> None:
     """As `kubectl delete taskrun` does."""
-    world.note(f"a person deletes TaskRun {run['metadata']['name']}")
-    _delete(world, run, TASKRUNS)
+    simulation.note(f"a person deletes TaskRun {run['metadata']['name']}")
+    _delete(simulation, run, TASKRUNS)
 
 
-def clear(world: "Simulation") -> None:
+def clear(simulation: "Simulation") -> None:
     """A person asks for something to run again, or for what is not there."""
-    flows = world.fake.history.of_kind(collection(WORKFLOWS))
+    flows = simulation.fake.history.of_kind(collection(WORKFLOWS))
     if not flows:
         return
-    flow = world.rng.choice(flows)
+    flow = simulation.rng.choice(flows)
     tasks = [task["name"] for task in flow["spec"]["tasks"]]
-    task = world.rng.choice(tasks)
-    text = world.rng.choice(("failed", task, f"{task}/0", f"{task}/1,{tasks[0]}", "nothing"))
+    task = simulation.rng.choice(tasks)
+    text = simulation.rng.choice(("failed", task, f"{task}/0", f"{task}/1,{tasks[0]}", "nothing"))
     if "groups" in flow["spec"]:
-        text = _within_groups(world, flow, text)
-    wish(world, flow["metadata"]["namespace"], flow["metadata"]["name"], text)
+        text = _within_groups(simulation, flow, text)
+    wish(simulation, flow["metadata"]["namespace"], flow["metadata"]["name"], text)
 
 
-def _within_groups(world: "Simulation", flow: Object, text: str) -> str:
+def _within_groups(simulation: "Simulation", flow: Object, text: str) -> str:
     """Half of the time the instances at some index, or one index with all below it."""
-    runs = world.fake.history.of_kind(collection(TASKRUNS))
+    runs = simulation.fake.history.of_kind(collection(TASKRUNS))
     uid = flow["metadata"]["uid"]
     ours = [run for run in runs if run["metadata"]["ownerReferences"][0]["uid"] == uid and path_of(run)]
-    if not ours or world.rng.random() < 0.5:
+    if not ours or simulation.rng.random() < 0.5:
         return text
-    run = world.rng.choice(ours)
+    run = simulation.rng.choice(ours)
     path = path_of(run)
-    return f"{run['spec']['task']}/{written(path[: world.rng.randint(1, len(path))])}"
+    return f"{run['spec']['task']}/{written(path[: simulation.rng.randint(1, len(path))])}"
 
 
-def wish(world: "Simulation", namespace: str, workflow: str, text: str) -> None:
+def wish(simulation: "Simulation", namespace: str, workflow: str, text: str) -> None:
     """As `kubectl annotate workflow run torpor.dev/clear=load/3` does."""
-    address = world.fake.objects.address(WORKFLOWS, namespace, workflow)
-    if world.fake.history.get(address) is not None:
-        world.note(f"a person clears {text} of {workflow}")
-        _act(world, lambda: world.fake.objects.edit(address, {"metadata": {"annotations": {constants.CLEAR: text}}}))
+    address = simulation.fake.objects.address(WORKFLOWS, namespace, workflow)
+    if simulation.fake.history.get(address) is not None:
+        simulation.note(f"a person clears {text} of {workflow}")
+        _act(
+            simulation,
+            lambda: simulation.fake.objects.edit(address, {"metadata": {"annotations": {constants.CLEAR: text}}}),
+        )
 
 
-def _break_watches(world: "Simulation") -> None:
-    how = world.rng.choice(("ends", "breaks", "gone", "compacted", "compacted"))
-    break_watches(world, _controller(world), how, world.rng.choice((0.0, 2.0, 10.0)))
+def _break_watches(simulation: "Simulation") -> None:
+    how = simulation.rng.choice(("ends", "breaks", "gone", "compacted", "compacted"))
+    break_watches(simulation, _controller(simulation), how, simulation.rng.choice((0.0, 2.0, 10.0)))
 
 
-def _pause(world: "Simulation") -> None:
+def _pause(simulation: "Simulation") -> None:
     # Who is stopped again and again while it leads must be found leading no more each time.
-    process = leader(world) if world.rng.random() < 0.5 else None
-    pause(world, process or _controller(world), world.rng.choice((2.0, 12.0, 25.0)))
+    process = leader(simulation) if simulation.rng.random() < 0.5 else None
+    pause(simulation, process or _controller(simulation), simulation.rng.choice((2.0, 12.0, 25.0)))
 
 
-def _restart(world: "Simulation") -> None:
-    world.stop(_controller(world))
+def _restart(simulation: "Simulation") -> None:
+    simulation.stop(_controller(simulation))
 
 
-def _kill(world: "Simulation") -> None:
-    world.crash(_controller(world))
+def _kill(simulation: "Simulation") -> None:
+    simulation.crash(_controller(simulation))
 
 
-def _evict(world: "Simulation") -> None:
-    if pod_process := _choose_pod(world):
-        world.note(f"{pod_process.name} is evicted")
-        world.server.act(world.person, lambda: world.nodes.evict(pod_process))
+def _evict(simulation: "Simulation") -> None:
+    if pod_process := _choose_pod(simulation):
+        simulation.note(f"{pod_process.name} is evicted")
+        simulation.server.act(simulation.person, lambda: simulation.nodes.evict(pod_process))
 
 
-def _oom(world: "Simulation") -> None:
-    if pod_process := _choose_pod(world):
-        world.note(f"{pod_process.name} runs out of memory")
-        world.nodes.die(pod_process)
+def _oom(simulation: "Simulation") -> None:
+    if pod_process := _choose_pod(simulation):
+        simulation.note(f"{pod_process.name} runs out of memory")
+        simulation.nodes.die(pod_process)
 
 
-def _lose_node(world: "Simulation") -> None:
-    answering = [machine for machine in world.nodes.machines if machine.answers]
+def _lose_node(simulation: "Simulation") -> None:
+    answering = [machine for machine in simulation.nodes.machines if machine.answers]
     if len(answering) < 2:
         return
-    machine = world.rng.choice(answering)
-    dead = world.rng.random() < 0.5
-    world.note(f"{machine.name} does not answer{', and nothing on it runs' if dead else ''}")
-    world.nodes.lose(machine, dead=dead)
-    force = world.rng.random() < 0.4
-    world.person.call_later(world.rng.uniform(2.0, 6.0), world.nodes.give_up, machine, force)
-    if world.rng.random() < 0.5:
-        world.person.call_later(world.rng.uniform(4.0, 30.0), world.nodes.mend, machine)
+    machine = simulation.rng.choice(answering)
+    dead = simulation.rng.random() < 0.5
+    simulation.note(f"{machine.name} does not answer{', and nothing on it runs' if dead else ''}")
+    simulation.nodes.lose(machine, dead=dead)
+    force = simulation.rng.random() < 0.4
+    simulation.person.call_later(simulation.rng.uniform(2.0, 6.0), simulation.nodes.give_up, machine, force)
+    if simulation.rng.random() < 0.5:
+        simulation.person.call_later(simulation.rng.uniform(4.0, 30.0), simulation.nodes.mend, machine)
 
 
-def _edit(world: "Simulation") -> None:
-    flows = world.fake.history.of_kind(collection(WORKFLOWS))
-    runs = world.fake.history.of_kind(collection(TASKRUNS))
+def _edit(simulation: "Simulation") -> None:
+    flows = simulation.fake.history.of_kind(collection(WORKFLOWS))
+    runs = simulation.fake.history.of_kind(collection(TASKRUNS))
     live = [run for run in runs if run["status"]["state"] not in TERMINAL]
-    what = world.rng.choices(_EDITS, _WEIGHTS)[0]
+    what = simulation.rng.choices(_EDITS, _WEIGHTS)[0]
     if what == "delete pod":
-        if pod_process := _choose_pod(world):
-            grace = world.rng.choice((None, None, 0))
-            world.note(f"a person deletes pod {pod_process.name}{' by force' if grace == 0 else ''}")
-            world.server.act(world.person, lambda: world.nodes.delete(pod_process, grace))
+        if pod_process := _choose_pod(simulation):
+            grace = simulation.rng.choice((None, None, 0))
+            simulation.note(f"a person deletes pod {pod_process.name}{' by force' if grace == 0 else ''}")
+            simulation.server.act(simulation.person, lambda: simulation.nodes.delete(pod_process, grace))
     elif what == "delete run" and (live or runs):
-        delete_run(world, world.rng.choice(live or runs))
+        delete_run(simulation, simulation.rng.choice(live or runs))
     elif flows:
-        flow = world.rng.choice(flows)
-        world.note(f"a person: {what} {flow['metadata']['name']}")
+        flow = simulation.rng.choice(flows)
+        simulation.note(f"a person: {what} {flow['metadata']['name']}")
         match what:
             case "delete workflow":
-                _delete(world, flow, WORKFLOWS)
+                _delete(simulation, flow, WORKFLOWS)
             case "parallelism":
-                _merge(world, flow, {"spec": {"parallelism": world.rng.choice((1, 3))}})
+                _merge(simulation, flow, {"spec": {"parallelism": simulation.rng.choice((1, 3))}})
             case "suspend":
-                _merge(world, flow, {"spec": {"suspend": True}})
+                _merge(simulation, flow, {"spec": {"suspend": True}})
             case "mend":
-                _merge(world, flow, {"spec": {"image": "mended", "params": {"mended": world.rng.randint(1, 9)}}})
+                _merge(
+                    simulation, flow, {"spec": {"image": "mended", "params": {"mended": simulation.rng.randint(1, 9)}}}
+                )
             case _:
-                _end(world, flow)
+                _end(simulation, flow)
 
 
-def _end(world: "Simulation", flow: Object) -> None:
+def _end(simulation: "Simulation", flow: Object) -> None:
     """Stop a run with its hooks, or cancel it without; then perhaps cancel the stop, or resume the run."""
     ways: tuple[Object, ...] = ({"stop": True}, {"cancel": True}, {"stop": True, "cancel": True})
-    way = world.rng.choice(ways)
-    world.note(f"{flow['metadata']['name']} is to end: {', '.join(way)}")
-    _merge(world, flow, {"spec": way})
+    way = simulation.rng.choice(ways)
+    simulation.note(f"{flow['metadata']['name']} is to end: {', '.join(way)}")
+    _merge(simulation, flow, {"spec": way})
     meta = flow["metadata"]
-    if world.rng.random() < 0.5:
-        world.person.call_later(world.rng.uniform(1.0, 20.0), wish, world, meta["namespace"], meta["name"], "failed")
+    if simulation.rng.random() < 0.5:
+        simulation.person.call_later(
+            simulation.rng.uniform(1.0, 20.0), wish, simulation, meta["namespace"], meta["name"], "failed"
+        )
 
 
-def _controller(world: "Simulation") -> Process:
-    return world.rng.choice([process for _, process in sorted(world.controllers.items())])
+def _controller(simulation: "Simulation") -> Process:
+    return simulation.rng.choice([process for _, process in sorted(simulation.controllers.items())])
 
 
-def _choose_pod(world: "Simulation") -> RunningPod | None:
-    standing = {pod["metadata"]["uid"] for pod in world.fake.history.of_kind(collection(PODS))}
+def _choose_pod(simulation: "Simulation") -> RunningPod | None:
+    standing = {pod["metadata"]["uid"] for pod in simulation.fake.history.of_kind(collection(PODS))}
     pod_processes = [
         pod_process
-        for pod_process in world.nodes.running_pods.values()
+        for pod_process in simulation.nodes.running_pods.values()
         if pod_process.uid in standing and pod_process.ended is None
     ]
-    return world.rng.choice(pod_processes) if pod_processes else None
+    return simulation.rng.choice(pod_processes) if pod_processes else None
 
 
-def _merge(world: "Simulation", item: Object, merge: Object) -> None:
+def _merge(simulation: "Simulation", item: Object, merge: Object) -> None:
     """As `kubectl patch` would, with the generation that a change of spec counts."""
     counted = {"metadata": {"generation": item["metadata"]["generation"] + 1}}
-    _act(world, lambda: world.fake.objects.edit(_address(world, item), merge | counted))
+    _act(simulation, lambda: simulation.fake.objects.edit(_address(simulation, item), merge | counted))
 
 
-def _delete(world: "Simulation", item: Object, resource: Any) -> None:
-    address = world.fake.objects.address(resource, item["metadata"]["namespace"], item["metadata"]["name"])
-    if world.fake.history.get(address) is not None:
-        _act(world, lambda: world.fake.objects.delete(address, {}))
+def _delete(simulation: "Simulation", item: Object, resource: Any) -> None:
+    address = simulation.fake.objects.address(resource, item["metadata"]["namespace"], item["metadata"]["name"])
+    if simulation.fake.history.get(address) is not None:
+        _act(simulation, lambda: simulation.fake.objects.delete(address, {}))
 
 
-def _address(world: "Simulation", item: Object) -> Any:
-    return world.fake.objects.address(WORKFLOWS, item["metadata"]["namespace"], item["metadata"]["name"])
+def _address(simulation: "Simulation", item: Object) -> Any:
+    return simulation.fake.objects.address(WORKFLOWS, item["metadata"]["namespace"], item["metadata"]["name"])
 
 
-def _act(world: "Simulation", change: Callable[[], Any]) -> None:
-    world.server.act(world.person, change)
+def _act(simulation: "Simulation", change: Callable[[], Any]) -> None:
+    simulation.server.act(simulation.person, change)

@@ -25,23 +25,28 @@ _SCHEDULED = _MOMENTS | frozenset(map(collection, (WORKFLOWS, SCHEDULES)))
 _KINDS = frozenset({"kill", "restart", "pause", "breaks", "edits", "clear"})
 
 
-def disrupt_commit(world: "Simulation", writer: Process, entry: ObjectChange) -> None:
-    """One commit: perhaps the time for one of the faults of this world."""
-    kinds = world.fault_profile.kinds & _KINDS
-    moments = _SCHEDULED if world.scheduled else _MOMENTS
-    if world.faults.calm or not kinds or entry.address.kind not in moments:
+def disrupt_commit(simulation: "Simulation", writer: Process, entry: ObjectChange) -> None:
+    """One commit: perhaps the time for one of the faults of this simulation."""
+    kinds = simulation.fault_profile.kinds & _KINDS
+    moments = _SCHEDULED if simulation.scheduled else _MOMENTS
+    if simulation.faults.calm or not kinds or entry.address.kind not in moments:
         return
-    if "kill" in kinds and world.rng.random() < _KILL:
-        world.person.call_later(0.0, _kill_leader, world)
-    if "restart" in kinds and world.rng.random() < _RESTART:
-        world.person.call_later(0.0, _restart_leader, world)
-    if "pause" in kinds and world.rng.random() < _pause(kinds, entry):
-        world.person.call_later(0.0, _pause_leader, world, entry)
-    if world.scheduled and writer.kind == "triggerer" and entry.after is not None and world.rng.random() < _SUSPEND:
+    if "kill" in kinds and simulation.rng.random() < _KILL:
+        simulation.person.call_later(0.0, _kill_leader, simulation)
+    if "restart" in kinds and simulation.rng.random() < _RESTART:
+        simulation.person.call_later(0.0, _restart_leader, simulation)
+    if "pause" in kinds and simulation.rng.random() < _pause(kinds, entry):
+        simulation.person.call_later(0.0, _pause_leader, simulation, entry)
+    if (
+        simulation.scheduled
+        and writer.kind == "triggerer"
+        and entry.after is not None
+        and simulation.rng.random() < _SUSPEND
+    ):
         source = entry.after["spec"].get("schedule", {"name": ""})
-        world.person.call_later(0.0, schedule_edits.seize_event, world, source["name"])
+        simulation.person.call_later(0.0, schedule_edits.seize_event, simulation, source["name"])
     if entry.address.kind == collection(TASKRUNS):
-        _seize_taskrun(world, kinds, writer, entry)
+        _seize_taskrun(simulation, kinds, writer, entry)
 
 
 def _pause(kinds: frozenset[str], entry: ObjectChange) -> float:
@@ -49,76 +54,78 @@ def _pause(kinds: frozenset[str], entry: ObjectChange) -> float:
     return _PAUSE_IN_A_FAN_OUT if "edits" in kinds and _begins_a_fan_out(entry) else _PAUSE
 
 
-def disrupt_request(world: "Simulation", process: Process) -> None:
+def disrupt_request(simulation: "Simulation", process: Process) -> None:
     """While a request of a pod is under way, the pod may be disrupted, or its TaskRun be made anew.
 
     What then arrives is of a launch before, or of another TaskRun of the same name.
     """
-    pod_process = world.nodes.running_pod_of(process) if process.kind == "pod" else None
+    pod_process = simulation.nodes.running_pod_of(process) if process.kind == "pod" else None
     if pod_process is None:
         return
-    if "evict" in world.fault_profile.kinds and world.rng.random() < 0.5:
-        world.note(f"{pod_process.name} is evicted while its request is under way")
-        world.person.call_later(0.1, world.nodes.evict, pod_process)
-    if "oom" in world.fault_profile.kinds and world.rng.random() < 0.5:
-        world.note(f"{pod_process.name} runs out of memory while its request is under way")
-        world.person.call_later(0.1, world.nodes.die, pod_process)
-    if "clear" in world.fault_profile.kinds and world.rng.random() < 0.5:
-        world.person.call_later(0.1, _recreate, world, pod_process)
+    if "evict" in simulation.fault_profile.kinds and simulation.rng.random() < 0.5:
+        simulation.note(f"{pod_process.name} is evicted while its request is under way")
+        simulation.person.call_later(0.1, simulation.nodes.evict, pod_process)
+    if "oom" in simulation.fault_profile.kinds and simulation.rng.random() < 0.5:
+        simulation.note(f"{pod_process.name} runs out of memory while its request is under way")
+        simulation.person.call_later(0.1, simulation.nodes.die, pod_process)
+    if "clear" in simulation.fault_profile.kinds and simulation.rng.random() < 0.5:
+        simulation.person.call_later(0.1, _recreate, simulation, pod_process)
 
 
-def _recreate(world: "Simulation", pod_process: RunningPod) -> None:
+def _recreate(simulation: "Simulation", pod_process: RunningPod) -> None:
     """A person clears what a pod runs, half of the time after deleting its TaskRun, so that nothing is waited for."""
     owner = pod_process.program.execution.uid if pod_process.program else ""
     run = next(
-        (run for run in world.fake.history.of_kind(collection(TASKRUNS)) if run["metadata"]["uid"] == owner), None
+        (run for run in simulation.fake.history.of_kind(collection(TASKRUNS)) if run["metadata"]["uid"] == owner), None
     )
     if run is None:
         return
-    if world.rng.random() < 0.5:
-        disruptions.delete_run(world, run)
+    if simulation.rng.random() < 0.5:
+        disruptions.delete_run(simulation, run)
     task, path = run["spec"]["task"], written(path_of(run))
     wish = f"{task}/{path}" if path else task
-    disruptions.wish(world, run["metadata"]["namespace"], run["spec"]["workflow"]["name"], wish)
+    disruptions.wish(simulation, run["metadata"]["namespace"], run["spec"]["workflow"]["name"], wish)
 
 
-def _seize_taskrun(world: "Simulation", kinds: frozenset[str], writer: Process, entry: ObjectChange) -> None:
-    rng, run = world.rng, entry.after
+def _seize_taskrun(simulation: "Simulation", kinds: frozenset[str], writer: Process, entry: ObjectChange) -> None:
+    rng, run = simulation.rng, entry.after
     if "breaks" in kinds and writer.kind == "triggerer" and rng.random() < _BREAK:
         # Long enough for the next wait to begin unseen, and too short for another to take the shard over.
-        world.person.call_later(0.0, disruptions.break_watches, world, writer, "compacted", rng.choice((3.0, 5.0)))
+        simulation.person.call_later(
+            0.0, disruptions.break_watches, simulation, writer, "compacted", rng.choice((3.0, 5.0))
+        )
     if "edits" in kinds and entry.before is None and run is not None and rng.random() < _DELETE:
-        world.person.call_later(rng.choice((0.02, 0.3, 0.6)), disruptions.delete_run, world, run)
+        simulation.person.call_later(rng.choice((0.02, 0.3, 0.6)), disruptions.delete_run, simulation, run)
     if "clear" in kinds and rng.random() < _CLEAR:
-        world.person.call_later(0.0, disruptions.clear, world)
+        simulation.person.call_later(0.0, disruptions.clear, simulation)
 
 
-def _kill_leader(world: "Simulation") -> None:
+def _kill_leader(simulation: "Simulation") -> None:
     """It may come back at once, or stay away until the other has taken over."""
-    if (process := disruptions.leader(world)) is not None:
-        world.crash(process, away=world.rng.choice((0.3, 12.0)))
+    if (process := disruptions.leader(simulation)) is not None:
+        simulation.crash(process, away=simulation.rng.choice((0.3, 12.0)))
 
 
-def _restart_leader(world: "Simulation") -> None:
-    if (process := disruptions.leader(world)) is not None and not process.stopping:
-        world.stop(process)
+def _restart_leader(simulation: "Simulation") -> None:
+    if (process := disruptions.leader(simulation)) is not None and not process.stopping:
+        simulation.stop(process)
 
 
-def _pause_leader(world: "Simulation", entry: ObjectChange) -> None:
+def _pause_leader(simulation: "Simulation", entry: ObjectChange) -> None:
     """While it is stopped, another goes on; and what that one has made, somebody may delete before the first wakes."""
-    if (process := disruptions.leader(world)) is None or process.paused:
+    if (process := disruptions.leader(simulation)) is None or process.paused:
         return
-    seconds = world.rng.choice((9.0, 12.0))
-    disruptions.pause(world, process, seconds)
-    if "edits" in world.fault_profile.kinds and _begins_a_fan_out(entry) and entry.after is not None:
-        world.person.call_later(seconds - 0.1, _delete_latest, world, entry.after["spec"]["task"])
+    seconds = simulation.rng.choice((9.0, 12.0))
+    disruptions.pause(simulation, process, seconds)
+    if "edits" in simulation.fault_profile.kinds and _begins_a_fan_out(entry) and entry.after is not None:
+        simulation.person.call_later(seconds - 0.1, _delete_latest, simulation, entry.after["spec"]["task"])
 
 
 def _begins_a_fan_out(entry: ObjectChange) -> bool:
     return entry.before is None and entry.address.kind == collection(TASKRUNS)
 
 
-def _delete_latest(world: "Simulation", task: str) -> None:
-    runs = [run for run in world.fake.history.of_kind(collection(TASKRUNS)) if run["spec"]["task"] == task]
+def _delete_latest(simulation: "Simulation", task: str) -> None:
+    runs = [run for run in simulation.fake.history.of_kind(collection(TASKRUNS)) if run["spec"]["task"] == task]
     if runs:
-        disruptions.delete_run(world, max(runs, key=lambda run: str(run["metadata"]["uid"])))
+        disruptions.delete_run(simulation, max(runs, key=lambda run: str(run["metadata"]["uid"])))

@@ -1,4 +1,4 @@
-"""The faults of a seed. A world has few kinds of faults at a time, so that rare combinations occur.
+"""The faults of a seed. A simulation has few kinds of faults at a time, so that rare combinations occur.
 
 `RandomFaults` decides on requests and watches; `disruptions` decides who is killed, paused or edited.
 """
@@ -64,7 +64,7 @@ _STATUSES = (429, 500, 503, 504)
 
 @dataclass(slots=True, kw_only=True)
 class FaultProfile:
-    """The kinds of faults of a world, their rate (higher for few kinds), and the time of the last."""
+    """The kinds of faults of a simulation, their rate (higher for few kinds), and the time of the last."""
 
     kinds: frozenset[str]
     until: float
@@ -72,7 +72,7 @@ class FaultProfile:
 
     @classmethod
     def draw(cls, rng: random.Random) -> "FaultProfile":
-        """Draw the kinds: none to nearly all, or in a third of the worlds a known combination."""
+        """Draw the kinds: none to nearly all, or in a third of the simulations a known combination."""
         until = rng.uniform(10.0, 30.0)
         if rng.random() < _COMBINATION_RATE:
             return cls(kinds=frozenset(rng.choice(_COMBINATIONS)), until=until, rate=2.0)

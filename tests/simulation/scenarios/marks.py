@@ -1,4 +1,4 @@
-"""A person who marks instances: in worlds whose seeds begin at FIRST_SEED, so that other worlds stay as they are."""
+"""A person who marks instances, in seeds from FIRST_SEED on: the simulations of other seeds stay as they are."""
 
 import random
 from typing import TYPE_CHECKING
@@ -17,32 +17,38 @@ FIRST_SEED = 30_000
 _STATES = ("succeeded", "skipped", "failed")
 
 
-def schedule(world: "Simulation") -> None:
+def schedule(simulation: "Simulation") -> None:
     """Mark some instances while faults happen."""
-    if world.seed < FIRST_SEED:
+    if simulation.seed < FIRST_SEED:
         return
-    rng = random.Random(world.seed)
+    rng = random.Random(simulation.seed)
     for _ in range(rng.randint(3, 12)):
-        world.person.call_later(0.5 + (world.fault_profile.until - 1.5) * rng.random(), _mark, world, rng)
+        simulation.person.call_later(
+            0.5 + (simulation.fault_profile.until - 1.5) * rng.random(), _mark, simulation, rng
+        )
 
 
-def _mark(world: "Simulation", rng: random.Random) -> None:
-    flows = [workflow for workflow in world.fake.history.of_kind(collection(WORKFLOWS)) if not _is_cancelled(workflow)]
+def _mark(simulation: "Simulation", rng: random.Random) -> None:
+    flows = [
+        workflow for workflow in simulation.fake.history.of_kind(collection(WORKFLOWS)) if not _is_cancelled(workflow)
+    ]
     if not flows:
         return
     flow = rng.choice(flows)
-    text = f"{rng.choice(_STATES)} {_instance(world, flow['metadata']['uid'], rng, flow)} because of it"
+    text = f"{rng.choice(_STATES)} {_instance(simulation, flow['metadata']['uid'], rng, flow)} because of it"
     annotations = {constants.MARK: text}
     if text.startswith("succeeded") and rng.random() < 0.5:
         annotations[constants.MARK_RESULT] = "1"
-    address = world.fake.objects.address(WORKFLOWS, flow["metadata"]["namespace"], flow["metadata"]["name"])
-    world.note(f"a person marks {text} of {flow['metadata']['name']}")
-    world.server.act(world.person, lambda: world.fake.objects.edit(address, {"metadata": {"annotations": annotations}}))
+    address = simulation.fake.objects.address(WORKFLOWS, flow["metadata"]["namespace"], flow["metadata"]["name"])
+    simulation.note(f"a person marks {text} of {flow['metadata']['name']}")
+    simulation.server.act(
+        simulation.person, lambda: simulation.fake.objects.edit(address, {"metadata": {"annotations": annotations}})
+    )
 
 
-def _instance(world: "Simulation", uid: str, rng: random.Random, flow: dict[str, object]) -> str:
+def _instance(simulation: "Simulation", uid: str, rng: random.Random, flow: dict[str, object]) -> str:
     """A TaskRun that exists, or a task of which none may exist."""
-    runs = world.fake.history.of_kind(collection(TASKRUNS))
+    runs = simulation.fake.history.of_kind(collection(TASKRUNS))
     ours = [run for run in runs if run["metadata"]["ownerReferences"][0]["uid"] == uid]
     if not ours or rng.random() < 0.4:
         return str(rng.choice([task["name"] for task in flow["spec"]["tasks"]]))  # type: ignore[index]

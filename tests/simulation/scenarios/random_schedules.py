@@ -1,6 +1,6 @@
 """Random Schedules: sources of all kinds, policies, and runs of one or two tasks.
 
-Cron sources tick in one or two minutes of the clock, then not for a year, so that every world comes to rest.
+Cron sources tick in one or two minutes of the clock, then not for a year, so that every simulation comes to rest.
 """
 
 import random
@@ -12,13 +12,13 @@ from tests.simulation.process import EPOCH
 from tests.simulation.scenarios.random_workflows import NAMESPACE
 
 FIRST_SEED = 20_000
-"""Worlds from this seed on have Schedules, and no other Workflows than their runs."""
+"""Simulations from this seed on have Schedules, and no other Workflows than their runs."""
 BELLS_UNTIL = 35.0
 _PYTHON = "tests.simulation.actors.tasks:perform"
 _WORK = ("ok", "ok", "work:1", "work:4", "work:6", "raise", "defer:2")
 _ZONES = (("UTC", 22), ("Europe/Berlin", 23), (None, 22))
 _MINUTES = ("13", "13", "13", "13-14")
-"""Of the hour in which every world begins, at 22:13:20 UTC."""
+"""Of the hour in which every simulation begins, at 22:13:20 UTC."""
 
 
 def schedule(rng: random.Random, name: str) -> Object:

@@ -18,7 +18,7 @@ POOL = "few"
 _SLOTS: Object = {"metadata": {"name": constants.POOLS_CONFIG, "namespace": NAMESPACE}, "data": {POOL: "2"}}
 _ENDS = ("ok", "ok", "ok", "work:1", "work:6", "raise", "raise", "final", "exit", "vanish")
 _GROUPS = 0.15
-"""Of the workflows; of two in a world, one is enough."""
+"""Of the workflows; of two in a simulation, one is enough."""
 _SHORT_LIVED_PODS = 0.3
 _HOOKS = 0.2
 _SKIPS = 0.4
@@ -86,7 +86,7 @@ def _task(rng: random.Random, name: str, former: list[str]) -> Object:
 
 
 def _enrich(rng: random.Random, tasks: list[Object]) -> None:
-    """What some tasks have besides: drawn apart, so that the other worlds stay what they were."""
+    """What some tasks have besides: drawn apart, so that the other simulations stay what they were."""
     for task in tasks:
         if "after" in task and rng.random() < 0.4:
             task["rule"] = rng.choice(random_groups.RULES)

@@ -47,155 +47,156 @@ _GROWTH = 35.0
 """Seconds within which logs grow."""
 
 
-def arrange(world: "Simulation") -> None:
-    """Create the Schedules of a world, let the logs grow, and draw the acts."""
-    rng = random.Random(f"schedules of {world.seed}")
+def arrange(simulation: "Simulation") -> None:
+    """Create the Schedules of a simulation, let the logs grow, and draw the acts."""
+    rng = random.Random(f"schedules of {simulation.seed}")
     Logs.reset()
     for number in range(rng.choice((1, 1, 2))):
         body = random_schedules.schedule(rng, f"sch-{number}")
-        world.expected += 1
-        world.person.call_later(rng.choice((0.0, 1.0, 4.0)), partial(_apply, world, body))
+        simulation.expected += 1
+        simulation.person.call_later(rng.choice((0.0, 1.0, 4.0)), partial(_apply, simulation, body))
         for source in body["spec"]["sources"]:
             if source.get("trigger", {}).get("class") == "log":
-                _grow(world, rng, source["trigger"]["kwargs"]["log"])
+                _grow(simulation, rng, source["trigger"]["kwargs"]["log"])
     for _ in range(rng.choice((0, 1, 2, 3, 4))):
-        moment = rng.uniform(1.0, world.fault_profile.until - 1.0)
-        world.person.call_later(moment, partial(_act, world, rng, rng.choice(_ACTS)))
+        moment = rng.uniform(1.0, simulation.fault_profile.until - 1.0)
+        simulation.person.call_later(moment, partial(_act, simulation, rng, rng.choice(_ACTS)))
 
 
-def calm(world: "Simulation") -> None:
+def calm(simulation: "Simulation") -> None:
     """The end of all faults: most suspended Schedules are resumed."""
-    rng = random.Random(f"calm of {world.seed}")
+    rng = random.Random(f"calm of {simulation.seed}")
     Logs.broken_until.clear()
-    for schedule in _schedules(world):
+    for schedule in _schedules(simulation):
         if schedule["spec"].get("suspend") and rng.random() < 0.8:
-            _edit(world, schedule, {"suspend": False})
+            _edit(simulation, schedule, {"suspend": False})
 
 
-def _apply(world: "Simulation", body: Object) -> None:
-    world.note(f"a person applies {body['metadata']['name']}: {body['spec']}")
-    world.server.act(world.person, lambda: world.fake.objects.create(SCHEDULES, NAMESPACE, body))
-    world.expected -= 1
+def _apply(simulation: "Simulation", body: Object) -> None:
+    simulation.note(f"a person applies {body['metadata']['name']}: {body['spec']}")
+    simulation.server.act(simulation.person, lambda: simulation.fake.objects.create(SCHEDULES, NAMESPACE, body))
+    simulation.expected -= 1
 
 
-def _grow(world: "Simulation", rng: random.Random, log: str) -> None:
+def _grow(simulation: "Simulation", rng: random.Random, log: str) -> None:
     def grow() -> None:
         Logs.length[log] += 1
 
     for _ in range(rng.choice((1, 3, 6, 10))):
-        world.person.call_later(rng.uniform(0.0, _GROWTH) * rng.choice((1.0, 0.3)), grow)
+        simulation.person.call_later(rng.uniform(0.0, _GROWTH) * rng.choice((1.0, 0.3)), grow)
 
 
-def _act(world: "Simulation", rng: random.Random, what: str) -> None:
+def _act(simulation: "Simulation", rng: random.Random, what: str) -> None:
     """One act, if its object is there."""
     if what in {"absence", "no triggerers", "broken log"}:
-        _leave(world, rng, what)
+        _leave(simulation, rng, what)
     elif what == "delete source":
-        _delete_source(world, rng)
+        _delete_source(simulation, rng)
     elif what == "delete run":
-        runs = [run for run in world.fake.history.of_kind(collection(WORKFLOWS)) if "runOf" in run["spec"]]
+        runs = [run for run in simulation.fake.history.of_kind(collection(WORKFLOWS)) if "runOf" in run["spec"]]
         if runs:
-            _delete(world, rng.choice(runs), WORKFLOWS)
-    elif schedules := _schedules(world):
-        _change(world, rng, what, rng.choice(schedules))
+            _delete(simulation, rng.choice(runs), WORKFLOWS)
+    elif schedules := _schedules(simulation):
+        _change(simulation, rng, what, rng.choice(schedules))
 
 
-def _change(world: "Simulation", rng: random.Random, what: str, schedule: Object) -> None:
+def _change(simulation: "Simulation", rng: random.Random, what: str, schedule: Object) -> None:
     sources = schedule["spec"]["sources"]
     match what:
         case "suspend":
-            _edit(world, schedule, {"suspend": True})
+            _edit(simulation, schedule, {"suspend": True})
             name = schedule["metadata"]["name"]
-            world.person.call_later(rng.choice((3.0, 9.0, 18.0)), _resume, world, name)
+            simulation.person.call_later(rng.choice((3.0, 9.0, 18.0)), _resume, simulation, name)
         case "policies":
-            _edit(world, schedule, random_schedules.policies(rng))
+            _edit(simulation, schedule, random_schedules.policies(rng))
         case "cron" if any("cron" in source for source in sources):
             new = random_schedules.cron(rng)
             _edit(
-                world,
+                simulation,
                 schedule,
                 {"sources": [{"name": source["name"]} | new if "cron" in source else source for source in sources]},
             )
         case "remove source" if len(sources) > 1 and "allOf" not in schedule["spec"]:
-            _edit(world, schedule, {"sources": sources[:-1]})
+            _edit(simulation, schedule, {"sources": sources[:-1]})
         case "occupy" if any("cron" in source for source in sources):
-            _occupy(world, schedule)
+            _occupy(simulation, schedule)
         case "delete schedule":
-            _delete(world, schedule, SCHEDULES)
+            _delete(simulation, schedule, SCHEDULES)
         case "run":
             annotation = {constants.RUN_NOW: f"now {rng.random()}"}
-            world.note(f"a person starts a run of {schedule['metadata']['name']}")
-            address = world.fake.objects.address(SCHEDULES, *_key(schedule))
-            world.server.act(
-                world.person, lambda: world.fake.objects.edit(address, {"metadata": {"annotations": annotation}})
+            simulation.note(f"a person starts a run of {schedule['metadata']['name']}")
+            address = simulation.fake.objects.address(SCHEDULES, *_key(schedule))
+            simulation.server.act(
+                simulation.person,
+                lambda: simulation.fake.objects.edit(address, {"metadata": {"annotations": annotation}}),
             )
 
 
-def _occupy(world: "Simulation", schedule: Object) -> None:
+def _occupy(simulation: "Simulation", schedule: Object) -> None:
     """Create a Workflow with the name of the run of the next tick: its event starts no run."""
     source = next(entry for entry in schedule["spec"]["sources"] if "cron" in entry)
-    now = EPOCH + world.loop.time()
+    now = EPOCH + simulation.loop.time()
     tick = next((moment for moment in schedule_state.ticks(source) if moment > now + 1.0), None)
     if tick is None or source["name"] in schedule["spec"].get("allOf", ()):
         return
     meta = schedule["metadata"]
     name = names.run(meta["name"], events.tick_key(meta["uid"], source["name"], tick))
-    if world.fake.get(WORKFLOWS, meta["namespace"], name) is not None:
+    if simulation.fake.get(WORKFLOWS, meta["namespace"], name) is not None:
         return
     spec = {"image": "image:1", "tasks": schedule["spec"]["workflow"]["tasks"]}
-    world.note(f"a person creates {name} before its tick")
+    simulation.note(f"a person creates {name} before its tick")
     body = {"metadata": {"name": name, "namespace": meta["namespace"]}, "spec": spec}
-    world.schedules.occupy(schedule, tick)
-    world.server.act(world.person, lambda: world.fake.objects.create(WORKFLOWS, meta["namespace"], body))
+    simulation.schedules.occupy(schedule, tick)
+    simulation.server.act(simulation.person, lambda: simulation.fake.objects.create(WORKFLOWS, meta["namespace"], body))
 
 
-def seize_event(world: "Simulation", schedule: str) -> None:
+def seize_event(simulation: "Simulation", schedule: str) -> None:
     """Suspend or edit a Schedule just as one of its sources has fired."""
-    body = next((body for body in _schedules(world) if body["metadata"]["name"] == schedule), None)
+    body = next((body for body in _schedules(simulation) if body["metadata"]["name"] == schedule), None)
     if body is not None:
-        _change(world, world.rng, world.rng.choice(("suspend", "suspend", "cron")), body)
+        _change(simulation, simulation.rng, simulation.rng.choice(("suspend", "suspend", "cron")), body)
 
 
-def _resume(world: "Simulation", name: str) -> None:
-    body = next((schedule for schedule in _schedules(world) if schedule["metadata"]["name"] == name), None)
+def _resume(simulation: "Simulation", name: str) -> None:
+    body = next((schedule for schedule in _schedules(simulation) if schedule["metadata"]["name"] == name), None)
     if body is not None and body["spec"].get("suspend"):
-        _edit(world, body, {"suspend": False})
+        _edit(simulation, body, {"suspend": False})
 
 
-def _leave(world: "Simulation", rng: random.Random, what: str) -> None:
+def _leave(simulation: "Simulation", rng: random.Random, what: str) -> None:
     if what == "broken log":
         for log in Logs.length:
-            Logs.broken_until[log] = world.loop.time() + rng.choice((2.0, 8.0))
+            Logs.broken_until[log] = simulation.loop.time() + rng.choice((2.0, 8.0))
         return
     kind = "operator" if what == "absence" else "triggerer"
     away = rng.choice(_AWAY)
-    for process in [process for _, process in sorted(world.controllers.items()) if process.kind == kind]:
-        world.crash(process, away=away)
+    for process in [process for _, process in sorted(simulation.controllers.items()) if process.kind == kind]:
+        simulation.crash(process, away=away)
 
 
-def _delete_source(world: "Simulation", rng: random.Random) -> None:
-    runs = world.fake.history.of_kind(collection(TASKRUNS))
+def _delete_source(simulation: "Simulation", rng: random.Random) -> None:
+    runs = simulation.fake.history.of_kind(collection(TASKRUNS))
     sources = [run for run in runs if "schedule" in run["spec"] and run["status"]["state"] not in TERMINAL]
     if sources:
-        _delete(world, rng.choice(sources), TASKRUNS)
+        _delete(simulation, rng.choice(sources), TASKRUNS)
 
 
-def _delete(world: "Simulation", item: Object, resource: object) -> None:
-    world.note(f"a person deletes {item['kind']} {item['metadata']['name']}")
-    address = world.fake.objects.address(resource, *_key(item))  # type: ignore[arg-type]
-    world.server.act(world.person, lambda: world.fake.objects.delete(address, {}))
+def _delete(simulation: "Simulation", item: Object, resource: object) -> None:
+    simulation.note(f"a person deletes {item['kind']} {item['metadata']['name']}")
+    address = simulation.fake.objects.address(resource, *_key(item))  # type: ignore[arg-type]
+    simulation.server.act(simulation.person, lambda: simulation.fake.objects.delete(address, {}))
 
 
-def _edit(world: "Simulation", schedule: Object, spec: Object) -> None:
+def _edit(simulation: "Simulation", schedule: Object, spec: Object) -> None:
     """As `kubectl patch` does, with the generation that a change of the spec counts."""
-    world.note(f"a person edits {schedule['metadata']['name']}: {spec}")
-    address = world.fake.objects.address(SCHEDULES, *_key(schedule))
+    simulation.note(f"a person edits {schedule['metadata']['name']}: {spec}")
+    address = simulation.fake.objects.address(SCHEDULES, *_key(schedule))
     counted = {"metadata": {"generation": schedule["metadata"]["generation"] + 1}}
-    world.server.act(world.person, lambda: world.fake.objects.edit(address, {"spec": spec} | counted))
+    simulation.server.act(simulation.person, lambda: simulation.fake.objects.edit(address, {"spec": spec} | counted))
 
 
-def _schedules(world: "Simulation") -> list[Object]:
-    bodies = world.fake.history.of_kind(collection(SCHEDULES))
+def _schedules(simulation: "Simulation") -> list[Object]:
+    bodies = simulation.fake.history.of_kind(collection(SCHEDULES))
     return [body for body in bodies if "deletionTimestamp" not in body["metadata"]]
 
 

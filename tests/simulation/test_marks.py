@@ -1,4 +1,4 @@
-"""Worlds in which a person marks instances: their seeds begin at FIRST_SEED."""
+"""Simulations in which a person marks instances: their seeds begin at FIRST_SEED."""
 
 import os
 from collections import Counter

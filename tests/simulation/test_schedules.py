@@ -1,4 +1,4 @@
-"""Worlds with Schedules: their seeds begin at FIRST_SEED."""
+"""Simulations with Schedules: their seeds begin at FIRST_SEED."""
 
 import os
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Worlds with an archive: their seeds begin at FIRST_SEED."""
+"""Simulations with an archive: their seeds begin at FIRST_SEED."""
 
 import os
 
