@@ -56,7 +56,7 @@ class ProcessSettings(BaseSettings):
         try:
             return cls(**{**values, **flags, **lists})
         except ValidationError as error:
-            problems = (f"--{str(one['loc'][0]).replace('_', '-')}: {one['msg']}" for one in error.errors())
+            problems = (f"--{str(entry['loc'][0]).replace('_', '-')}: {entry['msg']}" for entry in error.errors())
             command_line.root_parser.error("; ".join(problems))
             raise  # for mypy: the parser has exited
 

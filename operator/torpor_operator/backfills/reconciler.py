@@ -40,7 +40,7 @@ _COOLDOWN_PER_RUN = 0.00005
 class Gathered:
     """What the plans of one pass asked for."""
 
-    found: dict[str, KnownRun | None] = field(default_factory=dict)
+    looked_up: dict[str, KnownRun | None] = field(default_factory=dict)
     rejected: dict[str, str] = field(default_factory=dict)
     known: dict[Need, Answer] = field(default_factory=dict)
     has_template: bool | None = None
@@ -118,7 +118,7 @@ class BackfillReconciler:
             schedule=readable,
             has_template=gathered.has_template,
             runs=() if readable is None else tuple(self._cache.runs_of(readable)),
-            found=gathered.found,
+            looked_up=gathered.looked_up,
             rejected=gathered.rejected,
             known=gathered.known,
             blocked=gathered.blocked,
@@ -150,7 +150,7 @@ class BackfillReconciler:
 
     async def _find(self, namespace: str, name: str, gathered: Gathered) -> None:
         try:
-            gathered.found[name] = await self._executor.find_run(namespace, name)
+            gathered.looked_up[name] = await self._executor.find_run(namespace, name)
         except NotArchivedError as error:
             gathered.blocked = TemporaryObstacle(Reason.ARCHIVE_UNAVAILABLE, f"the archive cannot be read: {error}")
 

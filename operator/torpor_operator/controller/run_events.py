@@ -55,8 +55,8 @@ class RunEvents:
                 listing.began = self._api.clock.now()
                 lines = listing.lines = await self._list(namespace)
         self._forget_old()
-        found = sorted(line for uid in uids for line in lines.get(uid, ()))
-        return [line for _, line in found[-EVENTS_OF_RUN:]]
+        chosen = sorted(line for uid in uids for line in lines.get(uid, ()))
+        return [line for _, line in chosen[-EVENTS_OF_RUN:]]
 
     def drop(self, namespace: str) -> None:
         """Free the memory of a namespace without uploads. When the next list may begin stays the same."""
@@ -69,7 +69,7 @@ class RunEvents:
         try:
             async with aclosing(pages):
                 async for page in pages:
-                    kept += [(observed_at(one), _uid(one), _line(one)) for one in page.items]
+                    kept += [(observed_at(event), _uid(event), _line(event)) for event in page.items]
                     if len(kept) > 2 * EVENTS_OF_NAMESPACE:
                         kept = sorted(kept)[-EVENTS_OF_NAMESPACE:]
         except errors.ApiError as error:
@@ -81,7 +81,9 @@ class RunEvents:
 
     def _forget_old(self) -> None:
         before = self._api.clock.now() - _FORGET_AFTER
-        for namespace in [name for name, one in self._listings.items() if one.began < before and not one.lock.locked()]:
+        for namespace in [
+            name for name, listing in self._listings.items() if listing.began < before and not listing.lock.locked()
+        ]:
             del self._listings[namespace]
 
 

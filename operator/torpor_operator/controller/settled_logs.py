@@ -54,8 +54,8 @@ class SettledLogCache:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            asked, self._asked = self._asked, {}
-            for namespace, pods in asked.items():
+            queries, self._asked = self._asked, {}
+            for namespace, pods in queries.items():
                 await self._ask_all(namespace, sorted(pods))
             self._forget()
             await self._clock.sleep(_INTERVAL)

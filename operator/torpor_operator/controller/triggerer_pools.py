@@ -37,7 +37,7 @@ class TriggererPools:
         if not self._read:
             return TriggerPool(seal_key=seal_key)
         alive = lease.live(self._leases, self._api.clock.monotonic())
-        served = any(one.labels.get(constants.LABEL_POOL) == name for one in alive)
+        served = any(observed.labels.get(constants.LABEL_POOL) == name for observed in alive)
         return TriggerPool(served=served, seal_key=seal_key)
 
     async def run(self) -> Never:
@@ -53,10 +53,10 @@ class TriggererPools:
         now = self._api.clock.monotonic()
         leases = (await self._api.list(LEASES, self._namespace, label_selector=constants.LABEL_POOL)).items
         parsed = [lease.parse(raw) for raw in leases]
-        self._leases = {one.name: lease.observe(self._leases.get(one.name), one, now) for one in parsed}
+        self._leases = {read.name: lease.observe(self._leases.get(read.name), read, now) for read in parsed}
         self._read = True
         maps = (await self._api.list(CONFIG_MAPS, self._namespace, label_selector=constants.LABEL_POOL)).items
         self._seal_keys = {
-            one["metadata"]["labels"][constants.LABEL_POOL]: str(one.get("data", {}).get(constants.SEAL_DATA, ""))
-            for one in maps
+            keys["metadata"]["labels"][constants.LABEL_POOL]: str(keys.get("data", {}).get(constants.SEAL_DATA, ""))
+            for keys in maps
         }

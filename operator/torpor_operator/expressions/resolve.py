@@ -60,7 +60,7 @@ def group_expressions(group: MappedGroup) -> Iterator[LocatedExpression]:
 
 def differs_per_instance(value: JSON) -> bool:
     """Whether a value differs between instances, since its expressions use `mapping`."""
-    return any(uses_mapping(one) for one in embedded(value))
+    return any(uses_mapping(expression) for expression in embedded(value))
 
 
 def uses_mapping(expression: str) -> bool:

@@ -198,7 +198,7 @@ class _Spec:
     def _referred(
         self, where: str, expressions: Iterable[resolve.LocatedExpression], chain: Chain, *, mapped: bool = True
     ) -> frozenset[str]:
-        names = (self._references(where, one, chain, mapped=mapped).tasks for one in expressions)
+        names = (self._references(where, expression, chain, mapped=mapped).tasks for expression in expressions)
         return frozenset[str]().union(*names)
 
     def _references(

@@ -127,7 +127,7 @@ def _count(outcome: TaskOutcome) -> OutcomeCounts:
         return count_outcomes(outcome.parts.values())
     skips, never = len(outcome.indexes.skips), outcome.state is TaskState.UPSTREAM_FAILED
     broken = outcome.state in TASK_BROKEN and not never
-    if not outcome.mapped or not (outcome.indexes.made or skips):
+    if not outcome.mapped or not (outcome.indexes.created or skips):
         return OutcomeCounts(
             succeeded=int(outcome.state is TaskState.SUCCEEDED),
             failed=int(broken),
@@ -137,7 +137,7 @@ def _count(outcome: TaskOutcome) -> OutcomeCounts:
     states = Counter(run.status.state for run in outcome.runs.values())
     failed = states[State.FAILED] + states[State.CANCELLED]
     # In a task that has ended, also instances that were deleted, or that could not be created.
-    failed += len(outcome.indexes.made) - len(outcome.runs) if outcome.ended else 0
+    failed += len(outcome.indexes.created) - len(outcome.runs) if outcome.ended else 0
     return OutcomeCounts(
         succeeded=states[State.SUCCEEDED],
         failed=failed or int(broken),

@@ -78,5 +78,5 @@ def _problem(node: Node, server: str) -> str:
 
 def _number(version: str) -> tuple[int, ...]:
     """Major and minor number; empty, and so the smallest, for a text that is no version."""
-    found = _VERSION.match(version)
-    return tuple(map(int, found.groups())) if found else ()
+    match = _VERSION.match(version)
+    return tuple(map(int, match.groups())) if match else ()

@@ -40,7 +40,9 @@ def resolve_program(task: Task, scope: Scope) -> ContainerCommand | TaskOutcome 
     command = _words(task, "container.command", container.command if container else (), scope)
     args = _words(task, "container.args", container.args if container else (), scope)
     templates = [
-        (one.name, one.value) for one in (task.pod.env if task.pod else ()) if one.value and _has_expression(one.value)
+        (variable.name, variable.value)
+        for variable in (task.pod.env if task.pod else ())
+        if variable.value and _has_expression(variable.value)
     ]
     values = _words(task, "pod.env", [value for _, value in templates], scope)
     match command, args, values:

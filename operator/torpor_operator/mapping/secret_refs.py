@@ -21,7 +21,7 @@ def mark(written: JSON, resolved: JSON, at: str = "kwargs") -> JSON:
             return {name: mark(value, resolved[name], f"{at}.{name}") for name, value in written.items()}
         case list() if isinstance(resolved, list):
             pairs = enumerate(zip(written, resolved, strict=True))
-            return [mark(one, value, f"{at}[{index}]") for index, (one, value) in pairs]
+            return [mark(item, value, f"{at}[{index}]") for index, (item, value) in pairs]
         case _:
             return require_data(resolved, at)
 

@@ -23,7 +23,7 @@ def instance_limit(width: int) -> int:
 
 def problem(task: Task, arguments: Iterable[Argument], width: int) -> str | None:
     """Why an instance with these arguments is too large, in a task of `width` instances."""
-    size = command_size(task.container) + sum(argument_size(one, mapped=width > 1) for one in arguments)
+    size = command_size(task.container) + sum(argument_size(argument, mapped=width > 1) for argument in arguments)
     limit = instance_limit(width)
     if size <= limit:
         return None

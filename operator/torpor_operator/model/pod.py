@@ -99,14 +99,14 @@ def parse_pod(body: Mapping[str, Any]) -> Pod:
 
 def _failing_copy(status: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The status of the init container of the runtime, if it cannot start or has failed."""
-    found: Mapping[str, Any]
-    for found in status.get("initContainerStatuses", []):
-        state = found.get("state", {})
+    container: Mapping[str, Any]
+    for container in status.get("initContainerStatuses", []):
+        state = container.get("state", {})
         waiting, terminated = state.get("waiting") or {}, state.get("terminated") or {}
-        if found.get("name") == RUNTIME_CONTAINER and (
+        if container.get("name") == RUNTIME_CONTAINER and (
             terminated.get("exitCode", 0) != 0 or waiting.get("reason", "") not in _INITIALIZING
         ):
-            return found
+            return container
     return None
 
 

@@ -139,10 +139,10 @@ class Snapshot:
     @cached_property
     def by_task(self) -> Mapping[str, Mapping[Path, Mapping[int, TaskRun]]]:
         """The TaskRuns by task, group path and index."""
-        found: dict[str, dict[Path, dict[int, TaskRun]]] = {}
+        taskruns: dict[str, dict[Path, dict[int, TaskRun]]] = {}
         for run in self.taskruns.values():
-            found.setdefault(run.spec.task, {}).setdefault(run.spec.group_path, {})[run.spec.map_index] = run
-        return found
+            taskruns.setdefault(run.spec.task, {}).setdefault(run.spec.group_path, {})[run.spec.map_index] = run
+        return taskruns
 
     def runs(self, task: str, group_path: Path = ()) -> Mapping[int, TaskRun]:
         """The TaskRuns of a task at one group path, by index."""

@@ -36,10 +36,10 @@ def chains(spec: WorkflowSpec) -> dict[str, Chain]:
     return by_task
 
 
-def common(one: Sequence[str], other: Sequence[str]) -> int:
+def common(first: Sequence[str], second: Sequence[str]) -> int:
     """How many groups contain both tasks."""
     return next(
-        (depth for depth, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+        (depth for depth, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second))
     )
 
 

@@ -74,17 +74,17 @@ class GroupState(TaskOutcome):
     def status(self) -> TaskStatus:
         """The task's entry in the Workflow's status, for a task seen from outside all groups."""
         full = {path: part.indexes for path, part in self._full()}
-        made = {path: each.made for path, each in full.items()}
+        created = {path: each.created for path, each in full.items()}
         # An instance beyond the total does not count: an unknown width would seem known, and the rest never be created.
         instances = {path: Indexes.below(each.total) for path, each in full.items()}
-        all_made = all(each.made == instances[path] - each.skips for path, each in full.items())
+        all_made = all(each.created == instances[path] - each.skips for path, each in full.items())
         skipped = sum(part.state is TaskState.SKIPPED and not part.indexes.total for _, part in self._full())
         return task_status(
             self,
-            sum(map(len, made.values())),
-            total=sum(max(each.total, len(each.made), 1) for each in full.values()),
+            sum(map(len, created.values())),
+            total=sum(max(each.total, len(each.created), 1) for each in full.values()),
             instances=self._to_text(instances) or None,
-            made=None if all_made else self._to_text(made),
+            made=None if all_made else self._to_text(created),
             skipped=skipped + self.skipped + sum(len(each.skips) for each in full.values()),
             skips=self._to_text({path: each.skips for path, each in full.items()}) or None,
         )

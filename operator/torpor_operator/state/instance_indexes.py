@@ -30,14 +30,14 @@ class InstanceIndexes:
     """
 
     total: int = 0
-    made: Indexes = NO_INDEXES
+    created: Indexes = NO_INDEXES
     skips: Indexes = NO_INDEXES
     removed: int = 0
 
     @property
     def undecided(self) -> Indexes:
         """The positions that are neither created nor skipped."""
-        return (self.made | self.skips).missing(self.total)
+        return (self.created | self.skips).missing(self.total)
 
     @property
     def complete(self) -> bool:
@@ -47,15 +47,17 @@ class InstanceIndexes:
     def with_total(self, total: int) -> "InstanceIndexes":
         """The same once the width is known."""
         removed = self.removed if self.total else max(0, self.removed - total)
-        return InstanceIndexes(total=total, made=self.made, skips=self.skips, removed=removed)
+        return InstanceIndexes(total=total, created=self.created, skips=self.skips, removed=removed)
 
     def with_skipped(self, skips: Indexes) -> "InstanceIndexes":
         """The same with more instances skipped."""
-        return InstanceIndexes(total=self.total, made=self.made, skips=self.skips | skips, removed=self.removed)
+        return InstanceIndexes(total=self.total, created=self.created, skips=self.skips | skips, removed=self.removed)
 
     def with_created(self, seen: Indexes) -> "InstanceIndexes":
         """The same with instances that exist, although the status may not have them."""
-        return InstanceIndexes(total=self.total, made=self.made | seen, skips=self.skips - seen, removed=self.removed)
+        return InstanceIndexes(
+            total=self.total, created=self.created | seen, skips=self.skips - seen, removed=self.removed
+        )
 
 
 UNKNOWN = InstanceIndexes()
@@ -119,27 +121,29 @@ def to_text(positions: Mapping[Path, Indexes], *, mapped: bool) -> str:
 
 
 @lru_cache(maxsize=256)  # most tasks of all runs have one of a few records
-def _ungrouped(total: int, created: int, made: str | None, skips: str, removed: int) -> Mapping[Path, InstanceIndexes]:
-    existing = Indexes.below(created) if made is None else Indexes.parse(made)
+def _ungrouped(
+    total: int, created: int, ranges: str | None, skips: str, removed: int
+) -> Mapping[Path, InstanceIndexes]:
+    existing = Indexes.below(created) if ranges is None else Indexes.parse(ranges)
     return MappingProxyType(
-        {(): InstanceIndexes(total=total, made=existing, skips=Indexes.parse(skips), removed=removed)}
+        {(): InstanceIndexes(total=total, created=existing, skips=Indexes.parse(skips), removed=removed)}
     )
 
 
 @lru_cache(maxsize=48)  # each plan reads it; an entry of ten thousand indexes takes a megabyte
 def _from_groups(
-    instances: str, made: str | None, skips: str, depth: int, *, mapped: bool
+    instances: str, ranges: str | None, skips: str, depth: int, *, mapped: bool
 ) -> Mapping[Path, InstanceIndexes]:
     totals, skipped = _read(instances, depth, mapped=mapped), _read(skips, depth, mapped=mapped)
     created = {path: each - skipped.get(path, NO_INDEXES) for path, each in totals.items()}
-    if made is not None:
-        created = _read(made, depth, mapped=mapped)
+    if ranges is not None:
+        created = _read(ranges, depth, mapped=mapped)
     shared: dict[InstanceIndexes, InstanceIndexes] = {}  # most records are equal: one object for all of them
     indexes: dict[Path, InstanceIndexes] = {}
     for path in totals.keys() | created.keys() | skipped.keys():
         each = InstanceIndexes(
             total=totals.get(path, NO_INDEXES).end,
-            made=created.get(path, NO_INDEXES),
+            created=created.get(path, NO_INDEXES),
             skips=skipped.get(path, NO_INDEXES),
         )
         indexes[path] = shared.setdefault(each, each)

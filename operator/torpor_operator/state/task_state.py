@@ -36,7 +36,7 @@ class TaskOutcome:
     @property
     def started(self) -> bool:
         """Whether any instance was created."""
-        return bool(self.indexes.made)
+        return bool(self.indexes.created)
 
     @property
     def ended(self) -> bool:
@@ -54,13 +54,12 @@ class TaskOutcome:
 
     def status(self) -> TaskStatus:
         """The task's entry in the Workflow's status."""
-        made, skips = self.indexes.made, self.indexes.skips
-        created = len(made)
+        created, skips = self.indexes.created, self.indexes.skips
         return task_status(
             self,
-            created,
+            len(created),
             total=self.indexes.total,
-            made=None if made == Indexes.below(created) else made.text(),
+            made=None if created == Indexes.below(len(created)) else created.text(),
             skipped=len(skips) + self.skipped,
             skips=skips.text() or None,
             removed=self.indexes.removed,
@@ -128,13 +127,13 @@ def of_instances(
 
 def _final_state(indexes: InstanceIndexes, runs: Mapping[int, TaskRun]) -> tuple[TaskState, str | None, str | None]:
     broken = [run for _, run in sorted(runs.items()) if run.status.state in {State.FAILED, State.CANCELLED}]
-    deleted = len(indexes.made) - len(runs)
+    deleted = len(indexes.created) - len(runs)
     if broken:
         cancelled = all(run.status.state is State.CANCELLED for run in broken)
         return TaskState.CANCELLED if cancelled else TaskState.FAILED, broken[0].status.reason, _run_message(broken[0])
     if deleted:
         return TaskState.FAILED, Reason.DELETED, f"{deleted} TaskRuns of the task were deleted"
-    if not indexes.made:
+    if not indexes.created:
         return TaskState.SKIPPED, Reason.SKIPPED, f"when: false for all {len(indexes.skips)} instances"
     if all(run.status.state is State.SKIPPED for run in runs.values()):
         return TaskState.SKIPPED, Reason.SKIPPED, _run_message(min(runs.items())[1])

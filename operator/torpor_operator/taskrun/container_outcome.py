@@ -116,8 +116,8 @@ def parse(termination_message: str, rules: DocumentRules | None) -> ContainerOut
     if not text:
         return ContainerResult(text=None)
     try:
-        found = json.loads(text)
-        value = canonical.plain(found)
+        parsed = json.loads(text)
+        value = canonical.plain(parsed)
     except (ValueError, RecursionError) as error:
         if text.startswith(_JSON_STARTS):
             return _no_result(
@@ -125,8 +125,8 @@ def parse(termination_message: str, rules: DocumentRules | None) -> ContainerOut
                 "write JSON to /dev/termination-log, or text that begins with another character"
             )
         return _result(canonical.plain(text))
-    if rules is not None and isinstance(found, dict) and MARK in found:
-        return _document(found, rules)
+    if rules is not None and isinstance(parsed, dict) and MARK in parsed:
+        return _document(parsed, rules)
     return _result(value)
 
 
@@ -213,8 +213,8 @@ def _kwargs(call: Mapping[str, Any], permitted: frozenset[SecretRef]) -> Mapping
         raise _RejectedError(f"{error}{_SECRETS_HINT if 'secretRef' in str(error) else ''}") from error
     except RecursionError as error:
         raise _RejectedError('"defer.trigger.kwargs" is nested too deeply') from error
-    found: Mapping[str, canonical.Json] = encoded
-    return found
+    sealed: Mapping[str, canonical.Json] = encoded
+    return sealed
 
 
 def _state(value: object) -> str:

@@ -60,16 +60,16 @@ class Step:
 NOTHING = Step()
 
 
-def combine(one: Step, other: Step) -> Step:
+def combine(first: Step, second: Step) -> Step:
     """Both steps as one."""
-    if one is NOTHING or other is NOTHING:
-        return other if one is NOTHING else one
+    if first is NOTHING or second is NOTHING:
+        return second if first is NOTHING else first
     return Step(
-        actions=(*one.actions, *other.actions),
-        needs=(*one.needs, *other.needs),
-        again_at=earliest((one.again_at, other.again_at)),
-        wants_pod=one.wants_pod or other.wants_pod,
-        events=(*one.events, *other.events),
+        actions=(*first.actions, *second.actions),
+        needs=(*first.needs, *second.needs),
+        again_at=earliest((first.again_at, second.again_at)),
+        wants_pod=first.wants_pod or second.wants_pod,
+        events=(*first.events, *second.events),
     )
 
 

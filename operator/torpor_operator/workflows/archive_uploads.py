@@ -130,7 +130,7 @@ class ArchiveUploads:
                 self._on_idle(key.namespace)
 
     def _is_pending(self, namespace: str) -> bool:
-        return any(key.namespace == namespace and one.outcome is None for key, one in self._uploads.items())
+        return any(key.namespace == namespace and upload.outcome is None for key, upload in self._uploads.items())
 
     async def _attempt(self, key: Key, upload: _Upload) -> None:
         version = upload.version

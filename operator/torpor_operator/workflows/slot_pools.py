@@ -110,7 +110,9 @@ class SlotAllocator:
                 requests[request.pool].append(request)
         for pool in [pool for pool, demands in self._demands.items() if key in demands and pool not in requests]:
             self._drop_demand(key, pool)
-        refused = {id(one.action) for pool, some in requests.items() for one in self._allocate(key, pool, some)}
+        refused = {
+            id(request.action) for pool, wanted in requests.items() for request in self._allocate(key, pool, wanted)
+        }
         return [action for action in actions if id(action) not in refused]
 
     def recount(self, pool: PoolKey) -> None:
@@ -198,7 +200,10 @@ class SlotAllocator:
         """Allocate this Workflow's share of the free slots, resumes first. Returns the requests that get none."""
         allocated, demands = self._allocated[pool], self._demands[pool]
         self._update_allocated(pool)
-        fresh = sorted((one for one in requests if one.taskrun not in allocated), key=lambda one: not one.resumes)
+        fresh = sorted(
+            (request for request in requests if request.taskrun not in allocated),
+            key=lambda request: not request.resumes,
+        )
         if not fresh:
             self._drop_demand(key, pool)
             return []
@@ -206,7 +211,7 @@ class SlotAllocator:
         free = self._free(pool)
         share = divide(free, demands).get(key, 0)
         now = self._api.clock.monotonic()
-        allocated.update((one.taskrun, _Slot(key, now)) for one in fresh[:share])
+        allocated.update((request.taskrun, _Slot(key, now)) for request in fresh[:share])
         if share == len(fresh):
             del demands[key]
         else:
@@ -217,7 +222,7 @@ class SlotAllocator:
 
     def _demand(self, key: Key, pool: PoolKey, requests: Sequence[_Request]) -> Demand:
         former = self._demands[pool].get(key)
-        resumes = sum(one.resumes for one in requests)
+        resumes = sum(request.resumes for request in requests)
         return Demand(
             held=sum(slot.holder == key for slot in self._allocated[pool].values()),
             resumes=resumes,

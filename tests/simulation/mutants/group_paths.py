@@ -26,8 +26,8 @@ def _marks_by_group_path() -> None:
 
     def anywhere(snapshot: Any, task: Any, depth: int, runs: Any) -> dict[Path, InstanceIndexes]:
         indexes = known(snapshot, task, depth, runs)
-        created = reduce(or_, (each.made for each in indexes.values()), instance_indexes.NO_INDEXES)
-        return {group_path: replace(each, made=created) for group_path, each in indexes.items()}
+        created = reduce(or_, (each.created for each in indexes.values()), instance_indexes.NO_INDEXES)
+        return {group_path: replace(each, created=created) for group_path, each in indexes.items()}
 
     put(instance_indexes, "known", anywhere)
 

@@ -23,7 +23,8 @@ def _high_water() -> None:
         instance_indexes,
         "known",
         lambda *known: {
-            group_path: InstanceIndexes(made=instance_indexes.positions(runs)) for group_path, runs in known[-1].items()
+            group_path: InstanceIndexes(created=instance_indexes.positions(runs))
+            for group_path, runs in known[-1].items()
         },
     )
 

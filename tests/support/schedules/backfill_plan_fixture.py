@@ -96,7 +96,7 @@ class BackfillPlanFixture:
                     schedule=None if self.schedule is None else schedules.parse(self.schedule),
                     has_template=has_template,
                     runs=() if self.schedule is None else tuple(map(workflows.parse, self.runs.values())),
-                    found=looked_up,
+                    looked_up=looked_up,
                     rejected=rejected,
                     known=known,
                     blocked=self.blocked,

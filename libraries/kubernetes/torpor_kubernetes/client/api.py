@@ -227,10 +227,10 @@ class Api:
         stream = self.transport.stream(resource.path(namespace), query=query)
         async with aclosing(stream):
             async for event in stream:
-                found = _object(event.get("object"))
+                body = _object(event.get("object"))
                 if event.get("type") == "ERROR":
-                    raise errors.from_status(found)
-                yield WatchEvent(str(event.get("type")), found)
+                    raise errors.from_status(body)
+                yield WatchEvent(str(event.get("type")), body)
 
     async def _write(
         self, method: str, path: str, body: object, content_type: str = JSON, query: Mapping[str, str] | None = None

@@ -71,11 +71,11 @@ def _reduce_managed_fields(body: object) -> None:
 
 def _is_approval(entry: object) -> bool:
     """Return whether a managedFields entry contains the approval annotation."""
-    found = entry
+    member = entry
     for name in _APPROVAL_PATH:
-        if not isinstance(found, dict) or name not in found:
+        if not isinstance(member, dict) or name not in member:
             return False
-        found = found[name]
+        member = member[name]
     return True
 
 

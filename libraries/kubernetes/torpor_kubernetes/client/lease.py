@@ -200,12 +200,12 @@ class Leadership:
         while True:
             started = self._clock.monotonic()
             try:
-                found = await fetch(self._api, self._config)
+                lease = await fetch(self._api, self._config)
                 # The time of the response, because the Lease may have been written while the request was in flight.
                 now = self._clock.monotonic()
-                seen = observe(seen, found, now) if found else None
+                seen = observe(seen, lease, now) if lease else None
                 if seen is None or may_acquire(seen, self._config.identity, now):
-                    await acquire(self._api, self._config, found)
+                    await acquire(self._api, self._config, lease)
                     self._until = started + self._config.duration * GIVE_UP
                 if self.holds():
                     return

@@ -92,7 +92,7 @@ class Shares:
     def _wake_waiters(self) -> None:
         """Among owners that hold equally many, the one served longest ago is first."""
         while self._free and self._waiting:
-            owner = min(self._waiting, key=lambda one: self._held[one])
+            owner = min(self._waiting, key=lambda holder: self._held[holder])
             if not self.is_open(owner):
                 return
             line = self._waiting.pop(owner)

@@ -110,8 +110,8 @@ def _settle(snapshot: BackfillSnapshot, progress: BackfillProgress) -> tuple[Bac
     for name in progress.active:
         if name in live:
             progress = progress.settle(name, KnownRun.from_workflow(live[name]))
-        elif name in snapshot.found:
-            progress = progress.settle(name, snapshot.found[name])
+        elif name in snapshot.looked_up:
+            progress = progress.settle(name, snapshot.looked_up[name])
         else:
             unknown.append(name)
     return progress, tuple(unknown)

@@ -70,8 +70,8 @@ class TemporaryObstacle:
 class BackfillSnapshot:
     """A Backfill, its Schedule, their runs, the time, and the answers to earlier needs.
 
-    `runs` are the Workflows of the Schedule in the cache. `found` has those that were looked up by name, in the cluster
-    and in the archive; None: there is none. `rejected` has the error for each run that the API server rejected.
+    `runs` are the Workflows of the Schedule in the cache. `looked_up` has those that were looked up by name, in the
+    cluster and in the archive; None: there is none. `rejected` has the error for each run that the API server rejected.
     `blocked` is why runs cannot be created in the namespace. `has_template` is None until it is looked up.
     """
 
@@ -79,7 +79,7 @@ class BackfillSnapshot:
     schedule: Schedule | None
     has_template: bool | None = None
     runs: tuple[Workflow, ...] = ()
-    found: Mapping[str, KnownRun | None] = field(default_factory=dict)
+    looked_up: Mapping[str, KnownRun | None] = field(default_factory=dict)
     rejected: Mapping[str, str] = field(default_factory=dict)
     known: Mapping[Need, Answer] = field(default_factory=dict)
     blocked: TemporaryObstacle | None = None

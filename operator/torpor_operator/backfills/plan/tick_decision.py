@@ -87,10 +87,10 @@ class TickRuns:
                 return Fail(Reason.RUN_REJECTED, message)
         runs = self._existing(tick)
         if not runs:
-            if first not in self.snapshot.found:
+            if first not in self.snapshot.looked_up:
                 return LookUp(first)
-            found = self.snapshot.found[first]
-            runs = [] if found is None else [found]
+            stored = self.snapshot.looked_up[first]
+            runs = [] if stored is None else [stored]
         own = next((run for run in runs if run.belongs_to(self.snapshot.backfill)), None)
         if own is not None:
             return Exists(own)

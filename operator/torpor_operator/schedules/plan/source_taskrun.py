@@ -39,11 +39,11 @@ def build(schedule: Schedule, source: ScheduleSource) -> dict[str, Any]:
 
 def fits(schedule: Schedule, source: ScheduleSource, taskrun: TaskRun) -> bool:
     """Whether the TaskRun is what the spec requires now. Raises trigger.TriggerError for invalid arguments."""
-    wanted, found = _spec(schedule, source), taskrun.spec
+    wanted, spec = _spec(schedule, source), taskrun.spec
     return (wanted.trigger, wanted.trigger_pool, wanted.service_account) == (
-        found.trigger,
-        found.trigger_pool,
-        found.service_account,
+        spec.trigger,
+        spec.trigger_pool,
+        spec.service_account,
     )
 
 
@@ -55,8 +55,8 @@ def has_other_class(source: ScheduleSource, taskrun: TaskRun) -> bool:
 
 def has_other_ticks(source: ScheduleSource, taskrun: TaskRun) -> bool:
     """Whether the TaskRun waits for ticks of another expression or time zone than the source."""
-    found = {} if taskrun.spec.trigger is None else trigger.parse(taskrun.spec.trigger.kwargs)
-    return any(found.get(name) != value for name, value in _ticks(source).items())
+    kwargs = {} if taskrun.spec.trigger is None else trigger.parse(taskrun.spec.trigger.kwargs)
+    return any(kwargs.get(name) != value for name, value in _ticks(source).items())
 
 
 def first_cursor(schedule: Schedule, source: ScheduleSource) -> str | None:

@@ -86,7 +86,7 @@ def reopened_task(
     task: Task, status: TaskStatus, cleared: Iterable[ClearedTask], known: Mapping[Path, InstanceIndexes]
 ) -> TaskStatus:
     """A task's entry in the status that begins the clearing; `known` are its instances until then."""
-    own = next((one for one in cleared if one.name == status.name), None)
+    own = next((selection for selection in cleared if selection.name == status.name), None)
     if own is not None and own.indexes is None and own.within is None:
         return TaskStatus(name=status.name, state=TaskState.PENDING, removed=status.total or status.removed)
     kept = _kept_outside_groups(known) if task.group is None else _kept_in_groups(task, own, known)
@@ -102,7 +102,7 @@ def pending_task(task: Task) -> TaskStatus:
 
 def describe(cleared: Iterable[ClearedTask]) -> str:
     """What runs again, for an Event."""
-    return ", ".join(f"{one.name}/{','.join(paths)}" if (paths := _shown(one)) else one.name for one in cleared)
+    return ", ".join(f"{task.name}/{','.join(paths)}" if (paths := _shown(task)) else task.name for task in cleared)
 
 
 def write_paths(paths: frozenset[Path]) -> str:
@@ -118,9 +118,9 @@ def _read_paths(text: str) -> frozenset[Path]:
     return frozenset(path for box in boxes for path in instance_paths.parse_paths(box, box.count(".") + 1))
 
 
-def _is_marked(snapshot: Snapshot, asked: str) -> bool:
+def _is_marked(snapshot: Snapshot, request_text: str) -> bool:
     """Whether all instances of a mark exist anew, or never will, since their task has ended. True for a clear."""
-    request = marks.parse(asked)
+    request = marks.parse(request_text)
     return request is None or all(_is_carried_out(snapshot, task, path) for task, path in request.entries)
 
 
@@ -140,7 +140,7 @@ def _is_settled(snapshot: Snapshot, task: str, index: int) -> bool:
 def _created(workflow: Workflow, task: str) -> Indexes:
     """The created instances of a mapped task outside groups."""
     created = (
-        instance_indexes.from_status(status, 0, mapped=True)[()].made
+        instance_indexes.from_status(status, 0, mapped=True)[()].created
         for status in workflow.status.tasks
         if status.name == task
     )
@@ -148,25 +148,25 @@ def _created(workflow: Workflow, task: str) -> Indexes:
 
 
 def _kept_outside_groups(known: Mapping[Path, InstanceIndexes]) -> dict[str, Any]:
-    made = known[()].made if known else Indexes()
-    return {"created": len(made), "made": None if made == Indexes.below(len(made)) else made.text()}
+    created = known[()].created if known else Indexes()
+    return {"created": len(created), "made": None if created == Indexes.below(len(created)) else created.text()}
 
 
 def _kept_in_groups(task: Task, cleared: ClearedTask | None, known: Mapping[Path, InstanceIndexes]) -> dict[str, Any]:
     """What stays: nothing below a cleared path, whose width is computed again."""
     removed = _read_paths(cleared.within or "") if cleared is not None else frozenset[Path]()
     kept = {path: indexes for path, indexes in known.items() if removed.isdisjoint(_prefixes(path))}
-    made = {
-        path: Indexes.from_numbers(index for index in indexes.made if (*path, index) not in removed)
+    created = {
+        path: Indexes.from_numbers(index for index in indexes.created if (*path, index) not in removed)
         if task.mapped
-        else indexes.made
+        else indexes.created
         for path, indexes in kept.items()
     }
     instances = {path: Indexes.below(indexes.total) for path, indexes in kept.items()}
     return {
         "instances": instance_indexes.to_text(instances, mapped=task.mapped) or None,
-        "created": sum(map(len, made.values())),
-        "made": instance_indexes.to_text(made, mapped=task.mapped),
+        "created": sum(map(len, created.values())),
+        "made": instance_indexes.to_text(created, mapped=task.mapped),
         "skips": instance_indexes.to_text({path: indexes.skips for path, indexes in kept.items()}, mapped=task.mapped)
         or None,
     }
@@ -189,4 +189,4 @@ def _prefixes(path: Path) -> Iterable[Path]:
 
 def _cleared(workflow: Workflow, task: str) -> ClearedTask | None:
     clearing = workflow.status.clearing
-    return next((one for one in clearing.tasks if one.name == task), None) if clearing else None
+    return next((cleared for cleared in clearing.tasks if cleared.name == task), None) if clearing else None

@@ -145,7 +145,7 @@ def _entry(snapshot: Snapshot, graph: Graph, text: str) -> dict[str, Selection] 
         return ClearRefusal(f"task {name} is not mapped: clear {name} without an index")
     path = tuple(map(int, index.split(".")))
     created = created_paths(snapshot, tasks[name], depth)
-    if not any(one[: len(path)] == path for one in created):
+    if not any(instance[: len(path)] == path for instance in created):
         instances = (
             f"task {name} has the instances {instance_paths.text(created)[:200]}"
             if created
@@ -174,11 +174,11 @@ def _failed(snapshot: Snapshot, graph: Graph) -> dict[str, Selection]:
 
 def created_paths(snapshot: Snapshot, task: Task, depth: int) -> frozenset[Path]:
     """The paths of all instances of a task that were created, according to the status."""
-    status = next((one for one in snapshot.workflow.status.tasks if one.name == task.name), None)
+    status = next((entry for entry in snapshot.workflow.status.tasks if entry.name == task.name), None)
     by_group = {} if status is None else instance_indexes.from_status(status, depth, mapped=task.mapped)
     if not task.mapped:
-        return frozenset(path for path, indexes in by_group.items() if indexes.made)
-    return frozenset((*path, index) for path, indexes in by_group.items() for index in indexes.made)
+        return frozenset(path for path, indexes in by_group.items() if indexes.created)
+    return frozenset((*path, index) for path, indexes in by_group.items() for index in indexes.created)
 
 
 def with_dependents(graph: Graph, named: Mapping[str, Selection]) -> Iterable[ClearedTask]:
@@ -197,8 +197,8 @@ def with_dependents(graph: Graph, named: Mapping[str, Selection]) -> Iterable[Cl
         yield cleared_task(task, paths)
 
 
-def _union(one: Selection, other: Selection) -> Selection:
-    return None if one is None or other is None else one | other
+def _union(first: Selection, second: Selection) -> Selection:
+    return None if first is None or second is None else first | second
 
 
 def cleared_task(task: Task, paths: Selection) -> ClearedTask:

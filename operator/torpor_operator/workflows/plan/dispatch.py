@@ -57,13 +57,13 @@ class SlotBudget:
         A TaskRun that `holds` a slot of its pool requests none: two of them could otherwise wait for each other.
         """
         available, full = list[tuple[str, T]](), list[tuple[str, T]]()
-        for task, one in requests:
-            pool = None if holds(one) else self.pool_of.get(task)
+        for task, request in requests:
+            pool = None if holds(request) else self.pool_of.get(task)
             if pool is not None:
                 self.pools[pool] -= 1
-            (full if pool is not None and self.pools[pool] < 0 else available).append((task, one))
+            (full if pool is not None and self.pools[pool] < 0 else available).append((task, request))
         self.refused |= {task: Reason.POOL_FULL for task, _ in full if task not in self.refused}
-        return [one for task, one in (*available, *full) if self.take(task)]
+        return [request for task, request in (*available, *full) if self.take(task)]
 
     def take(self, task: str) -> bool:
         """Take a slot for a TaskRun of this task; False if there is none."""
@@ -102,14 +102,14 @@ def build_plan(snapshot: Snapshot, tasks: Sequence[TaskPlan]) -> WorkflowPlan:
     )
 
 
-def prepend_steps(made: WorkflowPlan, steps: Sequence[Step]) -> WorkflowPlan:
+def prepend_steps(plan: WorkflowPlan, steps: Sequence[Step]) -> WorkflowPlan:
     """The plan with these steps first."""
     return replace(
-        made,
-        actions=(*_actions(steps), *made.actions),
-        needs=(*_needs((), steps), *made.needs),
-        events=(*_events(steps), *made.events),
-        again_at=earliest([made.again_at, *(step.again_at for step in steps)]),
+        plan,
+        actions=(*_actions(steps), *plan.actions),
+        needs=(*_needs((), steps), *plan.needs),
+        events=(*_events(steps), *plan.events),
+        again_at=earliest([plan.again_at, *(step.again_at for step in steps)]),
     )
 
 

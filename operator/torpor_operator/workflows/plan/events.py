@@ -27,12 +27,12 @@ def problems(workflow: Workflow, outcomes: Iterable[TaskOutcome], verdict: RunVe
     return tuple(
         PostEvent(
             regarding=None,
-            reason=one.reason,
-            message=task_problems.sentence(one),
+            reason=problem.reason,
+            message=task_problems.sentence(problem),
             warning=True,
-            key=f"{_run_key(workflow)}/{one.task}/{'failed' if one.failed else one.reason}",
+            key=f"{_run_key(workflow)}/{problem.task}/{'failed' if problem.failed else problem.reason}",
         )
-        for one in listed[: task_problems.TASKS_MAX]
+        for problem in listed[: task_problems.TASKS_MAX]
     )
 
 

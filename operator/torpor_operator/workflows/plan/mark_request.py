@@ -67,11 +67,11 @@ def _refuse(workflow: Workflow, message: str) -> WorkflowPlan:
 
 def _remove(workflow: Workflow) -> tuple[RemoveAnnotation, ...]:
     """Remove the annotations of the request, and the one with the user who set it."""
-    found = workflow.metadata.annotations
-    names = [name for name in (constants.MARK_RESULT, constants.MARK) if name in found]
-    if found.get(constants.CHANGED_BY, "").startswith("mark "):
+    annotations = workflow.metadata.annotations
+    names = [name for name in (constants.MARK_RESULT, constants.MARK) if name in annotations]
+    if annotations.get(constants.CHANGED_BY, "").startswith("mark "):
         names.append(constants.CHANGED_BY)
-    return tuple(RemoveAnnotation(name=name, value=found[name]) for name in names)
+    return tuple(RemoveAnnotation(name=name, value=annotations[name]) for name in names)
 
 
 def _read(workflow: Workflow, text: str) -> MarkRequest | ClearRefusal:
@@ -111,7 +111,7 @@ def _in_order(graph: Graph, named: Iterable[str]) -> list[Task]:
 def _problem(snapshot: Snapshot, graph: Graph, task: Task | None, name: str, path: Path) -> str | None:
     """Why this instance cannot be marked; None if it can."""
     if task is None:
-        return f"unknown task {name}; tasks: {', '.join(sorted(one.name for one in graph.order)[:20])}"
+        return f"unknown task {name}; tasks: {', '.join(sorted(declared.name for declared in graph.order)[:20])}"
     if task.hook is not None:
         return f"task {name} is a hook, which cannot be marked"
     depth = len(graph.chains[name])

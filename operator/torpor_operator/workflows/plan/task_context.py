@@ -43,7 +43,7 @@ class TaskContext:
     @property
     def awaits_deletion(self) -> bool:
         """Whether all of the task was cleared and former TaskRuns still exist."""
-        return not self.indexes.made and len(self.runs) < len(self.existing)
+        return not self.indexes.created and len(self.runs) < len(self.existing)
 
     @property
     def creates_instances(self) -> bool:
@@ -78,7 +78,7 @@ class ContextResolver:
         cleared = clear.missing_indexes(site.snapshot.workflow, site.task, site.runs)
         if self._is_marked(site):  # it waits for no upstream task
             return replace(site, instances=instances.marked(site.task, self.scopes.scope((), ())))
-        blocked = None if site.indexes.made or site.indexes.complete else self._blocked(site)
+        blocked = None if site.indexes.created or site.indexes.complete else self._blocked(site)
         context = replace(site, cleared=cleared, blocked=blocked) if cleared or blocked else site
         return replace(context, instances=self._instances(context)) if context.creates_instances else context
 

@@ -113,7 +113,7 @@ def outcome_of_stopped(snapshot: Snapshot, task: Task, *, depth: int) -> TaskOut
     parts = {
         path: replace(_stopped(task, indexes, runs.get(path, {})), group_path=path)
         for path, indexes in instance_indexes.known(snapshot, task, depth, runs).items()
-        if indexes.made
+        if indexes.created
     }
     if not parts:
         return without_runs(task.name, TaskState.CANCELLED, Reason.CANCELLED, "the run ended before the task started")

@@ -71,7 +71,7 @@ def _without_instances(context: TaskContext, outcome: TaskOutcome) -> TaskPlan:
 
 
 def _wait(context: TaskContext, needs: tuple[Need, ...]) -> TaskPlan:
-    state = TaskState.RUNNING if context.indexes.made else TaskState.PENDING
+    state = TaskState.RUNNING if context.indexes.created else TaskState.PENDING
     return TaskPlan(outcome=replace(context.running(context.indexes), state=state), needs=needs)
 
 
@@ -84,7 +84,7 @@ def _all_decided(context: TaskContext, indexes: InstanceIndexes) -> TaskPlan:
     if not all(run.status.state in TERMINAL for run in context.runs.values()):
         return TaskPlan(outcome=context.outcome(indexes))
     unconfirmed: list[Need] = []
-    for position in indexes.made - instance_indexes.positions(context.runs):
+    for position in indexes.created - instance_indexes.positions(context.runs):
         index = instance_indexes.index(task, position)
         name = builder.taskrun_name(workflow, task.name, index, context.group_path)
         confirm = ConfirmTaskRun(workflow.metadata.namespace, name)
@@ -118,7 +118,7 @@ def _create(context: TaskContext, wanted: TaskInstances) -> TaskPlan:
 
 def _unknown_pool(context: TaskContext, pool: str, indexes: InstanceIndexes) -> TaskOutcome:
     message = f"pool {pool}: the ConfigMap {constants.POOLS_CONFIG} of this namespace has no number of slots for it"
-    state = TaskState.RUNNING if indexes.made else TaskState.PENDING
+    state = TaskState.RUNNING if indexes.created else TaskState.PENDING
     waiting = without_runs(context.task.name, state, Reason.POOL_UNKNOWN, message)
     return replace(waiting, mapped=context.task.mapped, indexes=indexes, runs=context.runs)
 
@@ -134,7 +134,7 @@ def _create_again(context: TaskContext, wanted: TaskInstances) -> TaskPlan:
     removed = Indexes.from_numbers([*beyond, *bodies.skipped])
     kept = replace(
         indexes,
-        made=indexes.made - removed,
+        created=indexes.created - removed,
         skips=indexes.skips | removed,
         removed=indexes.removed + len(beyond),
     )
