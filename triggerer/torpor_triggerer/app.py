@@ -221,8 +221,8 @@ class Triggerer:
         log.info("This replica owns %d shards", len(owned))
         self._scheduler.set_shards(owned)
         self._streams = assignment.streams(self._streams, owned)
-        self._watches.want(frozenset(assignment.selector(self._settings.pool, one) for one in self._streams))
-        for key in self._watches.seen():
+        self._watches.want(frozenset(assignment.selector(self._settings.pool, shards) for shards in self._streams))
+        for key in self._watches.shown_keys():
             self._scheduler.reconcile(key)
 
     def _on_unreadable(self, unreadable: Unreadable) -> None:

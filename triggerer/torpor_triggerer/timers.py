@@ -56,7 +56,7 @@ class TimerHeap(Generic[T]):
         timer.item = None
         self._discarded += 1
         if self._discarded > _SMALL and 2 * self._discarded > len(self._heap):
-            self._heap = [one for one in self._heap if one.item is not None]
+            self._heap = [kept for kept in self._heap if kept.item is not None]
             heapq.heapify(self._heap)
             self._discarded = 0
 

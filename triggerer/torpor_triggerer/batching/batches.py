@@ -64,23 +64,23 @@ class Member:
 def due(members: Collection[Member], now: float) -> list[Member]:
     """Return the members to poll now, with those due within half of the shortest interval."""
     horizon = now + fastest(members) / 2
-    return [one for one in members if one.next_at <= horizon]
+    return [member for member in members if member.next_at <= horizon]
 
 
 def fastest(members: Collection[Member]) -> float:
     """Return the shortest interval, in seconds."""
-    return min((one.interval for one in members), default=0.0)
+    return min((member.interval for member in members), default=0.0)
 
 
 def make_batches(members: Collection[Member]) -> list[list[Member]]:
     """Return as few batches as the limits allow; members with failures are last."""
-    found: list[list[Member]] = []
-    for one in sorted(members, key=lambda one: -one.limit):
-        if found and len(found[-1]) < one.limit:
-            found[-1].append(one)
+    batches: list[list[Member]] = []
+    for member in sorted(members, key=lambda member: -member.limit):
+        if batches and len(batches[-1]) < member.limit:
+            batches[-1].append(member)
         else:
-            found.append([one])
-    return found
+            batches.append([member])
+    return batches
 
 
 def halves(batch: Sequence[Member]) -> list[list[Member]]:
@@ -92,15 +92,15 @@ def halves(batch: Sequence[Member]) -> list[list[Member]]:
 
 def shrink(batch: Collection[Member], limit: int) -> None:
     """Lower the limits."""
-    for one in batch:
-        one.limit = max(1, min(one.limit, limit))
+    for member in batch:
+        member.limit = max(1, min(member.limit, limit))
 
 
 def grow(batch: Collection[Member], limit: int) -> None:
     """Raise the limits by half after a success."""
-    for one in batch:
-        if one.limit < limit:
-            one.limit = min(limit, one.limit + 1 + one.limit // 2)
+    for member in batch:
+        if member.limit < limit:
+            member.limit = min(limit, member.limit + 1 + member.limit // 2)
 
 
 def backoff(interval: float, failures: int, retry_after_seconds: float, jitter: float) -> float:

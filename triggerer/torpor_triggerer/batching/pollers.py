@@ -88,15 +88,15 @@ class Pollers:
             self.leave(member)
 
     def _open(self, key: Hashable, kind: Any, context: PollContext) -> PollSource:
-        found = self._sources.get(key)
-        if found is None or found.closed:
-            found = self._sources[key] = PollSource(kind, context, self)
-            self._keys[found] = key
+        source = self._sources.get(key)
+        if source is None or source.closed:
+            source = self._sources[key] = PollSource(kind, context, self)
+            self._keys[source] = key
             if self._timers is None:
                 self._timers = Timers(context.clock, self._poll, now=context.clock.monotonic)
                 self._timing = self._create_task(_run_timers(self._timers, context.clock))
-            self._poll(found)
-        return found
+            self._poll(source)
+        return source
 
     def _poll(self, source: PollSource) -> None:
         source.timer = None

@@ -79,16 +79,16 @@ def retry_after(error: OSError) -> float:
 async def _polled(kind: Any, triggers: Sequence[Any], services: Services) -> list[Any] | Exception:
     mark = Attribution(class_name=kind.__qualname__, subject=triggers)
     try:
-        found = list(await attribution.running(mark, _many(kind, triggers, services)))
+        answers = list(await attribution.running(mark, _many(kind, triggers, services)))
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         if invoke.is_own_cancellation(error):
             raise
         return _safe(error)
-    if len(found) != len(triggers):
-        return RuntimeError(f"poll_many() gave {len(found)} answers to {len(triggers)} waits")
-    return found
+    if len(answers) != len(triggers):
+        return RuntimeError(f"poll_many() gave {len(answers)} answers to {len(triggers)} waits")
+    return answers
 
 
 async def _many(kind: Any, triggers: Sequence[Any], services: Services) -> Any:

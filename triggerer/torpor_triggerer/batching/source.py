@@ -155,12 +155,12 @@ class PollSource:
         polled: list[Member] = []
         left = batches.make_batches(batches.due(self.members, self._clock.now()))
         while left:
-            batch = [one for one in left.pop(0) if one in self.members]
+            batch = [member for member in left.pop(0) if member in self.members]
             if not batch:
                 continue
             polled += batch
             began = self._clock.monotonic()
-            answers = await results.poll(self.kind, [one.trigger for one in batch], services)
+            answers = await results.poll(self.kind, [member.trigger for member in batch], services)
             took = self._clock.monotonic() - began
             match answers:
                 case PermissionError():
@@ -196,8 +196,8 @@ class PollSource:
             return True
         is_theirs = is_theirs and isinstance(error, TimeoutError)
         blamed: Iterable[Member] = batch if is_theirs else self.members
-        for one in blamed:
-            results.show_error(one.trigger, error)
+        for member in blamed:
+            results.show_error(member.trigger, error)
         if isinstance(error, TimeoutError):
             batches.shrink(batch if is_theirs else tuple(self.members), len(batch) // 2)
         if not is_theirs:
@@ -212,12 +212,12 @@ class PollSource:
 
     def _record(self, polled: Iterable[Member]) -> None:
         now, factor = self._clock.now(), self._factor()
-        for one in polled:
-            if one in self.members:
-                one.record_poll(now, factor)
+        for member in polled:
+            if member in self.members:
+                member.record_poll(now, factor)
 
     async def _deliver(self, batch: Sequence[Member], answers: Sequence[Any]) -> None:
-        delivered, traces = 0, {id(one): one.__traceback__ for one in answers if isinstance(one, Exception)}
+        delivered, traces = 0, {id(error): error.__traceback__ for error in answers if isinstance(error, Exception)}
         for member, answer in zip(batch, answers, strict=True):
             if answer is None or member not in self.members:
                 continue
@@ -236,15 +236,15 @@ class PollSource:
             return self._back_off(self._error)
         if self._newcomers:
             return self._began + GATHER_SECONDS - self._clock.monotonic()
-        return min(one.next_at for one in self.members) - self._clock.now()
+        return min(member.next_at for member in self.members) - self._clock.now()
 
     def _back_off(self, error: OSError) -> float:
         if self._failures == 1:
             log.info("No answer for %d waits of %s: %s", len(self.members), self.kind.__name__, error_text(error))
         interval = batches.fastest(self.members)
         pause = batches.backoff(interval, self._failures, results.retry_after(error), self.context.jitter())
-        for one in self.members:
-            one.next_at = one.poll_stats.next_at = self._clock.now() + pause
+        for member in self.members:
+            member.next_at = member.poll_stats.next_at = self._clock.now() + pause
         return pause
 
     def _factor(self) -> float:

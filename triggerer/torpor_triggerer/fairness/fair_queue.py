@@ -17,11 +17,11 @@ class RoundRobinQueue(Generic[T]):
         self._lines: dict[str, deque[T]] = {}
         self._filled = asyncio.Event()
 
-    def put(self, owner: str, one: T) -> bool:
+    def put(self, owner: str, item: T) -> bool:
         """Add an item. False if the owner has used its share."""
         if not self._slots.try_acquire(owner):
             return False
-        self._lines.setdefault(owner, deque()).append(one)
+        self._lines.setdefault(owner, deque()).append(item)
         self._filled.set()
         return True
 
@@ -30,10 +30,10 @@ class RoundRobinQueue(Generic[T]):
         await self._filled.wait()
         owner = next(iter(self._lines))
         line = self._lines.pop(owner)
-        one = line.popleft()
+        item = line.popleft()
         if line:
             self._lines[owner] = line  # as the last
         elif not self._lines:
             self._filled.clear()
         self._slots.release(owner)
-        return one
+        return item

@@ -46,20 +46,20 @@ class WorkerThreads:
         self, work: Callable[[], Any], done: "asyncio.Future[Any]", context: contextvars.Context, owner: str
     ) -> None:
         try:
-            found, error = context.run(work), None
+            result, error = context.run(work), None
         except BaseException as raised:  # noqa: BLE001 - the caller gets any exception of its function
-            found, error = None, raised
+            result, error = None, raised
         try:
-            done.get_loop().call_soon_threadsafe(self._end, owner, done, found, error)
+            done.get_loop().call_soon_threadsafe(self._end, owner, done, result, error)
         except RuntimeError:
             log.debug("A thread ended after the loop")
 
-    def _end(self, owner: str, done: "asyncio.Future[Any]", found: object, error: BaseException | None) -> None:
+    def _end(self, owner: str, done: "asyncio.Future[Any]", result: object, error: BaseException | None) -> None:
         self._slots.release(owner)
         if done.done():
             return
         if error is None:
-            done.set_result(found)
+            done.set_result(result)
         else:
             # A future takes no StopIteration: it would end the coroutine that awaits it as if it had returned.
             done.set_exception(RuntimeError("it raised StopIteration") if isinstance(error, StopIteration) else error)

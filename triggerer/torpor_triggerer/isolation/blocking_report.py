@@ -49,12 +49,12 @@ class BlockingReport:
         if not blocked.moved and now - self._reported_at.get(blocked.class_name, float("-inf")) < REPORT_EVERY:
             return
         self._reported_at[blocked.class_name] = now
-        for one in list(causing)[:EVENTS_MAX]:
-            if isinstance(one, TriggerWait):
-                self._events.warning(one, Reason.LOOP_BLOCKED, message)
+        for cause in list(causing)[:EVENTS_MAX]:
+            if isinstance(cause, TriggerWait):
+                self._events.warning(cause, Reason.LOOP_BLOCKED, message)
                 continue
-            self._events.warning(one.wait, Reason.LOOP_BLOCKED, message)
-            with one.wait_log.active():
+            self._events.warning(cause.wait, Reason.LOOP_BLOCKED, message)
+            with cause.wait_log.active():
                 log.warning("%s", message)
 
 
@@ -62,8 +62,8 @@ def _whose(runs: Collection[WaitRun], subject: object) -> dict[WaitRun, None]:
     """The runs whose trigger was executing, alone or in a batch, or was being made."""
     if isinstance(subject, TriggerWait):
         return {run: None for run in runs if run.packed.uid == subject.segment_id.uid}
-    some = {id(one) for one in (subject if isinstance(subject, list | tuple) else (subject,))}
-    return {run: None for run in runs if id(run.trigger) in some}
+    triggers = {id(trigger) for trigger in (subject if isinstance(subject, list | tuple) else (subject,))}
+    return {run: None for run in runs if id(run.trigger) in triggers}
 
 
 def _made_for(subject: object) -> Collection[TriggerWait]:

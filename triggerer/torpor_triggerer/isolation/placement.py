@@ -102,8 +102,8 @@ class Placement:
         finally:
             sys.setswitchinterval(interval)
             self._watchdog.stop()
-            for one in self.thread_loops.values():
-                one.stop()
+            for thread_loop in self.thread_loops.values():
+                thread_loop.stop()
 
     async def run(self, class_name: str, trigger: Any, step: Step = invoke.first_event) -> Ended | NotYet:
         """Return what a step of a trigger returns. Raises CancelledError if the current task was cancelled."""
@@ -164,17 +164,17 @@ class Placement:
 
     def _move(self, class_name: str, main_loop: asyncio.AbstractEventLoop) -> None:
         sys.setswitchinterval(SWITCH_SECONDS)
-        thread_loops = self.thread_loops[class_name] = ThreadLoop(
+        thread_loop = self.thread_loops[class_name] = ThreadLoop(
             class_name, main_loop, self._watch, self._blocked_reason
         )
         self._registry.replace_class(
-            class_name, lambda found: lambda **kwargs: TriggerProxy(thread_loops, found, kwargs)
+            class_name, lambda trigger_class: lambda **kwargs: TriggerProxy(thread_loop, trigger_class, kwargs)
         )
 
-    def _watch(self, thread_loops: ThreadLoop) -> None:
+    def _watch(self, thread_loop: ThreadLoop) -> None:
         """Runs in the thread to watch."""
-        pulse = LoopMonitor(thread_loops.loop, threading.get_ident(), self._listener, thread_loops.class_name)
-        self._pulses[thread_loops.class_name] = pulse
+        pulse = LoopMonitor(thread_loop.loop, threading.get_ident(), self._listener, thread_loop.class_name)
+        self._pulses[thread_loop.class_name] = pulse
         self._watchdog.watch(pulse)
 
     def _blocked_reason(self, class_name: str) -> str:
@@ -188,8 +188,8 @@ class Placement:
         """The innermost registered class on the stack, else that of the running trigger."""
         subject = sight.mark.subject
         subjects = subject[:1] if isinstance(subject, list | tuple) else (subject,)
-        for found in (*sight.types, *map(type, subjects)):
-            name = self._registry.name_of(found, sight.mark.class_name)
+        for trigger_class in (*sight.types, *map(type, subjects)):
+            name = self._registry.name_of(trigger_class, sight.mark.class_name)
             if name:
                 return name
         return sight.mark.class_name or type(sight.mark.subject).__qualname__

@@ -46,10 +46,10 @@ class ServicesProxy:
 
     def make(self, class_name: str, kwargs: Mapping[str, Any]) -> Any:
         """Return a trigger of a registered class; it runs in this thread unless it has one of its own."""
-        made = self.services.make(class_name, kwargs)
-        if hasattr(made, "bind"):
-            made.bind(self)
-        return made
+        trigger = self.services.make(class_name, kwargs)
+        if hasattr(trigger, "bind"):
+            trigger.bind(self)
+        return trigger
 
     def now(self) -> float:
         """Return the seconds since the epoch."""
@@ -132,14 +132,14 @@ class ServicesProxy:
     ) -> AsyncGenerator[Mapping[str, Any], None]:
         """Yield an object of the namespace, and each of its changes on request."""
         versions = self.services.versions(api_version, kind, name, managed=managed)
-        async with aclosing(self._from_main_loop(versions)) as found:
-            async for version in found:
+        async with aclosing(self._from_main_loop(versions)) as generator:
+            async for version in generator:
                 yield version
 
     async def ends(self, labels: Mapping[str, str], *, again: float) -> AsyncGenerator[EndedWorkflows, None]:
         """Yield the Workflows of the namespace with these labels that have ended."""
-        async with aclosing(self._from_main_loop(self.services.ends(labels, again=again))) as found:
-            async for ended in found:
+        async with aclosing(self._from_main_loop(self.services.ends(labels, again=again))) as generator:
+            async for ended in generator:
                 yield ended
 
     async def _from_main_loop(self, generator: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:

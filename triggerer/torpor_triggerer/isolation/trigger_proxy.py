@@ -101,8 +101,8 @@ class TriggerProxy:
     def _attribute(self, name: str) -> str:
         """What it computes to say it is not asked for, since that is not to be done here."""
         if isinstance(inspect.getattr_static(type(self._trigger), name, ""), str):
-            found = getattr(self._trigger, name, "")
-            return found if isinstance(found, str) else ""
+            value = getattr(self._trigger, name, "")
+            return value if isinstance(value, str) else ""
         return ""
 
     async def _run(self) -> Ended:
@@ -135,10 +135,10 @@ class TriggerProxy:
 
     def _make(self) -> None:
         if self._trigger is None and self._problem is None:
-            made = validation.make(
+            result = validation.make(
                 self._thread_loop.class_name, self._made_by, lambda: self._made_by(**self._kwargs), self._services_proxy
             )
-            self._trigger, self._problem = made.trigger, made.problem
+            self._trigger, self._problem = result.trigger, result.problem
 
     @property
     def _services_proxy(self) -> ServicesProxy:

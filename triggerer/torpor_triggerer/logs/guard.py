@@ -42,15 +42,15 @@ class LogGuard:
 
     def restore(self) -> tuple[str, ...]:
         """Restore everything; return what had changed."""
-        found = tuple(self._changes())
+        changes = tuple(self._changes())
         structlog_bridge.route()
-        return found
+        return changes
 
     def check(self) -> None:
         """Restore everything, and log what had changed."""
-        found = self.restore()
-        if found:
-            _report(found)
+        changes = self.restore()
+        if changes:
+            _report(changes)
 
     async def run(self, clock: Clock) -> Never:
         """Check until cancelled; log repeated changes once a minute."""
@@ -58,13 +58,13 @@ class LogGuard:
         while True:
             await clock.sleep(CHECK_SECONDS)
             try:
-                found = self.restore()
+                changes = self.restore()
             except Exception:
                 log.exception("Failed to restore the process's logging")
                 continue
-            if found and clock.monotonic() >= reported_at + REPORT_EVERY:
+            if changes and clock.monotonic() >= reported_at + REPORT_EVERY:
                 reported_at = clock.monotonic()
-                _report(found)
+                _report(changes)
 
     def _changes(self) -> Iterator[str]:
         yield from self._restore_module()
@@ -103,8 +103,8 @@ class LogGuard:
             yield "the level of the root logger"
 
 
-def _report(found: tuple[str, ...]) -> None:
-    log.warning("A trigger class changed the process's logging; restored: %s", ", ".join(found[:_SHOWN]))
+def _report(changes: tuple[str, ...]) -> None:
+    log.warning("A trigger class changed the process's logging; restored: %s", ", ".join(changes[:_SHOWN]))
 
 
 _STANDARD_STREAMS = {"stdout": "stdout", "stderr": "stderr", "__stdout__": "stdout", "__stderr__": "stderr"}
@@ -113,11 +113,11 @@ _STANDARD_STREAMS = {"stdout": "stdout", "stderr": "stderr", "__stdout__": "stdo
 
 def _restore_logger(name: str, logger: logging.Logger) -> bool:
     """Make its records reach the root logger only. Return whether they did not."""
-    foreign = [one for one in logger.handlers if not isinstance(one, logging.NullHandler)]
+    foreign = [handler for handler in logger.handlers if not isinstance(handler, logging.NullHandler)]
     is_own = name.partition(".")[0].startswith("torpor")
     if not (foreign or logger.disabled or not logger.propagate or (is_own and logger.level) or _diverts(type(logger))):
         return False
-    logger.handlers = [one for one in logger.handlers if one not in foreign]
+    logger.handlers = [handler for handler in logger.handlers if handler not in foreign]
     logger.disabled, logger.propagate = False, True
     if is_own:
         logger.setLevel(logging.NOTSET)
@@ -126,9 +126,11 @@ def _restore_logger(name: str, logger: logging.Logger) -> bool:
     return True
 
 
-def _diverts(found: type[logging.Logger]) -> bool:
+def _diverts(logger_class: type[logging.Logger]) -> bool:
     """Whether a class of loggers handles records by itself."""
-    return found.handle is not logging.Logger.handle or found.callHandlers is not logging.Logger.callHandlers
+    return (
+        logger_class.handle is not logging.Logger.handle or logger_class.callHandlers is not logging.Logger.callHandlers
+    )
 
 
 class LoggedStream(io.TextIOBase):

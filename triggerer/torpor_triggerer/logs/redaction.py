@@ -21,20 +21,20 @@ _SCHEMES = {"basic", "bearer", "token"}
 
 def spellings(secrets: Collection[str]) -> Spellings:
     """Return the spellings to redact, the longest first, so that no part of one remains if it contains another."""
-    found = {spelling for secret in secrets for spelling in _spellings(secret) if spelling.strip()}
-    return tuple(sorted(found, key=lambda spelling: (-len(spelling), spelling)))
+    spelled = {spelling for secret in secrets for spelling in _spellings(secret) if spelling.strip()}
+    return tuple(sorted(spelled, key=lambda spelling: (-len(spelling), spelling)))
 
 
 def redact(text: str, spelled: Spellings) -> str:
     """Return the text with each spelling replaced."""
-    for one in spelled:
-        text = text.replace(one, MASK)
+    for spelling in spelled:
+        text = text.replace(spelling, MASK)
     return text
 
 
 def redact_json(event: str, spelled: Spellings) -> str:
     """Return JSON text with each spelling replaced in its strings."""
-    spelled = tuple(one for one in spelled if len(one) >= JSON_MIN)
+    spelled = tuple(spelling for spelling in spelled if len(spelling) >= JSON_MIN)
     if not spelled:
         return event
     return json.dumps(_redacted(json.loads(event), spelled), ensure_ascii=False, separators=(",", ":"))
@@ -45,11 +45,11 @@ def _redacted(value: Any, spelled: Spellings) -> Any:
         case str():
             return redact(value, spelled)
         case list():
-            return [_redacted(one, spelled) for one in value]
+            return [_redacted(item, spelled) for item in value]
         case dict() if typed_json.type_of(value):
             return _redacted_typed(value, spelled)
         case dict():
-            return {redact(name, spelled): _redacted(one, spelled) for name, one in value.items()}
+            return {redact(name, spelled): _redacted(item, spelled) for name, item in value.items()}
         case _:
             return value
 
@@ -59,18 +59,18 @@ def _redacted_typed(value: dict[str, Any], spelled: Spellings) -> Any:
 
     Base64 spells a secret in three ways, depending on its position, so bytes are decoded first.
     """
-    found = value["__var"]
+    content = value["__var"]
     if typed_json.type_of(value) == "bytes":
         with suppress(ValueError):
             return typed_json.encode(_redacted_bytes(typed_json.decode(value), spelled))
-    cleaned = _redacted(found, spelled)
-    return cleaned if isinstance(found, str) and cleaned != found else {**value, "__var": cleaned}
+    cleaned = _redacted(content, spelled)
+    return cleaned if isinstance(content, str) and cleaned != content else {**value, "__var": cleaned}
 
 
-def _redacted_bytes(found: bytes, spelled: Spellings) -> bytes:
-    for one in spelled:
-        found = found.replace(one.encode(errors="surrogatepass"), MASK.encode())
-    return found
+def _redacted_bytes(content: bytes, spelled: Spellings) -> bytes:
+    for spelling in spelled:
+        content = content.replace(spelling.encode(errors="surrogatepass"), MASK.encode())
+    return content
 
 
 def _spellings(secret: str) -> Iterator[str]:

@@ -120,8 +120,8 @@ def tag(namespace: str, name: str, segment_id: SegmentId) -> str:
 
 def parse(raw: Mapping[str, Any]) -> TriggerWait:
     """Return the wait of a TaskRun's JSON. Raises ValueError if it is not a TaskRun."""
-    found = taskrun.parse(raw)
-    metadata, spec, status = found.metadata, found.spec, found.status
+    parsed = taskrun.parse(raw)
+    metadata, spec, status = parsed.metadata, parsed.spec, parsed.status
     deadline = None if status.deadline is None else times.epoch(status.deadline)
     limit = attempt_deadline(status.started_at, spec.timeout) if spec.timeout_while_deferred else None
     return TriggerWait(

@@ -67,8 +67,8 @@ def _cut(value: Any, limit: int) -> Any:
         case str():
             return transitions.shorten(value, limit)
         case dict():
-            return {name: _cut(one, limit) for name, one in value.items()}
+            return {name: _cut(item, limit) for name, item in value.items()}
         case list():
-            return [_cut(one, limit) for one in value[:_ITEMS_MAX]]
+            return [_cut(item, limit) for item in value[:_ITEMS_MAX]]
         case _:
             return value

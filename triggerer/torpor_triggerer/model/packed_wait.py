@@ -176,5 +176,5 @@ def _stored_trigger(common: _Common, texts: tuple[str, str, str], shard: int) ->
 
 
 def _expressions(common: _Common, texts: _Texts) -> EndExpressions | None:
-    found = texts[4]
-    return None if found is None else EndExpressions(common.result, common.fail_when, *found)
+    values = texts[4]
+    return None if values is None else EndExpressions(common.result, common.fail_when, *values)

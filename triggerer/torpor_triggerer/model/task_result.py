@@ -66,8 +66,8 @@ async def apply_expressions(
         "run": json.loads(expressions.run),
     }
     if expressions.fail_when is not None:
-        found = await evaluate(expressions.fail_when, variables, namespace)
-        failed = _rejected(class_name, variables["event"], found) or _verdict(expressions.fail_when, found, fired)
+        value = await evaluate(expressions.fail_when, variables, namespace)
+        failed = _rejected(class_name, variables["event"], value) or _verdict(expressions.fail_when, value, fired)
         if failed is not None:
             return failed
     if expressions.result is None:
@@ -75,22 +75,22 @@ async def apply_expressions(
     return _result(await evaluate(expressions.result, variables, namespace))
 
 
-def _rejected(class_name: str, event: Json, found: Value | ExpressionError) -> Failed | None:
+def _rejected(class_name: str, event: Json, verdict: Value | ExpressionError) -> Failed | None:
     """Return the failure by a rejected approval, in the words of the person who rejected; None for any other event."""
-    match class_name, event, found:
+    match class_name, event, verdict:
         case trigger.APPROVAL, {"approved": False, "by": str() as by, **rest}, Value(json=True):
             note = f": {rest['note']}" if rest.get("note") else ""
             return Failed(reason=Reason.FAIL_WHEN, message=f"rejected by {by}{note}")
         case "any_of", {"class": str() as inner, "event": of_inner}, Value():
-            return _rejected(inner, of_inner, found)
+            return _rejected(inner, of_inner, verdict)
         case _:
             return None
 
 
-def _verdict(expression: str, found: Value | ExpressionError, fired: Fired) -> Failed | None:
-    match found:
+def _verdict(expression: str, verdict: Value | ExpressionError, fired: Fired) -> Failed | None:
+    match verdict:
         case ExpressionError():
-            return _wrong("failWhen", found)
+            return _wrong("failWhen", verdict)
         case Value(json=False):
             return None
         case Value(json=True):
@@ -101,10 +101,10 @@ def _verdict(expression: str, found: Value | ExpressionError, fired: Fired) -> F
             return Failed(reason=Reason.EXPRESSION_FAILED, message=message)
 
 
-def _result(found: Value | ExpressionError) -> Done | Failed:
-    if isinstance(found, ExpressionError):
-        return _wrong("result", found)
-    text = canonical.plain(found.json)
+def _result(value: Value | ExpressionError) -> Done | Failed:
+    if isinstance(value, ExpressionError):
+        return _wrong("result", value)
+    text = canonical.plain(value.json)
     size = len(text.encode())
     if size > constants.EVENT_STORED_MAX:
         message = f"result is {size} bytes of JSON; {constants.EVENT_STORED_MAX} fit in the archive"

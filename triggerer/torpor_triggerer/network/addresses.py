@@ -60,12 +60,18 @@ class Addresses:
         cls, *, allow: Iterable[str] = (), deny: Iterable[str] = (), own: Mapping[str, str] | None = None
     ) -> "Addresses":
         """Combine the defaults, the `own` addresses with their reasons, and the settings. Raises ValueError."""
-        defaults = [*DENIED, *((f"{one}", why) for one, why in (own or {}).items())]
+        defaults = [*DENIED, *((f"{network}", why) for network, why in (own or {}).items())]
         return cls(
             (
-                *(NetworkRule(network=parse(one), allows=False, why=why, is_default=True) for one, why in defaults),
-                *(NetworkRule(network=parse(one), allows=False, why="denied by --deny-networks") for one in deny),
-                *(NetworkRule(network=parse(one), allows=True) for one in allow),
+                *(
+                    NetworkRule(network=parse(network), allows=False, why=why, is_default=True)
+                    for network, why in defaults
+                ),
+                *(
+                    NetworkRule(network=parse(network), allows=False, why="denied by --deny-networks")
+                    for network in deny
+                ),
+                *(NetworkRule(network=parse(network), allows=True) for network in allow),
             )
         )
 
@@ -74,10 +80,10 @@ class Addresses:
         return next(filter(None, map(self._refusal, equivalents(address))), "")
 
     def _refusal(self, address: Address) -> str:
-        matching = [one for one in self.rules if one.network.version == address.version and address in one.network]
+        matching = [rule for rule in self.rules if rule.network.version == address.version and address in rule.network]
         if not matching:
             return ""
-        first = max(matching, key=lambda one: one.weight)
+        first = max(matching, key=lambda rule: rule.weight)
         return "" if first.allows else first.why
 
 
@@ -91,33 +97,33 @@ def parse(text: str) -> Network:
 
 def equivalents(address: str) -> list[Address]:
     """Return an address, and the IPv4 addresses that it embeds. Raises ValueError."""
-    found = ip_address(address.partition("%")[0])
-    if isinstance(found, IPv4Address):
-        return [found]
-    embedded = [found.ipv4_mapped, found.sixtofour, *(found.teredo or ())]
-    if any(found in network for network in _NAT64):
-        embedded.append(IPv4Address(int(found) & 0xFFFFFFFF))
-    if int(found) >> 32 == 0 and int(found) > 1:
-        embedded.append(IPv4Address(int(found)))
-    return [found, *(one for one in embedded if one is not None)]
+    parsed = ip_address(address.partition("%")[0])
+    if isinstance(parsed, IPv4Address):
+        return [parsed]
+    embedded = [parsed.ipv4_mapped, parsed.sixtofour, *(parsed.teredo or ())]
+    if any(parsed in network for network in _NAT64):
+        embedded.append(IPv4Address(int(parsed) & 0xFFFFFFFF))
+    if int(parsed) >> 32 == 0 and int(parsed) > 1:
+        embedded.append(IPv4Address(int(parsed)))
+    return [parsed, *(embedded_address for embedded_address in embedded if embedded_address is not None)]
 
 
 def own(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the addresses of this pod, its node, and the Services of the control plane and of Torpor."""
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for name, value in environ.items():
         if name.endswith("_SERVICE_HOST"):
-            found.update(_listed(value, "a Service of the control plane or of Torpor"))
-    found.update(_listed(environ.get("HOST_IPS", ""), "the triggerer's node"))
-    found.update(_listed(environ.get("POD_IPS", ""), "the triggerer itself"))
-    return found
+            reasons.update(_listed(value, "a Service of the control plane or of Torpor"))
+    reasons.update(_listed(environ.get("HOST_IPS", ""), "the triggerer's node"))
+    reasons.update(_listed(environ.get("POD_IPS", ""), "the triggerer itself"))
+    return reasons
 
 
 def _listed(text: str, what: str) -> dict[str, str]:
-    found = {}
-    for one in text.replace(",", " ").split():
+    reasons = {}
+    for word in text.replace(",", " ").split():
         try:
-            found[str(ip_address(one))] = what
+            reasons[str(ip_address(word))] = what
         except ValueError:  # a headless Service has none
             continue
-    return found
+    return reasons

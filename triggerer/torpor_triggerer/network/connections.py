@@ -64,13 +64,13 @@ class OutboundNetwork:
 
         Raises OSError if there is none, AddressDeniedError if all are denied.
         """
-        found = await self.resolver.find(owner, host)
-        open_ones = [one for one in found if not self.addresses.refusal(one.address)]
-        if not open_ones and found:
-            raise AddressDeniedError(self.denial(host, found[0].address))
-        if not open_ones:
+        resolved = await self.resolver.find(owner, host)
+        allowed = [address for address in resolved if not self.addresses.refusal(address.address)]
+        if not allowed and resolved:
+            raise AddressDeniedError(self.denial(host, resolved[0].address))
+        if not allowed:
             raise OSError(f"the name {host[:100]} has no address")
-        return open_ones
+        return allowed
 
     def denial(self, host: str, address: str) -> str:
         """Return the message for a denied address."""
@@ -113,23 +113,23 @@ class OutboundNetwork:
     def _why(self, owner: str) -> str:
         return "" if self.sockets.is_open(owner) else f": {self.sockets.held(owner)} of this namespace are open"
 
-    async def _connect(self, found: Sequence[ResolvedAddress], port: int, meter: ByteMeter) -> MeteredSocket:
+    async def _connect(self, addresses: Sequence[ResolvedAddress], port: int, meter: ByteMeter) -> MeteredSocket:
         """Connect to the first address that accepts."""
         failed: OSError | None = None
-        for one in found:
-            made = MeteredSocket(one.family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-            made.setblocking(False)
-            made.meter = meter
+        for address in addresses:
+            connected = MeteredSocket(address.family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+            connected.setblocking(False)
+            connected.meter = meter
             try:
-                await asyncio.get_running_loop().sock_connect(made, one.at(port))
+                await asyncio.get_running_loop().sock_connect(connected, address.at(port))
             except OSError as error:
-                made.close()
+                connected.close()
                 failed = error
             except BaseException:
-                made.close()
+                connected.close()
                 raise
             else:
-                return made
+                return connected
         raise failed or OSError("no address")
 
 

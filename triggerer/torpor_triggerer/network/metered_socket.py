@@ -15,10 +15,10 @@ class MeteredSocket(socket.socket):
 
     def recv(self, *given: Any) -> bytes:
         """Receive bytes. Raises OverrunError past the limit."""
-        found = super().recv(*given)
+        data = super().recv(*given)
         if self.meter is not None:
-            self.meter.add(len(found))
-        return found
+            self.meter.add(len(data))
+        return data
 
     def recv_into(self, *given: Any) -> int:
         """Receive bytes into a buffer and return their number. Raises OverrunError past the limit."""

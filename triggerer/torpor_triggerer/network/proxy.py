@@ -102,7 +102,7 @@ class ProxyServer:
         at = urlsplit(f"//{target}" if method == "CONNECT" else target)
         port = at.port or (443 if method == "CONNECT" else 80)
         try:
-            made = await network.connect(
+            connected = await network.connect(
                 session.owner, at.hostname or "", port, seconds=CONNECT_SECONDS, meter=session.meter
             )
         except AddressDeniedError as error:
@@ -114,9 +114,9 @@ class ProxyServer:
             await _answer(writer, "502 Bad Gateway")
             return
         try:
-            out_reader, out_writer = await asyncio.open_connection(sock=made, limit=_CHUNK)
+            out_reader, out_writer = await asyncio.open_connection(sock=connected, limit=_CHUNK)
         except BaseException:
-            made.close()
+            connected.close()
             raise
         if method == "CONNECT":
             writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
@@ -163,13 +163,13 @@ async def _answer(writer: asyncio.StreamWriter, status: str) -> None:
 
 def _head(method: str, path: str, fields: list[str]) -> bytes:
     """The request as it is sent on: one per connection, so that the meter counts one response."""
-    kept = [one for one in fields if not one.lower().startswith(_HOP_BY_HOP)]
+    kept = [header for header in fields if not header.lower().startswith(_HOP_BY_HOP)]
     return "\r\n".join([f"{method} {path} HTTP/1.1", *kept, "Connection: close", "", ""]).encode("latin-1")
 
 
 def _password(fields: list[str]) -> str:
-    for one in fields:
-        name, _, value = one.partition(":")
+    for header in fields:
+        name, _, value = header.partition(":")
         if name.lower() == "proxy-authorization":
             with suppress(ValueError):
                 return base64.b64decode(value.strip().removeprefix("Basic ")).decode().partition(":")[2]

@@ -79,10 +79,10 @@ class NameResolver:
 
 def _literal(host: str) -> ResolvedAddress | None:
     try:
-        found = ip_address(host.partition("%")[0])
+        parsed = ip_address(host.partition("%")[0])
     except ValueError:
         return None
-    return ResolvedAddress(socket.AF_INET if found.version == 4 else socket.AF_INET6, host)  # noqa: PLR2004 - of IP
+    return ResolvedAddress(socket.AF_INET if parsed.version == 4 else socket.AF_INET6, host)  # noqa: PLR2004 - of IP
 
 
 def _scope(name: str) -> int:

@@ -65,9 +65,9 @@ def application(checks: Mapping[str, Check], pages: Mapping[str, HealthPage] = _
         return web.Response(text="ok\n")
 
     async def page(request: web.Request) -> web.Response:
-        found = pages[request.path]
+        served = pages[request.path]
         try:
-            return web.Response(body=found.render(), headers={"Content-Type": found.content_type})
+            return web.Response(body=served.render(), headers={"Content-Type": served.content_type})
         except Exception:
             log.exception("Page %s failed to render", request.path)
             return web.Response(text="failed to render; see the log\n", status=HTTPStatus.INTERNAL_SERVER_ERROR)
@@ -75,11 +75,11 @@ def application(checks: Mapping[str, Check], pages: Mapping[str, HealthPage] = _
     async def not_found(_request: web.Request) -> web.Response:
         return web.Response(text=f"paths: {', '.join((*checks, *pages))}\n", status=HTTPStatus.NOT_FOUND)
 
-    made = web.Application()
-    made.add_routes([web.get(path, check) for path in checks])
-    made.add_routes([web.get(path, page) for path in pages])
-    made.router.add_route("*", "/{path:.*}", not_found)
-    return made
+    app = web.Application()
+    app.add_routes([web.get(path, check) for path in checks])
+    app.add_routes([web.get(path, page) for path in pages])
+    app.router.add_route("*", "/{path:.*}", not_found)
+    return app
 
 
 @asynccontextmanager

@@ -160,11 +160,11 @@ class _Gauges(Collector):
         yield self._by_class("running", "Waits whose trigger runs here, by itself or shared.", state.running)
         yield self._by_class("queued", "Waits of this replica's shards that wait for capacity.", state.queued)
         yield self._by_class("shared", "Waits that the trigger of another wait serves.", state.shared)
-        yield self._one("torpor_capacity", "Maximum of waits that run here.", state.capacity)
-        yield self._one("torpor_shards_owned", "Shards of the pool that this replica owns.", state.shards)
-        yield self._one("torpor_members", "Live replicas of the pool, as this one sees it.", state.members)
-        yield self._one("torpor_lease_age_seconds", "Seconds since this replica renewed its Lease.", state.lease_age)
-        yield self._one("torpor_watches", "Watches of TaskRuns that are open.", state.watches)
+        yield self._gauge("torpor_capacity", "Maximum of waits that run here.", state.capacity)
+        yield self._gauge("torpor_shards_owned", "Shards of the pool that this replica owns.", state.shards)
+        yield self._gauge("torpor_members", "Live replicas of the pool, as this one sees it.", state.members)
+        yield self._gauge("torpor_lease_age_seconds", "Seconds since this replica renewed its Lease.", state.lease_age)
+        yield self._gauge("torpor_watches", "Watches of TaskRuns that are open.", state.watches)
         yield self._grown("torpor_watch_restarts", "Watches of TaskRuns opened or listed again.", state.restarts)
         yield self._grown("torpor_events_dropped", "Events dropped because of the rate limit.", state.dropped)
 
@@ -177,7 +177,7 @@ class _Gauges(Collector):
             family.add_metric((self._pool, name), count)
         return family
 
-    def _one(self, name: str, description: str, value: float) -> Metric:
+    def _gauge(self, name: str, description: str, value: float) -> Metric:
         family = GaugeMetricFamily(name, description, labels=("pool",))
         family.add_metric((self._pool,), value)
         return family

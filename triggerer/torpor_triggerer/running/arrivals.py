@@ -27,9 +27,9 @@ def age(wait: PackedWait) -> Age:
     return Age(wait.since, wait.deferred_at, wait.namespace, wait.name)
 
 
-def counts_from(wait: PackedWait, seen: float) -> float:
+def counts_from(wait: PackedWait, seen_at: float) -> float:
     """Return the moment from which a wait counts that was first seen at `seen`."""
-    if wait.deferred_at >= seen - constants.CLOCK_SLACK_S:
-        return seen
+    if wait.deferred_at >= seen_at - constants.CLOCK_SLACK_S:
+        return seen_at
     created = wait.unpack().created
-    return max(wait.deferred_at, min(times.epoch(created), seen)) if created else seen
+    return max(wait.deferred_at, min(times.epoch(created), seen_at)) if created else seen_at

@@ -72,7 +72,7 @@ class FairSlots(Generic[T]):
         queueing = [owner for owner, line in self._lines.items() if len(line) > self._running[owner]]
         if not queueing:
             return None
-        owner = min(queueing, key=lambda one: (self._running[one], self._age(self._lines[one][self._running[one]])))
+        owner = min(queueing, key=lambda name: (self._running[name], self._age(self._lines[name][self._running[name]])))
         self._free -= 1
         self._running[owner] += 1
         return self._lines[owner][self._running[owner] - 1]

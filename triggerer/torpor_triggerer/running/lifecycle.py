@@ -182,8 +182,8 @@ class Lifecycle:
         problem: Failed | None = None
         if running is None:
             services = self._deps.services_for(wait)
-            made = validation.admit(wait, call, self._deps.registry, services)
-            run.trigger, problem = made.trigger, made.problem
+            result = validation.admit(wait, call, self._deps.registry, services)
+            run.trigger, problem = result.trigger, result.problem
         if wait.cancelled or problem is not None:
             self._end(run, Cancelled() if wait.cancelled or problem is None else problem)
             return

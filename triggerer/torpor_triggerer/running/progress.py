@@ -66,11 +66,11 @@ class ProgressReporter:
 
     def _refill(self) -> None:
         """Start the next round of each namespace whose round is complete; namespaces do not wait for each other."""
-        found: dict[str, deque[WaitRun]] = {}
+        lines: dict[str, deque[WaitRun]] = {}
         for run in self._runs():
             if run.packed.namespace not in self._lines:
-                found.setdefault(run.packed.namespace, deque()).append(run)
-        self._lines |= found
+                lines.setdefault(run.packed.namespace, deque()).append(run)
+        self._lines |= lines
 
     def _is_due(self, run: WaitRun, look: str) -> bool:
         now, last = self._clock.now(), run.last_progress

@@ -61,9 +61,9 @@ class SharedTriggers:
 
     def find(self, key: Hashable, stored: StoredTrigger) -> SharedTrigger | None:
         """Return the running trigger with identical kwargs, interval included."""
-        found = self._open.get(key)
-        first = None if found is None else found.first.unpack().trigger
-        return found if first is not None and first.kwargs == stored.kwargs else None
+        shared = self._open.get(key)
+        first = None if shared is None else shared.first.unpack().trigger
+        return shared if first is not None and first.kwargs == stored.kwargs else None
 
     def join(self, run: WaitRun, shared: SharedTrigger) -> None:
         """Add a wait to a running trigger."""
@@ -73,17 +73,17 @@ class SharedTriggers:
         if len(shared.members) > 1:
             log.info("shares %s with %d other waits", shared.name, len(shared.members) - 1)
 
-    def serve(self, run: WaitRun, made: Any, services: TriggerServices, key: Hashable) -> None:
+    def serve(self, run: WaitRun, trigger: Any, services: TriggerServices, key: Hashable) -> None:
         """Join a running trigger that polls at least as often, or run this one."""
-        key = key if invoke.shareable(made) else None
+        key = key if invoke.shareable(trigger) else None
         former = None if key is None else self._open.get(key)
-        if former is not None and invoke.interval(former.trigger) <= invoke.interval(made):
+        if former is not None and invoke.interval(former.trigger) <= invoke.interval(trigger):
             self.join(run, former)
             return
         shared = SharedTrigger(
             key=key,
             first=run.packed,
-            trigger=made,
+            trigger=trigger,
             services=services,
             trigger_log=self._trigger_log,
         )

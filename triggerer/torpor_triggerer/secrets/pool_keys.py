@@ -84,10 +84,10 @@ class PoolKeys:
 
     async def _fetch(self) -> SealKeyPair:
         """Read the pool's pair, or create it. Another replica may create it at the same time."""
-        found: Mapping[str, Any] = await self._api.get(SECRETS, self._namespace, self._name)
-        if not found.get("data"):
-            found = await self._make(found["metadata"]["resourceVersion"])
-        self._pair = SealKeyPair(public=_decoded(found, PUBLIC), private=_decoded(found, PRIVATE))
+        secret: Mapping[str, Any] = await self._api.get(SECRETS, self._namespace, self._name)
+        if not secret.get("data"):
+            secret = await self._make(secret["metadata"]["resourceVersion"])
+        self._pair = SealKeyPair(public=_decoded(secret, PUBLIC), private=_decoded(secret, PRIVATE))
         self._read_at = self._clock.monotonic()
         return self._pair
 
@@ -100,11 +100,11 @@ class PoolKeys:
             {"op": "add", "path": "/immutable", "value": True},
         ]
         try:
-            made = await self._api.patch(SECRETS, self._namespace, self._name, ops)
+            secret = await self._api.patch(SECRETS, self._namespace, self._name, ops)
         except (errors.LostRace, errors.Conflict):
             return await self._api.get(SECRETS, self._namespace, self._name)
         log.info("Created the key pair of %s, id %s", self._name, sealing.key_id(pair.public))
-        return made
+        return secret
 
     async def _publish(self, pair: SealKeyPair) -> None:
         config_map = await self._api.get(CONFIG_MAPS, self._namespace, self._name)

@@ -62,7 +62,7 @@ class SecretReader:
                 data = await self._data(reader, name)
                 if not isinstance(data, Mapping):
                     return data
-                for reference in (one for one in references if one.name == name):
+                for reference in (candidate for candidate in references if candidate.name == name):
                     text = _text(data, reference)
                     if not isinstance(text, str):
                         return text
@@ -77,7 +77,7 @@ class SecretReader:
             return denied
         try:
             async with self._slots:
-                found = await self._api.get(SECRETS, reader.namespace, name)
+                secret = await self._api.get(SECRETS, reader.namespace, name)
         except errors.NotFound:
             return MissingSecret(message=f"Secret {name} does not exist in namespace {reader.namespace}")
         except errors.Forbidden as error:
@@ -85,7 +85,7 @@ class SecretReader:
                 f"the triggerer may not read Secrets of namespace {reader.namespace}: add manifests/components/secrets "
                 f"(components: [../components/secrets]) to the kustomization that installs it ({error.message})"
             )
-        return found.get("data") or {}
+        return secret.get("data") or {}
 
     async def _denied(self, reader: SecretAccount, name: str) -> Failed | None:
         for pause in (*DENIED_AGAIN, None):

@@ -60,22 +60,26 @@ class SecretResolver:
         """Retry `resolve` until nothing is missing. Missing only if the wait was cancelled meanwhile."""
         failures = 0
         while True:
-            found = await self.resolve(wait, call)
-            if not isinstance(found, MissingSecret) or wait.cancelled:
-                return found
-            on_missing(found.message)
+            resolved = await self.resolve(wait, call)
+            if not isinstance(resolved, MissingSecret) or wait.cancelled:
+                return resolved
+            on_missing(resolved.message)
             failures += 1
             delay = RETRY.delay(failures)
-            log.info("%s; retrying in %.0f s", found.message, delay)
+            log.info("%s; retrying in %.0f s", resolved.message, delay)
             await clock.sleep(delay)
 
     async def _resolve(self, wait: TriggerWait, call: TriggerInvocation) -> Resolved | MissingSecret | Failed:
         kwargs: Mapping[str, Any] = call.kwargs
-        references = frozenset(SecretKeyRef(one.name, one.key) for one in secret_ref.references(kwargs))
+        references = frozenset(
+            SecretKeyRef(reference.name, reference.key) for reference in secret_ref.references(kwargs)
+        )
         texts = await self.reader.read(SecretAccount(wait.namespace, wait.account), references)
         if not isinstance(texts, Mapping):
             return texts
-        kwargs = secret_ref.replaced(kwargs, lambda one: Revealed(texts[SecretKeyRef(one.name, one.key)]))
+        kwargs = secret_ref.replaced(
+            kwargs, lambda reference: Revealed(texts[SecretKeyRef(reference.name, reference.key)])
+        )
         if is_sealed(call.kwargs):
             known = frozenset(_strings(call.kwargs))
             opened = await self._opened(call.class_name, kwargs, wait.namespace)
@@ -83,9 +87,9 @@ class SecretResolver:
                 return opened
             kwargs = _marked(opened, known)
         shown = frozenset(_numbers(call.kwargs))
-        found = {str(text) for text in _strings(kwargs) if isinstance(text, Revealed)}
-        found |= {number for number in _numbers(kwargs) if len(number) >= _NUMBER_MIN and number not in shown}
-        return Resolved(call=TriggerInvocation(class_name=call.class_name, kwargs=kwargs), secrets=frozenset(found))
+        secrets = {str(text) for text in _strings(kwargs) if isinstance(text, Revealed)}
+        secrets |= {number for number in _numbers(kwargs) if len(number) >= _NUMBER_MIN and number not in shown}
+        return Resolved(call=TriggerInvocation(class_name=call.class_name, kwargs=kwargs), secrets=frozenset(secrets))
 
     async def _opened(self, class_name: str, kwargs: Mapping[str, Any], namespace: str) -> Opened:
         if self.pool_keys is None:

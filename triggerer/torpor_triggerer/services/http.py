@@ -74,8 +74,8 @@ class OutboundHttpClient:
             timeout=aiohttp.ClientTimeout(total=request.seconds),
         ) as response:
             body, truncated = await _body(response, min(request.most, BODY_MAX))
-            found = {name.lower(): value for name, value in response.headers.items()}
-            return HttpResponse(response.status, found, body, truncated)
+            headers = {name.lower(): value for name, value in response.headers.items()}
+            return HttpResponse(response.status, headers, body, truncated)
 
 
 @asynccontextmanager
@@ -101,7 +101,7 @@ def connector(network: OutboundNetwork, *, reuse: bool = True) -> aiohttp.TCPCon
         limit=0,
         limit_per_host=CONNECTIONS_PER_HOST,
         resolver=_Resolver(network),
-        socket_factory=lambda found: _socket(network, found),
+        socket_factory=lambda address_info: _socket(network, address_info),
         force_close=not reuse,
     )
 
@@ -116,22 +116,27 @@ class _Resolver(AbstractResolver):
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
         """Return the addresses of a host. Raises OSError."""
-        found = await self._network.resolve(current_owner(), host)
+        resolved = await self._network.resolve(current_owner(), host)
         return [
             ResolveResult(
-                hostname=host, host=one.address, port=port, family=one.family, proto=0, flags=socket.AI_NUMERICHOST
+                hostname=host,
+                host=address.address,
+                port=port,
+                family=address.family,
+                proto=0,
+                flags=socket.AI_NUMERICHOST,
             )
-            for one in found
-            if family in {socket.AF_UNSPEC, one.family}
+            for address in resolved
+            if family in {socket.AF_UNSPEC, address.family}
         ]
 
     async def close(self) -> None:
         """Do nothing: there is nothing to close."""
 
 
-def _socket(network: OutboundNetwork, found: tuple[Any, ...]) -> socket.socket:
+def _socket(network: OutboundNetwork, address_info: tuple[Any, ...]) -> socket.socket:
     """Create the socket for an address. Raises AddressDeniedError."""
-    family, kind, proto, _, at = found
+    family, kind, proto, _, at = address_info
     if network.addresses.refusal(str(at[0])):
         raise AddressDeniedError(network.denial(str(at[0]), str(at[0])))
     return socket.socket(family, kind, proto)

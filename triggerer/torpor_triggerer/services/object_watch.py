@@ -212,7 +212,9 @@ class KindWatch:
         if task.cancelled():
             return
         self._broken = task.exception() or RuntimeError("the watch has ended")
-        for subscription in [one for subscriptions in self._subscriptions.values() for one in subscriptions]:
+        for subscription in [
+            subscription for subscriptions in self._subscriptions.values() for subscription in subscriptions
+        ]:
             subscription.fail(self._broken)
         for listener in self._listeners:
             listener.fail(self._broken)
@@ -228,12 +230,12 @@ async def versions(api: Api, clients: ClientPool, subject: WatchedObject) -> Asy
         with watch.looking(subject.name) as subscription:
             known = 0
             await watch.begun()
-            found = await patiently(api, subject, lambda: _read(api, resource, subject.namespace, subject.name))
+            version = await patiently(api, subject, lambda: _read(api, resource, subject.namespace, subject.name))
             while True:
-                if found is not None and version_of(found) > known:
-                    known = version_of(found)
-                    yield _shown(resource, found, managed=subject.managed)
-                found = await patiently(api, subject, subscription.next)
+                if version is not None and version_of(version) > known:
+                    known = version_of(version)
+                    yield _shown(resource, version, managed=subject.managed)
+                version = await patiently(api, subject, subscription.next)
 
 
 def watch_of(

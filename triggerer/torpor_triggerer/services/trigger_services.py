@@ -224,7 +224,7 @@ class TriggerServices:
     @property
     def folders(self) -> Sequence[str]:
         """The folders that waits of this namespace may read."""
-        return tuple(one.replace(NAMESPACE, self.namespace) for one in self.backends.folders)
+        return tuple(folder.replace(NAMESPACE, self.namespace) for folder in self.backends.folders)
 
     @property
     def lends_identity(self) -> bool:
@@ -232,8 +232,8 @@ class TriggerServices:
         return self.backends.lends_identity
 
 
-def _value(found: Value | ExpressionError) -> Json:
-    match found:
+def _value(result: Value | ExpressionError) -> Json:
+    match result:
         case Value(json=value):
             return cast("Json", value)
         case ExpressionError(reason=ExpressionReason.FAILED, message=message):

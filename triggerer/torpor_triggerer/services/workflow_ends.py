@@ -80,10 +80,10 @@ async def ends(
             while True:
                 await patiently(api, subject, signal.clear)
                 before = signal.known
-                found = await patiently(api, subject, lambda: _list(api, selection))
-                signal.known = frozenset(map(_end_of, found))
-                yield EndedWorkflows(found, is_later)
-                if not found or (is_later and signal.known == before):
+                ended = await patiently(api, subject, lambda: _list(api, selection))
+                signal.known = frozenset(map(_end_of, ended))
+                yield EndedWorkflows(ended, is_later)
+                if not ended or (is_later and signal.known == before):
                     await signal.wait()
                     is_later = False
                 else:
@@ -103,11 +103,11 @@ async def _waited(api: Api, signal: _Signal, seconds: float) -> bool:
 
 async def _list(api: Api, selection: WorkflowSelection) -> list[Mapping[str, Any]]:
     selector = ",".join(f"{name}={value}" for name, value in sorted(selection.labels.items()))
-    found: list[Mapping[str, Any]] = []
+    ended: list[Mapping[str, Any]] = []
     async with aclosing(api.pages(WORKFLOWS, selection.namespace, label_selector=selector)) as pages:
         async for page in pages:
-            found += [_reduced(workflow) for workflow in page.items if _has_ended(workflow)]
-    return found
+            ended += [_reduced(workflow) for workflow in page.items if _has_ended(workflow)]
+    return ended
 
 
 def _end_of(workflow: Mapping[str, Any]) -> tuple[str, str]:

@@ -25,13 +25,13 @@ def owners(members: Iterable[str], shards: int = constants.SHARDS) -> tuple[str 
     """Return the owner of each shard; None without members."""
     known = sorted(set(members))
     slots = dict.fromkeys(known, ceil(BOUND * shards / len(known)) if known else 0)
-    found: list[str | None] = []
+    assigned: list[str | None] = []
     for shard in range(shards):
-        one = max((member for member in known if slots[member]), key=lambda each: _weight(shard, each), default=None)
-        if one is not None:
-            slots[one] -= 1
-        found.append(one)
-    return tuple(found)
+        member = max((member for member in known if slots[member]), key=lambda each: _weight(shard, each), default=None)
+        if member is not None:
+            slots[member] -= 1
+        assigned.append(member)
+    return tuple(assigned)
 
 
 def owner(shard: int, members: Iterable[str]) -> str | None:
@@ -41,7 +41,7 @@ def owner(shard: int, members: Iterable[str]) -> str | None:
 
 def owned(member: str, members: Iterable[str], shards: int = constants.SHARDS) -> frozenset[int]:
     """Return the shards of a member."""
-    return frozenset(shard for shard, one in enumerate(owners(members, shards)) if one == member)
+    return frozenset(shard for shard, shard_owner in enumerate(owners(members, shards)) if shard_owner == member)
 
 
 def _weight(shard: int, member: str) -> tuple[bytes, str]:
@@ -54,7 +54,7 @@ def streams(running: Collection[frozenset[int]], owned: frozenset[int]) -> froze
     A stream lists its waits once. So the running ones stay, and what they lack becomes one more, until they are too
     many or show too much that others own. Then one stream of exactly the owned shards replaces them.
     """
-    kept = {one for one in running if one & owned}
+    kept = {shards for shards in running if shards & owned}
     missing = owned.difference(*kept)
     wanted = frozenset(kept | {missing} if missing else kept)
     shown = sum(map(len, wanted))

@@ -132,7 +132,9 @@ class Membership:
     async def _sweep(self) -> None:
         """Delete the Leases of replicas that ended long ago; no other component does."""
         long_ago = self._clock.monotonic() - FORGET_AFTER * self._lease_config.duration
-        for name in [name for name, seen in self._observed.items() if seen.since < long_ago and name != self.name]:
+        for name in [
+            name for name, observed in self._observed.items() if observed.since < long_ago and name != self.name
+        ]:
             try:
                 await within(self._clock, self._renew_every, self._delete(name))
             except (errors.ApiError, TimeoutError) as error:
@@ -141,13 +143,15 @@ class Membership:
 
     def _reset_observed(self, now: float) -> None:
         """Give every replica a whole duration: none could renew while this one could not either."""
-        self._observed = {name: ObservedLease(lease=seen.lease, since=now) for name, seen in self._observed.items()}
+        self._observed = {
+            name: ObservedLease(lease=observed.lease, since=now) for name, observed in self._observed.items()
+        }
 
     def _update_members(self) -> None:
         now = self._clock.monotonic()
         if not self._others.synced.is_set() or now - self._renewed >= self._lease_config.duration:
             return
-        live = frozenset(one.name for one in lease.live(self._observed, now)) | {self.name}
+        live = frozenset(live_lease.name for live_lease in lease.live(self._observed, now)) | {self.name}
         if live != self._members:
             log.info("members: %s", ", ".join(sorted(live)))
             self._members = live
@@ -159,8 +163,8 @@ class Membership:
         elif notice.item is None:
             self._observed.pop(notice.name, None)
         else:
-            seen = lease.observe(self._observed.get(notice.name), notice.item, self._clock.monotonic())
-            self._observed[notice.name] = seen
+            observed = lease.observe(self._observed.get(notice.name), notice.item, self._clock.monotonic())
+            self._observed[notice.name] = observed
         if self._others.synced.is_set():
             self._update_members()
 

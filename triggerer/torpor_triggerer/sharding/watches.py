@@ -59,14 +59,14 @@ class ShardWatches:
     def find(self, key: ObjectKey) -> PackedWait | None:
         """Return a wait as last seen; None if no watch shows it."""
         for stream in self._streams.values():
-            found = stream.reflector.store.get(key.namespace, key.name)
-            if found is not None:
-                return found
+            wait = stream.reflector.store.get(key.namespace, key.name)
+            if wait is not None:
+                return wait
         return None
 
-    def seen(self) -> set[ObjectKey]:
+    def shown_keys(self) -> set[ObjectKey]:
         """Return the keys of all waits that the watches show, owned or not."""
-        return {one.key for stream in self._streams.values() for one in _shown(stream)}
+        return {wait.key for stream in self._streams.values() for wait in _shown(stream)}
 
     def synced(self) -> bool:
         """Whether all wanted watches have listed."""
@@ -109,8 +109,8 @@ class ShardWatches:
             stream = self._streams.pop(selector)
             self._retired_restarts += _restarts(stream)
             _cancel(stream)
-            for one in _shown(stream):
-                self._on_change(one.key)
+            for wait in _shown(stream):
+                self._on_change(wait.key)
 
     def _note(self, notice: Notice[PackedWait]) -> None:
         if isinstance(notice, Unreadable):

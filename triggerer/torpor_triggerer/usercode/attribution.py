@@ -166,9 +166,9 @@ def _type(frame: FrameType) -> list[type]:
     if not frame.f_code.co_argcount:
         return []
     match frame.f_code.co_varnames[0], frame.f_locals.get(frame.f_code.co_varnames[0]):
-        case "self", found if found is not None:
-            return [type(found)]
-        case "cls", type() as found:
-            return [found]
+        case "self", receiver if receiver is not None:
+            return [type(receiver)]
+        case "cls", type() as receiver:
+            return [receiver]
         case _:
             return []

@@ -106,8 +106,8 @@ def from_error(error: BaseException) -> Ended:
 
 def implements(trigger: Any, method: str) -> bool:
     """Whether the class implements an end method; those of Torpor's base class do nothing."""
-    found = getattr(type(trigger), method, None)
-    return found is not None and found is not getattr(BaseTrigger, method)
+    implementation = getattr(type(trigger), method, None)
+    return implementation is not None and implementation is not getattr(BaseTrigger, method)
 
 
 async def tell(clock: Clock, trigger: Any, method: str, *, seconds: float) -> None:
@@ -218,5 +218,5 @@ def asks(trigger: Any) -> str:
 
 
 def _words(trigger: Any, name: str) -> str:
-    found = _read(trigger, name, "")
-    return found[:_LOOK_MAX] if isinstance(found, str) else ""
+    words = _read(trigger, name, "")
+    return words[:_LOOK_MAX] if isinstance(words, str) else ""

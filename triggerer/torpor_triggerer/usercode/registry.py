@@ -70,9 +70,9 @@ class Registry:
 
     def find(self, name: str) -> TriggerClass | Unknown:
         """Return the class of a name."""
-        found = self._replacements.get(name) or self._classes.get(name)
-        if found is not None:
-            return found
+        trigger_class = self._replacements.get(name) or self._classes.get(name)
+        if trigger_class is not None:
+            return trigger_class
         if name in self._broken:
             return self._broken[name]
         names = ", ".join(sorted(self._classes))
@@ -87,9 +87,9 @@ class Registry:
         """The names that have a class."""
         return self._classes.keys()
 
-    def name_of(self, found: type, expected: str) -> str:
+    def name_of(self, trigger_class: type, expected: str) -> str:
         """Return the name of a class, preferably the expected one; empty if it is not registered."""
-        names = [name for name, one in self._classes.items() if id(one) == id(found)]
+        names = [name for name, registered in self._classes.items() if id(registered) == id(trigger_class)]
         return expected if expected in names else next(iter(names), "")
 
     def file_of(self, name: str) -> str:
@@ -103,15 +103,15 @@ class Registry:
 
     def make(self, name: str, kwargs: Mapping[str, Any], services: Services) -> Any:
         """Return a trigger, bound if it can be. Raises LookupError for an unknown name, else what the class raises."""
-        found = self.find(name)
-        match found:
+        trigger_class = self.find(name)
+        match trigger_class:
             case Unknown(message=message):
                 raise LookupError(message)
             case _:
-                made = found(**kwargs)
-        if hasattr(made, "bind"):
-            made.bind(services)
-        return made
+                trigger = trigger_class(**kwargs)
+        if hasattr(trigger, "bind"):
+            trigger.bind(services)
+        return trigger
 
 
 def load(entries: Mapping[str, str], on_import: Callable[[], object] = lambda: None) -> Registry:
@@ -139,28 +139,28 @@ def _unusable(name: str, target: str, error: BaseException) -> Unknown:
 
 def _load(target: str) -> TriggerClass:
     module, _, path = target.partition(":")
-    found: Any = import_module(module)
+    trigger_class: Any = import_module(module)
     for part in path.split("."):
-        found = getattr(found, part)
-    if not callable(getattr(found, "run", None)):
+        trigger_class = getattr(trigger_class, part)
+    if not callable(getattr(trigger_class, "run", None)):
         raise TypeError("it has no run(), so it is not a trigger")
-    if getattr(found, "blocking", False) and not _polls_in_thread(found):
+    if getattr(trigger_class, "blocking", False) and not _polls_in_thread(trigger_class):
         raise TypeError(
             "blocking = True is for a torpor.triggers.BaseTrigger with a plain `def poll(self)` and without a run() of "
             "its own"
         )
-    _require(found)
-    loaded: TriggerClass = found
+    _require(trigger_class)
+    loaded: TriggerClass = trigger_class
     return loaded
 
 
-def _polls_in_thread(found: Any) -> bool:
-    has_poll = found.run is BaseTrigger.run and found.poll is not BaseTrigger.poll
-    return has_poll and not iscoroutinefunction(found.poll)
+def _polls_in_thread(trigger_class: Any) -> bool:
+    has_poll = trigger_class.run is BaseTrigger.run and trigger_class.poll is not BaseTrigger.poll
+    return has_poll and not iscoroutinefunction(trigger_class.poll)
 
 
-def _require(found: Any) -> None:
+def _require(trigger_class: Any) -> None:
     """Raise ImportError if a package is missing that the class imports when it runs."""
-    missing = [name for name in getattr(found, "requires", ()) if find_spec(name) is None]
+    missing = [name for name in getattr(trigger_class, "requires", ()) if find_spec(name) is None]
     if missing:
-        raise ImportError(f"it needs {' and '.join(missing)}; install {found.extra} in the triggerer's image")
+        raise ImportError(f"it needs {' and '.join(missing)}; install {trigger_class.extra} in the triggerer's image")

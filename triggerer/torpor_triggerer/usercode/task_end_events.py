@@ -31,16 +31,16 @@ def of_error(error: BaseException) -> Skipped | Failed:
 
 
 def _ended(end: TaskEnd) -> Ended:
-    found = outcome.from_payload(end.value)
-    if isinstance(found, Failed):
-        return found
+    event = outcome.from_payload(end.value)
+    if isinstance(event, Failed):
+        return event
     match end.kind:
         case EndKind.SUCCEEDED:
-            return Done(result=found.event)
+            return Done(result=event.event)
         case EndKind.FAILED:
-            return Failed(reason=Reason.FAILED_BY_EVENT, message=_why(end, found.event))
+            return Failed(reason=Reason.FAILED_BY_EVENT, message=_why(end, event.event))
         case EndKind.SKIPPED:
-            return Skipped(message=_why(end, found.event))
+            return Skipped(message=_why(end, event.event))
 
 
 def _why(end: TaskEnd, text: str) -> str:

@@ -59,28 +59,28 @@ def admit(wait: TriggerWait, call: TriggerInvocation, registry: Registry, servic
         class_name, absolute = trigger.absolute(call.class_name, call.kwargs, wait.deferred_at)
     except trigger.TriggerError as error:
         return Made(problem=_invalid(str(error)))
-    found = registry.find(class_name)
-    if isinstance(found, Unknown):
-        message = f"pool {wait.pool}: {found.message}"
-        return Made(problem=Failed(reason=Reason.TRIGGER_UNKNOWN, message=message, log=found.log))
+    trigger_class = registry.find(class_name)
+    if isinstance(trigger_class, Unknown):
+        message = f"pool {wait.pool}: {trigger_class.message}"
+        return Made(problem=Failed(reason=Reason.TRIGGER_UNKNOWN, message=message, log=trigger_class.log))
     mark = Attribution(class_name=class_name, subject=wait)
     return attribution.call(
-        mark, lambda: make(class_name, found, lambda: found(**typed_json.decode(absolute)), services)
+        mark, lambda: make(class_name, trigger_class, lambda: trigger_class(**typed_json.decode(absolute)), services)
     )
 
 
-def make(class_name: str, found: TriggerClass, construct: Callable[[], Any], services: Services) -> Made:
+def make(class_name: str, trigger_class: TriggerClass, construct: Callable[[], Any], services: Services) -> Made:
     """Make and bind a trigger of this class. Its code may raise anything."""
-    made = None
+    made_trigger = None
     try:
-        made = construct()
-        if hasattr(made, "bind"):
-            made.bind(services)
-        return Made(trigger=made)
+        made_trigger = construct()
+        if hasattr(made_trigger, "bind"):
+            made_trigger.bind(services)
+        return Made(trigger=made_trigger)
     except BaseException as error:  # noqa: BLE001 - a stranger's class, given a stranger's kwargs; it may call sys.exit
         message = f"trigger {class_name} refuses its kwargs: {type(error).__name__}: {error_text(error)}"
-        problem = _invalid(message + (_accepted_arguments(found) if isinstance(error, TypeError) else ""))
-        return Made(trigger=made, problem=replace(problem, log=traceback_text(error)))
+        problem = _invalid(message + (_accepted_arguments(trigger_class) if isinstance(error, TypeError) else ""))
+        return Made(trigger=made_trigger, problem=replace(problem, log=traceback_text(error)))
 
 
 def _check_key(wait: TriggerWait, stored: StoredTrigger, kwargs: dict[str, Any]) -> Failed | None:
@@ -109,10 +109,10 @@ def _check_key(wait: TriggerWait, stored: StoredTrigger, kwargs: dict[str, Any])
     )
 
 
-def _accepted_arguments(found: TriggerClass) -> str:
+def _accepted_arguments(trigger_class: TriggerClass) -> str:
     """The arguments that the class takes."""
     try:
-        return f"; it takes {', '.join(inspect.signature(found).parameters) or 'none'}"
+        return f"; it takes {', '.join(inspect.signature(trigger_class).parameters) or 'none'}"
     except (TypeError, ValueError):
         return ""
 
