@@ -61,11 +61,11 @@ class ClusterNamespaces:
 
     def __init__(self, api: Api) -> None:
         self._api = api
-        self._found: TTLCache[str, Namespace] = TTLCache(CACHE_ENTRIES, CACHE_SECONDS, api.clock.monotonic)
+        self._cache: TTLCache[str, Namespace] = TTLCache(CACHE_ENTRIES, CACHE_SECONDS, api.clock.monotonic)
 
     async def find(self, name: str) -> Namespace | None:
         """Return the namespace that has the name now, if any. Raises RefusedError (503)."""
-        if (cached := self._found.get(name)) is not None:
+        if (cached := self._cache.get(name)) is not None:
             return cached
         try:
             metadata = (await self._api.get(NAMESPACES, None, name))["metadata"]
@@ -74,17 +74,17 @@ class ClusterNamespaces:
         except errors.ApiError as error:
             message = f"cannot read namespace {name} from the API server: {error.message[:200]}"
             raise RefusedError(unavailable("ApiUnavailable", message)) from error
-        found = Namespace(id=NamespaceId(name, metadata["uid"]), created=metadata["creationTimestamp"])
+        namespace = Namespace(id=NamespaceId(name, metadata["uid"]), created=metadata["creationTimestamp"])
         if "deletionTimestamp" not in metadata:
-            self._found[name] = found
-        return found
+            self._cache[name] = namespace
+        return namespace
 
     async def current(self, name: str) -> NamespaceId:
         """Return the identity that rows must have to be read. Raises RefusedError (503)."""
-        found = await self.find(name)
-        return found.id if found is not None else NamespaceId(name, ABSENT)
+        namespace = await self.find(name)
+        return namespace.id if namespace is not None else NamespaceId(name, ABSENT)
 
     async def of_object(self, name: str, created: str) -> NamespaceId:
         """Return the identity for rows about an object with this creationTimestamp. Raises RefusedError (503)."""
-        found = await self.find(name)
-        return found.id if found is not None and found.contains(created) else NamespaceId(name, UNKNOWN)
+        namespace = await self.find(name)
+        return namespace.id if namespace is not None and namespace.contains(created) else NamespaceId(name, UNKNOWN)

@@ -64,13 +64,13 @@ def create_key_pair(host: str, now: datetime) -> KeyPair:
 def is_valid_for(key_pair: KeyPair, host: str, now: datetime) -> bool:
     """Return whether a key pair is valid for this host at this time. False for malformed data."""
     try:
-        found = x509.load_pem_x509_certificate(key_pair.certificate.encode())
+        certificate = x509.load_pem_x509_certificate(key_pair.certificate.encode())
         key = serialization.load_pem_private_key(key_pair.key.encode(), password=None)
-        names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except (ValueError, TypeError, x509.ExtensionNotFound):
         return False
-    valid = found.not_valid_before_utc <= now < found.not_valid_after_utc
-    return valid and _subject_name(host) in names and key.public_key() == found.public_key()
+    valid = certificate.not_valid_before_utc <= now < certificate.not_valid_after_utc
+    return valid and _subject_name(host) in names and key.public_key() == certificate.public_key()
 
 
 def _key_usage() -> x509.KeyUsage:
@@ -110,18 +110,18 @@ class CertificatePublisher:
 
     async def load_key_pair(self, host: str) -> KeyPair:
         """Return the key pair that all replicas share; create it if none is valid. Raises errors.ApiError."""
-        found: Mapping[str, Any] = await self._api.get(SECRETS, self._namespace, NAME)
+        secret: Mapping[str, Any] = await self._api.get(SECRETS, self._namespace, NAME)
         now = datetime.fromtimestamp(self._api.clock.now(), UTC)
-        current = _parse_secret(found)
+        current = _parse_secret(secret)
         if current is not None and is_valid_for(current, host, now):
             return current
-        return await self._create(host, now, str(found["metadata"]["resourceVersion"]))
+        return await self._create(host, now, str(secret["metadata"]["resourceVersion"]))
 
     async def publish(self, url: str, authority: str) -> None:
         """Publish the address and the certificate. Raises errors.ApiError."""
         data = {URL: url, AUTHORITY: authority}
-        found = await self._api.get(CONFIG_MAPS, self._namespace, NAME)
-        if found.get("data") != data:
+        config_map = await self._api.get(CONFIG_MAPS, self._namespace, NAME)
+        if config_map.get("data") != data:
             ops = [{"op": "add", "path": "/data", "value": data}]
             await self._api.patch(CONFIG_MAPS, self._namespace, NAME, ops)
             log.info("published %s", url)

@@ -164,10 +164,10 @@ class Routes:
         """Tell the operator which version of a run is stored, by its completion time."""
         namespace, uid = middleware.identifier(request, "namespace"), middleware.identifier(request, "uid")
         await self._reviews.check_operator(await middleware.authenticate(request, self._reviews), namespace)
-        found = await history.find(self._database, await self._namespaces.current(namespace), uid)
-        if found is None:
+        run = await history.find(self._database, await self._namespaces.current(namespace), uid)
+        if run is None:
             raise RefusedError(_no_run(namespace, uid))
-        return web.Response(headers={COMPLETED_HEADER: found[1], "ETag": f'"{found[0].digest}"'})
+        return web.Response(headers={COMPLETED_HEADER: run[1], "ETag": f'"{run[0].digest}"'})
 
     async def list_runs(self, request: web.Request) -> web.StreamResponse:
         """Send a page of the namespace's runs to a caller that may list Workflows there."""
@@ -195,10 +195,10 @@ class Routes:
         await self._check_reader(request, "get", namespace)
         await self._check_result_reader(request, namespace)
         middleware.check_parameters(request.query, ITEM_PARAMETERS)
-        found = await history.find(self._database, await self._namespaces.current(namespace), uid)
-        if found is None:
+        run = await history.find(self._database, await self._namespaces.current(namespace), uid)
+        if run is None:
             raise RefusedError(_no_run(namespace, uid))
-        return await self._send(request, namespace, found[0])
+        return await self._send(request, namespace, run[0])
 
     async def _check_namespace(self, place: NamespaceId, created: str) -> str:
         """Return the uid for a run that was created at this time. Raises RefusedError if its namespace is gone."""

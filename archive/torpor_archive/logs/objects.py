@@ -49,10 +49,10 @@ class LogBucket:
     async def read(self, name: str) -> AsyncIterator[bytes]:
         """Yield the text of an object. Raises ObjectsError."""
         try:
-            found = await obstore.get_async(self._store, name)
+            response = await obstore.get_async(self._store, name)
             decompressor = zstandard.ZstdDecompressor()
             frame = decompressor.decompressobj(read_across_frames=True)
-            async for data in found.stream(min_chunk_size=_BATCH):
+            async for data in response.stream(min_chunk_size=_BATCH):
                 compressed = bytes(data)
                 for start in range(0, len(compressed), _STEP):
                     if text := frame.decompress(compressed[start : start + _STEP]):

@@ -78,8 +78,8 @@ class LogQueue:
         """Take pods whose logs may be read now. `release` each afterwards."""
         taken: list[LoggedPod] = []
         for is_followed, lane in self._lanes.items():
-            while len(taken) < most and (found := lane.take()):
-                namespace, uid = found
+            while len(taken) < most and (entry := lane.take()):
+                namespace, uid = entry
                 pod = self._pods.get(uid)
                 if pod is None or _is_followed(pod) != is_followed:
                     lane.release(namespace)  # it has moved to the other lane, or was taken from there

@@ -99,8 +99,8 @@ class WaitLogs:
         if await self._quota.is_exceeded(await self._namespaces.current(namespace)):
             raise RefusedError(quota_exceeded(self._quota.message(namespace)))
         limit = asyncio.Semaphore(_CONCURRENCY)
-        found = await asyncio.gather(*(self._prepare(caller, namespace, each, limit) for each in batch.waits))
-        finished = [each for each in found if each is not None]
+        prepared = await asyncio.gather(*(self._prepare(caller, namespace, each, limit) for each in batch.waits))
+        finished = [each for each in prepared if each is not None]
         if finished:
             await log_store.finish(self._database, finished, self._api.clock.now())
         return len(finished)

@@ -136,8 +136,8 @@ async def find_items(database: Database, stored: StoredBody, item: int, count: i
 async def delete_unfinished(database: Database, now: float) -> int:
     """Delete abandoned bodies, a bounded number of chunks in each transaction, and return the number of bodies."""
     count = 0
-    while found := await database.read(lambda connection: _list_unfinished(connection, now - ABANDONED_SECONDS)):
-        for body in found:
+    while unfinished := await database.read(lambda connection: _list_unfinished(connection, now - ABANDONED_SECONDS)):
+        for body in unfinished:
             while await database.write(lambda connection, body=body: _drop_some(connection, body)):  # type: ignore[misc]
                 pass
             count += 1

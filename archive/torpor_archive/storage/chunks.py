@@ -86,10 +86,10 @@ class Chunker:
         return chunk
 
     def _add_starts(self, data: bytes) -> None:
-        found = data.find(b"\n")
-        while found >= 0:
-            self._starts.append(self.size + found + 1)
-            found = data.find(b"\n", found + 1)
+        newline = data.find(b"\n")
+        while newline >= 0:
+            self._starts.append(self.size + newline + 1)
+            newline = data.find(b"\n", newline + 1)
 
     def _chunk(self, size: int) -> Chunk:
         data = bytes(self._buffer[:size])
@@ -97,11 +97,11 @@ class Chunker:
         count = bisect_left(self._starts, self._cut + size)
         starts = tuple(start - self._cut for start in self._starts[:count])
         del self._starts[:count]
-        made = Chunk(seq=self._seq, at=self._cut, first=self.lines, starts=starts, data=data)
+        chunk = Chunk(seq=self._seq, at=self._cut, first=self.lines, starts=starts, data=data)
         self._seq += 1
         self._cut += size
         self.lines += count
-        return made
+        return chunk
 
 
 def body_too_large(limits: BodyLimits, size: int | None = None) -> errors.ErrorResponse:

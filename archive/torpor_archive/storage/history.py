@@ -73,13 +73,15 @@ def store(row: Mapping[str, Any], labels: Mapping[str, str], digest: str) -> bod
     async def refer(connection: AsyncConnection, body: str) -> bool:
         if connection.dialect.name == "postgresql":  # SQLite has one writer at a time
             await connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(row["uid"], 0))))
-        found = await _find_row(connection, row["namespace"], row["uid"])
-        if found is not None and found["body"] != body:
-            is_newer = (found["clears"], found["completed_at"]) > (row["clears"], row["completed_at"])
-            if is_newer or found["digest"] == digest:
+        former = await _find_row(connection, row["namespace"], row["uid"])
+        if former is not None and former["body"] != body:
+            is_newer = (former["clears"], former["completed_at"]) > (row["clears"], row["completed_at"])
+            if is_newer or former["digest"] == digest:
                 await _set_namespace_uid(connection, row)
                 return False
-        await _put(connection, {**row, "body": body, "indexed": True}, labels, None if found is None else found["body"])
+        await _put(
+            connection, {**row, "body": body, "indexed": True}, labels, None if former is None else former["body"]
+        )
         return True
 
     return refer
@@ -92,8 +94,8 @@ async def find(database: Database, namespace: NamespaceId, uid: str) -> tuple[St
 
 async def find_stored(database: Database, namespace: str, uid: str) -> StoredBody | None:
     """Return the body of a finished run of any namespace that had the name: not for a request."""
-    found = await _find(database, namespace, uid, true())
-    return None if found is None else found[0]
+    stored = await _find(database, namespace, uid, true())
+    return None if stored is None else stored[0]
 
 
 async def _find(
@@ -168,8 +170,8 @@ def _is_cancelled(workflow: Mapping[str, Any]) -> bool:
     """Whether a user ended the run. A run whose task was cancelled, and that failed for it, does not count."""
     spec = _get_object(workflow, "spec")
     conditions = _get_object(workflow, "status").get("conditions")
-    found = [one for one in conditions if isinstance(one, dict)] if isinstance(conditions, list) else []
-    reasons = {one.get("reason") for one in found if one.get("type") == "Succeeded"}
+    valid = [entry for entry in conditions if isinstance(entry, dict)] if isinstance(conditions, list) else []
+    reasons = {entry.get("reason") for entry in valid if entry.get("type") == "Succeeded"}
     return (spec.get("cancel") is True or spec.get("stop") is True) and Reason.CANCELLED in reasons
 
 
@@ -185,5 +187,5 @@ def _fits(key: str, value: str) -> bool:
 
 
 def _get_object(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = value.get(key)
-    return found if isinstance(found, dict) else {}
+    member = value.get(key)
+    return member if isinstance(member, dict) else {}

@@ -21,8 +21,8 @@ _log = logging.getLogger(__name__)
 async def complete(database: Database) -> int:
     """Index all runs that are not, and return their number."""
     count = 0
-    while found := await database.read(_list):
-        for namespace, uid in found:
+    while runs := await database.read(_list):
+        for namespace, uid in runs:
             await _index(database, namespace, uid)
             count += 1
     return count
@@ -49,12 +49,12 @@ async def _index(database: Database, namespace: str, uid: str) -> None:
 
 async def _read_workflow(database: Database, namespace: str, uid: str) -> dict[str, object]:
     """The first line of the run; empty if it cannot be read, so that the run is not read again."""
-    found = await history.find_stored(database, namespace, uid)
-    if found is None:
+    body = await history.find_stored(database, namespace, uid)
+    if body is None:
         return {}
     try:
-        span = await bodies.find_items(database, found, 0, 1)
-        line = b"".join([chunk async for chunk in bodies.read_chunks(database, found, span)])
+        span = await bodies.find_items(database, body, 0, 1)
+        line = b"".join([chunk async for chunk in bodies.read_chunks(database, body, span)])
         workflow = validation.parse(line, "line", 0)
     except RefusedError as error:
         if error.refusal.status == errors.unavailable("", "").status:

@@ -238,8 +238,8 @@ async def _claim(connection: AsyncConnection, sources: Sequence[LogOrigin], by: 
         and_(LOGS.c.state == _LOST, LOGS.c.reason == NODE_LOST),
     )
     taken = update(LOGS).where(LOGS.c.id.in_(ids), free).values(state=_PENDING, reason="", message="", **claimed)
-    found = await connection.execute(taken.returning(LOGS.c.id))
-    return frozenset(found.scalars())
+    updated = await connection.execute(taken.returning(LOGS.c.id))
+    return frozenset(updated.scalars())
 
 
 async def _finish(connection: AsyncConnection, each: FinishedLog, now: float) -> None:
@@ -258,11 +258,11 @@ async def _finish(connection: AsyncConnection, each: FinishedLog, now: float) ->
 
 
 async def _select_ids(database: Database, ids: Collection[str], condition: Any) -> frozenset[str]:
-    found: set[str] = set()
+    selected: set[str] = set()
     for batch in _batches(list(ids)):
         rows = await _rows(database, select(LOGS.c.id).where(LOGS.c.id.in_(batch), condition))
-        found.update(row["id"] for row in rows)
-    return frozenset(found)
+        selected.update(row["id"] for row in rows)
+    return frozenset(selected)
 
 
 def _batches(ids: list[str]) -> list[list[str]]:

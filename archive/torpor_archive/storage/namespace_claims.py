@@ -22,11 +22,11 @@ async def list_unassigned(database: Database) -> frozenset[str]:
     """Return the names of namespaces with rows that have no uid."""
 
     async def work(connection: AsyncConnection) -> frozenset[str]:
-        found: set[str] = set()
+        unassigned: set[str] = set()
         for table in (RUNS, RESULTS, LOGS):
             names = select(table.c.namespace).where(table.c.namespace_uid == UNKNOWN).distinct()
-            found.update((await connection.execute(names)).scalars())
-        return frozenset(found)
+            unassigned.update((await connection.execute(names)).scalars())
+        return frozenset(unassigned)
 
     return await database.read(work)
 

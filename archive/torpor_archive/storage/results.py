@@ -118,13 +118,13 @@ async def _supersede(connection: AsyncConnection, row: dict[str, Any]) -> None:
         lock = func.pg_advisory_xact_lock(func.hashtextextended(row["taskrun"], 0))
         await connection.execute(select(lock))
     same_key = (RESULTS.c.namespace == row["namespace"]) & (RESULTS.c.taskrun == row["taskrun"])
-    for found in (await connection.execute(select(RESULTS).where(same_key))).mappings().all():
-        if tuple(found[name] for name in _ORDER) > tuple(row[name] for name in _ORDER):
-            message = f"attempt {found['attempt']} of the TaskRun has stored its result; this launch is earlier"
+    for result in (await connection.execute(select(RESULTS).where(same_key))).mappings().all():
+        if tuple(result[name] for name in _ORDER) > tuple(row[name] for name in _ORDER):
+            message = f"attempt {result['attempt']} of the TaskRun has stored its result; this launch is earlier"
             raise RefusedError(errors.forbidden(message))
-        same = same_key & (RESULTS.c.digest == found["digest"])
-        if found["digest"] == row["digest"]:
+        same = same_key & (RESULTS.c.digest == result["digest"])
+        if result["digest"] == row["digest"]:
             await connection.execute(update(RESULTS).where(same).values({name: row[name] for name in _ORDER}))
         else:
             await connection.execute(delete(RESULTS).where(same))
-            await bodies.drop(connection, found["body"])
+            await bodies.drop(connection, result["body"])

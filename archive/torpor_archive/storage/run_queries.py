@@ -118,12 +118,12 @@ async def list_runs(
 
 
 async def _read_labels(connection: AsyncConnection, keys: Sequence[_Key]) -> Mapping[_Key, dict[str, str]]:
-    found: defaultdict[_Key, dict[str, str]] = defaultdict(dict)
+    labels: defaultdict[_Key, dict[str, str]] = defaultdict(dict)
     if keys:
         of_runs = tuple_(RUN_LABELS.c.namespace, RUN_LABELS.c.uid).in_(keys)
         for row in (await connection.execute(select(RUN_LABELS).where(of_runs))).mappings():
-            found[_key(row)][row["key"]] = row["value"]
-    return found
+            labels[_key(row)][row["key"]] = row["value"]
+    return labels
 
 
 def _key(row: RowMapping) -> _Key:
@@ -140,18 +140,18 @@ def _item(row: RowMapping, labels: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _conditions(chosen: RunFilter) -> list[ColumnElement[bool]]:
-    found = [_label_condition(requirement) for requirement in chosen.labels]
+    conditions = [_label_condition(requirement) for requirement in chosen.labels]
     if chosen.name.endswith("*"):
-        found.append(RUNS.c.name.startswith(chosen.name.removesuffix("*"), autoescape=True))
+        conditions.append(RUNS.c.name.startswith(chosen.name.removesuffix("*"), autoescape=True))
     elif chosen.name:
-        found.append(RUNS.c.name == chosen.name)
+        conditions.append(RUNS.c.name == chosen.name)
     if chosen.states:
-        found.append(RUNS.c.state.in_(chosen.states))
+        conditions.append(RUNS.c.state.in_(chosen.states))
     if chosen.since is not None:
-        found.append(RUNS.c.completed_at >= chosen.since)
+        conditions.append(RUNS.c.completed_at >= chosen.since)
     if chosen.until is not None:
-        found.append(RUNS.c.completed_at < chosen.until)
-    return found
+        conditions.append(RUNS.c.completed_at < chosen.until)
+    return conditions
 
 
 def _label_condition(requirement: Requirement) -> ColumnElement[bool]:
@@ -190,11 +190,11 @@ def _parse_labels(text: str) -> tuple[Requirement, ...]:
 
 
 def _parse_requirement(text: str) -> Requirement:
-    found = _LABEL.fullmatch(text)
-    if found is None or (found["absent"] and found["operator"]):
+    match = _LABEL.fullmatch(text)
+    if match is None or (match["absent"] and match["operator"]):
         raise ValueError(f"labels has {text[:80]!r}; write key=value, key!=value, key or !key, separated by commas")
     return Requirement(
-        key=found["key"], value=found["value"], negated=bool(found["absent"]) or found["operator"] == "!="
+        key=match["key"], value=match["value"], negated=bool(match["absent"]) or match["operator"] == "!="
     )
 
 

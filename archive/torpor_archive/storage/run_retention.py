@@ -54,12 +54,12 @@ def parse_age(text: str) -> float:
 
 def parse_override(text: str, default: Keep) -> tuple[str, Keep]:
     """Read `namespace=age/runs`. What is left out is the default's. Raises ValueError."""
-    found = _OVERRIDE.fullmatch(text)
-    if found is None:
+    match = _OVERRIDE.fullmatch(text)
+    if match is None:
         raise ValueError(f"{text!r}: write namespace=30d, namespace=/500 or namespace=30d/500")
-    age = parse_age(found["age"]) if found["age"] else default.age
-    runs = int(found["runs"]) if found["runs"] is not None else default.runs
-    return found["namespace"], Keep(age=age, runs=runs)
+    age = parse_age(match["age"]) if match["age"] else default.age
+    runs = int(match["runs"]) if match["runs"] is not None else default.runs
+    return match["namespace"], Keep(age=age, runs=runs)
 
 
 async def trim(database: Database, retention: RunRetention, now: float) -> int:
@@ -90,14 +90,14 @@ def _beyond(namespace: str, runs: int) -> Select[Any]:
 
 async def _delete_all(database: Database, chosen: Select[Any]) -> int:
     async def work(connection: AsyncConnection) -> int:
-        found = (await connection.execute(chosen)).mappings().all()
-        if found:
-            keys = sorted((row["namespace"], row["uid"], row["body"]) for row in found)
+        runs = (await connection.execute(chosen)).mappings().all()
+        if runs:
+            keys = sorted((row["namespace"], row["uid"], row["body"]) for row in runs)
             deleted = tuple_(RUNS.c.namespace, RUNS.c.uid, RUNS.c.body).in_(keys)
             await connection.execute(delete(RUNS).where(deleted))
-            for row in found:
+            for row in runs:
                 await bodies.release(connection, row["body"])
-        return len(found)
+        return len(runs)
 
     count = 0
     while deleted := await database.write(work):
