@@ -71,7 +71,7 @@ def _workflow(image: str) -> dict[str, Any]:
 
 
 def _table(film: RunRecording) -> str:
-    ended = [seen.run.status for seen in film.runs if seen.run.spec.task == "report"]
+    ended = [observed.run.status for observed in film.runs if observed.run.spec.task == "report"]
     result = next((status.result for status in ended if status.state is State.SUCCEEDED), None)
     table: str = json.loads(result or "{}").get("table", "")
     return table

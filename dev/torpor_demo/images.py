@@ -113,10 +113,10 @@ def pinned(image: Image, to: Release) -> str:
 
 def digest(output: str) -> str:
     """The digest that `docker push` or `docker pull` prints."""
-    found = _DIGEST.findall(output)
-    if not found:
+    digests = _DIGEST.findall(output)
+    if not digests:
         raise DevError(f"Docker printed no digest:\n{output}")
-    last: str = found[-1]
+    last: str = digests[-1]
     return last
 
 

@@ -62,7 +62,7 @@ def roll_out(kubectl: Kubectl, deployment: str) -> None:
     try:
         kubectl.run("-n", SYSTEM, "rollout", "status", deployment, "--timeout=180s", limit=200)
     except CommandError as error:
-        raise DevError("\n".join([str(error), *(_said(kubectl, *words) for words in _PLIGHT)])) from error
+        raise DevError("\n".join([str(error), *(_output_or_error(kubectl, *words) for words in _PLIGHT)])) from error
 
 
 def prepare(kubectl: Kubectl, namespace: str) -> None:
@@ -74,7 +74,7 @@ def _apply(kubectl: Kubectl, text: str) -> None:
     kubectl.run("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=text)
 
 
-def _said(kubectl: Kubectl, *words: str) -> str:
+def _output_or_error(kubectl: Kubectl, *words: str) -> str:
     try:
         return kubectl.run("-n", SYSTEM, *words)
     except CommandError as error:

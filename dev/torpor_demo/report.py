@@ -24,24 +24,26 @@ class MeasuredWait:
 
 def waits(film: RunRecording) -> list[MeasuredWait]:
     """Every deferral that ended."""
-    found = []
-    for position, seen in enumerate(film.runs):
-        uid = seen.run.metadata.uid
+    measured = []
+    for position, event in enumerate(film.runs):
+        uid = event.run.metadata.uid
         after = next((each.at for each in film.runs[position + 1 :] if each.run.metadata.uid == uid), None)
-        if seen.run.status.state is State.DEFERRED and after is not None:
+        if event.run.status.state is State.DEFERRED and after is not None:
             spans = _spans(film.pods, uid)
-            held = sum(max(0.0, min(end, after) - max(start, seen.at)) for start, end in spans)
-            had = any(start < seen.at for start, _ in spans)
-            found.append(MeasuredWait(run=seen.run, began=seen.at, seconds=after - seen.at, with_pod=held, had_pod=had))
-    return found
+            held = sum(max(0.0, min(end, after) - max(start, event.at)) for start, end in spans)
+            had = any(start < event.at for start, _ in spans)
+            measured.append(
+                MeasuredWait(run=event.run, began=event.at, seconds=after - event.at, with_pod=held, had_pod=had)
+            )
+    return measured
 
 
 def lines(film: RunRecording) -> list[str]:
     """The summary as lines of text."""
-    found = [_line(wait) for wait in waits(film)]
-    runs = {seen.run.metadata.uid for seen in film.runs}
-    pods = {seen.name for seen in film.pods}
-    return [*found, f"{len(runs)} TaskRuns had {len(pods)} pods in all"]
+    wait_lines = [_line(wait) for wait in waits(film)]
+    runs = {observed.run.metadata.uid for observed in film.runs}
+    pods = {observed.name for observed in film.pods}
+    return [*wait_lines, f"{len(runs)} TaskRuns had {len(pods)} pods in all"]
 
 
 def _line(wait: MeasuredWait) -> str:
@@ -55,9 +57,9 @@ def _spans(pods: list[PodSeen], uid: str) -> list[tuple[float, float]]:
     """The time span of each pod of the TaskRun."""
     started: dict[str, float] = {}
     ended: dict[str, float] = {}
-    for seen in pods:
-        if seen.taskrun_uid == uid:
-            (started if seen.active else ended).setdefault(seen.name, seen.at)
+    for pod in pods:
+        if pod.taskrun_uid == uid:
+            (started if pod.active else ended).setdefault(pod.name, pod.at)
     return [(start, ended.get(name, float("inf"))) for name, start in started.items()]
 
 
@@ -75,10 +77,10 @@ def explain(kubectl: Kubectl, film: RunRecording) -> str:
 def _verdict(film: RunRecording) -> str:
     if film.workflow is None:
         return "the Workflow was never seen"
-    said = next((entry for entry in film.workflow.status.conditions if entry.type == "Succeeded"), None)
-    if said is None:
+    succeeded = next((entry for entry in film.workflow.status.conditions if entry.type == "Succeeded"), None)
+    if succeeded is None:
         return "no operator took up the Workflow: kubectl logs -n torpor-system deployment/torpor-operator"
-    return f"the run did not succeed: {said.reason}: {said.message}"
+    return f"the run did not succeed: {succeeded.reason}: {succeeded.message}"
 
 
 def _paragraph(kubectl: Kubectl, run: TaskRun) -> str:
@@ -90,16 +92,16 @@ def _paragraph(kubectl: Kubectl, run: TaskRun) -> str:
 def _log(kubectl: Kubectl, run: TaskRun) -> str:
     """The end of the pod's log. A short pod may report before its kubelet serves the log, so retry."""
     pod = run.status.pod.name if run.status.pod else ""
-    said = ""
+    text = ""
     for _ in range(_TRIES):
         try:
-            said = kubectl.run("-n", run.metadata.namespace, "logs", pod, f"--tail={_TAIL}")
+            text = kubectl.run("-n", run.metadata.namespace, "logs", pod, f"--tail={_TAIL}")
             break
         except DevError as error:
-            said = str(error)
+            text = str(error)
             time.sleep(1)
-    return "\n".join(f"  | {line}" for line in said.splitlines())
+    return "\n".join(f"  | {line}" for line in text.splitlines())
 
 
 def _last(film: RunRecording) -> list[TaskRun]:
-    return list({seen.run.metadata.uid: seen.run for seen in film.runs}.values())
+    return list({observed.run.metadata.uid: observed.run for observed in film.runs}.values())

@@ -63,7 +63,7 @@ def _decoded(text: str, field: str) -> str:
 
 
 def _value(text: str, field: str) -> str:
-    found = re.search(rf"^\s*-?\s*{field}: (\S+)$", text, re.MULTILINE)
-    if found is None:
+    match = re.search(rf"^\s*-?\s*{field}: (\S+)$", text, re.MULTILINE)
+    if match is None:
         raise ValueError(f"it has no {field}")
-    return found[1]
+    return match[1]

@@ -69,10 +69,10 @@ def down() -> None:
 
 def node_count() -> int:
     """The number of nodes that the environment sets."""
-    asked = os.environ.get("TORPOR_NODES") or "1"
-    if not asked.isdecimal() or not int(asked):
-        raise DevError(f"TORPOR_NODES is {asked!r}; it must be a number of nodes, 1 or more")
-    return int(asked)
+    count = os.environ.get("TORPOR_NODES") or "1"
+    if not count.isdecimal() or not int(count):
+        raise DevError(f"TORPOR_NODES is {count!r}; it must be a number of nodes, 1 or more")
+    return int(count)
 
 
 def _wanted(machine: host.HostFacts) -> Wanted:
@@ -106,11 +106,11 @@ def _delete() -> None:
 
 
 def _plan(wanted: Wanted) -> Action:
-    found = kind.containers()
+    containers = kind.containers()
     faults: list[str] = []
-    if found and all(each.running for each in found):
+    if containers and all(each.running for each in containers):
         faults = _faults(wanted)
-    return health.plan(found, image=wanted.image, nodes=wanted.nodes, faults=faults)
+    return health.plan(containers, image=wanted.image, nodes=wanted.nodes, faults=faults)
 
 
 def _create(wanted: Wanted) -> None:
@@ -151,13 +151,13 @@ def _waited_for(wanted: Wanted) -> list[str]:
 
 def _await_health(wanted: Wanted, *, limit: float) -> list[str]:
     deadline = time.monotonic() + limit
-    told = ""
+    printed = ""
     while faults := _faults(wanted):
         if time.monotonic() > deadline:
             return faults
-        if (reason := faults[0].partition(":")[0]) != told:
-            told = reason
-            say(f"  {told}")
+        if (reason := faults[0].partition(":")[0]) != printed:
+            printed = reason
+            say(f"  {printed}")
         time.sleep(0.5)
     return []
 

@@ -66,7 +66,7 @@ def pipe(producer: Sequence[str | Path], consumer: Sequence[str | Path], *, limi
 
 
 def _failure(args: Sequence[str | Path], what: str, stdout: bytes | None, stderr: bytes | None) -> str:
-    said = (stderr or b"").decode(errors="replace").strip() or (stdout or b"").decode(errors="replace").strip()
-    tail = "\n".join(f"  {line}" for line in said.splitlines()[-_TAIL:])
+    output = (stderr or b"").decode(errors="replace").strip() or (stdout or b"").decode(errors="replace").strip()
+    tail = "\n".join(f"  {line}" for line in output.splitlines()[-_TAIL:])
     shown = " ".join(str(arg) for arg in args)
     return f"{shown[:200]}: {what}" + (f"; its last lines:\n{tail}" if tail else "")

@@ -115,11 +115,11 @@ def _start_anew(state: Path, wanted: ControlPlanePlan) -> None:
         if _becomes_ready(state, plan):
             return
         died = [name for name in plan.names if daemon.find(name, folder=state) is None]
-        said = "\n".join(daemon.tail(name, folder=state) for name in died or [API_SERVER])
+        output = "\n".join(daemon.tail(name, folder=state) for name in died or [API_SERVER])
         _stop_processes(state)
         # Another process may have taken a free port: try again.
         say(f"attempt {attempt}: {', '.join(died) or 'the API server'} did not start")
-    raise DevError(f"the control plane in {state} did not start; its last lines:\n{said}")
+    raise DevError(f"the control plane in {state} did not start; its last lines:\n{output}")
 
 
 def _launch(state: Path, plan: ControlPlanePlan, keys: pki.Pki) -> None:
@@ -219,9 +219,9 @@ def _answers(state: Path) -> bool:
 
 def _free_ports() -> Ports:
     held = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
-    etcd, peer, api = (int(one.getsockname()[1]) for one in held)
-    for one in held:
-        one.close()
+    etcd, peer, api = (int(server.getsockname()[1]) for server in held)
+    for server in held:
+        server.close()
     return Ports(etcd=etcd, peer=peer, api=api)
 
 

@@ -70,10 +70,10 @@ def alive(daemon: Daemon) -> bool:
 
 def stop(name: str, *, folder: Path, patience: float = 10) -> None:
     """Stop the recorded process, by SIGKILL after `patience` seconds; do nothing if it has ended."""
-    found = find(name, folder=folder)
-    if found is not None:
-        _end(found, signal.SIGTERM, patience)
-        _end(found, signal.SIGKILL, patience)
+    daemon = find(name, folder=folder)
+    if daemon is not None:
+        _end(daemon, signal.SIGTERM, patience)
+        _end(daemon, signal.SIGKILL, patience)
     _record(folder, name).unlink(missing_ok=True)
 
 

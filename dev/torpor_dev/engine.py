@@ -100,8 +100,10 @@ def _await_answer() -> None:
     deadline = time.monotonic() + _START_LIMIT
     while not reachable():
         if time.monotonic() > deadline:
-            said = daemon.tail(_NAME, folder=_folder())
-            raise DevError(f"the Docker engine does not answer; the last lines of {_folder() / 'dockerd.log'}:\n{said}")
+            output = daemon.tail(_NAME, folder=_folder())
+            raise DevError(
+                f"the Docker engine does not answer; the last lines of {_folder() / 'dockerd.log'}:\n{output}"
+            )
         time.sleep(0.3)
 
 

@@ -97,10 +97,10 @@ def _join(images: Sequence[str]) -> None:
 
 
 def _control_plane() -> NodeContainer:
-    found = next((each for each in kind.containers() if each.running), None)
-    if found is None:
+    node = next((each for each in kind.containers() if each.running), None)
+    if node is None:
         raise DevError("no kind cluster runs that a node could join")
-    return found
+    return node
 
 
 def _ready(*, official: bool) -> bool:

@@ -52,12 +52,12 @@ def node_faults(
     A node that died a minute ago is still Ready until its controller notices. So a node needs a recently renewed Lease,
     or a fresh status if it has no Lease yet.
     """
-    found = {node["metadata"]["name"]: _ready(node) for node in nodes}
-    heard = {name: ready.get("lastHeartbeatTime") for name, ready in found.items()}
+    conditions = {node["metadata"]["name"]: _ready(node) for node in nodes}
+    heard = {name: ready.get("lastHeartbeatTime") for name, ready in conditions.items()}
     renewed = {lease["metadata"]["name"]: lease.get("spec", {}).get("renewTime") for lease in leases}
-    missing = [] if len(found) == expected else [f"{len(found)} of {expected} nodes have joined"]
-    unready = [f"node {name} is not Ready" for name, ready in found.items() if ready.get("status") != "True"]
-    silent = [f"node {name} is silent" for name in found if not _any_fresh(now, heard[name], renewed.get(name))]
+    missing = [] if len(conditions) == expected else [f"{len(conditions)} of {expected} nodes have joined"]
+    unready = [f"node {name} is not Ready" for name, ready in conditions.items() if ready.get("status") != "True"]
+    silent = [f"node {name} is silent" for name in conditions if not _any_fresh(now, heard[name], renewed.get(name))]
     return missing + unready + silent
 
 

@@ -69,10 +69,10 @@ def containers() -> list[NodeContainer]:
     ids = _container_ids(f"{_LABEL}={name()}")
     if not ids:
         return []
-    found = json.loads(command.run("docker", "inspect", *ids, limit=60))
+    inspected = json.loads(command.run("docker", "inspect", *ids, limit=60))
     nodes = [
         NodeContainer(name=each["Name"].lstrip("/"), image=each["Config"]["Image"], state=each["State"]["Status"])
-        for each in found
+        for each in inspected
     ]
     return sorted(nodes, key=lambda node: node.name)
 

@@ -29,8 +29,8 @@ _FOREIGN = re.compile(r"<(?:script|link|img)\b[^>]*\b(?:src|href)=\"?https?://(?
 
 def outside() -> dict[str, str]:
     """Files of the repository that are in the site besides docs/: the path of each, and its place in the site."""
-    found = [path for folder in _FOLDERS for path in (_ROOT / folder).rglob("*") if _published(path)]
-    paths = [path.relative_to(_ROOT).as_posix() for path in found]
+    published = [path for folder in _FOLDERS for path in (_ROOT / folder).rglob("*") if _published(path)]
+    paths = [path.relative_to(_ROOT).as_posix() for path in published]
     return _PAGES | {path: path for path in sorted(paths)}
 
 

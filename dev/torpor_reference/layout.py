@@ -49,8 +49,8 @@ def components(root: Path) -> str:
 
 def layers(root: Path) -> dict[str, str]:
     """Return the layers of each package of the product that has any."""
-    found = {package.name: _layers(package) for name in _PRODUCT for package in _packages(root / name)}
-    return {f"layers of {name}": markdown(("Layer", "Contents"), rows) for name, rows in found.items() if rows}
+    layer_rows = {package.name: _layers(package) for name in _PRODUCT for package in _packages(root / name)}
+    return {f"layers of {name}": markdown(("Layer", "Contents"), rows) for name, rows in layer_rows.items() if rows}
 
 
 def decisions(root: Path) -> str:

@@ -10,7 +10,7 @@ _OF_SPEC = re.compile(r"\[\['[\w.]*', '((?!spec\.workflow)[^']*)'\]\]")
 
 def of_workflow(policy: Mapping[str, Any]) -> Mapping[str, Sequence[str]]:
     """Return the sentences by the path of their object, without those that quote values of the object."""
-    texts = [one["expression"] for one in policy["spec"]["variables"]]
+    texts = [variable["expression"] for variable in policy["spec"]["variables"]]
     return {
         "spec": [sentence for text in texts for sentence in _OF_SPEC.findall(text)],
         "spec.tasks[]": ["".join(parts) for text in texts for parts in _OF_TASK.findall(text)],

@@ -46,7 +46,9 @@ def flags() -> dict[str, Table]:
         "triggerer": _defaults(triggerer.Settings),
         "archive": _defaults(archive.ArchiveSettings),
     }
-    return {name: Table(header=_FLAGS, rows=[_flag(*one) for one in flags.items()]) for name, flags in defaults.items()}
+    return {
+        name: Table(header=_FLAGS, rows=[_flag(*flag) for flag in flags.items()]) for name, flags in defaults.items()
+    }
 
 
 def metrics() -> dict[str, Table]:

@@ -30,9 +30,9 @@ def fill(page: str, blocks: Mapping[str, str | Table]) -> str:
 
     Raises PageError where page and code have different blocks, and where the page lacks a description.
     """
-    found = sorted(match["name"] for match in _BLOCK.finditer(page))
-    if found != sorted(blocks):
-        raise PageError(f"the page has the blocks {found}, the code has {sorted(blocks)}")
+    names = sorted(match["name"] for match in _BLOCK.finditer(page))
+    if names != sorted(blocks):
+        raise PageError(f"the page has the blocks {names}, the code has {sorted(blocks)}")
 
     def replaced(match: re.Match[str]) -> str:
         content = blocks[match["name"]]

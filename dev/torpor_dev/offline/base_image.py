@@ -31,7 +31,7 @@ def ensure(machine: host.HostFacts) -> str:
         if not tar.exists():
             if engine.can_pull():
                 return _pull()
-            with rootfs.made("python", _PACKAGES, machine) as root:
+            with rootfs.debian_root("python", _PACKAGES, machine) as root:
                 _finish(root)
                 rootfs.pack(root, tar)
         with step(f"loading {local}"):

@@ -39,8 +39,8 @@ def unpack(files: list[Path], target: Path) -> Path:
 
 def environment(root: Path) -> Mapping[str, str]:
     """The environment of a program in an unpacked folder: its libraries come before the system's."""
-    found = {str(file.parent) for name in _LIBRARIES for file in (root / name).glob("**/*.so*")}
-    return {**os.environ, "LD_LIBRARY_PATH": ":".join(sorted(found))}
+    folders = {str(file.parent) for name in _LIBRARIES for file in (root / name).glob("**/*.so*")}
+    return {**os.environ, "LD_LIBRARY_PATH": ":".join(sorted(folders))}
 
 
 def _download(packages: tuple[str, ...], folder: Path) -> None:

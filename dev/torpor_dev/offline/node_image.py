@@ -83,7 +83,7 @@ def _load(tar: Path, image: str) -> None:
 def _build(machine: host.HostFacts) -> None:
     kube = golang.build(golang.KUBE)
     kubeadm = golang.build(golang.KUBEADM)
-    with rootfs.made("node", _PACKAGES, machine) as root:
+    with rootfs.debian_root("node", _PACKAGES, machine) as root:
         with step("adding Kubernetes to the node image"):
             _copy_kind_files(root)
             _install(kube, root / "usr/local/bin/kube")

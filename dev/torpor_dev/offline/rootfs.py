@@ -16,7 +16,7 @@ _EXCLUDED = ("doc", "man", "locale", "info", "lintian", "bug")
 
 
 @contextmanager
-def made(name: str, packages: Sequence[str], machine: host.HostFacts) -> Iterator[Path]:
+def debian_root(name: str, packages: Sequence[str], machine: host.HostFacts) -> Iterator[Path]:
     """Create a root file system with these packages; remove it at the end."""
     if not (machine.root and machine.debian):
         raise NothingWorksError(
