@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from torpor_crds.models.taskrun import TaskRun, TaskRunSpec
 from torpor_operator.state import marks
 from torpor_operator.taskrun import builder, transitions
 from torpor_operator.taskrun.step import Step, TaskRunView
@@ -19,8 +20,8 @@ def _runs() -> None:
     next_step = transitions.next_step
 
     def unmarked(view: TaskRunView) -> Step:
-        spec = view.taskrun.spec.model_copy(update={"mark": None})
-        return next_step(replace(view, taskrun=view.taskrun.model_copy(update={"spec": spec})))
+        spec = TaskRunSpec.model_construct(**dict(view.taskrun.spec) | {"mark": None})
+        return next_step(replace(view, taskrun=TaskRun.model_construct(**dict(view.taskrun) | {"spec": spec})))
 
     put(transitions, "next_step", unmarked)
 
