@@ -25,6 +25,8 @@ _ARCHIVED = "stored"
 _WRITTEN = {_TYPE, _VAR}
 _DIGITS_MAX = 4096
 _PAIR = 2
+_OTHER_MODULES = (("decimal", "Decimal", "decimal"), ("uuid", "UUID", "uuid"), ("pathlib", "PurePath", None))
+"""Module, class, and name of the type; a path is written as text."""
 _DEEP = f"nested more than {DEPTH_MAX} deep"
 
 
@@ -166,21 +168,10 @@ def _pairs(value: Mapping[Any, Any], at: str, depth: int) -> list[Any]:
 
 def _of_other_modules(value: object, at: str) -> Any:
     """Encode values of modules that are imported only if such values exist, so that a task pod starts without them."""
-    if "decimal" in sys.modules:
-        from decimal import Decimal  # noqa: PLC0415 - see above
-
-        if isinstance(value, Decimal):
-            return _typed("decimal", str(value))
-    if "uuid" in sys.modules:
-        from uuid import UUID  # noqa: PLC0415 - see above
-
-        if isinstance(value, UUID):
-            return _typed("uuid", str(value))
-    if "pathlib" in sys.modules:
-        from pathlib import PurePath  # noqa: PLC0415 - see above
-
-        if isinstance(value, PurePath):
-            return str(value)
+    for module, class_name, name in _OTHER_MODULES:
+        kind = getattr(sys.modules.get(module), class_name, None)
+        if kind is not None and isinstance(value, kind):
+            return str(value) if name is None else _typed(name, str(value))
     raise canonical.NotJsonError(f"{at} is of type {type(value).__name__}, which is not JSON")
 
 

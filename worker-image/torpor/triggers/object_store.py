@@ -135,7 +135,7 @@ class Object(BaseTrigger):
         place, options = first.place, first.options
         key = ("object", services.namespace, place.scheme, place.bucket, first.opened(), tuple(sorted(options.items())))
         async with services.shared(
-            key, lambda: object_clients.connect(place, options, services), object_clients.close
+            key, lambda: object_clients.ObjectClients(place, options, services), object_clients.ObjectClients.close
         ) as clients:
             try:
                 async with clients.borrow() as store:

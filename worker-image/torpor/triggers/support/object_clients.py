@@ -33,7 +33,7 @@ def has_credentials(options: Mapping[str, Any]) -> bool:
 
 
 class ObjectClients:
-    """The clients of one bucket, created as polls need them."""
+    """The clients of one bucket, created as polls need them. They connect on first use."""
 
     def __init__(self, place: ObjectLocation, options: Mapping[str, Any], services: Services) -> None:
         self._place = place
@@ -103,16 +103,6 @@ class _StoreClient(NamedTuple):
             raise AddressDeniedError(self.proxy.denied) from error
         if self.proxy is not None and self.proxy.failed:
             raise ConnectionError(self.proxy.failed) from error
-
-
-def connect(place: ObjectLocation, options: Mapping[str, Any], services: Services) -> ObjectClients:
-    """Create the clients, which connect on first use."""
-    return ObjectClients(place, options, services)
-
-
-async def close(stores: ObjectClients) -> None:
-    """Close the clients."""
-    await stores.close()
 
 
 def make(place: ObjectLocation, options: Mapping[str, Any], services: Services, proxy: Proxy | None) -> "ObjectStore":
