@@ -52,13 +52,8 @@ def _with_unwritten(instance: InstanceView, history: tuple[HistoryEntry, ...]) -
     )
     if instance.deferred_at is not None and not waited and not folded:
         fired = instance.fired_at is not None and instance.fired_at >= instance.deferred_at
-        _insert(
-            entries,
-            State.DEFERRED,
-            instance.deferred_at,
-            instance,
-            max(instance.segment - 1, 0) if fired else instance.segment,
-        )
+        segment = max(instance.segment - 1, 0) if fired else instance.segment
+        _insert(entries, State.DEFERRED, instance.deferred_at, instance, segment)
     if entries[-1].state is State.SCHEDULED and instance.state not in {State.SCHEDULED, None}:
         entries.append(replace(entries[-1], state=State.RUNNING, word=State.RUNNING, pod=instance.pod))
     return entries

@@ -34,15 +34,10 @@ def wait_source(instance: InstanceView, trigger: TriggerView) -> WaitSource:
     kwargs = json_fields.fields(json_fields.decoded(trigger.kwargs))
     shared = _trigger_key(instance, trigger, kwargs)
     batch = _batch(trigger.class_name, kwargs)
-    owner = (
-        trigger.class_name,
-        instance.namespace,
-        instance.trigger_pool,
-        instance.service_account or constants.TASK_ACCOUNT,
-    )
-    return WaitSource(
-        label=_label(trigger, kwargs), trigger=shared, query=shared if batch is None else ("batch", owner, batch)
-    )
+    account = instance.service_account or constants.TASK_ACCOUNT
+    owner = (trigger.class_name, instance.namespace, instance.trigger_pool, account)
+    query = shared if batch is None else ("batch", owner, batch)
+    return WaitSource(label=_label(trigger, kwargs), trigger=shared, query=query)
 
 
 def _trigger_key(instance: InstanceView, trigger: TriggerView, kwargs: json_fields.Fields) -> Hashable:

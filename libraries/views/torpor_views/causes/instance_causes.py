@@ -61,21 +61,15 @@ def _by_state(run: RunView, facts: Facts, instance: InstanceView, slot: Cause | 
         case State.UP_FOR_RETRY:
             return _backing_off(run, instance)
         case State.SUCCEEDED:
-            return instance_cause(
-                instance, CauseKind.SUCCEEDED, Urgency.DONE, "succeeded", commands.torpor("result", run, instance.ref)
-            )
+            command = commands.torpor("result", run, instance.ref)
+            return instance_cause(instance, CauseKind.SUCCEEDED, Urgency.DONE, "succeeded", command)
         case State.FAILED:
             return _failed(run, instance)
-        case State.SKIPPED:
-            why = f": {json_fields.message_line(instance.message)}" if instance.message else ""
-            return instance_cause(
-                instance, CauseKind.SKIPPED, Urgency.DONE, f"was skipped{why}", commands.retry(run, instance.ref)
+        case State.SKIPPED | State.CANCELLED as state:
+            detail = f"was {state.lower()}" + (
+                f": {json_fields.message_line(instance.message)}" if instance.message else ""
             )
-        case State.CANCELLED:
-            why = f": {json_fields.message_line(instance.message)}" if instance.message else ""
-            return instance_cause(
-                instance, CauseKind.CANCELLED, Urgency.DONE, f"was cancelled{why}", commands.retry(run, instance.ref)
-            )
+            return instance_cause(instance, CauseKind(state), Urgency.DONE, detail, commands.retry(run, instance.ref))
         case None:
             detail = f"is in state {instance.word!r}, which this version of torpor does not know"
             return instance_cause(instance, CauseKind.UNKNOWN, Urgency.ACT, detail, "torpor doctor")
@@ -88,9 +82,8 @@ def _scheduled(run: RunView, facts: Facts, instance: InstanceView, slot: Cause |
         overdue = instance.created is not None and run.now > instance.created + pod_causes.STALE
         detail = f"is about to begin its wait{ago(instance.created, run.now)}"
         command = "torpor doctor" if overdue else commands.torpor("get", run)
-        return instance_cause(
-            instance, CauseKind.TO_BE_CREATED, Urgency.ACT if overdue else Urgency.WAIT, detail, command
-        )
+        urgency = Urgency.ACT if overdue else Urgency.WAIT
+        return instance_cause(instance, CauseKind.TO_BE_CREATED, urgency, detail, command)
     known = pod_causes.of_scheduled(run, facts, instance, slot)
     return known if not instance.reason or known.kind is not CauseKind.POD_STARTING else _blocked(run, instance)
 
@@ -106,14 +99,12 @@ def _running(run: RunView, facts: Facts, instance: InstanceView) -> Cause:
     if pod is not None and pod.phase == "Pending":
         where = f"on node {pod.node}" if pod.node else "without a node so far"
         detail = f"starts: pod {pod.name} is Pending {where}{ago(pod.created, run.now)}"
-        return instance_cause(
-            instance, CauseKind.POD_STARTING, Urgency.WAIT, detail, commands.describe(run, "pod", pod.name)
-        )
+        command = commands.describe(run, "pod", pod.name)
+        return instance_cause(instance, CauseKind.POD_STARTING, Urgency.WAIT, detail, command)
     where = f"pod {instance.pod}" if instance.pod else "a pod"
     detail = f"runs in {where}{ago(instance.started_at, run.now)}"
-    return instance_cause(
-        instance, CauseKind.RUNNING, Urgency.DONE, detail, commands.torpor("logs", run, instance.ref, "-f")
-    )
+    command = commands.torpor("logs", run, instance.ref, "-f")
+    return instance_cause(instance, CauseKind.RUNNING, Urgency.DONE, detail, command)
 
 
 def _blocked(run: RunView, instance: InstanceView) -> Cause:
