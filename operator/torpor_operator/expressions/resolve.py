@@ -1,20 +1,27 @@
 """Where the expressions of a task are, and the values of its fields once their expressions are known."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from torpor_crds.models.task import MappedGroup, Task
 from torpor_expressions import references, template
 from torpor_expressions.errors import ExpressionError
 from torpor_expressions.value import JSON, Value
 
-from torpor_operator.expressions.context import GROUPS, MAPPING, PARAMS, ROOTS, RUN, Pending, Scope
+from torpor_operator.expressions.context import GROUPS, MAPPING, PARAMS, ROOTS, RUN, Pending
 from torpor_operator.model.actions import Need
 
 LIST_ROOTS = ROOTS | {GROUPS}
 INSTANCE_ROOTS = LIST_ROOTS | {MAPPING}
 CONTAINER, ENV = "container", "pod.env"
 EVENT_ROOTS = frozenset({"event", PARAMS, RUN})
+
+
+class Evaluates(Protocol):
+    """What the expressions see, such as `Scope`."""
+
+    def evaluate(self, expression: str) -> Value | ExpressionError | Pending:
+        """The value of an expression."""
 
 
 class LocatedExpression(NamedTuple):
@@ -75,7 +82,7 @@ def embedded(value: JSON) -> tuple[str, ...]:
     return () if isinstance(parsed, ExpressionError) else parsed
 
 
-def resolve_value(value: JSON, scope: Scope) -> Value | ExpressionError | Pending:
+def resolve_value(value: JSON, scope: Evaluates) -> Value | ExpressionError | Pending:
     """The value with every `${...}` in its strings replaced; results of expressions are not parsed again."""
     results = evaluate_embedded(value, scope)
     if not isinstance(results, dict):
@@ -84,7 +91,7 @@ def resolve_value(value: JSON, scope: Scope) -> Value | ExpressionError | Pendin
     return rendered if isinstance(rendered, ExpressionError) else Value(json=rendered)
 
 
-def evaluate_embedded(value: JSON, scope: Scope) -> dict[str, JSON] | ExpressionError | Pending:
+def evaluate_embedded(value: JSON, scope: Evaluates) -> dict[str, JSON] | ExpressionError | Pending:
     """The result of each `${...}` in the strings of a value, by its expression."""
     parsed = template.expressions(value)
     if isinstance(parsed, ExpressionError):

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Self
 
 from torpor_crds.models.run_of import PreviousRun
-from torpor_expressions import errors, references, template
+from torpor_expressions import errors, references
 from torpor_expressions.errors import ExpressionError
 from torpor_expressions.value import JSON, Value
 from torpor_wire import json_types
 
+from torpor_operator.expressions import resolve
 from torpor_operator.expressions.context import Pending
 from torpor_operator.model.actions import Evaluate, Need
 from torpor_operator.model.snapshot import Answer
@@ -53,9 +54,7 @@ class EventScope:
 
     def is_true(self, expression: str) -> bool | ExpressionError | Pending:
         """Whether `when` holds. Any value but a boolean is an error."""
-        parsed = template.parse(expression)
-        single = parsed.single if isinstance(parsed, template.StringTemplate) else None
-        match self.evaluate(single or expression):
+        match self.evaluate(resolve.unwrap(expression)):
             case Value(json=bool(value)):
                 return value
             case Value(json=value):
@@ -65,20 +64,4 @@ class EventScope:
 
     def resolve(self, value: JSON) -> Value | ExpressionError | Pending:
         """The value with every `${...}` in its strings replaced."""
-        expressions = template.expressions(value)
-        if isinstance(expressions, ExpressionError):
-            return expressions
-        results: dict[str, JSON] = {}
-        needs: list[Need] = []
-        for expression in expressions:
-            match self.evaluate(expression):
-                case Value(json=json):
-                    results[expression] = json
-                case Pending(more):
-                    needs += more
-                case error:
-                    return error
-        if needs:
-            return Pending(tuple(needs))
-        rendered = template.substitute(value, results)
-        return rendered if isinstance(rendered, ExpressionError) else Value(json=rendered)
+        return resolve.resolve_value(value, self)

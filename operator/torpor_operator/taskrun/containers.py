@@ -6,7 +6,7 @@ pod of the segment, created by a stale operator, never runs. A finalizer keeps t
 
 from typing import assert_never
 
-from torpor_wire import canonical, constants, deadline, names, retry, transitions, trigger
+from torpor_wire import canonical, deadline, names, retry, transitions, trigger
 from torpor_wire.reason import Reason
 from torpor_wire.secret_ref import SecretRef
 from torpor_wire.state import TERMINAL, State
@@ -77,17 +77,9 @@ def _document_rules(view: TaskRunView, pod: Pod) -> DocumentRules | None:
 
 def _defer(view: TaskRunView, deferral: ContainerDeferral) -> Step:
     """Store the trigger of a container, as the pod of a python task does by itself."""
-    metadata, spec = view.taskrun.metadata, view.taskrun.spec
+    spec = view.taskrun.spec
     try:
-        stored = trigger.build(
-            deferral.class_name,
-            deferral.kwargs,
-            namespace=metadata.namespace,
-            pool=spec.trigger_pool,
-            now=view.now,
-            account=spec.service_account or constants.TASK_ACCOUNT,
-            taskrun=metadata.name,
-        )
+        stored = step.build_trigger(view, deferral.class_name, deferral.kwargs)
     except trigger.TriggerError as error:
         return step.fail(view, Reason.DEFERRAL_INVALID, str(error), policy=retry.Policy())
     due = deadline.deferral_deadline(

@@ -16,17 +16,8 @@ from torpor_operator.taskrun.step import NOTHING, Step, TaskRunView, combine, de
 
 def begin(view: TaskRunView, call: TriggerCall) -> Step:
     """Defer a task that is only a trigger: no pod is started just to wait."""
-    spec, metadata = view.taskrun.spec, view.taskrun.metadata
     try:
-        stored = trigger.build(
-            call.class_name,
-            trigger.parse(call.kwargs),
-            namespace=metadata.namespace,
-            pool=spec.trigger_pool,
-            now=view.now,
-            account=spec.service_account or constants.TASK_ACCOUNT,
-            taskrun=metadata.name,
-        )
+        stored = step.build_trigger(view, call.class_name, trigger.parse(call.kwargs))
     except trigger.TriggerError as error:
         return step.fail(view, Reason.TRIGGER_INVALID, str(error), policy=retry.Policy())
     due = deadline.deferral_deadline(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from torpor_crds.models.taskrun import TaskRun
-from torpor_wire import deadline, retry, times, transitions
+from torpor_wire import canonical, constants, deadline, retry, times, transitions, trigger
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL
 
@@ -183,3 +183,17 @@ def _timeout_message(view: TaskRunView) -> str:
     pod, exceeded = view.current_pod, f"the attempt exceeded its timeout of {timeout}"
     pending = pod is not None and pod.phase == "Pending"
     return f"{exceeded}; its pod did not start{cause}" if pending and cause else exceeded
+
+
+def build_trigger(view: TaskRunView, class_name: str, kwargs: Mapping[str, canonical.Json]) -> trigger.DeferredTrigger:
+    """The trigger of a deferral of the TaskRun. Raises trigger.TriggerError."""
+    metadata, spec = view.taskrun.metadata, view.taskrun.spec
+    return trigger.build(
+        class_name,
+        kwargs,
+        namespace=metadata.namespace,
+        pool=spec.trigger_pool,
+        now=view.now,
+        account=spec.service_account or constants.TASK_ACCOUNT,
+        taskrun=metadata.name,
+    )
