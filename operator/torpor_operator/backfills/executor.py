@@ -77,7 +77,7 @@ class BackfillExecutor:
         except errors.NotFound:
             return False
         if stored is not None:
-            self._cache.absorb(stored)
+            self._cache.objects.absorb(stored)
         return stored is not None
 
     async def post(self, backfill: Backfill, notices: Iterable[Notice]) -> None:

@@ -11,7 +11,6 @@ from typing import Never
 from torpor_crds.models.backfill import Backfill
 from torpor_kubernetes.cache.store import Unreadable
 from torpor_kubernetes.client.api import Object
-from torpor_kubernetes.client.resources import BACKFILLS
 from torpor_wire.reason import Reason
 from torpor_wire.retry import Backoff
 
@@ -22,7 +21,6 @@ from torpor_operator.backfills.plan.planner import plan
 from torpor_operator.backfills.plan.snapshot import BackfillSnapshot, KnownRun, TemporaryObstacle
 from torpor_operator.controller.archive import NotArchivedError
 from torpor_operator.controller.context import ControllerContext
-from torpor_operator.controller.reconcile_loop import ReflectedObjects
 from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.model.actions import Need
 from torpor_operator.model.snapshot import Answer
@@ -66,8 +64,7 @@ class BackfillReconciler:
         self._resolver = context.resolver
         self._namespaces = context.namespaces
         self._executor = executor
-        objects = ReflectedObjects(BACKFILLS, cache.backfills)
-        self._loop = context.reconcile_loop(objects, queue, BackfillMemory, workers=_WORKERS, backoff=_BACKOFF)
+        self._loop = context.reconcile_loop(cache.objects, queue, BackfillMemory, workers=_WORKERS, backoff=_BACKOFF)
 
     async def run(self) -> Never:
         """Run until cancelled."""

@@ -1,6 +1,6 @@
 """What the controllers of all kinds share in one process, and what each of them offers."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Never, Protocol
 
@@ -10,7 +10,7 @@ from torpor_wire.retry import Backoff
 from torpor_operator.controller.archive import Archive
 from torpor_operator.controller.cluster_cache import ClusterCache
 from torpor_operator.controller.cluster_writer import ClusterWriter
-from torpor_operator.controller.namespaces import Namespaces
+from torpor_operator.controller.namespaces import Namespaces, NamespaceUser
 from torpor_operator.controller.queries import QueryResolver
 from torpor_operator.controller.reconcile_loop import Loop, M, ObjectSource, ReconcileLoop
 from torpor_operator.controller.triggerer_pools import TriggererPools
@@ -22,7 +22,7 @@ from torpor_operator.quarantine.work_guard import WorkGuard
 from torpor_operator.settings import Settings
 
 
-class KindController(Protocol):
+class KindController(NamespaceUser, Protocol):
     """The controller of one kind."""
 
     def watches(self) -> Sequence[Loop]:
@@ -30,12 +30,6 @@ class KindController(Protocol):
 
     async def run(self) -> Never:
         """Reconcile until cancelled, while this replica leads."""
-
-    def namespaces(self) -> Collection[str]:
-        """The namespaces that have objects of the kind."""
-
-    def enqueue_namespace(self, namespace: str) -> None:
-        """Enqueue every object of a namespace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

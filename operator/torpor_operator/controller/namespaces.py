@@ -14,6 +14,8 @@ from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import PODS, SELF_ACCESS_REVIEWS, TASKRUNS, Resource
 from torpor_wire import constants
 
+from torpor_operator.controller.workqueue import Key
+
 _LOG = logging.getLogger(__name__)
 _INTERVAL = 2.0
 _CHECKS_PER_ROUND = 10
@@ -25,11 +27,11 @@ _ACCOUNT = "torpor-operator"
 class NamespaceUser(Protocol):
     """The controller of a kind."""
 
-    def namespaces(self) -> Collection[str]:
-        """The namespaces that have objects of the kind."""
+    def object_keys(self) -> Collection[Key]:
+        """The keys of all objects of the kind."""
 
-    def enqueue_namespace(self, namespace: str, /) -> None:
-        """Enqueue every object of a namespace that became ready or ceased to be."""
+    def enqueue(self, key: Key, /) -> None:
+        """Enqueue an object of a namespace that became ready or ceased to be."""
 
 
 class Namespaces:
@@ -54,12 +56,11 @@ class Namespaces:
     async def run(self, users: Sequence[NamespaceUser]) -> Never:
         """Check some of the namespaces in use in each round, in turn, forever."""
         while True:
-            in_use = {namespace for user in users for namespace in user.namespaces()}
+            in_use = {key.namespace for user in users for key in user.object_keys()}
             for namespace in self._next_round(in_use):
                 try:
                     if await self._has_changed(namespace):
-                        for user in users:
-                            user.enqueue_namespace(namespace)
+                        _enqueue(users, namespace)
                 except errors.ApiError as error:
                     _LOG.warning("cannot check whether namespace %s is set up: %s", namespace, error.message)
             await self._api.clock.sleep(_INTERVAL)
@@ -92,6 +93,12 @@ class Namespaces:
         }
         review = await self._api.create(SELF_ACCESS_REVIEWS, None, body)
         return bool(review.get("status", {}).get("allowed"))
+
+
+def _enqueue(users: Sequence[NamespaceUser], namespace: str) -> None:
+    for user in users:
+        for key in [key for key in user.object_keys() if key.namespace == namespace]:
+            user.enqueue(key)
 
 
 def not_ready_message(namespace: str, home: str) -> str:

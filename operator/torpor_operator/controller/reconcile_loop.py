@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, Generic, Never, Protocol, TypeAlias, TypeVar
 
-from torpor_kubernetes.cache.reflector import Reflector
 from torpor_kubernetes.cache.store import Unreadable
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.resources import Resource
@@ -18,7 +17,7 @@ from torpor_kubernetes.timing import Clock
 from torpor_wire.retry import Backoff
 
 from torpor_operator.controller.unreadable_objects import UnreadableReporter
-from torpor_operator.controller.workqueue import Key, WorkQueue, key_of
+from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.quarantine.object_ref import ObjectRef
 from torpor_operator.quarantine.work_guard import WorkGuard
 
@@ -57,34 +56,6 @@ class ObjectSource(Protocol):
 
     async def drop_deleted(self) -> None:
         """Drop the objects whose deletion was missed. Raises errors.ApiError."""
-
-
-class ReflectedObjects:
-    """The objects of a reflector, which misses no deletion."""
-
-    def __init__(self, resource: Resource, reflector: Reflector[Any]) -> None:
-        self.resource = resource
-        self._reflector = reflector
-
-    def keys(self) -> list[Key]:
-        """The keys of all objects."""
-        return [key_of(item.metadata) for item in self._reflector.store.values()]
-
-    def uid(self, key: Key) -> str | None:
-        """The uid of an object, or None if it is gone."""
-        stored = self._reflector.store.get(*key)
-        return None if stored is None else str(stored.metadata.uid)
-
-    def unreadable(self, key: Key) -> Unreadable | None:
-        """Why an object cannot be read, or None if it can."""
-        return self._reflector.store.unreadable(*key)
-
-    async def refresh(self) -> None:
-        """List the objects again: the former leader may have stored a status a moment ago."""
-        await self._reflector.refresh()
-
-    async def drop_deleted(self) -> None:
-        """Do nothing."""
 
 
 M = TypeVar("M", bound=PassMemory)

@@ -1,25 +1,22 @@
 """The Schedules, and what the plan of each reads: the TaskRuns of its sources and its runs."""
 
-import logging
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from torpor_crds.models import schedule as schedules
 from torpor_crds.models.schedule import Schedule
 from torpor_crds.models.taskrun import TaskRun
 from torpor_crds.models.workflow import Workflow
-from torpor_kubernetes.cache.reflector import Notice, Reflector, Unreadable
+from torpor_kubernetes.cache.store import Unreadable
 from torpor_kubernetes.client.resources import SCHEDULES
 
 from torpor_operator.controller.cluster_cache import owner_key
 from torpor_operator.controller.context import ControllerContext
-from torpor_operator.controller.workqueue import Key, WorkQueue, key_of
+from torpor_operator.controller.reflected_objects import ReflectedObjects
+from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.model.actions import Need
 from torpor_operator.model.pod import Pod
 from torpor_operator.model.snapshot import Answer
 from torpor_operator.schedules.plan.snapshot import ScheduleSnapshot
-
-_LOG = logging.getLogger(__name__)
 
 
 class ScheduleCache:
@@ -33,41 +30,16 @@ class ScheduleCache:
         self._cluster = context.cluster
         self._queue = queue
         self._followers: list[Callable[[Key], None]] = []
-        self.schedules: Reflector[Schedule] = Reflector(
-            context.api,
-            SCHEDULES,
-            context.guard.reader(SCHEDULES.kind, schedules.parse),
-            on_change=self._on_schedule,
-            jitter=context.jitter,
-            namespaces=context.settings.namespaces,
-        )
+        self.objects = ReflectedObjects(context, SCHEDULES, schedules.parse, self._enqueue)
         context.cluster.subscribe(self)
 
     def follow(self, follower: Callable[[Key], None]) -> None:
         """Call `follower` with the key of each Schedule that changes, or an object of which does."""
         self._followers.append(follower)
 
-    def all_keys(self) -> list[Key]:
-        """The keys of all Schedules."""
-        return [key_of(schedule.metadata) for schedule in self.schedules.store.values()]
-
     def find(self, key: Key) -> Schedule | Unreadable | None:
         """The Schedule, why it cannot be read, or None if it does not exist."""
-        return self.schedules.store.unreadable(*key) or self.schedules.store.get(*key)
-
-    def get(self, key: Key) -> Schedule | None:
-        """A Schedule by its key."""
-        return self.schedules.store.get(*key)
-
-    def enqueue_namespace(self, namespace: str) -> None:
-        """Enqueue every Schedule of a namespace."""
-        for key in self.all_keys():
-            if key.namespace == namespace:
-                self._queue.add(key)
-
-    def absorb(self, stored: dict[str, Any]) -> None:
-        """Take in the API server's answer to a write."""
-        self.schedules.store.absorb(stored)
+        return self.objects.find(key)
 
     def snapshot(self, key: Key, known: Mapping[Need, Answer], refused: Mapping[str, str]) -> ScheduleSnapshot | None:
         """The Schedule and its objects, or None if there is no such Schedule, or it cannot be read."""
@@ -115,11 +87,6 @@ class ScheduleCache:
 
     def on_orphaned_pod(self, pod: Pod) -> None:
         """Ignore it."""
-
-    def _on_schedule(self, change: Notice[Schedule]) -> None:
-        if isinstance(change, Unreadable):
-            _LOG.warning("cannot read Schedule %s/%s: %s", change.namespace, change.name, change.message)
-        self._enqueue(Key(change.namespace, change.name))
 
     def _enqueue(self, key: Key) -> None:
         self._queue.add(key)

@@ -5,6 +5,7 @@ from typing import Never
 from torpor_operator.controller.context import ControllerContext
 from torpor_operator.controller.orphan_reporter import OrphanReporter
 from torpor_operator.controller.reconcile_loop import Loop
+from torpor_operator.controller.workqueue import Key
 from torpor_operator.schedules.cache import ScheduleCache
 from torpor_operator.schedules.executor import ScheduleExecutor
 from torpor_operator.schedules.orphans import OrphanedSources
@@ -16,7 +17,7 @@ class ScheduleController:
 
     def __init__(self, context: ControllerContext) -> None:
         cluster = context.cluster
-        queue = context.work_queue()
+        self._queue = queue = context.work_queue()
         self.cache = ScheduleCache(context, queue)
         executor = ScheduleExecutor(context.api, cluster, self.cache, context.writer)
         self._reconciler = ScheduleReconciler(context, queue, self.cache, executor)
@@ -24,16 +25,16 @@ class ScheduleController:
 
     def watches(self) -> list[Loop]:
         """The watch of Schedules."""
-        return [self.cache.schedules.run]
+        return [self.cache.objects.run]
 
     async def run(self) -> Never:
         """Reconcile until cancelled, while this replica leads."""
         await self._reconciler.run(self._orphans.run)
 
-    def namespaces(self) -> set[str]:
-        """The namespaces that have Schedules."""
-        return {key.namespace for key in self.cache.all_keys()}
+    def object_keys(self) -> list[Key]:
+        """The keys of all Schedules."""
+        return self.cache.objects.keys()
 
-    def enqueue_namespace(self, namespace: str) -> None:
-        """Enqueue every Schedule of a namespace."""
-        self.cache.enqueue_namespace(namespace)
+    def enqueue(self, key: Key) -> None:
+        """Enqueue a Schedule."""
+        self._queue.add(key)

@@ -79,7 +79,7 @@ class ScheduleExecutor:
         except errors.NotFound:
             return False
         if stored is not None:
-            self._cache.absorb(stored)
+            self._cache.objects.absorb(stored)
         return stored is not None
 
     async def post(self, schedule: Schedule, notices: Iterable[Notice]) -> None:
@@ -186,4 +186,4 @@ class ScheduleExecutor:
     async def _patch(self, schedule: Schedule, *ops: Object, at_version: bool = True) -> None:
         pinned = preconditions(schedule.metadata)
         patch = [*(pinned if at_version else pinned[:1]), *ops]
-        self._cache.absorb(await self._api.patch(SCHEDULES, *key_of(schedule.metadata), patch))
+        self._cache.objects.absorb(await self._api.patch(SCHEDULES, *key_of(schedule.metadata), patch))

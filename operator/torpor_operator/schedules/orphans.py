@@ -32,7 +32,7 @@ class OrphanedSources:
 
     def _problem(self, taskrun: TaskRun) -> str:
         owner, source = taskrun.spec.owner, taskrun.spec.task
-        schedule = self._cache.get(owner_key(taskrun))
+        schedule = self._cache.objects.get(owner_key(taskrun))
         if schedule is None:
             return f"Schedule {owner.name} does not exist in this namespace"
         if schedule.metadata.uid != owner.uid:

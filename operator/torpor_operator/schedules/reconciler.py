@@ -10,13 +10,12 @@ from typing import Never
 
 from torpor_crds.models.schedule import Schedule
 from torpor_crds.models.schedule_status import ScheduleStatus
-from torpor_kubernetes.client.resources import SCHEDULES
 from torpor_wire.reason import Reason
 from torpor_wire.retry import Backoff
 
 from torpor_operator.controller.context import ControllerContext
-from torpor_operator.controller.reconcile_loop import Loop, ReflectedObjects
-from torpor_operator.controller.workqueue import Key, WorkQueue
+from torpor_operator.controller.reconcile_loop import Loop
+from torpor_operator.controller.workqueue import Key, WorkQueue, key_of
 from torpor_operator.model.actions import Need, Notice
 from torpor_operator.model.snapshot import Answer
 from torpor_operator.schedules.cache import ScheduleCache
@@ -57,8 +56,7 @@ class ScheduleReconciler:
         self._executor = executor
         self._pace = EventPace(self._clock, rate=settings.schedule_event_rate, burst=settings.schedule_event_burst)
         self._status_interval = settings.status_interval
-        objects = ReflectedObjects(SCHEDULES, cache.schedules)
-        self._loop = context.reconcile_loop(objects, queue, ScheduleMemory, workers=_WORKERS, backoff=_BACKOFF)
+        self._loop = context.reconcile_loop(cache.objects, queue, ScheduleMemory, workers=_WORKERS, backoff=_BACKOFF)
 
     async def run(self, *beside: Loop) -> Never:
         """Run until cancelled, with other loops beside."""
@@ -111,7 +109,7 @@ class ScheduleReconciler:
             if decided.actions or decided.after_status:
                 await self._executor.post(schedule, decided.notices)
             return False
-        current = self._cache.schedules.store.get(schedule.metadata.namespace, schedule.metadata.name)
+        current = self._cache.objects.get(key_of(schedule.metadata))
         if (
             current is None
             or current.metadata.uid != schedule.metadata.uid

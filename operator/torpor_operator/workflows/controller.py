@@ -1,11 +1,12 @@
 """The controller of Workflows."""
 
+from collections.abc import Collection
 from typing import Never
 
 from torpor_operator.controller.context import ControllerContext
 from torpor_operator.controller.orphan_reporter import OrphanReporter
 from torpor_operator.controller.reconcile_loop import Loop
-from torpor_operator.controller.workqueue import WorkQueue
+from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.workflows.archive_uploads import ArchiveUploads
 from torpor_operator.workflows.executor import WorkflowExecutor
 from torpor_operator.workflows.listener import WorkflowListener
@@ -50,15 +51,13 @@ class WorkflowController:
         """Reconcile until cancelled, while this replica leads."""
         await self._reconciler.run(self._orphaned_pods.run, self._orphaned_taskruns.run)
 
-    def namespaces(self) -> set[str]:
-        """The namespaces that have Workflows."""
-        return self._cluster.namespaces()
+    def object_keys(self) -> Collection[Key]:
+        """The keys of all Workflows."""
+        return self._cluster.workflows.keys()
 
-    def enqueue_namespace(self, namespace: str) -> None:
-        """Enqueue every Workflow of a namespace."""
-        for key in list(self._cluster.workflows):
-            if key.namespace == namespace:
-                self._queue.add(key)
+    def enqueue(self, key: Key) -> None:
+        """Enqueue a Workflow."""
+        self._queue.add(key)
 
 
 def _archive_uploads(context: ControllerContext, queue: WorkQueue) -> ArchiveUploads:

@@ -10,6 +10,7 @@ from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.transport import JSON, Response
 from torpor_operator.controller.namespaces import Namespaces
+from torpor_operator.controller.workqueue import Key
 from torpor_operator.model.actions import CreateTaskRun, ResumeRun, SetFinalizers, requires_role
 from torpor_operator.settings import Settings
 from torpor_operator.workflows.plan import planner
@@ -47,11 +48,11 @@ class NamespacesFixture:
     used: set[str] = field(default_factory=lambda: {"team"})
     changed: list[str] = field(default_factory=list)
 
-    def namespaces(self) -> set[str]:
-        return self.used
+    def object_keys(self) -> list[Key]:
+        return [Key(namespace, "run") for namespace in self.used]
 
-    def enqueue_namespace(self, namespace: str) -> None:
-        self.changed.append(namespace)
+    def enqueue(self, key: Key) -> None:
+        self.changed.append(key.namespace)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Namespaces]:
