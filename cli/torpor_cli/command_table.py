@@ -37,8 +37,8 @@ BACKFILL = CommandGroup(
     "Run a Schedule for a period in the past.",
     {
         "create": CommandEntry("backfills.create", "Create the runs of a Schedule for the ticks of a period."),
-        "list": CommandEntry("backfills.list", "List Backfills with their progress."),
-        "status": CommandEntry("backfills.status", "Show the progress and the runs of a Backfill."),
+        "list": CommandEntry("backfills.progress", "List Backfills with their progress."),
+        "status": CommandEntry("backfills.progress", "Show the progress and the runs of a Backfill."),
         "cancel": CommandEntry("backfills.cancel", "Start no further runs of a Backfill."),
     },
 )
