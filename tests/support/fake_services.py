@@ -15,7 +15,9 @@ from tests.support.fake_api import FakeApi, VirtualClock
 TASKRUN = TaskRunRef("run-t-abcde", "0b5d7c1a", 1, 0)
 
 
-class NoWeb:
+class UnreachableHttpClient:
+    """Reaches no server."""
+
     async def request(self, request: Request, owner: Owner) -> HttpResponse:
         raise OSError("no route to host")
 
@@ -26,7 +28,9 @@ def services(
     """For a wait in the namespace `workflows`."""
     clock = clock or VirtualClock()
     api = Api(FakeApi(clock), clock)
-    backends = Backends(api=api, evaluator=InProcess(), web=web or NoWeb(), network=trigger_services.network())
+    backends = Backends(
+        api=api, evaluator=InProcess(), web=web or UnreachableHttpClient(), network=trigger_services.network()
+    )
     return TriggerServices(
         namespace="workflows",
         name=taskrun.name,

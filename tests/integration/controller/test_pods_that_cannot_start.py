@@ -4,26 +4,15 @@ The scheduler and the node are played by the test: they write what the real ones
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
-from tests.integration.controller.pods.processes import NODE
+from tests.integration.controller.pods.by_hand import KEPT_BACK, await_pod, bind, set_container, set_status, warn
 from tests.integration.controller.stage import ControllerFixture, Object, limit_memory, python
-
-KEPT_BACK = {"nodeSelector": {"no": "such"}}
-"""The stage's node has no labels: the pod is the test's to play with."""
-_CORE = "/api/v1/namespaces"
 
 
 def _status(stage: ControllerFixture, workflow: str, task: str = "load") -> Object:
     return dict(stage.taskrun(workflow, task)["status"])
-
-
-def _pod(stage: ControllerFixture, workflow: str) -> Object:
-    run = stage.taskrun(workflow, "load")
-    stage.until(lambda: bool(stage.pods_of(run)), "its pod is there")
-    return stage.pods_of(run)[0]
 
 
 def _says(stage: ControllerFixture, workflow: str, reason: str, text: str) -> None:
@@ -40,10 +29,10 @@ def _message(stage: ControllerFixture, workflow: str) -> str:
 
 def test_an_unschedulable_pod_is_reported_and_its_timeout_ends_it(stage: ControllerFixture) -> None:
     name = stage.submit([python("load", "listed", args={"count": 1}, pod=KEPT_BACK, timeout="30s")])
-    pod = _pod(stage, name)
+    pod = await_pod(stage, name)
     said = "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": said}
-    stage.change("pods", pod["metadata"]["name"], [_add("/status/conditions", [condition])], "status")
+    set_status(stage, pod, "conditions", [condition])
     _says(stage, name, "Unschedulable", said)
     assert _status(stage, name)["state"] == "Scheduled"
     assert stage.ends(name)["state"] == "Failed"
@@ -52,10 +41,11 @@ def test_an_unschedulable_pod_is_reported_and_its_timeout_ends_it(stage: Control
 
 def test_a_mount_failure_is_reported_from_the_events_of_the_pod(stage: ControllerFixture) -> None:
     name = stage.submit([python("load", "listed", args={"count": 1}, pod=KEPT_BACK)])
-    pod = _pod(stage, name)
+    pod = await_pod(stage, name)
     said = 'MountVolume.SetUp failed for volume "v" : configmap "settings" not found'
-    _bind(stage, pod)
-    _tell(stage, pod, "FailedMount", said)
+    bind(stage, pod)
+    set_container(stage, pod, {"waiting": {"reason": "ContainerCreating"}})
+    warn(stage, pod, "FailedMount", said)
     _says(stage, name, "MountFailed", said)
     stage.cancel(name)
     stage.ends(name)
@@ -78,37 +68,3 @@ def test_a_pod_over_the_quota_is_reported_and_created_once_the_quota_allows(
     stage.server.request("DELETE", quota).expect(200)
     assert stage.ends(name)["state"] == "Succeeded"
     assert "reason" not in _status(stage, name)
-
-
-def _add(path: str, value: Any) -> Object:
-    return {"op": "add", "path": path, "value": value}
-
-
-def _bind(stage: ControllerFixture, pod: Object) -> None:
-    """A node takes the pod, and says that it creates its container."""
-    metadata = {"name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
-    target = {"kind": "Node", "name": NODE}
-    body = {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target}
-    path = f"{_CORE}/{stage.namespace}/pods/{pod['metadata']['name']}/binding"
-    stage.server.request("POST", path, body).expect(201)
-    state = {"waiting": {"reason": "ContainerCreating"}}
-    container = {"name": "main", "image": "", "imageID": "", "ready": False, "restartCount": 0, "state": state}
-    stage.change("pods", pod["metadata"]["name"], [_add("/status/containerStatuses", [container])], "status")
-
-
-def _tell(stage: ControllerFixture, pod: Object, reason: str, message: str) -> None:
-    """An Event of the kubelet's, by the core API as it writes them."""
-    metadata = pod["metadata"]
-    about = {"kind": "Pod", "namespace": stage.namespace, "name": metadata["name"], "uid": metadata["uid"]}
-    body = {
-        "apiVersion": "v1",
-        "kind": "Event",
-        "metadata": {"name": f"{metadata['name']}.1"},
-        "involvedObject": about,
-        "reason": reason,
-        "message": message,
-        "type": "Warning",
-        "source": {"component": "kubelet"},
-        "lastTimestamp": "2026-01-01T00:00:00Z",
-    }
-    stage.server.request("POST", f"{_CORE}/{stage.namespace}/events", body).expect(201)

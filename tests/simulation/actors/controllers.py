@@ -12,7 +12,7 @@ from functools import cache, partial
 from typing import Any
 
 from torpor.triggers import BaseTrigger, TaskFailedEvent, TaskSkippedEvent, TaskSuccessEvent, TriggerEvent
-from torpor.triggers.services import HttpResponse, Request, Services
+from torpor.triggers.services import Services
 from torpor_expressions.evaluator import InProcess
 from torpor_kubernetes.client.api import Api
 from torpor_local.controllers import watch_workflows
@@ -20,7 +20,6 @@ from torpor_operator.app import ArchiveClients, EnabledComponents, Operator
 from torpor_operator.schedules.plan import cron_source, source_plan
 from torpor_operator.settings import Settings
 from torpor_triggerer.app import Triggerer
-from torpor_triggerer.network.sessions import Owner
 from torpor_triggerer.services.trigger_services import Backends
 from torpor_triggerer.settings import Settings as TriggererSettings
 from torpor_triggerer.sharding import assignment
@@ -31,6 +30,7 @@ from tests.simulation.actors.api_server import SimulatedApiServer
 from tests.simulation.actors.archive import SimulatedArchive
 from tests.simulation.actors.sources import BellTrigger, LogTrigger
 from tests.simulation.process import Process, ProcessClock
+from tests.support.fake_services import UnreachableHttpClient
 
 SYSTEM = "torpor-system"
 HISTORY_MAX, HISTORY_KEPT = 6, 3
@@ -82,13 +82,6 @@ async def operator(
     enabled = EnabledComponents(archive=simulated.installed, schedules=scheduled, cluster_checks=False)
     replica = Operator.build(api, settings, InProcess(), archive, jitter=rng.random, enabled=enabled)
     await replica.run(partial(watch_workflows, api))
-
-
-class UnreachableHttpClient:
-    """There is none."""
-
-    async def request(self, request: Request, owner: Owner) -> HttpResponse:
-        raise OSError("no route to host")
 
 
 _ENDING = {"ends": TaskSuccessEvent, "fails": TaskFailedEvent, "skips": TaskSkippedEvent}

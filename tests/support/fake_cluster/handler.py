@@ -8,7 +8,8 @@ from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from tests.support.fake_cluster import json_patch
+from torpor_local.apiserver import json_patch
+
 from tests.support.fake_cluster.objects import NAMESPACE, ContainerLog, Object
 
 if TYPE_CHECKING:
@@ -65,9 +66,9 @@ class Handler(BaseHTTPRequestHandler):
         *_, plural, name = self.path.partition("?")[0].split("/")
         self.cluster.patches.append((name, operations))
         try:
-            changed = json_patch.applied(self.cluster.objects[plural][name], operations)
-        except json_patch.TestFailedError as error:
-            self._status(422, "Invalid", f"testing value {error} failed")
+            changed = json_patch.apply(self.cluster.objects[plural][name], operations)
+        except json_patch.PatchError as error:
+            self._status(422, "Invalid", str(error))
             return
         self._json(self.cluster.put(plural, changed))
 

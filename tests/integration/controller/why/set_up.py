@@ -1,17 +1,15 @@
 """Sets up situations in which a run does not go on, with real objects.
 
-What the stage lacks is played as in test_pods_that_cannot_start: the scheduler, and a node with its kubelet.
+`pods.by_hand` writes what a scheduler and a kubelet would.
 """
 
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tests.integration.controller.pods.processes import NODE
+from tests.integration.controller.pods.by_hand import CORE, KEPT_BACK, await_pod, bind, set_container, set_status, warn
 from tests.integration.controller.stage import ControllerFixture, Object, limit_memory, python
 
-_CORE = "/api/v1/namespaces"
-_KEPT_BACK = {"nodeSelector": {"no": "such"}}
 _LONG = {"item": 1, "seconds": 900.0}
 NARROW = "narrow"
 """A triggerer pool with a capacity of one wait."""
@@ -69,7 +67,7 @@ def image_pull(stage: ControllerFixture) -> tuple[ControllerFixture, str]:
     name = _kept_back(stage)
     pod = _bound_pod(stage, name)
     waiting = {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "tests": not found'}
-    _container(stage, pod, {"waiting": waiting})
+    set_container(stage, pod, {"waiting": waiting})
     return stage, name
 
 
@@ -77,23 +75,22 @@ def unschedulable(stage: ControllerFixture) -> tuple[ControllerFixture, str]:
     name = _kept_back(stage)
     message = "0/1 nodes are available: 1 Insufficient memory."
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
-    pod = _pod(stage, name)["metadata"]["name"]
-    stage.change("pods", pod, [_add("/status/conditions", [condition])], "status")
+    set_status(stage, await_pod(stage, name), "conditions", [condition])
     return stage, name
 
 
 def mount(stage: ControllerFixture) -> tuple[ControllerFixture, str]:
     name = _kept_back(stage)
     pod = _bound_pod(stage, name)
-    _container(stage, pod, {"waiting": {"reason": "ContainerCreating"}})
-    _warn(stage, pod, "FailedMount", 'MountVolume.SetUp failed for volume "v" : configmap "settings" not found')
+    set_container(stage, pod, {"waiting": {"reason": "ContainerCreating"}})
+    warn(stage, pod, "FailedMount", 'MountVolume.SetUp failed for volume "v" : configmap "settings" not found')
     return stage, name
 
 
 def node_lost(stage: ControllerFixture) -> tuple[ControllerFixture, str]:
     name = _kept_back(stage)
     pod = _bound_pod(stage, name)
-    path = f"{_CORE}/{stage.namespace}/pods/{pod['metadata']['name']}"
+    path = f"{CORE}/{stage.namespace}/pods/{pod['metadata']['name']}"
     stage.server.request("DELETE", path, {"gracePeriodSeconds": 1}).expect(200)
     return stage, name
 
@@ -122,7 +119,9 @@ def deleted_upstream(stage: ControllerFixture) -> tuple[ControllerFixture, str]:
     name = stage.submit([hour("load"), python("report", "echo", after=["load"]), hour("other")])
     run = stage.taskrun(name, "load")
     stage.until(lambda: stage.taskrun(name, "load")["status"]["state"] == "Deferred", "it waits")
-    stage.server.request("DELETE", f"/apis/torpor.dev/v1alpha1/namespaces/{stage.namespace}/taskruns/{_name(run)}")
+    stage.server.request(
+        "DELETE", f"/apis/torpor.dev/v1alpha1/namespaces/{stage.namespace}/taskruns/{run['metadata']['name']}"
+    )
     return stage, name
 
 
@@ -148,48 +147,10 @@ def operator_down(stage: ControllerFixture) -> tuple[ControllerFixture, str]:
 
 
 def _kept_back(stage: ControllerFixture) -> str:
-    return stage.submit([python("load", "echo", pod=_KEPT_BACK)])
-
-
-def _pod(stage: ControllerFixture, workflow: str) -> Object:
-    run = stage.taskrun(workflow, "load")
-    stage.until(lambda: bool(stage.pods_of(run)), "its pod is there")
-    return stage.pods_of(run)[0]
+    return stage.submit([python("load", "echo", pod=KEPT_BACK)])
 
 
 def _bound_pod(stage: ControllerFixture, workflow: str) -> Object:
-    pod = _pod(stage, workflow)
-    metadata, target = {"name": _name(pod), "uid": pod["metadata"]["uid"]}, {"kind": "Node", "name": NODE}
-    body = {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target}
-    stage.server.request("POST", f"{_CORE}/{stage.namespace}/pods/{_name(pod)}/binding", body).expect(201)
+    pod = await_pod(stage, workflow)
+    bind(stage, pod)
     return pod
-
-
-def _container(stage: ControllerFixture, pod: Object, state: Object) -> None:
-    container = {"name": "main", "image": "", "imageID": "", "ready": False, "restartCount": 0, "state": state}
-    stage.change("pods", _name(pod), [_add("/status/containerStatuses", [container])], "status")
-
-
-def _warn(stage: ControllerFixture, pod: Object, reason: str, message: str) -> None:
-    metadata = pod["metadata"]
-    about = {"kind": "Pod", "namespace": stage.namespace, "name": metadata["name"], "uid": metadata["uid"]}
-    body = {
-        "apiVersion": "v1",
-        "kind": "Event",
-        "metadata": {"name": f"{metadata['name']}.1"},
-        "involvedObject": about,
-        "reason": reason,
-        "message": message,
-        "type": "Warning",
-        "source": {"component": "kubelet"},
-        "lastTimestamp": "2026-01-01T00:00:00Z",
-    }
-    stage.server.request("POST", f"{_CORE}/{stage.namespace}/events", body).expect(201)
-
-
-def _name(body: Object) -> str:
-    return str(body["metadata"]["name"])
-
-
-def _add(path: str, value: Any) -> Object:
-    return {"op": "add", "path": path, "value": value}
