@@ -4,7 +4,7 @@ import queue
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TypeAlias, TypeVar
@@ -62,7 +62,7 @@ def watch(
     pause: Callable[[Seconds], None] = time.sleep,
     noted: Callable[[str], object] = str,
 ) -> Iterator[Update]:
-    """Yield a Listed, then changes, without end. Raises ClusterError if the user may not watch.
+    """Yield a ListSnapshot, then changes, without end. Raises ClusterError if the user may not watch.
 
     `noted` receives a sentence when the connection is lost, once for each interruption.
     """
@@ -131,15 +131,28 @@ def objects_of(update: Update | NothingChanged) -> list[Object]:
 
 def watch_all(
     api: ApiClient, selections: Sequence[ObjectSelection], *, tick: Seconds = 0.5, noted: Callable[[str], object] = str
-) -> Iterator[Update | NothingChanged]:
-    """Watch several selections as one stream, which reports every `tick` seconds that nothing changed."""
-    return merged([watch(api, selection, noted=noted) for selection in selections], tick=tick)
+) -> Generator[Update | NothingChanged, None, None]:
+    """Watch several selections as one stream, which reports every `tick` seconds that nothing changed.
+
+    The threads that read may outlive the stream. Their notes end with it.
+    """
+    closed = threading.Event()
+
+    def note(sentence: str) -> None:
+        if not closed.is_set():
+            noted(sentence)
+
+    try:
+        yield from merged([watch(api, selection, noted=note) for selection in selections], tick=tick)
+    finally:
+        closed.set()
 
 
 def merged(sources: Sequence[Iterator[Source]], *, tick: Seconds | None = None) -> Iterator[Source | NothingChanged]:
     """Yield what several blocking iterators yield, each read by a thread. An error of one is raised.
 
-    `tick` is the time without an item after which a Tick is yielded; None means never. Ends when all have ended.
+    `tick` is the time without an item after which NothingChanged is yielded; None means never.
+    Ends when all have ended.
     """
     items: queue.Queue[tuple[str, Source | BaseException | None]] = queue.Queue(maxsize=1000)
     for source in sources:

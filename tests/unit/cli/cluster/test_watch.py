@@ -1,3 +1,4 @@
+import threading
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -8,7 +9,7 @@ from torpor_cli.cluster.access import Access, Anonymous, ServerEndpoint
 from torpor_cli.cluster.api import ApiClient, ObjectSelection
 from torpor_cli.cluster.http import HttpClient
 from torpor_cli.cluster.resources import WORKFLOWS
-from torpor_cli.cluster.watch import Changed, Deleted, ListSnapshot, NothingChanged, Update, merged, watch
+from torpor_cli.cluster.watch import Changed, Deleted, ListSnapshot, NothingChanged, Update, merged, watch, watch_all
 
 from tests.unit.cli.cluster.scripted_server import RecordedRequest, ScriptedResponse, scripted_server
 
@@ -119,3 +120,25 @@ def test_an_error_of_one_watch_is_the_consumers() -> None:
 
     with pytest.raises(errors.ForbiddenError, match="no"):
         list(merged([broken()]))
+
+
+def test_a_stream_that_was_closed_notes_no_failure() -> None:
+    closed, retried = threading.Event(), threading.Event()
+    notes: list[str] = []
+
+    def respond(_: RecordedRequest) -> ScriptedResponse:
+        if len(server.requests) == 1:
+            return listing(5)
+        if len(server.requests) > 2:
+            retried.set()
+        assert closed.wait(60)
+        return ScriptedResponse(status=503, body={"kind": "Status", "message": "stopping"})
+
+    with scripted_server(respond) as server:
+        api = ApiClient(HttpClient(Access(server=ServerEndpoint(url=server.url), login=Anonymous())))
+        updates = watch_all(api, [_SELECTION], noted=notes.append)
+        assert isinstance(next(iter(updates)), ListSnapshot)
+        updates.close()
+        closed.set()
+        assert retried.wait(60)
+    assert notes == []
