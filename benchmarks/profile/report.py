@@ -2,14 +2,15 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from benchmarks.harness.control_plane import API_SERVER, ETCD
 from benchmarks.harness.figures import markdown
 from benchmarks.harness.processes import OPERATOR
-from benchmarks.profile import api_server, counters, etcd_server, operator_code
+from benchmarks.profile import api_server, counters
 from benchmarks.profile.cost import Cost, StoredObjects, by
 from benchmarks.profile.pprof import ProfileSample
-from benchmarks.profile.rules import OTHER
+from benchmarks.profile.rules import ETCD_RULES, OPERATOR_RULES, OTHER, ActivityRule, activity
 
 _COLUMNS = 7
 """Kinds of requests with a column in the table of activities."""
@@ -81,12 +82,17 @@ def _column(kind: str, kinds: Sequence[str]) -> str:
 
 def _others(cost: Cost) -> str:
     tables = []
-    for name, does in ((ETCD, etcd_server.does), (OPERATOR, operator_code.does)):
+    for name, rules in ((ETCD, ETCD_RULES), (OPERATOR, OPERATOR_RULES)):
         samples = cost.samples[name]
-        shares = {activity: used / _sum(samples) for activity, used in by(samples, does).items()}
-        rows = [(activity, _ms(cost.each(share * cost.cpu[name])), _share(share)) for activity, share in shares.items()]
+        seconds = by(samples, partial(_activity, rules))
+        shares = {what: used / _sum(samples) for what, used in seconds.items()}
+        rows = [(what, _ms(cost.each(share * cost.cpu[name])), _share(share)) for what, share in shares.items()]
         tables.append(_table(f"{name} by activity", ("activity", "ms per task", "share"), rows))
     return "\n".join(tables)
+
+
+def _activity(rules: Sequence[ActivityRule], sample: ProfileSample) -> str:
+    return activity(sample.stack, rules)
 
 
 def _counts(cost: Cost) -> str:

@@ -30,6 +30,14 @@ from tests.support.fake_api import settle
 
 TASKS = {"image": "i", "tasks": [{"name": "a", "python": "m:f"}]}
 
+STREAM = {"name": "orders", "trigger": {"class": "redis", "kwargs": {"url": "redis://r", "stream": "o"}}}
+HOOK = {"name": "hook", "trigger": {"class": "webhook", "kwargs": {}}}
+
+
+def entry(number: int) -> dict[str, object]:
+    """The event of the stream for its entry of this number."""
+    return {"id": f"{number}-0", "fields": {"n": number}, "cursor": f"{number}-0"}
+
 
 class ScheduleHarness(OperatorHarness):
     """One leader and its API server. `restart` replaces the leader."""

@@ -5,8 +5,7 @@ import json
 import pytest
 from torpor_wire.state import State
 
-from tests.support.schedules.harness import ScheduleHarness
-from tests.support.schedules.sources import HOOK, STREAM, entry
+from tests.support.schedules.harness import HOOK, STREAM, ScheduleHarness, entry
 
 
 async def test_the_source_is_armed_with_the_cursor_of_the_last_event(harness: ScheduleHarness) -> None:

@@ -10,8 +10,7 @@ from torpor_wire import times
 from torpor_wire.state import State
 
 from tests.support.builders import Body
-from tests.support.schedules.harness import ScheduleHarness
-from tests.support.schedules.sources import HOOK, STREAM, entry
+from tests.support.schedules.harness import HOOK, STREAM, ScheduleHarness, entry
 
 SECONDS = 60
 RATE, BURST = 2, 10

@@ -10,8 +10,7 @@ from torpor_wire.state import State
 
 from tests.support.builders import NAMESPACE
 from tests.support.fake_api import Fault
-from tests.support.schedules.harness import ScheduleHarness
-from tests.support.schedules.sources import HOOK, STREAM, entry
+from tests.support.schedules.harness import HOOK, STREAM, ScheduleHarness, entry
 
 
 async def test_history_keeps_a_finished_run_while_a_suspension_delays_its_event(

@@ -5,8 +5,7 @@ from torpor_wire import names
 
 from tests.support.builders import NAMESPACE
 from tests.support.fake_api import Fault
-from tests.support.schedules.harness import ScheduleHarness
-from tests.support.schedules.sources import HOOK, STREAM, entry
+from tests.support.schedules.harness import HOOK, STREAM, ScheduleHarness, entry
 
 
 async def test_an_expired_token_of_the_operator_loses_no_event(harness: ScheduleHarness) -> None:

@@ -3,8 +3,7 @@
 import json
 
 from tests.support.fake_api import Fault
-from tests.support.schedules.harness import ScheduleHarness
-from tests.support.schedules.sources import HOOK, STREAM, entry
+from tests.support.schedules.harness import HOOK, STREAM, ScheduleHarness, entry
 
 
 async def test_all_of_starts_one_run_when_each_source_has_an_event(harness: ScheduleHarness) -> None:

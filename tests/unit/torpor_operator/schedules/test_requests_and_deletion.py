@@ -8,8 +8,7 @@ from torpor_wire import constants
 
 from tests.support.builders import NAMESPACE
 from tests.support.fake_api import Fault
-from tests.support.schedules.harness import ScheduleHarness
-from tests.support.schedules.sources import HOOK
+from tests.support.schedules.harness import HOOK, ScheduleHarness
 
 
 async def test_the_annotation_starts_a_run_while_others_are_active(harness: ScheduleHarness) -> None:
