@@ -152,7 +152,7 @@ class ControllerFixture:
         """The TaskRuns whose spec names the Workflow, by task and index."""
         items = self.server.request("GET", collection("taskruns", self.namespace)).expect(200)["items"]
         mine = [item for item in items if item["spec"].get("workflow", {}).get("name") == workflow]
-        return sorted(mine, key=lambda one: (one["spec"]["task"], one["spec"].get("mapIndex", -1)))
+        return sorted(mine, key=lambda taskrun: (taskrun["spec"]["task"], taskrun["spec"].get("mapIndex", -1)))
 
     def taskrun(self, workflow: str, task: str) -> Object:
         """Wait for the first TaskRun of a task."""

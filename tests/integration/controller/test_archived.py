@@ -91,8 +91,8 @@ def test_a_run_stays_and_shows_the_cause_while_the_archive_has_no_database(
     try:
         name = stage.submit([python("only", "echo")], ttlAfterFinished="1s")
         stage.until(lambda: "DatabaseUnavailable" in _condition(stage, name).get("message", ""), "it says why")
-        said = _condition(stage, name)
-        assert (said["status"], said["reason"]) == ("False", "ArchiveUnavailable")
+        condition = _condition(stage, name)
+        assert (condition["status"], condition["reason"]) == ("False", "ArchiveUnavailable")
         assert not _is_gone(stage, name)
     finally:
         archive.database.start()
@@ -138,5 +138,5 @@ def _stored_at(archive: ArchiveProcess, uid: str) -> object:
 
 
 def _condition(stage: ControllerFixture, name: str) -> dict[str, Any]:
-    found = stage.status(name).get("conditions", [])
-    return next((item for item in found if item["type"] == "Archived"), {})
+    conditions = stage.status(name).get("conditions", [])
+    return next((item for item in conditions if item["type"] == "Archived"), {})

@@ -18,8 +18,8 @@ def _ended(stage: ControllerFixture, task: Object) -> Object:
     name = stage.submit([task])
     stage.ends(name)
     stage.assert_none_twice(name)
-    found: Object = stage.taskrun(name, task["name"])["status"]
-    return found
+    status: Object = stage.taskrun(name, task["name"])["status"]
+    return status
 
 
 def _published(stage: ControllerFixture) -> list[Object]:
@@ -75,9 +75,9 @@ def test_a_value_is_sealed_by_the_worker_and_opened_by_the_triggerer(stage: Cont
     name = stage.submit([python("secretive", "sealed")])
     stage.ends(name)
 
-    found = stage.taskrun(name, "secretive")
-    assert found["status"].get("result") == '"the triggerer was told, and said ***"', found["status"]
-    assert SECRET not in json.dumps(found)
+    taskrun = stage.taskrun(name, "secretive")
+    assert taskrun["status"].get("result") == '"the triggerer was told, and said ***"', taskrun["status"]
+    assert SECRET not in json.dumps(taskrun)
 
 
 def test_a_shell_script_waits_twice_and_ends_with_its_result(stage: ControllerFixture) -> None:

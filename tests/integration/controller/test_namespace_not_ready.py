@@ -37,12 +37,12 @@ def test_a_run_in_a_namespace_without_setup_shows_the_cause_and_continues(stage:
 
 def _run(stage: ControllerFixture, message: str) -> None:
     """What the message says to run, read off it: the operator's own part of it."""
-    found = re.search(
+    match = re.search(
         r"kubectl -n (\S+) create rolebinding torpor-operator --clusterrole=(\S+) --serviceaccount=(\S+):(\S+)$",
         message,
     )
-    assert found is not None, message
-    namespace, role, home, account = found.groups()
+    assert match is not None, message
+    namespace, role, home, account = match.groups()
     stage.server.apply(
         {
             "apiVersion": f"{_RBAC}/v1",

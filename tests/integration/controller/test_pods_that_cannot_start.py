@@ -30,10 +30,10 @@ def _message(stage: ControllerFixture, workflow: str) -> str:
 def test_an_unschedulable_pod_is_reported_and_its_timeout_ends_it(stage: ControllerFixture) -> None:
     name = stage.submit([python("load", "listed", args={"count": 1}, pod=KEPT_BACK, timeout="30s")])
     pod = await_pod(stage, name)
-    said = "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."
-    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": said}
+    message = "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
     set_status(stage, pod, "conditions", [condition])
-    _says(stage, name, "Unschedulable", said)
+    _says(stage, name, "Unschedulable", message)
     assert _status(stage, name)["state"] == "Scheduled"
     assert stage.ends(name)["state"] == "Failed"
     assert _status(stage, name)["reason"] == "Timeout"
@@ -42,11 +42,11 @@ def test_an_unschedulable_pod_is_reported_and_its_timeout_ends_it(stage: Control
 def test_a_mount_failure_is_reported_from_the_events_of_the_pod(stage: ControllerFixture) -> None:
     name = stage.submit([python("load", "listed", args={"count": 1}, pod=KEPT_BACK)])
     pod = await_pod(stage, name)
-    said = 'MountVolume.SetUp failed for volume "v" : configmap "settings" not found'
+    message = 'MountVolume.SetUp failed for volume "v" : configmap "settings" not found'
     bind(stage, pod)
     set_container(stage, pod, {"waiting": {"reason": "ContainerCreating"}})
-    warn(stage, pod, "FailedMount", said)
-    _says(stage, name, "MountFailed", said)
+    warn(stage, pod, "FailedMount", message)
+    _says(stage, name, "MountFailed", message)
     stage.cancel(name)
     stage.ends(name)
 

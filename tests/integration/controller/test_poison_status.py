@@ -37,9 +37,9 @@ def test_deferred_without_a_trigger(stage: ControllerFixture) -> None:
     name, run = _held(stage)
     stage.set_status(run, state="Deferred")
     # Controller and triggerer both see that there is nothing to wait for; whoever is first says so.
-    said = stage.ends(name)["conditions"][0]["reason"]
-    assert said in {"StatusInvalid", "TriggerInvalid"}
-    assert _reason(stage, run) == said
+    reason = stage.ends(name)["conditions"][0]["reason"]
+    assert reason in {"StatusInvalid", "TriggerInvalid"}
+    assert _reason(stage, run) == reason
 
 
 def test_an_attempt_that_never_started_is_started(stage: ControllerFixture) -> None:

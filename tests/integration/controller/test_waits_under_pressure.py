@@ -26,10 +26,10 @@ def due_in(seconds: float) -> list[Object]:
 @pytest.fixture
 def triggerer(stage: ControllerFixture) -> Iterator[ControllerProcess]:
     """The one that serves the pool, alive before and after."""
-    found = next(process for process in stage.processes if process.identity == "triggerer")
-    assert found.alive
-    yield found
-    assert found.alive
+    triggerer = next(process for process in stage.processes if process.identity == "triggerer")
+    assert triggerer.alive
+    yield triggerer
+    assert triggerer.alive
 
 
 def begin(stage: ControllerFixture, seconds: float) -> str:
@@ -64,8 +64,8 @@ def assert_all_fired_once(stage: ControllerFixture, name: str) -> None:
 def fired(stage: ControllerFixture, name: str) -> int:
     """How many have; none where the API server, which has just started, does not say."""
     answer = stage.server.request("GET", collection("taskruns", stage.namespace))
-    found = answer.body["items"] if answer.status == 200 else []
-    return sum(state(item) != "Deferred" for item in found if item["spec"]["workflow"]["name"] == name)
+    items = answer.body["items"] if answer.status == 200 else []
+    return sum(state(item) != "Deferred" for item in items if item["spec"]["workflow"]["name"] == name)
 
 
 def state(run: Object) -> str:

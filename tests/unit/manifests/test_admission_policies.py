@@ -16,8 +16,8 @@ def operations(file: str) -> list[str]:
     """The operations that the policy of this file checks."""
     policy: dict[str, Any] = next(iter(yaml.safe_load_all((_POLICIES / file).read_text())))
     (rule,) = policy["spec"]["matchConstraints"]["resourceRules"]
-    found: list[str] = rule["operations"]
-    return found
+    operations: list[str] = rule["operations"]
+    return operations
 
 
 @pytest.mark.parametrize(
@@ -98,12 +98,12 @@ def test_no_message_uses_the_authorizer_which_messages_do_not_have() -> None:
 
 def _closure(texts: list[str], variables: dict[str, str]) -> list[str]:
     """The texts and the expressions of the variables that they use, directly or not."""
-    found, queue = set[str](), list(texts)
+    names, queue = set[str](), list(texts)
     result: list[str] = []
     while queue:
         text = queue.pop()
         result.append(text)
-        new = set(re.findall(r"variables\.(\w+)", text)) - found
-        found |= new
+        new = set(re.findall(r"variables\.(\w+)", text)) - names
+        names |= new
         queue += [variables[name] for name in new]
     return result

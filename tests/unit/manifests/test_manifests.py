@@ -115,9 +115,9 @@ def test_our_own_pods_keep_to_pod_security_restricted(name: str) -> None:
 @pytest.mark.parametrize("name", ["torpor-operator", "torpor-triggerer", "torpor-archive"])
 def test_cluster_wide_rights_of_a_component_change_only_torpors_objects(name: str) -> None:
     reads = {"get", "list", "watch"}
-    asked = {"subjectaccessreviews", "selfsubjectaccessreviews", "tokenreviews"}
+    reviews = {"subjectaccessreviews", "selfsubjectaccessreviews", "tokenreviews"}
     for role, groups, resources, verbs in rules():
-        if role == f"ClusterRole {name}" and groups != "torpor.dev" and not set(resources.split(", ")) <= asked:
+        if role == f"ClusterRole {name}" and groups != "torpor.dev" and not set(resources.split(", ")) <= reviews:
             assert set(verbs.split(", ")) <= reads, f"{resources}: {verbs}"
             assert not {"secrets", "configmaps", "events"} & set(resources.split(", "))
 
@@ -150,15 +150,15 @@ def test_the_triggerer_gets_its_own_addresses() -> None:
         document for document in documents("Deployment") if document["metadata"]["name"] == "torpor-triggerer"
     )
     (container,) = triggerer["spec"]["template"]["spec"]["containers"]
-    paths = {one["name"]: one["valueFrom"]["fieldRef"]["fieldPath"] for one in container["env"]}
+    paths = {variable["name"]: variable["valueFrom"]["fieldRef"]["fieldPath"] for variable in container["env"]}
     assert (paths["POD_IPS"], paths["HOST_IPS"]) == ("status.podIPs", "status.hostIPs")
 
 
 def test_our_own_pods_go_before_others_by_a_priority_class_of_our_own() -> None:
-    (made,) = documents("PriorityClass")
-    assert made["metadata"]["name"] == "torpor-controller"
-    assert made["globalDefault"] is False
-    assert made["value"] < 2_000_000_000, "what is above is the cluster's own"
+    (priority,) = documents("PriorityClass")
+    assert priority["metadata"]["name"] == "torpor-controller"
+    assert priority["globalDefault"] is False
+    assert priority["value"] < 2_000_000_000, "what is above is the cluster's own"
     for deployment in documents("Deployment"):
         assert deployment["spec"]["template"]["spec"]["priorityClassName"] == "torpor-controller"
 
@@ -194,25 +194,25 @@ def _built(folder: Path, **kustomization: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl builds it")
 def test_a_confined_installation_has_cluster_wide_rights_to_reviews_only(tmp_path: Path) -> None:
-    made = _built(tmp_path, resources=["base"], components=["components/confined"])
-    bound = {one["metadata"]["name"] for one in made if one["kind"] == "ClusterRoleBinding"}
+    documents = _built(tmp_path, resources=["base"], components=["components/confined"])
+    bound = {binding["metadata"]["name"] for binding in documents if binding["kind"] == "ClusterRoleBinding"}
     assert bound == {"torpor-reviews", "torpor-reader"}
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl builds it")
 def test_a_confined_namespace_binds_what_the_base_binds_in_all_namespaces(tmp_path: Path) -> None:
-    made = _built(tmp_path, resources=["namespace"], components=["components/confined-namespace"])
-    bound = {one["roleRef"]["name"] for one in made if one["kind"] == "RoleBinding"}
+    built = _built(tmp_path, resources=["namespace"], components=["components/confined-namespace"])
+    bound = {binding["roleRef"]["name"] for binding in built if binding["kind"] == "RoleBinding"}
     everywhere = {document["roleRef"]["name"] for document in documents("ClusterRoleBinding")} - {"view"}
     assert {name for name in everywhere if name.startswith("torpor-")} <= bound
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl builds it")
 def test_one_component_pins_every_image_of_an_installation_by_its_digest(tmp_path: Path) -> None:
-    made = _built(tmp_path, resources=["base"], components=["components/digests"])
+    documents = _built(tmp_path, resources=["base"], components=["components/digests"])
     images = {
         container["image"]
-        for document in made
+        for document in documents
         if document["kind"] == "Deployment"
         for container in document["spec"]["template"]["spec"]["containers"]
     }
@@ -221,8 +221,8 @@ def test_one_component_pins_every_image_of_an_installation_by_its_digest(tmp_pat
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl builds it")
 def test_the_example_of_a_quota_counts_the_taskruns_of_a_namespace(tmp_path: Path) -> None:
-    made = _built(tmp_path, resources=["namespace"], components=["components/quota"])
-    (quota,) = [each for each in made if each["kind"] == "ResourceQuota" and each["metadata"]["name"] == "torpor"]
+    documents = _built(tmp_path, resources=["namespace"], components=["components/quota"])
+    (quota,) = [each for each in documents if each["kind"] == "ResourceQuota" and each["metadata"]["name"] == "torpor"]
     assert {"count/taskruns.torpor.dev", "count/workflows.torpor.dev", "count/pods"} <= quota["spec"]["hard"].keys()
 
 

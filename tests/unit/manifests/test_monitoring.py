@@ -46,9 +46,9 @@ def adapter_rules() -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("query", sorted(set(queries())))
 def test_a_query_asks_for_nothing_that_there_is_not(query: str) -> None:
-    asked = set(_NAME.findall(query))
-    assert asked
-    assert asked <= known()
+    names = set(_NAME.findall(query))
+    assert names
+    assert names <= known()
 
 
 def test_all_that_is_ours_can_be_seen_on_the_dashboard() -> None:
@@ -85,11 +85,11 @@ def test_the_autoscaler_uses_the_adapters_metric_and_alone_sets_replicas(built: 
 
 def test_what_is_scraped_is_a_port_that_the_pods_of_every_pool_have(built: Documents) -> None:
     spec = find_object(built, "PodMonitor", "torpor-triggerers")["spec"]
-    (asked,) = spec["podMetricsEndpoints"]
+    (endpoint,) = spec["podMetricsEndpoints"]
     template = find_object(built, "Deployment", "torpor-triggerer")["spec"]["template"]
     (port,) = template["spec"]["containers"][0]["ports"]
     assert (port["name"], str(port["containerPort"])) == (
-        asked["port"],
+        endpoint["port"],
         template["metadata"]["annotations"]["prometheus.io/port"],
     )
     assert spec["selector"]["matchExpressions"] == [{"key": "torpor.dev/trigger-pool", "operator": "Exists"}]

@@ -153,10 +153,10 @@ def test_a_pools_pods_spread_over_nodes_and_zones_each_pool_by_itself(pool: Docu
 def test_one_kustomization_can_have_two_pools(tmp_path: Path) -> None:
     folders = [write(tmp_path / name, name).name for name in ("near", "far")]
     (tmp_path / "kustomization.yaml").write_text(json.dumps({"resources": folders}))
-    found = build(tmp_path)
-    names = {each["metadata"]["name"] for each in found if each["kind"] == "Deployment"}
+    documents = build(tmp_path)
+    names = {each["metadata"]["name"] for each in documents if each["kind"] == "Deployment"}
     assert names == {"torpor-triggerer-near", "torpor-triggerer-far"}
-    assert "TriggerPool" not in {each["kind"] for each in found}
+    assert "TriggerPool" not in {each["kind"] for each in documents}
 
 
 def test_the_examples_pool_builds_and_names_a_class_that_exists() -> None:

@@ -22,8 +22,8 @@ def expression(name: str) -> str:
 
 
 def table(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = ast.literal_eval(expression(name))
-    return found
+    table: dict[str, Any] = ast.literal_eval(expression(name))
+    return table
 
 
 def pin(state: State) -> transitions.Pin:

@@ -55,7 +55,7 @@ def runs(stage: ControllerFixture, name: str) -> list[Object]:
     """The runs of a Backfill, by tick."""
     items = stage.server.request("GET", collection("workflows", stage.namespace)).expect(200)["items"]
     mine = [item for item in items if item["metadata"].get("labels", {}).get("torpor.dev/backfill") == name]
-    return sorted(mine, key=lambda one: str(one["spec"]["runOf"]["at"]))
+    return sorted(mine, key=lambda run: str(run["spec"]["runOf"]["at"]))
 
 
 def test_each_tick_has_one_run_although_the_leader_is_killed(stage: ControllerFixture, schedule: str) -> None:
@@ -66,9 +66,9 @@ def test_each_tick_has_one_run_although_the_leader_is_killed(stage: ControllerFi
     ended = ends(stage, name)
 
     assert (ended["state"], ended["progress"], ended["started"], ended["succeeded"]) == ("Succeeded", "5/5", 5, 5)
-    found = runs(stage, name)
-    assert [item["spec"]["runOf"]["at"] for item in found] == TICKS
-    assert [item["spec"]["params"]["day"] for item in found] == [tick[:10] for tick in TICKS]
+    workflows = runs(stage, name)
+    assert [item["spec"]["runOf"]["at"] for item in workflows] == TICKS
+    assert [item["spec"]["params"]["day"] for item in workflows] == [tick[:10] for tick in TICKS]
     stage.until(lambda: {"RunStarted", "Succeeded"} <= set(stage.events(name)), "the Events")
     stage.assert_no_bug()
 

@@ -132,9 +132,9 @@ def _assert_named(stage: ControllerFixture, workflow: str, expected: Situation) 
     deadline = time.monotonic() + _TIMEOUT
     while True:
         causes = _causes(stage, workflow, expected)
-        found = next((cause for cause in causes if _is_named(cause, expected)), None)
-        if found is not None:
-            assert "\n" not in found.sentence + found.command
+        match = next((cause for cause in causes if _is_named(cause, expected)), None)
+        if match is not None:
+            assert "\n" not in match.sentence + match.command
             return
         assert time.monotonic() < deadline, "\n".join(f"{cause.kind} {cause.ref}: {cause.sentence}" for cause in causes)
         time.sleep(0.5)

@@ -42,8 +42,8 @@ def api(fake: FakeApi, clock: NoWaiting) -> Api:
 
 
 async def test_a_new_taskrun_is_scheduled_whatever_status_was_sent(api: Api) -> None:
-    made = await api.create(TASKRUNS, "ns", BODY | {"status": {"state": "Succeeded"}})
-    assert made["status"] == {"state": "Scheduled", "attempt": 1, "segment": 0, "launch": 0, "history": []}
+    created = await api.create(TASKRUNS, "ns", BODY | {"status": {"state": "Succeeded"}})
+    assert created["status"] == {"state": "Scheduled", "attempt": 1, "segment": 0, "launch": 0, "history": []}
 
 
 async def test_creating_it_twice_already_exists(api: Api) -> None:
@@ -53,9 +53,9 @@ async def test_creating_it_twice_already_exists(api: Api) -> None:
 
 
 async def test_of_two_who_claim_one_wins_and_the_other_lost_a_race(api: Api) -> None:
-    made = await api.create(TASKRUNS, "ns", BODY)
-    created = made["metadata"]["creationTimestamp"]
-    pin = transitions.Pin(made["metadata"]["uid"], created, State.SCHEDULED, 1, 0)
+    stored = await api.create(TASKRUNS, "ns", BODY)
+    created = stored["metadata"]["creationTimestamp"]
+    pin = transitions.Pin(stored["metadata"]["uid"], created, State.SCHEDULED, 1, 0)
     first, second = (
         transitions.claim(pin, transitions.Claim("pod", "uid", nonce), started=None, now=api.clock.now())
         for nonce in ("1", "2")
@@ -68,19 +68,19 @@ async def test_of_two_who_claim_one_wins_and_the_other_lost_a_race(api: Api) -> 
 
 
 async def test_a_patch_that_fails_in_the_middle_changes_nothing(api: Api) -> None:
-    made = await api.create(TASKRUNS, "ns", BODY)
+    created = await api.create(TASKRUNS, "ns", BODY)
     ops: list[dict[str, object]] = [
         {"op": "replace", "path": "/status/state", "value": "Running"},
         {"op": "test", "path": "/status/attempt", "value": 2},
     ]
     with pytest.raises(errors.LostRace):
         await api.patch(TASKRUNS, "ns", "a", ops, subresource="status")
-    assert await api.get(TASKRUNS, "ns", "a") == made
+    assert await api.get(TASKRUNS, "ns", "a") == created
 
 
 async def test_a_replace_of_an_older_version_conflicts(api: Api) -> None:
-    made = await api.create(TASKRUNS, "ns", BODY)
-    changed = made | {"spec": {"triggerPool": "other"}}
+    created = await api.create(TASKRUNS, "ns", BODY)
+    changed = created | {"spec": {"triggerPool": "other"}}
     await api.replace(TASKRUNS, "ns", "a", changed)
     with pytest.raises(errors.Conflict):
         await api.replace(TASKRUNS, "ns", "a", changed)

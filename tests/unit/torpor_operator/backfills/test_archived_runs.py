@@ -43,9 +43,9 @@ def archived(answers: Answers) -> ArchivedRuns:
 async def test_the_run_is_read_by_its_name() -> None:
     answers = Answers(200, {"items": [ITEM]})
 
-    found = await archived(answers).find("ns", "ingest-0")
+    run = await archived(answers).find("ns", "ingest-0")
 
-    assert found == KnownRun(
+    assert run == KnownRun(
         name="ingest-0", outcome=RunOutcome.SUCCEEDED, backfill="may", created="2026-05-01T02:00:00Z"
     )
     assert answers.paths == ["/v1/namespaces/ns/runs?name=ingest-0&limit=1"]
@@ -53,10 +53,10 @@ async def test_the_run_is_read_by_its_name() -> None:
 
 @pytest.mark.parametrize("state", ["Failed", "Cancelled"])
 async def test_a_run_that_did_not_succeed_has_failed(state: str) -> None:
-    found = await archived(Answers(200, {"items": [ITEM | {"state": state, "labels": {}}]})).find("ns", "ingest-0")
+    run = await archived(Answers(200, {"items": [ITEM | {"state": state, "labels": {}}]})).find("ns", "ingest-0")
 
-    assert found is not None
-    assert (found.outcome, found.backfill) == (RunOutcome.FAILED, None)
+    assert run is not None
+    assert (run.outcome, run.backfill) == (RunOutcome.FAILED, None)
 
 
 async def test_there_is_no_run_of_an_unknown_name() -> None:

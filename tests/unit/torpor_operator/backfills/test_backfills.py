@@ -15,9 +15,9 @@ CREATION = "/namespaces/ns/workflows"
 
 @pytest.fixture
 def harness() -> BackfillHarness:
-    made = BackfillHarness()
-    made.create("s", NIGHTLY)
-    return made
+    harness = BackfillHarness()
+    harness.create("s", NIGHTLY)
+    return harness
 
 
 async def test_the_runs_follow_one_another(harness: BackfillHarness) -> None:

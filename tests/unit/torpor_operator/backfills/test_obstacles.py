@@ -14,9 +14,9 @@ CREATION = "/namespaces/ns/workflows"
 
 @pytest.fixture
 def harness() -> BackfillHarness:
-    made = BackfillHarness()
-    made.create("s", NIGHTLY)
-    return made
+    harness = BackfillHarness()
+    harness.create("s", NIGHTLY)
+    return harness
 
 
 async def test_a_workflow_of_another_origin_with_the_name_of_a_run_fails_its_tick(harness: BackfillHarness) -> None:

@@ -82,9 +82,9 @@ async def session() -> AsyncIterator[kopf.AiohttpSession]:
     app = web.Application()
     app.router.add_get("/", answered)
     async with TestServer(app) as server:
-        found = kopf_session.create(kopf.ConnectionInfo(server=str(server.make_url("/"))))
-        async with found.aiohttp_session:
-            yield found
+        session = kopf_session.create(kopf.ConnectionInfo(server=str(server.make_url("/"))))
+        async with session.aiohttp_session:
+            yield session
 
 
 def names(objects: list[Any]) -> list[str]:

@@ -56,11 +56,11 @@ class NamespacesFixture:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Namespaces]:
-        made = Namespaces(Api(self.authorizer, self.clock), "torpor-system")
-        task = asyncio.create_task(made.run([self]))
+        namespaces = Namespaces(Api(self.authorizer, self.clock), "torpor-system")
+        task = asyncio.create_task(namespaces.run([self]))
         await settle()
         try:
-            yield made
+            yield namespaces
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)

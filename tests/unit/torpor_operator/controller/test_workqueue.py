@@ -41,9 +41,9 @@ class Worker:
 
 @pytest.fixture
 async def worker(queue: WorkQueue, clock: VirtualClock) -> "Iterator[Worker]":  # type: ignore[misc]
-    made = Worker(queue, clock)
-    yield made
-    made.stop()
+    worker = Worker(queue, clock)
+    yield worker
+    worker.stop()
 
 
 async def test_a_key_that_is_added_twice_is_processed_once(queue: WorkQueue) -> None:

@@ -53,9 +53,9 @@ def test_tasks_may_be_listed_in_any_order() -> None:
 
 def test_the_order_of_the_graph_does_not_depend_on_hashes() -> None:
     tasks = [python(name) for name in "hgfedcba"] + [python("z", after=list("abcdefgh"))]
-    made = dag.build(WorkflowSpec.model_validate({"tasks": tasks[::-1]}))
-    assert isinstance(made, dag.Graph)
-    assert [task.name for task in made.order] == list("abcdefghz")
+    graph = dag.build(WorkflowSpec.model_validate({"tasks": tasks[::-1]}))
+    assert isinstance(graph, dag.Graph)
+    assert [task.name for task in graph.order] == list("abcdefghz")
 
 
 UNKNOWN_TASK = "task b: after: c: unknown task c; tasks: a, b"

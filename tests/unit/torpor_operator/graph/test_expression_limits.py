@@ -35,17 +35,17 @@ def tasks_with(tasks: int, each: int, expression: str = "${{params.n + {}}}") ->
 @pytest.fixture
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The expressions that the library was asked to parse, from empty caches."""
-    asked: list[str] = []
+    parsed: list[str] = []
     real = library.parse
 
     def counted(expression: str) -> Any:
-        asked.append(expression)
+        parsed.append(expression)
         return real(expression)
 
     monkeypatch.setattr(library, "parse", counted)
     syntax._parse.cache_clear()
     syntax._type_problem.cache_clear()
-    return asked
+    return parsed
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,8 @@ def test_a_graph_holds_its_expressions_so_that_nothing_parses_them_again(parsed:
     graph = dag.build(written)
     assert isinstance(graph, Graph)
     assert len(graph.parsed) == 4_000
-    asked = len(parsed)
+    count = len(parsed)
     for task in written.tasks:
         for value in task.args.values():
             syntax.read(value[2:-1])
-    assert len(parsed) == asked
+    assert len(parsed) == count

@@ -67,11 +67,11 @@ class DetectorFixture:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[ImageVolumes]:
-        made = ImageVolumes(Api(self.cluster, self.clock), self.settings, namespaces=lambda: self.namespaces)
-        task = asyncio.create_task(made.run())
+        volumes = ImageVolumes(Api(self.cluster, self.clock), self.settings, namespaces=lambda: self.namespaces)
+        task = asyncio.create_task(volumes.run())
         await settle()
         try:
-            yield made
+            yield volumes
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
@@ -79,70 +79,70 @@ class DetectorFixture:
 
 async def test_a_cluster_that_supports_image_volumes_is_found(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
-    async with DetectorFixture().running() as found:
-        assert found.supported()
+    async with DetectorFixture().running() as volumes:
+        assert volumes.supported()
     assert caplog.messages[-1].startswith("the runtime of python tasks gets into pods by an image volume: ")
 
 
 async def test_an_api_server_without_the_feature_drops_the_volume() -> None:
-    async with DetectorFixture(cluster=ImageVolumeApi(keeps=False)).running() as found:
-        assert not found.supported()
+    async with DetectorFixture(cluster=ImageVolumeApi(keeps=False)).running() as volumes:
+        assert not volumes.supported()
 
 
 async def test_one_old_node_is_enough_for_init_containers(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     async with DetectorFixture(
         cluster=ImageVolumeApi(runtimes=["containerd://2.1.4", "containerd://1.7.0"])
-    ).running() as found:
-        assert not found.supported()
+    ).running() as volumes:
+        assert not volumes.supported()
     assert "by an init container: node node-1 has containerd://1.7.0" in caplog.messages[-1]
 
 
 async def test_another_namespace_is_asked_where_the_first_refuses_pods() -> None:
     case = DetectorFixture(cluster=ImageVolumeApi(refuses={"a"}), namespaces={"a", "b"})
-    async with case.running() as found:
-        assert found.supported()
+    async with case.running() as volumes:
+        assert volumes.supported()
     assert case.cluster.asked == ["a", "b"]
 
 
 async def test_the_first_namespace_with_workflows_is_asked_soon() -> None:
     case = DetectorFixture(namespaces=set())
-    async with case.running() as found:
-        assert not found.supported()
+    async with case.running() as volumes:
+        assert not volumes.supported()
         case.namespaces.add("team")
         await case.clock.advance(5)
-        assert found.supported()
+        assert volumes.supported()
 
 
 async def test_the_cluster_is_checked_again_from_time_to_time() -> None:
     case = DetectorFixture()
-    async with case.running() as found:
+    async with case.running() as volumes:
         case.cluster.runtimes.append("docker://29.0")
         await case.clock.advance(300)
-        assert found.supported()
+        assert volumes.supported()
         await case.clock.advance(300)
-        assert not found.supported()
+        assert not volumes.supported()
 
 
 async def test_nodes_that_cannot_be_read_leave_the_former_decision(caplog: pytest.LogCaptureFixture) -> None:
     case = DetectorFixture()
-    async with case.running() as found:
+    async with case.running() as volumes:
         case.cluster.nodes_forbidden = True
         await case.clock.advance(600)
-        assert found.supported()
+        assert volumes.supported()
     assert "cannot find out whether nodes support image volumes" in caplog.messages[-1]
 
 
 async def test_an_answer_that_cannot_be_read_leaves_the_former_decision() -> None:
     case = DetectorFixture()
-    async with case.running() as found:
+    async with case.running() as volumes:
         case.cluster.version = ["no version"]
         await case.clock.advance(600)
-        assert found.supported()
+        assert volumes.supported()
         case.cluster.version = {"gitVersion": "v1.35.0"}
         case.cluster.keeps = False
         await case.clock.advance(600)
-        assert not found.supported()
+        assert not volumes.supported()
 
 
 async def test_namespaces_that_refuse_pods_are_asked_less_and_less_often() -> None:
@@ -155,8 +155,8 @@ async def test_namespaces_that_refuse_pods_are_asked_less_and_less_often() -> No
 @pytest.mark.parametrize("injection", [Injection.IMAGE_VOLUME, Injection.INIT_CONTAINER])
 async def test_a_setting_asks_nothing(injection: Injection) -> None:
     case = DetectorFixture(settings=Settings(runtime_injection=injection))
-    async with case.running() as found:
-        assert found.supported() is (injection is Injection.IMAGE_VOLUME)
+    async with case.running() as volumes:
+        assert volumes.supported() is (injection is Injection.IMAGE_VOLUME)
     assert case.cluster.asked == []
 
 

@@ -95,9 +95,9 @@ def test_a_container_has_its_identity_in_its_environment() -> None:
     world = PlanFixture(
         container("a", retries={"limit": 1, "delay": "1s", "backoff": 1}, expand=[{"name": "n", "over": [1, 2]}])
     ).settle()
-    found, run = env(world, "a", 1), world.run("a", 1)
+    environment, run = env(world, "a", 1), world.run("a", 1)
     assert (
-        found
+        environment
         | {
             "TORPOR_WORKFLOW": NAME,
             "TORPOR_TASK": "a",
@@ -109,15 +109,15 @@ def test_a_container_has_its_identity_in_its_environment() -> None:
             "TORPOR_SEGMENT": "0",
             "TORPOR_IDEMPOTENCY_KEY": f"{run.metadata.uid}-0",
         }
-        == found
+        == environment
     )
-    assert UID not in found.values()
+    assert UID not in environment.values()
     state = {"terminated": {"exitCode": 1, "reason": "Error"}}
     world.kubelet("a", {"phase": "Failed", "containerStatuses": [{"state": state}]}, 1).advance(1)
     assert world.state("a", 1) is State.RUNNING
     again = env(world, "a", 1)
     assert again["TORPOR_ATTEMPT"] == "2"
-    assert again["TORPOR_IDEMPOTENCY_KEY"] == found["TORPOR_IDEMPOTENCY_KEY"]
+    assert again["TORPOR_IDEMPOTENCY_KEY"] == environment["TORPOR_IDEMPOTENCY_KEY"]
 
 
 def test_a_container_that_is_not_mapped_has_an_empty_index() -> None:

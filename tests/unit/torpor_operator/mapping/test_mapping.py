@@ -40,11 +40,11 @@ def test_a_product_above_the_limit_fails_the_task_with_the_numbers() -> None:
     assert world.task("load").message == "expand: 2 x 3 = 6 instances; at most 5 are allowed"
 
 
-@pytest.mark.parametrize(("asked", "limit", "allowed"), [(3, 10, 3), (None, 10, 2), (50, 4, 4)])
-def test_a_run_sets_its_own_limit_within_the_installations(asked: int | None, limit: int, allowed: int) -> None:
+@pytest.mark.parametrize(("requested", "limit", "allowed"), [(3, 10, 3), (None, 10, 2), (50, 4, 4)])
+def test_a_run_sets_its_own_limit_within_the_installations(requested: int | None, limit: int, allowed: int) -> None:
     settings = Settings(max_map_size=2, map_size_limit=limit)
     world = PlanFixture(
-        mapped(("a", list(range(5)))), settings=settings, **({"maxMapSize": asked} if asked else {})
+        mapped(("a", list(range(5)))), settings=settings, **({"maxMapSize": requested} if requested else {})
     ).settle()
     assert world.task("load").message == f"expand a: 5 items; at most {allowed} are allowed"
 

@@ -36,7 +36,7 @@ def test_the_product_of_two_runtime_lists_is_counted_as_aip_42_counts() -> None:
     world = PlanFixture(python("a"), python("b"), mapped(*entries)).settle()
     world.succeed("a", "[0, 1, 2]").succeed("b", "[0, 1, 2, 3, 4]")
     got = {index: world.arguments("load", index) for index in (0, 1, 5, 6, 11)}
-    assert {index: f"{one['first']},{one['second']}" for index, one in got.items()} == {
+    assert {index: f"{kwargs['first']},{kwargs['second']}" for index, kwargs in got.items()} == {
         0: "0,0",
         1: "0,1",
         5: "1,0",

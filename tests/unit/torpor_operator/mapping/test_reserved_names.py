@@ -65,8 +65,8 @@ STEERING += ["HOME", "TORPOR_OUTCOME", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "npm
 @pytest.mark.parametrize("name", STEERING)
 def test_no_item_sets_a_variable_that_steers_a_program(name: str) -> None:
     message = f"{name} is a variable of a loader, shell or proxy: data must not set it; set it in pod.env"
-    found = refusal(mapped_over(container("load"), [{"path": "a"}, {name: "theirs"}]), "load")
-    assert found == ("ExpandInvalid", f"expandKwargs: item 1: {message}")
+    refused = refusal(mapped_over(container("load"), [{"path": "a"}, {name: "theirs"}]), "load")
+    assert refused == ("ExpandInvalid", f"expandKwargs: item 1: {message}")
 
 
 @pytest.mark.parametrize(

@@ -41,5 +41,5 @@ def test_keys_of_different_events_differ() -> None:
         names.manual_run_key("u", "allOf/a"),
         names.manual_run_key("u", "a/t/1/1"),
     ]
-    assert all(one != other for one, other in itertools.combinations(keys, 2))
+    assert all(first != second for first, second in itertools.combinations(keys, 2))
     assert len({names.run("ingest", key) for key in keys}) == len(keys)

@@ -19,10 +19,10 @@ def at(harness: ScheduleHarness) -> list[str]:
 
 @pytest.fixture
 def harness() -> ScheduleHarness:
-    made = ScheduleHarness()
-    start = made.clock.now()
-    made.clock.jump(60 - start % 60 + 5)  # five seconds after a full minute
-    return made
+    harness = ScheduleHarness()
+    start = harness.clock.now()
+    harness.clock.jump(60 - start % 60 + 5)  # five seconds after a full minute
+    return harness
 
 
 async def test_each_tick_starts_one_run(harness: ScheduleHarness) -> None:

@@ -12,9 +12,9 @@ MINUTELY = {"name": "tick", "cron": "* * * * *"}
 
 @pytest.fixture
 def harness() -> ScheduleHarness:
-    made = ScheduleHarness()
-    made.clock.jump(65 - made.clock.now() % 60)
-    return made
+    harness = ScheduleHarness()
+    harness.clock.jump(65 - harness.clock.now() % 60)
+    return harness
 
 
 async def test_three_failures_in_a_row_are_reported_until_a_run_starts(harness: ScheduleHarness) -> None:

@@ -13,16 +13,16 @@ FEW = 6
 @pytest.fixture
 def harness(monkeypatch: pytest.MonkeyPatch) -> ScheduleHarness:
     """A harness whose watches show nothing after the first deletion."""
-    made = ScheduleHarness()
-    delete = made.fake.objects.delete
+    harness = ScheduleHarness()
+    delete = harness.fake.objects.delete
 
     def hold(*args: Any) -> Any:
-        made.fake.hold_watches()
+        harness.fake.hold_watches()
         return delete(*args)
 
-    monkeypatch.setattr(made.fake.objects, "delete", hold)
-    made.clock.jump(60 - made.clock.now() % 60 + 5)
-    return made
+    monkeypatch.setattr(harness.fake.objects, "delete", hold)
+    harness.clock.jump(60 - harness.clock.now() % 60 + 5)
+    return harness
 
 
 async def test_a_deleted_run_is_not_deleted_again_and_again(harness: ScheduleHarness) -> None:

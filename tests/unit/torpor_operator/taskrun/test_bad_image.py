@@ -53,8 +53,8 @@ def outcome(status: Body, task: Body | None = None, **spec: Any) -> tuple[State,
     for pod in world.pods.values():
         pod["spec"]["nodeName"] = "node-1"
     world.kubelet("a", status)
-    found = world.run("a").status
-    return found.state, str(found.reason), str(found.message)
+    stored = world.run("a").status
+    return stored.state, str(stored.reason), str(stored.message)
 
 
 FINAL: dict[str, tuple[Body, Body, str]] = {
@@ -88,11 +88,11 @@ FINAL: dict[str, tuple[Body, Body, str]] = {
 def test_an_image_that_cannot_run_the_task_fails_it_at_once_without_a_retry(case: str) -> None:
     status, spec, message = FINAL[case]
 
-    state, reason, found = outcome(status, **spec)
+    state, reason, text = outcome(status, **spec)
 
     assert (state, reason) == (State.FAILED, "LaunchFailed")
-    assert message in found
-    assert IMAGE in found
+    assert message in text
+    assert IMAGE in text
 
 
 def test_the_pod_of_an_image_that_would_run_as_root_is_deleted() -> None:

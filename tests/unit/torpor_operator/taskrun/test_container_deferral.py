@@ -157,7 +157,7 @@ def test_a_later_event_is_no_timeout() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "reason", "said"),
+    ("body", "reason", "message"),
     [
         ({"defer": {}}, "DeferralInvalid", '"defer.trigger" is null'),
         ({"result": 1, "defer": {"trigger": _HTTP}}, "ResultInvalid", "write exactly one of"),
@@ -174,11 +174,11 @@ def test_a_later_event_is_no_timeout() -> None:
         ({"fail": {"message": "no such table", "retryable": False}}, "Error", "no such table"),
     ],
 )
-def test_what_is_invalid_or_final_is_not_retried(body: Body, reason: str, said: str) -> None:
+def test_what_is_invalid_or_final_is_not_retried(body: Body, reason: str, message: str) -> None:
     world = written(start(retries={"limit": 2}), **body)
     status = world.run("a").status
     assert (status.state, status.reason) == (State.FAILED, reason)
-    assert said in (status.message or "")
+    assert message in (status.message or "")
 
 
 def test_a_failure_on_exit_0_is_retried() -> None:

@@ -201,11 +201,11 @@ INVALID: dict[str, tuple[Body, str, str]] = {
 
 @pytest.mark.parametrize("case", INVALID)
 def test_an_invalid_document_says_what_to_write(case: str) -> None:
-    document, reason, said = INVALID[case]
+    document, reason, message = INVALID[case]
     outcome = parse(json.dumps({"nonce": "n", **document}))
     assert isinstance(outcome, InvalidOutcome)
     assert outcome.reason == reason
-    assert said in outcome.message
+    assert message in outcome.message
 
 
 @pytest.mark.parametrize("message", ['{"torpor": 1, "result": NaN}', '{"torpor": 1, "res', '{"torpor": 1} {}'])

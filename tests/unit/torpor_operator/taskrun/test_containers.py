@@ -21,11 +21,11 @@ def ended(world: PlanFixture, task: str, code: int, message: str = "") -> PlanFi
 
 def test_a_container_is_claimed_before_its_gate_is_removed() -> None:
     world = PlanFixture(container("load"))
-    made = world.plan()
-    world.apply(made)
-    made = world.plan()
-    assert [type(action) for action in made.actions] == [CreatePod]
-    world.apply(made)
+    plan = world.plan()
+    world.apply(plan)
+    plan = world.plan()
+    assert [type(action) for action in plan.actions] == [CreatePod]
+    world.apply(plan)
     assert parse_pod(pod_of(world, "load")).gated
     world.apply(world.plan())
     assert world.state("load") is State.RUNNING
@@ -123,9 +123,9 @@ def test_the_pod_is_kept_until_its_outcome_is_stored() -> None:
     name = pod_name(world.run("load"))
     state = {"terminated": {"exitCode": 0, "reason": "Completed"}}
     world.pods[name]["status"] = {"phase": "Succeeded", "containerStatuses": [{"state": state}]}
-    made = world.plan()
-    assert not any(isinstance(action, RemovePodFinalizer) for action in made.actions)
-    world.apply(made)
+    plan = world.plan()
+    assert not any(isinstance(action, RemovePodFinalizer) for action in plan.actions)
+    world.apply(plan)
     assert world.state("load") is State.SUCCEEDED
     world.settle()
     assert not parse_pod(world.pods[name]).has_finalizer

@@ -89,11 +89,11 @@ def test_tools_without_an_archive_need_no_token() -> None:
 def test_the_pod_is_the_one_in_the_golden_file(case: Any) -> None:
     world = case()
     body = list(world.pods.values())[-1]
-    made = {name: value for name, value in body.items() if name != "status"}
+    fields = {name: value for name, value in body.items() if name != "status"}
     path = GOLDEN / f"{case.__name__}.yaml"
     if os.environ.get("TORPOR_GOLDEN") == "write":
-        path.write_text(yaml.safe_dump(made, sort_keys=True))
-    assert made == yaml.safe_load(path.read_text())
+        path.write_text(yaml.safe_dump(fields, sort_keys=True))
+    assert fields == yaml.safe_load(path.read_text())
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)

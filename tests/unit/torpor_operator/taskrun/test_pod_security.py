@@ -34,8 +34,8 @@ def test_a_task_may_set_writable_root_user_and_groups_but_never_be_root() -> Non
     )
     assert pod_security.of_container(DEFAULTS, chosen)["readOnlyRootFilesystem"] is False
     assert pod_security.scratch(DEFAULTS, chosen) == ([], [])
-    made = pod_security.of_container(DEFAULTS, chosen)
-    assert (made["runAsUser"], made["runAsGroup"]) == (1000, 1000)
+    context = pod_security.of_container(DEFAULTS, chosen)
+    assert (context["runAsUser"], context["runAsGroup"]) == (1000, 1000)
     pod = pod_security.of_pod(chosen)
     assert (pod["fsGroup"], pod["runAsNonRoot"]) == (2000, True)
     with pytest.raises(ValueError, match="runAsUser"):
@@ -63,8 +63,8 @@ RESOURCES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("case", RESOURCES)
 def test_resources_of_the_task_are_kept_and_no_limit_becomes_a_request(case: str) -> None:
-    asked, made = RESOURCES[case]
-    assert pod_security.resources(DEFAULTS, fields(resources=asked)) == made
+    requested, expected = RESOURCES[case]
+    assert pod_security.resources(DEFAULTS, fields(resources=requested)) == expected
 
 
 def test_an_installation_may_disable_the_defaults() -> None:

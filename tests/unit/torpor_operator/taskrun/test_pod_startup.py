@@ -201,8 +201,8 @@ def test_the_exit_code_of_a_missing_role_after_a_claim_is_lost() -> None:
 
 @pytest.fixture
 async def rig() -> AsyncIterator[ControllerHarness]:
-    async with ControllerHarness(Settings()).running() as made:
-        yield made
+    async with ControllerHarness(Settings()).running() as harness:
+        yield harness
 
 
 @pytest.mark.parametrize(("status", "reason"), [(400, "BadRequest"), (403, "Forbidden")])
@@ -213,9 +213,9 @@ async def test_an_invalid_pod_fails_its_task_with_the_message_of_the_server(
     rig.fake.inject(Fault(status=status, reason=reason, method="POST", path="/pods", message=message))
     rig.create("run", python("a", retries={"limit": 3}))
     await rig.advance(3)
-    found = rig.taskrun("run", "a")["status"]
-    assert (found["state"], found["reason"]) == ("Failed", "LaunchFailed")
-    assert message in found["message"]
+    stored = rig.taskrun("run", "a")["status"]
+    assert (stored["state"], stored["reason"]) == ("Failed", "LaunchFailed")
+    assert message in stored["message"]
 
 
 async def test_a_forbidden_pod_creation_is_retried_while_roles_propagate(rig: ControllerHarness) -> None:

@@ -16,8 +16,8 @@ def pod_of(*tasks: Body, image_volumes: bool = False, settings: Settings | None 
     world = PlanFixture(*tasks, settings=settings, **spec)
     world.image_volumes = image_volumes
     (pod,) = world.settle().pods.values()
-    made: Body = pod["spec"]
-    return made
+    pod_spec: Body = pod["spec"]
+    return pod_spec
 
 
 def names(entries: list[Body]) -> list[str]:

@@ -68,7 +68,7 @@ def test_data_with_the_mark_of_a_reference_stays_data() -> None:
 
 
 @pytest.mark.parametrize(
-    ("secrets", "said"),
+    ("secrets", "message"),
     [
         ([], "must be an object"),
         ({"headers": TOKEN}, "is not a JSON Pointer"),
@@ -83,11 +83,11 @@ def test_data_with_the_mark_of_a_reference_stays_data() -> None:
         ({f"/{number}": TOKEN for number in range(33)}, "at most 32"),
     ],
 )
-def test_invalid_places_of_secrets_are_rejected(secrets: Any, said: str) -> None:
+def test_invalid_places_of_secrets_are_rejected(secrets: Any, message: str) -> None:
     reason = called({"url": "u", "list": [{}]}, secrets)
     assert isinstance(reason, InvalidOutcome)
     assert reason.reason == "DeferralInvalid"
-    assert said in reason.message
+    assert message in reason.message
 
 
 @pytest.mark.parametrize("kwargs", [{"encrypted__token": "t"}, {"triggers": [{"kwargs": {"encrypted__token": "t"}}]}])

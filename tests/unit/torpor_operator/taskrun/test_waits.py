@@ -67,8 +67,8 @@ def test_the_deadline_is_the_earlier_of_the_triggers_and_the_tasks(
 ) -> None:
     call = {"class": "http"} | ({"timeout": of_trigger} if of_trigger else {})
     task = {"name": "drop", "trigger": call} | ({"timeout": of_task} if of_task else {})
-    found = PlanFixture(task).settle().run("drop").status.deadline
-    assert found == (None if deadline is None else times.rfc3339(NOW + deadline))
+    stored = PlanFixture(task).settle().run("drop").status.deadline
+    assert stored == (None if deadline is None else times.rfc3339(NOW + deadline))
 
 
 def test_a_very_long_timeout_is_the_latest_deadline() -> None:

@@ -54,8 +54,8 @@ def test_the_item_of_a_mapped_wait_is_a_kwarg_of_its_trigger() -> None:
 
 
 def test_kwargs_may_place_the_item() -> None:
-    asked = {"url": "https://x/${params.day}/${mapping.value.name}", "number": "${mapping.index + 1}"}
-    task = wait("drop", kwargs=asked, expand=[{"name": "file", "over": [{"name": "a"}, {"name": "b"}]}])
+    written = {"url": "https://x/${params.day}/${mapping.value.name}", "number": "${mapping.index + 1}"}
+    task = wait("drop", kwargs=written, expand=[{"name": "file", "over": [{"name": "a"}, {"name": "b"}]}])
     world = PlanFixture(task, params={"day": "today"}).settle()
     assert kwargs(world.run("drop", 1)) == {"url": "https://x/today/b", "number": 2}
 
@@ -138,9 +138,9 @@ def test_a_timed_out_deferral_resumes_at_on_timeout_without_a_triggerer() -> Non
     world = PlanFixture(python("a")).settle()
     world.claim("a")
     run = world.run("a")
-    made = trigger.build("http", {"url": "a"}, namespace=NAMESPACE, pool="default", now=NOW)
+    deferred = trigger.build("http", {"url": "a"}, namespace=NAMESPACE, pool="default", now=NOW)
     resume = {"method": "resume", "kwargs": "{}", "onTimeout": "give_up"}
-    world.api.patch(run, transitions.defer(run.pin(), made, resume=resume, deadline=NOW + 10, now=NOW))
+    world.api.patch(run, transitions.defer(run.pin(), deferred, resume=resume, deadline=NOW + 10, now=NOW))
     world.write_pod("a", -1, {"phase": "Succeeded"})
     assert world.advance(10 + GRACE - 1).state("a") is State.DEFERRED
     status = world.advance(1).run("a").status

@@ -40,8 +40,8 @@ class SlowExecutor:
 
     def deletions(self, prefix: str, count: int) -> list[DeletePod]:
         names = [f"{prefix}-{number}" for number in range(count)]
-        made = [self.fake.put(PODS, {"metadata": {"name": name, "namespace": "ns"}}) for name in names]
-        return [DeletePod(namespace="ns", name=pod["metadata"]["name"], uid=pod["metadata"]["uid"]) for pod in made]
+        pods = [self.fake.put(PODS, {"metadata": {"name": name, "namespace": "ns"}}) for name in names]
+        return [DeletePod(namespace="ns", name=pod["metadata"]["name"], uid=pod["metadata"]["uid"]) for pod in pods]
 
     def posts(self) -> int:
         return sum(request.method == "POST" and "/taskruns" in request.path for request in self.fake.requests)

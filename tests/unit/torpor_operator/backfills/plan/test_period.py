@@ -28,9 +28,9 @@ def test_the_start_is_in_the_period_and_the_end_is_not() -> None:
 
 
 def test_times_with_fractions_of_a_second_bound_the_period() -> None:
-    found = period("0 * * * *", start=START + 0.5, end=END + 0.5).following(None, 100)
+    ticks = period("0 * * * *", start=START + 0.5, end=END + 0.5).following(None, 100)
 
-    assert hours(found) == [(f"0{hour}:00", "s0") for hour in range(1, 7)]
+    assert hours(ticks) == [(f"0{hour}:00", "s0") for hour in range(1, 7)]
 
 
 def test_sources_that_tick_at_the_same_time_follow_in_order_of_name() -> None:

@@ -88,9 +88,9 @@ def test_a_failed_upload_is_reported_once_and_repeated_after_a_pause() -> None:
     condition = archived(world)
     assert condition is not None
     assert (condition.status, condition.reason, condition.message) == ("False", "ArchiveUnavailable", FAILURE)
-    made = world.plan()
-    assert (made.actions, made.again_at) == ((), world.now + 30)
-    assert made.status == world.status
+    plan = world.plan()
+    assert (plan.actions, plan.again_at) == ((), world.now + 30)
+    assert plan.status == world.status
     world.now += 30
     assert uploads(world) == 1
     world.api.archive_error = ""
@@ -135,5 +135,5 @@ def test_a_run_that_is_being_deleted_is_not_uploaded() -> None:
     world.workflow["status"]["conditions"] = []
     world.workflow["metadata"]["finalizers"] = ["foregroundDeletion"]
     world.delete()
-    made = world.plan()
-    assert not any(isinstance(action, ArchiveRun | DeleteWorkflow) for action in made.actions)
+    plan = world.plan()
+    assert not any(isinstance(action, ArchiveRun | DeleteWorkflow) for action in plan.actions)

@@ -87,9 +87,9 @@ def test_a_deleted_run_whose_groups_are_invalid_is_let_go() -> None:
         python("a", group="g"), groups=[{"name": "g", "in": "g", "expand": [{"name": "x", "over": [1]}]}]
     )
     world.delete()
-    made = plan(world.snapshot(), refuse_to_build)
-    assert made.status is not None
-    assert made.status.completion_time is not None
+    planned = plan(world.snapshot(), refuse_to_build)
+    assert planned.status is not None
+    assert planned.status.completion_time is not None
 
 
 def test_a_deleted_run_cancels_its_taskruns_before_its_finalizer_goes() -> None:

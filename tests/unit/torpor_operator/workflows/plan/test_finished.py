@@ -41,9 +41,9 @@ def test_a_finished_run_that_is_being_deleted_is_not_planned_repeatedly() -> Non
     world.workflow["metadata"]["finalizers"] = ["foregroundDeletion"]
     world.advance(3600)
     assert "deletionTimestamp" in world.workflow["metadata"]
-    made = world.plan()
-    assert not any(isinstance(action, DeleteWorkflow) for action in made.actions)
-    assert made.again_at is None
+    plan = world.plan()
+    assert not any(isinstance(action, DeleteWorkflow) for action in plan.actions)
+    assert plan.again_at is None
 
 
 def test_a_new_leader_posts_the_events_of_a_run_that_has_just_ended() -> None:
@@ -206,9 +206,9 @@ def test_pods_that_ended_together_are_deleted_in_batches() -> None:
     for index in range(7):
         world.succeed("a", None, index)
     world.now += 3600
-    made = world.plan()
-    assert len(made.actions) == 3
-    assert made.again_at == world.now + 1
+    plan = world.plan()
+    assert len(plan.actions) == 3
+    assert plan.again_at == world.now + 1
     world.settle()
     assert world.pods == {}
 

@@ -49,10 +49,10 @@ def _counts(world: PlanFixture) -> object:
 @given(seeds, st.integers(1, 6))
 def test_a_plan_after_its_application_is_empty(seed: int, count: int) -> None:
     world = world_of(seed, count).settle()
-    made = world.plan()
-    assert made.actions == ()
-    assert made.needs == ()
-    assert made.status in {None, world.status}
+    plan = world.plan()
+    assert plan.actions == ()
+    assert plan.needs == ()
+    assert plan.status in {None, world.status}
 
 
 @settings(max_examples=40, deadline=None)

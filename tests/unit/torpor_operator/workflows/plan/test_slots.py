@@ -105,11 +105,11 @@ def test_a_task_reports_that_its_instances_wait_for_a_slot() -> None:
 def test_a_task_and_its_run_report_a_full_pool() -> None:
     world = PlanFixture(python("a", pool="gpu"), python("b", pool="gpu"))
     world.api.slots["gpu"] = 1
-    made = world.plan()
-    while not made.actions or made.status is None:
-        world.apply(made)
-        made = world.plan()
-    tasks = {entry.name: entry.reason for entry in made.status.tasks}
+    plan = world.plan()
+    while not plan.actions or plan.status is None:
+        world.apply(plan)
+        plan = world.plan()
+    tasks = {entry.name: entry.reason for entry in plan.status.tasks}
     assert tasks == {"a": None, "b": "PoolFull"}
-    message = next(condition.message for condition in made.status.conditions if condition.type == "Succeeded")
+    message = next(condition.message for condition in plan.status.conditions if condition.type == "Succeeded")
     assert message == "task b: instances wait for a slot of pool gpu, which is full (ConfigMap torpor-pools)"

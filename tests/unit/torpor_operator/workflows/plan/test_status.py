@@ -81,9 +81,9 @@ def test_the_status_has_the_observed_generation() -> None:
 
 def test_an_unchanged_status_is_not_written_again() -> None:
     world = PlanFixture(python("a"), wait("b"), python("c", when="false"), python("d", after=["a"])).settle()
-    made = world.fail("a").plan().status
-    body = world.workflow | {"status": made.to_json() if made else None}
-    assert workflow.parse(body).status == made
+    status = world.fail("a").plan().status
+    body = world.workflow | {"status": status.to_json() if status else None}
+    assert workflow.parse(body).status == status
 
 
 def test_a_status_lists_no_instances() -> None:

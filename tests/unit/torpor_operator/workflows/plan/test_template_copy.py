@@ -38,8 +38,8 @@ def with_template(world: PlanFixture, params: list[Body] | None = None, workflow
 
 def test_the_spec_is_copied_with_the_finalizer_in_one_action() -> None:
     world = with_template(run())
-    made = world.plan()
-    (action,) = made.actions
+    plan = world.plan()
+    (action,) = plan.actions
     assert action == CopyTemplate(
         fields={
             "image": "ingest:1.4",
@@ -50,7 +50,7 @@ def test_the_spec_is_copied_with_the_finalizer_in_one_action() -> None:
         },
         finalizers=(constants.FINALIZER,),
     )
-    assert made.status is None
+    assert plan.status is None
 
 
 def test_other_finalizers_stay() -> None:

@@ -25,8 +25,8 @@ def mend(world: PlanFixture, task: str, **fields: Any) -> PlanFixture:
 
 def container(world: PlanFixture, task: str) -> dict[str, Any]:
     (pod,) = [pod for pod in world.pods.values() if pod["metadata"]["labels"][constants.LABEL_TASK] == task]
-    found: dict[str, Any] = pod["spec"]["containers"][0]
-    return found
+    container: dict[str, Any] = pod["spec"]["containers"][0]
+    return container
 
 
 def test_tasks_that_have_not_started_take_the_new_image_and_params() -> None:
@@ -56,8 +56,8 @@ def test_the_next_attempt_takes_the_new_resources_and_keeps_its_image() -> None:
     mend(world, "a", image="new", pod=MEMORY)
     world.pods.clear()
     world.advance(20)
-    made = container(world, "a")
-    assert (made["image"], made["resources"]) == ("old", MEMORY["resources"])
+    container_body = container(world, "a")
+    assert (container_body["image"], container_body["resources"]) == ("old", MEMORY["resources"])
 
 
 def test_existing_instances_keep_their_arguments() -> None:

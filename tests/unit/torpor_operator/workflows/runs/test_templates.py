@@ -18,9 +18,9 @@ WORKFLOW: Body = {"image": "i", "tasks": [python("load", args={"date": "${params
 
 @pytest.fixture
 async def harness() -> AsyncIterator[ControllerHarness]:
-    made = ControllerHarness(Settings())
-    made.fake.serve(TEMPLATES)
-    async with made.running() as running:
+    harness = ControllerHarness(Settings())
+    harness.fake.serve(TEMPLATES)
+    async with harness.running() as running:
         yield running
 
 
@@ -39,8 +39,8 @@ def reads(harness: ControllerHarness) -> int:
 
 
 def condition(harness: ControllerHarness, name: str = "run") -> tuple[str, str, str]:
-    found = harness.workflow(name)["status"]["conditions"]
-    entry = next(each for each in found if each["type"] == "Succeeded")
+    conditions = harness.workflow(name)["status"]["conditions"]
+    entry = next(each for each in conditions if each["type"] == "Succeeded")
     return entry["status"], entry["reason"], entry["message"]
 
 
