@@ -17,7 +17,7 @@ from torpor_kubernetes.fairness.namespace_shares import GENEROSITY
 from torpor_kubernetes.timing import Clock
 from torpor_wire.reason import Reason
 
-from torpor_triggerer.fairness.fair_queue import RoundRobinQueue
+from torpor_triggerer.fairness.round_robin_queue import RoundRobinQueue
 from torpor_triggerer.model.deferred_taskrun import TriggerWait
 from torpor_triggerer.settings import Settings
 

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 from torpor_kubernetes.fairness.namespace_shares import Shares
-from torpor_triggerer.fairness.fair_queue import RoundRobinQueue
+from torpor_triggerer.fairness.round_robin_queue import RoundRobinQueue
 from torpor_triggerer.fairness.threads import WorkerThreads
 from torpor_triggerer.reporting.events import SharedTokenBucket
 from torpor_triggerer.running.capacity import FairSlots
