@@ -6,8 +6,6 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[2]
 LIMIT = 72
 DEFINED = re.compile(r"^\s*(?:async )?def (test_\w+)", re.MULTILINE)
-# Folders with names that are still too long.
-PENDING = ("e2e/", "integration/", "unit/benchmarks/", "unit/demo/", "unit/dev/")
 
 
 def test_names_of_tests_have_at_most_72_characters() -> None:
@@ -17,4 +15,4 @@ def test_names_of_tests_have_at_most_72_characters() -> None:
         for name in DEFINED.findall(path.read_text())
         if len(name) > LIMIT
     ]
-    assert [found for found in too_long if not found.startswith(PENDING)] == []
+    assert too_long == []

@@ -42,7 +42,7 @@ def test_a_link_that_works_on_the_site_alone_is_a_warning(caplog: pytest.LogCapt
     assert "docs/install.md links changelog.md, which is not a page of the site" in caplog.text
 
 
-def test_a_folder_of_the_navigation_becomes_its_pages_in_the_order_of_its_index(
+def test_a_navigation_folder_becomes_its_pages_in_the_order_of_its_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hooks, "_ROOT", tmp_path)
