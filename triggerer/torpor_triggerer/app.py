@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any
 
 from torpor_kubernetes.cache.store import ObjectKey, Unreadable
+from torpor_kubernetes.timing import Clock
 from torpor_wire.reason import Reason
 
 from torpor_triggerer.isolation.blocking_report import BlockingReport
@@ -62,7 +63,6 @@ class Triggerer:
         answer: Callable[[TriggerWait], Outcome | None] = unanswered,
     ) -> None:
         clock = backends.api.clock
-        self._api = backends.api
         self._pool_keys = pool_keys
         self._settings = settings
         self._events = EventRecorder(backends.api, settings)
@@ -82,25 +82,10 @@ class Triggerer:
         )
         deps = self._dependencies(backends, registry, trigger_log or TriggerLog(), answer)
         self._lifecycle = Lifecycle(deps, settings, on_timed=self._on_timed, on_due=self._on_due)
-        self._watches = ShardWatches(
-            backends.api,
-            self._tasks.create_task,
-            on_change=self._on_change,
-            on_unreadable=self._on_unreadable,
-            namespaces=settings.namespaces,
-        )
+        self._watches = self._shard_watches(backends)
         self._scheduler = Scheduler(self._lifecycle, settings.capacity, self._watches.find, clock.now)
         self._blocking_report = BlockingReport(self._scheduler, self._events, clock)
-        budget = SharedTokenBucket.for_messages(clock, settings.progress_rate)
-        self._progress = ProgressReporter(
-            clock,
-            budget,
-            runs=lambda: self._scheduler.runs,
-            write=lambda run, text: self._status_writer.explain(run.wait, Reason.WAITING, text),
-        )
-        self._queue_progress = QueueProgress(
-            clock, budget, self._scheduler, capacity=settings.capacity, write=self._status_writer.explain
-        )
+        self._progress, self._queue_progress = self._progress_reporters(clock)
         self._owned = 0
         self._streams: frozenset[frozenset[int]] = frozenset()
         self.metrics.add_gauges(self._state)
@@ -136,6 +121,27 @@ class Triggerer:
             spawn=self._tasks.create_task,
             answer=answer,
         )
+
+    def _shard_watches(self, backends: Backends) -> ShardWatches:
+        return ShardWatches(
+            backends.api,
+            self._tasks.create_task,
+            on_change=self._on_change,
+            on_unreadable=self._on_unreadable,
+            namespaces=self._settings.namespaces,
+        )
+
+    def _progress_reporters(self, clock: Clock) -> tuple[ProgressReporter, QueueProgress]:
+        """Return the reporters of running and of queued waits, which share one budget of messages."""
+        budget = SharedTokenBucket.for_messages(clock, self._settings.progress_rate)
+        scheduler, explain = self._scheduler, self._status_writer.explain
+        running = ProgressReporter(
+            clock,
+            budget,
+            runs=lambda: scheduler.runs,
+            write=lambda run, text: explain(run.wait, Reason.WAITING, text),
+        )
+        return running, QueueProgress(clock, budget, scheduler, capacity=self._settings.capacity, write=explain)
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Work until `stopping` is set. Then stop triggers with `cleanup` and release the Lease."""
