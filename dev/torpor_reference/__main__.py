@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from torpor_reference import commands, fields, layout, policy_rules, sources, timezones
+from torpor_reference import commands, fields, layout, sources, timezones
 from torpor_reference.tables import PageError, Table, fill
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -40,7 +40,7 @@ def main() -> int:
 
 def _blocks() -> dict[str, Mapping[str, str | Table]]:
     crds = {name: yaml.safe_load((_ROOT / f"crds/{name}.torpor.dev.yaml").read_text()) for name in _KINDS}
-    rules = policy_rules.of_workflow(next(iter(yaml.safe_load_all(_POLICY.read_text()))))
+    rules = fields.policy_sentences(next(iter(yaml.safe_load_all(_POLICY.read_text()))))
     of_fields = {
         f"{name} fields": fields.sections(crd, rules if name == "workflows" else {}) for name, crd in crds.items()
     }

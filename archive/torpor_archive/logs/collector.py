@@ -24,8 +24,8 @@ from torpor_archive.logs.logged_pod import LoggedPod, LogStage, parse
 from torpor_archive.logs.queue import LogQueue
 from torpor_archive.logs.quota import LogQuota
 from torpor_archive.logs.reader import PodLogReader
-from torpor_archive.logs.retries import LogRetries
-from torpor_archive.logs.taskrun_owner import parse_owner
+from torpor_archive.logs.queue import LogRetries
+from torpor_archive.logs.logged_pod import parse_owner
 from torpor_archive.logs.writer import LogWriter
 from torpor_archive.metrics import ArchiveMetrics
 from torpor_archive.namespaces import NamespaceFinder

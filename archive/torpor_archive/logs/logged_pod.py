@@ -1,5 +1,6 @@
 """What the archive reads of a task's pod: whose log it is, whether it can be read, and how it ended. Pure."""
 
+
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +11,11 @@ from torpor_wire import constants, names
 from torpor_wire.enums import LogKind, LogMode
 
 from torpor_archive.storage.log_entry import LogOrigin, LogOutcome, LogState
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from torpor_wire import constants
 
 CONTAINER = "main"
 _INDEX = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,5}")
@@ -179,3 +185,44 @@ def _end(status: Mapping[str, Any], state: Mapping[str, Any]) -> tuple[str, str]
     conditions = (each for each in status.get("conditions") or () if each.get("status") == "False")
     explained: Mapping[str, Any] = next((each for each in conditions if each.get("type") == "PodScheduled"), {})
     return str(explained.get("reason") or ""), str(explained.get("message") or "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskRunOwner:
+    """What a log's entry has of its TaskRun. `workflow` is a uid."""
+
+    uid: str
+    workflow: str
+    workflow_name: str
+    task: str
+    path: tuple[int, ...]
+    pool: str
+    created: str = ""
+
+
+def parse_owner(taskrun: Mapping[str, Any]) -> TaskRunOwner | None:
+    """Read a TaskRun of any version; None if it has no such fields."""
+    match taskrun:
+        case {
+            "metadata": {"uid": str(uid)},
+            "spec": {"workflow": {"uid": str(workflow), "name": str(name)}, "task": str(task)},
+        }:
+            spec = taskrun["spec"]
+            pool = str(spec.get("triggerPool") or constants.DEFAULT_POOL)
+            return TaskRunOwner(
+                uid=uid,
+                workflow=workflow,
+                workflow_name=name,
+                task=task,
+                path=_spec_path(spec),
+                pool=pool,
+                created=str(taskrun["metadata"].get("creationTimestamp") or ""),
+            )
+    return None
+
+
+def _spec_path(spec: Mapping[str, Any]) -> tuple[int, ...]:
+    groups, index = spec.get("groupIndexes") or [], spec.get("mapIndex", constants.UNMAPPED)
+    if not isinstance(groups, list) or not all(isinstance(number, int) for number in (*groups, index)):
+        return ()
+    return tuple(number for number in (*groups, index) if number >= 0)

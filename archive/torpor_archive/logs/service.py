@@ -13,7 +13,7 @@ from torpor_kubernetes.client.api import Api
 from torpor_archive.auth.reviews import AccessReviews
 from torpor_archive.logs import retention
 from torpor_archive.logs.collector import LogCollector
-from torpor_archive.logs.mode import LogModes
+from torpor_archive.logs.waits import LogModes
 from torpor_archive.logs.objects import LogBucket
 from torpor_archive.logs.quota import LogQuota
 from torpor_archive.logs.reader import LogTransport, PodLogReader

@@ -4,6 +4,7 @@ The triggerer names only the TaskRun. Its pool, its run and its task are read fr
 writes logs of its own pool alone.
 """
 
+
 import asyncio
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -20,15 +21,44 @@ from torpor_wire.text import printable_line
 from torpor_archive.auth.policy import Caller
 from torpor_archive.auth.reviews import AccessReviews
 from torpor_archive.errors import RefusedError, forbidden, invalid, quota_exceeded, unavailable
-from torpor_archive.logs.mode import LogModes
 from torpor_archive.logs.quota import LogQuota
-from torpor_archive.logs.taskrun_owner import TaskRunOwner, parse_owner
+from torpor_archive.logs.logged_pod import TaskRunOwner, parse_owner
 from torpor_archive.namespaces import NamespaceFinder, NamespaceId
 from torpor_archive.storage import log_store
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.log_entry import LogOrigin, LogOutcome, LogState
 from torpor_archive.storage.log_store import FinishedLog
 from torpor_archive.storage.log_text import HeadAndTail
+from cachetools import TTLCache
+from torpor_kubernetes.client import errors
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import WORKFLOWS
+from torpor_wire.enums import LogMode
+
+_ENTRIES = 4096
+_SECONDS = 3600.0
+
+
+class LogModes:
+    """The modes of runs, by uid."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._modes: TTLCache[str, LogMode] = TTLCache(_ENTRIES, _SECONDS, api.clock.monotonic)
+
+    async def read(self, namespace: str, name: str, uid: str) -> LogMode:
+        """Return the mode of a run; all logs are kept of one that cannot be read."""
+        if uid in self._modes:
+            return self._modes[uid]
+        try:
+            workflow = await self._api.get(WORKFLOWS, namespace, name)
+        except errors.ApiError:
+            return LogMode.ALL
+        if (workflow.get("metadata") or {}).get("uid") != uid:
+            return LogMode.ALL
+        mode = self._modes[uid] = LogMode.parse((workflow.get("spec") or {}).get("logs"))
+        return mode
+
 
 MAX_BODY = 2 * 1024**2
 MAX_WAITS = 200

@@ -22,7 +22,7 @@ from torpor_kubernetes.client.resources import WORKFLOWS
 from torpor_archive.errors import RefusedError
 from torpor_archive.metrics import ArchiveMetrics
 from torpor_archive.namespaces import ClusterNamespaces
-from torpor_archive.storage import bodies, label_index, namespace_claims, results, run_retention
+from torpor_archive.storage import bodies, earlier_releases, results, run_retention
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.run_retention import RunRetention
 
@@ -114,17 +114,17 @@ async def _free(database: Database, namespace: str, live: Collection[str], exces
 async def _assign_namespaces(sweep: Sweep) -> None:
     """Give rows of an earlier release to their namespaces."""
     count = 0
-    for name in sorted(await namespace_claims.list_unassigned(sweep.database)):
+    for name in sorted(await earlier_releases.list_unassigned(sweep.database)):
         namespace = await sweep.namespaces.find(name)
         live = await list_live(sweep.api, name) if namespace is not None else None
         if namespace is not None and live is not None:
-            count += await namespace_claims.assign(sweep.database, namespace, live)
+            count += await earlier_releases.assign(sweep.database, namespace, live)
     if count:
         log.info("assigned %d rows of an earlier release to their namespaces", count)
 
 
 async def _index_labels(database: Database) -> None:
-    if count := await label_index.complete(database):
+    if count := await earlier_releases.index_labels(database):
         log.info("read the labels of %d runs that an earlier release stored", count)
 
 

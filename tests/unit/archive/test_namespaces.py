@@ -9,7 +9,7 @@ from sqlalchemy import select
 from torpor_archive import namespaces
 from torpor_archive.errors import RefusedError
 from torpor_archive.namespaces import ABSENT, UNKNOWN, ClusterNamespaces, Namespace, NamespaceId
-from torpor_archive.storage import history, namespace_claims, results, run_queries
+from torpor_archive.storage import earlier_releases, history, results, run_queries
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.run_queries import RunFilter
 from torpor_archive.storage.tables import RESULTS, RUNS
@@ -118,14 +118,14 @@ async def test_rows_without_a_uid_go_to_the_namespace_that_they_surely_belong_to
         await store_result(database, "team", uid, uid)
     await store_result(database, "team", "running", "r")
     assert await uids(database, OLD) == []
-    assert await namespace_claims.list_unassigned(database) == {"team"}
-    count = await namespace_claims.assign(database, Namespace(id=OLD, created=CREATED), {"live", "running"})
+    assert await earlier_releases.list_unassigned(database) == {"team"}
+    count = await earlier_releases.assign(database, Namespace(id=OLD, created=CREATED), {"live", "running"})
     assert count == 5
     assert await uids(database, OLD) == ["after", "live"]
     chosen = select(RESULTS.c.workflow).where(RESULTS.c.namespace_uid == OLD.uid)
     namespace = await database.read(lambda connection: connection.execute(chosen))
     assert sorted(namespace.scalars()) == ["after", "live", "running"]
-    assert await namespace_claims.assign(database, Namespace(id=NEW, created=AFTER), set()) == 0
+    assert await earlier_releases.assign(database, Namespace(id=NEW, created=AFTER), set()) == 0
 
 
 async def test_a_run_that_is_sent_again_gets_the_uid_of_its_namespace(database: Database) -> None:

@@ -18,7 +18,7 @@ from torpor_wire.canonical import Json
 from torpor_triggerer.batching.batches import PollStats
 from torpor_triggerer.batching.source import PollContext
 from torpor_triggerer.isolation.thread_loop import ThreadLoop
-from torpor_triggerer.network.metered_socket import MeteredSocket
+from torpor_triggerer.network.connections import MeteredSocket
 from torpor_triggerer.network.proxy import ProxySession
 from torpor_triggerer.services.client_pool import PinnedClients
 from torpor_triggerer.services.trigger_services import TriggerServices

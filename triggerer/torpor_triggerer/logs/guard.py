@@ -12,11 +12,11 @@ import logging
 import sys
 import threading
 from collections.abc import Iterator
-from typing import Never, TextIO
+from importlib import import_module
+from typing import Any, Never, TextIO
 
 from torpor_kubernetes.timing import Clock
 
-from torpor_triggerer.logs import structlog_bridge
 from torpor_triggerer.logs.trigger_log import TriggerLog
 
 CHECK_SECONDS = 1.0
@@ -24,6 +24,7 @@ REPORT_EVERY = 60.0
 LEVEL = logging.INFO
 _LINE_MAX = 64 * 1024
 _SHOWN = 12
+_STRUCTLOG_MARK = "_torpor_factory"
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +44,7 @@ class LogGuard:
     def restore(self) -> tuple[str, ...]:
         """Restore everything; return what had changed."""
         changes = tuple(self._changes())
-        structlog_bridge.route()
+        _route_structlog()
         return changes
 
     def check(self) -> None:
@@ -192,3 +193,42 @@ class _Bytes(io.RawIOBase):
 
     def close(self) -> None:
         pass
+
+
+def _route_structlog() -> None:
+    """Route structlog through `logging`, so that its lines are attributed and redacted.
+
+    structlog writes to standard output by default. It is no dependency of Torpor: it is configured only if a trigger
+    class has imported it.
+    """
+    structlog = sys.modules.get("structlog")
+    if structlog is None:
+        return
+    try:
+        if not _is_structlog_routed(structlog):
+            _configure_structlog(structlog)
+    except Exception as error:  # noqa: BLE001 - a library of unknown version
+        log.warning("Failed to route structlog through logging: %s", type(error).__name__)
+
+
+def _is_structlog_routed(structlog: Any) -> bool:
+    ours = getattr(structlog, _STRUCTLOG_MARK, None)
+    return ours is not None and structlog.get_config().get("logger_factory") is ours
+
+
+def _configure_structlog(structlog: Any) -> None:
+    stdlib, processors, contexts = (
+        import_module(f"structlog.{name}") for name in ("stdlib", "processors", "contextvars")
+    )
+    factory = stdlib.LoggerFactory()
+    structlog.configure(
+        processors=[
+            contexts.merge_contextvars,
+            processors.format_exc_info,
+            processors.KeyValueRenderer(key_order=["event"]),
+        ],
+        wrapper_class=stdlib.BoundLogger,
+        logger_factory=factory,
+        cache_logger_on_first_use=False,
+    )
+    setattr(structlog, _STRUCTLOG_MARK, factory)

@@ -6,18 +6,47 @@ a moment later gains nothing. A client that connects by itself evades this.
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from torpor.triggers.support.metering import AddressDeniedError, ByteMeter
 from torpor_kubernetes.fairness.namespace_shares import Shares
 
 from torpor_triggerer.network.addresses import Addresses
-from torpor_triggerer.network.metered_socket import MeteredSocket
 from torpor_triggerer.network.resolver import NameResolver, ResolvedAddress
+
+
+class MeteredSocket(socket.socket):
+    """A socket for any client library. It counts the bytes that it receives, and calls `on_close` once."""
+
+    meter: ByteMeter | None = None
+    on_close: Callable[[], None] | None = None
+
+    def recv(self, *given: Any) -> bytes:
+        """Receive bytes. Raises OverrunError past the limit."""
+        data = super().recv(*given)
+        if self.meter is not None:
+            self.meter.add(len(data))
+        return data
+
+    def recv_into(self, *given: Any) -> int:
+        """Receive bytes into a buffer and return their number. Raises OverrunError past the limit."""
+        count = super().recv_into(*given)
+        if self.meter is not None:
+            self.meter.add(count)
+        return count
+
+    def close(self) -> None:
+        """Close the socket."""
+        super().close()
+        closed, self.on_close = self.on_close, None
+        if closed is not None:
+            closed()
+
 
 REQUESTS = 256
 SOCKETS = 1024

@@ -12,8 +12,7 @@ from functools import lru_cache
 from torpor_kubernetes.cache.store import ObjectKey
 
 from torpor_triggerer.model.packed_wait import PackedWait
-from torpor_triggerer.running import arrivals
-from torpor_triggerer.running.capacity import FairSlots
+from torpor_triggerer.running.capacity import FairSlots, age, counts_from
 from torpor_triggerer.running.lifecycle import Lifecycle
 from torpor_triggerer.running.state import Timed, WaitRun
 from torpor_triggerer.timers import Timer
@@ -35,7 +34,7 @@ class Scheduler:
         self._find = find
         self._now = now
         self._shards: frozenset[int] = frozenset()
-        self._capacity: FairSlots[PackedWait] = FairSlots(capacity, arrivals.age, lambda wait: wait.namespace)
+        self._capacity: FairSlots[PackedWait] = FairSlots(capacity, age, lambda wait: wait.namespace)
         self._runs: dict[ObjectKey, WaitRun] = {}
         self._timers: dict[ObjectKey, Timer[Timed]] = {}
         self._queued: dict[ObjectKey, PackedWait] = {}
@@ -158,7 +157,7 @@ class Scheduler:
         return run.packed if run is not None else self.find_timed(key) or self._queued.get(key)
 
     def _serve(self, key: ObjectKey, wait: PackedWait) -> None:
-        wait.since = _interned_second(int(arrivals.counts_from(wait, self._now())))
+        wait.since = _interned_second(int(counts_from(wait, self._now())))
         without_slot = self._capacity.enter(wait)
         if without_slot is not None and without_slot.key != key:
             self._return_to_queue(without_slot.key)

@@ -23,8 +23,7 @@ from torpor_triggerer.batching.pollers import Pollers
 from torpor_triggerer.batching.source import PollContext
 from torpor_triggerer.fairness.threads import WorkerThreads
 from torpor_triggerer.model.deferred_taskrun import SegmentId, TriggerWait
-from torpor_triggerer.network.connections import OutboundNetwork, on_behalf_of
-from torpor_triggerer.network.metered_socket import MeteredSocket
+from torpor_triggerer.network.connections import MeteredSocket, OutboundNetwork, on_behalf_of
 from torpor_triggerer.network.proxy import ProxyServer, ProxySession
 from torpor_triggerer.network.sessions import Owner
 from torpor_triggerer.services import http, object_watch, workflow_ends

@@ -1,6 +1,6 @@
 """When logs that could not be read are read again."""
 
-from torpor_archive.logs.retries import LogRetries
+from torpor_archive.logs.queue import LogRetries
 
 OPERATOR_KEEPS_PODS = 30.0
 
