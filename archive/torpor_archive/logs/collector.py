@@ -20,12 +20,10 @@ from torpor_wire import constants
 
 from torpor_archive.errors import RefusedError
 from torpor_archive.logs import outcomes
-from torpor_archive.logs.logged_pod import LoggedPod, LogStage, parse
-from torpor_archive.logs.queue import LogQueue
+from torpor_archive.logs.logged_pod import LoggedPod, LogStage, parse, parse_owner
+from torpor_archive.logs.queue import LogQueue, LogRetries
 from torpor_archive.logs.quota import LogQuota
 from torpor_archive.logs.reader import PodLogReader
-from torpor_archive.logs.queue import LogRetries
-from torpor_archive.logs.logged_pod import parse_owner
 from torpor_archive.logs.writer import LogWriter
 from torpor_archive.metrics import ArchiveMetrics
 from torpor_archive.namespaces import NamespaceFinder

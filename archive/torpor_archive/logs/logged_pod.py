@@ -1,5 +1,4 @@
-"""What the archive reads of a task's pod: whose log it is, whether it can be read, and how it ended. Pure."""
-
+"""What the archive reads of a task's pod and TaskRun: whose log it is, and whether and how the pod ended. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -11,11 +10,6 @@ from torpor_wire import constants, names
 from torpor_wire.enums import LogKind, LogMode
 
 from torpor_archive.storage.log_entry import LogOrigin, LogOutcome, LogState
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
-
-from torpor_wire import constants
 
 CONTAINER = "main"
 _INDEX = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,5}")

@@ -4,14 +4,16 @@ A pod that is being deleted comes first, because its log ends with it. It has sl
 until the pod ends.
 """
 
-
 from collections import Counter, deque
 from dataclasses import dataclass
 
-from torpor_archive.logs.logged_pod import LoggedPod, LogStage
-from dataclasses import dataclass
-
 from torpor_wire.retry import Backoff
+
+from torpor_archive.logs.logged_pod import LoggedPod, LogStage
+
+RETRY_BACKOFF = Backoff(first=10.0, cap=900.0, jitter=0.0)
+"""The operator keeps an ended pod for 30 seconds, so the first retry comes in time."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadLimits:
@@ -99,10 +101,6 @@ def _is_followed(pod: LoggedPod) -> bool:
     return pod.stage is LogStage.FOLLOW
 
 
-BACKOFF = Backoff(first=10.0, cap=900.0, jitter=0.0)
-"""The operator keeps an ended pod for 30 seconds, so the first retry comes in time."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Retry:
     failures: int
@@ -110,7 +108,7 @@ class _Retry:
 
 
 class LogRetries:
-    """The logs to read again, by uid of the pod."""
+    """The logs to read again later, by uid of the pod. Times are those of a monotonic clock."""
 
     def __init__(self) -> None:
         self._retries: dict[str, _Retry] = {}
@@ -121,7 +119,7 @@ class LogRetries:
     def failed(self, uid: str, now: float) -> None:
         """Schedule the next try."""
         failures = self._retries[uid].failures + 1 if uid in self._retries else 1
-        self._retries[uid] = _Retry(failures=failures, due=now + BACKOFF.delay(failures))
+        self._retries[uid] = _Retry(failures=failures, due=now + RETRY_BACKOFF.delay(failures))
 
     def forget(self, uid: str) -> None:
         """Schedule no more tries of a log."""
@@ -132,5 +130,5 @@ class LogRetries:
         due = [uid for uid, retry in self._retries.items() if retry.due <= now]
         for uid in due:
             failures = self._retries[uid].failures
-            self._retries[uid] = _Retry(failures=failures, due=now + BACKOFF.delay(failures))
+            self._retries[uid] = _Retry(failures=failures, due=now + RETRY_BACKOFF.delay(failures))
         return due

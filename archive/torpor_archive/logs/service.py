@@ -13,11 +13,10 @@ from torpor_kubernetes.client.api import Api
 from torpor_archive.auth.reviews import AccessReviews
 from torpor_archive.logs import retention
 from torpor_archive.logs.collector import LogCollector
-from torpor_archive.logs.waits import LogModes
 from torpor_archive.logs.objects import LogBucket
 from torpor_archive.logs.quota import LogQuota
 from torpor_archive.logs.reader import LogTransport, PodLogReader
-from torpor_archive.logs.waits import WaitLogs
+from torpor_archive.logs.waits import LogModes, WaitLogs
 from torpor_archive.metrics import ArchiveMetrics
 from torpor_archive.namespaces import NamespaceFinder
 from torpor_archive.storage.database import Database

@@ -4,47 +4,47 @@ The triggerer names only the TaskRun. Its pool, its run and its task are read fr
 writes logs of its own pool alone.
 """
 
-
 import asyncio
 from collections.abc import Sequence
 from typing import Annotated, Any
 
+from cachetools import TTLCache
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
-from torpor_kubernetes.client import errors as api_errors
+from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api
-from torpor_kubernetes.client.resources import TASKRUNS
+from torpor_kubernetes.client.resources import TASKRUNS, WORKFLOWS
 from torpor_wire import names
-from torpor_wire.enums import LogKind
+from torpor_wire.enums import LogKind, LogMode
 from torpor_wire.text import printable_line
 
 from torpor_archive.auth.policy import Caller
 from torpor_archive.auth.reviews import AccessReviews
 from torpor_archive.errors import RefusedError, forbidden, invalid, quota_exceeded, unavailable
-from torpor_archive.logs.quota import LogQuota
 from torpor_archive.logs.logged_pod import TaskRunOwner, parse_owner
+from torpor_archive.logs.quota import LogQuota
 from torpor_archive.namespaces import NamespaceFinder, NamespaceId
 from torpor_archive.storage import log_store
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.log_entry import LogOrigin, LogOutcome, LogState
 from torpor_archive.storage.log_store import FinishedLog
 from torpor_archive.storage.log_text import HeadAndTail
-from cachetools import TTLCache
-from torpor_kubernetes.client import errors
-from torpor_kubernetes.client.api import Api
-from torpor_kubernetes.client.resources import WORKFLOWS
-from torpor_wire.enums import LogMode
 
-_ENTRIES = 4096
-_SECONDS = 3600.0
+MAX_BODY = 2 * 1024**2
+MAX_WAITS = 200
+_CONCURRENCY = 8
+_MODE_ENTRIES = 4096
+_MODE_SECONDS = 3600.0
+_Time = Annotated[str, Field(max_length=40, pattern=r"^[0-9T:.Z+-]*$")]
+_Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 
 class LogModes:
-    """The modes of runs, by uid."""
+    """Which logs of each run are kept (`spec.logs` of its Workflow), by uid; read once for each run."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
-        self._modes: TTLCache[str, LogMode] = TTLCache(_ENTRIES, _SECONDS, api.clock.monotonic)
+        self._modes: TTLCache[str, LogMode] = TTLCache(_MODE_ENTRIES, _MODE_SECONDS, api.clock.monotonic)
 
     async def read(self, namespace: str, name: str, uid: str) -> LogMode:
         """Return the mode of a run; all logs are kept of one that cannot be read."""
@@ -58,13 +58,6 @@ class LogModes:
             return LogMode.ALL
         mode = self._modes[uid] = LogMode.parse((workflow.get("spec") or {}).get("logs"))
         return mode
-
-
-MAX_BODY = 2 * 1024**2
-MAX_WAITS = 200
-_CONCURRENCY = 8
-_Time = Annotated[str, Field(max_length=40, pattern=r"^[0-9T:.Z+-]*$")]
-_Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 
 class _Model(BaseModel):
@@ -154,9 +147,9 @@ class WaitLogs:
             return None
         try:
             taskrun = await self._api.get(TASKRUNS, namespace, wait.taskrun)
-        except api_errors.NotFound:
+        except errors.NotFound:
             return None
-        except api_errors.ApiError as error:
+        except errors.ApiError as error:
             message = f"cannot reach the API server to check access: {error.message[:200]}"
             raise RefusedError(unavailable("ApiUnavailable", message)) from error
         owner = parse_owner(taskrun)

@@ -1,32 +1,30 @@
-"""Gives rows without the uid of a namespace to the namespace that has their name now, if they are proved to be its own.
+"""Completes rows that earlier releases stored: the uids of namespaces, the labels of runs, the state of cancelled runs.
 
+A row without the uid of a namespace gets that of the namespace that has its name now, if it is proved to belong there.
 A run belongs to it if its Workflow exists, or was created after the namespace. Results and logs follow their run. Other
 rows keep no uid: they may be those of a deleted namespace, and another team may use its name now.
+
+Labels are in the first line of a run's body, the Workflow. A transaction reads and changes one run.
 """
 
-
+import logging
 from collections.abc import Collection
 from typing import Any
 
 from sqlalchemy import ColumnElement, Table, exists, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from torpor_archive.namespaces import UNKNOWN, Namespace
-from torpor_archive.storage.database import Database
-from torpor_archive.storage.tables import LOGS
-from torpor_archive.storage.tables import RESULTS, RUNS
-import logging
-
-from sqlalchemy import select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from torpor_archive import errors
 from torpor_archive.errors import RefusedError
+from torpor_archive.namespaces import UNKNOWN, Namespace
 from torpor_archive.storage import bodies, history, validation
 from torpor_archive.storage.database import Database
-from torpor_archive.storage.tables import RUNS
+from torpor_archive.storage.tables import LOGS, RESULTS, RUNS
 
 _BATCH = 500
+_PAGE = 100
+
+log = logging.getLogger(__name__)
 
 
 async def list_unassigned(database: Database) -> frozenset[str]:
@@ -68,16 +66,12 @@ async def _assign(database: Database, namespace: Namespace, table: Table, belong
     return await database.write(work)
 
 
-_PAGE = 100
-_log = logging.getLogger(__name__)
-
-
 async def index_labels(database: Database) -> int:
     """Index all runs that are not, and return their number."""
     count = 0
     while runs := await database.read(_list_unindexed):
         for namespace, uid in runs:
-            await _index(database, namespace, uid)
+            await _index_run(database, namespace, uid)
             count += 1
     return count
 
@@ -87,7 +81,7 @@ async def _list_unindexed(connection: AsyncConnection) -> list[tuple[str, str]]:
     return [(row.namespace, row.uid) for row in rows]
 
 
-async def _index(database: Database, namespace: str, uid: str) -> None:
+async def _index_run(database: Database, namespace: str, uid: str) -> None:
     workflow = await _read_workflow(database, namespace, uid)
 
     async def work(connection: AsyncConnection) -> None:
@@ -113,6 +107,6 @@ async def _read_workflow(database: Database, namespace: str, uid: str) -> dict[s
     except RefusedError as error:
         if error.refusal.status == errors.unavailable("", "").status:
             raise
-        _log.warning("cannot read the labels of run %s in namespace %s: %s", uid, namespace, error)
+        log.warning("cannot read the labels of run %s in namespace %s: %s", uid, namespace, error)
         return {}
     return workflow if isinstance(workflow, dict) else {}

@@ -16,9 +16,8 @@ from torpor_archive.namespaces import NamespaceId
 from torpor_archive.storage import bodies
 from torpor_archive.storage.database import Database
 from torpor_archive.storage.log_entry import LogOrigin, LogOutcome, LogState
-from torpor_archive.storage.tables import LOG_CHUNKS, LOG_GARBAGE, LOGS
 from torpor_archive.storage.log_text import StoredText, decompress
-from torpor_archive.storage.tables import RUNS
+from torpor_archive.storage.tables import LOG_CHUNKS, LOG_GARBAGE, LOGS, RUNS
 
 Row: TypeAlias = Mapping[str, Any]
 CLAIM_SECONDS = 60.0

@@ -1,9 +1,9 @@
 """The SQLAlchemy tables. `migrations/` creates them; a test compares the two.
 
 Bodies have their own table, so that nothing refers to an unfinished upload. `namespace_uid` is that of the namespace in
-which a row was made (`torpor_archive.namespaces`): another team may use the name of a deleted one.
+which a row was made (`torpor_archive.namespaces`): another team may use the name of a deleted one. A log belongs to its
+run by the uid of the Workflow, and not by a foreign key: it is stored before the run is archived.
 """
-
 
 from sqlalchemy import (
     BigInteger,
@@ -21,20 +21,6 @@ from sqlalchemy import (
     Text,
     false,
 )
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Float,
-    ForeignKey,
-    Index,
-    Integer,
-    LargeBinary,
-    String,
-    Table,
-    Text,
-)
-
 
 METADATA = MetaData()
 

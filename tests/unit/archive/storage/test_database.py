@@ -18,8 +18,7 @@ from torpor_archive.storage.bodies import BodySummary, BodyWriter
 from torpor_archive.storage.chunks import Chunker
 from torpor_archive.storage.content import BodyFormat
 from torpor_archive.storage.database import Database, _parse_url
-from torpor_archive.storage.tables import LOGS
-from torpor_archive.storage.tables import BODIES, CHUNKS, METADATA, RESULTS
+from torpor_archive.storage.tables import BODIES, CHUNKS, LOGS, METADATA, RESULTS
 from torpor_archive.storage.upload import Uploads
 from torpor_kubernetes.client.api import Api, Page
 from torpor_kubernetes.client.errors import ApiUnavailable
