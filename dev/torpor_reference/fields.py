@@ -1,16 +1,15 @@
 """Every field of the kinds as Markdown, from the OpenAPI schemas of the CRDs. Pure."""
 
-
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from torpor_reference.tables import Row, Table, escaped, markdown
-import re
-from collections.abc import Mapping, Sequence
-from typing import Any
 
 Schema = Mapping[str, Any]
 DURATION = r"^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+(\.[0-9]+)?s)?([0-9]+ms)?$"
+_OF_TASK = re.compile(r"\['[\w.]*', 'task ' \+ t\.name \+ ': ([^']*)'(?: \+ '([^']*)')?\]")
+_OF_SPEC = re.compile(r"\[\['[\w.]*', '((?!spec\.workflow)[^']*)'\]\]")
 _HEADER = ("Field", "Type", "Default", "Description")
 
 
@@ -139,12 +138,8 @@ def _bounds(field: Schema, least: str, most: str, unit: str) -> str:
     return f", up to {high:,}{unit}" if low is None else f", {low:,} to {high:,}{unit}"
 
 
-_OF_TASK = re.compile(r"\['[\w.]*', 'task ' \+ t\.name \+ ': ([^']*)'(?: \+ '([^']*)')?\]")
-_OF_SPEC = re.compile(r"\[\['[\w.]*', '((?!spec\.workflow)[^']*)'\]\]")
-
-
 def policy_sentences(policy: Mapping[str, Any]) -> Mapping[str, Sequence[str]]:
-    """Return the sentences by the path of their object, without those that quote values of the object."""
+    """Return the sentences of policy torpor-workflow by the path of their object, without those that quote a value."""
     texts = [variable["expression"] for variable in policy["spec"]["variables"]]
     return {
         "spec": [sentence for text in texts for sentence in _OF_SPEC.findall(text)],
