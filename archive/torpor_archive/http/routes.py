@@ -129,7 +129,8 @@ class Routes:
             result = await results.find(self._database, await self._namespaces.current(namespace), uid, digest)
         if result is None:
             raise RefusedError(not_found(f"the archive has no result {digest} of the TaskRun with uid {uid}"))
-        return await self._send(request, namespace, result[0])
+        async with self._downloads.acquire(namespace):
+            return await self._send(request, result[0])
 
     async def _find_result_for_pod(self, request: web.Request, name: str) -> tuple[StoredBody, str] | None:
         """Return the result if the TaskRun of that name, which the calling pod claimed, may read it."""
@@ -198,7 +199,8 @@ class Routes:
         run = await history.find(self._database, await self._namespaces.current(namespace), uid)
         if run is None:
             raise RefusedError(_no_run(namespace, uid))
-        return await self._send(request, namespace, run[0])
+        async with self._downloads.acquire(namespace):
+            return await self._send(request, run[0])
 
     async def _check_namespace(self, place: NamespaceId, created: str) -> str:
         """Return the uid for a run that was created at this time. Raises RefusedError if its namespace is gone."""
@@ -228,11 +230,7 @@ class Routes:
             task = f"; a task pod sends the header {TASKRUN_HEADER} with the name of its TaskRun"
             raise RefusedError(forbidden(message + (task if caller.pod_uid else "")))
 
-    async def _send(self, request: web.Request, namespace: str, body: StoredBody) -> web.StreamResponse:
-        async with self._downloads.acquire(namespace):
-            return await self._stream(request, body)
-
-    async def _stream(self, request: web.Request, body: StoredBody) -> web.StreamResponse:
+    async def _send(self, request: web.Request, body: StoredBody) -> web.StreamResponse:
         """Send the body, or the items in the query. Closes the connection if the database fails midway."""
         byte_range = ByteRange(start=0, end=body.size)
         if "item" in request.query:

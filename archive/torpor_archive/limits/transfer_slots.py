@@ -24,6 +24,11 @@ class SlotLimits:
     max_waiting: int = 32
     wait_seconds: float = 30.0
 
+    def allow(self, namespace: str, held: Counter[str]) -> bool:
+        """Return whether a namespace may hold one slot more than those that are `held`."""
+        free, own = self.total - held.total(), held[namespace]
+        return free > 0 if own == 0 else own < self.per_namespace and free > self.reserved
+
 
 UPLOADS = SlotLimits(total=16, per_namespace=8, reserved=4)
 DOWNLOADS = SlotLimits(total=64, per_namespace=16, reserved=16, max_waiting=16)
@@ -41,7 +46,7 @@ class TransferSlots:
     @asynccontextmanager
     async def acquire(self, namespace: str) -> AsyncIterator[None]:
         """Hold a slot during the block. Raises RefusedError (503) if none becomes free in time."""
-        if self._can_acquire(namespace) and namespace not in self._waiting:
+        if self._limits.allow(namespace, self._held) and namespace not in self._waiting:
             self._held[namespace] += 1
         else:
             await self._wait(namespace)
@@ -49,11 +54,6 @@ class TransferSlots:
             yield
         finally:
             self._release(namespace)
-
-    def _can_acquire(self, namespace: str) -> bool:
-        free = self._limits.total - self._held.total()
-        mine = self._held[namespace]
-        return free > 0 if mine == 0 else mine < self._limits.per_namespace and free > self._limits.reserved
 
     async def _wait(self, namespace: str) -> None:
         queue = self._waiting.setdefault(namespace, deque())
@@ -82,7 +82,7 @@ class TransferSlots:
         self._held[namespace] -= 1
         if not self._held[namespace]:
             del self._held[namespace]
-        while ready := [each for each in self._waiting if self._can_acquire(each)]:
+        while ready := [each for each in self._waiting if self._limits.allow(each, self._held)]:
             chosen = min(ready, key=lambda each: self._held[each])
             queue = self._waiting[chosen]
             queue.popleft().set_result(None)

@@ -9,30 +9,19 @@ from dataclasses import dataclass
 
 from torpor_wire.retry import Backoff
 
+from torpor_archive.limits.transfer_slots import SlotLimits
 from torpor_archive.logs.logged_pod import LoggedPod, LogStage
 
 RETRY_BACKOFF = Backoff(first=10.0, cap=900.0, jitter=0.0)
 """The operator keeps an ended pod for 30 seconds, so the first retry comes in time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadLimits:
-    """Logs that are read at the same time, in all and of one namespace.
-
-    The last `reserved` free slots are for namespaces that hold none.
-    """
-
-    total: int
-    per_namespace: int
-    reserved: int = 0
-
-
-READS = ReadLimits(total=24, per_namespace=8, reserved=8)
-FOLLOWS = ReadLimits(total=96, per_namespace=24, reserved=24)
+READS = SlotLimits(total=24, per_namespace=8, reserved=8)
+FOLLOWS = SlotLimits(total=96, per_namespace=24, reserved=24)
 
 
 class _Lane:
-    def __init__(self, limits: ReadLimits) -> None:
+    def __init__(self, limits: SlotLimits) -> None:
         self._limits = limits
         self._queues: dict[str, deque[str]] = {}
         self._held: Counter[str] = Counter()
@@ -43,7 +32,7 @@ class _Lane:
     def take(self) -> tuple[str, str] | None:
         """The next log of the namespace that waits longest for its turn."""
         for namespace in self._queues:
-            if self._may_hold(namespace):
+            if self._limits.allow(namespace, self._held):
                 queue = self._queues.pop(namespace)
                 uid = queue.popleft()
                 if queue:
@@ -51,10 +40,6 @@ class _Lane:
                 self._held[namespace] += 1
                 return namespace, uid
         return None
-
-    def _may_hold(self, namespace: str) -> bool:
-        free, held = self._limits.total - self._held.total(), self._held[namespace]
-        return free > 0 if not held else held < self._limits.per_namespace and free > self._limits.reserved
 
     def release(self, namespace: str) -> None:
         self._held[namespace] -= 1
@@ -65,7 +50,7 @@ class _Lane:
 class LogQueue:
     """The pods whose logs are to be read, by uid."""
 
-    def __init__(self, reads: ReadLimits = READS, follows: ReadLimits = FOLLOWS) -> None:
+    def __init__(self, reads: SlotLimits = READS, follows: SlotLimits = FOLLOWS) -> None:
         self._lanes = {True: _Lane(follows), False: _Lane(reads)}
         self._pods: dict[str, LoggedPod] = {}
 

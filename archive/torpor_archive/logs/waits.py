@@ -18,9 +18,10 @@ from torpor_wire import names
 from torpor_wire.enums import LogKind, LogMode
 from torpor_wire.text import printable_line
 
+from torpor_archive.auth import reviewer
 from torpor_archive.auth.policy import Caller
 from torpor_archive.auth.reviews import AccessReviews
-from torpor_archive.errors import RefusedError, forbidden, invalid, quota_exceeded, unavailable
+from torpor_archive.errors import RefusedError, forbidden, invalid, quota_exceeded
 from torpor_archive.logs.logged_pod import TaskRunOwner, parse_owner
 from torpor_archive.logs.quota import LogQuota
 from torpor_archive.namespaces import NamespaceFinder, NamespaceId
@@ -150,8 +151,7 @@ class WaitLogs:
         except errors.NotFound:
             return None
         except errors.ApiError as error:
-            message = f"cannot reach the API server to check access: {error.message[:200]}"
-            raise RefusedError(unavailable("ApiUnavailable", message)) from error
+            raise RefusedError(reviewer.unavailable(error)) from error
         owner = parse_owner(taskrun)
         return owner if owner is not None and owner.uid == wait.uid else None
 

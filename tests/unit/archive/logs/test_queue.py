@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 import pytest
+from torpor_archive.limits.transfer_slots import SlotLimits
 from torpor_archive.logs.logged_pod import LoggedPod
-from torpor_archive.logs.queue import FOLLOWS, READS, LogQueue, ReadLimits
+from torpor_archive.logs.queue import FOLLOWS, READS, LogQueue
 
 from tests.unit.archive.logs.test_logged_pod import DELETED, RUNNING, pod, terminated
 
@@ -13,7 +14,9 @@ DELETING = pod(RUNNING, **DELETED)
 
 
 def queue(total: int = 4, share: int = 2) -> LogQueue:
-    return LogQueue(ReadLimits(total=total, per_namespace=share), ReadLimits(total=2, per_namespace=1))
+    return LogQueue(
+        SlotLimits(total=total, per_namespace=share, reserved=0), SlotLimits(total=2, per_namespace=1, reserved=0)
+    )
 
 
 def named(uid: str, namespace: str = "team", of: LoggedPod = ENDED) -> LoggedPod:
@@ -64,7 +67,7 @@ def test_a_pod_that_ends_while_it_is_queued_is_taken_once() -> None:
 
 @pytest.mark.attack
 @pytest.mark.parametrize(("of", "limits"), [(DELETING, FOLLOWS), (ENDED, READS)])
-def test_two_namespaces_leave_places_to_a_third(of: LoggedPod, limits: ReadLimits) -> None:
+def test_two_namespaces_leave_places_to_a_third(of: LoggedPod, limits: SlotLimits) -> None:
     logs = LogQueue()
     for namespace in ("a", "b", "c", "d", "e"):
         for number in range(100):
@@ -77,7 +80,7 @@ def test_two_namespaces_leave_places_to_a_third(of: LoggedPod, limits: ReadLimit
 
 
 def test_a_namespace_with_a_log_waits_while_only_reserved_places_are_free() -> None:
-    limits = ReadLimits(total=4, per_namespace=3, reserved=2)
+    limits = SlotLimits(total=4, per_namespace=3, reserved=2)
     logs = LogQueue(limits, limits)
     for number in range(3):
         logs.add(named(f"a{number}", "a"))
