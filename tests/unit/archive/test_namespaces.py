@@ -84,10 +84,10 @@ async def test_without_the_api_server_nothing_is_read() -> None:
 
 @pytest.fixture
 async def database(tmp_path: Path) -> AsyncIterator[Database]:
-    made = Database(f"sqlite:///{tmp_path}/a.db", VirtualClock(), retry_seconds=0.1, on_transaction=lambda _: None)
-    await made.migrate()
-    yield made
-    await made.close()
+    opened = Database(f"sqlite:///{tmp_path}/a.db", VirtualClock(), retry_seconds=0.1, on_transaction=lambda _: None)
+    await opened.migrate()
+    yield opened
+    await opened.close()
 
 
 async def store_run(database: Database, uid: str, created: str, namespace_uid: str = UNKNOWN) -> None:

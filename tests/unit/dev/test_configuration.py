@@ -66,9 +66,9 @@ def test_a_node_gets_its_subnet_and_routes_to_the_others() -> None:
 
 
 def test_a_spare_node_is_tainted_before_anything_can_land_on_it() -> None:
-    told = json.loads(extra_node.configuration("control-plane:6443", "abcdef.0123456789abcdef"))
-    assert told["nodeRegistration"]["taints"] == [{"key": extra_node.TAINT, "effect": "NoSchedule"}]
-    assert told["discovery"]["bootstrapToken"]["apiServerEndpoint"] == "control-plane:6443"
+    configuration = json.loads(extra_node.configuration("control-plane:6443", "abcdef.0123456789abcdef"))
+    assert configuration["nodeRegistration"]["taints"] == [{"key": extra_node.TAINT, "effect": "NoSchedule"}]
+    assert configuration["discovery"]["bootstrapToken"]["apiServerEndpoint"] == "control-plane:6443"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ def rule(name: str) -> dict[str, Any]:
     return loaded
 
 
-def found(name: str, sentence: str) -> bool:
+def matches(name: str, sentence: str) -> bool:
     """What Vale does for the three kinds of rules that we use."""
     match rule(name):
         case {"extends": "existence", "tokens": tokens}:
@@ -42,12 +42,12 @@ def found(name: str, sentence: str) -> bool:
     ],
 )
 def test_a_rule_finds_a_bad_sentence(name: str, sentence: str) -> None:
-    assert found(name, sentence)
+    assert matches(name, sentence)
 
 
 def test_no_rule_finds_a_plain_sentence() -> None:
     sentence = "The API server rejects a patch whose preconditions do not hold."
-    assert [path.stem for path in _RULES.glob("*.yml") if found(path.stem, sentence)] == []
+    assert [path.stem for path in _RULES.glob("*.yml") if matches(path.stem, sentence)] == []
 
 
 def test_each_rule_is_tried() -> None:

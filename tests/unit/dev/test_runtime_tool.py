@@ -16,9 +16,9 @@ def test_the_image_is_built_with_the_version_of_go_that_builds_all_else() -> Non
 
 
 def test_the_sources_need_no_newer_go_than_a_machine_may_have() -> None:
-    found = re.search(r"^go (\d+)\.(\d+)", (_SOURCES / "go.mod").read_text(), re.MULTILINE)
-    assert found is not None
-    assert (int(found[1]), int(found[2])) <= versions.GO_MINIMUM
+    match = re.search(r"^go (\d+)\.(\d+)", (_SOURCES / "go.mod").read_text(), re.MULTILINE)
+    assert match is not None
+    assert (int(match[1]), int(match[2])) <= versions.GO_MINIMUM
 
 
 def test_the_tool_has_no_dependencies() -> None:

@@ -19,5 +19,5 @@ EXPECTED = (
 @pytest.fixture(autouse=True)
 def _no_errors(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     yield
-    said = [record.getMessage() for record in caplog.get_records("call") if record.levelno >= logging.ERROR]
-    assert [line for line in said if not any(words in line for words in EXPECTED)] == []
+    errors = [record.getMessage() for record in caplog.get_records("call") if record.levelno >= logging.ERROR]
+    assert [line for line in errors if not any(words in line for words in EXPECTED)] == []

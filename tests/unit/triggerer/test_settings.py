@@ -79,9 +79,9 @@ def test_what_cannot_be_imported_fails_only_who_asks_for_it() -> None:
 
 
 def test_a_name_on_a_taskrun_is_never_imported() -> None:
-    found = registry.load({}).find("antigravity:fly_away")
-    assert isinstance(found, registry.Unknown)
-    assert "duration, " in found.message
+    unknown = registry.load({}).find("antigravity:fly_away")
+    assert isinstance(unknown, registry.Unknown)
+    assert "duration, " in unknown.message
 
 
 def test_folders_are_absolute_paths_and_none_are_open_by_default() -> None:

@@ -51,8 +51,8 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
         waits=cast("WaitLogs", None),
         objects=None,
     ).add_to(application)
-    async with TestClient(TestServer(application), headers={"Authorization": "Bearer t"}) as made:
-        yield made
+    async with TestClient(TestServer(application), headers={"Authorization": "Bearer t"}) as http_client:
+        yield http_client
     await database.close()
 
 

@@ -88,14 +88,14 @@ class Collecting:
             await self.database.close()
 
 
-def _is_kept(found: list[Row]) -> bool:
-    return [row["state"] for row in found] == ["Kept"]
+def _is_kept(rows: list[Row]) -> bool:
+    return [row["state"] for row in rows] == ["Kept"]
 
 
 @pytest.fixture
 async def collecting(tmp_path: Path) -> AsyncIterator[Collecting]:
-    async with Collecting(tmp_path).running() as made:
-        yield made
+    async with Collecting(tmp_path).running() as running:
+        yield running
 
 
 async def test_the_log_of_a_pod_that_ends_is_kept_once(collecting: Collecting) -> None:

@@ -37,9 +37,9 @@ class FakeLogStore:
 
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch) -> FakeLogStore:
-    made = FakeLogStore()
-    monkeypatch.setattr(log_store, "finish", made.finish)
-    return made
+    store = FakeLogStore()
+    monkeypatch.setattr(log_store, "finish", store.finish)
+    return store
 
 
 async def write(logs: Sequence[FinishedLog]) -> list[BaseException | None]:

@@ -44,12 +44,12 @@ ONE, OTHER = Claimant(name="one", now=100.0), Claimant(name="other", now=100.0)
 
 @pytest.fixture
 async def database(tmp_path: Path) -> AsyncIterator[Database]:
-    made = Database(
+    opened = Database(
         f"sqlite:///{tmp_path}/a.db", VirtualClock(), retry_seconds=0.1, on_transaction=lambda _succeeded: None
     )
-    await made.migrate()
-    yield made
-    await made.close()
+    await opened.migrate()
+    yield opened
+    await opened.close()
 
 
 def text(content: bytes) -> StoredText:

@@ -47,13 +47,13 @@ async def _rows(connection: AsyncConnection) -> int:
 
 @pytest.fixture
 async def database(tmp_path: Path) -> AsyncIterator[CountedDatabase]:
-    made = CountedDatabase(
+    opened = CountedDatabase(
         f"sqlite:///{tmp_path}/a.db", VirtualClock(), retry_seconds=0.1, on_transaction=lambda _succeeded: None
     )
-    made.deleted = []
-    await made.migrate()
-    yield made
-    await made.close()
+    opened.deleted = []
+    await opened.migrate()
+    yield opened
+    await opened.close()
 
 
 async def store(database: Database, refer: Callable[[str], bodies.Refer], text: str, kind: str = RUN) -> str:
@@ -167,8 +167,8 @@ async def test_the_body_of_a_trimmed_run_is_deleted_with_its_chunks(database: Da
     ],
 )
 def test_a_namespace_overrides_the_default(text: str, keep: Keep) -> None:
-    made = RunRetention.parse("90d", 7, (text,))
-    assert (made.kept_in("team"), made.kept_in("other")) == (keep, Keep(age=90 * DAY, runs=7))
+    retention = RunRetention.parse("90d", 7, (text,))
+    assert (retention.kept_in("team"), retention.kept_in("other")) == (keep, Keep(age=90 * DAY, runs=7))
 
 
 @pytest.mark.parametrize("text", ["team", "=30d", "team=30", "team=30d/x", "Team=30d", "team=1y", "team=30d/5/6"])

@@ -43,34 +43,34 @@ def slots(seconds: float = 30.0, max_waiting: int = 8) -> TransferSlots:
 
 
 async def test_one_namespace_leaves_slots_for_others() -> None:
-    made = slots(seconds=0.01)
+    transfer_slots = slots(seconds=0.01)
     async with AsyncExitStack() as held:
         for _ in range(4):
-            await held.enter_async_context(made.acquire("greedy"))
+            await held.enter_async_context(transfer_slots.acquire("greedy"))
         with pytest.raises(RefusedError, match="namespace greedy has 4 uploads in progress") as caught:
-            await held.enter_async_context(made.acquire("greedy"))
+            await held.enter_async_context(transfer_slots.acquire("greedy"))
         assert caught.value.refusal.status == 503
         for namespace in ("b", "c"):
-            await held.enter_async_context(made.acquire(namespace))
+            await held.enter_async_context(transfer_slots.acquire(namespace))
         with pytest.raises(RefusedError):
-            await held.enter_async_context(made.acquire("d"))
+            await held.enter_async_context(transfer_slots.acquire("d"))
 
 
 async def test_the_last_free_slots_are_for_namespaces_without_one() -> None:
-    made = slots(seconds=0.01)
+    transfer_slots = slots(seconds=0.01)
     async with AsyncExitStack() as held:
         for namespace in "aabb":
-            await held.enter_async_context(made.acquire(namespace))
+            await held.enter_async_context(transfer_slots.acquire(namespace))
         with pytest.raises(RefusedError):
-            await held.enter_async_context(made.acquire("a"))
-        await held.enter_async_context(made.acquire("c"))
+            await held.enter_async_context(transfer_slots.acquire("a"))
+        await held.enter_async_context(transfer_slots.acquire("c"))
 
 
 async def test_a_freed_slot_goes_to_the_namespace_with_fewest() -> None:
-    made, order = slots(), list[str]()
+    transfer_slots, order = slots(), list[str]()
 
     async def use(namespace: str, ends: asyncio.Event) -> None:
-        async with made.acquire(namespace):
+        async with transfer_slots.acquire(namespace):
             order.append(namespace)
             await ends.wait()
 
@@ -89,16 +89,16 @@ async def test_a_freed_slot_goes_to_the_namespace_with_fewest() -> None:
 
 
 async def test_a_full_queue_refuses_and_a_cancelled_request_leaves_it() -> None:
-    made = slots(max_waiting=1)
+    transfer_slots = slots(max_waiting=1)
     async with AsyncExitStack() as held:
         for _ in range(4):
-            await held.enter_async_context(made.acquire("a"))
-        waiting = asyncio.create_task(held.enter_async_context(made.acquire("a")))
+            await held.enter_async_context(transfer_slots.acquire("a"))
+        waiting = asyncio.create_task(held.enter_async_context(transfer_slots.acquire("a")))
         await asyncio.sleep(0)
         with pytest.raises(RefusedError):
-            await held.enter_async_context(made.acquire("a"))
+            await held.enter_async_context(transfer_slots.acquire("a"))
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
     async with AsyncExitStack() as held:
         for _ in range(4):
-            await held.enter_async_context(made.acquire("a"))
+            await held.enter_async_context(transfer_slots.acquire("a"))

@@ -40,13 +40,13 @@ async def test_fifty_taskruns_share_one_request_and_fire_by_their_own_conditions
         await world.start()
         assert world.web.request_count <= 2
         await world.pass_time(30.5)
-        asked = world.web.request_count
-        assert asked <= 5
+        requests = world.web.request_count
+        assert requests <= 5
         world.web.answers = [answer(body=JOBS | {"7": "done", "8": "done"})]
         await world.pass_time(11)
         assert states(world) == {"Deferred": 48, "Scheduled": 2}
         assert world.state_and_reason("r7") == ("Scheduled", None)
-        assert world.web.request_count == asked + 1
+        assert world.web.request_count == requests + 1
 
 
 async def test_each_keeps_its_own_deadline_and_says_itself_what_was_found() -> None:

@@ -43,16 +43,16 @@ def test_waits_with_failures_come_last(limits: list[int]) -> None:
 @given(st.integers(2, 500))
 def test_halving_ends_with_each_wait_alone(count: int) -> None:
     left = [members([1000] * count)]
-    asked = 0
+    polls = 0
     while left:
-        asked += 1
+        polls += 1
         batch = left.pop()
         if len(batch) > 1:
             halves = batches.halves(batch)
             assert [member for half in halves for member in half] == batch
             assert all(len(half) <= member.limit < len(batch) for half in halves for member in half)
             left += halves
-    assert asked == 2 * count - 1
+    assert polls == 2 * count - 1
 
 
 @given(st.integers(1, 1000), st.integers(1, 1000))

@@ -51,26 +51,26 @@ async def test_a_place_that_frees_goes_to_whoever_holds_the_least() -> None:
 def test_no_place_is_lost_or_given_twice_in_any_order(steps: list[tuple[str, str]]) -> None:
     async def play() -> None:
         shares = Shares(4)
-        asked: list[tuple[str, asyncio.Task[None]]] = []
+        acquired: list[tuple[str, asyncio.Task[None]]] = []
         for owner, does in steps:
-            mine = [request for request in asked if request[0] == owner and request[1].done() == (does == "give")]
+            mine = [request for request in acquired if request[0] == owner and request[1].done() == (does == "give")]
             if does == "take":
-                asked.append((owner, asyncio.create_task(shares.acquire(owner))))
+                acquired.append((owner, asyncio.create_task(shares.acquire(owner))))
             elif mine:
-                asked.remove(mine[0])
+                acquired.remove(mine[0])
                 if does == "give":
                     shares.release(owner)
                 else:
                     mine[0][1].cancel()
             await asyncio.sleep(0)
             await asyncio.sleep(0)
-            held = Counter(one for one, task in asked if task.done())
+            held = Counter(name for name, task in acquired if task.done())
             assert all(shares.held(namespace) == held[namespace] for namespace in "abc")
             assert held.total() <= 4
-            assert held.total() == 4 or all(task.done() for _, task in asked)
-        for _, task in asked:
+            assert held.total() == 4 or all(task.done() for _, task in acquired)
+        for _, task in acquired:
             task.cancel()
-        await asyncio.gather(*(task for _, task in asked), return_exceptions=True)
+        await asyncio.gather(*(task for _, task in acquired), return_exceptions=True)
 
     asyncio.run(play())
 

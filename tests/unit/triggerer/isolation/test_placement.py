@@ -114,9 +114,9 @@ async def test_a_class_that_blocks_three_times_gets_a_thread_of_its_own(where: s
         ]
         assert place.reports[-1].place.startswith("test_placement.py:")
         assert list(place.placement.thread_loops) == ["blocks"]
-        made = place.registry.make("blocks", {"where": where}, services())
-        assert isinstance(made, TriggerProxy)
-        assert isinstance(await place.placement.run("blocks", made), Fired)
+        trigger = place.registry.make("blocks", {"where": where}, services())
+        assert isinstance(trigger, TriggerProxy)
+        assert isinstance(await place.placement.run("blocks", trigger), Fired)
         async with asyncio.timeout(180):
             while place.placement.blocked["blocks"] < 4:  # noqa: ASYNC110 - another thread counts
                 await asyncio.sleep(0.01)
@@ -128,13 +128,13 @@ async def test_many_that_are_made_in_one_step_are_spared_from_the_fourth_on() ->
     with watching() as place:
         await asyncio.sleep(0.1)
         mark = Attribution(class_name="blocks", subject=place)
-        made = [
+        triggers = [
             attribution.call(mark, lambda: place.registry.make("blocks", {"where": "__init__"}, services()))
             for _ in range(12)
         ]
         await place.until_reported(3)
-        assert [type(instance) for instance in made[-6:]] == [TriggerProxy] * 6
-        assert BlockingTrigger in {type(instance) for instance in made}
+        assert [type(instance) for instance in triggers[-6:]] == [TriggerProxy] * 6
+        assert BlockingTrigger in {type(instance) for instance in triggers}
 
 
 async def test_one_block_that_is_long_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,8 +174,8 @@ async def test_a_query_for_many_is_its_classs_and_all_of_theirs() -> None:
 
 async def test_a_class_that_is_known_to_block_never_runs_in_the_loop_of_all() -> None:
     with watching("blocks") as place:
-        made = place.registry.make("blocks", {"where": "__init__"}, services())
-        assert isinstance(await place.placement.run("blocks", made), Fired)
+        trigger = place.registry.make("blocks", {"where": "__init__"}, services())
+        assert isinstance(await place.placement.run("blocks", trigger), Fired)
         await asyncio.sleep(0.2)
         assert place.reports == []
 
@@ -184,10 +184,10 @@ async def test_a_class_that_is_known_to_block_never_runs_in_the_loop_of_all() ->
 async def test_a_trigger_that_breaks_its_thread_affects_no_other_class(where: str, ends: type) -> None:
     with watching("blocks") as place:
         for _ in range(2):
-            made = place.registry.make("blocks", {"where": where}, services())
+            trigger = place.registry.make("blocks", {"where": where}, services())
             async with asyncio.timeout(180):
-                assert isinstance(await place.placement.run("blocks", made), ends)
-            await place.placement.tell("blocks", made, "cleanup")
+                assert isinstance(await place.placement.run("blocks", trigger), ends)
+            await place.placement.tell("blocks", trigger, "cleanup")
 
 
 async def test_a_name_that_no_class_has_is_not_run_apart() -> None:

@@ -61,10 +61,10 @@ class Noting(BaseTrigger):
 async def test_it_is_made_run_and_cleaned_up_in_its_thread() -> None:
     notes: list[tuple[str, int]] = []
     async with thread() as apart:
-        made = replace_class(apart, Noting, notes=notes)
-        assert await made.outcome() == Fired(event='{"by":"fires"}')
-        await made.cleanup()
-        assert made.last_look == "not yet"
+        proxy = replace_class(apart, Noting, notes=notes)
+        assert await proxy.outcome() == Fired(event='{"by":"fires"}')
+        await proxy.cleanup()
+        assert proxy.last_look == "not yet"
     assert [what for what, _ in notes] == ["__init__", "run", "cleanup"]
     assert len({where for _, where in notes}) == 1
     assert threading.get_ident() not in {where for _, where in notes}
@@ -88,13 +88,13 @@ async def test_it_fails_as_it_would_in_the_loop_of_all() -> None:
 async def test_a_cancelled_caller_ends_the_run_before_on_kill_and_cleanup() -> None:
     notes: list[tuple[str, int]] = []
     async with thread() as apart:
-        made = replace_class(apart, Noting, notes=notes, does="waits")
-        task = asyncio.create_task(made.outcome())
+        proxy = replace_class(apart, Noting, notes=notes, does="waits")
+        task = asyncio.create_task(proxy.outcome())
         await until(lambda: "run" in dict(notes))
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        await made.on_kill()
-        await made.cleanup()
+        await proxy.on_kill()
+        await proxy.cleanup()
     assert task.cancelled()
     assert [what for what, _ in notes] == ["__init__", "run", "ended", "on_kill", "cleanup"]
 
@@ -102,33 +102,35 @@ async def test_a_cancelled_caller_ends_the_run_before_on_kill_and_cleanup() -> N
 async def test_what_never_ran_there_is_made_to_be_killed_and_not_to_be_cleaned_up() -> None:
     notes: list[tuple[str, int]] = []
     async with thread() as apart:
-        made = replace_class(apart, Noting, notes=notes)
-        await made.cleanup()
+        proxy = replace_class(apart, Noting, notes=notes)
+        await proxy.cleanup()
         assert notes == []
-        await made.on_kill()
+        await proxy.on_kill()
     assert [what for what, _ in notes] == ["__init__", "on_kill"]
 
 
 async def test_a_thread_that_hangs_does_not_block_a_cancelled_caller() -> None:
     notes: list[tuple[str, int]] = []
     async with thread() as apart:
-        made = replace_class(apart, Noting, notes=notes, does="hangs")
-        task = asyncio.create_task(made.outcome())
+        proxy = replace_class(apart, Noting, notes=notes, does="hangs")
+        task = asyncio.create_task(proxy.outcome())
         await until(lambda: "run" in dict(notes))
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.2):
-                await made.cleanup()
+                await proxy.cleanup()
         assert "cleanup" not in dict(notes)
 
 
 async def test_it_runs_as_a_part_of_another() -> None:
     registry = Registry({"noting": cast("TriggerClass", Noting)})
     async with thread() as apart:
-        registry.replace_class("noting", lambda found: lambda **kwargs: TriggerProxy(apart, found, kwargs))
-        made = registry.make("noting", {"notes": []}, services(backends()))
-        assert [event.payload async for event in made.run()] == [{"by": "fires"}]
+        registry.replace_class(
+            "noting", lambda trigger_class: lambda **kwargs: TriggerProxy(apart, trigger_class, kwargs)
+        )
+        proxy = registry.make("noting", {"notes": []}, services(backends()))
+        assert [event.payload async for event in proxy.run()] == [{"by": "fires"}]
 
 
 async def test_its_lines_are_its_waits_there_too() -> None:
@@ -155,5 +157,5 @@ class _Owner:
 )
 async def test_the_interval_is_known_without_an_instance(kwargs: dict[str, Any], interval: float | None) -> None:
     async with thread() as apart:
-        made = replace_class(apart, Noting, notes=[], **kwargs)
-        assert (made.interval, made.shareable) == (interval, False)
+        proxy = replace_class(apart, Noting, notes=[], **kwargs)
+        assert (proxy.interval, proxy.shareable) == (interval, False)

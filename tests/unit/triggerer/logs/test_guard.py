@@ -62,23 +62,23 @@ def run(script: str, *paths: Path) -> str:
 
 
 def test_changes_of_logging_by_a_module_are_reported_and_restored() -> None:
-    said = run("""
+    output = run("""
 from tests.integration.attacks import logging_takeover
 guard.check()
 with wait_log.active():
     logging_takeover.say("hunter2-hunter2")
 print(guard.restore())
 """)
-    assert "hunter2" not in said
-    first, *_, last = said.splitlines()
+    assert "hunter2" not in output
+    first, *_, last = output.splitlines()
     for words in ("logging.disable", "the class of loggers", "the handlers of the root logger", "logger taken.over"):
         assert words in first
-    assert said.count("[ns/wait a1 s0]") == 8
+    assert output.count("[ns/wait a1 s0]") == 8
     assert last.endswith("stdout: ()")
 
 
 def test_a_handler_changed_at_run_time_is_restored_and_reported_once() -> None:
-    said = run("""
+    output = run("""
 log_guard.CHECK_SECONDS = 0.01
 import logging
 async def main():
@@ -90,7 +90,7 @@ async def main():
     checking.cancel()
 asyncio.run(main())
 """)
-    assert said.count("restored: the handlers of the root logger") == 1
+    assert output.count("restored: the handlers of the root logger") == 1
 
 
 def test_structlog_goes_through_logging_where_it_is_imported(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_structlog_goes_through_logging_where_it_is_imported(tmp_path: Path) -> 
         (tmp_path / "structlog").mkdir()
         for name, text in _STRUCTLOG.items():
             (tmp_path / "structlog" / name).write_text(text)
-    said = run(
+    output = run(
         """
 import structlog
 guard.check()
@@ -111,19 +111,19 @@ with wait_log.active():
 """,
         tmp_path,
     )
-    lines = said.splitlines()
+    lines = output.splitlines()
     assert [line.partition("] ")[2] for line in lines] == ["event='it failed' given='***'", "event='again' given='***'"]
 
 
 def test_a_line_that_is_printed_in_pieces_is_one_line_of_whoever_prints_it() -> None:
-    said = run("""
+    output = run("""
 with wait_log.active():
     sys.stdout.write("hunter2-")
     sys.stdout.write("hunter2 is")
     print(" it")
 sys.stderr.buffer.write(b"bytes\\n")
 """)
-    lines = said.splitlines()
+    lines = output.splitlines()
     assert lines[0].endswith("INFO stdout: [ns/wait a1 s0] *** is it")
     assert lines[1].endswith("INFO stderr: bytes")
     assert len(lines) == 2

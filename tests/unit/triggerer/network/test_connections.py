@@ -97,36 +97,36 @@ def test_the_pods_own_addresses_and_those_of_services_beside_it_are_denied() -> 
         "POD_IPS": "10.244.0.5,fd00::5",
         "HOST_IPS": "192.168.5.1,fd01::1",
     }
-    found = Addresses.build(own=addresses.own(environ))
+    rules = Addresses.build(own=addresses.own(environ))
     own = ("10.96.0.1", "10.96.7.7", "10.244.0.5", "fd00::5", "192.168.5.1", "fd01::1", "::ffff:192.168.5.1")
-    assert all(found.refusal(address) for address in own)
-    assert found.refusal("10.244.0.6") == ""
+    assert all(rules.refusal(address) for address in own)
+    assert rules.refusal("10.244.0.6") == ""
 
 
 async def test_a_name_of_a_denied_address_is_refused_without_a_connection() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)
-        made = OutboundNetwork(resolver=names({"inside.example": ["127.0.0.1"]}))
+        network = OutboundNetwork(resolver=names({"inside.example": ["127.0.0.1"]}))
         with pytest.raises(AddressDeniedError, match=r"inside\.example \(127\.0\.0\.1\): loopback; --allow-networks"):
-            await made.connect("a", "inside.example", server.getsockname()[1], seconds=5, meter=ByteMeter(0))
+            await network.connect("a", "inside.example", server.getsockname()[1], seconds=5, meter=ByteMeter(0))
         with pytest.raises(BlockingIOError):
             server.accept()
 
 
 async def test_only_the_allowed_addresses_of_a_name_are_tried() -> None:
-    made = OutboundNetwork(resolver=names({"both.example": ["169.254.169.254", "10.0.0.1", "::1"]}))
-    assert [resolved.address for resolved in await made.resolve("a", "both.example")] == ["10.0.0.1"]
+    network = OutboundNetwork(resolver=names({"both.example": ["169.254.169.254", "10.0.0.1", "::1"]}))
+    assert [address.address for address in await network.resolve("a", "both.example")] == ["10.0.0.1"]
 
 
 async def test_the_connection_goes_to_the_address_that_was_checked() -> None:
     answers = iter([["10.0.0.1"], ["127.0.0.1"]])
-    made = OutboundNetwork(
+    network = OutboundNetwork(
         resolver=NameResolver(lambda _: [ResolvedAddress(socket.AF_INET, address) for address in next(answers)])
     )
-    found = await made.resolve("a", "rebinds.example")
-    assert [resolved.at(80) for resolved in found] == [("10.0.0.1", 80)]
+    resolved = await network.resolve("a", "rebinds.example")
+    assert [address.at(80) for address in resolved] == [("10.0.0.1", 80)]
     with pytest.raises(AddressDeniedError):
-        await made.connect("a", "rebinds.example", 80, seconds=5, meter=ByteMeter(0))
+        await network.connect("a", "rebinds.example", 80, seconds=5, meter=ByteMeter(0))
 
 
 @pytest.mark.parametrize(
@@ -158,20 +158,20 @@ async def test_a_name_that_never_resolves_times_out_and_counts_for_its_namespace
     resolver = NameResolver(lookup, limit=16, seconds=3)
     hanging = [asyncio.create_task(resolver.find("greedy", f"hangs-{number}")) for number in range(50)]
     await asyncio.sleep(0.05)
-    assert [resolved.address for resolved in await resolver.find("other", "known.example")] == ["10.0.0.1"]
-    found = await asyncio.gather(*hanging, return_exceptions=True)
-    assert {str(resolved) for resolved in found} == {
+    assert [address.address for address in await resolver.find("other", "known.example")] == ["10.0.0.1"]
+    results = await asyncio.gather(*hanging, return_exceptions=True)
+    assert {str(result) for result in results} == {
         f"the name hangs-{number} was not resolved within 3 s" for number in range(50)
     }
     ends.set()
 
 
 async def test_simultaneous_lookups_of_a_name_in_a_namespace_are_one_query() -> None:
-    asked: list[str] = []
+    lookups: list[str] = []
     ends = threading.Event()
 
     def lookup(host: str) -> Sequence[ResolvedAddress]:
-        asked.append(host)
+        lookups.append(host)
         ends.wait()
         return [ResolvedAddress(socket.AF_INET, "10.0.0.1")]
 
@@ -180,33 +180,33 @@ async def test_simultaneous_lookups_of_a_name_in_a_namespace_are_one_query() -> 
     await asyncio.sleep(0.05)
     ends.set()
     assert len(await asyncio.gather(*tasks)) == 20
-    assert asked == ["x.example"]
+    assert lookups == ["x.example"]
 
 
 async def test_a_connection_has_its_place_until_it_is_closed() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        made = OutboundNetwork(addresses=Addresses.build(allow=["127.0.0.0/8"]), sockets=Shares(2))
+        network = OutboundNetwork(addresses=Addresses.build(allow=["127.0.0.0/8"]), sockets=Shares(2))
         port = server.getsockname()[1]
-        opened = [await made.connect("a", "127.0.0.1", port, seconds=5, meter=ByteMeter(0)) for _ in range(2)]
+        opened = [await network.connect("a", "127.0.0.1", port, seconds=5, meter=ByteMeter(0)) for _ in range(2)]
         with pytest.raises(OSError, match="2 of this namespace are open"):
-            await made.connect("a", "127.0.0.1", port, seconds=0.1, meter=ByteMeter(0))
+            await network.connect("a", "127.0.0.1", port, seconds=0.1, meter=ByteMeter(0))
         opened[0].close()
         opened[0].close()
-        opened.append(await made.connect("b", "127.0.0.1", port, seconds=5, meter=ByteMeter(0)))
-        assert (made.sockets.held("a"), made.sockets.held("b")) == (1, 1)
+        opened.append(await network.connect("b", "127.0.0.1", port, seconds=5, meter=ByteMeter(0)))
+        assert (network.sockets.held("a"), network.sockets.held("b")) == (1, 1)
         for connection in opened:
             connection.close()
 
 
 async def test_a_place_among_the_requests_is_waited_for_so_long_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "BUSY_SECONDS", 0.05)
-    made = OutboundNetwork(requests=Shares(1))
-    async with made.hold(made.requests, "a"):
+    network = OutboundNetwork(requests=Shares(1))
+    async with network.hold(network.requests, "a"):
         with pytest.raises(OSError, match="requests of this namespace are under way, which is its share"):
-            async with made.hold(made.requests, "b"):
+            async with network.hold(network.requests, "b"):
                 raise AssertionError
-    async with made.hold(made.requests, "b"):
-        assert made.requests.held("b") == 1
+    async with network.hold(network.requests, "b"):
+        assert network.requests.held("b") == 1
 
 
 @pytest.mark.parametrize(

@@ -31,48 +31,48 @@ def sessions(**given: Any) -> Sessions:
 
 
 async def test_an_owner_has_one_session_and_no_other_owner_has_it() -> None:
-    async with sessions() as made:
-        async with made.hold(owner(1)) as first, made.hold(owner(1)) as same, made.hold(owner(2)) as other:
+    async with sessions() as opened:
+        async with opened.hold(owner(1)) as first, opened.hold(owner(1)) as same, opened.hold(owner(2)) as other:
             assert first is same
             assert first is not other
-        async with made.hold(owner(1)) as again:
+        async with opened.hold(owner(1)) as again:
             assert again is first
-        async with made.hold(Owner("n1", "another")) as account:
+        async with opened.hold(Owner("n1", "another")) as account:
             assert account is not first
     assert all(session.closed for session in (first, other, account))
 
 
 async def test_a_session_that_is_not_used_is_closed() -> None:
-    async with sessions(idle_seconds=0.01) as made:
-        async with made.hold(owner(1)) as first, made.hold(owner(2)) as held:
+    async with sessions(idle_seconds=0.01) as opened:
+        async with opened.hold(owner(1)) as first, opened.hold(owner(2)) as held:
             pass
-        async with made.hold(owner(2)):
+        async with opened.hold(owner(2)):
             await asyncio.wait_for(first.ended.wait(), 10)  # type: ignore[attr-defined]
-            assert (len(made), held.closed) == (1, False)
+            assert (len(opened), held.closed) == (1, False)
 
 
 async def test_sessions_are_bounded_and_the_longest_idle_session_is_closed() -> None:
-    async with sessions(limit=2) as made:
-        async with made.hold(owner(1)) as first:
+    async with sessions(limit=2) as opened:
+        async with opened.hold(owner(1)) as first:
             pass
-        async with made.hold(owner(2)) as second:
+        async with opened.hold(owner(2)) as second:
             pass
-        async with made.hold(owner(1)):
+        async with opened.hold(owner(1)):
             pass
-        async with made.hold(owner(3)):
+        async with opened.hold(owner(3)):
             pass
         await asyncio.sleep(0)
-        assert (first.closed, second.closed, len(made)) == (False, True, 2)
+        assert (first.closed, second.closed, len(opened)) == (False, True, 2)
 
 
 async def test_who_comes_while_all_are_in_use_reuses_no_connection() -> None:
     async with (
-        sessions(limit=1) as made,
-        made.hold(owner(1)) as first,
-        made.hold(owner(2)) as second,
-        made.hold(owner(3)) as third,
+        sessions(limit=1) as opened,
+        opened.hold(owner(1)) as first,
+        opened.hold(owner(2)) as second,
+        opened.hold(owner(3)) as third,
     ):
         assert (first.reuse, second.reuse, second is third) == (True, False, True)  # type: ignore[attr-defined]
-        assert len(made) == 1
+        assert len(opened) == 1
     assert first.closed
     assert second.closed

@@ -61,10 +61,10 @@ class Sending:
 
 
 def log_of(*lines: str) -> WaitLog:
-    made = TriggerLog().create(WAIT)
+    created = TriggerLog().create(WAIT)
     for line in lines:
-        made.append(line, 1_767_225_601.5)
-    return made
+        created.append(line, 1_767_225_601.5)
+    return created
 
 
 async def test_the_lines_of_a_wait_are_sent_with_their_times() -> None:

@@ -92,8 +92,8 @@ async def test_hundreds_of_failing_writes_send_no_more_requests_than_a_few() -> 
         await world.start()
         world.fake.inject(Fault(status=503, method="PATCH", path="/status", times=1_000_000))
         await world.pass_time(65)
-        asked = sum(world.patches(f"t{number}") for number in range(400))
-        assert asked <= 400 + 8 * 60 / 2.5 + 2 * 8
+        patches = sum(world.patches(f"t{number}") for number in range(400))
+        assert patches <= 400 + 8 * 60 / 2.5 + 2 * 8
         world.fake._faults.clear()
         await world.pass_time(90)
         assert {world.state_and_reason(f"t{number}")[0] for number in range(400)} == {"Scheduled"}

@@ -16,9 +16,9 @@ async def test_a_deadline_ends_the_wait_and_tells_what_was_last_seen() -> None:
         await world.pass_time(2)
         assert world.state_and_reason("a") == ("Failed", "DeferralTimeout")
         assert "http://x/ answered 503" in world.status("a")["message"]
-        asked = world.web.request_count
+        requests = world.web.request_count
         await world.pass_time(60)
-        assert world.web.request_count == asked
+        assert world.web.request_count == requests
 
 
 async def test_a_deadline_during_the_cleanup_does_not_replace_the_event() -> None:

@@ -30,13 +30,13 @@ class Door(BaseTrigger):
 
     async def poll(self) -> Any:
         self.log.append("poll")
-        found = self.finds.pop(0) if len(self.finds) > 1 else self.finds[0]
-        if found == "hangs":
+        answer = self.finds.pop(0) if len(self.finds) > 1 else self.finds[0]
+        if answer == "hangs":
             await asyncio.sleep(1e6)
-        if isinstance(found, BaseException):
-            raise found
-        self.last_look = f"found {found}"
-        return found
+        if isinstance(answer, BaseException):
+            raise answer
+        self.last_look = f"found {answer}"
+        return answer
 
     async def cleanup(self) -> None:
         self.log.append("cleanup")
@@ -179,11 +179,11 @@ async def test_waits_of_one_source_have_no_task_each() -> None:
             world.taskrun(f"t{number}", "http", URL | {"body_condition": f"response.json['{number}'] == 1"})
         replica = await world.start()
         assert idle(replica)
-        asked = world.web.request_count
+        requests = world.web.request_count
         world.web.answers = [answer(200, {str(number): 1 for number in range(20)})]
         await world.pass_time(200)
         assert {world.state_and_reason(f"t{number}")[0] for number in range(20)} == {"Scheduled"}
-        assert world.web.request_count == asked + 1
+        assert world.web.request_count == requests + 1
 
 
 async def test_an_idle_source_has_no_task_and_ends_with_its_last_wait() -> None:
@@ -198,9 +198,9 @@ async def test_an_idle_source_has_no_task_and_ends_with_its_last_wait() -> None:
             world.edit(f"t{number}", cancel="2023-11-14T22:13:20Z")
         await world.settle()
         assert (len(pollers), pollers._timers) == (0, None)
-        asked = world.web.request_count
+        requests = world.web.request_count
         await world.pass_time(60)
-        assert world.web.request_count == asked
+        assert world.web.request_count == requests
 
 
 async def test_a_wait_of_a_source_that_raises_fails_with_its_own_error() -> None:

@@ -42,7 +42,7 @@ class _Running:
 
 
 def wait(name: str, deferred_at: float) -> PackedWait:
-    found = TriggerWait(
+    wait = TriggerWait(
         namespace="ns",
         name=name,
         segment_id=SegmentId(name, 1, 0),
@@ -61,60 +61,60 @@ def wait(name: str, deferred_at: float) -> PackedWait:
         expressions=None,
         retries=retry.Policy(),
     )
-    return PackedWait(found)
+    return PackedWait(wait)
 
 
 def scheduler(lives: FakeLifecycle, waits: dict[str, PackedWait], capacity: int) -> Scheduler:
-    made = Scheduler(cast("Lifecycle", lives), capacity, lambda key: waits.get(key.name), lambda: 10_000.0)
-    made.set_shards(frozenset({0}))
-    return made
+    subject = Scheduler(cast("Lifecycle", lives), capacity, lambda key: waits.get(key.name), lambda: 10_000.0)
+    subject.set_shards(frozenset({0}))
+    return subject
 
 
 def test_a_wait_that_cannot_start_leaves_its_capacity_to_others() -> None:
     waits = {name: wait(name, at) for at, name in enumerate(("bad", "good"))}
     lives = FakeLifecycle("bad")
-    made = scheduler(lives, waits, capacity=1)
+    subject = scheduler(lives, waits, capacity=1)
     for name in ("bad", "good"):
-        made.reconcile(ObjectKey("ns", name))
+        subject.reconcile(ObjectKey("ns", name))
     assert lives.started == ["good"]
-    assert not made.queued
+    assert not subject.queued
 
 
 def test_free_capacity_skips_waits_that_cannot_start() -> None:
     names = ("first", *(f"bad-{number}" for number in range(2_000)), "last")
     waits = {name: wait(name, at) for at, name in enumerate(names)}
     lives = FakeLifecycle()
-    made = scheduler(lives, waits, capacity=1)
+    subject = scheduler(lives, waits, capacity=1)
     for name in names:
-        made.reconcile(ObjectKey("ns", name))
+        subject.reconcile(ObjectKey("ns", name))
     lives.refused = {name for name in names if name.startswith("bad")}
     del waits["first"]
-    made.reconcile(ObjectKey("ns", "first"))
+    subject.reconcile(ObjectKey("ns", "first"))
     assert lives.started == ["last"]
 
 
 def test_a_wait_that_could_not_start_starts_at_the_next_reconcile() -> None:
     waits = {"bad": wait("bad", 0)}
     lives = FakeLifecycle("bad")
-    made = scheduler(lives, waits, capacity=1)
-    made.reconcile(ObjectKey("ns", "bad"))
+    subject = scheduler(lives, waits, capacity=1)
+    subject.reconcile(ObjectKey("ns", "bad"))
     lives.refused.clear()
-    made.reconcile(ObjectKey("ns", "bad"))
+    subject.reconcile(ObjectKey("ns", "bad"))
     assert lives.started == ["bad"]
 
 
 def test_a_wait_that_cannot_fire_frees_its_capacity_and_is_retried_later() -> None:
     waits = {name: wait(name, at) for at, name in enumerate(("timed", "next"))}
     lives = FakeLifecycle()
-    made = scheduler(lives, waits, capacity=1)
+    subject = scheduler(lives, waits, capacity=1)
     for name in waits:
-        made.reconcile(ObjectKey("ns", name))
-    assert (lives.started, [wait_.name for wait_ in made.queued]) == (["timed"], ["next"])
-    made.fire(waits["timed"])
+        subject.reconcile(ObjectKey("ns", name))
+    assert (lives.started, [wait_.name for wait_ in subject.queued]) == (["timed"], ["next"])
+    subject.fire(waits["timed"])
     assert lives.started == ["timed", "next"]
-    assert (len(made), list(made.timed), list(made.queued)) == (1, [], [])
+    assert (len(subject), list(subject.timed), list(subject.queued)) == (1, [], [])
     del waits["next"]
-    made.reconcile(ObjectKey("ns", "next"))
-    made.reconcile(ObjectKey("ns", "timed"))
+    subject.reconcile(ObjectKey("ns", "next"))
+    subject.reconcile(ObjectKey("ns", "timed"))
     assert lives.started == ["timed", "timed"]
-    assert [wait_.name for wait_ in made.timed] == ["timed"]
+    assert [wait_.name for wait_ in subject.timed] == ["timed"]

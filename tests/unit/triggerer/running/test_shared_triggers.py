@@ -120,10 +120,10 @@ async def test_the_log_says_who_shares_what() -> None:
             world.taskrun(name, kwargs={"does": "says much", "name": "same"})
         await world.start()
         await world.pass_time(1)
-        said = world.log_output.getvalue()
-        (shares,) = [line for line in said.splitlines() if "shares shared trigger" in line]
+        output = world.log_output.getvalue()
+        (shares,) = [line for line in output.splitlines() if "shares shared trigger" in line]
         assert f"[{NAMESPACE}/b a1 s0]" in shares
-        assert f"[{NAMESPACE} shared trigger {world.status('a')['trigger']['key'][:8]}] line 29 of same" in said
+        assert f"[{NAMESPACE} shared trigger {world.status('a')['trigger']['key'][:8]}] line 29 of same" in output
 
 
 async def test_the_log_says_of_each_whom_another_takes_along_and_in_its_own_name() -> None:
@@ -132,13 +132,13 @@ async def test_the_log_says_of_each_whom_another_takes_along_and_in_its_own_name
         for name, interval in (("a", 100), ("b", 100), ("often", 5)):
             world.taskrun(name, "http", {**PAGE, "interval": interval})
         await world.start()
-        said = world.log_output.getvalue()
+        output = world.log_output.getvalue()
         assert [
             line
-            for line in said.splitlines()
+            for line in output.splitlines()
             if "shares shared trigger" in line and f"[{NAMESPACE}/often a1 s0]" in line
         ] == []
-        assert said.count(f"[{NAMESPACE}/b a1 s0] shares shared trigger") == 2
+        assert output.count(f"[{NAMESPACE}/b a1 s0] shares shared trigger") == 2
 
 
 async def test_a_class_may_say_that_its_waits_share_nothing() -> None:

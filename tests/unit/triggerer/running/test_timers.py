@@ -12,12 +12,12 @@ from tests.support.fake_api import VirtualClock, settle
 @given(st.lists(st.tuples(st.integers(0, 50), st.booleans()), max_size=300), st.integers(0, 60))
 def test_what_is_due_comes_in_order_and_what_was_taken_back_never(wanted: list[tuple[int, bool]], now: int) -> None:
     timers: TimerHeap[int] = TimerHeap()
-    made = [(moment, number, keep, timers.add(moment, number)) for number, (moment, keep) in enumerate(wanted)]
-    for _, _, keep, timer in made:
+    added = [(moment, number, keep, timers.add(moment, number)) for number, (moment, keep) in enumerate(wanted)]
+    for _, _, keep, timer in added:
         if not keep:
             timers.discard(timer)
             timers.discard(timer)
-    expected = sorted((moment, number) for moment, number, keep, _ in made if keep)
+    expected = sorted((moment, number) for moment, number, keep, _ in added if keep)
     assert len(timers) == len(expected)
     assert timers.next_moment() == (expected[0][0] if expected else None)
     assert popped(timers, now) == [number for moment, number in expected if moment <= now]

@@ -75,10 +75,10 @@ async def test_a_redirect_turns_post_into_get() -> None:
 
 async def test_a_body_arrives_and_a_redirect_is_the_answer_for_who_does_not_follow() -> None:
     async with site() as (client, url):
-        asked = Request("POST", f"{url}/body", {"Content-Type": "text/plain"}, 1, body=b"hello", follow=False)
-        assert b'"body": "hello"' in (await client.request(asked, OWNER)).body
-        assert (await client.request(asked._replace(url=f"{url}/moved"), OWNER)).status == 302
-        pinned = await client.request(asked._replace(url=f"{url}/kept", follow=True), OWNER)
+        request = Request("POST", f"{url}/body", {"Content-Type": "text/plain"}, 1, body=b"hello", follow=False)
+        assert b'"body": "hello"' in (await client.request(request, OWNER)).body
+        assert (await client.request(request._replace(url=f"{url}/moved"), OWNER)).status == 302
+        pinned = await client.request(request._replace(url=f"{url}/kept", follow=True), OWNER)
         assert (b'"method": "POST"' in pinned.body, b'"body": "hello"' in pinned.body) == (True, True)
 
 

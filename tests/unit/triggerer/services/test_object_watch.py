@@ -61,97 +61,97 @@ class PodWatchFixture:
 
 
 async def test_a_hundred_waits_for_pods_share_one_watch_that_ends_with_the_last() -> None:
-    made = PodWatchFixture()
+    fixture = PodWatchFixture()
     async with AsyncExitStack() as stack:
-        seen = [await stack.enter_async_context(made.looking(f"p{number}")) for number in range(100)]
-        assert made.watches() == 1
+        seen = [await stack.enter_async_context(fixture.looking(f"p{number}")) for number in range(100)]
+        assert fixture.watches() == 1
         for number in range(100):
-            made.pod(f"p{number}")
-            made.edit(f"p{number}", number + 1)
+            fixture.pod(f"p{number}")
+            fixture.edit(f"p{number}", number + 1)
         await settle()
         assert seen == [[0, number + 1] for number in range(100)]
-        async with made.looking("p0", "other"):
-            assert made.watches() == 2
-        assert made.watches() == 1
-    assert (made.watches(), len(made.clients)) == (0, 0)
+        async with fixture.looking("p0", "other"):
+            assert fixture.watches() == 2
+        assert fixture.watches() == 1
+    assert (fixture.watches(), len(fixture.clients)) == (0, 0)
 
 
 async def test_the_other_objects_of_the_namespace_are_not_listed() -> None:
-    made = PodWatchFixture()
+    fixture = PodWatchFixture()
     for number in range(600):
-        made.pod(f"p{number}")
-    async with made.looking("p7") as seen:
-        made.edit("p8", 1)
-        made.fake.end_watches()
-        made.fake.compact()
-        made.edit("p7", 1)
-        await made.clock.advance(5)
+        fixture.pod(f"p{number}")
+    async with fixture.looking("p7") as seen:
+        fixture.edit("p8", 1)
+        fixture.fake.end_watches()
+        fixture.fake.compact()
+        fixture.edit("p7", 1)
+        await fixture.clock.advance(5)
         assert seen == [0, 1]
     lists = [
-        request.query for request in made.fake.requests if request.method == "GET" and request.path.endswith("/pods")
+        request.query for request in fixture.fake.requests if request.method == "GET" and request.path.endswith("/pods")
     ]
     assert [query for query in lists if query.get("limit") != "1" and "fieldSelector" not in query] == []
 
 
 async def test_each_version_is_seen_once_even_if_the_watch_is_late() -> None:
-    made = PodWatchFixture()
-    made.pod("p")
-    async with made.looking("p") as first:
-        made.fake.hold_watches()
-        made.edit("p", 1)
-        made.edit("p", 2)
-        async with made.looking("p") as second:
+    fixture = PodWatchFixture()
+    fixture.pod("p")
+    async with fixture.looking("p") as first:
+        fixture.fake.hold_watches()
+        fixture.edit("p", 1)
+        fixture.edit("p", 2)
+        async with fixture.looking("p") as second:
             assert second == [2]
-            made.edit("p", 3)
-            made.fake.release_watches()
+            fixture.edit("p", 3)
+            fixture.fake.release_watches()
             await settle()
             assert (first, second) == ([0, 1, 2, 3], [2, 3])
 
 
 async def test_a_recreated_object_is_seen_again() -> None:
-    made = PodWatchFixture()
-    made.pod("p")
-    async with made.looking("p") as seen:
-        made.edit("p", 7)
-        made.fake.remove(PODS, "ns", "p")
-        made.pod("p")
+    fixture = PodWatchFixture()
+    fixture.pod("p")
+    async with fixture.looking("p") as seen:
+        fixture.edit("p", 7)
+        fixture.fake.remove(PODS, "ns", "p")
+        fixture.pod("p")
         await settle()
         assert seen == [0, 7, 0]
 
 
 async def test_what_happens_while_a_watch_is_broken_is_seen_when_it_is_whole() -> None:
-    made = PodWatchFixture()
-    made.pod("p")
-    async with made.looking("p") as seen:
-        made.fake.end_watches()
-        made.edit("p", 1)
-        made.fake.compact()
-        await made.clock.advance(5)
+    fixture = PodWatchFixture()
+    fixture.pod("p")
+    async with fixture.looking("p") as seen:
+        fixture.fake.end_watches()
+        fixture.edit("p", 1)
+        fixture.fake.compact()
+        await fixture.clock.advance(5)
         assert seen == [0, 1]
 
 
 async def test_a_slow_reader_sees_the_last_of_many_versions() -> None:
-    made = PodWatchFixture()
-    made.pod("p")
-    async with aclosing(made.versions("p")) as versions:
+    fixture = PodWatchFixture()
+    fixture.pod("p")
+    async with aclosing(fixture.versions("p")) as versions:
         assert (await anext(versions))["status"] == {"seen": 0}
         await settle()
         for number in range(1, 1001):
-            made.edit("p", number)
+            fixture.edit("p", number)
         await settle()
         pinned = [(await anext(versions))["status"]["seen"] for _ in range(32)]
         assert pinned == list(range(969, 1001))
-    await made.clients.closed()
+    await fixture.clients.closed()
 
 
 async def test_an_api_server_that_is_briefly_unavailable_is_asked_again() -> None:
-    made = PodWatchFixture()
-    made.pod("p")
-    made.fake.inject(Fault(status=503, times=20))
-    async with made.looking("p") as seen:
-        await made.clock.advance(120)
-        made.edit("p", 1)
-        await made.clock.advance(120)
+    fixture = PodWatchFixture()
+    fixture.pod("p")
+    fixture.fake.inject(Fault(status=503, times=20))
+    async with fixture.looking("p") as seen:
+        await fixture.clock.advance(120)
+        fixture.edit("p", 1)
+        await fixture.clock.advance(120)
         assert seen[-1] == 1
 
 
@@ -168,9 +168,9 @@ class Crossed(FakeApi):
 
 
 async def test_what_changes_before_the_watch_has_begun_is_seen() -> None:
-    made = PodWatchFixture(Crossed)
-    made.pod("p")
-    async with made.looking("p") as seen:
+    fixture = PodWatchFixture(Crossed)
+    fixture.pod("p")
+    async with fixture.looking("p") as seen:
         assert seen[-1] == 1
 
 
@@ -189,14 +189,14 @@ class Stumbling(FakeApi):
 
 
 async def test_a_gap_is_closed_though_the_api_server_stumbles_in_between() -> None:
-    made = PodWatchFixture(Stumbling)
-    made.pod("p")
-    async with made.looking("p") as seen:
+    fixture = PodWatchFixture(Stumbling)
+    fixture.pod("p")
+    async with fixture.looking("p") as seen:
         Stumbling.gaps = 1
-        made.fake.end_watches()
-        made.edit("p", 1)
-        made.fake.compact()
-        await made.clock.advance(120)
+        fixture.fake.end_watches()
+        fixture.edit("p", 1)
+        fixture.fake.compact()
+        await fixture.clock.advance(120)
         assert seen[-1] == 1
 
 
@@ -211,26 +211,26 @@ class Narrow(FakeApi):
 
 
 async def test_a_wait_that_would_see_no_change_is_refused_with_what_would_allow_it() -> None:
-    made = PodWatchFixture(Narrow)
-    async with aclosing(made.versions("p")) as versions:
+    fixture = PodWatchFixture(Narrow)
+    async with aclosing(fixture.versions("p")) as versions:
         looking = asyncio.ensure_future(anext(versions))
         await settle()
         assert looking.done()
         with pytest.raises(PermissionError, match=r"may not watch Pod: pods is forbidden; .*aggregate-to-triggerer"):
             await looking
-    await made.clients.closed()
-    assert made.watches() == 0
+    await fixture.clients.closed()
+    assert fixture.watches() == 0
 
 
 async def test_who_wrote_which_field_is_shown_to_who_asks_for_it() -> None:
-    made = PodWatchFixture()
-    made.pod("p")
+    fixture = PodWatchFixture()
+    fixture.pod("p")
     for managed in (False, True):
-        async with aclosing(made.versions("p", managed=managed)) as versions:
+        async with aclosing(fixture.versions("p", managed=managed)) as versions:
             version = await anext(versions)
             assert ("managedFields" in version["metadata"]) is managed
             assert (version["apiVersion"], version["kind"]) == ("v1", "Pod")
-    await made.clients.closed()
+    await fixture.clients.closed()
 
 
 async def test_only_the_last_of_large_unread_versions_is_kept() -> None:

@@ -34,8 +34,8 @@ async def test_failed_lease_renewals_back_off_and_recover_within_seconds() -> No
         world.fake.inject(Fault(status=503, path="/leases/", times=1_000_000))
         before = len(world.fake.requests)
         await world.pass_time(60)
-        asked = [request for request in world.fake.requests[before:] if "/leases/" in request.path]
-        assert 10 <= len(asked) <= 100
+        requests = [request for request in world.fake.requests[before:] if "/leases/" in request.path]
+        assert 10 <= len(requests) <= 100
         assert "the lease was not renewed" in replica.readiness_error()
         world.fake._faults.clear()
         await world.pass_time(7)

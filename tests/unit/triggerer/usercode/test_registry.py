@@ -50,9 +50,9 @@ class NeedsMuch(BaseTrigger):
         yield TriggerEvent("seen")
 
 
-def said(name: str) -> str:
-    found = load({name: f"{__name__}:{name}"}).find(name)
-    return found.message if isinstance(found, Unknown) else ""
+def message_of(name: str) -> str:
+    unusable = load({name: f"{__name__}:{name}"}).find(name)
+    return unusable.message if isinstance(unusable, Unknown) else ""
 
 
 def test_every_class_of_torpors_own_can_be_loaded() -> None:
@@ -61,13 +61,13 @@ def test_every_class_of_torpors_own_can_be_loaded() -> None:
 
 
 def test_a_class_that_blocks_leaves_its_running_to_us() -> None:
-    assert said("BlocksInPoll") == ""
+    assert message_of("BlocksInPoll") == ""
     for name in ("RunsItself", "Stranger", "BlocksAsync", "BlocksWithoutPoll"):
-        assert "a plain `def poll(self)` and without a run() of its own" in said(name)
+        assert "a plain `def poll(self)` and without a run() of its own" in message_of(name)
 
 
 def test_a_class_without_its_package_is_registered_and_says_what_to_install() -> None:
-    assert "it needs no_such_package; install acme[much] in the triggerer's image" in said("NeedsMuch")
+    assert "it needs no_such_package; install acme[much] in the triggerer's image" in message_of("NeedsMuch")
 
 
 def test_torpors_own_name_the_extra_that_brings_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
