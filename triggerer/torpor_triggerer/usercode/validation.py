@@ -30,7 +30,7 @@ class TriggerInvocation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class AdmissionResult:
     """A trigger, or why there is none. A trigger that was made and failed to bind still needs `cleanup`."""
 
     trigger: Any = None
@@ -53,34 +53,36 @@ def read(wait: TriggerWait) -> TriggerInvocation | Failed:
     )
 
 
-def admit(wait: TriggerWait, call: TriggerInvocation, registry: Registry, services: Services) -> Made:
+def admit(wait: TriggerWait, call: TriggerInvocation, registry: Registry, services: Services) -> AdmissionResult:
     """Make the trigger of a wait from resolved kwargs."""
     try:
         class_name, absolute = trigger.absolute(call.class_name, call.kwargs, wait.deferred_at)
     except trigger.TriggerError as error:
-        return Made(problem=_invalid(str(error)))
+        return AdmissionResult(problem=_invalid(str(error)))
     trigger_class = registry.find(class_name)
     if isinstance(trigger_class, Unknown):
         message = f"pool {wait.pool}: {trigger_class.message}"
-        return Made(problem=Failed(reason=Reason.TRIGGER_UNKNOWN, message=message, log=trigger_class.log))
+        return AdmissionResult(problem=Failed(reason=Reason.TRIGGER_UNKNOWN, message=message, log=trigger_class.log))
     mark = Attribution(class_name=class_name, subject=wait)
     return attribution.call(
         mark, lambda: make(class_name, trigger_class, lambda: trigger_class(**typed_json.decode(absolute)), services)
     )
 
 
-def make(class_name: str, trigger_class: TriggerClass, construct: Callable[[], Any], services: Services) -> Made:
+def make(
+    class_name: str, trigger_class: TriggerClass, construct: Callable[[], Any], services: Services
+) -> AdmissionResult:
     """Make and bind a trigger of this class. Its code may raise anything."""
     made_trigger = None
     try:
         made_trigger = construct()
         if hasattr(made_trigger, "bind"):
             made_trigger.bind(services)
-        return Made(trigger=made_trigger)
+        return AdmissionResult(trigger=made_trigger)
     except BaseException as error:  # noqa: BLE001 - a stranger's class, given a stranger's kwargs; it may call sys.exit
         message = f"trigger {class_name} refuses its kwargs: {type(error).__name__}: {error_text(error)}"
         problem = _invalid(message + (_accepted_arguments(trigger_class) if isinstance(error, TypeError) else ""))
-        return Made(trigger=made_trigger, problem=replace(problem, log=traceback_text(error)))
+        return AdmissionResult(trigger=made_trigger, problem=replace(problem, log=traceback_text(error)))
 
 
 def _check_key(wait: TriggerWait, stored: StoredTrigger, kwargs: dict[str, Any]) -> Failed | None:
