@@ -1,8 +1,8 @@
 """URLs of objects, and queries of object stores. `object_clients` creates the clients."""
 
 import re
-import sys
 from collections.abc import AsyncIterator, Collection, Mapping
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -70,14 +70,15 @@ def parse_object_url(url: object) -> ObjectLocation:
     return ObjectLocation(scheme, bucket, key)
 
 
+@cache
 def load() -> None:
     """Import the library."""
     import_module("obstore.store")
 
 
 def is_loaded() -> bool:
-    """Return whether the library is imported."""
-    return "obstore.store" in sys.modules
+    """Return whether `load` has returned. `sys.modules` also has a module whose import is under way."""
+    return load.cache_info().currsize > 0
 
 
 async def head(store: "ObjectStore", path: str) -> ObjectInfo | None:

@@ -5,9 +5,9 @@ statement stays prepared, so a pooler such as PgBouncer works. `postgres_connect
 sends; SQLite limits the size of a value.
 """
 
-import sys
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -42,6 +42,7 @@ _BUSY = {5, 6, 9, 10, 14, 15}
 """Transient errors of SQLite: busy, locked, interrupted, I/O, cannot open, locking protocol."""
 
 
+@cache
 def load() -> None:
     """Import the libraries. It takes a second, so call it in a thread before the first query."""
     for name in _IMPORTED:
@@ -49,8 +50,8 @@ def load() -> None:
 
 
 def is_loaded() -> bool:
-    """Return whether the libraries are imported."""
-    return all(name in sys.modules for name in _IMPORTED)
+    """Return whether `load` has returned. `sys.modules` also has modules whose import is under way."""
+    return load.cache_info().currsize > 0
 
 
 def connect(database: PostgresServer | SqliteFile, services: Services) -> "AsyncEngine":
