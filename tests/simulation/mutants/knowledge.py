@@ -50,7 +50,7 @@ def _fresh_list() -> None:
 
 
 def _relist_diff() -> None:
-    put(CacheStore, "settle", lambda self, _, version: self.advance(version))
+    put(CacheStore, "settle", lambda self, _, *progress: self.advance(*progress))
 
 
 def _older_word() -> None:
