@@ -64,22 +64,23 @@ def wait(cluster: ClusterConnection, workflows: list[Object], goal: Goal, limit:
     outcomes: dict[str, WaitOutcome] = {}
     ends = None if limit is None else time.monotonic() + limit
     try:
-        for update in _updates(cluster, workflows):
+        for update in updates(cluster, workflows):
             for item in [item for item in objects_of(update) if item["metadata"]["uid"] in missing]:
                 _settle(item, goal, missing, outcomes, deleted=isinstance(update, Deleted))
-            for item in _vanished(update, missing):
+            for item in vanished(update, missing):
                 _settle(item, goal, missing, outcomes, deleted=True)
             if not missing:
                 return exit_code(outcomes, goal)
             if ends is not None and time.monotonic() >= ends:
                 return _timed_out(missing)
     except KeyboardInterrupt:
-        output.note(f"interrupted; {_names(missing)} goes on")
+        output.note(f"interrupted; {names_of(missing)} goes on")
         return ExitCode.INTERRUPTED
     raise AssertionError("a watch does not end")
 
 
-def _updates(cluster: ClusterConnection, workflows: list[Object]) -> Iterator[Update | NothingChanged]:
+def updates(cluster: ClusterConnection, workflows: list[Object]) -> Iterator[Update | NothingChanged]:
+    """Watch these runs as one stream."""
     names = [item["metadata"]["name"] for item in workflows]
     selections = [ObjectSelection.named(WORKFLOWS, cluster.namespace, name) for name in names]
     if len(names) > _WATCHES_MAX:
@@ -87,7 +88,7 @@ def _updates(cluster: ClusterConnection, workflows: list[Object]) -> Iterator[Up
     return watch_all(cluster.api, selections, noted=output.note)
 
 
-def _vanished(update: Update | NothingChanged, missing: Mapping[str, Object]) -> list[Object]:
+def vanished(update: Update | NothingChanged, missing: Mapping[str, Object]) -> list[Object]:
     """Return the runs that a list no longer contains."""
     if not isinstance(update, ListSnapshot):
         return []
@@ -129,9 +130,10 @@ def _duration(item: Object) -> str:
 
 
 def _timed_out(missing: Mapping[str, Object]) -> int:
-    output.note(f"timed out; {_names(missing)} goes on")
+    output.note(f"timed out; {names_of(missing)} goes on")
     return ExitCode.TIMED_OUT
 
 
-def _names(missing: Mapping[str, Object]) -> str:
+def names_of(missing: Mapping[str, Object]) -> str:
+    """Return the names of runs for a sentence."""
     return ", ".join(item["metadata"]["name"] for item in missing.values())

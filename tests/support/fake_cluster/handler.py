@@ -72,6 +72,19 @@ class Handler(BaseHTTPRequestHandler):
             return
         self._json(self.cluster.put(plural, changed))
 
+    def do_DELETE(self) -> None:
+        uid = self._body()["preconditions"]["uid"]
+        *_, plural, name = self.path.split("/")
+        item = self.cluster.objects[plural].get(name)
+        if item is None or item["metadata"]["uid"] != uid:
+            self._status(404 if item is None else 409, "NotFound" if item is None else "Conflict", name, name=name)
+        elif item["metadata"].get("finalizers"):
+            metadata = {**item["metadata"], "deletionTimestamp": "2026-11-22T10:02:00Z"}
+            self._json(self.cluster.put(plural, {**item, "metadata": metadata}))
+        else:
+            self.cluster.delete(plural, name)
+            self._json({"kind": "Status", "status": "Success"})
+
     def _body(self) -> Object:
         self.cluster.requests.append(self.path)
         document: Object = json.loads(self.rfile.read(int(self.headers["Content-Length"])))

@@ -7,6 +7,9 @@ from torpor_cli.cluster import edit
 from torpor_cli.cluster.api import Object
 from torpor_cli.cluster.connect import ClusterConnection, connect
 from torpor_cli.cluster.resources import WORKFLOWS
+from torpor_cli.commands.change.wait import parse_limit
+from torpor_cli.errors import ExitCode
+from torpor_cli.following import deletion
 from torpor_cli.options import ClusterCommand, complete_open_run, complete_run
 from torpor_cli.output import Format, output_option
 from torpor_cli.runs import run_lookup, run_state
@@ -55,19 +58,36 @@ def cancel_command(target: TargetOptions, names: tuple[str, ...], output_format:
 
 @click.command("delete", cls=ClusterCommand)
 @_NAMES
+@click.option(
+    "--wait",
+    "waits",
+    metavar="true|false",
+    type=bool,
+    default=True,
+    help="Wait until the runs are gone, as kubectl does; --wait=false returns at once.",
+)
+@click.option(
+    "--timeout",
+    metavar="DURATION",
+    help="Maximum time to wait, such as 30s; exit code 5 afterwards. By default no limit.",
+)
 @click.pass_obj
-def delete_command(target: TargetOptions, names: tuple[str, ...]) -> None:
+def delete_command(target: TargetOptions, names: tuple[str, ...], waits: bool, timeout: str | None) -> int:
     """Delete runs with their TaskRuns and pods. A run that goes on is cancelled first.
 
-    The archive keeps its copy of a run that had ended. It has none of a run that goes on.
+    The command returns when the runs are gone. The archive keeps its copy of a run that had ended. It has none of a
+    run that goes on.
     """
-    cluster = connect(target)
-    for workflow in _workflows(cluster, names, "delete"):
+    limit, cluster = parse_limit(timeout), connect(target)
+    workflows = _workflows(cluster, names, "delete")
+    for workflow in workflows:
         metadata = workflow["metadata"]
         cluster.api.delete(WORKFLOWS, metadata["namespace"], metadata["name"], uid=metadata["uid"])
-        goes_on = "" if run_state.has_ended(workflow) else "; it is cancelled first"
-        output.line(f"{output.object_name(workflow)} deleted{goes_on}")
-        output.flush()
+    if waits:
+        return deletion.wait(cluster, workflows, limit)
+    for workflow in workflows:
+        output.line(deletion.begun(workflow))
+    return ExitCode.SUCCEEDED
 
 
 def _each(
