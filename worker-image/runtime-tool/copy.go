@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // folderEntries are what the image has at its root, in the order of copying.
@@ -18,7 +19,48 @@ func runCopy(args []string) error {
 	if err != nil {
 		return failure(exitNoInput, "cannot find the runtime folder: %s", err)
 	}
-	return copyFolder(filepath.Dir(program), args[0])
+	if err := copyFolder(filepath.Dir(program), args[0]); err != nil {
+		return err
+	}
+	return writeScripts(os.Environ(), filepath.Join(args[0], scriptFolder))
+}
+
+const (
+	scriptFolder   = "scripts"
+	scriptVariable = "TORPOR_SCRIPT_" // and the name of the container that runs it
+)
+
+// writeScripts writes the scripts of the pod's containers: as files that nothing in the pod can change.
+func writeScripts(environment []string, folder string) error {
+	for _, entry := range environment {
+		name, text, _ := strings.Cut(entry, "=")
+		container, isScript := strings.CutPrefix(name, scriptVariable)
+		if !isScript {
+			continue
+		}
+		if container == "" || container != filepath.Base(container) || container[0] == '.' {
+			return failure(exitUsage, "the script %q is not named for a container", name)
+		}
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return failure(exitCannotCreate, "cannot create %s: %s", folder, err)
+		}
+		if err := writeWhole(strings.NewReader(text), filepath.Join(folder, container), 0o755); err != nil {
+			return failure(exitCannotCreate, "cannot write the script of %s: %s", container, err)
+		}
+	}
+	return nil
+}
+
+func writeWhole(from io.Reader, target string, mode fs.FileMode) error {
+	partial := partialName(target)
+	if err := writeFile(from, partial, mode); err != nil {
+		return err
+	}
+	return os.Rename(partial, target)
+}
+
+func partialName(target string) string {
+	return filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+".partial")
 }
 
 // copyFolder copies the runtime folder. Each file appears whole, by a rename, so that a restarted init container
@@ -60,7 +102,7 @@ func copyEntry(source, target string, found fs.DirEntry) error {
 	if about.Mode()&0o111 != 0 {
 		mode = 0o755
 	}
-	partial := filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+".partial")
+	partial := partialName(target)
 	if err := copyFile(source, partial, mode); err != nil {
 		return err
 	}
@@ -77,6 +119,10 @@ func copyFile(source, target string, mode fs.FileMode) error {
 		return err
 	}
 	defer from.Close()
+	return writeFile(from, target, mode)
+}
+
+func writeFile(from io.Reader, target string, mode fs.FileMode) error {
 	to, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
 	if err != nil {
 		return err

@@ -1,5 +1,5 @@
-// torpor-tool is the helper in the image torpor-runtime: it copies the runtime folder into a pod, and stores large
-// results of container tasks in the archive. It is one static binary, because the images of tasks may have no shell
+// torpor-tool is the helper in the image torpor-runtime: it copies the runtime folder into a pod, runs programs whose
+// output or file is the result of a container task, and stores large results in the archive. It is one static binary, because the images of tasks may have no shell
 // and no libraries.
 package main
 
@@ -23,10 +23,11 @@ const (
 )
 
 const usage = `usage:
-  torpor-tool copy DEST             copy the runtime folder to DEST
-  torpor-tool put [options] FILE    make FILE the result of this task; - is standard input
+  torpor-tool copy DEST                  copy the runtime folder to DEST
+  torpor-tool run [options] -- COMMAND   run COMMAND; its standard output or a file becomes the result of this task
+  torpor-tool put [options] FILE         make FILE the result of this task; - is standard input
 
-Run "torpor-tool put --help" for its options.
+Run "torpor-tool put --help" or "torpor-tool run --help" for the options.
 `
 
 // toolError is an error with the exit code of the process.
@@ -42,29 +43,32 @@ func failure(code int, format string, values ...any) error {
 }
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdin, os.Stderr))
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // run executes one verb and returns the exit code. An error is one line on stderr, which the kubelet reports.
-func run(args []string, stdin io.Reader, stderr io.Writer) int {
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if len(args) == 0 {
 		fmt.Fprint(stderr, usage)
 		return exitUsage
 	}
 	var err error
+	done := exitDone
 	switch verb := args[0]; verb {
 	case "copy":
 		err = runCopy(args[1:])
 	case "put":
 		err = runPut(args[1:], stdin, stderr)
+	case "run":
+		done, err = runRun(args[1:], stdout, stderr)
 	case "help", "-h", "--help":
 		fmt.Fprint(stderr, usage)
 		return exitDone
 	default:
-		err = failure(exitUsage, "unknown verb %q; use copy or put", verb)
+		err = failure(exitUsage, "unknown verb %q; use copy, run or put", verb)
 	}
 	if err == nil {
-		return exitDone
+		return done
 	}
 	fmt.Fprintf(stderr, "torpor-tool: %s\n", err)
 	var known *toolError

@@ -76,6 +76,11 @@ func runPut(args []string, stdin io.Reader, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	return store(options, value, stderr)
+}
+
+// store makes a value the result of the task: in the outcome if it fits, else in the archive.
+func store(options putOptions, value content, stderr io.Writer) error {
 	document, err := value.inline(outcomeMax - len(frame(os.Getenv, "result", nil)))
 	if err == nil {
 		return writeOutcome(os.Getenv, "result", json.RawMessage(document))

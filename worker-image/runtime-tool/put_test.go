@@ -59,7 +59,7 @@ func (p *pod) put(t *testing.T, text string, options ...string) (int, string) {
 
 func (p *pod) run(args []string, stdin string) (int, string) {
 	var said bytes.Buffer
-	code := run(args, strings.NewReader(stdin), &said)
+	code := run(args, strings.NewReader(stdin), io.Discard, &said)
 	return code, said.String()
 }
 
