@@ -16,6 +16,7 @@ COPY pyproject.toml uv.lock ./
 COPY libraries/wire/pyproject.toml wire/
 COPY libraries/wire/pyproject.toml libraries/wire/
 COPY libraries/views/pyproject.toml libraries/views/
+COPY libraries/client/pyproject.toml libraries/client/
 COPY libraries/expressions/pyproject.toml libraries/expressions/
 COPY libraries/kubernetes/pyproject.toml libraries/kubernetes/
 COPY crds/pyproject.toml crds/

@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return ExitCode.FAILED
     except errors.CliError as error:
         output.fail(str(error))
-        return error.exit_code
+        return errors.exit_code(error)
     except (KeyboardInterrupt, click.Abort):
         return ExitCode.INTERRUPTED
     except BrokenPipeError:  # the reader, such as `head`, has what it wants

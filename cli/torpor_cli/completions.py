@@ -7,6 +7,8 @@ from contextlib import suppress
 from typing import TypeAlias
 
 import click
+from torpor_client.runs.references import LATEST, path_of
+from torpor_client.runs.run_state import RunWord, has_ended
 
 from torpor_cli.cluster import kubeconfig
 from torpor_cli.cluster.api import ObjectSelection
@@ -14,8 +16,6 @@ from torpor_cli.cluster.connect import ClusterConnection, connect
 from torpor_cli.cluster.resources import BACKFILLS, NAMESPACES, SCHEDULES, TASKRUNS, TEMPLATES
 from torpor_cli.errors import CliError
 from torpor_cli.runs import run_lookup
-from torpor_cli.runs.references import LATEST, path_of
-from torpor_cli.runs.run_state import RunWord, has_ended
 from torpor_cli.schedules import lookup
 from torpor_cli.target import target_of
 

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from torpor_cli.changes import params, template_params
+from torpor_client.changes import params, template_params
+
 from torpor_cli.errors import CliError, UsageError, unknown
 
 _REFERENCE = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*")

@@ -4,6 +4,7 @@ import time
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+from torpor_client.runs import run_state
 from torpor_wire import constants
 from torpor_wire.reason import Reason
 
@@ -15,7 +16,6 @@ from torpor_cli.cluster.errors import ClusterError
 from torpor_cli.cluster.resources import EVENTS, WORKFLOWS
 from torpor_cli.cluster.watch import Changed, ListSnapshot, NothingChanged, Update, watch_all
 from torpor_cli.errors import CliError
-from torpor_cli.runs import run_state
 
 
 class _RequestKind(NamedTuple):

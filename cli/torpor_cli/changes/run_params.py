@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from torpor_client.changes import params, template_params
+
 from torpor_cli import errors
-from torpor_cli.changes import manifest, params, template_params
+from torpor_cli.changes import manifest
 from torpor_cli.cluster.api import Object
 from torpor_cli.cluster.connect import ClusterConnection
 from torpor_cli.cluster.resources import TEMPLATES

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from torpor_client.runs import run_state
 from torpor_views import tree
 from torpor_views.model import RunView
 from torpor_wire.state import TERMINAL
@@ -18,7 +19,7 @@ from torpor_cli.errors import ExitCode
 from torpor_cli.render import terminal, transition
 from torpor_cli.render import tree as render
 from torpor_cli.render.terminal import Screen
-from torpor_cli.runs import run_lookup, run_state
+from torpor_cli.runs import exit_codes, run_lookup
 
 _TICK_S = 1.0
 _FRAME_S = 0.1
@@ -109,7 +110,7 @@ def follow(cluster: ClusterConnection, workflow: Object, *, wide: bool = False, 
         output.note(f"interrupted; run {copy.workflow['metadata']['name']} goes on")
         return ExitCode.INTERRUPTED
     view.end(copy)
-    return run_state.exit_code([run_state.word_of(copy.workflow)])
+    return exit_codes.of_runs([run_state.word_of(copy.workflow)])
 
 
 def view_of(workflow: Object, *, wide: bool = False) -> "View":

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from torpor_client.runs import run_state
 from torpor_wire import times
 
 from torpor_cli import output
@@ -13,7 +14,7 @@ from torpor_cli.cluster.connect import ClusterConnection
 from torpor_cli.cluster.resources import WORKFLOWS
 from torpor_cli.cluster.watch import Deleted, ListSnapshot, NothingChanged, Update, objects_of, watch_all
 from torpor_cli.errors import ExitCode
-from torpor_cli.runs import run_state
+from torpor_cli.runs import exit_codes
 
 _WATCHES_MAX = 4
 """Runs that are watched one by one; more are watched with all runs of the namespace."""
@@ -51,11 +52,11 @@ def outcome(workflow: Object, goal: Goal) -> WaitOutcome | None:
 def exit_code(outcomes: Mapping[str, WaitOutcome], goal: Goal) -> int:
     """Return the exit code of waits that have all ended. Pure."""
     if goal is Goal.END:
-        return run_state.exit_code(wait_outcome.state for wait_outcome in outcomes.values())
+        return exit_codes.of_runs(wait_outcome.state for wait_outcome in outcomes.values())
     missed = [wait_outcome.state for wait_outcome in outcomes.values() if not wait_outcome.reached]
     if not missed:
         return ExitCode.SUCCEEDED
-    return run_state.exit_code(missed) or ExitCode.FAILED
+    return exit_codes.of_runs(missed) or ExitCode.FAILED
 
 
 def wait(cluster: ClusterConnection, workflows: list[Object], goal: Goal, limit: float | None) -> int:

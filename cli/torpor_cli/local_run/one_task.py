@@ -12,12 +12,12 @@ import torpor
 import torpor_wire
 from torpor import debugging
 from torpor.debugging import TIMED_OUT_WORD, DebugRequest
+from torpor_client.runs import references
 
 from torpor_cli import errors
 from torpor_cli.errors import ExitCode
 from torpor_cli.local_run import folders, task_call
 from torpor_cli.local_run.workflow_file import WorkflowFile
-from torpor_cli.runs import references
 
 _START = """
 import sys

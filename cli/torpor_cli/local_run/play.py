@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from torpor_client.runs import run_state
 from torpor_views.model import RunView
 
 from torpor_cli import errors, output
@@ -21,7 +22,7 @@ from torpor_cli.errors import ExitCode
 from torpor_cli.local_run import report
 from torpor_cli.local_run.report import ProgressView
 from torpor_cli.output import Format
-from torpor_cli.runs import run_state
+from torpor_cli.runs import exit_codes
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -140,7 +141,7 @@ def play(run: Play) -> int:
         output.flush()
     except OSError:  # its reader or its terminal has gone; the run has an outcome nevertheless
         output.discard(sys.stdout)
-    return run_state.exit_code([run_state.word_of(outcome.workflow)])
+    return exit_codes.of_runs([run_state.word_of(outcome.workflow)])
 
 
 async def _played(engine: Any, run: Play, progress: ProgressView) -> Any:

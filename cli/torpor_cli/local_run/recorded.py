@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from torpor_client.runs import references, run_state
 from torpor_views.model import RunView
 
 from torpor_cli import errors
 from torpor_cli.local_run import folders, play, preflight, report, workflow_file
 from torpor_cli.local_run.workflow_file import InvalidFile
-from torpor_cli.runs import references, run_state
 
 
 class Transition(NamedTuple):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from torpor_client.runs import run_state
 from torpor_views import task_graph
 from torpor_views.model import InstanceView, RunView
 from torpor_wire import names
@@ -16,7 +17,6 @@ from torpor_wire.state import State
 from torpor_cli import output, yaml_format
 from torpor_cli.following import live
 from torpor_cli.following.live import RunCopy, View
-from torpor_cli.runs import run_state
 
 Object = dict[str, Any]
 LOGS = "logs"

@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from torpor_client.changes import params, template_params
 from torpor_wire import constants
 
 from torpor_cli import errors
-from torpor_cli.changes import manifest, params, template_params
+from torpor_cli.changes import manifest
 from torpor_cli.local_run import folders
 
 Object = dict[str, Any]

@@ -12,17 +12,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from torpor_client.logs import selection
+from torpor_client.logs.ordering import LogCursor, ReorderBuffer, unseen
+from torpor_client.logs.pods import of_pod
+from torpor_client.logs.selection import Filter
+from torpor_client.logs.source import LogLine, LogSource
+
 from torpor_cli.cluster.api import ApiClient, Object, ObjectSelection
 from torpor_cli.cluster.archive import ArchiveProxy
 from torpor_cli.cluster.errors import ClusterError, NotFoundError
 from torpor_cli.cluster.watch import Changed, Deleted, ListSnapshot, Update, watch
 from torpor_cli.errors import CliError
-from torpor_cli.logs import selection
-from torpor_cli.logs.ordering import LogCursor, ReorderBuffer, unseen
-from torpor_cli.logs.pods import of_pod
 from torpor_cli.logs.reader import LogReader, container_runs
-from torpor_cli.logs.selection import Filter
-from torpor_cli.logs.source import LogLine, LogSource
 
 READERS = 50
 """Pods whose logs are read at a time; each is a connection."""

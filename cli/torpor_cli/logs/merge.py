@@ -14,7 +14,7 @@ from itertools import count
 from queue import SimpleQueue
 from typing import IO, NamedTuple, Protocol, TypeAlias
 
-from torpor_cli.logs.source import LogLine, LogSource, Nanoseconds
+from torpor_client.logs.source import LogLine, LogSource, Nanoseconds
 
 
 class ClosableLines(Iterator[LogLine], Protocol):

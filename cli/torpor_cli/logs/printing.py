@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from zlib import crc32
 
+from torpor_client.logs import log_text
+from torpor_client.logs.source import LogLine, LogSource
 from torpor_wire import instance_paths
 from torpor_wire.text import printable_line
 
 from torpor_cli import output
-from torpor_cli.logs import log_text
-from torpor_cli.logs.source import LogLine, LogSource
 from torpor_cli.table import padded, width_of
 
 _COLOURS = (36, 33, 32, 35, 34, 96, 93, 92, 95, 94)

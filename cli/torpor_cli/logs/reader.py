@@ -8,14 +8,15 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from torpor_client.logs import log_text
+from torpor_client.logs.pods import CONTAINER
+from torpor_client.logs.source import LogLine, LogSource, Nanoseconds
+
 from torpor_cli.cluster.api import ApiClient
 from torpor_cli.cluster.archive import ArchiveProxy
 from torpor_cli.cluster.errors import ClusterError, NotFoundError
 from torpor_cli.cluster.resources import PODS
 from torpor_cli.errors import CliError
-from torpor_cli.logs import log_text
-from torpor_cli.logs.pods import CONTAINER
-from torpor_cli.logs.source import LogLine, LogSource, Nanoseconds
 
 Report: TypeAlias = Callable[[LogSource, str], None]
 """Receives a log that cannot be read completely, and why."""

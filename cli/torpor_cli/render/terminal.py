@@ -6,9 +6,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from torpor_client.runs import run_state
+
 from torpor_cli import output
 from torpor_cli.render.tree import ASCII, UNICODE, RenderOptions
-from torpor_cli.runs import run_state
 
 _UP = "\x1b[{}A"
 _CLEAR = "\x1b[0J"

@@ -4,13 +4,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from torpor_client.runs import references
 from torpor_wire import times
 from torpor_wire.state import State
 from torpor_wire.text import printable_line
 
 from torpor_cli import table
 from torpor_cli.render.tree import one_line, waits_for
-from torpor_cli.runs import references
 
 _NAME = 20
 _STATE = 10

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Any
 
+from torpor_client.runs import stored_body
 from torpor_views import json_fields
 from torpor_views.instance import InstanceView
 from torpor_wire.state import State
 
 from torpor_cli.cluster.api import Object
-from torpor_cli.runs import stored_body
 
 Read = Callable[[Object, Mapping[str, Any]], Iterator[bytes]]
 """Reads the body of an archived result: of a TaskRun, with its `status.stored`."""

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from torpor_client.runs import references
 from torpor_wire import constants, names
 
 from torpor_cli import errors, output
@@ -12,7 +13,6 @@ from torpor_cli.cluster.api import Object, ObjectSelection
 from torpor_cli.cluster.connect import ClusterConnection
 from torpor_cli.cluster.errors import NotFoundError
 from torpor_cli.cluster.resources import TASKRUNS, WORKFLOWS, ApiResource
-from torpor_cli.runs import references
 
 _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 

@@ -62,6 +62,11 @@ def test_the_views_are_standard_library_and_the_wire_contract(path: Path) -> Non
     assert set(imported(path)) <= sys.stdlib_module_names | {"torpor_wire", "torpor_views"}
 
 
+@pytest.mark.parametrize("path", modules("libraries/client"), ids=lambda path: path.name)
+def test_what_commands_and_page_share_is_standard_library_and_the_views(path: Path) -> None:
+    assert set(imported(path)) <= sys.stdlib_module_names | {"torpor_wire", "torpor_views", "torpor_client"}
+
+
 @pytest.mark.parametrize("path", modules("worker-image/torpor"), ids=lambda path: path.name)
 def test_what_a_task_pod_imports_is_standard_library_and_the_wire_contract(path: Path) -> None:
     assert set(imported_at_once(path)) <= sys.stdlib_module_names | {"torpor", "torpor_wire"}

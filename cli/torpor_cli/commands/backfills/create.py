@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
+from torpor_client.schedules import moments, upcoming
+from torpor_client.schedules.upcoming import UpcomingTick
 from torpor_wire import constants
 from torpor_wire.enums import Rerun
 
@@ -17,8 +19,7 @@ from torpor_cli.commands.change.wait import parse_limit
 from torpor_cli.errors import CliError, UsageError
 from torpor_cli.options import ClusterCommand, complete_schedule, param_options
 from torpor_cli.output import Format, output_option
-from torpor_cli.schedules import lookup, moments, upcoming
-from torpor_cli.schedules.upcoming import UpcomingTick
+from torpor_cli.schedules import lookup
 from torpor_cli.target import TargetOptions
 
 _PREFIX_MAX = 57

@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
+from torpor_client.schedules import history, listing, moments
 
 from torpor_cli import output, table
 from torpor_cli.cluster.connect import connect
 from torpor_cli.cluster.resources import BACKFILLS
 from torpor_cli.options import ClusterCommand, complete_backfill, complete_schedule
 from torpor_cli.output import Format, output_option
-from torpor_cli.schedules import history, listing, lookup, moments
+from torpor_cli.schedules import lookup
 from torpor_cli.target import TargetOptions
 
 _FIELDS = ("progress", "active", "succeeded", "failed", "passed", "started")

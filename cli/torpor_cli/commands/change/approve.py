@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 import click
+from torpor_client.runs import references
+from torpor_client.runs.references import RunReference
 from torpor_wire import constants
 
 from torpor_cli import errors, output
@@ -12,8 +14,7 @@ from torpor_cli.cluster.connect import ClusterConnection, connect
 from torpor_cli.cluster.errors import NotFoundError
 from torpor_cli.cluster.resources import TASKRUNS
 from torpor_cli.options import ClusterCommand, complete_open_reference
-from torpor_cli.runs import references, run_lookup
-from torpor_cli.runs.references import RunReference
+from torpor_cli.runs import run_lookup
 from torpor_cli.target import TargetOptions
 
 _NAME = click.argument("name", metavar="NAME[/TASK[/INDEX]]", shell_complete=complete_open_reference)

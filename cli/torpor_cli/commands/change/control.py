@@ -1,6 +1,7 @@
 """`torpor suspend`, `resume`, `stop`, `cancel` and `delete`."""
 
 import click
+from torpor_client.runs import run_state
 
 from torpor_cli import errors, output
 from torpor_cli.cluster import edit
@@ -12,7 +13,7 @@ from torpor_cli.errors import ExitCode
 from torpor_cli.following import deletion
 from torpor_cli.options import ClusterCommand, complete_open_run, complete_run
 from torpor_cli.output import Format, output_option
-from torpor_cli.runs import run_lookup, run_state
+from torpor_cli.runs import run_lookup
 from torpor_cli.target import TargetOptions
 
 _NAMES = click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=complete_run)

@@ -4,6 +4,9 @@ import json
 import time
 
 import click
+from torpor_client.runs import references
+from torpor_client.runs.instances import check_reference, instances_at
+from torpor_client.runs.references import RunReference
 from torpor_views.model import RunView
 from torpor_wire import constants, instance_paths
 
@@ -12,9 +15,7 @@ from torpor_cli.changes import clearing
 from torpor_cli.cluster.api import Object
 from torpor_cli.cluster.connect import connect
 from torpor_cli.options import ClusterCommand, complete_reference
-from torpor_cli.runs import references, run_lookup
-from torpor_cli.runs.instances import check_reference, instances_at
-from torpor_cli.runs.references import RunReference
+from torpor_cli.runs import run_lookup
 from torpor_cli.target import TargetOptions
 
 _STATES = ("succeeded", "skipped", "failed")

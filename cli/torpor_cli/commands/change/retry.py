@@ -4,11 +4,12 @@ import sys
 import time
 
 import click
+from torpor_client.changes import clear_preview
 from torpor_views.model import RunView
 from torpor_wire import constants
 
 from torpor_cli import errors, output
-from torpor_cli.changes import clear_preview, clearing
+from torpor_cli.changes import clearing
 from torpor_cli.cluster.api import Object
 from torpor_cli.cluster.connect import connect
 from torpor_cli.options import ClusterCommand, complete_run, complete_task

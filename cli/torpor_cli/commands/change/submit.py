@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import click
+from torpor_client.changes import template_params
 from torpor_wire import constants
 
 from torpor_cli import errors
 from torpor_cli.authoring import compiled
-from torpor_cli.changes import manifest, run_params, submission, template_params
+from torpor_cli.changes import manifest, run_params, submission
 from torpor_cli.changes.submission import FollowUp
 from torpor_cli.cluster.api import Object
 from torpor_cli.cluster.connect import ClusterConnection, connect

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from torpor_client.runs import run_state
 from torpor_views import timeline, tree
 
 from torpor_cli import output
@@ -10,7 +11,7 @@ from torpor_cli.local_run import play, report
 from torpor_cli.output import Format
 from torpor_cli.render import terminal
 from torpor_cli.render import tree as render
-from torpor_cli.runs import run_state
+from torpor_cli.runs import exit_codes
 
 
 def show(folder: str, output_format: str) -> int:
@@ -19,7 +20,7 @@ def show(folder: str, output_format: str) -> int:
     stored = play.read_run(path)
     run = stored.parse()
     ended = run_state.has_ended(stored.workflow)
-    code = run_state.exit_code([run_state.word_of(stored.workflow)]) if ended else 0
+    code = exit_codes.of_runs([run_state.word_of(stored.workflow)]) if ended else 0
     if output_format not in {Format.TEXT, Format.WIDE}:
         output.data(report.as_json(stored.workflow, stored.results, run, path), output_format)
         return code

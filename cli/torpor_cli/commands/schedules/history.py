@@ -5,6 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 
 import click
+from torpor_client.schedules import history
+from torpor_client.schedules.history import PastRun
 from torpor_wire import constants, names
 
 from torpor_cli import output
@@ -15,8 +17,7 @@ from torpor_cli.cluster.resources import SCHEDULES
 from torpor_cli.errors import CliError
 from torpor_cli.options import ClusterCommand, complete_schedule
 from torpor_cli.output import Format, output_option
-from torpor_cli.schedules import history, lookup
-from torpor_cli.schedules.history import PastRun
+from torpor_cli.schedules import lookup
 from torpor_cli.target import TargetOptions
 
 _READERS = 4

@@ -1,13 +1,14 @@
 """`torpor schedule list`."""
 
 import click
+from torpor_client.schedules import listing
 
 from torpor_cli import output
 from torpor_cli.cluster.connect import connect
 from torpor_cli.cluster.resources import SCHEDULES
 from torpor_cli.options import ClusterCommand
 from torpor_cli.output import Format, output_option
-from torpor_cli.schedules import listing, lookup
+from torpor_cli.schedules import lookup
 from torpor_cli.target import TargetOptions
 
 

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import click
+from torpor_client.schedules import moments, upcoming
+from torpor_client.schedules.upcoming import UpcomingTick
 
 from torpor_cli import output
 from torpor_cli.cluster.api import Object
@@ -13,8 +15,7 @@ from torpor_cli.cluster.resources import SCHEDULES
 from torpor_cli.errors import UsageError
 from torpor_cli.options import ClusterCommand, complete_schedule
 from torpor_cli.output import Format, output_option
-from torpor_cli.schedules import lookup, moments, upcoming
-from torpor_cli.schedules.upcoming import UpcomingTick
+from torpor_cli.schedules import lookup
 from torpor_cli.target import TargetOptions
 
 _NUMBER = 5

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import click
+from torpor_client.runs import references
 from torpor_views import compare
 from torpor_views.compare import MISSING, Comparison, Difference, Side, TaskRow
 from torpor_views.model import RunView
@@ -17,7 +18,6 @@ from torpor_cli.errors import UsageError
 from torpor_cli.options import ClusterCommand, complete_run
 from torpor_cli.output import Format, output_option
 from torpor_cli.render import timeline_axis
-from torpor_cli.runs import references
 from torpor_cli.runs.run_lookup import find_run
 from torpor_cli.target import TargetOptions
 

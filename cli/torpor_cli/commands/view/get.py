@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import click
+from torpor_client.runs import references, run_state
+from torpor_client.runs.references import RunReference
+from torpor_client.schedules import listing
 from torpor_views import tree
 from torpor_views.model import RunView
 from torpor_views.tree import RunTree, TreeNode
@@ -16,10 +19,8 @@ from torpor_cli.options import ClusterCommand, complete_reference, complete_task
 from torpor_cli.output import Format, output_option
 from torpor_cli.render import terminal
 from torpor_cli.render import tree as render
-from torpor_cli.runs import references, run_lookup, run_state
-from torpor_cli.runs.references import RunReference
+from torpor_cli.runs import exit_codes, run_lookup
 from torpor_cli.runs.run_lookup import FoundRun
-from torpor_cli.schedules import listing
 from torpor_cli.target import TargetOptions
 
 _EARLY = 500
@@ -63,7 +64,7 @@ def _follow(cluster: ClusterConnection, reference: RunReference, unfold: tuple[s
     if not run.archived:
         return live.follow(cluster, run.workflow, wide=wide)
     _show_tree(cluster, reference, unfold, wide=wide)
-    return run_state.exit_code([run_state.word_of(run.workflow)])
+    return exit_codes.of_runs([run_state.word_of(run.workflow)])
 
 
 def _show_tree(cluster: ClusterConnection, reference: RunReference, unfold: tuple[str, ...], *, wide: bool) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from torpor_client.runs import references
 from torpor_views import run_graph
 from torpor_views.model import RunView
 from torpor_views.run_graph import RunGraph
@@ -19,7 +20,7 @@ from torpor_cli.errors import UsageError
 from torpor_cli.options import ClusterCommand, complete_run
 from torpor_cli.output import Format, output_option
 from torpor_cli.render.graph import draw_dot, draw_mermaid
-from torpor_cli.runs import references, run_lookup
+from torpor_cli.runs import run_lookup
 from torpor_cli.target import TargetOptions
 
 _SUFFIXES = frozenset({".yaml", ".yml", ".json"})

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 import click
+from torpor_client.runs import run_list, run_state
+from torpor_client.runs.run_list import ListedRun, RunFilters
 from torpor_wire import constants, names, times
 
 from torpor_cli import errors, output
@@ -15,8 +17,7 @@ from torpor_cli.cluster.connect import ClusterConnection, connect
 from torpor_cli.cluster.errors import InvalidObjectError
 from torpor_cli.options import ClusterCommand, complete_schedule, complete_state
 from torpor_cli.output import Format, output_option
-from torpor_cli.runs import run_list, run_lookup, run_state
-from torpor_cli.runs.run_list import ListedRun, RunFilters
+from torpor_cli.runs import run_lookup
 from torpor_cli.target import TargetOptions
 
 _HEAD = ("NAME", "STATE", "PROGRESS", "AGE", "DURATION", "IN")

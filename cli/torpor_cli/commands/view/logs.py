@@ -4,6 +4,13 @@ import time
 from collections.abc import Sequence
 
 import click
+from torpor_client.logs import log_text, selection
+from torpor_client.logs.ordering import LogCursor
+from torpor_client.logs.selection import Filter, LogCandidates, LogSelection, MissingLog, SelectedLogs
+from torpor_client.logs.source import LogSource
+from torpor_client.runs import references
+from torpor_client.runs.instances import check_reference, instances_at
+from torpor_client.runs.references import RunReference
 from torpor_views.model import RunView
 from torpor_wire import times
 
@@ -13,18 +20,12 @@ from torpor_cli.cluster.archive import ArchiveAwayError, ArchiveProxy
 from torpor_cli.cluster.connect import ClusterConnection, connect
 from torpor_cli.cluster.resources import PODS, WORKFLOWS
 from torpor_cli.errors import ExitCode
-from torpor_cli.logs import log_text, merge, selection
+from torpor_cli.logs import merge
 from torpor_cli.logs.follow import Followed, LogFollower
-from torpor_cli.logs.ordering import LogCursor
 from torpor_cli.logs.printing import LineStyle, LogPrinter
 from torpor_cli.logs.reader import LogReader, Window
-from torpor_cli.logs.selection import Filter, LogCandidates, LogSelection, MissingLog, SelectedLogs
-from torpor_cli.logs.source import LogSource
 from torpor_cli.options import ClusterCommand, complete_reference
 from torpor_cli.output import Format, output_option
-from torpor_cli.runs import references
-from torpor_cli.runs.instances import check_reference, instances_at
-from torpor_cli.runs.references import RunReference
 from torpor_cli.runs.run_lookup import FoundRun, find_run, selection_of_run
 from torpor_cli.target import TargetOptions
 

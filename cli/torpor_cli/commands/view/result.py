@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+from torpor_client.runs import references, stored_body
+from torpor_client.runs.instances import check_reference
+from torpor_client.runs.references import RunReference
 from torpor_views import json_fields
 from torpor_views.model import InstanceView, RunView
 from torpor_wire import instance_paths
@@ -21,10 +24,7 @@ from torpor_cli.cluster.archive import ArchiveProxy
 from torpor_cli.cluster.connect import ClusterConnection, connect
 from torpor_cli.errors import CliError, UsageError
 from torpor_cli.options import ClusterCommand, complete_reference
-from torpor_cli.runs import references, stored_body
-from torpor_cli.runs.instances import check_reference
 from torpor_cli.runs.mapped_results import MappedResults
-from torpor_cli.runs.references import RunReference
 from torpor_cli.runs.run_lookup import FoundRun, find_run_without_taskruns, owned, taskruns_selection
 from torpor_cli.target import TargetOptions
 

@@ -6,6 +6,9 @@ import time
 from dataclasses import replace
 
 import click
+from torpor_client.runs import references
+from torpor_client.runs.instances import check_reference, instances_at
+from torpor_client.runs.references import RunReference
 from torpor_views import timeline
 from torpor_views.model import RunView
 
@@ -15,9 +18,6 @@ from torpor_cli.options import ClusterCommand, complete_reference
 from torpor_cli.output import Format, output_option
 from torpor_cli.render import timeline_chart, timeline_rows, timeline_svg
 from torpor_cli.render.timeline_rows import Chart
-from torpor_cli.runs import references
-from torpor_cli.runs.instances import check_reference, instances_at
-from torpor_cli.runs.references import RunReference
 from torpor_cli.runs.run_lookup import find_run
 from torpor_cli.target import TargetOptions
 

@@ -4,6 +4,9 @@ import time
 from collections.abc import Iterator, Sequence
 
 import click
+from torpor_client.runs import references
+from torpor_client.runs.instances import check_reference, instances_at
+from torpor_client.runs.references import RunReference
 from torpor_views import why
 from torpor_views.causes.cause import Cause
 from torpor_views.facts import Facts
@@ -13,9 +16,7 @@ from torpor_cli import output
 from torpor_cli.cluster.connect import connect
 from torpor_cli.options import ClusterCommand, complete_reference
 from torpor_cli.output import Format, output_option
-from torpor_cli.runs import references, run_facts
-from torpor_cli.runs.instances import check_reference, instances_at
-from torpor_cli.runs.references import RunReference
+from torpor_cli.runs import run_facts
 from torpor_cli.runs.run_lookup import find_run
 from torpor_cli.target import TargetOptions
 

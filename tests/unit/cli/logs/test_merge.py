@@ -7,9 +7,10 @@ from collections.abc import Generator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_cli.logs import log_text, merge
-from torpor_cli.logs.ordering import LogCursor, ReorderBuffer, unseen
-from torpor_cli.logs.source import LogLine, LogSource, SourceKey
+from torpor_cli.logs import merge
+from torpor_client.logs import log_text
+from torpor_client.logs.ordering import LogCursor, ReorderBuffer, unseen
+from torpor_client.logs.source import LogLine, LogSource, SourceKey
 from torpor_wire.enums import LogKind
 
 

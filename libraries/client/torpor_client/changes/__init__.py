@@ -1,0 +1,1 @@
+"""What a user changes: the requests, their preconditions, and what they do. Pure."""

@@ -1,0 +1,1 @@
+"""Which logs a run has, their lines, and the order of these. Pure."""

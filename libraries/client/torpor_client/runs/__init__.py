@@ -1,0 +1,1 @@
+"""Runs of the cluster and of the archive: their names, states, lists and results. Pure."""
