@@ -3,6 +3,8 @@
 import time
 from collections.abc import Mapping
 
+from torpor_client.runs import run_state
+
 from torpor_cli import output
 from torpor_cli.cluster.api import Object
 from torpor_cli.cluster.connect import ClusterConnection
@@ -10,7 +12,6 @@ from torpor_cli.cluster.errors import ForbiddenError
 from torpor_cli.cluster.watch import Deleted, NothingChanged, Update
 from torpor_cli.errors import ExitCode
 from torpor_cli.following import waiting
-from torpor_cli.runs import run_state
 
 
 def begun(workflow: Object) -> str:
