@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from cel_expr_python import cel  # type: ignore[import-untyped]
-from cel_expr_python.ext import ext_optional, ext_strings  # type: ignore[import-untyped]
+from cel_expr_python.ext import ext_encoders, ext_optional, ext_strings  # type: ignore[import-untyped]
 
-from torpor_expressions import errors, macros, map_order, messages
+from torpor_expressions import errors, functions, macros, map_order, messages
 from torpor_expressions.errors import ExpressionError
 from torpor_expressions.value import JSON, Value
 
@@ -25,6 +25,28 @@ _KEYS = cel.Type.List(cel.Type.DYN)
 _PLACES = cel.Type.List(cel.Type.INT)
 _ANY = cel.Type.DYN
 _INT64 = 2**63
+_TEXT, _INT, _TIME = cel.Type.STRING, cel.Type.INT, cel.Type.TIMESTAMP
+_OVERLOADS: dict[str, list[tuple[str, cel.Type, list[cel.Type], Callable[..., object]]]] = {
+    "range": [
+        ("range_to", _PLACES, [_INT], functions.range_to),
+        ("range_between", _PLACES, [_INT, _INT], functions.range_between),
+    ],
+    "upper": [("upper", _TEXT, [_TEXT], functions.upper)],
+    "lower": [("lower", _TEXT, [_TEXT], functions.lower)],
+    "padStart": [("pad_start", _TEXT, [_TEXT, _INT, _TEXT], functions.padded)],
+    "sha256": [
+        ("sha256_bytes", _TEXT, [cel.Type.BYTES], functions.sha256),
+        ("sha256_text", _TEXT, [_TEXT], functions.sha256_of_text),
+    ],
+    "date": [("date", _TIME, [_TEXT], functions.date)],
+    "addMonths": [("add_months", _TIME, [_TIME, _INT], functions.add_months)],
+    "strftime": [
+        ("strftime", _TEXT, [_TIME, _TEXT], functions.format_time),
+        ("strftime_in", _TEXT, [_TIME, _TEXT, _TEXT], functions.format_time_in),
+    ],
+}
+_METHODS = frozenset({"upper", "lower", "padStart", "addMonths", "strftime"})
+"""Those that are called as `text.upper()`."""
 
 
 class CompiledExpression:
@@ -75,7 +97,7 @@ def compile_(expression: str, serialized: bytes, roots: frozenset[str]) -> Compi
 def _environment(roots: frozenset[str]) -> cel.Env:
     return cel.NewEnv(
         variables=dict.fromkeys(roots, cel.Type.DYN),
-        extensions=[ext_strings.ExtStrings(), ext_optional.ExtOptional()],
+        extensions=[ext_strings.ExtStrings(), ext_optional.ExtOptional(), ext_encoders.ExtEncoders()],
         functions=_functions(),
     )
 
@@ -91,6 +113,8 @@ def _functions() -> list[cel.FunctionDecl]:
     for name, counts in macros.NAMES.items():
         overloads = [_overload(f"{name}_{count}", _KEYS, [_ANY] * count, _never) for count in counts]
         ours.append(cel.FunctionDecl(name, overloads))
+    for name, overloads in _OVERLOADS.items():
+        ours.append(cel.FunctionDecl(name, [_overload(*each, is_member=name in _METHODS) for each in overloads]))
     return ours
 
 
@@ -98,8 +122,10 @@ def _function(name: str, gives: cel.Type, takes: list[cel.Type], body: Callable[
     return cel.FunctionDecl(name, [_overload(name.removeprefix("@"), gives, takes, body)])
 
 
-def _overload(name: str, gives: cel.Type, takes: list[cel.Type], body: Callable[..., object]) -> cel.Overload:
-    return cel.Overload(name, return_type=gives, parameters=takes, impl=body)
+def _overload(
+    name: str, gives: cel.Type, takes: list[cel.Type], body: Callable[..., object], *, is_member: bool = False
+) -> cel.Overload:
+    return cel.Overload(name, return_type=gives, parameters=takes, impl=body, is_member=is_member)
 
 
 def _parsed(text: str) -> JSON:

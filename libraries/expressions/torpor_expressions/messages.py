@@ -21,6 +21,7 @@ _REWORDED = (
         re.compile(r"^undeclared reference to 'zipLongest'"),
         "zipLongest takes 2 to 4 lists and the value that fills shorter ones",
     ),
+    (re.compile(r"^undeclared reference to 'range'"), "range takes one or two integers"),
     (re.compile(r"^undeclared reference to (.*)"), r"unknown function or name \1"),
     (re.compile(r"^Key not found in map : (.*)"), r"no such key: \1"),
     (re.compile(r"^Index error: index=(-?\d+) size=(\d+)"), r"no item \1 in a list of \2"),

@@ -24,7 +24,7 @@ MAX_OPTIONAL_MACROS = 3
 _DOUBLING = re.compile(r"\bopt(?:Flat)?Map\b")
 
 _TYPES = frozenset({"bool", "bytes", "double", "int", "list", "map", "null_type", "string", "type", "uint"})
-_NAMESPACES = frozenset({"google", "optional", "optional_type", "strings"})
+_NAMESPACES = frozenset({"base64", "google", "optional", "optional_type", "strings"})
 
 
 class Use(NamedTuple):
