@@ -6,22 +6,19 @@ take two, combining ones none.
 
 from collections.abc import Iterator, Sequence
 
+from torpor_views import tones
+from torpor_views.tones import Tone
 from torpor_wire.text import printable_line
 
 GAP = "   "
 _ELLIPSIS = "…"
 _RESET = "\x1b[0m"
 _COLOURS = {
-    "Succeeded": "\x1b[32m",
-    "Failed": "\x1b[31m",
-    "UpstreamFailed": "\x1b[31m",
-    "Cancelled": "\x1b[33m",
-    "Cancelling": "\x1b[33m",
-    "Running": "\x1b[36m",
-    "Finishing": "\x1b[36m",
-    "Deferred": "\x1b[34m",
-    "UpForRetry": "\x1b[33m",
-    "Suspended": "\x1b[33m",
+    Tone.OK: "\x1b[32m",
+    Tone.BAD: "\x1b[31m",
+    Tone.WARN: "\x1b[33m",
+    Tone.RUN: "\x1b[36m",
+    Tone.WAIT: "\x1b[34m",
 }
 
 
@@ -44,7 +41,7 @@ def line(cells: Sequence[str], widths: Sequence[int], *, gap: str = GAP, state_a
 
 def _coloured(state: str) -> str:
     """Return a padded state in its colour."""
-    colour = _COLOURS.get(state.rstrip())
+    colour = _COLOURS.get(tones.of_word(state.rstrip()))
     return f"{colour}{state}{_RESET}" if colour else state
 
 
