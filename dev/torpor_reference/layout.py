@@ -18,6 +18,7 @@ _FOLDERS = (
     "archive",
     "cli",
     "local",
+    "ui",
     "worker-image",
     "manifests",
     "examples",

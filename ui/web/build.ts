@@ -64,7 +64,7 @@ async function size(files: string[]): Promise<number> {
 
 /** index.html names the entries by their hashes, and preloads what they import. */
 async function writeIndex(files: string[]): Promise<void> {
-  const url = (file: string): string => `static/assets/${basename(file)}`;
+  const url = (file: string): string => `assets/${basename(file)}`;
   const named = (prefix: string, suffix: string): string => {
     const file = files.find((each) => basename(each).startsWith(prefix) && each.endsWith(suffix));
     if (!file) throw new Error(`the bundle has no ${prefix}*${suffix}`);

@@ -95,7 +95,7 @@ function api(path: string, query: URLSearchParams, request: IncomingMessage, res
 createServer((request, response) => {
   const url = new URL(request.url ?? "/", "http://127.0.0.1");
   if (url.pathname.startsWith("/api/")) return api(url.pathname.slice(5), url.searchParams, request, response);
-  if (url.pathname.startsWith("/static/")) return file(response, url.pathname.slice(8));
+  if (url.pathname.startsWith("/assets/") || url.pathname === "/icon.svg") return file(response, url.pathname);
   response.writeHead(200, { "Content-Type": "text/html", "Content-Security-Policy": CSP, "Cache-Control": "no-store" });
   return void response.end(readFileSync(join(STATIC, "index.html")));
 }).listen(port, "127.0.0.1", () => console.log(`http://127.0.0.1:${port}/`));

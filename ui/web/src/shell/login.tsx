@@ -21,7 +21,7 @@ export function Login() {
   };
   return (
     <main class="login">
-      <span class="brand"><img src="static/icon.svg" width="28" height="28" alt="" />{t.brand}</span>
+      <span class="brand"><img src="icon.svg" width="28" height="28" alt="" />{t.brand}</span>
       <h1>{t.loginTitle}</h1>
       {problem ? <ProblemBox problem={problem} /> : null}
       {mode === "token" ? (

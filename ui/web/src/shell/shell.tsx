@@ -50,7 +50,7 @@ function Header() {
   const active = location.value.path[0] ?? "runs";
   return (
     <header class="bar">
-      <a class="brand" href={href("runs")}><img src="static/icon.svg" width="22" height="22" alt="" />{t.brand}</a>
+      <a class="brand" href={href("runs")}><img src="icon.svg" width="22" height="22" alt="" />{t.brand}</a>
       <nav aria-label={t.navigation}>
         {navigation.map((entry) => (
           <a key={entry.path} class="nav-link" href={href(entry.path)} aria-current={active === entry.path || (active === "run" && entry.path === "runs") ? "page" : undefined}>{entry.title}</a>
