@@ -251,13 +251,13 @@ async def _became(on: AttackEnvironment) -> list[str]:
     """What the attacker's Workflows and TaskRuns say of themselves."""
     lines: list[str] = []
     for resource in (WORKFLOWS, TASKRUNS):
-        counts = Counter(_told(body.get("status", {})) for body in (await on.api.list(resource, ATTACKER)).items)
+        counts = Counter(_state(body.get("status", {})) for body in (await on.api.list(resource, ATTACKER)).items)
         listed = ", ".join(f"{count:,} {word}" for word, count in counts.most_common())
         lines.append(f"{resource.plural}: {listed or 'none'}")
     return lines
 
 
-def _told(status: Mapping[str, Any]) -> str:
+def _state(status: Mapping[str, Any]) -> str:
     state, reason = status.get("state", "new"), status.get("reason")
     return f"{state} ({reason})" if reason else state
 

@@ -109,7 +109,7 @@ async def _run(on: BenchCluster, results: int, size: int, parallelism: int) -> R
 
 
 async def _reduced(on: BenchCluster, workflow: Workflow) -> dict[str, Any]:
-    """What the reducing task told."""
+    """What the reducing task reported."""
     selector = f"{constants.LABEL_WORKFLOW}={workflow.metadata.name},{constants.LABEL_TASK}=reduce"
     (body,) = (await on.api.list(TASKRUNS, NAMESPACE, label_selector=selector)).items
     result: dict[str, Any] = json.loads(taskrun.parse(body).status.result or "{}")

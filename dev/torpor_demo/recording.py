@@ -122,7 +122,7 @@ class RunRecorder:
             return
         run, before = notice.item, self._runs.get(notice.item.metadata.uid)
         self._runs[run.metadata.uid] = run
-        if before is None or _stands(before) != _stands(run):
+        if before is None or _progress(before) != _progress(run):
             self.recording.runs.append(RunSeen(at=self._elapsed(), run=run))
         if all(each.status.state in TERMINAL for each in self._runs.values()):
             self.still.set()
@@ -165,7 +165,7 @@ async def follow(
             await api.create(WORKFLOWS, namespace, body)
             created()
             await _wait(camera.over, limit)
-            # The Workflow's end may be told before the last TaskRun's: watches are not ordered among each other.
+            # The Workflow's end may be reported before the last TaskRun's: watches are not ordered among each other.
             await _wait(camera.still, _SETTLE)
         finally:
             for task in watching:
@@ -215,6 +215,6 @@ def _reflectors(api: Api, camera: RunRecorder, namespace: str, name: str) -> tup
     )
 
 
-def _stands(run: TaskRun) -> tuple[str, int, int, int]:
+def _progress(run: TaskRun) -> tuple[str, int, int, int]:
     status = run.status
     return status.state, status.attempt, status.segment, status.launch

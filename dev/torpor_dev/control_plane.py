@@ -236,7 +236,7 @@ def _erase(state: Path) -> None:
 def _stop_processes(state: Path) -> None:
     for name in _ALL:
         # etcd and its clients hold nothing that needs a graceful stop.
-        daemon.stop(name, folder=state, patience=3)
+        daemon.stop(name, folder=state, timeout=3)
     shutil.rmtree(state / "etcd", ignore_errors=True)
 
 

@@ -68,12 +68,12 @@ def alive(daemon: Daemon) -> bool:
     return state != "Z" and started == daemon.started and daemon.program in command
 
 
-def stop(name: str, *, folder: Path, patience: float = 10) -> None:
-    """Stop the recorded process, by SIGKILL after `patience` seconds; do nothing if it has ended."""
+def stop(name: str, *, folder: Path, timeout: float = 10) -> None:
+    """Stop the recorded process, by SIGKILL after `timeout` seconds; do nothing if it has ended."""
     daemon = find(name, folder=folder)
     if daemon is not None:
-        _end(daemon, signal.SIGTERM, patience)
-        _end(daemon, signal.SIGKILL, patience)
+        _end(daemon, signal.SIGTERM, timeout)
+        _end(daemon, signal.SIGKILL, timeout)
     _record(folder, name).unlink(missing_ok=True)
 
 
@@ -86,10 +86,10 @@ def tail(name: str, *, folder: Path, lines: int = 15) -> str:
     return "\n".join(f"  {line}" for line in written.splitlines()[-lines:])
 
 
-def _end(daemon: Daemon, sign: signal.Signals, patience: float) -> None:
+def _end(daemon: Daemon, sign: signal.Signals, timeout: float) -> None:
     if alive(daemon):
         os.kill(daemon.pid, sign)
-    _await(lambda: not alive(daemon), limit=patience)
+    _await(lambda: not alive(daemon), limit=timeout)
 
 
 def _await(condition: Callable[[], bool], *, limit: float) -> None:

@@ -61,7 +61,7 @@ def stop() -> None:
     """Stop the engine if an earlier command started it."""
     if daemon.find(_NAME, folder=_folder()) is not None:
         with step("stopping the Docker engine"):
-            daemon.stop(_NAME, folder=_folder(), patience=30)
+            daemon.stop(_NAME, folder=_folder(), timeout=30)
 
 
 def install(*packages: str) -> None:
@@ -75,7 +75,7 @@ def install(*packages: str) -> None:
 
 
 def _start_by_hand(machine: host.HostFacts) -> None:
-    daemon.stop(_NAME, folder=_folder(), patience=30)  # started here, but without an answer
+    daemon.stop(_NAME, folder=_folder(), timeout=30)  # started here, but without an answer
     for file, program in _PID_FILES:
         _drop_stale(file, program)
     argv: list[str | Path] = [_NAME]

@@ -142,11 +142,11 @@ def check(segment: Json, code: int, document: Any, nonce: str | None) -> None:
     if document.pop("nonce", None) != nonce:
         raise CaseFailed(f"the nonce of the document {_text(document)} is not TORPOR_OUTCOME_NONCE")
     wanted = normal(segment["outcome"])
-    found = normal(document)
-    if "defer" in found and "state" not in wanted.get("defer", {"state": None}):
-        found = {**found, "defer": {name: value for name, value in found["defer"].items() if name != "state"}}
-    if found != wanted:
-        raise CaseFailed(f"wrote {_text(found)}; expected {_text(wanted)}")
+    outcome = normal(document)
+    if "defer" in outcome and "state" not in wanted.get("defer", {"state": None}):
+        outcome = {**outcome, "defer": {name: value for name, value in outcome["defer"].items() if name != "state"}}
+    if outcome != wanted:
+        raise CaseFailed(f"wrote {_text(outcome)}; expected {_text(wanted)}")
 
 
 def normal(document: Json) -> Json:

@@ -44,19 +44,19 @@ def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
     """The cluster with everything installed, once for all processes of a test run."""
     users = Users.of_run(tmp_path_factory, "cluster")
     with users.joined() as first:
-        found = _installed() if first else Kubectl(cluster.ensure())
-    yield found
+        kubectl = _installed() if first else Kubectl(cluster.ensure())
+    yield kubectl
     with users.left() as last:
         if last:
-            found.run("delete", "-n", SYSTEM, _POOL, "--wait=false", "--ignore-not-found")
+            kubectl.run("delete", "-n", SYSTEM, _POOL, "--wait=false", "--ignore-not-found")
 
 
 def _installed() -> Kubectl:
-    found = install([*images.ALL, TASKS, PLAIN, TRIGGERS])
+    kubectl = install([*images.ALL, TASKS, PLAIN, TRIGGERS])
     # What carries the tests' own trigger classes is a pool of its own, so that the default one stays as installed.
-    apply(found, TRIGGERS.context, image_id(TRIGGERS))
-    roll_out(found, _POOL)
-    return found
+    apply(kubectl, TRIGGERS.context, image_id(TRIGGERS))
+    roll_out(kubectl, _POOL)
+    return kubectl
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

@@ -15,14 +15,14 @@ _COUNT = "dpkg-query -W -f '${db:Status-Status} ${Section} ${Installed-Size}\\n'
 def counted() -> dict[str, tuple[int, int]]:
     """Packages and bytes of each section, as dpkg itself counts them in the image."""
     listed = command.run("docker", "run", "--rm", "--entrypoint", "sh", "census:dev", "-c", _COUNT, limit=60)
-    found: dict[str, tuple[int, int]] = {}
+    sizes: dict[str, tuple[int, int]] = {}
     for line in listed.splitlines():
         status, section, size = line.split(" ")
         if status == "installed":
             name = section.rpartition("/")[2]
-            packages, total = found.get(name, (0, 0))
-            found[name] = packages + 1, total + int(size) * 1024
-    return found
+            packages, total = sizes.get(name, (0, 0))
+            sizes[name] = packages + 1, total + int(size) * 1024
+    return sizes
 
 
 async def test_the_example_counts_what_dpkg_counts_and_one_count_deferred(stage: ClusterFixture) -> None:

@@ -13,8 +13,8 @@ from tests.e2e.support.concurrent_runs import GOOD, trigger
 from tests.e2e.support.stage import TIMEOUT, ClusterFixture, condition
 
 
-def states(found: Workflow) -> dict[str, TaskState]:
-    return {task.name: task.state for task in found.status.tasks}
+def states(workflow: Workflow) -> dict[str, TaskState]:
+    return {task.name: task.state for task in workflow.status.tasks}
 
 
 @pytest.mark.parametrize("name", [name for name in GOOD if name != "passing"])

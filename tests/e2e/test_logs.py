@@ -59,16 +59,16 @@ async def test_logs_of_python_and_container_tasks_outlive_their_deleted_pods(
 ) -> None:
     tasks = (python("bad", "broken"), container("box", "echo hello from the box; exit 3"))
     await run(stage, spec(*tasks, podsTTL="0s"))
-    found = {entry["task"]: entry for entry in await kept(stage, reader, 2)}
+    entries = {entry["task"]: entry for entry in await kept(stage, reader, 2)}
 
     async def no_pods() -> bool | None:
         return None if (await stage.api.list(PODS, stage.namespace)).items else True
 
     await stage.until(no_pods, TIMEOUT, "the pods to go")
-    assert {entry["state"] for entry in found.values()} == {"Kept"}
-    assert "hello from the box" in await text(stage, reader, found["box"])
-    assert (found["box"]["reason"], found["box"]["message"]) == ("Error", "exit code 3")
-    assert "Traceback" in await text(stage, reader, found["bad"])
+    assert {entry["state"] for entry in entries.values()} == {"Kept"}
+    assert "hello from the box" in await text(stage, reader, entries["box"])
+    assert (entries["box"]["reason"], entries["box"]["message"]) == ("Error", "exit code 3")
+    assert "Traceback" in await text(stage, reader, entries["bad"])
 
 
 async def test_an_out_of_memory_kill_keeps_what_was_written(stage: ClusterFixture, reader: ArchiveReader) -> None:

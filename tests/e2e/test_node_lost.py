@@ -105,8 +105,8 @@ def _first_stays(second: str, seconds: float) -> Spec:
 
 
 async def _takes_pods(stage: ClusterFixture, name: str) -> bool | None:
-    found = await stage.api.read(f"/api/v1/nodes/{name}")
-    return True if [taint["key"] for taint in found["spec"].get("taints", [])] == [extra_node.TAINT] else None
+    node = await stage.api.read(f"/api/v1/nodes/{name}")
+    return True if [taint["key"] for taint in node["spec"].get("taints", [])] == [extra_node.TAINT] else None
 
 
 async def _lost(stage: ClusterFixture) -> TaskRun | None:

@@ -46,8 +46,8 @@ def pool(kubectl: Kubectl) -> Iterator[str]:
 
 def example(host: str) -> Mapping[str, Any]:
     """The example's Workflow, for a host of the test's own."""
-    found: dict[str, Any] = yaml.safe_load((IMAGE.context / "workflow.yaml").read_text())["spec"]
-    return {**found, "params": {"host": host}}
+    spec: dict[str, Any] = yaml.safe_load((IMAGE.context / "workflow.yaml").read_text())["spec"]
+    return {**spec, "params": {"host": host}}
 
 
 async def publish(stage: ClusterFixture, name: str) -> str:

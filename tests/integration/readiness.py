@@ -79,8 +79,8 @@ def _is_served(server: "Server", path: str) -> bool:
 
 def _targets(role: Document) -> list[str]:
     """The roles that aggregate this one."""
-    found = [label.partition(_AGGREGATES) for label in role["metadata"].get("labels", {}) if _AGGREGATES in label]
-    return [name if of.startswith("rbac.") else f"torpor-{name}" for of, _, name in found]
+    labels = [label.partition(_AGGREGATES) for label in role["metadata"].get("labels", {}) if _AGGREGATES in label]
+    return [name if of.startswith("rbac.") else f"torpor-{name}" for of, _, name in labels]
 
 
 def _rules(role: Document) -> _Rules:

@@ -1,8 +1,8 @@
 """Every transition of a TaskRun as a JSON Patch on its status.
 
-A patch begins with `test` operations: preconditions on uid, state, attempt, segment and launch as the writer saw them.
-The API server applies all operations or none, so of several concurrent writers one wins and the others get 422. A field
-is cleared by `add null`, because `remove` fails on a missing path and the API server prunes nulls.
+A patch begins with `test` operations, which fence it: preconditions on uid, state, attempt, segment and launch as the
+writer saw them. The API server applies all operations or none, so of several concurrent writers one wins and the others
+get 422. A field is cleared by `add null`, because `remove` fails on a missing path and the API server prunes nulls.
 
 Each transition also appends an entry to `status.history` (ADR 0027), in the same patch.
 """
@@ -267,11 +267,11 @@ def _tests(pin: Pin) -> Patch:
 
 def _values(to: State, fields: dict[str, Json]) -> Patch:
     """The fields with the condition of a terminal state. An older writer may have left one in another state."""
-    stands: Json = None
+    conditions: Json = None
     if to in TERMINAL:
         completed, reason, message = (_text(fields.get(name)) for name in ("completionTime", "reason", "message"))
-        stands = [succeeded_condition(to, completed=completed or "", reason=reason, message=message)]
-    fields = fields | {"conditions": stands}
+        conditions = [succeeded_condition(to, completed=completed or "", reason=reason, message=message)]
+    fields = fields | {"conditions": conditions}
     return [{"op": "add", "path": f"/status/{name}", "value": value} for name, value in fields.items()]
 
 

@@ -40,10 +40,10 @@ def checks(*words: str | Path) -> dict[str, list[dict[str, str]]]:
     """What doctor says, by check."""
     ended = torpor("doctor", "-o", "json", *words)
     assert ended.returncode in {0, 1}, ended.stderr
-    found: dict[str, list[dict[str, str]]] = {}
+    checks: dict[str, list[dict[str, str]]] = {}
     for check in json.loads(ended.stdout)["checks"]:
-        found.setdefault(check["check"], []).append(check)
-    return found
+        checks.setdefault(check["check"], []).append(check)
+    return checks
 
 
 @pytest.fixture

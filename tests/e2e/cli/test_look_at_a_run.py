@@ -214,5 +214,5 @@ async def test_a_run_that_was_deleted_is_read_from_the_archive(scene: Scene, kub
 
 def _objects(said: CommandOutput) -> list[tuple[str, ...]]:
     """The lines of pods: waits may come later than these."""
-    found = [json.loads(line) for line in said.lines]
-    return sorted(tuple(map(str, item.values())) for item in found if item["kind"] == "pod")
+    items = [json.loads(line) for line in said.lines]
+    return sorted(tuple(map(str, item.values())) for item in items if item["kind"] == "pod")

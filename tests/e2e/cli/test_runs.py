@@ -21,9 +21,9 @@ _PARAMS = {"day": "2026-11-20", "limit": 3}
 @pytest.fixture(scope="module")
 def ended(torpor: Terminal) -> dict[str, str]:
     """The names of a run that succeeded and of one that failed."""
-    found = {"good": torpor.submit(pause(), params=_PARAMS), "bad": torpor.submit(pause(), broken(after=["pause"]))}
-    torpor.run("wait", *found.values(), "--timeout", "5m")
-    return found
+    names = {"good": torpor.submit(pause(), params=_PARAMS), "bad": torpor.submit(pause(), broken(after=["pause"]))}
+    torpor.run("wait", *names.values(), "--timeout", "5m")
+    return names
 
 
 def test_submit_prints_the_name_and_waits_for_the_outcome(torpor: Terminal) -> None:
@@ -51,8 +51,8 @@ def test_submit_takes_files_documents_and_params(torpor: Terminal, tmp_path: Pat
     file, params = str(tmp_path / "run.yaml"), str(tmp_path / "params.yaml")
     names = torpor.ok("submit", file, "-p", "day=2026-11-21", "--params-file", params).split()
     assert len(set(names)) == 2
-    found = json.loads(torpor.ok("get", names[0], "-o", "json"))
-    assert found["spec"]["params"] == {"day": "2026-11-21", "limit": 5}
+    workflow = json.loads(torpor.ok("get", names[0], "-o", "json"))
+    assert workflow["spec"]["params"] == {"day": "2026-11-21", "limit": 5}
 
 
 def test_a_dry_run_creates_nothing(torpor: Terminal) -> None:
@@ -131,14 +131,14 @@ def _on_terminal(command: list[str], text: str, *, plain: bool) -> str:
     environment = {**os.environ, "TERM": "xterm"} | ({"NO_COLOR": "1"} if plain else {})
     process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
     os.close(theirs)
-    found, ends = "", time.monotonic() + 180
-    while time.monotonic() < ends and ("Deferred" not in found or found.count(text) < 2):
+    output, ends = "", time.monotonic() + 180
+    while time.monotonic() < ends and ("Deferred" not in output or output.count(text) < 2):
         if select.select([ours], [], [], 0.5)[0]:
-            found += os.read(ours, 65_536).decode(errors="replace")
+            output += os.read(ours, 65_536).decode(errors="replace")
     process.send_signal(signal.SIGINT)
     process.wait(timeout=180)
     os.close(ours)
-    return found
+    return output
 
 
 def test_names_that_do_not_exist_suggest_the_nearest(torpor: Terminal, ended: dict[str, str]) -> None:
@@ -150,9 +150,9 @@ def test_names_that_do_not_exist_suggest_the_nearest(torpor: Terminal, ended: di
 
 
 def test_version_names_torpor_and_the_cluster(torpor: Terminal) -> None:
-    found = json.loads(torpor.ok("version", "-o", "json"))
-    assert found["kubernetes"].startswith("v1.")
-    assert found["torpor"]
+    versions = json.loads(torpor.ok("version", "-o", "json"))
+    assert versions["kubernetes"].startswith("v1.")
+    assert versions["torpor"]
 
 
 def test_completion_completes_names_from_the_cluster(torpor: Terminal, ended: dict[str, str]) -> None:

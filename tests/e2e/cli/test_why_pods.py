@@ -63,8 +63,8 @@ def _assert_named(torpor: Terminal, run: str, kind: str, words: tuple[str, ...])
     deadline = time.monotonic() + _TIMEOUT
     while True:
         causes = json.loads(torpor.ok("why", run, "-o", "json"))
-        found = [cause["sentence"] for cause in causes if cause["kind"] == kind]
-        if any(all(word in sentence for word in words) for sentence in found):
+        sentences = [cause["sentence"] for cause in causes if cause["kind"] == kind]
+        if any(all(word in sentence for word in words) for sentence in sentences):
             torpor.ok("cancel", run)
             return
         assert time.monotonic() < deadline, causes

@@ -145,8 +145,8 @@ def wait_for_object() -> Deferral:
 @task
 def wait_sealed() -> Deferral:
     """Waits with a value that only this pod has found out."""
-    found = hashlib.sha256(str(context().uid).encode()).hexdigest()
-    return defer(Written("measures", {"encrypted__word": found}), then=tell, kept=None, before="")
+    digest = hashlib.sha256(str(context().uid).encode()).hexdigest()
+    return defer(Written("measures", {"encrypted__word": digest}), then=tell, kept=None, before="")
 
 
 class SecondLook(BaseSensor):

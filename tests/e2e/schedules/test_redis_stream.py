@@ -53,11 +53,11 @@ async def test_each_entry_of_the_stream_starts_one_run(redis: str, stage: Cluste
         (packed,) = await stage.taskruns(run.metadata.name)
         assert json.loads(packed.status.result or "") == f"packed {run.spec.params['order']}"
 
-    def is_over(found: Schedule) -> bool:
-        return found.status.sources[0].cursor == last
+    def is_over(schedule: Schedule) -> bool:
+        return schedule.status.sources[0].cursor == last
 
-    found = (await reached(stage, "orders", is_over, "handles the last entry")).status
-    assert (found.started, found.sources[0].events) == (len(orders), len(orders) + 1)
-    (failed,) = found.failed_events
+    status = (await reached(stage, "orders", is_over, "handles the last entry")).status
+    assert (status.started, status.sources[0].events) == (len(orders), len(orders) + 1)
+    (failed,) = status.failed_events
     assert failed.reason == Reason.RUN_REJECTED
     assert "param order must match" in failed.message

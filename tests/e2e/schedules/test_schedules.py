@@ -57,8 +57,8 @@ async def ended(stage: ClusterFixture, schedule: str, count: int) -> list[Workfl
 
 async def reached(stage: ClusterFixture, name: str, holds: Callable[[Schedule], bool], what: str) -> Schedule:
     async def there() -> Schedule | None:
-        found = await read(stage, name)
-        return found if holds(found) else None
+        schedule = await read(stage, name)
+        return schedule if holds(schedule) else None
 
     return await stage.until(there, TIMEOUT, f"{name} {what}")
 
@@ -118,11 +118,11 @@ async def test_an_annotation_starts_a_run_of_a_template_with_its_params(stage: C
     assert await result(stage, run) == {"word": "by hand", "number": 7, "fixed": "constant"}
     assert run.spec.template_ref is not None
     assert run.spec.template_ref.name == "echo"
-    found = await reached(
+    schedule = await reached(
         stage, "report", lambda it: constants.RUN_NOW not in it.metadata.annotations, "to lose the annotation"
     )
-    assert found.status.last_run is not None
-    assert found.status.last_run.name == run.metadata.name
+    assert schedule.status.last_run is not None
+    assert schedule.status.last_run.name == run.metadata.name
 
     await annotate(stage, "report", json.dumps({"id": "again", "params": {"word": "by hand"}}))
     await reached(stage, "report", lambda it: constants.RUN_NOW not in it.metadata.annotations, "to accept it again")
@@ -140,8 +140,8 @@ async def test_a_run_of_a_template_goes_on_without_it(stage: ClusterFixture) -> 
     await _run_of_template(stage, "early", {"word": "early"}, template="later")
 
     async def waits() -> bool | None:
-        found = (await stage.workflow("early")).status.conditions
-        return True if any(item.reason == "TemplateNotFound" for item in found) else None
+        conditions = (await stage.workflow("early")).status.conditions
+        return True if any(item.reason == "TemplateNotFound" for item in conditions) else None
 
     await stage.until(waits, TIMEOUT, "the run to wait for its template")
     await _template(stage, "later")
@@ -171,7 +171,7 @@ async def test_the_deletion_policy_decides_whether_the_runs_go(stage: ClusterFix
     await create(stage, "gone", NEVER, workflow=spec(wait("it", "1h")), deletionPolicy=policy)
     await reached(stage, "gone", lambda it: it.status.next is not None, "to wait for its tick")
     await annotate(stage, "gone", "now")
-    found = await reached(stage, "gone", lambda it: it.status.active == 1, "to have a run")
+    schedule = await reached(stage, "gone", lambda it: it.status.active == 1, "to have a run")
     await stage.api.delete(SCHEDULES, stage.namespace, "gone")
 
     async def is_gone() -> bool | None:
@@ -187,7 +187,7 @@ async def test_the_deletion_policy_decides_whether_the_runs_go(stage: ClusterFix
 
     async def sources_gone() -> bool | None:
         page = await stage.api.list(TASKRUNS, stage.namespace, label_selector=f"{constants.LABEL_SCHEDULE}=gone")
-        owned = [item for item in page.items if item["metadata"]["ownerReferences"][0]["uid"] == found.metadata.uid]
+        owned = [item for item in page.items if item["metadata"]["ownerReferences"][0]["uid"] == schedule.metadata.uid]
         return None if owned else True
 
     await stage.until(sources_gone, TIMEOUT, "the TaskRun of the source to be gone")

@@ -63,9 +63,9 @@ async def _forwarded(kubectl: Kubectl) -> AsyncIterator[int]:
     try:
         assert process.stdout is not None
         line = (await asyncio.wait_for(process.stdout.readline(), 300)).decode()
-        found = _FORWARDING.search(line)
-        assert found, line
-        yield int(found[1])
+        match = _FORWARDING.search(line)
+        assert match, line
+        yield int(match[1])
     finally:
         process.terminate()
         await process.wait()

@@ -56,8 +56,8 @@ def pooled(class_name: str, **kwargs: Any) -> Spec:
 
 def example() -> Spec:
     """The spec of the README's first run."""
-    found: Spec = yaml.safe_load((ROOT / "examples/census.yaml").read_text())["spec"]
-    return found
+    spec: Spec = yaml.safe_load((ROOT / "examples/census.yaml").read_text())["spec"]
+    return spec
 
 
 GOOD: Mapping[str, Spec] = {

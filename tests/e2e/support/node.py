@@ -28,9 +28,9 @@ def kill(kubectl: Kubectl, pod: str, program: str) -> int:
 
 def running(kubectl: Kubectl, pod: str, program: str) -> tuple[str, list[str]]:
     """The pod's node, and there its processes whose command line names the program. Raises as `processes` does."""
-    found = kubectl.read("pod", pod, "-n", SYSTEM)
-    node = found["spec"]["nodeName"]
-    listed = processes(node, found["metadata"]["uid"])
+    body = kubectl.read("pod", pod, "-n", SYSTEM)
+    node = body["spec"]["nodeName"]
+    listed = processes(node, body["metadata"]["uid"])
     return node, [
         path for path in listed if program in command.run("docker", "exec", node, "cat", f"{path}/cmdline", limit=20)
     ]
@@ -49,7 +49,7 @@ def processes(node: str, uid: str) -> list[str]:
 
 
 def pause(node: str) -> None:
-    """Stop every process of the node where it stands: to all others it is gone."""
+    """Stop every process of the node: to all others it is gone."""
     command.run("docker", "pause", node, limit=60)
 
 

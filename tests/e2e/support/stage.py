@@ -48,13 +48,13 @@ class Sightings:
     def live(self, since: float, until: float) -> list[PodState]:
         """Pods that were Pending or Running at any time between two moments."""
         seen: dict[str, PodState] = {}
-        found = []
+        appeared = []
         for state in self.states:
             if state.at <= since:
                 seen[state.name] = state
             elif state.at < until:
-                found.append(state)
-        return [state for state in [*seen.values(), *found] if state.phase in {"Pending", "Running"}]
+                appeared.append(state)
+        return [state for state in [*seen.values(), *appeared] if state.phase in {"Pending", "Running"}]
 
 
 class ClusterFixture:
@@ -82,7 +82,7 @@ class ClusterFixture:
         await self.api.patch(WORKFLOWS, self.namespace, name, ops)
 
     async def workflow(self, name: str) -> Workflow:
-        """The Workflow as it stands."""
+        """The Workflow as it is now."""
         return workflow.parse(await self.api.get(WORKFLOWS, self.namespace, name))
 
     async def taskruns(self, name: str, task: str | None = None) -> list[TaskRun]:
@@ -111,11 +111,11 @@ class ClusterFixture:
     async def until(self, look: Callable[[], Awaitable[T | None]], limit: float, what: str) -> T:
         """What `look` finds, once that is not None."""
         began = time.monotonic()
-        while (found := await look()) is None:
+        while (result := await look()) is None:
             if time.monotonic() - began > limit:
                 raise AssertionError(f"waited {limit} s in vain for {what}; {await self._state()}")
             await asyncio.sleep(_PAUSE)
-        return found
+        return result
 
     async def reasons(self, uid: str) -> dict[str, str]:
         """The Events on an object: reason and note."""
@@ -185,5 +185,5 @@ def of_taskrun(run: TaskRun) -> str:
 
 def condition(subject: Workflow | TaskRun, kind: str = "Succeeded") -> tuple[str, str]:
     """Status and reason of a condition."""
-    found = next(entry for entry in subject.status.conditions if entry.type == kind)
-    return found.status, found.reason
+    condition = next(entry for entry in subject.status.conditions if entry.type == kind)
+    return condition.status, condition.reason

@@ -41,14 +41,14 @@ def entries(archive: ArchiveProcess, node: LogNode, viewer: str) -> Callable[...
 
     def wait(count: int = 1, query: str = "") -> list[dict[str, Any]]:
         path = f"/v1/namespaces/{node.namespace}/runs/{node.workflow}/logs{query}"
-        found: list[dict[str, Any]] = []
+        listed: list[dict[str, Any]] = []
 
         def are_settled() -> bool:
-            found[:] = archive.request("GET", path, viewer).expect(200).json["items"]
-            return len(found) >= count and all(each["state"] != "Pending" for each in found)
+            listed[:] = archive.request("GET", path, viewer).expect(200).json["items"]
+            return len(listed) >= count and all(each["state"] != "Pending" for each in listed)
 
         eventually(are_settled, f"{count} logs are settled")
-        return found
+        return listed
 
     return wait
 
@@ -170,8 +170,8 @@ def test_only_the_wanted_logs_are_kept(node: LogNode, entries: Entries, mode: st
     node.end(pods["failed"], 1, "Error")
     last = node.pod(LINE)
     node.end(last)
-    found = entries(len(kept) + 1)
-    assert {entry["pod"] for entry in found} == {last, *(pods[word] for word in kept)}
+    listed = entries(len(kept) + 1)
+    assert {entry["pod"] for entry in listed} == {last, *(pods[word] for word in kept)}
 
 
 def test_the_operator_reads_which_logs_are_settled(

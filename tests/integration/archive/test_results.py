@@ -63,8 +63,8 @@ def test_items_are_found_across_chunks(archive: ArchiveProcess, task: ArchiveTas
     assert (stored["length"], stored["size"]) == (1500, sum(map(len, lines)))
     at = task.address(stored["digest"])
     for first, count in ((0, 1), (699, 3), (701, 1), (250, 300), (1499, 1)):
-        found = task.get(archive, f"{at}?item={first}&count={count}").expect(200).body
-        assert found == b"".join(lines[first : first + count]), (first, count)
+        body = task.get(archive, f"{at}?item={first}&count={count}").expect(200).body
+        assert body == b"".join(lines[first : first + count]), (first, count)
 
 
 def test_an_empty_list_is_a_list(archive: ArchiveProcess, task: ArchiveTask) -> None:

@@ -87,8 +87,8 @@ def test_runs_are_found_by_state_name_labels_and_time(
         "since=1h": [],
         "until=1h&limit=1": ["broken"],
     }
-    found = {query: names(archive, viewer, f"/v1/namespaces/{namespace}/runs?{query}") for query in expected}
-    assert found == expected
+    listed = {query: names(archive, viewer, f"/v1/namespaces/{namespace}/runs?{query}") for query in expected}
+    assert listed == expected
 
 
 @pytest.mark.parametrize(
@@ -215,6 +215,6 @@ def test_the_operator_finds_the_run_of_a_tick_by_its_name(
     put(archive, operator, namespace, run_of_tick[0]["metadata"]["uid"], ndjson(run_of_tick)).expect(200)
 
     path = f"/v1/namespaces/{namespace}/runs?name=ingest-0a1b2c3d4e&limit=1"
-    (found,) = archive.request("GET", path, operator).expect(200).json["items"]
-    assert (found["name"], found["state"], found["labels"]) == ("ingest-0a1b2c3d4e", "Succeeded", labels)
-    assert found["created"]
+    (run,) = archive.request("GET", path, operator).expect(200).json["items"]
+    assert (run["name"], run["state"], run["labels"]) == ("ingest-0a1b2c3d4e", "Succeeded", labels)
+    assert run["created"]

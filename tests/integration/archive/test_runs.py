@@ -83,16 +83,16 @@ def test_runs_are_listed_in_pages_newest_first(
     uids = sorted(uuid.uuid4().hex for _ in range(5))
     for uid in uids:
         put(archive, operator, namespace, uid, ndjson(run(namespace, uid, taskruns=3))).expect(200)
-    found: list[dict[str, Any]] = []
+    items: list[dict[str, Any]] = []
     more: str | None = ""
     while more is not None:
         path = f"/v1/namespaces/{namespace}/runs?limit=2" + (f"&continue={more}" if more else "")
         page = archive.request("GET", path, viewer).expect(200).json
         assert len(page["items"]) <= 2
-        found += page["items"]
+        items += page["items"]
         more = page.get("continue")
-    assert [item["uid"] for item in found] == uids[::-1]
-    assert found[0] | {"size": 0, "archived": ""} == {
+    assert [item["uid"] for item in items] == uids[::-1]
+    assert items[0] | {"size": 0, "archived": ""} == {
         "namespace": namespace,
         "uid": uids[-1],
         "name": "nightly",

@@ -88,8 +88,8 @@ def test_the_operator_stores_an_uploaded_outcome_and_the_archive_returns_it(
         "type": "list",
         "length": 2000,
     }
-    found = container.task.get(container.archive, container.task.address(archived["digest"])).expect(200)
-    assert [json.loads(line) for line in found.body.splitlines()] == [json.loads(line) for line in body.splitlines()]
+    fetched = container.task.get(container.archive, container.task.address(archived["digest"])).expect(200)
+    assert [json.loads(line) for line in fetched.body.splitlines()] == [json.loads(line) for line in body.splitlines()]
     StoredResult.model_validate(archived, strict=True)
     stored = set_fields(state="Succeeded", stored=archived)
     status = server.patch_status(container.task.namespace, container.task.name, stored).expect(200)["status"]
@@ -115,8 +115,8 @@ def test_a_text_becomes_a_string(container: ToolContainer) -> None:
     text = 'a "line"\n\ttab é\n' * 1000
     assert container.put(text, "--text").returncode == 0
     archived = container.outcome["archived"]
-    found = container.task.get(container.archive, container.task.address(archived["digest"])).expect(200)
-    assert json.loads(found.body) == text
+    fetched = container.task.get(container.archive, container.task.address(archived["digest"])).expect(200)
+    assert json.loads(fetched.body) == text
 
 
 def test_a_pod_without_the_claim_ends_with_its_exit_code_and_no_outcome(

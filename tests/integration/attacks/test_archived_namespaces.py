@@ -33,8 +33,8 @@ def archive(make_database: MakeDatabase, make_archive: MakeArchive) -> Iterator[
 
 def now(server: Server, namespace: str) -> str:
     """The creationTimestamp of the namespace."""
-    found = server.request("GET", f"/api/v1/namespaces/{namespace}").expect(200)
-    return str(found["metadata"]["creationTimestamp"])
+    body = server.request("GET", f"/api/v1/namespaces/{namespace}").expect(200)
+    return str(body["metadata"]["creationTimestamp"])
 
 
 def recreate(server: Server, namespace: str) -> None:

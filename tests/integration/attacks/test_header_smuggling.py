@@ -46,11 +46,11 @@ class ByteReadingServer:
 
 @asynccontextmanager
 async def site() -> AsyncIterator[tuple[ByteReadingServer, http.OutboundHttpClient, str]]:
-    found = ByteReadingServer()
-    server = await asyncio.start_server(found.serve, "127.0.0.1", 0)
+    recorder = ByteReadingServer()
+    server = await asyncio.start_server(recorder.serve, "127.0.0.1", 0)
     try:
         async with http.connect(trigger_services.network()) as client:
-            yield found, client, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+            yield recorder, client, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
 
@@ -62,33 +62,33 @@ async def get(client: http.OutboundHttpClient, url: str, owner: Owner, **headers
 
 @pytest.mark.parametrize("name", ["Content-Length", "content-length", "Transfer-Encoding", "Host", "Connection", "TE"])
 async def test_a_wait_cannot_set_a_header_that_frames_its_request(name: str) -> None:
-    async with site() as (found, client, url):
+    async with site() as (recorder, client, url):
         with pytest.raises(ValueError, match=f"{name} cannot be set"):
             await client.request(Request("GET", f"{url}/a", {name: "300"}, 5), ATTACKER)
-        assert found.requests == []
+        assert recorder.requests == []
 
 
 @pytest.mark.parametrize("value", ["a\r\nContent-Length: 300", "a\nX: y", "a\rX: y", "a\0b"])
 async def test_a_wait_cannot_set_a_value_with_a_line_break(value: str) -> None:
-    async with site() as (found, client, url):
+    async with site() as (recorder, client, url):
         with pytest.raises(ValueError, match="the value of X contains a line break"):
             await client.request(Request("GET", f"{url}/a", {"X": value}, 5), ATTACKER)
-        assert found.requests == []
+        assert recorder.requests == []
 
 
 async def test_the_next_request_of_another_namespace_is_never_read_as_a_body(monkeypatch: pytest.MonkeyPatch) -> None:
     """Were a framing header to slip through, the request that it swallows would be the attacker's own."""
     monkeypatch.setattr(header_rules, "check", lambda _: None)
-    async with site() as (found, client, url):
+    async with site() as (recorder, client, url):
         await get(client, f"{url}/attack", ATTACKER, Content_Length="300")
         await get(client, f"{url}/victim", VICTIM, Authorization="Bearer secret")
         await asyncio.sleep(0)
-        assert not any(b"Bearer secret" in body for _, _, body in found.requests)
-        assert [line for _, line, _ in found.requests if "/victim" in line] == ["GET /victim HTTP/1.1"]
+        assert not any(b"Bearer secret" in body for _, _, body in recorder.requests)
+        assert [line for _, line, _ in recorder.requests if "/victim" in line] == ["GET /victim HTTP/1.1"]
 
 
 async def test_one_account_reuses_its_connection_and_another_never_does() -> None:
-    async with site() as (found, client, url):
+    async with site() as (recorder, client, url):
         for owner in (ATTACKER, ATTACKER, VICTIM, Owner("victim", "another"), VICTIM):
             await get(client, f"{url}/{owner.namespace}", owner)
-        assert [connection for connection, _, _ in found.requests] == [1, 1, 2, 3, 2]
+        assert [connection for connection, _, _ in recorder.requests] == [1, 1, 2, 3, 2]

@@ -65,8 +65,8 @@ def rows(server: Server, namespace: str) -> dict[str, dict[str, Any]]:
     url = f"{server.url}{_EVERYWHERE}/{namespace}/taskruns"
     answer = server.administrator.request("GET", url, headers=table).json()
     names = [column["name"] for column in answer["columnDefinitions"]]
-    found = [dict(zip(names, row["cells"], strict=True)) for row in answer["rows"]]
-    return {row["Name"]: row for row in found}
+    rows = [dict(zip(names, row["cells"], strict=True)) for row in answer["rows"]]
+    return {row["Name"]: row for row in rows}
 
 
 def test_wide_columns_show_the_group_indexes_and_name_of_a_taskrun(server: Server, namespace: str) -> None:

@@ -32,10 +32,10 @@ class Trap(Mapping[str, Any]):
 
 def deep(levels: int) -> Any:
     """A list in a list in a list."""
-    found: Any = None
+    nested: Any = None
     for _ in range(levels):
-        found = [found]
-    return found
+        nested = [nested]
+    return nested
 
 
 PAYLOADS: dict[str, Any] = {

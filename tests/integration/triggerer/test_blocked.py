@@ -32,18 +32,18 @@ def blocking(pool: Any, tmp_path: Path, class_name: str = "blocks") -> tuple[str
 
 def moved(pool: Any, name: str) -> tuple[str, str]:
     """The Event that a trigger runs in a thread of its own. A busy machine may take a few blocks for short ones."""
-    found: list[tuple[str, str]] = []
+    matches: list[tuple[str, str]] = []
 
     def has_moved() -> bool:
-        found[:] = [
+        matches[:] = [
             event
             for event in pool.events(name, blocks=True)
             if event[1].endswith("it runs in a thread of its own from now on")
         ]
-        return bool(found)
+        return bool(matches)
 
     pool.until(has_moved, "an Event says that it moved")
-    return found[0]
+    return matches[0]
 
 
 def test_who_blocks_is_named_on_its_taskrun_and_holds_up_the_others_once(empty_pool: Any, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The triggers that ask servers, in a triggerer's process: secrets read for them, clients shared, events told."""
+"""The triggers that ask servers, in a triggerer's process: secrets read for them, shared clients, and events."""
 
 import asyncio
 import base64
@@ -136,15 +136,15 @@ async def test_the_triggerer_rejects_what_it_does_not_allow(empty_pool: Any) -> 
 
 def _connected(servers: Servers) -> int:
     """How many connections triggers have to the database."""
-    found: list[int] = []
+    counts: list[int] = []
 
     async def ask() -> None:
         connection = await asyncpg.connect(servers.postgres.url)
         query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'torpor'"
-        found.append(await connection.fetchval(query))
+        counts.append(await connection.fetchval(query))
         await connection.close()
 
     thread = threading.Thread(target=lambda: asyncio.run(ask()))
     thread.start()
     thread.join()
-    return found[0]
+    return counts[0]

@@ -31,8 +31,8 @@ def due_one_after_another(pool: Any, seconds: float) -> list[str]:
 
 def uneven(pool: Any) -> list[str]:
     """Five identities of which the first, by weight alone, would own more shards than any may."""
-    found = (five_around(f"r{number}", f"torpor-triggerer-{pool.name}-") for number in range(1000))
-    return next(identities for identities, first_owns in found if first_owns > MOST)
+    candidates = (five_around(f"r{number}", f"torpor-triggerer-{pool.name}-") for number in range(1000))
+    return next(identities for identities, first_owns in candidates if first_owns > MOST)
 
 
 def five_around(first: str, prefix: str) -> tuple[list[str], int]:

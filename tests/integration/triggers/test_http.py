@@ -94,7 +94,7 @@ async def test_a_server_that_names_a_moment_is_not_asked_before() -> None:
         assert 120 <= clock.slept[1] <= 132
 
 
-async def test_a_server_in_trouble_is_asked_less_and_less_often_until_it_is_well() -> None:
+async def test_a_failing_server_is_polled_less_often_until_it_recovers() -> None:
     replies = [*[says(500)] * 6, says(404), says()]
     async with site(*replies) as at:
         clock = PassingClock()

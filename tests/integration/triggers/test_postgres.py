@@ -129,7 +129,7 @@ async def test_it_survives_a_connection_killed_between_and_during_its_polls(post
         ({"torpor:": "nobody:"}, 'password authentication failed for user "nobody"'),
     ],
 )
-async def test_a_wrong_password_fails_the_wait_and_is_not_told(
+async def test_a_wrong_password_fails_the_wait_and_is_not_shown(
     postgres: Postgres, change: dict[str, str], words: str
 ) -> None:
     url = postgres.url
@@ -191,7 +191,7 @@ async def test_a_server_that_takes_no_more_connections_is_waited_for(postgres: P
         assert (await wait)["rows"] == [{"one": 1}]
 
 
-async def test_who_may_not_read_a_table_is_told(postgres: Postgres, table: str) -> None:
+async def test_a_missing_right_to_a_table_is_reported(postgres: Postgres, table: str) -> None:
     role = f"r_{uuid.uuid4().hex[:8]}"
     await postgres.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
     url = postgres.url.replace(f"torpor:{PASSWORD}", f"{role}:x")

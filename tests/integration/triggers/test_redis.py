@@ -179,7 +179,7 @@ async def test_the_late_answer_to_a_cancelled_wait_reaches_no_other_wait(
         (f":{PASSWORD}@", f"nobody:{PASSWORD}@", "Redis: .*password"),
     ],
 )
-async def test_a_wrong_password_fails_the_wait_and_is_not_told(
+async def test_a_wrong_password_fails_the_wait_and_is_not_shown(
     redis: RedisServer, old: str, new: str, words: str
 ) -> None:
     with pytest.raises(PermissionError, match=words) as caught:
@@ -188,7 +188,7 @@ async def test_a_wrong_password_fails_the_wait_and_is_not_told(
     assert "wrong@" not in str(caught.value)
 
 
-async def test_who_may_not_read_a_key_is_told(redis: RedisServer, client: Client, key: str) -> None:
+async def test_a_missing_right_to_a_key_is_reported(redis: RedisServer, client: Client, key: str) -> None:
     await client.acl_setuser(key, enabled=True, passwords=["+x"], keys=["other:*"], commands=["+@all"])
     with pytest.raises(PermissionError, match="Redis: "):
         await trigger_services.event(

@@ -68,7 +68,7 @@ async def test_it_waits_for_so_many_objects_of_a_folder_and_no_other(s3: S3, sto
     assert event["objects"][1]["size"] == 3
 
 
-async def test_of_many_objects_the_first_are_told(s3: S3, store: S3Store, key: str) -> None:
+async def test_the_event_has_the_first_of_many_objects(s3: S3, store: S3Store, key: str) -> None:
     for number in range(130):
         await store.put_async(f"{key}/{number:03}", b"")
     event = await trigger_services.event(at(s3, f"{key}/", count=120))
@@ -108,7 +108,7 @@ async def test_it_outlives_a_server_that_goes_away_and_comes_back(s3: S3, store:
 @pytest.mark.parametrize(
     ("suffix", "words"), [("", "403 Forbidden"), ("/", r"403 Forbidden \(SignatureDoesNotMatch\)")]
 )
-async def test_wrong_credentials_fail_the_wait_and_are_not_told(s3: S3, key: str, suffix: str, words: str) -> None:
+async def test_wrong_credentials_fail_the_wait_and_are_not_shown(s3: S3, key: str, suffix: str, words: str) -> None:
     trigger = at(s3, key + suffix, options=credentials(s3, secret_access_key=Revealed("wr0ng")))
     with pytest.raises(PermissionError, match=words) as caught:
         await trigger_services.event(trigger)

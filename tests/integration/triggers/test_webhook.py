@@ -51,7 +51,7 @@ async def test_without_a_body_none_is_sent() -> None:
         assert "application/json" not in at.requests[0].headers.get("content-type", "")
 
 
-async def test_trouble_is_waited_out_longer_each_time_and_as_long_as_it_asks() -> None:
+async def test_failed_requests_are_retried_with_backoff_or_after_retry_after() -> None:
     replies = [says(500), says(500), says(500), says(503, Retry_After="400"), says(200)]
     async with site(*replies) as at:
         clock = PassingClock()

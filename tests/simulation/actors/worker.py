@@ -83,7 +83,7 @@ class PythonPod:
         self._called = False
         self._gone = False
         self._ending = self._finishing = False
-        self._patience = 0.0
+        self._skipped_seconds = 0.0
         self._code: greenlet = greenlet(self._run)
         self.terminate: Callable[[], object] = lambda: None
 
@@ -149,8 +149,8 @@ class PythonPod:
         return self._ending
 
     def _monotonic(self) -> float:
-        self._patience += 1e6 if self._gone else 0.0
-        return self._clock.monotonic() + self._patience
+        self._skipped_seconds += 1e6 if self._gone else 0.0
+        return self._clock.monotonic() + self._skipped_seconds
 
     # what tasks see
 

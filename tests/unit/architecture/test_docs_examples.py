@@ -118,12 +118,12 @@ def expressions(body: dict[str, Any]) -> list[str]:
     """The expressions that a Schedule evaluates for an event."""
     if body["kind"] != "Schedule":
         return []
-    found = [body["spec"]["when"]] if "when" in body["spec"] else []
+    listed = [body["spec"]["when"]] if "when" in body["spec"] else []
     for value in strings(body["spec"].get("params", {})):
         parsed = text.parse(value)
         assert not isinstance(parsed, ExpressionError), parsed.message
-        found += parsed.expressions
-    return found
+        listed += parsed.expressions
+    return listed
 
 
 def source_problems(body: dict[str, Any]) -> list[str]:

@@ -31,10 +31,10 @@ BODIES = {
 
 def declared(name: str) -> set[str]:
     """The parameters of a template."""
-    (found,) = [
+    (template,) = [
         body for body in BODIES.values() if (body["kind"], body["metadata"].get("name")) == ("WorkflowTemplate", name)
     ]
-    return {each["name"] for each in found["spec"]["params"]}
+    return {each["name"] for each in template["spec"]["params"]}
 
 
 def test_there_are_three_examples() -> None:
@@ -50,8 +50,8 @@ def test_an_object_is_valid(place: str) -> None:
 
 @pytest.mark.parametrize("place", BODIES)
 def test_what_it_runs_has_a_graph(place: str) -> None:
-    found = graph(BODIES[place])
-    assert found is None or isinstance(dag.build(workflow.parse({"metadata": METADATA, "spec": found}).spec), dag.Graph)
+    spec = graph(BODIES[place])
+    assert spec is None or isinstance(dag.build(workflow.parse({"metadata": METADATA, "spec": spec}).spec), dag.Graph)
 
 
 @pytest.mark.parametrize("place", BODIES)

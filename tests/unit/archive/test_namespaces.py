@@ -41,12 +41,12 @@ class OneNamespace:
 
 async def test_a_namespace_uid_is_cached_for_less_time_than_a_deletion_takes() -> None:
     api = OneNamespace()
-    found = ClusterNamespaces(cast("Api", api))
-    assert [await found.current("team") for _ in range(2)] == [OLD, OLD]
+    cluster_namespaces = ClusterNamespaces(cast("Api", api))
+    assert [await cluster_namespaces.current("team") for _ in range(2)] == [OLD, OLD]
     assert api.reads == 1
     api.metadata = {"uid": "n2", "creationTimestamp": AFTER}
     await api.clock.advance(namespaces.CACHE_SECONDS + 0.1)
-    assert await found.current("team") == NEW
+    assert await cluster_namespaces.current("team") == NEW
     assert namespaces.CACHE_SECONDS < 5.0
 
 

@@ -26,7 +26,7 @@ def film(*pods: tuple[float, str, bool]) -> RunRecording:
     )
 
 
-def test_a_pod_counts_until_its_end_was_told() -> None:
+def test_a_pod_counts_until_its_end_is_reported() -> None:
     (wait,) = report.waits(film((0.5, "s0", True), (3.5, "s0", False), (10.1, "s1", True)))
     assert (wait.seconds, wait.with_pod, wait.had_pod) == (8.0, 1.5, True)
 

@@ -1,4 +1,4 @@
-"""What kind and the nodes are told, and which images a node already has."""
+"""The configuration of kind and of the nodes, and which images a node already has."""
 
 import json
 import tarfile

@@ -25,7 +25,7 @@ def container(state: str = "running", image: str = "node:a", name: str = "one") 
 
 
 @pytest.mark.parametrize(
-    ("found", "faults", "expected"),
+    ("containers", "faults", "expected"),
     [
         ([], [], Action.CREATE),
         ([container()], [], Action.KEEP),
@@ -37,8 +37,10 @@ def container(state: str = "running", image: str = "node:a", name: str = "one") 
         ([container(), container(name="two")], [], Action.REPLACE),
     ],
 )
-def test_the_step_follows_from_what_is_found(found: list[NodeContainer], faults: list[str], expected: Action) -> None:
-    assert health.plan(found, image="node:a", nodes=1, faults=faults) is expected
+def test_the_step_follows_from_what_is_found(
+    containers: list[NodeContainer], faults: list[str], expected: Action
+) -> None:
+    assert health.plan(containers, image="node:a", nodes=1, faults=faults) is expected
 
 
 def test_a_ready_node_with_a_fresh_lease_has_no_fault() -> None:

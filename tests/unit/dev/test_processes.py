@@ -39,7 +39,7 @@ def test_a_pipe_fails_with_either_side() -> None:
 def test_a_daemon_is_found_until_it_is_stopped(tmp_path: Path) -> None:
     started = daemon.start("sleeper", ["sleep", "60"], folder=tmp_path)
     assert daemon.find("sleeper", folder=tmp_path) == started
-    daemon.stop("sleeper", folder=tmp_path, patience=5)
+    daemon.stop("sleeper", folder=tmp_path, timeout=5)
     assert daemon.find("sleeper", folder=tmp_path) is None
     assert not daemon.alive(started)
 
@@ -55,7 +55,7 @@ def test_a_pid_that_was_reused_is_not_ours(tmp_path: Path) -> None:
     ours = {"pid": os.getpid(), "started": 1, "program": "python"}
     (tmp_path / "other.pid").write_text(json.dumps(ours))
     assert daemon.find("other", folder=tmp_path) is None
-    daemon.stop("other", folder=tmp_path, patience=1)
+    daemon.stop("other", folder=tmp_path, timeout=1)
 
 
 def test_a_daemon_outlives_its_starter(tmp_path: Path) -> None:

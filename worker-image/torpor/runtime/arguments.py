@@ -69,7 +69,7 @@ class ArgumentReader:
         self._transport = transport
         self._namespace = namespace
         self._run = run
-        self._patience = retry_policy
+        self._retry_policy = retry_policy
         self._open = archive
         self._archive: ArchiveConnection | None = None
 
@@ -92,7 +92,7 @@ class ArgumentReader:
         from torpor.runtime.archive import download  # noqa: PLC0415 - only for large values
 
         stored = download.ArchivedBody(event.owner, event.about)
-        content = download.value(self._reached(), stored, download.body_retry_policy(self._patience))
+        content = download.value(self._reached(), stored, download.body_retry_policy(self._retry_policy))
         return typed_json.decode(json.loads(content))
 
     def close(self) -> None:
@@ -130,7 +130,7 @@ class ArgumentReader:
         from torpor.runtime.archive import download  # noqa: PLC0415 - only for large values
 
         stored = download.ArchivedBody(result.uid, result.stored)
-        return download.value(self._reached(), stored, download.body_retry_policy(self._patience))
+        return download.value(self._reached(), stored, download.body_retry_policy(self._retry_policy))
 
     def _item(self, task: str, result: FoundResult, place: int) -> Any:
         about = result.stored
@@ -142,7 +142,7 @@ class ArgumentReader:
 
         stored = download.ArchivedBody(result.uid, about)
         try:
-            return download.item(self._reached(), stored, place, download.body_retry_policy(self._patience))
+            return download.item(self._reached(), stored, place, download.body_retry_policy(self._retry_policy))
         except download.OutsideError:
             message = f"the result of task {task!r} has {about.get('length')} items, so there is no item {place}"
             raise RejectedError(Reason.ARGUMENTS_INVALID, message) from None
@@ -156,7 +156,7 @@ class ArgumentReader:
     def _result(self, task: str, index: int, groups: tuple[int, ...]) -> FoundResult | None:
         """Return the result of an instance; None if it is gone or did not succeed."""
         name = names.taskrun(self._run.workflow, self._run.workflow_uid, task, index, groups)
-        match status_patch.read(self._transport, environment.path(self._namespace, name), self._patience):
+        match status_patch.read(self._transport, environment.path(self._namespace, name), self._retry_policy):
             case status_patch.WriteStored(body):
                 return self._succeeded(name, body)
             case status_patch.WriteRefused(status=status_patch.NOT_FOUND):

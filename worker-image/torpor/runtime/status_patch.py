@@ -80,21 +80,21 @@ def write(
     retry_policy: RetryPolicy,
 ) -> WriteResult:
     """Send the patch to the status of the TaskRun until its fate is known."""
-    unclear, began = "", retry_policy.monotonic()
+    last_message, began = "", retry_policy.monotonic()
     for _ in attempts(retry_policy):
         result = _request(transport, retry_policy, "PATCH", f"{path}/status", list(patch))
-        if isinstance(result, WriteLost) and unclear:
-            result = Indeterminate(unclear)
+        if isinstance(result, WriteLost) and last_message:
+            result = Indeterminate(last_message)
         if not isinstance(result, Indeterminate):
             return result
-        unclear = result.message
+        last_message = result.message
         observed = _find(transport, path, state_of, retry_policy)
         if not isinstance(observed, Indeterminate):
             return observed
         late = retry_policy.forbidden is not None and retry_policy.monotonic() - began >= retry_policy.forbidden
-        if late and has_no_role(unclear) and has_no_role(observed.message):
-            return WriteRefused(unclear, _FORBIDDEN, invalid=False)
-    return Indeterminate(unclear)
+        if late and has_no_role(last_message) and has_no_role(observed.message):
+            return WriteRefused(last_message, _FORBIDDEN, invalid=False)
+    return Indeterminate(last_message)
 
 
 def has_no_role(message: str) -> bool:

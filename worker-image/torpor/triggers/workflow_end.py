@@ -59,11 +59,11 @@ class _End(BaseTrigger):
         status = version.get("status") or {}
         state = str(status.get("state") or "not begun")
         self.last_look = f"{self.kind} {self.name} is {state}"
-        stands = _stands(status)
-        if stands.get("status") not in _ENDED:
+        condition = _succeeded_condition(status)
+        if condition.get("status") not in _ENDED:
             return None
-        verdict = _reason_fields(stands)
-        if self.state == SUCCEEDED and not _ENDED[stands["status"]]:
+        verdict = _reason_fields(condition)
+        if self.state == SUCCEEDED and not _ENDED[condition["status"]]:
             raise RunFailedError(": ".join((f"{self.kind} {self.name} has {state.lower()}", *verdict.values())))
         event = {"name": self.name, "uid": version["metadata"].get("uid"), "state": state, **verdict}
         return event | self._result(status, event)
@@ -146,7 +146,7 @@ class WorkflowEnd(_End):
         return max(newest, self._after.complete, *(place.at for place in new if place in before))
 
     def _counts(self, version: Mapping[str, Any]) -> bool:
-        succeeded = _stands(version["status"]).get("status") == "True"
+        succeeded = _succeeded_condition(version["status"]).get("status") == "True"
         return (self.state is None or succeeded) and _place(version) > self._after.last
 
     def _event(self, version: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -176,7 +176,7 @@ class TaskRunEnd(_End):
             raise ValueError(f"TaskRun {self.name!r} cannot wait for its own end")
 
 
-def _stands(status: Mapping[str, Any]) -> Mapping[str, Any]:
+def _succeeded_condition(status: Mapping[str, Any]) -> Mapping[str, Any]:
     condition: Mapping[str, Any]
     for condition in status.get("conditions") or ():
         if condition.get("type") == _CONDITION:
@@ -190,12 +190,12 @@ def _ended(version: Mapping[str, Any]) -> dict[str, Any]:
         "name": metadata["name"],
         "uid": metadata["uid"],
         "state": status["state"],
-        **_reason_fields(_stands(status)),
+        **_reason_fields(_succeeded_condition(status)),
     }
 
 
-def _reason_fields(stands: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: stands[name] for name in ("reason", "message") if stands.get(name)}
+def _reason_fields(condition: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: condition[name] for name in ("reason", "message") if condition.get(name)}
 
 
 def _place(version: Mapping[str, Any]) -> CursorPosition:

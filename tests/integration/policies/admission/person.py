@@ -52,8 +52,8 @@ class Desk:
 
     def metadata(self) -> dict[str, Any]:
         """The TaskRun's metadata as they stand."""
-        found: dict[str, Any] = self.server.request("GET", self.path).expect(200)["metadata"]
-        return found
+        metadata: dict[str, Any] = self.server.request("GET", self.path).expect(200)["metadata"]
+        return metadata
 
     def begins(self, word: str) -> Answer:
         """Try to create a TaskRun with a word on it."""

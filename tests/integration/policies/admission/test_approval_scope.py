@@ -102,9 +102,9 @@ def test_an_unknown_annotation_is_rejected_for_every_user(desk: Desk, key: str) 
 def test_the_time_of_an_answer_cannot_be_forged(desk: Desk) -> None:
     desk.set_status()
     desk.changes("ann", annotations=words(desk, "ann")).expect(200)
-    found = desk.metadata()["managedFields"]
-    (own,) = [entry for entry in found if "f:torpor.dev/approval" in str(entry)]
-    rest = [entry for entry in found if entry != own]
+    managed_fields = desk.metadata()["managedFields"]
+    (own,) = [entry for entry in managed_fields if "f:torpor.dev/approval" in str(entry)]
+    rest = [entry for entry in managed_fields if entry != own]
     early = {**own, "time": "2020-01-01T00:00:00Z"}
     note = {"torpor.dev/approval-note": "long ago"}
     forgeries: list[list[dict[str, Any]]] = [[*rest, early], [*rest, {**early, "manager": "another"}], [{}]]
@@ -112,7 +112,7 @@ def test_the_time_of_an_answer_cannot_be_forged(desk: Desk) -> None:
         answer = desk.changes("ann", manager="a-second", annotations=note, managedFields=forged)
         assert answer.status == 403, (forged, desk.metadata())
         assert "metadata.managedFields cannot be changed" in answer.message
-    assert desk.metadata()["managedFields"] == found
+    assert desk.metadata()["managedFields"] == managed_fields
 
 
 def test_an_answer_can_be_extended_and_replaced(desk: Desk) -> None:

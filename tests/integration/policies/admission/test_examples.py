@@ -21,10 +21,10 @@ _PLURALS = {
 
 def files() -> dict[str, dict[str, Any]]:
     """The objects of Torpor among the examples, by their place."""
-    found = {path: list(yaml.safe_load_all(path.read_text())) for path in sorted(_FOLDER.rglob("*.yaml"))}
+    documents = {path: list(yaml.safe_load_all(path.read_text())) for path in sorted(_FOLDER.rglob("*.yaml"))}
     return {
         f"{path.relative_to(_FOLDER)}-{number}": body
-        for path, several in found.items()
+        for path, several in documents.items()
         for number, body in enumerate(several, start=1)
         if body["kind"] in _PLURALS
     }

@@ -51,8 +51,8 @@ def test_no_user_can_change_the_spec(office: Desk, person: str | None, change: d
 @pytest.mark.parametrize("person", [None, "editor"], ids=["administrator", "editor"])
 def test_an_update_changes_the_metadata_and_not_the_spec(office: Desk, person: str | None) -> None:
     token = office.tokens[person] if person else None
-    found = office.server.request("GET", office.path).expect(200)
-    labelled = copy.deepcopy(found)
+    taskrun = office.server.request("GET", office.path).expect(200)
+    labelled = copy.deepcopy(taskrun)
     labelled["metadata"]["labels"] = {"example.org/label": "x"}
     changed = copy.deepcopy(labelled)
     changed["spec"]["task"] = "another"

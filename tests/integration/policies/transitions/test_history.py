@@ -22,8 +22,8 @@ def read(stage: TransitionFixture, name: str) -> taskrun.TaskRun:
 
 def history(stage: TransitionFixture, name: str) -> list[dict[str, Any]]:
     path = f"{collection('taskruns', stage.namespace)}/{name}"
-    found: list[dict[str, Any]] = stage.server.request("GET", path).expect(200)["status"]["history"]
-    return found
+    history: list[dict[str, Any]] = stage.server.request("GET", path).expect(200)["status"]["history"]
+    return history
 
 
 def relaunch(stage: TransitionFixture, name: str, times_: int) -> None:

@@ -10,9 +10,9 @@ _PAGE = (Path(__file__).resolve().parents[4] / "docs" / "how-to" / "check-a-work
 
 
 def block(fence: str) -> str:
-    found = re.search(rf"^```{fence}\n(.*?)^```$", _PAGE, re.MULTILINE | re.DOTALL)
-    assert found is not None
-    return found[1]
+    match = re.search(rf"^```{fence}\n(.*?)^```$", _PAGE, re.MULTILINE | re.DOTALL)
+    assert match is not None
+    return match[1]
 
 
 def test_the_page_shows_the_output_of_the_command(

@@ -34,7 +34,7 @@ def named(page: str) -> set[tuple[str, str]]:
 
 
 def files(name: str) -> list[Path]:
-    return next((found for folder in FOLDERS if (found := sorted((ROOT / folder).glob(name)))), sorted(ROOT.glob(name)))
+    return next((paths for folder in FOLDERS if (paths := sorted((ROOT / folder).glob(name)))), sorted(ROOT.glob(name)))
 
 
 @cache

@@ -64,12 +64,12 @@ class Collecting:
     async def until(self, is_done: Callable[[list[Row]], bool]) -> list[Row]:
         """The entries once they are as expected. The database runs in real time, the collector in virtual time."""
         for _ in range(500):
-            found = await self.entries()
-            if is_done(found):
-                return found
+            entries = await self.entries()
+            if is_done(entries):
+                return entries
             await asyncio.sleep(0.01)
             await self.clock.advance(0.1)
-        raise AssertionError(f"the entries are {found}")
+        raise AssertionError(f"the entries are {entries}")
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["Collecting"]:
@@ -108,7 +108,7 @@ async def test_the_log_of_a_pod_that_ends_is_kept_once(collecting: Collecting) -
 async def test_a_log_whose_node_does_not_answer_is_read_again(collecting: Collecting) -> None:
     collecting.failure = errors.ApiUnavailable("try again", status=503)
     pod = collecting.pod()["metadata"]["uid"]
-    await collecting.until(lambda found: [row["reason"] for row in found] == ["NodeLost"])
+    await collecting.until(lambda entries: [row["reason"] for row in entries] == ["NodeLost"])
     assert await log_store.settled(collecting.database, "team", [pod]) == set()
     collecting.failure = None
     await collecting.until(_is_kept)

@@ -57,7 +57,7 @@ def test_a_name_of_another_form_has_no_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "stage"),
+    ("logged", "stage"),
     [
         (pod(RUNNING), LogStage.WAIT),
         (pod(WAITING, phase="Pending"), LogStage.WAIT),
@@ -72,12 +72,12 @@ def test_a_name_of_another_form_has_no_numbers() -> None:
         (pod({"terminated": {"exitCode": 137, "reason": "ContainerStatusUnknown"}}, phase="Failed"), LogStage.READ),
     ],
 )
-def test_what_is_done_with_the_log(found: LoggedPod, stage: LogStage) -> None:
-    assert found.stage is stage
+def test_what_is_done_with_the_log(logged: LoggedPod, stage: LogStage) -> None:
+    assert logged.stage is stage
 
 
 @pytest.mark.parametrize(
-    ("found", "reason", "message"),
+    ("logged", "reason", "message"),
     [
         (pod(terminated(0, "Completed"), phase="Succeeded"), "Completed", ""),
         (pod(terminated(137, "OOMKilled"), phase="Failed"), "OOMKilled", "exit code 137"),
@@ -85,8 +85,8 @@ def test_what_is_done_with_the_log(found: LoggedPod, stage: LogStage) -> None:
         (pod(terminated(128, "StartError", message="no such file"), phase="Failed"), "StartError", "no such file"),
     ],
 )
-def test_how_the_container_ended(found: LoggedPod, reason: str, message: str) -> None:
-    outcome = found.outcome()
+def test_how_the_container_ended(logged: LoggedPod, reason: str, message: str) -> None:
+    outcome = logged.outcome()
     assert (outcome.state, outcome.reason, outcome.message) == (LogState.KEPT, reason, message)
     assert outcome.failed is (reason != "Completed")
 

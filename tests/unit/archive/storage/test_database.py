@@ -121,10 +121,10 @@ class Lists:
         self._namespaces = namespaces
 
     async def pages(self, _resource: object, namespace: str) -> AsyncIterator[Page]:
-        found = self._namespaces.get(namespace, [])
-        if isinstance(found, Exception):
-            raise found
-        yield Page([{"metadata": {"uid": uid}} for uid in found], "1")
+        uids = self._namespaces.get(namespace, [])
+        if isinstance(uids, Exception):
+            raise uids
+        yield Page([{"metadata": {"uid": uid}} for uid in uids], "1")
 
 
 @pytest.mark.parametrize("error", [RecursionError(), ApiUnavailable("gone"), KeyError("metadata")])

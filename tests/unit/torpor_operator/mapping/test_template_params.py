@@ -28,8 +28,8 @@ def resolved(given: Body, params: list[Body] | None = None) -> dict[str, Any] | 
                 }
             case InvalidParams(message):
                 return message
-            case found:
-                return found
+            case values:
+                return values
     raise AssertionError("the evaluations did not answer the needs")
 
 

@@ -77,8 +77,8 @@ def _put(
             return Success(None, {name: description[name] for name in _FIELDS if description.get(name) is not None})
         case status_patch.WriteStored():
             return status_patch.Indeterminate(f"the archive stored another body than the {passing.size} bytes sent")
-        case status_patch.Indeterminate() as unclear:
-            return unclear
+        case status_patch.Indeterminate() as indeterminate:
+            return indeterminate
         case status_patch.WriteRefused(message, status) if status in {_BAD, _TOO_LARGE}:
             return TaskFailure(Reason.RESULT_INVALID, f"the archive rejects the result: {message}", retryable=False)
         case problem:
