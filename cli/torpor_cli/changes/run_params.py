@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from torpor_client.changes import params, template_params
+from torpor_client.changes import new_runs, params, template_params
 
 from torpor_cli import errors
 from torpor_cli.changes import manifest
@@ -56,14 +56,12 @@ def of_earlier(cluster: ClusterConnection, workflow: Mapping[str, Any]) -> dict[
     were. Raises CliError if the template does not exist any more.
     """
     spec, name = workflow["spec"], workflow["metadata"]["name"]
-    values = dict(spec.get("params") or {})
     if not (reference := spec.get("templateRef")):
-        return values
+        return new_runs.settable(workflow, None)
     try:
         template = find_template(cluster, reference["name"])
     except errors.UnknownNameError as error:
         raise errors.CliError(
             f"{error}; run {name} was created from it: `torpor get {name} -o yaml` has the tasks"
         ) from error
-    known = template_params.declared(template)
-    return {key: value for key, value in values.items() if key in known}
+    return new_runs.settable(workflow, template)

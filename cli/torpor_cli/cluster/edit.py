@@ -1,17 +1,16 @@
-"""Changes of Workflows and TaskRuns as JSON Patches with preconditions, and the name of the user who makes them."""
+"""Patches objects, again after a lost race, and knows the name of the user who does."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
-from torpor_wire import constants
+from torpor_client.changes import operations
+from torpor_client.changes.operations import Operations
 
 from torpor_cli.cluster.api import ApiClient, Object
 from torpor_cli.cluster.errors import ClusterError, ConflictError
 from torpor_cli.cluster.resources import SELF_REVIEWS, WORKFLOWS, ApiResource
 
 _TRIES = 5
-
-Operations: TypeAlias = list[dict[str, Any]]
 
 
 def user_name(api: ApiClient) -> str:
@@ -27,42 +26,19 @@ def user_name(api: ApiClient) -> str:
 def set_spec(api: ApiClient, workflow: Object, values: Mapping[str, Any]) -> Object:
     """Set fields of a Workflow's spec, and the annotation that says who did. Return the object."""
     user = user_name(api)
-
-    def operations(current: Object) -> Operations:
-        generation = int(current["metadata"].get("generation") or 0)
-        pinned = [{"op": "test", "path": "/metadata/generation", "value": generation}]
-        changes = [{"op": "add", "path": f"/spec/{field}", "value": value} for field, value in values.items()]
-        by = {constants.CHANGED_BY: f"{generation + 1} {user}"} if user else {}
-        return [*pinned, *changes, *annotate(current, by)]
-
-    return change(api, WORKFLOWS, workflow, operations)
+    return change(api, WORKFLOWS, workflow, lambda current: operations.set_spec(current, values, user))
 
 
-def change(api: ApiClient, resource: ApiResource, item: Object, operations: Callable[[Object], Operations]) -> Object:
+def change(api: ApiClient, resource: ApiResource, item: Object, patch: Callable[[Object], Operations]) -> Object:
     """Patch an object, or after a lost race its new version. Raises ClusterError; ConflictError after five races."""
     metadata = item["metadata"]
     for left in reversed(range(_TRIES)):
-        same = {"op": "test", "path": "/metadata/uid", "value": metadata["uid"]}
         try:
-            return api.patch(resource, metadata["namespace"], metadata["name"], [same, *operations(item)])
+            return api.patch(
+                resource, metadata["namespace"], metadata["name"], [operations.same_object(item), *patch(item)]
+            )
         except ConflictError:
             item = api.get(resource, metadata["namespace"], metadata["name"])
             if not left or item["metadata"]["uid"] != metadata["uid"]:
                 raise
     raise AssertionError("the last try returns or raises")
-
-
-def annotate(item: Object, annotations: Mapping[str, str]) -> Operations:
-    """Return the operations that set annotations and keep all others."""
-    if not annotations:
-        return []
-    if item["metadata"].get("annotations"):
-        return [
-            {"op": "add", "path": f"/metadata/annotations/{key.replace('~', '~0').replace('/', '~1')}", "value": value}
-            for key, value in annotations.items()
-        ]
-    version = item["metadata"]["resourceVersion"]  # another writer may add the first annotation meanwhile
-    return [
-        {"op": "test", "path": "/metadata/resourceVersion", "value": version},
-        {"op": "add", "path": "/metadata/annotations", "value": dict(annotations)},
-    ]

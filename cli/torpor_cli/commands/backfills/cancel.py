@@ -1,6 +1,7 @@
 """`torpor backfill cancel`."""
 
 import click
+from torpor_client.changes.operations import set_field
 
 from torpor_cli import output
 from torpor_cli.cluster import edit
@@ -26,6 +27,6 @@ def cancel_command(target: TargetOptions, names: tuple[str, ...], output_format:
         if state := backfill_end.ended_state(item):
             others = "" if len(backfills) == 1 else "; nothing was changed"
             raise CliError(f"cannot cancel backfill {item['metadata']['name']}: it has ended as {state}{others}")
-    operations = [{"op": "add", "path": "/spec/cancel", "value": True}]
+    operations = set_field("cancel", True)
     changed = [edit.change(cluster.api, BACKFILLS, item, lambda _: operations) for item in backfills]
     output.changed_objects(changed, output_format, "is cancelled")

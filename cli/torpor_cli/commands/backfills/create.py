@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
+from torpor_client.changes import schedule_changes
 from torpor_client.schedules import moments, upcoming
 from torpor_client.schedules.upcoming import UpcomingTick
-from torpor_wire import constants
 from torpor_wire.enums import Rerun
 
 from torpor_cli import output
@@ -21,9 +21,6 @@ from torpor_cli.options import ClusterCommand, complete_schedule, param_options
 from torpor_cli.output import Format, output_option
 from torpor_cli.schedules import lookup
 from torpor_cli.target import TargetOptions
-
-_PREFIX_MAX = 57
-"""A generated name has 63 characters at most, five of them random."""
 
 
 @click.command("create", cls=ClusterCommand)
@@ -82,13 +79,15 @@ def create_command(
     crons = upcoming.crons(schedule_object, source)
     if dry_run:
         return _print_ticks(upcoming.between(crons, first, last, reverse=reverse), output_format)
-    spec = {
-        "schedule": schedule_object["metadata"]["name"],
-        "source": source,
-        "reverse": reverse,
-        "concurrency": concurrency,
-    }
-    spec |= {"from": moments.stamp(first), "to": moments.stamp(last), "rerun": rerun}
+    spec = schedule_changes.backfill_spec(
+        schedule_object["metadata"]["name"],
+        first,
+        last,
+        source=source,
+        reverse=reverse,
+        concurrency=concurrency,
+        rerun=rerun,
+    )
     spec["params"] = run_params.given_for_schedule(cluster, schedule_object, pairs, params_file)
     backfill = _create(cluster, spec, name)
     submission.announce(backfill, output_format)
@@ -99,20 +98,9 @@ def create_command(
     return backfill_end.wait(cluster, backfill, limit)
 
 
-def body(spec: Mapping[str, Any], name: str | None) -> dict[str, Any]:
-    """Return the Backfill. Empty fields of the spec are omitted. Pure."""
-    prefix = str(spec["schedule"])[:_PREFIX_MAX].rstrip("-.")
-    return {
-        "apiVersion": constants.API_VERSION,
-        "kind": BACKFILLS.kind,
-        "metadata": {"name": name} if name else {"generateName": f"{prefix}-"},
-        "spec": {key: value for key, value in spec.items() if value or value is False},
-    }
-
-
 def _create(cluster: ClusterConnection, spec: Mapping[str, Any], name: str | None) -> Object:
     try:
-        return cluster.api.create(BACKFILLS, cluster.namespace, body(spec, name))
+        return cluster.api.create(BACKFILLS, cluster.namespace, schedule_changes.backfill(spec, name))
     except ConflictError as error:
         raise CliError(f"backfill {name} exists already; choose another --name, or omit it") from error
 

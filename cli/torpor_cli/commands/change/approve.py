@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import click
+from torpor_client.changes import approvals, operations
 from torpor_client.runs import references
 from torpor_client.runs.references import RunReference
-from torpor_wire import constants
 
 from torpor_cli import errors, output
 from torpor_cli.cluster import edit
@@ -19,7 +19,6 @@ from torpor_cli.target import TargetOptions
 
 _NAME = click.argument("name", metavar="NAME[/TASK[/INDEX]]", shell_complete=complete_open_reference)
 _NOTE = click.option("--note", metavar="TEXT", help="A sentence that the run receives, up to 1,024 characters.")
-_NOTE_MAX = 1024
 
 
 @click.command("approve", cls=ClusterCommand)
@@ -41,23 +40,15 @@ def reject_command(target: TargetOptions, name: str, note: str | None) -> None:
 
 
 def _answer(target: TargetOptions, name: str, word: str, note: str | None) -> None:
-    if note is not None and len(note) > _NOTE_MAX:
-        raise errors.UsageError(f"--note has {len(note)} characters; the limit is {_NOTE_MAX}")
+    approvals.check_note(note)
     cluster = connect(target)
     reference = references.parse(name)
     if reference.run == references.LATEST:
         reference = replace(reference, run=run_lookup.find_workflow(cluster, references.LATEST)["metadata"]["name"])
     taskrun = _waiting(cluster, reference)
-    user = edit.user_name(cluster.api)
-    status = taskrun.get("status") or {}
-    written = {
-        constants.APPROVAL: word,
-        constants.APPROVAL_BY: user,
-        constants.APPROVAL_FOR: f"a{status.get('attempt', 1)}-s{status.get('segment', 0)}",
-    } | ({constants.APPROVAL_NOTE: note} if note is not None else {})
-    edit.change(cluster.api, TASKRUNS, taskrun, lambda current: edit.annotate(current, written))
-    waits_for = (status.get("trigger") or {}).get("waitsFor") or taskrun["spec"].get("task")
-    output.line(f"{word}: {output.object_name(taskrun)}, which waits for {waits_for}")
+    written = approvals.annotations(taskrun, word, edit.user_name(cluster.api), note)
+    edit.change(cluster.api, TASKRUNS, taskrun, lambda current: operations.annotate(current, written))
+    output.line(f"{word}: {output.object_name(taskrun)}, which waits for {approvals.question(taskrun)}")
 
 
 def _waiting(cluster: ClusterConnection, reference: RunReference) -> Object:
@@ -67,7 +58,7 @@ def _waiting(cluster: ClusterConnection, reference: RunReference) -> Object:
         taskruns = [item for item in taskruns if item["spec"].get("task") == reference.task]
     if reference.path is not None:
         taskruns = [item for item in taskruns if references.path_of(item) == reference.path]
-    asking = [item for item in taskruns if _asks(item)]
+    asking = [item for item in taskruns if approvals.asks(item)]
     if len(asking) == 1:
         return asking[0]
     if len(asking) > 1:
@@ -90,9 +81,3 @@ def _taskruns(cluster: ClusterConnection, reference: RunReference) -> list[Objec
         known = {str((item["spec"].get("workflow") or {}).get("name")) for item in everything}
         hint = f"`torpor waits -n {cluster.namespace}` shows what tasks wait for"
         raise errors.unknown("run", reference.run, known, hint, where=f"in namespace {cluster.namespace}") from None
-
-
-def _asks(item: Object) -> bool:
-    status = item.get("status") or {}
-    trigger = status.get("trigger") or {}
-    return status.get("state") == "Deferred" and (trigger.get("class") == "approval" or bool(trigger.get("approvers")))

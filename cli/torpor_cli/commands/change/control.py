@@ -1,7 +1,7 @@
 """`torpor suspend`, `resume`, `stop`, `cancel` and `delete`."""
 
 import click
-from torpor_client.runs import run_state
+from torpor_client.changes import control
 
 from torpor_cli import errors, output
 from torpor_cli.cluster import edit
@@ -27,7 +27,7 @@ _OUTPUT = output_option(Format.JSON, Format.YAML, Format.NAME)
 @click.pass_obj
 def suspend_command(target: TargetOptions, names: tuple[str, ...], output_format: str) -> None:
     """Start no further tasks of a run. Running tasks and waits go on."""
-    _each(target, names, output_format, "suspend", "suspended", field="suspend", value=True)
+    _each(target, names, output_format, "suspend", "suspended")
 
 
 @click.command("resume", cls=ClusterCommand)
@@ -36,7 +36,7 @@ def suspend_command(target: TargetOptions, names: tuple[str, ...], output_format
 @click.pass_obj
 def resume_command(target: TargetOptions, names: tuple[str, ...], output_format: str) -> None:
     """Continue a suspended run. `torpor retry` continues a run that was stopped or cancelled."""
-    _each(target, names, output_format, "resume", "resumed", field="suspend", value=False)
+    _each(target, names, output_format, "resume", "resumed")
 
 
 @click.command("stop", cls=ClusterCommand)
@@ -45,7 +45,7 @@ def resume_command(target: TargetOptions, names: tuple[str, ...], output_format:
 @click.pass_obj
 def stop_command(target: TargetOptions, names: tuple[str, ...], output_format: str) -> None:
     """End a run: cancel its tasks and waits, then run its hooks. It ends as Cancelled."""
-    _each(target, names, output_format, "stop", "stops", field="stop", value=True)
+    _each(target, names, output_format, "stop", "stops")
 
 
 @click.command("cancel", cls=ClusterCommand)
@@ -54,7 +54,7 @@ def stop_command(target: TargetOptions, names: tuple[str, ...], output_format: s
 @click.pass_obj
 def cancel_command(target: TargetOptions, names: tuple[str, ...], output_format: str) -> None:
     """End a run: cancel its tasks and waits, without hooks. It ends as Cancelled."""
-    _each(target, names, output_format, "cancel", "is cancelled", field="cancel", value=True)
+    _each(target, names, output_format, "cancel", "is cancelled")
 
 
 @click.command("delete", cls=ClusterCommand)
@@ -91,12 +91,10 @@ def delete_command(target: TargetOptions, names: tuple[str, ...], waits: bool, t
     return ExitCode.SUCCEEDED
 
 
-def _each(
-    target: TargetOptions, names: tuple[str, ...], output_format: str, verb: str, done: str, *, field: str, value: bool
-) -> None:
+def _each(target: TargetOptions, names: tuple[str, ...], output_format: str, verb: str, done: str) -> None:
     cluster = connect(target)
     workflows = _workflows(cluster, names, verb)
-    changed = [_set(cluster, workflow, field, value=value) for workflow in workflows]
+    changed = [_set(cluster, workflow, verb) for workflow in workflows]
     output.changed_objects(changed, output_format, done)
 
 
@@ -106,7 +104,7 @@ def _workflows(cluster: ClusterConnection, names: tuple[str, ...], verb: str) ->
         workflows = [run_lookup.find_workflow_to_change(cluster, name) for name in dict.fromkeys(names)]
         if verb != "delete":
             for workflow in workflows:
-                _check(workflow, verb)
+                control.check(workflow, verb)
     except errors.CliError as error:
         if len(names) == 1:
             raise
@@ -114,16 +112,8 @@ def _workflows(cluster: ClusterConnection, names: tuple[str, ...], verb: str) ->
     return workflows
 
 
-def _check(workflow: Object, verb: str) -> None:
-    name, spec = workflow["metadata"]["name"], workflow["spec"]
-    if run_state.has_ended(workflow):
-        again = "; `torpor retry` runs tasks again" if verb == "resume" else ""
-        raise errors.CliError(f"cannot {verb} {name}: it has ended as {run_state.word_of(workflow)}{again}")
-    if verb == "resume" and (spec.get("cancel") or spec.get("stop")):
-        raise errors.CliError(f"cannot resume {name}: it is being cancelled; after its end use `torpor retry {name}`")
-
-
-def _set(cluster: ClusterConnection, workflow: Object, field: str, *, value: bool) -> Object:
-    if bool(workflow["spec"].get(field)) == value:
+def _set(cluster: ClusterConnection, workflow: Object, verb: str) -> Object:
+    if control.is_done(workflow, verb):
         return workflow
-    return edit.set_spec(cluster.api, workflow, {field: value})
+    wanted = control.VERBS[verb]
+    return edit.set_spec(cluster.api, workflow, {wanted.field: wanted.value})

@@ -4,9 +4,8 @@ import sys
 import time
 
 import click
-from torpor_client.changes import clear_preview
+from torpor_client.changes import clear_preview, requests
 from torpor_views.model import RunView
-from torpor_wire import constants
 
 from torpor_cli import errors, output
 from torpor_cli.changes import clearing
@@ -48,10 +47,8 @@ def retry_command(
 
 
 def _check(workflow: Object) -> None:
-    clearing.check_not_cancelled(workflow, "retry it")
-    name = workflow["metadata"]["name"]
-    if (workflow["metadata"].get("annotations") or {}).get(constants.CLEAR):
-        raise errors.CliError(f"an earlier retry of {name} is in progress; try again in a moment")
+    requests.check_not_cancelled(workflow, "retry it")
+    requests.check_no_request(workflow, "retry of", requests.CLEAR)
 
 
 def _show(cleared: tuple[clear_preview.PreviewedTask, ...]) -> None:

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import click
-from torpor_client.changes import template_params
-from torpor_wire import constants
+from torpor_client.changes import new_runs, template_params
 
 from torpor_cli import errors
 from torpor_cli.authoring import compiled
@@ -94,9 +93,7 @@ def _of_template(
     """Return a run of a template. Raises UsageError for params that do not fit."""
     template = run_params.find_template(cluster, name)
     values = template_params.parse(pairs, manifest.params(params_file), template)
-    template_params.check_required(values, template)
-    spec = {"templateRef": {"name": template["metadata"]["name"]}, **({"params": values} if values else {})}
-    return {"apiVersion": constants.API_VERSION, "kind": "Workflow", "metadata": metadata, "spec": spec}
+    return new_runs.of_template(template, values, metadata)
 
 
 def _of_files(

@@ -1,6 +1,7 @@
 """`torpor schedule pause` and `resume`."""
 
 import click
+from torpor_client.changes.operations import set_field
 
 from torpor_cli import output
 from torpor_cli.cluster import edit
@@ -39,7 +40,7 @@ def resume_command(target: TargetOptions, names: tuple[str, ...], output_format:
 def _suspend(target: TargetOptions, names: tuple[str, ...], output_format: str, done: str, *, value: bool) -> None:
     cluster = connect(target)
     schedules = lookup.find_all(cluster, SCHEDULES, names)
-    operations = [{"op": "add", "path": "/spec/suspend", "value": value}]
+    operations = set_field("suspend", value)
     changed = [
         item
         if bool(item["spec"].get("suspend")) == value

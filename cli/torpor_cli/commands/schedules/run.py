@@ -3,6 +3,7 @@
 import uuid
 
 import click
+from torpor_client.changes import schedule_changes
 
 from torpor_cli.changes import manual_run, run_params, submission
 from torpor_cli.changes.submission import FollowUp
@@ -40,7 +41,7 @@ def run_command(
     cluster = connect(target)
     schedule = lookup.find(cluster, SCHEDULES, name)
     values = run_params.given_for_schedule(cluster, schedule, pairs, params_file)
-    text = manual_run.value(uuid.uuid4().hex, values)
+    text = schedule_changes.value(uuid.uuid4().hex, values)
     run = manual_run.created_run(cluster, manual_run.request(cluster, schedule, text), text)
     submission.announce(run, output_format)
     return submission.follow_up(cluster, [run], afterwards, follow_logs)

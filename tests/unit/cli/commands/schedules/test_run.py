@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from torpor_cli.changes import manual_run
+from torpor_client.changes import schedule_changes
 from torpor_wire import constants, names
 
 from tests.support.fake_cluster import FakeCluster, Object, Run
@@ -107,7 +108,7 @@ def test_a_request_without_a_run_and_without_a_reason_ends_as_well(
     cluster: FakeCluster, torpor: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     schedule = cluster.schedule("nightly")
-    monkeypatch.setattr(manual_run, "_GRACE_S", 0.0)
+    monkeypatch.setattr(schedule_changes, "GRACE_S", 0.0)
     monkeypatch.setattr(manual_run, "request", lambda *_: schedule)
     message = "torpor: schedule nightly started no run; `kubectl describe schedule nightly` shows the cause\n"
     assert torpor("schedule", "run", "nightly") == (1, "", message)
