@@ -16,7 +16,7 @@ from torpor_kubernetes.client.resources import EVENTS, SECRETS, TASKRUNS
 from torpor_wire.state import State
 
 from tests.e2e.support import site
-from tests.e2e.support.concurrent_runs import one, spec
+from tests.e2e.support.concurrent_runs import single_task, spec
 from tests.e2e.support.rights import wait_until_allowed
 from tests.e2e.support.stage import ClusterFixture
 
@@ -58,7 +58,7 @@ async def test_a_secret_is_read_where_the_tasks_own_account_may_and_seen_by_nobo
 
 
 async def test_only_the_triggerer_of_its_pool_opens_what_a_pod_sealed(stage: ClusterFixture, kubectl: Kubectl) -> None:
-    await stage.start("w", {**one("wait_sealed"), "triggerPool": "e2e"})
+    await stage.start("w", {**single_task("wait_sealed"), "triggerPool": "e2e"})
     assert (await stage.ended("w")).status.state == "Succeeded"
     (run,) = await stage.taskruns("w")
     value = hashlib.sha256(run.metadata.uid.encode()).hexdigest()

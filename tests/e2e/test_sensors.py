@@ -8,12 +8,12 @@ import pytest
 from torpor_wire import times
 from torpor_wire.state import State
 
-from tests.e2e.support.concurrent_runs import one, spec
+from tests.e2e.support.concurrent_runs import single_task, spec
 from tests.e2e.support.stage import ClusterFixture, Sightings
 from tests.e2e.test_waiting import GIVEN_BACK
 from tests.support.machine import slowness
 
-_SENSOR = one("SecondLook", args={"poke_interval": 20})
+_SENSOR = single_task("SecondLook", args={"poke_interval": 20})
 
 
 async def test_by_default_it_gives_its_pod_back_and_looks_again_in_another(stage: ClusterFixture) -> None:

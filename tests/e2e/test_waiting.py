@@ -5,7 +5,7 @@ import time
 from torpor_wire import times
 from torpor_wire.state import State
 
-from tests.e2e.support.concurrent_runs import one, spec, wait
+from tests.e2e.support.concurrent_runs import single_task, spec, wait
 from tests.e2e.support.stage import ClusterFixture
 from tests.support.machine import slowness
 
@@ -14,7 +14,7 @@ GIVEN_BACK = 5.0
 
 async def test_within_5_s_of_deferred_no_pod_is_there_until_the_trigger_fires(stage: ClusterFixture) -> None:
     async with stage.watching("torpor.dev/task=it") as pods:
-        await stage.start("w", one("wait", args={"length": "40s"}))
+        await stage.start("w", single_task("wait", args={"length": "40s"}))
         run = await stage.reached("w", "it", State.DEFERRED)
         deferred = time.monotonic() - (time.time() - times.epoch(run.status.deferred_at or ""))
         await stage.reached("w", "it", State.SUCCEEDED)

@@ -26,7 +26,7 @@ def second(event, user, file):
 """
 
 
-def one(**fields: Any) -> dict[str, Any]:
+def single_task(**fields: Any) -> dict[str, Any]:
     return {"image": PLAIN, "tasks": [{"name": "it", "retries": {"limit": 3, "delay": "1s"}, **fields}]}
 
 
@@ -36,7 +36,7 @@ async def failed(stage: ClusterFixture, name: str, spec: dict[str, Any]) -> Task
 
 
 async def test_a_task_of_a_plain_image_of_root_runs_with_the_injected_runtime(stage: ClusterFixture) -> None:
-    await stage.start("plain", one(python="statistics:mean", args={"data": [1, 4, 9, 2]}))
+    await stage.start("plain", single_task(python="statistics:mean", args={"data": [1, 4, 9, 2]}))
 
     run = await stage.reached("plain", "it", State.SUCCEEDED)
 
@@ -45,7 +45,7 @@ async def test_a_task_of_a_plain_image_of_root_runs_with_the_injected_runtime(st
 
 
 async def test_code_of_a_configmap_starts_once_it_exists_and_defers(stage: ClusterFixture) -> None:
-    await stage.start("code", one(python="load:first", args={"seconds": 1}, source={"configMap": "etl"}))
+    await stage.start("code", single_task(python="load:first", args={"seconds": 1}, source={"configMap": "etl"}))
 
     async def reported() -> TaskRun | None:
         return next((run for run in await stage.taskruns("code") if run.status.reason == "MountFailed"), None)
@@ -80,7 +80,7 @@ async def test_the_first_example_of_the_readme_runs_in_a_plain_image(stage: Clus
 
 
 async def test_an_image_without_python_is_named_and_not_retried(stage: ClusterFixture) -> None:
-    run = await failed(stage, "nothing", one(python="statistics:mean", image="torpor-runtime:dev"))
+    run = await failed(stage, "nothing", single_task(python="statistics:mean", image="torpor-runtime:dev"))
 
     assert (run.status.reason, run.status.attempt) == ("LaunchFailed", 1)
     assert (run.status.message or "").startswith("image torpor-runtime:dev has no python3 in its PATH")
@@ -88,14 +88,14 @@ async def test_an_image_without_python_is_named_and_not_retried(stage: ClusterFi
 
 async def test_an_image_without_the_expected_runtime_is_named_and_not_retried(stage: ClusterFixture) -> None:
     user = {"securityContext": {"runAsUser": 1000}}
-    run = await failed(stage, "wrong", one(python="statistics:mean", runtime="Image", pod=user))
+    run = await failed(stage, "wrong", single_task(python="statistics:mean", runtime="Image", pod=user))
 
     assert (run.status.reason, run.status.attempt) == ("LaunchFailed", 1)
     assert "remove runtime: Image, or build it FROM torpor-worker" in (run.status.message or "")
 
 
 async def test_an_image_that_would_run_as_root_fails_at_once(stage: ClusterFixture) -> None:
-    run = await failed(stage, "root", one(container={"command": ["true"]}))
+    run = await failed(stage, "root", single_task(container={"command": ["true"]}))
 
     assert (run.status.reason, run.status.attempt) == ("LaunchFailed", 1)
     assert f"image {PLAIN} runs as root" in (run.status.message or "")

@@ -39,7 +39,7 @@ def spec(*tasks: dict[str, Any], **fields: Any) -> Spec:
     return {"image": IMAGE, "runtime": "Image", "tasks": list(tasks), **fields}
 
 
-def one(function: str, **fields: Any) -> Spec:
+def single_task(function: str, **fields: Any) -> Spec:
     """A Workflow of one task, called `it`."""
     return spec(python("it", function, **fields))
 
@@ -65,9 +65,9 @@ GOOD: Mapping[str, Spec] = {
         python("first", "echo", args={"value": [1, 2.0, None, {"b": 1, "a": "ü"}]}),
         python("second", "echo", args={"value": "${tasks.first.result}"}),
     ),
-    "resumed": one("wait", args={"length": "3s", "kept": {"b": [1.0, None], "a": "ü"}}),
-    "twice": one("WaitTwice", args={"length": "1s"}),
-    "flaky": one("flaky", args={"good_from": 3}, retries={"limit": 3, "delay": "2s", "backoff": 2}),
+    "resumed": single_task("wait", args={"length": "3s", "kept": {"b": [1.0, None], "a": "ü"}}),
+    "twice": single_task("WaitTwice", args={"length": "1s"}),
+    "flaky": single_task("flaky", args={"good_from": 3}, retries={"limit": 3, "delay": "2s", "backoff": 2}),
     "contained": spec(
         container("it", 'echo "{\\"day\\": \\"$day\\"}" > /dev/termination-log', args={"day": "friday"}),
         python("reader", "echo", args={"value": "${tasks.it.result.day}"}),
@@ -100,19 +100,19 @@ GOOD: Mapping[str, Spec] = {
 
 FAILING: dict[str, tuple[Spec, str]] = {
     "no-module": (spec({"name": "it", "python": "nowhere.tasks:load"}), "ModuleNotFound"),
-    "no-function": (one("nap_"), "FunctionNotFound"),
+    "no-function": (single_task("nap_"), "FunctionNotFound"),
     "exits": (spec(container("it", "echo no more tea; exit 3")), "Error"),
     "no-program": (spec({"name": "it", "container": {"command": ["/no/such/program"]}}), "LaunchFailed"),
-    "no-argument": (one("needs"), "ArgumentsInvalid"),
-    "raises": (one("broken", retries={"limit": 1, "delay": "1s"}), "Error"),
-    "gives-up": (one("hopeless", retries={"limit": 3}), "Error"),
-    "result-not-json": (one("not_json"), "ResultInvalid"),
-    "state-not-json": (one("keep_not_json"), "DeferralInvalid"),
-    "state-too-large": (one("keep_too_much"), "DeferralInvalid"),
-    "kwargs-too-large": (one("wait_at_length", args={"length": 5000}), "DeferralInvalid"),
-    "kwargs-not-json": (one("wait_for_object"), "DeferralInvalid"),
-    "trigger-unknown": (one("wait_for", args={"name": "tide", "kwargs": {}}), "TriggerUnknown"),
-    "trigger-invalid": (one("wait_for", args={"name": "http", "kwargs": {"uri": "x"}}), "TriggerInvalid"),
+    "no-argument": (single_task("needs"), "ArgumentsInvalid"),
+    "raises": (single_task("broken", retries={"limit": 1, "delay": "1s"}), "Error"),
+    "gives-up": (single_task("hopeless", retries={"limit": 3}), "Error"),
+    "result-not-json": (single_task("not_json"), "ResultInvalid"),
+    "state-not-json": (single_task("keep_not_json"), "DeferralInvalid"),
+    "state-too-large": (single_task("keep_too_much"), "DeferralInvalid"),
+    "kwargs-too-large": (single_task("wait_at_length", args={"length": 5000}), "DeferralInvalid"),
+    "kwargs-not-json": (single_task("wait_for_object"), "DeferralInvalid"),
+    "trigger-unknown": (single_task("wait_for", args={"name": "tide", "kwargs": {}}), "TriggerUnknown"),
+    "trigger-invalid": (single_task("wait_for", args={"name": "http", "kwargs": {"uri": "x"}}), "TriggerInvalid"),
     "task-trigger-unknown": (trigger("tide", port="Hamburg"), "TriggerUnknown"),
     "task-trigger-invalid": (trigger("time", at="teatime"), "TriggerInvalid"),
     "own-trigger-raises": (pooled("raises"), "TriggerFailed"),
@@ -121,13 +121,13 @@ FAILING: dict[str, tuple[Spec, str]] = {
     "own-trigger-not-json": (pooled("not_json"), "EventInvalid"),
     "own-trigger-missing": (pooled("missing"), "TriggerUnknown"),
     "own-trigger-elsewhere": (trigger("works", word="moin"), "TriggerUnknown"),
-    "wait-too-long": (one("wait", args={"length": "10m", "timeout": "2s"}), "DeferralTimeout"),
+    "wait-too-long": (single_task("wait", args={"length": "10m", "timeout": "2s"}), "DeferralTimeout"),
     "task-wait-too-long": (
         spec({"name": "it", "trigger": {"class": "duration", "kwargs": {"duration": "10m"}, "timeout": "2s"}}),
         "DeferralTimeout",
     ),
-    "too-slow": (one("nap", args={"seconds": 600}, timeout="4s"), "Timeout"),
-    "too-slow-deferred": (one("wait", args={"length": "10m"}, timeout="4s"), "Timeout"),
+    "too-slow": (single_task("nap", args={"seconds": 600}, timeout="4s"), "Timeout"),
+    "too-slow-deferred": (single_task("wait", args={"length": "10m"}, timeout="4s"), "Timeout"),
 }
 """By name: a Workflow whose task `it` fails, and the reason that its TaskRun is to show."""
 
@@ -136,9 +136,9 @@ INVALID: dict[str, tuple[Spec, str]] = {
         spec(python("a", "echo", after=["b"]), python("b", "echo", args={"value": "${tasks.a.result}"})),
         "WorkflowInvalid",
     ),
-    "no-such-task": (one("echo", args={"value": "${tasks.ghost.result}"}), "WorkflowInvalid"),
-    "no-such-param": (one("echo", args={"value": "${params.ghost}"}), "WorkflowInvalid"),
-    "no-cel": (one("echo", args={"value": "${1 +}"}), "ExpressionInvalid"),
+    "no-such-task": (single_task("echo", args={"value": "${tasks.ghost.result}"}), "WorkflowInvalid"),
+    "no-such-param": (single_task("echo", args={"value": "${params.ghost}"}), "WorkflowInvalid"),
+    "no-cel": (single_task("echo", args={"value": "${1 +}"}), "ExpressionInvalid"),
     "cel-fails": (
         spec(
             python("before", "echo", args={"value": []}),
@@ -157,13 +157,13 @@ INVALID: dict[str, tuple[Spec, str]] = {
         ),
         "ExpressionTooExpensive",
     ),
-    "not-a-list": (one("echo", expand=[{"name": "value", "over": "${1 + 1}"}]), "ExpandInvalid"),
+    "not-a-list": (single_task("echo", expand=[{"name": "value", "over": "${1 + 1}"}]), "ExpandInvalid"),
 }
 """By name: a Workflow that cannot go on, and the reason that it is to show itself."""
 
 STUCK = "no-image"
 CONCURRENT_RUNS: Mapping[str, Spec] = {
-    STUCK: {**one("echo"), "image": "registry.invalid/no-such-image:1"},
+    STUCK: {**single_task("echo"), "image": "registry.invalid/no-such-image:1"},
     **{name: given for name, (given, _) in (FAILING | INVALID).items()},
     **GOOD,
 }

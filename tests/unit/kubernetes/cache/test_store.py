@@ -17,20 +17,20 @@ def value_of(item: dict[str, Any]) -> str:
     return str(item["value"])
 
 
-def made() -> tuple[CacheStore[str], list[Notice[str]]]:
+def store_and_notices() -> tuple[CacheStore[str], list[Notice[str]]]:
     notices: list[Notice[str]] = []
     return CacheStore(value_of, notices.append, index=lambda value: value.split()), notices
 
 
 def test_versions_are_compared_as_numbers() -> None:
-    store, _ = made()
+    store, _ = store_and_notices()
     store.upsert(raw("a", 99, value="old"))
     store.upsert(raw("a", 100, value="new"))
     assert store.get("ns", "a") == "new"
 
 
 def test_an_older_version_of_an_object_is_ignored() -> None:
-    store, notices = made()
+    store, notices = store_and_notices()
     store.absorb(raw("a", 7, value="new"))
     store.upsert(raw("a", 6, value="old"))
     store.delete(raw("a", 6))
@@ -39,7 +39,7 @@ def test_an_older_version_of_an_object_is_ignored() -> None:
 
 
 def test_an_absorbed_write_that_leaves_the_selector_removes_the_object() -> None:
-    store, _ = made()
+    store, _ = store_and_notices()
     store.upsert(raw("a", 5))
     store.absorb(raw("a", 6))
     store.delete(raw("a", 6))
@@ -47,7 +47,7 @@ def test_an_absorbed_write_that_leaves_the_selector_removes_the_object() -> None
 
 
 def test_a_new_object_of_the_same_name_is_a_delete_and_an_upsert() -> None:
-    store, notices = made()
+    store, notices = store_and_notices()
     store.upsert(raw("a", 1, uid="first", value="x"))
     store.upsert(raw("a", 5, uid="second", value="y"))
     assert [(note.kind, note.item, note.previous) for note in notices if isinstance(note, StoreChange)] == [
@@ -59,7 +59,7 @@ def test_a_new_object_of_the_same_name_is_a_delete_and_an_upsert() -> None:
 
 
 def test_a_list_does_not_remove_what_was_written_after_it_began() -> None:
-    store, _ = made()
+    store, _ = store_and_notices()
     store.absorb(raw("mine", 12))
     store.upsert(raw("old", 3))
     store.settle(set(), 10)
@@ -68,7 +68,7 @@ def test_a_list_does_not_remove_what_was_written_after_it_began() -> None:
 
 
 def test_the_index_follows_every_change() -> None:
-    store, _ = made()
+    store, _ = store_and_notices()
     store.upsert(raw("a", 1, value="red round"))
     store.upsert(raw("b", 2, value="red"))
     assert store.indexed("red") == ["red round", "red"]
@@ -87,7 +87,7 @@ def test_own_writes_and_lists_in_any_order_end_with_the_servers_state(
     operations: list[tuple[str, str]], data: st.DataObject
 ) -> None:
     events, history = happened(operations)
-    store, notices = made()
+    store, notices = store_and_notices()
     delivered = 0
     while delivered < len(events):
         step = data.draw(st.sampled_from(["watch", "absorb", "list"]))
