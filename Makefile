@@ -7,7 +7,7 @@ DEV := PYTHONPATH=dev python3 -m torpor_dev
 RELEASE = --registry '$(REGISTRY)' --version '$(VERSION)'
 DIST := dist
 NODE = cd ui/web && PATH="$(CURDIR)/.tools/node/node-bin:$$PATH" &&
-CODE := libraries crds operator triggerer archive cli worker-image local dev examples tests benchmarks
+CODE := libraries crds operator triggerer archive cli worker-image local ui/torpor_ui dev examples tests benchmarks
 
 # The tests start hundreds of Python processes. Each would compile all modules if none may store the bytecode.
 unexport PYTHONDONTWRITEBYTECODE

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from torpor_kubernetes.client import http
+from torpor_kubernetes.client import endpoint
 
 OPERATOR = "torpor_operator"
 NEVER = ".never.invalid"
@@ -32,15 +32,15 @@ def _login(**_: Any) -> Any:
     import kopf  # noqa: PLC0415 - the other programs do not load it
 
     host, port = os.environ["KUBERNETES_SERVICE_HOST"], os.environ["KUBERNETES_SERVICE_PORT"]
-    token = (http.SERVICE_ACCOUNT / "token").read_text().strip()
+    token = (endpoint.SERVICE_ACCOUNT / "token").read_text().strip()
     return kopf.ConnectionInfo(
-        server=f"https://{host}:{port}", ca_path=str(http.SERVICE_ACCOUNT / "ca.crt"), token=token
+        server=f"https://{host}:{port}", ca_path=str(endpoint.SERVICE_ACCOUNT / "ca.crt"), token=token
     )
 
 
 if __name__ == "__main__":
     program = sys.argv.pop(1)
-    http.SERVICE_ACCOUNT = Path(os.environ["TORPOR_BENCH_ACCOUNT"])
+    endpoint.SERVICE_ACCOUNT = Path(os.environ["TORPOR_BENCH_ACCOUNT"])
     if program == OPERATOR:
         import kopf
 

@@ -70,6 +70,7 @@ COMMANDS: Mapping[str, CommandEntry | CommandGroup] = {
     "run": CommandEntry("local.run", "Run a Workflow, or one task, on this machine without a cluster."),
     "compile": CommandEntry("local.compile", "Print the Workflow of a Python function."),
     "lint": CommandEntry("local.lint", "Check files of Workflows and Schedules without a cluster."),
+    "ui": CommandEntry("view.ui", "Open the page that shows runs, waits and causes, in a browser."),
     "doctor": CommandEntry("tool.doctor", "Check the installation of Torpor."),
     "completion": CommandEntry("tool.completion", "Print the completion script of a shell."),
     "version": CommandEntry("tool.version", "Print the versions of torpor and of the cluster."),

@@ -185,13 +185,13 @@ def split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
 def _pool(server: ServerEndpoint, certificate: Certificate | None) -> urllib3.PoolManager:
     options: dict[str, Any] = {"num_pools": 2, "maxsize": _CONNECTIONS, "block": False}
     if server.url.startswith("https:"):
-        options["ssl_context"] = _tls(server, certificate)
+        options["ssl_context"] = tls_context(server, certificate)
         if server.server_name:
             options |= {"server_hostname": server.server_name, "assert_hostname": server.server_name}
         if server.insecure:
             options |= {"cert_reqs": "CERT_NONE", "assert_hostname": False}
             urllib3.disable_warnings(InsecureRequestWarning)  # the user decided; kubectl prints no warning either
-    proxy = server.proxy or _environment_proxy(server.url)
+    proxy = server.proxy or environment_proxy(server.url)
     if not proxy:
         return urllib3.PoolManager(**options)
     if not proxy.startswith(("http://", "https://")):
@@ -199,7 +199,7 @@ def _pool(server: ServerEndpoint, certificate: Certificate | None) -> urllib3.Po
     return urllib3.ProxyManager(proxy, **options)
 
 
-def _environment_proxy(url: str) -> str | None:
+def environment_proxy(url: str) -> str | None:
     """Return the proxy of HTTPS_PROXY and NO_PROXY, None if there is none."""
     if not any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")):
         return None
@@ -210,7 +210,7 @@ def _environment_proxy(url: str) -> str | None:
     return None if proxy_bypass(parts.netloc) else getproxies().get(parts.scheme)
 
 
-def _tls(server: ServerEndpoint, certificate: Certificate | None) -> ssl.SSLContext:
+def tls_context(server: ServerEndpoint, certificate: Certificate | None) -> ssl.SSLContext:
     """Return the TLS context. Raises CliError for unreadable certificates."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:

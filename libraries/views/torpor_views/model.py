@@ -177,10 +177,16 @@ class RunView:
 
 
 def _instances(taskruns: Iterable[Fields], uid: str) -> Mapping[str, tuple[InstanceView, ...]]:
-    """Return the TaskRuns by task; of two at one path, the one that was created after more clears."""
+    return instances_by_task((InstanceView.parse(json_fields.fields(body)) for body in taskruns), uid)
+
+
+def instances_by_task(instances: Iterable[InstanceView], uid: str) -> Mapping[str, tuple[InstanceView, ...]]:
+    """Return the instances of the Workflow with this uid by task, in the order of their paths.
+
+    Of two at one path it is the one that was created after more clears.
+    """
     by_task: dict[str, dict[Sequence[int], InstanceView]] = {}
-    for body in taskruns:
-        instance = InstanceView.parse(json_fields.fields(body))
+    for instance in instances:
         if uid and instance.workflow_uid and instance.workflow_uid != uid:
             continue
         former = by_task.setdefault(instance.task, {}).get(instance.path)

@@ -17,6 +17,7 @@ COMPONENTS = (
     "cli",
     "worker-image",
     "local",
+    "ui",
     "dev",
     "manifests",
     "tests",

@@ -29,7 +29,7 @@ from torpor_kubernetes.cache.store import (
     version_of,
 )
 from torpor_kubernetes.client import errors
-from torpor_kubernetes.client.api import PAGE, Api
+from torpor_kubernetes.client.api import PAGE, WATCH_SECONDS, Api
 from torpor_kubernetes.client.resources import Resource
 
 __all__ = ["Notice", "Reflector", "Unreadable"]
@@ -47,7 +47,8 @@ class Reflector(Generic[T]):
     """A store for one kind, and the loop that updates it.
 
     `on_change` runs in the loop, once for each version of each object, in order. It must return quickly. `jitter`
-    returns numbers from 0 to 1. Without `namespaces` it watches all of them by one stream.
+    returns numbers from 0 to 1. Without `namespaces` it watches all of them by one stream. An error that is `fatal`
+    ends `run`. The API server checks the caller only when a watch begins, so at most `watch_seconds` later.
     """
 
     def __init__(  # noqa: PLR0913 - the selection is one to four words, and none of them is of use alone
@@ -62,6 +63,8 @@ class Reflector(Generic[T]):
         field_selector: str = "",
         label_selector: str = "",
         index: Callable[[T], Iterable[str]] = no_index,
+        watch_seconds: int = WATCH_SECONDS,
+        fatal: tuple[type[errors.ApiError], ...] = (),
     ) -> None:
         self.store: CacheStore[T] = CacheStore(parse, on_change, index=index)
         self.synced = asyncio.Event()
@@ -74,10 +77,12 @@ class Reflector(Generic[T]):
         self._field_selector = field_selector
         self._label_selector = label_selector
         self._jitter = jitter
+        self._watch_seconds = watch_seconds
+        self._fatal = fatal
         self._failures = dict.fromkeys(self._scopes, 0)
 
     async def run(self) -> Never:
-        """List, then watch. Only cancellation and bugs end it."""
+        """List, then watch. Only cancellation, bugs and fatal errors end it."""
         first, *others = self._scopes
         if not others:
             await self._run(first)
@@ -99,6 +104,8 @@ class Reflector(Generic[T]):
             except errors.Gone as gone:
                 log.info("%s: %s; listing again", self._resource.plural, gone.message)
                 await self._pause(scope, gone)
+            except self._fatal:
+                raise
             except errors.ApiError as error:
                 self._failures[scope] += 1
                 log.warning("cannot list %s: %s; trying again", self._resource.plural, error.message)
@@ -159,15 +166,16 @@ class Reflector(Generic[T]):
             resource_version=version,
             field_selector=self._field_selector,
             label_selector=self._label_selector,
+            timeout_seconds=self._watch_seconds,
         )
         try:
             async with aclosing(events):
                 async for event in events:
                     version = self._apply(scope, event.type, event.object)
                     self._failures[scope] = 0
-        except errors.Gone:
-            raise
         except errors.ApiError as error:
+            if isinstance(error, (errors.Gone, *self._fatal)):
+                raise
             log.warning("the watch of %s broke: %s; opening it again", self._resource.plural, error.message)
             failure = error
         if self._api.clock.monotonic() - started >= BACKOFF.cap:

@@ -1,33 +1,26 @@
 """The HTTPS transport: the only module of this package that does network I/O.
 
-The configuration is found as in client-go: a named kubeconfig, else $KUBECONFIG, else the pod's service account, else
-~/.kube/config. A service account token is read again when the kubelet may have renewed it; an exec plugin runs again
-before its token expires. Every request has a timeout. A watch has the timeout that it requests plus a margin, and TCP
-keepalive detects a dead peer within a minute.
+Every request has a timeout. A watch has the timeout that it requests plus a margin, and TCP keepalive detects a dead
+peer within a minute.
 """
 
 import asyncio
 import json
-import os
 import socket
-import ssl
-import time
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from http import HTTPStatus
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import aiohttp
 from yarl import URL
 
 from torpor_kubernetes.client import decoding, errors
+from torpor_kubernetes.client.endpoint import ClusterEndpoint, find_cluster
 from torpor_kubernetes.client.transport import JSON, Response
 
-SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-TOKEN_SECONDS = 60.0
 REQUEST_SECONDS = 30.0
 CONNECT_SECONDS = 10.0
 WATCH_MARGIN_SECONDS = 15.0
@@ -42,17 +35,6 @@ KEEPALIVE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterEndpoint:
-    """The API server and the credentials. `authorization` returns the Authorization header, or None."""
-
-    host: str
-    tls: ssl.SSLContext | None
-    authorization: Callable[[], Awaitable[str | None]]
-    server_name: str | None = None
-    proxy: str | None = None
-
-
 class HttpTransport:
     """Sends requests to one API server with aiohttp."""
 
@@ -63,7 +45,11 @@ class HttpTransport:
         self._requests = requests
         self._watches = watches
 
-    async def request(
+    def as_caller(self, authorization: Callable[[], Awaitable[str | None]]) -> "HttpTransport":
+        """Return a transport with other credentials over the same connections."""
+        return HttpTransport(replace(self._cluster, authorization=authorization), self._requests, self._watches)
+
+    async def request(  # noqa: PLR0913 - the parts of an HTTP request
         self,
         method: str,
         path: str,
@@ -71,16 +57,25 @@ class HttpTransport:
         query: Mapping[str, str] | None = None,
         body: object = None,
         content_type: str = JSON,
+        headers: Mapping[str, str] | None = None,
     ) -> Response:
-        """Send one request. Raises `errors.Unreachable` without a response within `REQUEST_SECONDS`."""
+        """Send one request, after a 401 once more with new credentials.
+
+        Raises `errors.Unreachable` without a response within `REQUEST_SECONDS`.
+        """
         data = None if body is None else json.dumps(body).encode()
-        headers = {"Accept": JSON} | ({} if data is None else {"Content-Type": content_type})
+        fields = {"Accept": JSON} | ({} if data is None else {"Content-Type": content_type}) | dict(headers or {})
         timeout = aiohttp.ClientTimeout(total=REQUEST_SECONDS, sock_connect=CONNECT_SECONDS)
-        try:
-            async with self._requests.request(
-                method, self._url(path, query), data=data, timeout=timeout, **await self._options(headers)
-            ) as response:
+        url = self._url(path, query)
+
+        async def send() -> Response:
+            options = await self._options(fields)
+            async with self._requests.request(method, url, data=data, timeout=timeout, **options) as response:
                 return await _parse_response(response)
+
+        try:
+            response = await send()
+            return await send() if response.status == HTTPStatus.UNAUTHORIZED and await self._renewed() else response
         except (aiohttp.ClientError, TimeoutError, OSError) as exc:
             raise self._unreachable(f"{method} {path}", exc) from exc
 
@@ -94,14 +89,17 @@ class HttpTransport:
         except ValueError as exc:
             raise self._unreachable(f"watch of {path}", exc) from exc
 
-    async def chunks(self, path: str, *, query: Mapping[str, str], seconds: float) -> AsyncGenerator[bytes, None]:
+    async def chunks(
+        self, path: str, *, query: Mapping[str, str], seconds: float, headers: Mapping[str, str] | None = None
+    ) -> AsyncGenerator[bytes, None]:
         """Yield a response as it arrives, for up to `seconds`. Raises as `stream` does."""
         timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_SECONDS)
+        options = await self._options({"Accept": f"{JSON}, */*"} | dict(headers or {}))
         try:
-            async with self._watches.get(
-                self._url(path, query), timeout=timeout, **await self._options({"Accept": f"{JSON}, */*"})
-            ) as response:
+            async with self._watches.get(self._url(path, query), timeout=timeout, **options) as response:
                 if response.status != HTTPStatus.OK:
+                    if response.status == HTTPStatus.UNAUTHORIZED:
+                        await self._renewed()  # for the next try of the caller
                     raise errors.from_response(await _parse_response(response))
                 try:
                     async for chunk in response.content.iter_any():
@@ -114,12 +112,14 @@ class HttpTransport:
     def _url(self, path: str, query: Mapping[str, str] | None) -> URL:
         return URL(self._cluster.host + path, encoded=True).with_query(query)
 
-    async def _options(self, headers: dict[str, str]) -> dict[str, Any]:
+    async def _renewed(self) -> bool:
+        return self._cluster.renew is not None and await self._cluster.renew()
+
+    async def _options(self, headers: Mapping[str, str]) -> dict[str, Any]:
         authorization = await self._cluster.authorization()
-        if authorization:
-            headers["Authorization"] = authorization
+        own = {"Authorization": authorization} if authorization else {}
         return {
-            "headers": headers,
+            "headers": [*headers.items(), *own.items(), *self._cluster.fields],
             "allow_redirects": False,
             "proxy": self._cluster.proxy,
             "server_hostname": self._cluster.server_name,
@@ -183,13 +183,26 @@ async def connect(
     `connections` limits concurrent requests; watches have separate, unlimited connections. Raises `errors.Unconfigured`
     if no cluster is configured or its configuration is unusable.
     """
-    cluster = await _find_cluster(kubeconfig)
+    cluster = await find_cluster(kubeconfig)
+    async with open_transport(cluster, program=program, connections=connections) as transport:
+        yield transport
+
+
+@asynccontextmanager
+async def open_transport(
+    cluster: ClusterEndpoint, *, program: str = "torpor", connections: int = 100
+) -> AsyncIterator[HttpTransport]:
+    """Open a transport to a cluster. `connections` is as in `connect`."""
     headers = {"User-Agent": f"{program}/{version('torpor-kubernetes')}"}
+    # No cookies: a proxy before the API server may set one for a caller, and callers share the connections.
+    requests = aiohttp.ClientSession(
+        connector=_connector(cluster, connections), headers=headers, cookie_jar=aiohttp.DummyCookieJar()
+    )
+    watches = aiohttp.ClientSession(
+        connector=_connector(cluster, 0), headers=headers, cookie_jar=aiohttp.DummyCookieJar()
+    )
     try:
-        async with (
-            aiohttp.ClientSession(connector=_connector(cluster, connections), headers=headers) as requests,
-            aiohttp.ClientSession(connector=_connector(cluster, 0), headers=headers) as watches,
-        ):
+        async with requests, watches:
             yield HttpTransport(cluster, requests, watches)
     finally:
         # The event loop closes a connection that was abandoned while it opened, a few iterations later.
@@ -207,94 +220,3 @@ def _socket(address: aiohttp.AddrInfoType) -> socket.socket:
         if hasattr(socket, option):
             created.setsockopt(level, getattr(socket, option), value)
     return created
-
-
-async def _find_cluster(kubeconfig: str | None) -> ClusterEndpoint:
-    path = kubeconfig or os.environ.get("KUBECONFIG")
-    if not path and os.environ.get("KUBERNETES_SERVICE_HOST"):
-        return _in_cluster(SERVICE_ACCOUNT, os.environ)
-    return await _from_kubeconfig(path or str(Path.home() / ".kube" / "config"))
-
-
-def _in_cluster(folder: Path, environ: Mapping[str, str]) -> ClusterEndpoint:
-    host, port = environ["KUBERNETES_SERVICE_HOST"], environ.get("KUBERNETES_SERVICE_PORT", "443")
-    try:
-        tls = _tls(str(folder / "ca.crt"))
-        token = _TokenFile(folder / "token")
-    except (OSError, ValueError) as exc:
-        raise errors.Unconfigured(f"cannot use the pod's service account in {folder}: {exc}") from exc
-    return ClusterEndpoint(
-        host=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
-        tls=tls,
-        authorization=token.authorization,
-    )
-
-
-class _TokenFile:
-    """A token file that the kubelet renews."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._read()
-
-    def _read(self) -> None:
-        self._token = self._path.read_text().strip()
-        self._read_at = time.monotonic()
-
-    async def authorization(self) -> str:
-        if time.monotonic() - self._read_at >= TOKEN_SECONDS:
-            self._read()
-        return f"Bearer {self._token}"
-
-
-async def _from_kubeconfig(path: str) -> ClusterEndpoint:
-    # Imported here because it takes 1.5 s and 50 MB, and pods do not need it.
-    from kubernetes_asyncio.client import Configuration  # noqa: PLC0415
-    from kubernetes_asyncio.config import ConfigException, load_kube_config  # noqa: PLC0415
-
-    if not _exists(path):
-        raise errors.Unconfigured(f"there is no kubeconfig at {path}; name one, or set KUBECONFIG")
-    configuration = Configuration()
-    try:
-        async with asyncio.timeout(REQUEST_SECONDS):
-            loader = await load_kube_config(config_file=path, client_configuration=configuration, persist_config=False)
-        tls = _tls(
-            configuration.ssl_ca_cert, configuration.cert_file, configuration.key_file, verify=configuration.verify_ssl
-        )
-    except Exception as exc:  # the loader validates little, so a broken file raises any exception
-        raise errors.Unconfigured(f"cannot use the kubeconfig {path}: {type(exc).__name__}: {exc}") from exc
-
-    async def authorization() -> str | None:
-        if hasattr(loader, "exec_plugin_expiry"):
-            try:
-                async with asyncio.timeout(REQUEST_SECONDS):
-                    await loader.load_from_exec_plugin()
-            except (ConfigException, OSError, ValueError, TimeoutError) as exc:
-                raise errors.Unreachable(f"the exec plugin of {path} returned no token: {exc}") from exc
-        return getattr(loader, "token", None)
-
-    return ClusterEndpoint(
-        host=str(configuration.host),
-        tls=tls if str(configuration.host).startswith("https") else None,
-        authorization=authorization,
-        server_name=configuration.tls_server_name,
-        proxy=configuration.proxy,
-    )
-
-
-def _exists(path: str) -> bool:
-    return any(Path(part).expanduser().exists() for part in path.split(os.pathsep) if part)
-
-
-def _tls(
-    ca: str | None, certificate: str | None = None, key: str | None = None, *, verify: bool = True
-) -> ssl.SSLContext:
-    context = ssl.create_default_context(cafile=ca)
-    # Python 3.13 enables this flag; the CAs of many clusters lack the key identifier that it requires.
-    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-    if not verify:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    if certificate:
-        context.load_cert_chain(certificate, key)
-    return context

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from aiohttp import web
 from aiohttp.test_utils import TestServer
-from torpor_kubernetes.client import decoding, errors, http
+from torpor_kubernetes.client import decoding, endpoint, errors, http
 from torpor_kubernetes.client.transport import JSON_PATCH
 
 
@@ -221,18 +221,18 @@ async def test_in_a_pod_the_token_is_read_again_as_it_is_renewed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "token").write_text("one\n")
-    token = http._TokenFile(tmp_path / "token")
+    token = endpoint._TokenFile(tmp_path / "token")
     assert await token.authorization() == "Bearer one"
     (tmp_path / "token").write_text("two\n")
     assert await token.authorization() == "Bearer one"
-    monkeypatch.setattr(http, "TOKEN_SECONDS", 0.0)
+    monkeypatch.setattr(endpoint, "TOKEN_SECONDS", 0.0)
     assert await token.authorization() == "Bearer two"
 
 
 async def test_a_pod_without_a_service_account_gets_a_clear_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http, "SERVICE_ACCOUNT", tmp_path)
+    monkeypatch.setattr(endpoint, "SERVICE_ACCOUNT", tmp_path)
     monkeypatch.delenv("KUBECONFIG", raising=False)
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
     with pytest.raises(errors.Unconfigured, match="service account"):

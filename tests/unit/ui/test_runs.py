@@ -1,0 +1,65 @@
+"""The list of runs, and the page of one run, from a made-up cluster."""
+
+from torpor_kubernetes.client.resources import TASKRUNS, WORKFLOWS
+
+from tests.support.made_up_cluster import MadeUpApi
+from tests.support.made_up_cluster.content import BIG, Size, fill
+from tests.support.page import Browser
+
+
+async def test_the_session_names_the_user_and_the_namespaces(page: Browser) -> None:
+    session = await page.get("api/session")
+    assert session["user"] == "admin"
+    assert session["namespaces"] == ["data", "ml"]
+    assert session["defaultNamespaces"] == ["data"]
+    assert session["mode"] == "local"
+
+
+async def test_live_and_archived_runs_are_one_list(cluster: MadeUpApi, page: Browser) -> None:
+    fill_small(cluster)
+    runs = await page.get("api/runs?ns=data")
+    sources = [row[runs["columns"].index("source")] for row in runs["rows"]]
+    assert set(sources) == {"live", "archive"}
+    assert runs["notes"] == []
+
+
+async def test_a_stream_of_runs_sends_all_then_changes(cluster: MadeUpApi, page: Browser) -> None:
+    fill_small(cluster)
+    async with page.stream("api/runs/stream?ns=data") as events:
+        first = await events.next()
+        assert first[0] == "rows"
+        assert f"live/data/{BIG}" in {row[0] for row in first[1]["rows"]}
+        cluster.server.edit(WORKFLOWS, "data", BIG, {"status": {"progress": "changed"}})
+        name, changed = await events.next()
+        assert (name, [row[2] for row in changed["rows"]]) == ("rows", [BIG])
+        cluster.server.remove(WORKFLOWS, "data", BIG)
+        assert (await events.next())[1]["gone"] == [f"live/data/{BIG}"]
+
+
+async def test_a_stream_of_a_run_sends_all_then_changes(cluster: MadeUpApi, page: Browser) -> None:
+    fill_small(cluster)
+    async with page.stream(f"api/run/live/data/{BIG}/stream") as events:
+        name, snapshot = await events.next()
+        assert name == "snapshot"
+        assert [task["name"] for task in snapshot["tasks"]] == ["arrive", "list", "load", "report"]
+        assert len(snapshot["instances"]["key"]) == 22
+        assert ["list", "load", "upstream"] in snapshot["edges"]
+        changed = next(item for item in cluster.server.all(TASKRUNS) if item["spec"].get("mapIndex") == 3)
+        change = {"status": {"state": "Failed", "message": "no such row"}}
+        cluster.server.edit(TASKRUNS, "data", changed["metadata"]["name"], change)
+        delta = await events.until("delta")
+        assert (delta["instances"]["key"], delta["instances"]["state"]) == (["load/3"], ["Failed"])
+        cluster.server.remove(WORKFLOWS, "data", BIG)
+        await events.until("gone")
+
+
+async def test_an_archived_run_is_sent_once(cluster: MadeUpApi, page: Browser) -> None:
+    fill_small(cluster)
+    uid = cluster.archive.entries[0]["uid"]
+    async with page.stream(f"api/run/archive/data/{uid}/stream") as events:
+        assert (await events.next())[1]["run"]["uid"] == uid
+        assert (await events.next())[0] == "end"
+
+
+def fill_small(cluster: MadeUpApi) -> None:
+    fill(cluster, Size(runs=30, instances=20, taskruns=0, archived=30))

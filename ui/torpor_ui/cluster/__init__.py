@@ -1,0 +1,1 @@
+"""The API server and the archive, as the caller may read them."""

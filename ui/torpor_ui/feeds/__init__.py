@@ -1,0 +1,1 @@
+"""Live state of the cluster, shared by the viewers of one identity."""

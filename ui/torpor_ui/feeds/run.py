@@ -1,0 +1,172 @@
+"""One live run as one identity may read it: its Workflow, its TaskRuns and its pods.
+
+TaskRuns are watched by the label of their run: of 60,000 TaskRuns in a namespace this process holds those of the runs
+that somebody looks at.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import Coroutine, Mapping
+from dataclasses import replace
+from typing import Any, Never
+
+from torpor_kubernetes.cache.reflector import Notice, Reflector, Unreadable
+from torpor_kubernetes.client import errors as api_errors
+from torpor_kubernetes.client.api import Api
+from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS, Resource
+from torpor_views.facts import PodFacts
+from torpor_views.model import RunView, instances_by_task
+from torpor_wire import constants, names
+
+from torpor_ui import errors
+from torpor_ui.feeds.change_log import ChangeLog
+from torpor_ui.feeds.facts import RunFacts
+from torpor_ui.feeds.feed import FATAL, WATCH_SECONDS, Feed
+from torpor_ui.feeds.shared_objects import SharedObjects
+from torpor_ui.presentation import instances, run_page
+from torpor_ui.presentation.frames import Frame
+from torpor_ui.presentation.instances import CachedInstance
+from torpor_ui.presentation.run_page import RunPage
+
+INSTANCES_MAX = 50_000
+"""TaskRuns of one run that are shown."""
+CALM = 10.0
+"""The page is computed again after this many times what its last computation took."""
+
+InstanceName = tuple[str, str]
+"""The name of a TaskRun, and what the page calls it."""
+
+
+class RunFeed(Feed):
+    """A run. `page` has everything but the instances; `log` says which of these have changed."""
+
+    def __init__(self, api: Api, namespace: str, name: str, shared: SharedObjects[CachedInstance]) -> None:
+        super().__init__()
+        self.namespace = namespace
+        self.name = name
+        self.log: ChangeLog[InstanceName] = ChangeLog()
+        self.page: RunPage | None = None
+        self.gone = False
+        """The Workflow was deleted."""
+        self._api = api
+        self._workflows = self._reflector(WORKFLOWS, dict, fields=f"metadata.name={name}")
+        labels = f"{constants.LABEL_WORKFLOW}={names.label(name)}"
+        self._taskruns = self._reflector(TASKRUNS, shared.parse, labels=labels)
+        self._pods = self._reflector(PODS, PodFacts.parse, labels=labels)
+        self._facts = RunFacts(api, namespace)
+        self._computed_at = 0.0
+        self._took = 0.0
+
+    @property
+    def workflow(self) -> Mapping[str, Any] | None:
+        """The Workflow; None if there is none."""
+        return self._workflows.store.get(self.namespace, self.name)
+
+    def instance(self, name: str) -> CachedInstance | None:
+        """Return an instance of this run by the name of its TaskRun."""
+        found = self._taskruns.store.get(self.namespace, name)
+        return found if found is not None and self._is_own(found) else None
+
+    def all_instances(self) -> list[CachedInstance]:
+        """Return all instances of this run, in the order of tasks and paths."""
+        own = filter(self._is_own, self._taskruns.store.values())
+        return sorted(own, key=lambda each: (each.view.task, each.view.path))
+
+    def nodes(self) -> Mapping[str, str]:
+        """Return the nodes of the pods of this run."""
+        return {pod.name: pod.node for pod in self._pods.store.values() if pod.node}
+
+    def frame(self) -> Frame:
+        """Return the state that viewers are sent. Raises ProblemError before the feed is ready."""
+        if self.page is None:
+            raise errors.unavailable("the run is not read yet")
+        return Frame(page=self.page, nodes=self.nodes())
+
+    def run(self) -> RunView:
+        """Return the run with its instances, as of now. Raises ProblemError if it does not exist."""
+        workflow = self.workflow
+        if workflow is None:
+            raise errors.not_found(f"there is no run {self.name} in namespace {self.namespace}", "It may be archived.")
+        run = RunView.parse(workflow, now=time.time())
+        views = (each.view for each in self._taskruns.store.values())
+        return replace(run, instances=instances_by_task(views, run.uid))
+
+    async def ready(self) -> None:
+        """Wait for the first lists, and for the page."""
+        await self._workflows.synced.wait()
+        await self._taskruns.synced.wait()
+        if self.page is None:
+            await self._compute()
+
+    def _work(self) -> list[Coroutine[Any, Any, Never]]:
+        return [self._workflows.run(), self._taskruns.run(), self._watch_pods(), self._compute_again()]
+
+    async def _watch_pods(self) -> Never:
+        """Watch the pods. Without the right to, the causes are less precise."""
+        try:
+            await self._pods.run()
+        except api_errors.ApiError:
+            await asyncio.Event().wait()
+        raise AssertionError("unreachable")
+
+    async def before_wake(self) -> None:
+        """Compute the page, unless that would take too much of the time."""
+        if time.monotonic() - self._computed_at >= self._took * CALM:
+            await self._compute()
+
+    async def _compute_again(self) -> Never:
+        """Compute the page where nothing changes: causes depend on the time, and facts are read slowly."""
+        await self.ready()
+        while True:
+            await asyncio.sleep(5.0)
+            run = self.run()
+            if await self._facts.renew(run) or not run.ended:
+                self.changed.set()
+
+    async def _compute(self) -> None:
+        if self.workflow is None:
+            if self.page is None:
+                self.run()  # raises
+            self.gone = True
+            return
+        began = time.monotonic()
+        run, pods = self.run(), list(self._pods.store.values()) if self._pods.synced.is_set() else None
+        self.page = await asyncio.to_thread(run_page.build, run, self._facts.facts(pods))
+        self._computed_at = time.monotonic()
+        self._took = self._computed_at - began
+
+    def _is_own(self, instance: CachedInstance) -> bool:
+        workflow = self.workflow
+        uid = workflow["metadata"].get("uid") if workflow else None
+        return instance.view.workflow_uid in {"", uid}
+
+    def _reflector(self, resource: Resource, parse: Any, *, fields: str = "", labels: str = "") -> "Reflector[Any]":
+        return Reflector(
+            self._api,
+            resource,
+            parse,
+            on_change=self._record_instance if resource is TASKRUNS else self._record,
+            jitter=random.random,
+            namespaces=(self.namespace,),
+            field_selector=fields,
+            label_selector=labels,
+            watch_seconds=WATCH_SECONDS,
+            fatal=FATAL,
+        )
+
+    def _record(self, _notice: Notice[Any]) -> None:
+        self.changed.set()
+
+    def _record_instance(self, notice: Notice[CachedInstance]) -> None:
+        item = None if isinstance(notice, Unreadable) else notice.item or notice.previous
+        if item is not None:
+            self.log.record((notice.name, item.key))
+            self.changed.set()
+        if len(self._taskruns.store) > INSTANCES_MAX:
+            self.close(errors.too_large(f"the run has more than {INSTANCES_MAX} TaskRuns", "Use `torpor get`."))
+
+
+def shared_instances() -> SharedObjects[CachedInstance]:
+    """Return the instances that the feeds of all identities share."""
+    return SharedObjects(instances.parse)

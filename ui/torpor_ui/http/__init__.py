@@ -1,0 +1,1 @@
+"""The HTTP side of the page's server: middleware, Server-Sent Events, static files."""

@@ -1,0 +1,51 @@
+"""`torpor ui`: the page on this machine, with the credentials of the user who starts it."""
+
+import asyncio
+import socket
+import webbrowser
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from aiohttp import web
+from torpor_kubernetes.client.endpoint import ClusterEndpoint
+from torpor_kubernetes.client.http import open_transport
+
+from torpor_ui import app
+from torpor_ui.http.security import Origins
+from torpor_ui.sessions.local import LocalLogin
+
+HOST = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalOptions:
+    """The options of `torpor ui`. Port 0 is any free one. `namespace` is shown first."""
+
+    port: int = 0
+    namespace: str = "default"
+    read_only: bool = False
+    open_browser: bool = True
+
+
+async def serve(cluster: ClusterEndpoint, options: LocalOptions, announce: Callable[[str], object]) -> None:
+    """Serve until cancelled. `announce` gets each link. Raises OSError if the port is taken."""
+    with socket.create_server((HOST, options.port)) as listener:
+        listener.setblocking(False)
+        number = listener.getsockname()[1]
+        origin = f"http://{HOST}:{number}"
+        login = LocalLogin(origin, announce)
+        origins = Origins(origins=frozenset({origin, f"http://localhost:{number}"}))
+        async with open_transport(cluster, program="torpor-ui") as transport:
+            application = app.build(
+                transport, login, origins, read_only=options.read_only, namespaces=(options.namespace,)
+            )
+            runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
+            await runner.setup()
+            try:
+                await web.SockSite(runner, listener).start()
+                announce(login.link)
+                if options.open_browser:
+                    await asyncio.to_thread(webbrowser.open, login.link)
+                await asyncio.Event().wait()
+            finally:
+                await runner.cleanup()

@@ -1,0 +1,1 @@
+"""What the page shows, as JSON: rows, heads, columns. Pure."""

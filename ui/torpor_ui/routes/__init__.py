@@ -1,0 +1,1 @@
+"""The endpoints of the page: docs/design/page.md lists them."""

@@ -1,0 +1,52 @@
+"""Reads a run from the archive as the page shows it: once, since it does not change."""
+
+import time
+from collections.abc import Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import Any
+
+from torpor_views.facts import Facts
+from torpor_views.model import RunView, instances_by_task
+
+from torpor_ui import errors
+from torpor_ui.cluster.archive import ArchiveReader
+from torpor_ui.presentation import instances, run_page
+from torpor_ui.presentation.instances import CachedInstance
+from torpor_ui.presentation.run_page import RunPage
+
+INSTANCES_MAX = 50_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivedRun:
+    """An archived run: its Workflow, its view and its instances."""
+
+    workflow: Mapping[str, Any]
+    view: RunView
+    instances: list[CachedInstance]
+
+    def page(self) -> RunPage:
+        """Return its page."""
+        return run_page.build(self.view, Facts(), archived=True)
+
+
+async def read_archived_run(archive: ArchiveReader, namespace: str, uid: str) -> ArchivedRun:
+    """Return a run of the archive. Raises ProblemError."""
+    workflow: Mapping[str, Any] | None = None
+    cached: list[CachedInstance] = []
+    async with aclosing(archive.run(namespace, uid)) as objects:
+        async for item in objects:
+            match item.get("kind"):
+                case "Workflow":
+                    workflow = item
+                case "TaskRun":
+                    cached.append(instances.parse(item))
+            if len(cached) > INSTANCES_MAX:
+                raise errors.too_large(f"the run has more than {INSTANCES_MAX} TaskRuns", "Use `torpor get`.")
+    if workflow is None:
+        raise errors.not_found(f"the archive has no run {uid} in namespace {namespace}")
+    run = RunView.parse(workflow, now=time.time())
+    by_task = instances_by_task((each.view for each in cached), run.uid)
+    cached.sort(key=lambda each: (each.view.task, each.view.path))
+    return ArchivedRun(workflow=workflow, view=replace(run, instances=by_task), instances=cached)
