@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.support.made_up_cluster import MadeUpApi, serve
-from tests.support.page import Browser, endpoint, opened_page
+from tests.support.page_server.browser import Browser, endpoint, opened_page
 
 
 @pytest.fixture

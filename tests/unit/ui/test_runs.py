@@ -4,7 +4,7 @@ from torpor_kubernetes.client.resources import TASKRUNS, WORKFLOWS
 
 from tests.support.made_up_cluster import MadeUpApi
 from tests.support.made_up_cluster.content import BIG, Size, fill
-from tests.support.page import Browser
+from tests.support.page_server.browser import Browser
 
 
 async def test_the_session_names_the_user_and_the_namespaces(page: Browser) -> None:
