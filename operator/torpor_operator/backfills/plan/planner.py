@@ -1,11 +1,13 @@
-"""Plans the next pass of a Backfill. Pure.
+"""Plans the next pass of a Backfill, by the first of `DECISIONS` that returns a plan. Pure.
 
 A pass decides at most `PASS_TICKS` ticks, in their order, and creates as many runs as `concurrency` permits.
 The cursor of the status moves behind a tick only when its outcome is known, so a pass that is cut short is repeated.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, assert_never
+from functools import cached_property
+from typing import Any, TypeAlias, assert_never
 
 from torpor_operator.backfills.plan import sources, status
 from torpor_operator.backfills.plan.actions import BackfillPlan
@@ -45,46 +47,76 @@ class PassRequests:
         return self.starting >= free or self.pending >= max(free, len(self.progress.passed_now))
 
 
+@dataclass(frozen=True)  # no slots: a cached property needs the instance's dictionary
+class BackfillPass:
+    """The snapshot of one Backfill and what several decisions of its plan derive from it."""
+
+    snapshot: BackfillSnapshot
+
+    @cached_property
+    def settled(self) -> tuple[BackfillProgress, tuple[str, ...]]:
+        """The progress with the active runs that have ended, and the runs to look up: the cache may lag behind."""
+        progress = BackfillProgress.stored(self.snapshot.backfill)
+        live = {run.metadata.name: run for run in self.snapshot.runs}
+        unknown: list[str] = []
+        for name in progress.active:
+            if name in live:
+                progress = progress.settle(name, KnownRun.from_workflow(live[name]))
+            elif name in self.snapshot.looked_up:
+                progress = progress.settle(name, self.snapshot.looked_up[name])
+            else:
+                unknown.append(name)
+        return progress, tuple(unknown)
+
+    @cached_property
+    def period(self) -> BackfillPeriod | TemporaryObstacle | PermanentObstacle:
+        """The period of the ticks, or why there is none."""
+        return sources.period_of(self.snapshot)
+
+    @property
+    def hold(self) -> TemporaryObstacle | None:
+        """Why no run may be created now, although there is a period."""
+        return sources.template_missing(self.snapshot) or self.snapshot.blocked
+
+    @cached_property
+    def requests(self) -> PassRequests:
+        """What the next ticks ask for. A held Backfill only counts the runs that it has created just before."""
+        (progress, _), spec, schedule = self.settled, self.snapshot.backfill.spec, self.snapshot.schedule
+        if not isinstance(self.period, BackfillPeriod) or schedule is None:
+            return PassRequests(progress=progress)
+        runs = TickRuns.cached(self.snapshot, schedule)
+        is_held = spec.cancel or spec.suspend or self.hold is not None
+        return (_adopt if is_held else _decide_ticks)(self.period, runs, progress)
+
+
+Decision: TypeAlias = Callable[[BackfillPass], BackfillPlan | None]
+
+
 def plan(snapshot: BackfillSnapshot) -> BackfillPlan:
     """What to do next, and the status to store."""
-    backfill = snapshot.backfill
-    if backfill.status.completion_time is not None:
-        return BackfillPlan(status=status.finished(backfill))
-    settled, lookups = _settle(snapshot, BackfillProgress.stored(backfill))
-    if lookups and snapshot.blocked is None:
-        return BackfillPlan(lookups=lookups, status=backfill.status)
-    period = sources.period_of(snapshot)
-    hold = sources.template_missing(snapshot) or snapshot.blocked
-    requests = _next_ticks(snapshot, period, hold, settled)
-    if requests.pending:
-        return _request(snapshot, requests)
-    progress, exhausted = requests.progress, requests.exhausted
-    known, obstacle = (period, hold) if isinstance(period, BackfillPeriod) else (None, period)
-    verdict = status.verdict(backfill, progress, obstacle, exhausted=exhausted)
-    return BackfillPlan(
-        status=status.build(snapshot, progress, known, verdict, exhausted=exhausted),
-        notices=(*progress.events(again=requests.again), *status.events(verdict)),
-        again_at=_again_at(snapshot, requests),
-    )
+    this_pass = BackfillPass(snapshot)
+    return next(plan for decide in DECISIONS if (plan := decide(this_pass)) is not None)
 
 
-def _next_ticks(
-    snapshot: BackfillSnapshot,
-    period: BackfillPeriod | TemporaryObstacle | PermanentObstacle,
-    hold: TemporaryObstacle | None,
-    progress: BackfillProgress,
-) -> PassRequests:
-    spec = snapshot.backfill.spec
-    if not isinstance(period, BackfillPeriod) or snapshot.schedule is None:
-        return PassRequests(progress=progress)
-    runs = TickRuns.cached(snapshot, snapshot.schedule)
-    if spec.cancel or spec.suspend or hold is not None:
-        return _adopt(period, runs, progress)
-    return _decide_ticks(period, runs, progress)
+def _keep_finished(this_pass: BackfillPass) -> BackfillPlan | None:
+    """Keep the status of a Backfill that has ended."""
+    backfill = this_pass.snapshot.backfill
+    return BackfillPlan(status=status.finished(backfill)) if backfill.status.completion_time is not None else None
 
 
-def _request(snapshot: BackfillSnapshot, requests: PassRequests) -> BackfillPlan:
-    """A plan that asks for what the ticks need. No run is created before its WorkflowTemplate was found."""
+def _look_up_active(this_pass: BackfillPass) -> BackfillPlan | None:
+    """Read the active runs that the cache lacks, unless the namespace permits no reads."""
+    snapshot, (_, lookups) = this_pass.snapshot, this_pass.settled
+    if not lookups or snapshot.blocked is not None:
+        return None
+    return BackfillPlan(lookups=lookups, status=snapshot.backfill.status)
+
+
+def _request_for_ticks(this_pass: BackfillPass) -> BackfillPlan | None:
+    """Ask for what the ticks need. No run is created before its WorkflowTemplate was found."""
+    snapshot, requests = this_pass.snapshot, this_pass.requests
+    if not requests.pending:
+        return None
     reference = snapshot.schedule.spec.template_ref if snapshot.schedule else None
     unknown = reference is not None and snapshot.has_template is None and bool(requests.creates)
     return BackfillPlan(
@@ -96,25 +128,32 @@ def _request(snapshot: BackfillSnapshot, requests: PassRequests) -> BackfillPlan
     )
 
 
+def _store_progress(this_pass: BackfillPass) -> BackfillPlan:
+    """Store the progress behind the ticks, and end the Backfill if it has none left."""
+    snapshot, requests, period = this_pass.snapshot, this_pass.requests, this_pass.period
+    progress, exhausted = requests.progress, requests.exhausted
+    known, obstacle = (period, this_pass.hold) if isinstance(period, BackfillPeriod) else (None, period)
+    verdict = status.verdict(snapshot.backfill, progress, obstacle, exhausted=exhausted)
+    return BackfillPlan(
+        status=status.build(snapshot, progress, known, verdict, exhausted=exhausted),
+        notices=(*progress.events(again=requests.again), *status.events(verdict)),
+        again_at=_again_at(snapshot, requests),
+    )
+
+
+DECISIONS: tuple[Decision, ...] = (
+    _keep_finished,  # status.completionTime is set
+    _look_up_active,  # the cache lacks runs that count as active: before another one is created
+    _request_for_ticks,  # a tick needs a run, a read, or an evaluation: the cursor waits for its outcome
+    _store_progress,  # none of the above: every tick of this pass is decided
+)
+"""The first that returns a plan decides; the last always does."""
+
+
 def _again_at(snapshot: BackfillSnapshot, requests: PassRequests) -> float | None:
     if requests.again:
         return snapshot.now
     return snapshot.now + TEMPLATE_INTERVAL if snapshot.has_template is False else None
-
-
-def _settle(snapshot: BackfillSnapshot, progress: BackfillProgress) -> tuple[BackfillProgress, tuple[str, ...]]:
-    """Count the active runs that have ended. Also returns those to look up: the cache may lag behind."""
-    active = frozenset(progress.active)
-    live = {run.metadata.name: run for run in snapshot.runs if run.metadata.name in active}
-    unknown: list[str] = []
-    for name in progress.active:
-        if name in live:
-            progress = progress.settle(name, KnownRun.from_workflow(live[name]))
-        elif name in snapshot.looked_up:
-            progress = progress.settle(name, snapshot.looked_up[name])
-        else:
-            unknown.append(name)
-    return progress, tuple(unknown)
 
 
 def _adopt(period: BackfillPeriod, runs: TickRuns, progress: BackfillProgress) -> PassRequests:
