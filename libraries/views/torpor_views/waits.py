@@ -114,10 +114,21 @@ def _wait(instance: InstanceView, trigger: TriggerView, shares: int, now: float)
     )
 
 
+def end_of(instance: InstanceView, trigger: TriggerView, now: float) -> float | None:
+    """Return when a wait ends, if this is known: when a timer fires, or else when its deadline is over."""
+    ends = _tick(trigger, now) if trigger.class_name == "cron" else trigger.moment
+    return instance.deadline if ends is None else ends
+
+
 def _next(trigger: TriggerView, progress: WaitProgress, now: float) -> float | None:
     """When the trigger fires, if this is known, or looks next. The triggerer reports no looks of a timer."""
     if trigger.class_name != "cron":
         return progress.next_after(now) if trigger.moment is None else trigger.moment
+    return _tick(trigger, now)
+
+
+def _tick(trigger: TriggerView, now: float) -> float | None:
+    """The next tick of a cron trigger."""
     kwargs, text = json_fields.fields(json_fields.decoded(trigger.kwargs)), json_fields.text
     given = kwargs.get("delay")
     delay = float(given) if isinstance(given, int | float) else json_fields.duration(given) or 0.0
