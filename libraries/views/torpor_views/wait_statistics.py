@@ -47,7 +47,7 @@ class DueWait:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SharedTrigger:
+class SharedWaits:
     """A running trigger that serves several waits."""
 
     class_name: str
@@ -130,11 +130,11 @@ class WaitStatistics:
         return self._pools
 
     @property
-    def shared(self) -> tuple[SharedTrigger, ...]:
+    def shared(self) -> tuple[SharedWaits, ...]:
         """The triggers that serve the most waits, those with at least two."""
         most = heapq.nlargest(SHARED_MAX, self._keys.items(), key=lambda item: item[1][0])
         return tuple(
-            SharedTrigger(class_name=self._subjects[key][0], subject=self._subjects[key][1], waits=number)
+            SharedWaits(class_name=self._subjects[key][0], subject=self._subjects[key][1], waits=number)
             for key, [number] in most
             if number > 1
         )

@@ -43,7 +43,7 @@ def test_a_day_begins_at_midnight_in_the_zone_of_the_schedule() -> None:
 
 
 def test_missed_ticks_and_skipped_events_are_on_the_day_of_the_last() -> None:
-    status = {
+    status: dict[str, Any] = {
         "missed": {"count": 3, "last": "2026-11-20T02:00:00Z"},
         "skipped": 2,
         "last": "2026-11-21T02:00:00Z",

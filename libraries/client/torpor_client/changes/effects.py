@@ -90,13 +90,13 @@ def of_backfill(ticks: Iterable[UpcomingTick], spec: Mapping[str, Any], most: in
             more = True
             break
         times_of_ticks.append(moments.stamp(tick.at))
-    number = f"more than {most}" if more else str(len(times_of_ticks))
+    total = f"more than {most}" if more else str(len(times_of_ticks))
     rerun = {"failed": "and those whose run failed ", "all": "and those that have a run "}
     again = rerun.get(str(spec.get("rerun") or ""), "")
     noun = "tick" if len(times_of_ticks) == 1 and not more else "ticks"
-    first = f"The period has {number} {noun}. Ticks without a run {again}get one, "
+    first = f"The period has {total} {noun}. Ticks without a run {again}get one, "
     first += f"{spec.get('concurrency') or 1} at a time."
-    return first, *_cut(times_of_ticks, f"{number} {noun}")
+    return first, *_cut(times_of_ticks, f"{total} {noun}")
 
 
 def _deletion(run: RunView, numbers: InstanceCounts) -> tuple[str, ...]:
