@@ -51,9 +51,9 @@ function firstLoad(meta: Metafile): string[] {
   return [...files].sort();
 }
 
-/** All files but the graph and its layout library, which few visits load. */
+/** All files but the graph and its layout, which few visits load. */
 function withoutGraph(meta: Metafile): string[] {
-  const late = /graph\/|dagre/;
+  const late = /graph\//;
   return Object.entries(meta.outputs).filter(([, output]) => !late.test(output.entryPoint ?? "")).map(([file]) => file).sort();
 }
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { RUN_COLUMNS } from "../src/contract.ts";
 import { NAMESPACES, NOW, random, runRows, snapshot } from "./world.ts";
 import { logLines, taskDetail } from "./task.ts";
-import { answers } from "./views.ts";
+import { answers, graphRun } from "./views.ts";
 
 const STATIC = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "torpor_ui", "static");
 const TYPES: Record<string, string> = { ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".html": "text/html", ".map": "application/json" };
@@ -61,7 +61,7 @@ function changing(response: ServerResponse, send: (type: string, data: unknown) 
 function run(path: string[], query: URLSearchParams, response: ServerResponse): void {
   const key = path.slice(0, 3).map(decodeURIComponent).join("/");
   const rest = path.slice(3);
-  const whole = snapshot(key, instances);
+  const whole = graphRun(key) ?? snapshot(key, instances);
   if (rest[0] === "stream") {
     const send = stream(response);
     send("snapshot", whole);

@@ -22,6 +22,8 @@ export interface Column<Row> {
   sortable?: boolean;
   /** Left out on narrow screens. */
   wideOnly?: boolean;
+  /** For screen readers only, where a title would take more room than the column. */
+  hideTitle?: boolean;
 }
 
 export interface TableProps<Row> {
@@ -133,7 +135,7 @@ function HeadCell<Row>({ column, sort, onSort }: { column: Column<Row>; sort: So
         <button type="button" class="sort" title={t.sortBy(column.title)} onClick={() => onSort({ column: column.id, descending: sorted ? !sort.descending : false })}>
           <span class="clip">{column.title}</span>{sorted ? <Icon name={sort.descending ? "down" : "up"} size={11} /> : null}
         </button>
-      ) : <span class="clip">{column.title}</span>}
+      ) : <span class={column.hideTitle ? "sr" : "clip"}>{column.title}</span>}
     </div>
   );
 }

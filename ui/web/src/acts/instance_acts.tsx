@@ -1,0 +1,15 @@
+/** The buttons that change one instance of a run. */
+import type { InstanceRow } from "../contract.ts";
+import type { RunStore } from "../core/run_store.ts";
+import { ActButton } from "./button.tsx";
+
+export function InstanceActs({ store, row }: { store: RunStore; row: InstanceRow }) {
+  const access = store.acts.value;
+  const body = { runs: [store.key], tasks: [row.key] };
+  return (
+    <div class="row fold">
+      <ActButton request={{ act: "retry", subject: row.label, body }} access={access} icon="refresh" />
+      <ActButton request={{ act: "mark", subject: row.label, body }} access={access} />
+    </div>
+  );
+}

@@ -1,0 +1,43 @@
+/** Texts of the graph and the grid of a run. */
+
+export const g = {
+  label: "Graph of the tasks",
+  help: "Arrows move along the edges, Enter opens a task or folds a group, plus and minus zoom, 0 shows all.",
+  fit: "Show all",
+  zoomIn: "Zoom in",
+  zoomOut: "Zoom out",
+  fold: "Fold all groups",
+  unfold: "Open all groups",
+  group: (name: string, tasks: number, folded: boolean): string => `Group ${name}, ${tasks} ${tasks === 1 ? "task" : "tasks"}, ${folded ? "folded" : "open"}`,
+  folded: "Folded group ",
+  tasks: (count: number): string => `${count} ${count === 1 ? "task" : "tasks"}`,
+  empty: "This run has no tasks.",
+  find: "Find a task",
+  open: (name: string): string => `Open group ${name}`,
+  foldOne: (name: string): string => `Fold group ${name}`,
+  critical: "Critical path",
+};
+
+export const gr = {
+  label: "Instances",
+  find: "Find in names, messages, nodes",
+  task: "Task",
+  allTasks: "All tasks",
+  node: "Node",
+  allNodes: "All nodes",
+  longer: "Longer than",
+  longerHint: "5m",
+  columns: { instance: "Instance", state: "State", attempt: "Attempt", started: "Started", duration: "Took", node: "Node", message: "Message", wait: "Waits until" },
+  shown: (shown: number, all: number): string => (shown === all ? `${all.toLocaleString("en-GB")} instances` : `${shown.toLocaleString("en-GB")} of ${all.toLocaleString("en-GB")} instances`),
+  none: "No instance fits.",
+  noneHelp: "Take a filter away to see more.",
+  reset: "Show all",
+  selectAll: "Select all shown",
+  selectNone: "Select none",
+  select: "Select",
+  retrySelected: (count: number): string => `Retry ${count.toLocaleString("en-GB")}`,
+  markSelected: "Mark as…",
+  selected: (count: number): string => `${count.toLocaleString("en-GB")} selected`,
+  tooMany: (most: number): string => `At most ${most.toLocaleString("en-GB")} instances at once. Select fewer.`,
+  states: "States",
+};

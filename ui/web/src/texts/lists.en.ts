@@ -1,0 +1,98 @@
+/** Texts of the views Schedules, Inbox, Triggerers and Cluster. */
+
+const some = (count: number, one: string, many: string): string => `${count.toLocaleString("en-GB")} ${count === 1 ? one : many}`;
+
+export const s = {
+  label: "Schedules",
+  find: "Find a Schedule",
+  empty: "There is no Schedule in these namespaces.",
+  emptyHelp: "A Schedule starts runs of a template on a cron expression or on an event.",
+  emptyCommand: "kubectl explain schedules.spec",
+  none: "No Schedule fits.",
+  columns: { name: "Schedule", state: "State", sources: "Starts on", next: "Next", last: "Last run", active: "Active", queue: "Queued", missed: "Missed", skipped: "Skipped" },
+  active: "Active", ready: "Ready", notReady: "Not ready", paused: "Paused",
+  all: "All Schedules",
+  template: "Template",
+  concurrency: "Concurrency",
+  next: "Next ticks",
+  noNext: "It has no ticks to come.",
+  pausedNext: "It is paused. These ticks start no run.",
+  sources: "Starts on",
+  past: "The last 26 weeks",
+  queue: "Queue",
+  noQueue: "Nothing is queued.",
+  runs: "Latest runs",
+  allRuns: "All its runs",
+  noRuns: "It has started no run yet.",
+  counts: { missed: "missed", skipped: "skipped", active: "active", queued: "queued" },
+  day: (day: string, ok: number, failed: number, missed: number, skipped: number): string => {
+    const parts = [ok > 0 ? `${ok} succeeded` : "", failed > 0 ? `${failed} failed` : "", missed > 0 ? `${missed} missed` : "", skipped > 0 ? `${skipped} skipped` : ""].filter((part) => part !== "");
+    return `${day}: ${parts.length > 0 ? parts.join(", ") : "no runs"}`;
+  },
+  legend: { none: "no runs", ok: "succeeded", failed: "failed", missed: "missed", skipped: "skipped" },
+  weekdays: ["Mon", "", "Wed", "", "Fri", "", ""],
+  months: ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"],
+  run: { name: "Run", state: "State", started: "Started", took: "Took" },
+};
+
+export const i = {
+  label: "Approvals",
+  empty: "Nothing waits for an approval in these namespaces.",
+  emptyHelp: "A task with the trigger approval waits here until a person answers.",
+  count: (count: number): string => `${some(count, "task waits", "tasks wait")} for an approval`,
+  since: "asked",
+  deadline: "deadline",
+  noDeadline: "no deadline",
+  approvers: "May answer",
+  anybody: "everybody with the role torpor-approve",
+  show: "Show the task",
+  noQuestion: "The task asks no question.",
+};
+
+export const w = {
+  label: "Triggerers",
+  noReplicas: "No triggerer is running. Deferred tasks do not notice their events until one is.",
+  figures: { waits: "waits", replicas: "replicas ready", pods: "pods for them", lag: "most loop lag" },
+  replicas: "Replicas",
+  columns: { replica: "Replica", pool: "Pool", ready: "State", shards: "Shards", waits: "Waits", lag: "Loop lag", renewed: "Lease renewed" },
+  ready: "Ready", notReady: "Not ready",
+  byClass: "Waits by class", byHost: "Waits by host", byAge: "Waits by age",
+  shared: "Waits that share a trigger",
+  sharedHelp: "One poll serves all waits for the same thing.",
+  noShared: "No two waits share a trigger.",
+  sharedCount: (count: number): string => some(count, "wait", "waits"),
+  blamed: "What held up the event loop",
+  noBlamed: "Nothing held it up.",
+  due: "Due in the next hour",
+  dueLater: "Due later",
+  dueCount: (count: number): string => some(count, "wait is due in the next hour", "waits are due in the next hour"),
+  noDue: "No wait has a deadline or a time within the next hour.",
+  dueColumns: { at: "Due", clock: "At", task: "Task", run: "Run", class: "Class" },
+  nothing: "No waits.",
+  lagTitle: "How late the event loop runs what is due. Below 50 ms nothing is late.",
+  others: "others",
+};
+
+export const c = {
+  label: "Cluster",
+  saved: "pod hours saved by waiting",
+  savedNow: "pods saved now",
+  savedHelp: "Each wait would hold a pod if its task polled by itself.",
+  pods: "pods now",
+  waits: "waits now",
+  history: "Pods now against waits now",
+  noHistory: "The history begins when the page is open.",
+  podsSeries: "Pods",
+  waitsSeries: "Waits",
+  runs: "Runs by state",
+  noRuns: "There are no runs.",
+  slots: "Slots",
+  noSlots: "No pool limits how many tasks run at once.",
+  slotsHelp: "A pool of slots limits how many tasks run at once.",
+  used: (used: number, size: number): string => `${used.toLocaleString("en-GB")} of ${size.toLocaleString("en-GB")}`,
+  queued: (count: number): string => some(count, "task queued", "tasks queued"),
+  quotas: "Quotas",
+  noQuotas: "There is no ResourceQuota in these namespaces.",
+  pools: "Pools of triggerers",
+  poolLine: (ready: number, replicas: number, waits: number): string => `${ready} of ${replicas} ready, ${some(waits, "wait", "waits")}`,
+};

@@ -1,0 +1,23 @@
+/** What can be done with the selected instances. */
+import { ActButton } from "../../acts/button.tsx";
+import { Button } from "../../components/basics.tsx";
+import type { RunStore } from "../../core/run_store.ts";
+import { a } from "../../texts/acts.en.ts";
+import { gr } from "../../texts/graph.en.ts";
+
+/** The most instances that the server takes at once. */
+const MOST = 1000;
+
+export function Selection({ store, keys, onClear }: { store: RunStore; keys: string[]; onClear: () => void }) {
+  const body = { runs: [store.key], tasks: keys };
+  const subject = a.selected(keys.length);
+  const disabled = keys.length > MOST ? gr.tooMany(MOST) : undefined;
+  return (
+    <div class="row">
+      <span class="strong small" role="status">{gr.selected(keys.length)}</span>
+      <Button kind="quiet" label={gr.selectNone} onClick={onClear} />
+      <ActButton request={{ act: "retry", subject, body }} access={store.acts.value} icon="refresh" kind="primary" label={gr.retrySelected(keys.length)} disabled={disabled} />
+      <ActButton request={{ act: "mark", subject, body }} access={store.acts.value} label={gr.markSelected} disabled={disabled} />
+    </div>
+  );
+}
