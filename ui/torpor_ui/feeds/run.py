@@ -13,18 +13,19 @@ from typing import Any, Never
 
 from torpor_kubernetes.cache.reflector import Notice, Reflector, Unreadable
 from torpor_kubernetes.client import errors as api_errors
-from torpor_kubernetes.client.api import Api
 from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS, Resource
 from torpor_views.facts import PodFacts
 from torpor_views.model import RunView, instances_by_task
 from torpor_wire import constants, names
 
 from torpor_ui import errors
+from torpor_ui.cluster.caller import Caller
 from torpor_ui.feeds.change_log import ChangeLog
 from torpor_ui.feeds.facts import RunFacts
 from torpor_ui.feeds.feed import FATAL, WATCH_SECONDS, Feed
+from torpor_ui.feeds.previous_run import find_previous
 from torpor_ui.feeds.shared_objects import SharedObjects
-from torpor_ui.presentation import instances, run_page
+from torpor_ui.presentation import instances, overview, run_page, run_rows
 from torpor_ui.presentation.frames import Frame
 from torpor_ui.presentation.instances import CachedInstance
 from torpor_ui.presentation.run_page import RunPage
@@ -33,30 +34,56 @@ INSTANCES_MAX = 50_000
 """TaskRuns of one run that are shown."""
 CALM = 10.0
 """The page is computed again after this many times what its last computation took."""
+AGAIN_SECONDS = 5.0
+OVERVIEW_SECONDS = 4.0
 
 InstanceName = tuple[str, str]
 """The name of a TaskRun, and what the page calls it."""
 
 
+class _Pace:
+    """How often something is computed: not before `seconds`, and not before `CALM` times what it took last."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._began = float("-inf")
+        self._next = float("-inf")
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time."""
+        return time.monotonic() >= self._next
+
+    def __enter__(self) -> None:
+        self._began = time.monotonic()
+
+    def __exit__(self, *_: object) -> None:
+        now = time.monotonic()
+        self._next = now + max(self._seconds, (now - self._began) * CALM)
+
+
 class RunFeed(Feed):
     """A run. `page` has everything but the instances; `log` says which of these have changed."""
 
-    def __init__(self, api: Api, namespace: str, name: str, shared: SharedObjects[CachedInstance]) -> None:
+    def __init__(self, caller: Caller, namespace: str, name: str, shared: SharedObjects[CachedInstance]) -> None:
         super().__init__()
+        api = caller.api
         self.namespace = namespace
         self.name = name
         self.log: ChangeLog[InstanceName] = ChangeLog()
         self.page: RunPage | None = None
         self.gone = False
         """The Workflow was deleted."""
-        self._api = api
+        self._caller = caller
         self._workflows = self._reflector(WORKFLOWS, dict, fields=f"metadata.name={name}")
         labels = f"{constants.LABEL_WORKFLOW}={names.label(name)}"
         self._taskruns = self._reflector(TASKRUNS, shared.parse, labels=labels)
         self._pods = self._reflector(PODS, PodFacts.parse, labels=labels)
         self._facts = RunFacts(api, namespace)
-        self._computed_at = 0.0
-        self._took = 0.0
+        self._previous: str | None = None
+        self._overview: Mapping[str, Any] = {}
+        self._page_pace = _Pace(0.0)
+        self._overview_pace = _Pace(OVERVIEW_SECONDS)
 
     @property
     def workflow(self) -> Mapping[str, Any] | None:
@@ -81,7 +108,7 @@ class RunFeed(Feed):
         """Return the state that viewers are sent. Raises ProblemError before the feed is ready."""
         if self.page is None:
             raise errors.unavailable("the run is not read yet")
-        return Frame(page=self.page, nodes=self.nodes())
+        return Frame(page=self.page, nodes=self.nodes(), more=self._overview)
 
     def run(self) -> RunView:
         """Return the run with its instances, as of now. Raises ProblemError if it does not exist."""
@@ -97,6 +124,7 @@ class RunFeed(Feed):
         await self._workflows.synced.wait()
         await self._taskruns.synced.wait()
         if self.page is None:
+            self.run()  # raises if there is none
             await self._compute()
 
     def _work(self) -> list[Coroutine[Any, Any, Never]]:
@@ -112,29 +140,35 @@ class RunFeed(Feed):
 
     async def before_wake(self) -> None:
         """Compute the page, unless that would take too much of the time."""
-        if time.monotonic() - self._computed_at >= self._took * CALM:
+        if self.page is not None:
             await self._compute()
 
     async def _compute_again(self) -> Never:
         """Compute the page where nothing changes: causes depend on the time, and facts are read slowly."""
         await self.ready()
+        workflow = self.workflow
+        if workflow is not None:
+            row = run_rows.live(workflow)
+            self._previous = await find_previous(self._caller.api, self._caller.archive, row)
         while True:
-            await asyncio.sleep(5.0)
-            run = self.run()
-            if await self._facts.renew(run) or not run.ended:
-                self.changed.set()
+            self.changed.set()
+            await asyncio.sleep(AGAIN_SECONDS)
+            if self.workflow is not None:
+                await self._facts.renew(self.run())
 
     async def _compute(self) -> None:
         if self.workflow is None:
-            if self.page is None:
-                self.run()  # raises
             self.gone = True
             return
-        began = time.monotonic()
+        if not self._page_pace.due:
+            return
         run, pods = self.run(), list(self._pods.store.values()) if self._pods.synced.is_set() else None
-        self.page = await asyncio.to_thread(run_page.build, run, self._facts.facts(pods))
-        self._computed_at = time.monotonic()
-        self._took = self._computed_at - began
+        facts = self._facts.facts(pods)
+        with self._page_pace:
+            self.page = await asyncio.to_thread(run_page.build, run, facts, previous=self._previous)
+        if self._overview_pace.due:
+            with self._overview_pace:
+                self._overview = await asyncio.to_thread(overview.build, run, self.all_instances())
 
     def _is_own(self, instance: CachedInstance) -> bool:
         workflow = self.workflow
@@ -143,7 +177,7 @@ class RunFeed(Feed):
 
     def _reflector(self, resource: Resource, parse: Any, *, fields: str = "", labels: str = "") -> "Reflector[Any]":
         return Reflector(
-            self._api,
+            self._caller.api,
             resource,
             parse,
             on_change=self._record_instance if resource is TASKRUNS else self._record,

@@ -10,13 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from torpor_views import json_fields, timeline
+from torpor_views import json_fields, timeline, tones
 from torpor_views.instance import InstanceView
 from torpor_wire import names
 from torpor_wire.state import State
 
 from torpor_ui.encoding import encode
-from torpor_ui.presentation import tones
 
 COLUMNS = (
     *("key", "task", "label", "state", "tone", "reason", "message", "attempt", "segment", "launch"),

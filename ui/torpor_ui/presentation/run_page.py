@@ -5,14 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from torpor_views import counts, json_fields, messages, run_graph, why
+from torpor_views import counts, json_fields, messages, run_graph, tones, why
 from torpor_views.causes.cause import Cause, Urgency
 from torpor_views.facts import Facts
 from torpor_views.model import RunView, TaskView
 from torpor_wire import constants
 from torpor_wire.state import State
-
-from torpor_ui.presentation import tones
 
 Json = dict[str, Any]
 CAUSES_MAX = 100
@@ -33,20 +31,19 @@ class RunPage:
     edges: Sequence[Sequence[str]]
 
 
-def build(run: RunView, facts: Facts, *, archived: bool = False, causes: Sequence[Cause] | None = None) -> RunPage:
-    """Return the page of a run with its instances. `causes`: those that were computed already."""
+def build(run: RunView, facts: Facts, *, previous: str | None = None, archived: bool = False) -> RunPage:
+    """Return the page of a run with its instances. `previous`: the key of the run before, if there is one."""
     graph = run_graph.build(run)
     names = [node.name for node in graph.nodes]
     return RunPage(
-        head=head(run, why.of_run(run, facts) if causes is None else causes, archived=archived),
+        head=_head(run, why.of_run(run, facts), archived=archived) | {"previous": previous},
         tasks=[_task(run, task, node.details) for task, node in zip(run.tasks, graph.nodes, strict=True)],
         groups=[{"name": group.name, "chain": list(group.chain)} for group in run.groups],
         edges=[[names[edge.source], names[edge.target], edge.kind] for edge in graph.edges],
     )
 
 
-def head(run: RunView, causes: Sequence[Cause], *, archived: bool) -> Json:
-    """Return the head of the page."""
+def _head(run: RunView, causes: Sequence[Cause], *, archived: bool) -> Json:
     state = "Cancelled" if run.cancelled and run.ended else run.word
     verdict = run.conditions.get("Succeeded")
     instances = run.all_instances()
@@ -77,7 +74,6 @@ def head(run: RunView, causes: Sequence[Cause], *, archived: bool) -> Json:
             {"at": each.at, "type": each.type, "by": each.by, "state": each.state, "message": each.message}
             for each in run.history
         ],
-        "previous": None,
     }
 
 

@@ -11,9 +11,9 @@ from torpor_views.model import RunView, instances_by_task
 
 from torpor_ui import errors
 from torpor_ui.cluster.archive import ArchiveReader
-from torpor_ui.presentation import instances, run_page
+from torpor_ui.presentation import frames, instances, overview, run_page
+from torpor_ui.presentation.frames import Frame
 from torpor_ui.presentation.instances import CachedInstance
-from torpor_ui.presentation.run_page import RunPage
 
 INSTANCES_MAX = 50_000
 
@@ -26,9 +26,10 @@ class ArchivedRun:
     view: RunView
     instances: list[CachedInstance]
 
-    def page(self) -> RunPage:
-        """Return its page."""
-        return run_page.build(self.view, Facts(), archived=True)
+    def snapshot(self) -> bytes:
+        """Return the event with everything."""
+        page = run_page.build(self.view, Facts(), archived=True)
+        return frames.snapshot(Frame(page=page, more=overview.build(self.view, self.instances)), self.instances)
 
 
 async def read_archived_run(archive: ArchiveReader, namespace: str, uid: str) -> ArchivedRun:

@@ -69,7 +69,7 @@ class RunRoutes:
         """Send an archived run once."""
         async with open_stream(request) as stream:
             run = await self._archived(request)
-            await stream.send("snapshot", frames.snapshot(Frame(page=run.page()), run.instances))
+            await stream.send("snapshot", await asyncio.to_thread(run.snapshot))
             await stream.send("end", {})
         return stream.response
 
@@ -93,7 +93,7 @@ class RunRoutes:
         namespace, name = name_in(request, "namespace"), name_in(request, "name")
 
         def make() -> RunFeed:
-            return RunFeed(caller.api, namespace, name, self._services.instances)
+            return RunFeed(caller, namespace, name, self._services.instances)
 
         feed = self._services.feeds.get(caller, f"run/{namespace}/{name}", make, RunFeed)
         async with feed.viewed(woken):
