@@ -20,7 +20,7 @@ from torpor_ui.http import security
 from torpor_ui.http.context import CALLER, SESSION, json_response
 from torpor_ui.http.security import Origins
 from torpor_ui.sessions.secret import ServerSecret
-from torpor_ui.sessions.session import Cookie, Login, Session
+from torpor_ui.sessions.session import Login, Session
 
 API = "/api/"
 OPEN_PATHS = frozenset({("GET", "/api/session"), ("POST", "/api/session")})
@@ -47,22 +47,17 @@ class RequestGuard:
 
         @web.middleware
         async def handle(request: web.Request, handler: Handler) -> web.StreamResponse:
-            cookies: list[Cookie] = []
             try:
-                await self._admit(request, cookies)
-                response = await handler(request)
+                await self._admit(request)
+                return await handler(request)
             except (ConnectionError, asyncio.CancelledError):
                 raise
             except Exception as error:  # noqa: BLE001 - the boundary of a request
-                response = problem_response(_problem(request, error))
-            if not response.prepared:
-                for cookie in cookies:
-                    cookie.set_on(response)
-            return response
+                return problem_response(_problem(request, error))
 
         return handle
 
-    async def _admit(self, request: web.Request, cookies: list[Cookie]) -> None:
+    async def _admit(self, request: web.Request) -> None:
         """Identify the caller of a request. Raises ProblemError."""
         security.check_host(request.host, self.origins)
         security.check_site(request.headers, request.method, self.origins)
@@ -72,7 +67,6 @@ class RequestGuard:
         session = await self.login.session(request)
         security.check_csrf(request.headers, request.method, self.csrf(session))
         if session is not None:
-            cookies += session.cookies
             request[SESSION] = session
             request[CALLER] = await self.callers.get(session.credential)
         elif (request.method, path) not in OPEN_PATHS:
@@ -85,8 +79,13 @@ class RequestGuard:
         return self.secret.csrf(LOGGED_OUT if session is None else session.id)
 
 
-async def add_headers(_request: web.Request, response: web.StreamResponse) -> None:
-    """Add the headers that protect every response, unless the handler has set its own."""
+async def add_headers(request: web.Request, response: web.StreamResponse) -> None:
+    """Add the cookies of the session, and the headers that protect every response unless the handler set its own."""
+    session = request.get(SESSION)
+    for cookie in session.cookies if session else ():
+        if cookie.name not in response.cookies:
+            cookie.set_on(response)
+    response.headers["Server"] = "torpor"
     for name, value in security.HEADERS.items():
         response.headers.setdefault(name, value)
 

@@ -8,9 +8,11 @@ from aiohttp import web
 
 from torpor_ui import errors
 from torpor_ui.cluster.caller import Credential
+from torpor_ui.errors import ProblemError
 from torpor_ui.sessions.session import Cookie, LoginMode, Session
 
 _BYTES = 32
+_USED_MAX = 20
 
 
 class LocalLogin:
@@ -24,6 +26,7 @@ class LocalLogin:
         self._cookie = f"torpor-ui-{origin.rpartition(':')[2]}"  # cookies do not tell ports apart
         self._sessions: set[str] = set()
         self._token = secrets.token_urlsafe(_BYTES)
+        self._used: list[str] = []
 
     @property
     def link(self) -> str:
@@ -45,9 +48,9 @@ class LocalLogin:
         raise errors.invalid("`torpor ui` uses the credentials of your kubeconfig")
 
     def log_out(self, request: web.Request) -> tuple[Cookie, ...]:
-        """End the session. A new link is printed in the terminal."""
+        """End the session, and announce a link for another one."""
         self._sessions.discard(request.cookies.get(self._cookie, ""))
-        self._renew()
+        self._announce(self.link)
         return (self._as_cookie(""),)
 
     async def _exchange(self, request: web.Request) -> web.Response:
@@ -55,21 +58,24 @@ class LocalLogin:
         if "prefetch" in purpose:
             raise errors.refused("Prefetch", "the link works once and is not fetched ahead")
         given = request.query.get("token", "").encode()
+        response = web.Response(status=303, headers={"Location": "./"})
         if not hmac.compare_digest(given, self._token.encode()):
             if await self.session(request) is None:
-                self._renew()
-                raise errors.refused("LinkUsed", "this link has been used", "Open the new link in your terminal.")
-            return web.Response(status=303, headers={"Location": "./"})
+                raise self._refusal(given)
+            return response
+        self._used = [*self._used[1 - _USED_MAX :], self._token]
         self._token = secrets.token_urlsafe(_BYTES)
         session = secrets.token_urlsafe(_BYTES)
         self._sessions.add(session)
-        response = web.Response(status=303, headers={"Location": "./"})
         self._as_cookie(session).set_on(response)
         return response
 
-    def _renew(self) -> None:
-        self._token = secrets.token_urlsafe(_BYTES)
-        self._announce(self.link)
+    def _refusal(self, given: bytes) -> ProblemError:
+        """Announce another link to who has a used one; a made-up one changes nothing."""
+        if any(hmac.compare_digest(given, used.encode()) for used in self._used):
+            self._announce(self.link)
+            return errors.refused("LinkUsed", "this link has been used", "Open the new link in your terminal.")
+        return errors.refused("WrongLink", "this is not the link of `torpor ui`", "Open the link in your terminal.")
 
     def _as_cookie(self, value: str) -> Cookie:
         return Cookie(name=self._cookie, value=value, secure=False)
