@@ -39,14 +39,14 @@ export type RunRow = (string | number | null)[];
 export interface RunList { columns: string[]; rows: RunRow[]; next: string | null; notes: string[] }
 export interface RunRows { columns?: string[]; rows: RunRow[]; gone?: string[]; notes?: string[] }
 
-export interface Cause { subject: string; sentence: string; since: Time; remedy: string; command: string; details: string[] }
+export interface Cause { subject: string; sentence: string; since: Time; remedy: string; command: string; details: string[]; kind?: string; urgency?: string; next?: Time; deadline?: Time }
 export interface Condition { type: string; status: string; reason: string; message: string; since?: Time }
 export interface RunEvent { at: Time; type: string; by?: string; state?: string; message?: string; count?: number }
 
 export interface RunHead {
   key: string; namespace: string; name: string; uid: string; state: string; tone?: Tone; reason: string; message: string;
   created: Time; started: Time; completed: Time; suspended: boolean; progress: string; counts: Record<string, number>;
-  pods: number; waits: number; params: Record<string, unknown>; template: string; schedule: string;
+  pods: number; waits: number; params: Record<string, unknown>; template?: string; schedule?: string;
   labels: Record<string, string>; why: Cause[]; conditions: Condition[]; history: RunEvent[]; previous: string | null;
   source?: string;
   ui?: { color?: string };
@@ -54,9 +54,9 @@ export interface RunHead {
 
 export interface Task {
   name: string; kind: string; state: string; tone: Tone; details: string[]; groups: string[]; hook: string; mapped: boolean;
-  progress: string; counts: Record<string, number>; total: number; displayName: string;
+  progress: string; counts: Record<string, number>; total: number; displayName: string; reason?: string; message?: string;
 }
-export interface Group { name: string; displayName?: string; parent?: string | null; mapped?: boolean; state?: string; tone?: Tone; counts?: Record<string, number> }
+export interface Group { name: string; chain?: string[]; displayName?: string; parent?: string | null; mapped?: boolean; state?: string; tone?: Tone; counts?: Record<string, number> }
 export type Edge = [from: string, to: string, kind: string];
 
 /** phase, start, end (null: goes on), detail (pod, trigger class, number of folded entries), attempt, segment, launch, reason */

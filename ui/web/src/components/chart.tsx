@@ -12,6 +12,8 @@ const load = () => import("./plot.ts");
 export function Chart(props: ChartProps) {
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
+  const latest = useRef(props);
+  latest.current = props;
   const isDark = dark.value;
   const height = props.height ?? 140;
   useEffect(() => {
@@ -20,7 +22,7 @@ export function Chart(props: ChartProps) {
     void load().then(({ draw }) => {
       const element = host.current;
       if (!alive || !element) return;
-      plot.current = draw(element, props, height, { token, clock, shortClock });
+      plot.current = draw(element, props, () => latest.current, height, { token, clock, shortClock });
       observer = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height }));
       observer.observe(element);
     });

@@ -53,9 +53,3 @@ export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
 
 /** The icon of each tone, so that no state is told by colour alone. */
 export const TONE_ICONS: Record<Tone, IconName> = { ok: "check", run: "play", wait: "hourglass", queue: "dots", warn: "warn", bad: "cross", skip: "skip", idle: "ring" };
-export const TONES: readonly Tone[] = ["ok", "run", "wait", "queue", "warn", "bad", "skip", "idle"];
-
-/** A tone of the server; one that this version does not know is drawn as idle. */
-export function knownTone(tone: string | undefined): Tone {
-  return (TONES as readonly string[]).includes(tone ?? "") ? (tone as Tone) : "idle";
-}

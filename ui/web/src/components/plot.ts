@@ -13,7 +13,7 @@ function spline(series: ChartProps["series"][number], bars: boolean | undefined)
   return series.stepped ? uPlot.paths.stepped?.({ align: 1 }) : undefined;
 }
 
-export function draw(host: HTMLElement, props: ChartProps, height: number, { token, clock, shortClock }: Tools): uPlot {
+export function draw(host: HTMLElement, props: ChartProps, latest: () => ChartProps, height: number, { token, clock, shortClock }: Tools): uPlot {
   const axis: uPlot.Axis = { stroke: token("--text-soft"), font: "11px system-ui, sans-serif", grid: { stroke: token("--line"), width: 1 }, ticks: { show: false } };
   const series = props.series.map((each): uPlot.Series => {
     const color = token(each.token);
@@ -27,8 +27,8 @@ export function draw(host: HTMLElement, props: ChartProps, height: number, { tok
   });
   const plot = new uPlot({
     width: Math.max(50, host.clientWidth), height, pxAlign: 1, legend: { live: true }, cursor: { y: false, points: { size: 6 } },
-    padding: [8, 8, 0, 0],
-    scales: { x: { time: true }, y: { range: (_, _min, max) => [0, Math.max(1, (max ?? 0) * 1.12)] } },
+    padding: [8, 10, 0, 0],
+    scales: { x: { time: true, range: (_, min, max) => { const window = latest().window; return window ? [window.from, window.to] : [min, max]; } }, y: { range: (_, _min, max) => [0, Math.max(1, (max ?? 0) * 1.12)] } },
     axes: [
       { ...axis, size: 24, space: 70, values: (_: uPlot, splits: number[]) => splits.map((each) => shortClock(each)) },
       { ...axis, size: props.axisWidth ?? 42, space: 26, values: (_: uPlot, splits: number[]) => splits.map((each) => props.format?.(each) ?? String(each)) },

@@ -1,7 +1,8 @@
 /** A state: its words as the server wrote them, in the colour, icon and pattern of its tone. */
 import type { Tone } from "../contract.ts";
+import { knownTone } from "../core/tones.ts";
 import { Data } from "./data.tsx";
-import { Icon, knownTone, TONE_ICONS } from "./icons.tsx";
+import { Icon, TONE_ICONS } from "./icons.tsx";
 
 export function ToneMark({ tone, size = 14 }: { tone: Tone | string | undefined; size?: number }) {
   const known = knownTone(tone);

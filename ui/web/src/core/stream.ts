@@ -17,6 +17,8 @@ export interface StreamOptions {
   /** The path with its query; asked again at each connection. */
   path: () => string;
   handlers: Handlers;
+  /** Called at each connection, before its first event. */
+  opened?: () => void;
   /** Types of events after which the server has nothing more to say. */
   last?: string[];
 }
@@ -129,6 +131,7 @@ class Connection implements Stream {
     const response = await fetch(serverUrl(this.options.path()), { headers, credentials: "same-origin", redirect: "error", cache: "no-store", signal: controller.signal });
     if (!response.ok || response.body === null) throw new ServerProblem(await readProblem(response));
     this.lastHeard = Date.now();
+    this.options.opened?.();
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     const parser = new EventParser();
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {

@@ -1,1 +1,0 @@
-import{c as t}from"./part-chunk-2NCZ2XT3.js";import{b as n}from"./part-chunk-J5HBUONO.js";var a=2;function e(){let r=Math.abs(t.value)>a?t.value:0;return Date.now()/1e3+r}var o=n(e());function s(){o.value=e(),setInterval(()=>{document.hidden||(o.value=e())},1e3),document.addEventListener("visibilitychange",()=>o.value=e())}export{o as a,s as b};

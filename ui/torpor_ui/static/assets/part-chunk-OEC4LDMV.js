@@ -1,1 +1,0 @@
-var n=new Intl.NumberFormat("en-GB"),r=new Intl.NumberFormat("en-GB",{notation:"compact",maximumFractionDigits:1});function e(t){return n.format(t)}function o(t){return t<1e4?n.format(t):r.format(t).toLowerCase()}export{e as a,o as b};
