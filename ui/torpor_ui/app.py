@@ -12,6 +12,7 @@ from torpor_ui.feeds.registry import FeedRegistry
 from torpor_ui.http.middleware import RequestGuard, add_headers
 from torpor_ui.http.security import Origins
 from torpor_ui.http.static_files import StaticFiles
+from torpor_ui.routes.act_routes import ActRoutes
 from torpor_ui.routes.run_list_routes import RunListRoutes
 from torpor_ui.routes.run_routes import RunRoutes
 from torpor_ui.routes.services import Services
@@ -19,7 +20,7 @@ from torpor_ui.routes.session_routes import SessionRoutes
 from torpor_ui.sessions.secret import ServerSecret
 from torpor_ui.sessions.session import Login
 
-ROUTES = (SessionRoutes, RunListRoutes, RunRoutes)
+ROUTES = (SessionRoutes, RunListRoutes, RunRoutes, ActRoutes)
 """The endpoints. Each class takes the services."""
 
 

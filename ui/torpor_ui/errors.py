@@ -59,6 +59,11 @@ def too_large(message: str, remedy: str = "") -> ProblemError:
     return _error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "TooLarge", message, remedy)
 
 
+def cannot(message: str, remedy: str = "") -> ProblemError:
+    """422: the request is well-formed, and what it names is not in a state for it."""
+    return _error(HTTPStatus.UNPROCESSABLE_ENTITY, "Refused", message, remedy)
+
+
 def unavailable(message: str, remedy: str = "Try again.") -> ProblemError:
     """503: the API server or the archive cannot be read now."""
     return _error(HTTPStatus.SERVICE_UNAVAILABLE, "Unavailable", message, remedy)

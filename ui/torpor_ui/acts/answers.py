@@ -1,0 +1,64 @@
+"""Approves and rejects tasks that wait for a person."""
+
+from typing import Literal
+
+from torpor_client.changes import approvals, commands, effects, operations
+from torpor_kubernetes.client.api import Object
+from torpor_kubernetes.client.resources import TASKRUNS
+
+from torpor_ui import errors
+from torpor_ui.acts import objects
+from torpor_ui.acts.act import ActOutcome, ActPreview, each
+from torpor_ui.acts.request import ActRequest, InstanceKey, RunKey
+from torpor_ui.acts.rights import Right
+from torpor_ui.cluster.caller import Caller
+
+
+class AnswerAct:
+    """Answers the question of tasks of one run."""
+
+    right = Right.ANSWER
+
+    def __init__(self, verb: Literal["approve", "reject"]) -> None:
+        self._verb = verb
+
+    async def preview(self, caller: Caller, request: ActRequest) -> ActPreview:
+        """Return what the answer does."""
+        key, note = self._checked(request)
+        sentences: list[str] = []
+        lines: list[str] = []
+        for task in request.tasks:
+            taskrun = await _asking(caller, key, task)
+            sentences += effects.of_answer(self._verb, task.ref, approvals.question(taskrun))
+            lines.append(commands.answer(self._verb, key.namespace, key.name, task.ref, note))
+        return ActPreview(effects=tuple(sentences), command="\n".join(lines))
+
+    async def perform(self, caller: Caller, request: ActRequest) -> ActOutcome:
+        """Write the answer. The policy of the API server checks that the caller is one of the approvers."""
+        key, note = self._checked(request)
+        word = approvals.VERBS[self._verb]
+
+        async def answered(task: InstanceKey) -> str:
+            taskrun = await _asking(caller, key, task)
+            written = approvals.annotations(taskrun, word, caller.user, note)
+            await objects.change(caller, TASKRUNS, taskrun, lambda item: operations.annotate(item, written))
+            return f"{task.ref} of {key.name} {word}"
+
+        return await each(request.tasks, answered)
+
+    @staticmethod
+    def _checked(request: ActRequest) -> tuple[RunKey, str | None]:
+        """Return the run and the note. Raises ProblemError and UserError."""
+        if not request.tasks:
+            raise errors.invalid("name at least one task")
+        note = request.text("note") or None
+        approvals.check_note(note)
+        return request.only_run(), note
+
+
+async def _asking(caller: Caller, key: RunKey, task: InstanceKey) -> Object:
+    """Return the TaskRun that waits for an answer. Raises ProblemError."""
+    found = [item for item in await objects.taskruns_of(caller, key, task) if approvals.asks(item)]
+    if not found:
+        raise errors.cannot(f"{task.ref} of {key.name} does not wait for an approval")
+    return found[0]

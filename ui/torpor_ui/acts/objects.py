@@ -1,0 +1,90 @@
+"""Reads and patches the objects of an act with the caller's credentials."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+
+from torpor_client.changes import operations
+from torpor_client.changes.operations import Operations
+from torpor_kubernetes.client import errors as api_errors
+from torpor_kubernetes.client.api import Object
+from torpor_kubernetes.client.resources import TASKRUNS, TEMPLATES, WORKFLOWS, Resource
+from torpor_views.instance import InstanceView
+from torpor_views.model import RunView, instances_by_task
+from torpor_wire import constants, names
+
+from torpor_ui import errors
+from torpor_ui.acts.request import InstanceKey, RunKey
+from torpor_ui.cluster.caller import Caller
+
+_TRIES = 5
+_INSTANCES_MAX = 50_000
+
+
+async def change(caller: Caller, resource: Resource, item: Object, patch: Callable[[Object], Operations]) -> Object:
+    """Patch an object, or after a lost race its new version. Raises ApiError; LostRace after five races."""
+    metadata = item["metadata"]
+    for left in reversed(range(_TRIES)):
+        try:
+            return await caller.api.patch(
+                resource, metadata["namespace"], metadata["name"], [operations.same_object(item), *patch(item)]
+            )
+        except (api_errors.LostRace, api_errors.Conflict):
+            item = await caller.api.get(resource, metadata["namespace"], metadata["name"])
+            if not left or item["metadata"]["uid"] != metadata["uid"]:
+                raise
+    raise AssertionError("the last try returns or raises")
+
+
+async def live_workflow(caller: Caller, key: RunKey) -> Object:
+    """Return the Workflow of a run to change. Raises ProblemError for one that only the archive has."""
+    if key.source != "live":
+        raise errors.cannot("this run is in the archive only and cannot change; resubmit creates a new run from it")
+    try:
+        return await caller.api.get(WORKFLOWS, key.namespace, key.name)
+    except api_errors.NotFound as error:
+        raise errors.not_found(f"there is no run {key.name} in namespace {key.namespace}") from error
+
+
+async def any_workflow(caller: Caller, key: RunKey) -> Object:
+    """Return the Workflow of a run, live or archived. Raises ProblemError."""
+    if key.source == "live":
+        return await live_workflow(caller, key)
+    async with aclosing(caller.archive.run(key.namespace, key.name)) as objects:
+        async for item in objects:
+            if item.get("kind") == "Workflow":
+                return item
+    raise errors.not_found(f"the archive has no run {key.name} in namespace {key.namespace}")
+
+
+async def run_of(caller: Caller, workflow: Mapping[str, Any]) -> RunView:
+    """Return a live run with its TaskRuns. Memory holds what the views need of them, and one page."""
+    metadata = workflow["metadata"]
+    selector = f"{constants.LABEL_WORKFLOW}={names.label(metadata['name'])}"
+    views: list[InstanceView] = []
+    async with aclosing(caller.api.pages(TASKRUNS, metadata["namespace"], label_selector=selector)) as pages:
+        async for page in pages:
+            views += map(InstanceView.parse, page.items)
+            await asyncio.sleep(0)
+            if len(views) > _INSTANCES_MAX:
+                raise errors.too_large(f"the run has more than {_INSTANCES_MAX} TaskRuns", "Use the command torpor.")
+    run = RunView.parse(workflow, now=time.time())
+    return replace(run, instances=instances_by_task(views, run.uid))
+
+
+async def taskruns_of(caller: Caller, key: RunKey, instance: InstanceKey) -> list[Object]:
+    """Return the TaskRuns of one instance. Needs no right to read Workflows."""
+    selector = f"{constants.LABEL_WORKFLOW}={names.label(key.name)},{constants.LABEL_TASK}={names.label(instance.task)}"
+    page = await caller.api.list(TASKRUNS, key.namespace, label_selector=selector)
+    return [item for item in page.items if InstanceView.parse(item).path == instance.path]
+
+
+async def template(caller: Caller, namespace: str, name: str) -> Object:
+    """Return a WorkflowTemplate. Raises ProblemError."""
+    try:
+        return await caller.api.get(TEMPLATES, namespace, name)
+    except api_errors.NotFound as error:
+        raise errors.not_found(f"there is no template {name} in namespace {namespace}") from error
