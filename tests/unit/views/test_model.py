@@ -4,9 +4,10 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torpor_views import compare, timeline, tree, waits, why
+from torpor_views import compare, timeline, tree, why
 from torpor_views.facts import Facts
 from torpor_views.model import RunView
+from torpor_views.waiting import wait_groups
 from torpor_wire.state import RunState, State, TaskState
 
 from tests.unit.views.objects import NOW, at, deferred, python, run, taskrun, workflow
@@ -75,7 +76,7 @@ def test_no_content_of_an_object_makes_a_view_raise(body: Any, taskruns: Any, ot
     tree.build(parsed, unfold=tree.ALL)
     timeline.build(parsed, pods=others)
     compare.build(parsed, parsed)
-    waits.build(taskruns, now=NOW)
+    wait_groups.build(taskruns, now=NOW)
     for cause in why.of_run(parsed, read):
         assert cause.sentence.endswith(".")
         assert "\n" not in cause.sentence + cause.command

@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 import click
-from torpor_views import waits
-from torpor_views.waits import WaitGroup
+from torpor_views.waiting import wait_groups
+from torpor_views.waiting.wait_groups import WaitGroup
 from torpor_wire import times
 
 from torpor_cli import output
@@ -39,7 +39,7 @@ def waits_command(target: TargetOptions, all_namespaces: bool, selector: str, ou
     cluster = connect(target)
     taskruns = _deferred(cluster, selector, everywhere=all_namespaces)
     now = time.time()
-    groups = waits.build(taskruns, now=now)
+    groups = wait_groups.build(taskruns, now=now)
     match output_format:
         case Format.JSON | Format.YAML:
             output.data(output.to_json(groups), output_format)

@@ -13,7 +13,7 @@ from torpor_views.causes import commands
 from torpor_views.causes.cause import Cause, CauseKind, Urgency, ago, instance_cause, quoted, until
 from torpor_views.facts import EventFacts, Facts
 from torpor_views.model import InstanceView, RunView, TriggerView
-from torpor_views.wait_progress import WaitProgress
+from torpor_views.waiting.wait_progress import WaitProgress
 
 _CLOCK_SLACK = 5.0
 _OVERDUE = 5.0

@@ -12,9 +12,10 @@ from urllib.parse import urlsplit
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
-from torpor_views import json_fields, wait_source, waits
+from torpor_views import json_fields
 from torpor_views.instance import InstanceView, TriggerView
 from torpor_views.json_fields import Fields
+from torpor_views.waiting import wait_groups, wait_source
 
 DUE_MAX = 500
 KINDS_MAX = 50
@@ -171,7 +172,7 @@ class WaitStatistics:
 
     def _await(self, instance: InstanceView, trigger: TriggerView) -> None:
         """Keep the wait if it ends sooner than those that are kept. Of equal ones, the first stay."""
-        at = waits.end_of(instance, trigger, self.now)
+        at = wait_groups.end_of(instance, trigger, self.now)
         if at is None or (len(self._due) >= DUE_MAX and at >= -self._due[0][0]):
             return
         wait = DueWait(

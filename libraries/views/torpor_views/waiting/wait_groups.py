@@ -7,10 +7,11 @@ from torpor_wire.cron.ticks import Ticks
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
-from torpor_views import json_fields, wait_source
+from torpor_views import json_fields
 from torpor_views.instance import InstanceView, TriggerView
 from torpor_views.json_fields import Fields
-from torpor_views.wait_progress import WaitProgress
+from torpor_views.waiting import wait_source
+from torpor_views.waiting.wait_progress import WaitProgress
 
 _STUCK = frozenset({Reason.QUEUED, Reason.POOL_UNSERVED, Reason.FIRE_FORBIDDEN})
 

@@ -1,9 +1,9 @@
 import json
 
 import pytest
-from torpor_views import wait_statistics
 from torpor_views.instance import TriggerView
-from torpor_views.wait_statistics import WaitStatistics
+from torpor_views.waiting import wait_statistics
+from torpor_views.waiting.wait_statistics import WaitStatistics
 
 from tests.unit.views.objects import NOW, Object, at, deferred, taskrun
 

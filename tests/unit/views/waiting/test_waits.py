@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 from torpor.triggers import Http, Object, Sql
-from torpor_views import waits
-from torpor_views.waits import WaitGroup
+from torpor_views.waiting import wait_groups
+from torpor_views.waiting.wait_groups import WaitGroup
 from torpor_wire import trigger
 
 from tests.unit.views import objects
@@ -19,7 +19,7 @@ def stored(class_name: str, taskrun: str = "t", **kwargs: Any) -> dict[str, Any]
 
 
 def groups(*bodies: objects.Object) -> tuple[WaitGroup, ...]:
-    return waits.build(bodies, now=NOW)
+    return wait_groups.build(bodies, now=NOW)
 
 
 def some(class_name: str, *kwargs: dict[str, Any], **fields: Any) -> list[objects.Object]:

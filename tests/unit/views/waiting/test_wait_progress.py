@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from torpor_triggerer.running import progress
-from torpor_views.wait_progress import WaitProgress
+from torpor_views.waiting.wait_progress import WaitProgress
 
 from tests.unit.views.objects import NOW
 

@@ -1,0 +1,1 @@
+"""What deferred TaskRuns wait for: groups of waits on one source, their progress, and statistics. Pure."""
