@@ -6,8 +6,6 @@ import os
 import signal
 import ssl
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 from aiohttp import web
 from torpor_kubernetes import log_setup
@@ -16,12 +14,10 @@ from torpor_kubernetes.client.endpoint import ClusterEndpoint
 from torpor_kubernetes.client.http import open_transport
 
 from torpor_ui import app, login
+from torpor_ui.http.listener import listening
 from torpor_ui.http.security import Origins
 from torpor_ui.sessions.secret import ServerSecret
 from torpor_ui.settings import PageSettings
-
-IDLE_SECONDS = 30.0
-STOP_SECONDS = 5.0
 
 log = logging.getLogger("torpor_ui")
 
@@ -42,7 +38,7 @@ async def serve(settings: PageSettings) -> None:
             read_only=settings.read_only,
             namespaces=settings.namespaces,
         )
-        async with _listening(page, settings.port, _tls(settings)), _listening(_health(), settings.health_port):
+        async with listening(page, settings.port, _tls(settings)), listening(_health(), settings.health_port):
             log.info("serving %s on port %d, login by %s", settings.url, settings.port, settings.mode)
             await stopping.wait()
 
@@ -51,6 +47,7 @@ def main() -> int:
     """Run the process and return its exit code."""
     settings = PageSettings.parse(sys.argv[1:], os.environ)
     log_setup.configure("%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)  # it logs what a client sends that is no HTTP
     try:
         asyncio.run(serve(settings))
     except (OSError, ValueError) as error:
@@ -96,18 +93,6 @@ def _health() -> web.Application:
     application = web.Application()
     application.add_routes([web.get("/healthz", healthy), web.get("/readyz", healthy)])
     return application
-
-
-@asynccontextmanager
-async def _listening(application: web.Application, port: int, tls: ssl.SSLContext | None = None) -> AsyncIterator[None]:
-    # aiohttp closes a connection without a complete request head after the same time.
-    runner = web.AppRunner(application, access_log=None, keepalive_timeout=IDLE_SECONDS, shutdown_timeout=STOP_SECONDS)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, None, port, ssl_context=tls).start()
-        yield
-    finally:
-        await runner.cleanup()
 
 
 if __name__ == "__main__":

@@ -6,11 +6,11 @@ import webbrowser
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from aiohttp import web
 from torpor_kubernetes.client.endpoint import ClusterEndpoint
 from torpor_kubernetes.client.http import open_transport
 
 from torpor_ui import app
+from torpor_ui.http.listener import listening
 from torpor_ui.http.security import Origins
 from torpor_ui.sessions.local import LocalLogin
 
@@ -39,13 +39,8 @@ async def serve(cluster: ClusterEndpoint, options: LocalOptions, announce: Calla
             application = app.build(
                 transport, login, origins, read_only=options.read_only, namespaces=(options.namespace,)
             )
-            runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
-            await runner.setup()
-            try:
-                await web.SockSite(runner, listener).start()
+            async with listening(application, listener):
                 announce(login.link)
                 if options.open_browser:
                     await asyncio.to_thread(webbrowser.open, login.link)
                 await asyncio.Event().wait()
-            finally:
-                await runner.cleanup()

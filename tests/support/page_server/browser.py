@@ -2,23 +2,25 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+import socket
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
-from aiohttp import web
 from torpor_kubernetes.client.endpoint import ClusterEndpoint
 from torpor_kubernetes.client.http import open_transport
 from torpor_ui import app
+from torpor_ui.http.listener import listening
 from torpor_ui.http.security import CSRF_HEADER, Origins
 from torpor_ui.sessions.local import LocalLogin
+from torpor_ui.sessions.session import Login
 
 from tests.support.made_up_cluster import MadeUpApi
-from tests.support.ports import free_port
 
 Event = tuple[str, Any]
+MakeLogin = Callable[[str], Login]
 LIMIT_S = 60.0
 
 
@@ -29,33 +31,32 @@ def endpoint(api: MadeUpApi, token: str | None) -> ClusterEndpoint:
     return ClusterEndpoint(host=api.url, tls=None, authorization=authorization)
 
 
-@asynccontextmanager
-async def listening(application: web.Application, port: int) -> AsyncIterator[None]:
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", port).start()
-        yield
-    finally:
-        await runner.cleanup()
-
-
 @dataclass(slots=True, kw_only=True)
 class Browser:
-    """One browser: cookies, the CSRF token, and the origin that it is at."""
+    """One browser: its cookies, and the CSRF token of the page."""
 
-    origin: str
+    url: str
+    """The address of the page, without a slash at its end."""
     session: aiohttp.ClientSession
-    application: web.Application
     csrf: str = ""
 
+    @property
+    def origin(self) -> str:
+        return "/".join(self.url.split("/")[:3])
+
     async def get(self, path: str, **options: Any) -> Any:
-        async with self.session.get(f"{self.origin}/{path}", **options) as response:
+        async with self.session.get(f"{self.url}/{path}", **options) as response:
             assert response.status == 200, await response.text()
             return await response.json()
 
+    async def open(self) -> dict[str, Any]:
+        """Read the session, and remember its CSRF token."""
+        session: dict[str, Any] = await self.get("api/session")
+        self.csrf = session["csrf"]
+        return session
+
     async def status(self, method: str, path: str, **options: Any) -> int:
-        async with self.session.request(method, f"{self.origin}/{path}", **options) as response:
+        async with self.session.request(method, f"{self.url}/{path}", **options) as response:
             return response.status
 
     def headers(self) -> dict[str, str]:
@@ -64,7 +65,7 @@ class Browser:
 
     @asynccontextmanager
     async def stream(self, path: str, **options: Any) -> AsyncIterator["EventReader"]:
-        async with self.session.get(f"{self.origin}/{path}", timeout=aiohttp.ClientTimeout(), **options) as response:
+        async with self.session.get(f"{self.url}/{path}", timeout=aiohttp.ClientTimeout(), **options) as response:
             assert response.status == 200, await response.text()
             yield EventReader(response)
 
@@ -88,12 +89,34 @@ class EventReader:
                 if b"event" in fields:
                     return fields[b"event"].decode(), json.loads(fields[b"data"])
 
-    async def until(self, name: str) -> Any:
-        """Skip events up to one of this name."""
+    async def until(self, name: str, member: str = "") -> Any:
+        """Skip events up to one of this name, which has a member."""
         while True:
             event, data = await self.next()
-            if event == name:
+            if event == name and (not member or member in data):
                 return data
+
+
+@asynccontextmanager
+async def served_page(cluster: ClusterEndpoint, make: MakeLogin, **options: Any) -> AsyncIterator[Browser]:
+    """The page with the login that `make` returns for its origin, and a browser that has not opened it."""
+    async with AsyncExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        listener.setblocking(False)
+        origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        transport = await stack.enter_async_context(open_transport(cluster))
+        origins = Origins(origins=frozenset({origin}))
+        application = app.build(transport, make(origin), origins, **options)
+        await stack.enter_async_context(listening(application, listener))
+        browser = await stack.enter_async_context(new_browser(origin + options.get("base", "")))
+        yield browser
+
+
+@asynccontextmanager
+async def new_browser(url: str) -> AsyncIterator[Browser]:
+    """A browser without cookies."""
+    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as session:
+        yield Browser(url=url, session=session)
 
 
 @asynccontextmanager
@@ -101,16 +124,14 @@ async def opened_page(
     cluster: ClusterEndpoint, *, namespaces: tuple[str, ...] = ("data",), read_only: bool = False
 ) -> AsyncIterator[Browser]:
     """The page of `torpor ui`, opened by its link."""
-    port = free_port()
-    origin = f"http://127.0.0.1:{port}"
-    async with AsyncExitStack() as stack:
-        transport = await stack.enter_async_context(open_transport(cluster))
-        login, origins = LocalLogin(origin, lambda _: None), Origins(origins=frozenset({origin}))
-        application = app.build(transport, login, origins, namespaces=namespaces, read_only=read_only)
-        await stack.enter_async_context(listening(application, port))
-        session = await stack.enter_async_context(aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)))
-        browser = Browser(origin=origin, session=session, application=application)
-        async with session.get(login.link) as response:
+    logins: list[LocalLogin] = []
+
+    def make(origin: str) -> LocalLogin:
+        logins.append(LocalLogin(origin, lambda _: None))
+        return logins[0]
+
+    async with served_page(cluster, make, namespaces=namespaces, read_only=read_only) as browser:
+        async with browser.session.get(logins[0].link) as response:
             assert response.status == 200
-        browser.csrf = (await browser.get("api/session"))["csrf"]
+        await browser.open()
         yield browser

@@ -47,7 +47,7 @@ async def test_a_stream_of_a_run_sends_all_then_changes(cluster: MadeUpApi, page
         changed = next(item for item in cluster.server.all(TASKRUNS) if item["spec"].get("mapIndex") == 3)
         change = {"status": {"state": "Failed", "message": "no such row"}}
         cluster.server.edit(TASKRUNS, "data", changed["metadata"]["name"], change)
-        delta = await events.until("delta")
+        delta = await events.until("delta", "instances")
         assert (delta["instances"]["key"], delta["instances"]["state"]) == (["load/3"], ["Failed"])
         cluster.server.remove(WORKFLOWS, "data", BIG)
         await events.until("gone")

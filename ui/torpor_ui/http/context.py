@@ -20,6 +20,14 @@ def caller_of(request: web.Request) -> Caller:
     return request[CALLER]
 
 
+def set_cookies(request: web.Request, response: web.StreamResponse) -> None:
+    """Set the cookies of the session on a response that is not sent yet, unless the handler has set them."""
+    session = request.get(SESSION)
+    for cookie in session.cookies if session else ():
+        if cookie.name not in response.cookies:
+            cookie.set_on(response)
+
+
 def json_response(value: Any, status: int = 200) -> web.Response:
     """Return a response with JSON, compressed if the client takes that."""
     response = web.Response(body=encode(value), status=status, content_type="application/json", charset="utf-8")

@@ -16,7 +16,7 @@ from aiohttp import web
 from torpor_ui import errors
 from torpor_ui.encoding import encode
 from torpor_ui.errors import ProblemError
-from torpor_ui.http.context import caller_of
+from torpor_ui.http.context import caller_of, set_cookies
 
 STREAMS_MAX = 64
 """Open streams of one identity."""
@@ -78,6 +78,7 @@ async def open_stream(request: web.Request) -> AsyncIterator[EventStream]:
     try:
         compress = "gzip" in request.headers.get("Accept-Encoding", "")
         response = web.StreamResponse(headers=_headers(compress=compress))
+        set_cookies(request, response)
         await response.prepare(request)
         _bound_buffers(request)
         stream = EventStream(response, compress=compress)

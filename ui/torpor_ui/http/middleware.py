@@ -17,7 +17,7 @@ from torpor_ui import errors
 from torpor_ui.cluster.caller import Callers
 from torpor_ui.errors import Problem, ProblemError
 from torpor_ui.http import security
-from torpor_ui.http.context import CALLER, SESSION, json_response
+from torpor_ui.http.context import CALLER, SESSION, json_response, set_cookies
 from torpor_ui.http.security import Origins
 from torpor_ui.sessions.secret import ServerSecret
 from torpor_ui.sessions.session import Login, Session
@@ -49,11 +49,14 @@ class RequestGuard:
         async def handle(request: web.Request, handler: Handler) -> web.StreamResponse:
             try:
                 await self._admit(request)
-                return await handler(request)
+                response = await handler(request)
             except (ConnectionError, asyncio.CancelledError):
                 raise
             except Exception as error:  # noqa: BLE001 - the boundary of a request
-                return problem_response(_problem(request, error))
+                response = problem_response(_problem(request, error))
+            if not response.prepared:
+                set_cookies(request, response)
+            return response
 
         return handle
 
@@ -79,12 +82,8 @@ class RequestGuard:
         return self.secret.csrf(LOGGED_OUT if session is None else session.id)
 
 
-async def add_headers(request: web.Request, response: web.StreamResponse) -> None:
-    """Add the cookies of the session, and the headers that protect every response unless the handler set its own."""
-    session = request.get(SESSION)
-    for cookie in session.cookies if session else ():
-        if cookie.name not in response.cookies:
-            cookie.set_on(response)
+async def add_headers(_request: web.Request, response: web.StreamResponse) -> None:
+    """Add the headers that protect every response, unless the handler has set its own."""
     response.headers["Server"] = "torpor"
     for name, value in security.HEADERS.items():
         response.headers.setdefault(name, value)

@@ -29,7 +29,7 @@ RENEW_SECONDS = 60.0
 _KEPT_SECONDS = 900.0
 """Renewed tokens are kept for so long, for requests that still have the former cookie."""
 _SESSIONS_MAX = 5000
-_VIEW = re.compile(r"[A-Za-z0-9_.~%/?=&,:+-]{0,1000}")
+_VIEW = re.compile(r"(?:[A-Za-z0-9_.~/?=&,:+-]|%[2-9A-F][0-9A-F]){0,1000}")
 
 
 class OidcLogin:
