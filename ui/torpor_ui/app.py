@@ -17,10 +17,11 @@ from torpor_ui.routes.run_list_routes import RunListRoutes
 from torpor_ui.routes.run_routes import RunRoutes
 from torpor_ui.routes.services import Services
 from torpor_ui.routes.session_routes import SessionRoutes
+from torpor_ui.routes.task_routes import TaskRoutes
 from torpor_ui.sessions.secret import ServerSecret
 from torpor_ui.sessions.session import Login
 
-ROUTES = (SessionRoutes, RunListRoutes, RunRoutes, ActRoutes)
+ROUTES = (SessionRoutes, RunListRoutes, RunRoutes, TaskRoutes, ActRoutes)
 """The endpoints. Each class takes the services."""
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 METADATA = frozenset({"metadata.name", "metadata.namespace"})
 SELECTABLE = {
     "taskruns": METADATA | {"spec.triggerPool", "status.state", "status.trigger.shard"},
-    "events": METADATA | {"regarding.uid", "regarding.apiVersion", "type"},
+    "events": METADATA | {"regarding.uid", "regarding.name", "regarding.apiVersion", "reason", "type"},
     "pods": METADATA | {"spec.nodeName", "status.phase"},
 }
 _COMMA = re.compile(r",(?![^(]*\))")

@@ -9,9 +9,10 @@ from torpor_kubernetes.client.resources import TASKRUNS
 from torpor_ui import errors
 from torpor_ui.acts import objects
 from torpor_ui.acts.act import ActOutcome, ActPreview, each
-from torpor_ui.acts.request import ActRequest, InstanceKey, RunKey
+from torpor_ui.acts.request import ActRequest
 from torpor_ui.acts.rights import Right
 from torpor_ui.cluster.caller import Caller
+from torpor_ui.presentation.keys import InstanceKey, RunKey
 
 
 class AnswerAct:

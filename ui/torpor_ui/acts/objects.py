@@ -17,8 +17,8 @@ from torpor_views.model import RunView, instances_by_task
 from torpor_wire import constants, names
 
 from torpor_ui import errors
-from torpor_ui.acts.request import InstanceKey, RunKey
 from torpor_ui.cluster.caller import Caller
+from torpor_ui.presentation.keys import InstanceKey, RunKey
 
 _TRIES = 5
 _INSTANCES_MAX = 50_000

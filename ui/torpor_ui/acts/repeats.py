@@ -20,10 +20,11 @@ from torpor_views.model import RunView
 from torpor_ui import errors
 from torpor_ui.acts import objects
 from torpor_ui.acts.act import ActOutcome, ActPreview, each, message_of
-from torpor_ui.acts.request import ActRequest, InstanceKey, RunKey
+from torpor_ui.acts.request import ActRequest
 from torpor_ui.acts.rights import Right
 from torpor_ui.cluster.caller import Caller
 from torpor_ui.errors import ProblemError
+from torpor_ui.presentation.keys import InstanceKey, RunKey
 
 _PAUSE_S = 0.3
 _PREVIEWED = 20

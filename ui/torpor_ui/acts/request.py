@@ -1,62 +1,17 @@
 """The body of a request that acts: which runs, tasks and Schedules, and what else the act needs. Pure."""
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
-
-from torpor_client.runs.references import RunReference
-from torpor_wire import instance_paths
+from typing import Any
 
 from torpor_ui import errors
+from torpor_ui.presentation.keys import InstanceKey, RunKey, ScheduleKey, instance_key, is_name, run_key, schedule_key
 
 RUNS_MAX = 100
 """Runs, or Schedules, that one request changes."""
 TASKS_MAX = 5000
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
-_KEY = re.compile(r"([a-z][a-z0-9_]{0,62})((?:/[0-9]{1,6}){0,9})")
 _TEXT_MAX = 4096
-
-
-class RunKey(NamedTuple):
-    """A run as the page calls it: `live/NS/NAME` or `archive/NS/UID`."""
-
-    source: str
-    namespace: str
-    name: str
-
-    def __str__(self) -> str:
-        return "/".join(self)
-
-
-class ScheduleKey(NamedTuple):
-    """A Schedule as the page calls it: `NS/NAME`."""
-
-    namespace: str
-    name: str
-
-    def __str__(self) -> str:
-        return "/".join(self)
-
-
-class InstanceKey(NamedTuple):
-    """An instance as the page calls it: `task` or `task/0/2`."""
-
-    task: str
-    path: tuple[int, ...]
-
-    def __str__(self) -> str:
-        return "/".join((self.task, *map(str, self.path)))
-
-    @property
-    def ref(self) -> str:
-        """The instance as commands call it: `task` or `task/0.2`."""
-        return f"{self.task}/{instance_paths.written(self.path)}" if self.path else self.task
-
-    def reference(self, run: str) -> RunReference:
-        """Return the instance of a run as commands parse it."""
-        return RunReference(run=run, task=self.task, path=self.path or None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +53,7 @@ class ActRequest:
     def name(self, field_name: str) -> str:
         """Return the name of an object, empty without it. Raises ProblemError for anything else."""
         value = self.text(field_name)
-        if value and not _NAME.fullmatch(value):
+        if value and not is_name(value):
             raise errors.invalid(f"{field_name} {value[:60]!r} is not a name")
         return value
 
@@ -122,31 +77,6 @@ def parse(body: Mapping[str, Any]) -> ActRequest:
         schedules=tuple(dict.fromkeys(map(schedule_key, _texts(schedules, "schedules", RUNS_MAX)))),
         fields={name: value for name, value in body.items() if name not in {"runs", "tasks", "schedules", "schedule"}},
     )
-
-
-def run_key(text: str) -> RunKey:
-    """Return the key of a run. Raises ProblemError (400)."""
-    source, _, rest = text.partition("/")
-    namespace, _, name = rest.partition("/")
-    if source not in {"live", "archive"} or not _NAME.fullmatch(namespace) or not _NAME.fullmatch(name):
-        raise errors.invalid(f"{text[:100]!r} is not a run; use live/NAMESPACE/NAME or archive/NAMESPACE/UID")
-    return RunKey(source, namespace, name)
-
-
-def schedule_key(text: str) -> ScheduleKey:
-    """Return the key of a Schedule. Raises ProblemError (400)."""
-    namespace, _, name = text.partition("/")
-    if not _NAME.fullmatch(namespace) or not _NAME.fullmatch(name):
-        raise errors.invalid(f"{text[:100]!r} is not a schedule; use NAMESPACE/NAME")
-    return ScheduleKey(namespace, name)
-
-
-def instance_key(text: str) -> InstanceKey:
-    """Return the key of an instance. Raises ProblemError (400)."""
-    match = _KEY.fullmatch(text)
-    if match is None:
-        raise errors.invalid(f"{text[:100]!r} is not an instance; use task or task/0/2")
-    return InstanceKey(match[1], tuple(map(int, match[2].split("/")[1:])))
 
 
 def _texts(value: Any, name: str, most: int) -> list[str]:

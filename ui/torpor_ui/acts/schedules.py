@@ -18,9 +18,10 @@ from torpor_wire.enums import Rerun
 from torpor_ui import errors
 from torpor_ui.acts import objects
 from torpor_ui.acts.act import ActOutcome, ActPreview, each
-from torpor_ui.acts.request import ActRequest, ScheduleKey
+from torpor_ui.acts.request import ActRequest
 from torpor_ui.acts.rights import Right
 from torpor_ui.cluster.caller import Caller
+from torpor_ui.presentation.keys import ScheduleKey
 
 _PAUSE_S = 0.3
 _CONCURRENCY_MAX = 100

@@ -14,7 +14,7 @@ from typing import Any, Never
 from torpor_kubernetes.cache.reflector import Notice, Reflector, Unreadable
 from torpor_kubernetes.client import errors as api_errors
 from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS, Resource
-from torpor_views.facts import PodFacts
+from torpor_views.facts import Facts, PodFacts
 from torpor_views.model import RunView, instances_by_task
 from torpor_wire import constants, names
 
@@ -119,6 +119,11 @@ class RunFeed(Feed):
         views = (each.view for each in self._taskruns.store.values())
         return replace(run, instances=instances_by_task(views, run.uid))
 
+    def facts(self) -> Facts:
+        """Return what causes need beside the run, as of now."""
+        pods = list(self._pods.store.values()) if self._pods.synced.is_set() else None
+        return self._facts.facts(pods)
+
     async def ready(self) -> None:
         """Wait for the first lists, and for the page."""
         await self._workflows.synced.wait()
@@ -162,8 +167,7 @@ class RunFeed(Feed):
             return
         if not self._page_pace.due:
             return
-        run, pods = self.run(), list(self._pods.store.values()) if self._pods.synced.is_set() else None
-        facts = self._facts.facts(pods)
+        run, facts = self.run(), self.facts()
         with self._page_pace:
             self.page = await asyncio.to_thread(run_page.build, run, facts, previous=self._previous)
         if self._overview_pace.due:

@@ -1,0 +1,87 @@
+"""`api/run/.../task/KEY`: one instance, and its result."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from typing import Any
+from urllib.parse import quote
+
+from aiohttp import web
+from torpor_client.errors import UserError
+from torpor_client.runs.stored_body import ResultDecoder
+from torpor_views import json_fields
+from torpor_wire.state import State
+
+from torpor_ui import errors
+from torpor_ui.cluster.caller import Caller
+from torpor_ui.http.context import caller_of, json_response
+from torpor_ui.presentation import results, task_page
+from torpor_ui.routes.instance_reader import FoundInstance, InstanceReader
+from torpor_ui.routes.run_routes import ARCHIVED, LIVE
+from torpor_ui.routes.services import Services
+
+
+class TaskRoutes:
+    """The endpoints of one instance."""
+
+    def __init__(self, services: Services) -> None:
+        self._reader = InstanceReader(services)
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return the routes. That of the instance comes last, since its key may have slashes."""
+        places = [f"{base}/task/{{key:.+}}" for base in (LIVE, ARCHIVED)]
+        return [
+            *(web.get(f"{place}/result", self.result) for place in places),
+            *(web.get(place, self.show) for place in places),
+        ]
+
+    async def show(self, request: web.Request) -> web.Response:
+        """Return the page of an instance."""
+        sources = await self._reader.sources(request)
+        return json_response(await asyncio.to_thread(task_page.build, sources))
+
+    async def result(self, request: web.Request) -> web.StreamResponse:
+        """Send the result as it arrives from the archive: JSON, or the bytes of a file."""
+        found = await self._reader.find(request)
+        if found.view.state is not State.SUCCEEDED:
+            raise errors.not_found(f"{found.view.ref} has no result: its state is {found.view.word}")
+        status = json_fields.fields(found.taskrun.get("status"))
+        stored = json_fields.fields(status.get("stored"))
+        show = request.query.get("show") == "1"
+        headers = results.headers(stored, found.run.name, found.view.ref, show=show).as_dict()
+        if not stored:
+            text = json_fields.text(status.get("result")) or "null"
+            return web.Response(body=text.encode("utf-8", "replace"), headers=headers)
+        return await _send(request, headers, _body(caller_of(request), found, stored))
+
+
+async def _body(caller: Caller, found: FoundInstance, stored: Mapping[str, Any]) -> AsyncGenerator[bytes, None]:
+    """The value of a result of the archive. Raises ProblemError and UserError."""
+    digest = quote(json_fields.text(stored.get("digest")), safe="")
+    namespace = quote(found.view.namespace, safe="")
+    path = f"/namespaces/{namespace}/results/{quote(found.view.uid, safe='')}/{digest}"
+    decoder = ResultDecoder(stored)
+    async with aclosing(caller.archive.chunks(found.view.namespace, path)) as chunks:
+        async for chunk in chunks:
+            yield decoder.feed(chunk)
+    yield decoder.finish()
+
+
+async def _send(
+    request: web.Request, headers: Mapping[str, str], body: AsyncGenerator[bytes, None]
+) -> web.StreamResponse:
+    """Send a body. One that cannot be read to its end breaks the connection, so that no browser keeps a part of it."""
+    async with aclosing(body):
+        first = await anext(body)  # before the response begins, so that a problem can still be sent
+        response = web.StreamResponse(headers=headers)
+        await response.prepare(request)
+        try:
+            await response.write(first)
+            async for chunk in body:
+                await response.write(chunk)
+        except (UserError, errors.ProblemError):
+            if request.transport is not None:
+                request.transport.abort()
+            return response
+        await response.write_eof()
+    return response
