@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from torpor_views import json_fields
+from torpor_views import json_fields, tones
 from torpor_views.json_fields import Fields, moment, text
 from torpor_wire import constants
 from torpor_wire.state import RunState
 
 COLUMNS = (
     *("key", "namespace", "name", "uid", "source", "state", "reason", "message", "created", "started", "completed"),
-    *("duration", "progress", "template", "schedule", "running", "waiting", "failed"),
+    *("duration", "progress", "template", "schedule", "running", "waiting", "failed", "tone"),
 )
 _MESSAGE_MAX = 300
 _CANCELLED = "Cancelled"
@@ -53,6 +53,7 @@ class RunRow:
             *(self.key, self.namespace, self.name, self.uid, "archive" if self.archived else "live"),
             *(self.state, self.reason, self.message, self.created, self.started, self.completed, duration),
             *(self.progress, self.template, self.schedule, self.running, self.waiting, self.failed),
+            tones.of_word(self.state),
         ]
 
 

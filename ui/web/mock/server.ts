@@ -14,7 +14,7 @@ const CSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 's
 const port = Number(process.argv[2] ?? 8899);
 const instances = Number(process.argv[3] ?? 240);
 const rows = runRows(Number(process.argv[4] ?? 10_000));
-const columns = [...RUN_COLUMNS, "tone"];
+const columns = RUN_COLUMNS;
 
 function json(response: ServerResponse, body: unknown, status = 200): void {
   response.writeHead(status, { "Content-Type": "application/json", "Content-Security-Policy": CSP });

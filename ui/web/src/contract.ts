@@ -32,7 +32,7 @@ export type Access = Partial<Record<string, ActAccess>>;
 
 export const RUN_COLUMNS = [
   "key", "namespace", "name", "uid", "source", "state", "reason", "message", "created", "started", "completed", "duration",
-  "progress", "template", "schedule", "running", "waiting", "failed",
+  "progress", "template", "schedule", "running", "waiting", "failed", "tone",
 ] as const;
 export type RunColumn = (typeof RUN_COLUMNS)[number];
 export type RunRow = (string | number | null)[];

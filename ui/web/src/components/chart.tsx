@@ -1,8 +1,9 @@
 /** A line chart (uPlot, loaded late) in the colours of the theme, with its last values as text for screen readers. */
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type uPlot from "uplot";
 import { dark, token } from "../core/theme.ts";
-import { clock, shortClock } from "../core/times.ts";
+import { clock, moment, shortClock } from "../core/times.ts";
+import { now } from "../core/clock.ts";
 
 export interface Series { label: string; token: string; values: (number | null)[]; fill?: boolean; dash?: number[]; stepped?: boolean; points?: boolean }
 export interface ChartProps { label: string; times: number[]; series: Series[]; height?: number; format?: (value: number) => string; bars?: boolean; window?: { from: number; to: number } | undefined; onClick?: (index: number) => void; axisWidth?: number }
@@ -14,6 +15,7 @@ export function Chart(props: ChartProps) {
   const plot = useRef<uPlot | null>(null);
   const latest = useRef(props);
   latest.current = props;
+  const [cursor, setCursor] = useState<number | null>(null);
   const isDark = dark.value;
   const height = props.height ?? 140;
   useEffect(() => {
@@ -22,7 +24,7 @@ export function Chart(props: ChartProps) {
     void load().then(({ draw }) => {
       const element = host.current;
       if (!alive || !element) return;
-      plot.current = draw(element, props, () => latest.current, height, { token, clock, shortClock });
+      plot.current = draw(element, props, () => latest.current, height, { token, clock, shortClock, pointed: setCursor });
       observer = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height }));
       observer.observe(element);
     });
@@ -39,6 +41,19 @@ export function Chart(props: ChartProps) {
   useEffect(() => {
     if (props.window) plot.current?.setScale("x", { min: props.window.from, max: props.window.to });
   }, [props.window?.from, props.window?.to]);
-  const last = props.series.map((each) => `${each.label}: ${props.format?.(each.values.at(-1) ?? 0) ?? each.values.at(-1) ?? 0}`).join(", ");
-  return <div ref={host} class="chart" role="img" aria-label={`${props.label}. ${last}`} style={{ minHeight: `${height}px` }} />;
+  const at = cursor !== null && cursor < props.times.length ? cursor : props.times.length - 1;
+  const value = (series: Series): string => (series.values[at] === null || series.values[at] === undefined ? "–" : (props.format?.(series.values[at]) ?? series.values[at].toLocaleString("en-GB")));
+  return (
+    <div class="chart">
+      <div class="chart-legend tiny">
+        {props.series.map((series) => <span key={series.label} class="row"><ChartKey series={series} />{series.label} <span class="strong">{value(series)}</span></span>)}
+        {cursor === null ? null : <span class="soft">{moment(props.times[at] ?? 0, now.peek())}</span>}
+      </div>
+      <div ref={host} role="img" aria-label={`${props.label}. ${props.series.map((series) => `${series.label}: ${value(series)}`).join(", ")}`} style={{ minHeight: `${height}px` }} />
+    </div>
+  );
+}
+
+function ChartKey({ series }: { series: Series }) {
+  return <svg width="14" height="8" aria-hidden="true"><line x1="0" y1="4" x2="14" y2="4" stroke={`var(${series.token})`} stroke-width="2.5" {...(series.dash ? { "stroke-dasharray": series.dash.join(" ") } : {})} /></svg>;
 }

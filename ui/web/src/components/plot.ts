@@ -2,7 +2,7 @@
 import uPlot from "uplot";
 import type { ChartProps } from "./chart.tsx";
 
-interface Tools { token: (name: string) => string; clock: (seconds: number) => string; shortClock: (seconds: number) => string }
+interface Tools { token: (name: string) => string; clock: (seconds: number) => string; shortClock: (seconds: number) => string; pointed: (index: number | null) => void }
 
 function faded(color: string): string {
   return /^#[0-9a-f]{6}$/i.test(color) ? `${color}2b` : color;
@@ -13,7 +13,7 @@ function spline(series: ChartProps["series"][number], bars: boolean | undefined)
   return series.stepped ? uPlot.paths.stepped?.({ align: 1 }) : undefined;
 }
 
-export function draw(host: HTMLElement, props: ChartProps, latest: () => ChartProps, height: number, { token, clock, shortClock }: Tools): uPlot {
+export function draw(host: HTMLElement, props: ChartProps, latest: () => ChartProps, height: number, { token, clock, shortClock, pointed }: Tools): uPlot {
   const axis: uPlot.Axis = { stroke: token("--text-soft"), font: "11px system-ui, sans-serif", grid: { stroke: token("--line"), width: 1 }, ticks: { show: false } };
   const series = props.series.map((each): uPlot.Series => {
     const color = token(each.token);
@@ -26,7 +26,8 @@ export function draw(host: HTMLElement, props: ChartProps, latest: () => ChartPr
     };
   });
   const plot = new uPlot({
-    width: Math.max(50, host.clientWidth), height, pxAlign: 1, legend: { live: true }, cursor: { y: false, points: { size: 6 } },
+    width: Math.max(50, host.clientWidth), height, pxAlign: 1, legend: { show: false }, cursor: { y: false, points: { size: 6 } },
+    hooks: { setCursor: [(self) => pointed(self.cursor.left !== undefined && self.cursor.left >= 0 ? (self.cursor.idx ?? null) : null)] },
     padding: [8, 10, 0, 0],
     scales: { x: { time: true, range: (_, min, max) => { const window = latest().window; return window ? [window.from, window.to] : [min, max]; } }, y: { range: (_, _min, max) => [0, Math.max(1, (max ?? 0) * 1.12)] } },
     axes: [

@@ -36,6 +36,7 @@ export const l = {
   folded: (count: number): string => `${count} transitions`,
   noRows: "No row matches.",
   noneYet: "No instance of this run has started yet.",
+  noneLeft: "The cluster has no instances of this run any more.",
   groupOf: (count: number): string => `${count.toLocaleString("en-GB")} instances`,
   rows: (count: number): string => `${count.toLocaleString("en-GB")} rows`,
   occupancy: "Pods and waits over time",

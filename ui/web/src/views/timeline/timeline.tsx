@@ -15,6 +15,7 @@ import { l } from "../../texts/timeline.en.ts";
 import type { RunViewProps } from "../run/tabs.ts";
 import { TimelineCanvas, type Hit } from "./canvas.tsx";
 import { Hint } from "./hint.tsx";
+import { upTo } from "./occupancy.ts";
 import { useOverlay } from "./overlay.ts";
 import { buildRows, type TimelineRow } from "./rows.ts";
 import { TimelineTable } from "./table.tsx";
@@ -57,7 +58,7 @@ export default function Timeline({ store }: RunViewProps) {
   useHotkeys([{ keys: "/", label: l.filter, group: t.groups.view, run: () => document.getElementById("timeline-filter")?.focus() }]);
   useEffect(() => setHit(null), [rows, selected]);
 
-  if (store.instances.length === 0) return <Empty title={l.noneYet} />;
+  if (store.instances.length === 0) return <Empty title={open ? l.noneYet : l.noneLeft} />;
   return (
     <div class="timeline" ref={box}>
       <Toolbar controls={controls} onChange={(changed) => setControls({ ...controls, ...changed })} criticalMissing={critical.size === 0} overlayMissing={!head?.previous} rows={rows.length} grouped={groups.length > 0}
@@ -74,21 +75,21 @@ export default function Timeline({ store }: RunViewProps) {
       {controls.table ? null : (
         <div class="timeline-foot">
           <Legend />
-          <Occupancy store={store} window={window} labels={labels} />
+          <Occupancy store={store} window={window} labels={labels} now={open ? now : null} />
         </div>
       )}
     </div>
   );
 }
 
-function Occupancy({ store, window, labels }: RunViewProps & { window: TimeWindow; labels: number }) {
-  const { t: times, pods, waits } = store.occupancy.value;
+function Occupancy({ store, window, labels, now }: RunViewProps & { window: TimeWindow; labels: number; now: number | null }) {
+  const { t: times, pods, waits } = upTo(store.occupancy.value, now);
   const series = useMemo(() => [
     { label: l.waits, token: "--tone-wait", values: waits, fill: true, stepped: true, dash: [4, 3] },
     { label: l.pods, token: "--tone-run", values: pods, fill: true, stepped: true },
-  ], [store.occupancy.value]);
+  ], [store.occupancy.value, now]);
   if (times.length === 0) return null;
-  return <Chart label={l.occupancy} times={times} series={series} height={narrow.value ? 90 : 112} window={window} axisWidth={labels} />;
+  return <Chart label={l.occupancy} times={times} series={series} height={narrow.value ? 90 : 112} window={window} axisWidth={narrow.value ? LABELS_NARROW : labels} />;
 }
 
 function earliest(intervals: Interval[][], fallback: number): number {

@@ -1,1 +1,0 @@
-import{c as t}from"./part-chunk-F7VI3737.js";import{n}from"./part-chunk-453JZN7Z.js";var a=2;function e(){let r=Math.abs(t.value)>a?t.value:0;return Date.now()/1e3+r}var o=n(e());function s(){o.value=e(),setInterval(()=>{document.hidden||(o.value=e())},1e3),document.addEventListener("visibilitychange",()=>o.value=e())}export{e as a,o as b,s as c};
