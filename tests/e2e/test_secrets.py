@@ -1,5 +1,6 @@
 """Secrets of real waits: read in the name of the task's ServiceAccount, sealed by its pod, and seen by nobody else."""
 
+import asyncio
 import hashlib
 import json
 import os
@@ -18,7 +19,7 @@ from torpor_wire.state import State
 from tests.e2e.support import site
 from tests.e2e.support.concurrent_runs import single_task, spec
 from tests.e2e.support.rights import wait_until_allowed
-from tests.e2e.support.stage import ClusterFixture
+from tests.e2e.support.stage import TIMEOUT, ClusterFixture
 
 _ALL = "--max-log-requests=50"
 _REFERENCE = {"secretRef": {"name": "site", "key": "authorization"}}
@@ -51,8 +52,7 @@ async def test_a_secret_is_read_where_the_tasks_own_account_may_and_seen_by_nobo
     answer = json.loads(allowed.status.result or "")
     assert (answer["status"], answer["json"]) == (200, {"sent": "***"})
 
-    seen = await _seen(stage, kubectl)
-    assert f"[{stage.namespace}/{allowed.metadata.name} " in seen
+    seen = await _seen(stage, kubectl, f"[{stage.namespace}/{allowed.metadata.name} ")
     assert value not in seen
     assert value.removeprefix("Bearer ") not in seen
 
@@ -65,8 +65,7 @@ async def test_only_the_triggerer_of_its_pool_opens_what_a_pod_sealed(stage: Clu
     event = json.loads(run.status.result or "")["event"]
     assert event == {"said": "***", "sha256": hashlib.sha256(value.encode()).hexdigest()}
 
-    seen = await _seen(stage, kubectl)
-    assert f"[{stage.namespace}/{run.metadata.name} a1 s0] the word is ***" in seen
+    seen = await _seen(stage, kubectl, f"[{stage.namespace}/{run.metadata.name} a1 s0] the word is ***")
     assert value not in seen
 
 
@@ -86,8 +85,17 @@ def _message(run: TaskRun) -> str:
     return run.status.message or ""
 
 
-async def _seen(stage: ClusterFixture, kubectl: Kubectl) -> str:
-    """What anybody may see of this namespace's waits: TaskRuns, Events, and what Torpor's own pods log."""
+async def _seen(stage: ClusterFixture, kubectl: Kubectl, line: str) -> str:
+    """What anybody may see of this namespace's waits: TaskRuns, Events, and what Torpor's own pods log.
+
+    The logs contain `line`. The node has a line of a log a moment after the process has written it.
+    """
+
+    async def logs() -> str | None:
+        words = ("logs", "-l", "app.kubernetes.io/name=torpor", "--tail=-1", "--since=10m", _ALL)
+        text = await asyncio.to_thread(kubectl.run, "-n", SYSTEM, *words)
+        return text if line in text else None
+
+    logged = await stage.until(logs, TIMEOUT, f"the line {line!r}")
     pages: list[Any] = [(await stage.api.list(kind, stage.namespace)).items for kind in (TASKRUNS, EVENTS)]
-    logs = kubectl.run("-n", SYSTEM, "logs", "-l", "app.kubernetes.io/name=torpor", "--tail=-1", "--since=10m", _ALL)
-    return json.dumps(pages) + logs
+    return json.dumps(pages) + logged

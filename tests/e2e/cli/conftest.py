@@ -3,8 +3,9 @@
 import os
 import subprocess
 import sys
+import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,13 @@ class Terminal:
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
         """Start a command."""
         return subprocess.Popen(self.command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def until(self, holds: Callable[[], bool], what: str) -> None:
+        """Wait until something holds: other tests stop the operator that leads for a while."""
+        ends = time.monotonic() + _LIMIT_S
+        while not holds():
+            assert time.monotonic() < ends, f"waited in vain for {what}"
+            time.sleep(0.5)
 
     def submit(self, *tasks: dict[str, Any], **spec: Any) -> str:
         """Submit a run of these tasks; return its name."""

@@ -1,7 +1,6 @@
 """Runs that only the archive has."""
 
 import json
-import time
 
 import pytest
 from torpor_demo.kubectl import Kubectl
@@ -9,16 +8,12 @@ from torpor_demo.kubectl import Kubectl
 from tests.e2e.cli.conftest import Terminal, pause
 from tests.e2e.support.rights import bind
 
-_LIMIT_S = 300.0
-
 
 @pytest.fixture(scope="module")
 def gone(torpor: Terminal) -> str:
     """The name of a run that the archive has and the cluster has not."""
     name = torpor.submit(pause(length="${params.length}"), params={"length": "50ms"}, ttlAfterFinished="1s")
-    ends = time.monotonic() + _LIMIT_S
-    while f"/{name}\n" in torpor.ok("list", "--live", "-o", "name"):
-        assert time.monotonic() < ends, f"{name} was not deleted at its TTL"
+    torpor.until(lambda: f"/{name}\n" not in torpor.ok("list", "--live", "-o", "name"), f"the deletion of {name}")
     return name
 
 

@@ -4,7 +4,6 @@ tests/integration/controller/why has the situations that need none of them.
 """
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -60,12 +59,10 @@ def _submit(torpor: Terminal, **fields: Any) -> str:
 
 
 def _assert_named(torpor: Terminal, run: str, kind: str, words: tuple[str, ...]) -> None:
-    deadline = time.monotonic() + _TIMEOUT
-    while True:
+    def is_named() -> bool:
         causes = json.loads(torpor.ok("why", run, "-o", "json"))
         sentences = [cause["sentence"] for cause in causes if cause["kind"] == kind]
-        if any(all(word in sentence for word in words) for sentence in sentences):
-            torpor.ok("cancel", run)
-            return
-        assert time.monotonic() < deadline, causes
-        time.sleep(1.0)
+        return any(all(word in sentence for word in words) for sentence in sentences)
+
+    torpor.until(is_named, f"the cause {kind} with the words {words}")
+    torpor.ok("cancel", run)
