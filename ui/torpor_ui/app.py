@@ -1,6 +1,5 @@
 """Builds the web application from its parts."""
 
-from collections.abc import AsyncIterator
 from importlib.metadata import version
 
 from aiohttp import web
@@ -53,11 +52,10 @@ def build(  # noqa: PLR0913 - what differs between `torpor ui`, a cluster and a 
     routes += StaticFiles(base).routes()
     application.add_routes([replace_path(route, base) for route in routes])
 
-    async def feeds_of(_application: web.Application) -> AsyncIterator[None]:
-        yield
+    async def end_feeds(_application: web.Application) -> None:
         feeds.close()
 
-    application.cleanup_ctx.append(feeds_of)
+    application.on_shutdown.append(end_feeds)  # before the server waits for the streams
     return application
 
 

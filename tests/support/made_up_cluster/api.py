@@ -121,7 +121,7 @@ class MadeUpApi:
 @asynccontextmanager
 async def serve(api: MadeUpApi, port: int = 0) -> AsyncIterator[MadeUpApi]:
     """Serve on loopback for the block; `api.url` is the address."""
-    runner = web.AppRunner(api.application(), access_log=None, shutdown_timeout=0.1)
+    runner = web.AppRunner(api.application(), access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
     await runner.setup()
     try:
         await web.TCPSite(runner, "127.0.0.1", port).start()
