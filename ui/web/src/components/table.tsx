@@ -45,7 +45,11 @@ export interface TableProps<Row> {
   rowHeight?: number;
 }
 
-const OVERSCAN = 8;
+const OVERSCAN = 10;
+/** Rows are drawn again after so many have passed, and not at each event of the scroller. */
+const STEP = 4;
+/** A row as it was drawn: the same node again tells Preact that nothing has changed. */
+interface KeptRow { depends: unknown[]; node: ComponentChildren }
 let tables = 0;
 
 export function Table<Row>(props: TableProps<Row>) {
@@ -92,23 +96,29 @@ export function Table<Row>(props: TableProps<Row>) {
   };
 
   const template = shown.map((column) => column.width).join(" ");
+  const kept = useRef(new Map<string, KeptRow>());
+  const next = new Map<string, KeptRow>();
   const visible: ComponentChildren[] = [];
   for (let index = first; index < last; index += 1) {
     const row = rows[index] as Row;
     const name = rowKey(row);
-    const classes = `tr${index === at ? " active" : ""}${props.selected?.has(name) ? " selected" : ""}${props.current === name ? " current" : ""}`;
-    visible.push(
-      <div key={name} id={`${id}-${index}`} role="row" aria-rowindex={index + 2} aria-selected={props.selected ? props.selected.has(name) : undefined} class={classes}
-        style={{ top: `${index * rowHeight}px`, height: `${rowHeight}px`, gridTemplateColumns: template }}
+    const chosen = props.selected?.has(name);
+    const classes = `tr${index === at ? " active" : ""}${chosen ? " selected" : ""}${props.current === name ? " current" : ""}`;
+    const depends = [row, index, classes, columns, template, rowHeight, props.version, props.onOpen];
+    const before = kept.current.get(name);
+    const node = before && depends.every((each, place) => each === before.depends[place]) ? before.node : (
+      <div key={name} id={`${id}-${index}`} role="row" aria-rowindex={index + 2} aria-selected={chosen} class={classes} style={{ top: `${index * rowHeight}px`, height: `${rowHeight}px`, gridTemplateColumns: template }}
         onClick={(event) => clicked(event, () => { setActive(index); props.onOpen?.(row); })}>
-        {props.onSelect ? null : null}
         {shown.map((column) => <div key={column.id} role="gridcell" class={`td${column.align === "end" ? " end" : ""}`}>{column.cell(row)}</div>)}
-      </div>,
+      </div>
     );
+    next.set(name, { depends, node });
+    visible.push(node);
   }
+  kept.current = next;
   return (
     <div ref={scroller} class="table" role="grid" tabIndex={0} aria-label={props.label} aria-rowcount={rows.length + 1} aria-colcount={shown.length} aria-multiselectable={props.selected ? true : undefined}
-      aria-activedescendant={rows.length > 0 && at >= first && at < last ? `${id}-${at}` : undefined} onScroll={(event) => setTop(event.currentTarget.scrollTop)} onKeyDown={key}>
+      aria-activedescendant={rows.length > 0 && at >= first && at < last ? `${id}-${at}` : undefined} onScroll={(event) => setTop(Math.floor(event.currentTarget.scrollTop / (STEP * rowHeight)) * STEP * rowHeight)} onKeyDown={key}>
       <div role="rowgroup" class="thead">
         <div role="row" aria-rowindex={1} class="tr head" style={{ gridTemplateColumns: template }}>
           {shown.map((column) => <HeadCell key={column.id} column={column} sort={props.sort} onSort={props.onSort} />)}
