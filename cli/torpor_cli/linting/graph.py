@@ -19,8 +19,9 @@ _PROBLEMS_MAX = 100
 _SUBJECT = re.compile(r"(task|group) (\w+)(?:: |\b)(.*)", re.DOTALL)
 _CYCLE = re.compile(r"(?:the tasks form a cycle|groups contain each other): (\w+)")
 _FIELD = re.compile(
-    r"(?P<after>after): (?P<entry>\w+)|(?P<kind>args|trigger|pod\.env): (?P<name>[^:]+):|expand (?P<expand>\w+):"
-    r"|(?P<field>when|expandKwargs|displayName|container\.command|container\.args|result|failWhen):"
+    r"(?P<after>after): (?P<entry>\w+)|(?P<kind>args|trigger|pod\.env|container\.env): (?P<name>[^:]+):"
+    r"|expand (?P<expand>\w+):|(?P<pod>pod[.\[][^:]+):"
+    r"|(?P<field>when|expandKwargs|displayName|image|container\.command|container\.args|container\.script|result|failWhen):"
 )
 _VALID: Mapping[str, Any] = {
     "when": "true",
@@ -28,6 +29,8 @@ _VALID: Mapping[str, Any] = {
     "displayName": "x",
     "container.command": ["x"],
     "container.args": ["x"],
+    "container.script": "x",
+    "image": "x",
     "result": "event",
     "failWhen": "false",
 }
@@ -79,16 +82,39 @@ def _field(rest: str, owner: Mapping[str, Any]) -> Path:
     if field["expand"]:
         entries = enumerate(owner["expand"])
         return ("expand", next(index for index, entry in entries if entry["name"] == field["expand"]), "over")
+    if field["pod"]:
+        return _pod_path(field["pod"], owner)
     match field["kind"]:
         case "args":
             return ("args", field["name"])
         case "trigger":
             return ("trigger", "kwargs", field["name"])
-        case "pod.env":
-            entries = enumerate(owner["pod"]["env"])
-            return ("pod", "env", next(index for index, entry in entries if entry["name"] == field["name"]), "value")
+        case "pod.env" | "container.env" as kind:
+            holder = kind.partition(".")[0]
+            entries = enumerate(owner[holder]["env"])
+            return (holder, "env", next(index for index, entry in entries if entry["name"] == field["name"]), "value")
         case _:
             return tuple(field["field"].split("."))
+
+
+def _pod_path(field: str, owner: Mapping[str, Any]) -> Path:
+    """Return the path of a pod field, whose keys may have dots: the longest prefix of it that exists."""
+    value: Any = owner.get("pod")
+    path: list[str | int] = ["pod"]
+    rest = field.removeprefix("pod")
+    while rest and value is not None:
+        if isinstance(value, list):
+            number, _, rest = rest.removeprefix("[").partition("]")
+            key: str | int = int(number)
+        else:
+            known = [name for name in value if rest.startswith(f".{name}")]
+            if not known:
+                break
+            longest = max(known, key=len)
+            key, rest = longest, rest[len(longest) + 1 :]
+        path.append(key)
+        value = value[key]
+    return tuple(path)
 
 
 _OTHERS: tuple[tuple[str, Path], ...] = (
@@ -111,8 +137,10 @@ def _replace_with_valid(document: dict[str, Any], path: Path) -> bool:
             owner["over"] = [1]
         case ("spec", _, _, "args", str() as name) | ("spec", _, _, "trigger", "kwargs", str() as name):
             owner[name] = "x"
-        case ("spec", _, _, "pod", "env", _, "value"):
+        case ("spec", _, _, "pod" | "container", "env", _, "value"):
             owner["value"] = "x"
+        case ("spec", _, _, "pod", _, *_) if isinstance(owner[path[-1]], str):
+            owner[path[-1]] = "1"
         case ("spec", _, _, *fields) if ".".join(map(str, fields)) in _VALID:
             owner[path[-1]] = _VALID[".".join(map(str, fields))]
         case _:

@@ -115,7 +115,7 @@ def _refused_image(task: Object, spec: Object) -> Iterator[str]:
     from torpor_local.pods import program  # noqa: PLC0415 - an extra of this package
 
     image = task.get("image") or spec.get("image")
-    if "container" in task and image and (problem := program.image_problem(str(image))):
+    if "container" in task and image and "${" not in str(image) and (problem := program.image_problem(str(image))):
         yield f"task {task['name']}: {problem}"
 
 

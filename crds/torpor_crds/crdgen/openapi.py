@@ -45,7 +45,8 @@ def structural(model: Mapping[str, Any]) -> Schema:
 
 
 def _node(source: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
-    source = _resolve(source, definitions)
+    if not source.get("x-any"):  # which may be a union
+        source = _resolve(source, definitions)
     if source.get("x-any"):
         return {
             **_description(source),

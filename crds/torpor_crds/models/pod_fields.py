@@ -50,6 +50,18 @@ class EnvValue(Model):
     value: Annotated[Word, Field(description="Value of the variable.")]
 
 
+class PodValue(Model):
+    """A pod field whose expressions are evaluated."""
+
+    path: Annotated[
+        str,
+        Field(
+            max_length=253, pattern=r"^/", description="JSON Pointer of the field in `pod`, such as /nodeSelector/disk."
+        ),
+    ]
+    value: Annotated[Word, Field(description="Value of the field.")]
+
+
 class EnvSource(Model):
     """All entries of a ConfigMap or Secret as environment variables."""
 

@@ -1,10 +1,15 @@
-"""What a task runs: the command of a container task (ADR 0049), and files of a python task that no image has."""
+"""What a task runs: the program of a container task (ADR 0049, ADR 0060), and files of a python task."""
 
 from typing import Annotated
 
 from pydantic import Field
+from torpor_wire.enums import ProgramResult
 
 from torpor_crds.models.base import Model, ObjectName
+from torpor_crds.models.pod_fields import EnvVar
+
+SCRIPT_MAX = 16_384
+_PATH_MAX = 1024
 
 
 class SecretKey(Model):
@@ -19,17 +24,60 @@ class SecretKey(Model):
     ]
 
 
+class ResultFile(Model):
+    """A file whose content is the result."""
+
+    path: Annotated[
+        str,
+        Field(min_length=2, max_length=_PATH_MAX, pattern=r"^/[^\x00-\x1f]+$", description="Absolute path of a file."),
+    ]
+
+
 class Command(Model):
-    """The command of a container task. Kubernetes replaces `$(name)` of environment variables in it."""
+    """The program of a container task. Kubernetes replaces `$(name)` of environment variables in it."""
 
     command: Annotated[
         tuple[Annotated[str, Field(max_length=4096)], ...],
-        Field(max_length=64, description="Replaces the entrypoint of the image."),
+        Field(max_length=256, description="Replaces the entrypoint of the image."),
     ] = ()
     args: Annotated[
         tuple[Annotated[str, Field(max_length=4096)], ...],
-        Field(max_length=64, description="Replaces the arguments of the image."),
+        Field(max_length=256, description="Replaces the arguments of the image."),
     ] = ()
+    env: Annotated[
+        tuple[EnvVar, ...],
+        Field(
+            max_length=64,
+            description="Environment variables of the program, under their names as they are. They come after those of "
+            "`pod.env`, and replace them.",
+        ),
+    ] = ()
+    script: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            max_length=SCRIPT_MAX,
+            description="Text of a script, instead of `command`. `args` are its arguments. `${params.x}` and "
+            "`${variables.x}` are evaluated; other values come as variables, in `args` of the task or in `env`. `$${` "
+            "is a literal `${`.",
+        ),
+    ] = None
+    interpreter: Annotated[
+        tuple[Annotated[str, Field(min_length=1, max_length=253)], ...],
+        Field(
+            max_length=8,
+            description="Program that runs the script, such as [python3]. Unset: that of its first line, `#!`, or sh.",
+        ),
+    ] = ()
+    result: Annotated[
+        ProgramResult | ResultFile | None,
+        Field(
+            description="What the result is. stdout: the standard output, which also stays in the log. exitCode: the "
+            "exit code, up to 125; such a code is no failure. {path: /tmp/out.json}: the content of a file. It needs "
+            "`command` or `script`, except for exitCode. Unset: the termination message.",
+            json_schema_extra={"x-any": True},
+        ),
+    ] = None
     outcome: Annotated[
         bool | None,
         Field(
@@ -59,6 +107,31 @@ class Command(Model):
     def writes_outcomes(self) -> bool:
         """Whether the author lets the program write outcome documents (ADR 0049)."""
         return bool(self.outcome or self.tools)
+
+    @property
+    def result_path(self) -> str | None:
+        """The file whose content is the result."""
+        return self.result.path if isinstance(self.result, ResultFile) else None
+
+    @property
+    def is_wrapped(self) -> bool:
+        """Whether `torpor-tool run` starts the program, and stores its result (ADR 0060)."""
+        return self.result is ProgramResult.STDOUT or self.result_path is not None
+
+    @property
+    def writes_documents(self) -> bool:
+        """Whether an outcome document with the nonce of the pod is expected, of the program or of its wrapper."""
+        return self.writes_outcomes or self.is_wrapped
+
+    @property
+    def needs_tool(self) -> bool:
+        """Whether the pod has the folder with `torpor-tool`, which also holds scripts."""
+        return bool(self.tools) or self.script is not None or self.is_wrapped
+
+    @property
+    def needs_archive(self) -> bool:
+        """Whether the pod has a token for the archive, for a result that is too large for the termination message."""
+        return bool(self.tools) or self.is_wrapped
 
 
 class CodeSource(Model):

@@ -33,7 +33,7 @@ from torpor_crds.models.base import (
     Retries,
 )
 from torpor_crds.models.history import TaskRunHistory
-from torpor_crds.models.pod_fields import EnvValue
+from torpor_crds.models.pod_fields import EnvValue, PodValue
 from torpor_crds.models.program import CodeSource, Command
 from torpor_crds.models.segment import NextSegment, PodRef, Waiting
 
@@ -41,6 +41,7 @@ ABSENT_DEFAULTS = {
     "mapIndex": constants.UNMAPPED,
     "clears": 0,
     "env": [],
+    "podValues": [],
     "arguments": [],
     "timeoutWhileDeferred": True,
 }
@@ -112,6 +113,10 @@ class TaskRunSpec(Model):
     env: Annotated[
         tuple[EnvValue, ...],
         Field(max_length=100, description="Variables of `pod.env` with expressions, evaluated."),
+    ] = ()
+    pod_values: Annotated[
+        tuple[PodValue, ...],
+        Field(max_length=64, description="Values of pod fields with expressions, evaluated."),
     ] = ()
     trigger: Annotated[
         TriggerCall | None, Field(description="The wait of a trigger task, or the wait before the first pod.")

@@ -18,6 +18,13 @@ class Runtime(StrEnum):
     IMAGE = "Image"
 
 
+class ProgramResult(StrEnum):
+    """What of a container's program is its result, apart from a file (ADR 0060)."""
+
+    STDOUT = "stdout"
+    EXIT_CODE = "exitCode"
+
+
 class WorkflowEvent(StrEnum):
     """What happened to a run."""
 

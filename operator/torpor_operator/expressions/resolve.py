@@ -1,19 +1,28 @@
 """Where the expressions of a task are, and the values of its fields once their expressions are known."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 from torpor_crds.models.task import MappedGroup, Task
-from torpor_expressions import references, template
+from torpor_expressions import errors, references, template
 from torpor_expressions.errors import ExpressionError
 from torpor_expressions.value import JSON, Value
 
-from torpor_operator.expressions.context import GROUPS, MAPPING, PARAMS, ROOTS, RUN, Pending
+from torpor_operator.expressions import images, pod_texts
+from torpor_operator.expressions.context import GROUPS, MAPPING, PARAMS, ROOTS, RUN, VARIABLES, Pending
 from torpor_operator.model.actions import Need
 
 LIST_ROOTS = ROOTS | {GROUPS}
 INSTANCE_ROOTS = LIST_ROOTS | {MAPPING}
+AUTHOR_ROOTS = frozenset({PARAMS, VARIABLES})
+"""What the author of a run wrote. Results and events come from programs and servers."""
 CONTAINER, ENV = "container", "pod.env"
+_AUTHOR_HINT = "; only params, variables, and lists that the Workflow contains may choose it"
+_IMAGE_HINT = f"{_AUTHOR_HINT}; after a literal repository, as in app:${{...}}, any value may choose the tag"
+_SCRIPT_HINT = (
+    "; a variable of the shell is $NAME or $${NAME}. Only params and variables may be part of a script: pass other "
+    "values in args or container.env"
+)
 EVENT_ROOTS = frozenset({"event", PARAMS, RUN})
 
 
@@ -30,10 +39,13 @@ class LocatedExpression(NamedTuple):
     field: str
     expression: str | ExpressionError
     roots: frozenset[str]
+    hint: str = ""  # what to do where the expression is invalid
 
 
-def task_expressions(task: Task) -> Iterator[LocatedExpression]:
-    """Every expression of the task."""
+def task_expressions(
+    task: Task, default_image: str | None = None, groups: Iterable[MappedGroup] = ()
+) -> Iterator[LocatedExpression]:
+    """Every expression of the task, whose image may be `default_image`."""
     if task.when is not None:
         yield LocatedExpression("when", unwrap(task.when), INSTANCE_ROOTS)
     for name, value in task.args.items():
@@ -42,7 +54,8 @@ def task_expressions(task: Task) -> Iterator[LocatedExpression]:
         yield from _located(f"expand {entry.name}", entry.over, LIST_ROOTS)
     yield from _located("expandKwargs", task.expand_kwargs, LIST_ROOTS)
     yield from _located("displayName", task.display_name, INSTANCE_ROOTS)
-    yield from _of_pod(task, INSTANCE_ROOTS)
+    yield from _of_program(task)
+    yield from _of_pod(task, default_image, groups)
     if task.trigger is not None:
         for name, value in task.trigger.kwargs.items():
             yield from _located(f"trigger: {name}", value, INSTANCE_ROOTS)
@@ -51,12 +64,60 @@ def task_expressions(task: Task) -> Iterator[LocatedExpression]:
             yield LocatedExpression(field, text, EVENT_ROOTS)
 
 
-def _of_pod(task: Task, roots: frozenset[str]) -> Iterator[LocatedExpression]:
-    if task.container is not None:
-        for field, words in (("command", task.container.command), ("args", task.container.args)):
-            yield from _located(f"{CONTAINER}.{field}", list(words), roots)
+def _of_program(task: Task) -> Iterator[LocatedExpression]:
+    program = task.container
     for variable in task.pod.env if task.pod is not None else ():
-        yield from _located(f"{ENV}: {variable.name}", variable.value, roots)
+        yield from _located(f"{ENV}: {variable.name}", variable.value, INSTANCE_ROOTS)
+    if program is None:
+        return
+    for field, words in (("command", program.command), ("args", program.args)):
+        yield from _located(f"{CONTAINER}.{field}", list(words), INSTANCE_ROOTS)
+    for variable in program.env:
+        yield from _located(f"{CONTAINER}.env: {variable.name}", variable.value, INSTANCE_ROOTS)
+    yield from _located(f"{CONTAINER}.script", program.script, AUTHOR_ROOTS, _SCRIPT_HINT)
+    fixed: list[JSON] = [*program.interpreter, program.result_path]
+    yield from _not_evaluated(f"{CONTAINER}.interpreter or result", fixed)
+
+
+def _of_pod(task: Task, default_image: str | None, groups: Iterable[MappedGroup]) -> Iterator[LocatedExpression]:
+    """The expressions of image and pod fields. Some take values of the author only (ADR 0059)."""
+    image = None if task.trigger is not None and task.python is None else task.image or default_image
+    texts = pod_texts.texts(task.pod)
+    if (image is None or template.OPENING not in image) and not texts:
+        return
+    author = author_roots(task, groups)
+    if image is not None and isinstance(parsed := template.expressions(image), ExpressionError):
+        yield LocatedExpression("image", parsed, author)
+    for expression, ends in images.expressions(image or ""):
+        yield LocatedExpression("image", expression, INSTANCE_ROOTS if ends else author, "" if ends else _IMAGE_HINT)
+    for text in texts:
+        if text.by_data is None:
+            yield from _not_evaluated(text.field, text.text)
+        elif text.by_data:
+            yield from _located(text.field, text.text, INSTANCE_ROOTS)
+        else:
+            yield from _located(text.field, text.text, author, _AUTHOR_HINT)
+
+
+def author_roots(task: Task, groups: Iterable[MappedGroup]) -> frozenset[str]:
+    """The names of values that the author wrote: also the items of a task or a group, if they do not come from data."""
+    over: list[JSON] = [*(entry.over for entry in task.expand), task.expand_kwargs]
+    outer: list[JSON] = [entry.over for group in groups for entry in group.expand]
+    by_groups = AUTHOR_ROOTS | {GROUPS} if _uses_only(outer, AUTHOR_ROOTS) else AUTHOR_ROOTS
+    return by_groups | {MAPPING} if _uses_only(over, by_groups) else by_groups
+
+
+def _uses_only(values: list[JSON], roots: frozenset[str]) -> bool:
+    found = (references.find(each, roots=INSTANCE_ROOTS) for each in embedded(values))
+    return all(not isinstance(refs, ExpressionError) and refs.roots <= roots for refs in found)
+
+
+def _not_evaluated(field: str, value: JSON) -> Iterator[LocatedExpression]:
+    if any(
+        template.OPENING in text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str)
+    ):
+        problem = errors.invalid("${...} is not evaluated here: write a literal value")
+        yield LocatedExpression(field, problem, AUTHOR_ROOTS)
 
 
 def group_expressions(group: MappedGroup) -> Iterator[LocatedExpression]:
@@ -120,10 +181,10 @@ def sole_expression(value: JSON) -> str | None:
     return parsed.single if isinstance(parsed, template.StringTemplate) else None
 
 
-def _located(field: str, value: JSON, roots: frozenset[str]) -> Iterator[LocatedExpression]:
+def _located(field: str, value: JSON, roots: frozenset[str], hint: str = "") -> Iterator[LocatedExpression]:
     parsed = template.expressions(value)
     if isinstance(parsed, ExpressionError):
-        yield LocatedExpression(field, parsed, roots)
+        yield LocatedExpression(field, parsed, roots, hint)
         return
     for expression in parsed:
-        yield LocatedExpression(field, expression, roots)
+        yield LocatedExpression(field, expression, roots, hint)

@@ -207,7 +207,7 @@ class _Spec:
         """What an expression in these groups refers to; `mapped`: whether its task is mapped, so that it has items."""
         where, refs = f"{where}: {located.field}", self.expressions.refs[located]
         if isinstance(refs, ExpressionError):
-            raise _ProblemError(refs.reason, f"{where}: {refs.message}{_shell_hint(located.field)}")
+            raise _ProblemError(refs.reason, f"{where}: {refs.message}{located.hint or _shell_hint(located.field)}")
         self._check_names(where, refs)
         self._check_visibility(where, refs, chain, mapped=mapped)
         return refs

@@ -44,7 +44,7 @@ def read(spec: WorkflowSpec) -> Generator[Cost, None, SpecExpressions]:
     groups: dict[str, tuple[LocatedExpression, ...]] = {}
     limit = _Limit()
     for task in spec.tasks:
-        tasks[task.name] = limit.counted(resolve.task_expressions(task))
+        tasks[task.name] = limit.counted(resolve.task_expressions(task, spec.image, spec.groups))
         yield _STEP_COST
     for group in spec.groups:
         groups[group.name] = limit.counted(resolve.group_expressions(group))

@@ -43,5 +43,8 @@ def argument_size(argument: Argument, *, mapped: bool) -> int:
 
 
 def command_size(command: Command | None) -> int:
-    """Bytes of a container's command and arguments."""
-    return 0 if command is None else sum(len(word.encode()) for word in (*command.command, *command.args))
+    """Bytes of a container's command, arguments, variables and script."""
+    if command is None:
+        return 0
+    values = (variable.value or "" for variable in command.env)
+    return sum(len(word.encode()) for word in (*command.command, *command.args, *values, command.script or ""))

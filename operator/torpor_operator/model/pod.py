@@ -40,6 +40,7 @@ class Pod:
     ended_at: float = 0.0  # end of the container, else start or creation of the pod; seconds since the epoch
     exit_code: int | None = None
     failed_to_start: bool = False  # the container's program could not be started
+    exited: bool = False  # the program itself ended its process, with any exit code
     termination_message: str = ""
     outcome_nonce: str = ""  # which each outcome document of its program contains
 
@@ -92,6 +93,7 @@ def parse_pod(body: Mapping[str, Any]) -> Pod:
         ended_at=_epoch(terminated.get("finishedAt") or status.get("startTime") or metadata.get("creationTimestamp")),
         exit_code=terminated.get("exitCode"),
         failed_to_start=terminated.get("reason") in {"StartError", "ContainerCannotRun"},
+        exited=terminated.get("reason") in {"Completed", "Error"},
         termination_message=str(terminated.get("message") or ""),
         outcome_nonce=metadata.get("annotations", {}).get(constants.OUTCOME_NONCE, ""),
     )

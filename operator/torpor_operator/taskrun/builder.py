@@ -52,12 +52,13 @@ def build(  # noqa: PLR0913 - what a TaskRun is made from
         clears=workflow.status.clears,
         trigger_pool=task.trigger_pool or workflow.spec.trigger_pool,
         pool=task.pool,
-        image=None if task.trigger and not task.python else task.image or workflow.spec.image,
+        image=_image(workflow, task, instance),
         python=task.python,
         runtime=_runtime(workflow, task),
         source=(task.source or workflow.spec.source) if task.python else None,
         container=instance.program.container,
         env=instance.program.env,
+        pod_values=instance.program.pod_values,
         trigger=instance.trigger,
         result=task.result,
         fail_when=task.fail_when,
@@ -85,6 +86,11 @@ def build(  # noqa: PLR0913 - what a TaskRun is made from
         },
         "spec": spec.to_json(),
     }
+
+
+def _image(workflow: Workflow, task: Task, instance: InstanceInputs) -> str | None:
+    """The image of the pod, with the values of its expressions; None for a task without a pod."""
+    return None if task.trigger and not task.python else instance.program.image or task.image or workflow.spec.image
 
 
 def _runtime(workflow: Workflow, task: Task) -> Runtime | None:

@@ -21,7 +21,7 @@ def identity(taskrun: TaskRun) -> list[dict[str, Any]]:
         constants.ENV_SEGMENT: str(status.segment),
         constants.ENV_IDEMPOTENCY_KEY: f"{metadata.uid}-{status.segment}",
     }
-    if spec.container is not None and spec.container.writes_outcomes:
+    if spec.container is not None and spec.container.writes_documents:
         values |= {constants.ENV_PROTOCOL: str(constants.PROTOCOL), constants.ENV_OUTCOME: constants.TERMINATION_LOG}
     return [{"name": name, "value": value} for name, value in values.items()]
 

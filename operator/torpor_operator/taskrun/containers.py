@@ -7,6 +7,7 @@ pod of the segment, created by a stale operator, never runs. A finalizer keeps t
 from typing import assert_never
 
 from torpor_wire import canonical, deadline, names, retry, transitions, trigger
+from torpor_wire.enums import ProgramResult
 from torpor_wire.reason import Reason
 from torpor_wire.secret_ref import SecretRef
 from torpor_wire.state import TERMINAL, State
@@ -14,11 +15,12 @@ from torpor_wire.transitions import Claim
 
 from torpor_operator.model.actions import PatchTaskRun, RemovePodFinalizer, RemoveSchedulingGate
 from torpor_operator.model.pod import Pod, pod_name
-from torpor_operator.taskrun import container_outcome, step
+from torpor_operator.taskrun import container_outcome, step, wrapper_outcome
 from torpor_operator.taskrun.container_outcome import (
     ArchivedResult,
     ContainerDeferral,
     ContainerFailure,
+    ContainerOutcome,
     ContainerResult,
     ContainerSkip,
     DocumentRules,
@@ -27,6 +29,7 @@ from torpor_operator.taskrun.container_outcome import (
 from torpor_operator.taskrun.step import NOTHING, Step, TaskRunView, deadline_of_attempt
 
 CLAIMANT = "operator"
+_EXIT_CODE_MAX = 125
 RESUME = "resume"
 """`next.onTimeout` of a container, which is not a name: the program itself resumes."""
 
@@ -43,13 +46,27 @@ def remove_gate(pod: Pod) -> Step:
     return Step(actions=(RemoveSchedulingGate(namespace=pod.namespace, name=pod.name, uid=pod.uid, gates=pod.gates),))
 
 
+def has_outcome(view: TaskRunView, pod: Pod) -> bool:
+    """Whether the program of an ended pod has an outcome: after exit code 0, or any where the exit code is the result.
+
+    A shell reports an end by a signal, and a program that cannot be started, as codes above 125.
+    """
+    program = view.taskrun.spec.container
+    if program is None or pod.exit_code is None or pod.of_runtime:
+        return False
+    is_result = program.result is ProgramResult.EXIT_CODE and pod.exited and not pod.disrupted
+    return pod.exit_code == 0 or (is_result and pod.exit_code <= _EXIT_CODE_MAX)
+
+
 def end(view: TaskRunView, pod: Pod) -> Step:
-    """Store the outcome after exit code 0, which the program wrote to the termination message.
+    """Store the outcome of the program, which it wrote to the termination message, or its exit code.
 
     An invalid one fails the TaskRun without a retry: the work is done, and it would write the same message again.
     """
-    pin = view.taskrun.pin(launch=True)
-    match container_outcome.parse(pod.termination_message, _document_rules(view, pod)):
+    pin, program = view.taskrun.pin(launch=True), view.taskrun.spec.container
+    if program is not None and program.result is ProgramResult.EXIT_CODE:
+        return _patch(view, transitions.succeed(pin, str(pod.exit_code), now=view.now))
+    match _outcome(view, pod):
         case ContainerResult(text=text):
             return _patch(view, transitions.succeed(pin, text, now=view.now))
         case ArchivedResult(stored=stored):
@@ -64,6 +81,13 @@ def end(view: TaskRunView, pod: Pod) -> Step:
             return step.fail(view, reason, message, policy=retry.Policy())
         case other:
             assert_never(other)
+
+
+def _outcome(view: TaskRunView, pod: Pod) -> ContainerOutcome:
+    program = view.taskrun.spec.container
+    if program is not None and program.is_wrapped:
+        return wrapper_outcome.parse(pod.termination_message, pod.outcome_nonce)
+    return container_outcome.parse(pod.termination_message, _document_rules(view, pod))
 
 
 def _document_rules(view: TaskRunView, pod: Pod) -> DocumentRules | None:

@@ -2,7 +2,7 @@
 
 The pod of a python task has a projected token of one hour, since it claims and reports by itself. The pod of a
 container task has none for the API server: the operator claims for it before it is scheduled and reads its outcome from
-the pod, which a finalizer keeps until the outcome is stored. With `container.tools` it has one for the archive.
+the pod, which a finalizer keeps until the outcome is stored. Where its result may be large it has one for the archive.
 """
 
 from collections.abc import Mapping
@@ -10,14 +10,16 @@ from typing import Any
 
 from torpor_crds.models.pod_fields import PodFields
 from torpor_crds.models.taskrun import TaskRun
+from torpor_expressions.errors import ExpressionError
 from torpor_wire import constants, instance_paths, names
 from torpor_wire.enums import LogMode
 from torpor_wire.runtime_variable import RuntimeVariable
 
 from torpor_operator import pod_security
-from torpor_operator.model.pod import pod_name
+from torpor_operator.expressions import pod_texts
+from torpor_operator.model.pod import RUNTIME_CONTAINER, pod_name
 from torpor_operator.model.snapshot import PodContext
-from torpor_operator.taskrun import container_environment, runtime_volume
+from torpor_operator.taskrun import container_environment, program_words, runtime_volume
 from torpor_operator.taskrun.builder import reference
 from torpor_operator.taskrun.runtime_volume import PodParts
 
@@ -42,7 +44,7 @@ _UNSET = PodFields()
 
 def build(taskrun: TaskRun, context: PodContext, chosen: PodFields | None = None) -> dict[str, Any]:
     """The pod of the TaskRun's present segment, as JSON; `chosen` are the fields that the task sets."""
-    chosen = chosen or _UNSET
+    chosen = _with_values(chosen or _UNSET, taskrun)
     container = taskrun.spec.container is not None
     scratch, _ = pod_security.scratch(context.defaults, chosen)
     runtime, source = _runtime(taskrun, context, chosen), runtime_volume.source(taskrun)
@@ -76,22 +78,47 @@ def build(taskrun: TaskRun, context: PodContext, chosen: PodFields | None = None
     }
 
 
+def _with_values(chosen: PodFields, taskrun: TaskRun) -> PodFields:
+    """The fields with the values of their expressions, which were valid when the TaskRun was created."""
+    evaluated = pod_texts.applied(chosen, taskrun.spec.pod_values)
+    return chosen if isinstance(evaluated, ExpressionError) else evaluated
+
+
 def completed(body: dict[str, Any], taskrun: TaskRun, now: float, nonce: str) -> dict[str, Any]:
     """The pod of a container task with its command, arguments, event and state, which the cached TaskRun lacks.
 
     A program that writes outcomes gets `nonce`, which is random. The annotation tells it to every later operator.
     """
-    program, metadata = taskrun.spec.container, body["metadata"]
-    main, *others = body["spec"]["containers"]
+    program, metadata, spec = taskrun.spec.container, body["metadata"], body["spec"]
+    main, *others = spec["containers"]
+    if program is None:
+        return body
+    own = [variable.to_json() for variable in program.env]
     added = [*container_environment.of_segment(taskrun, now), *container_environment.arguments(taskrun)]
-    if program is not None and program.writes_outcomes:
+    if program.writes_documents:
         added += _variables({constants.ENV_OUTCOME_NONCE: nonce})
         metadata = metadata | {"annotations": metadata.get("annotations", {}) | {constants.OUTCOME_NONCE: nonce}}
-    names = {variable["name"] for variable in added}
-    others_env = [variable for variable in main["env"] if variable["name"] not in names]
-    command = {} if program is None else {"command": list(program.command), "args": list(program.args)}
-    containers = [main | command | {"env": [*others_env, *added]}, *others]
-    return body | {"metadata": metadata, "spec": body["spec"] | {"containers": containers}}
+    words = {"command": program_words.command(program, MAIN), "args": list(program.args)}
+    containers = [main | words | {"env": _last_of_each([*main["env"], *own, *added])}, *others]
+    scripts = program_words.script_variable(program, MAIN)
+    return body | {"metadata": metadata, "spec": _with_scripts(spec | {"containers": containers}, scripts)}
+
+
+def _with_scripts(spec: dict[str, Any], scripts: list[dict[str, Any]]) -> dict[str, Any]:
+    """The spec whose init container of the runtime also writes these scripts."""
+    if not scripts:
+        return spec
+    return spec | {
+        "initContainers": [
+            each | {"env": scripts} if each["name"] == RUNTIME_CONTAINER else each for each in spec["initContainers"]
+        ]
+    }
+
+
+def _last_of_each(variables: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The variables without those that a later one of the same name replaces."""
+    last = {variable["name"]: number for number, variable in enumerate(variables)}
+    return [variable for number, variable in enumerate(variables) if last[variable["name"]] == number]
 
 
 def _metadata(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> dict[str, Any]:
@@ -139,9 +166,9 @@ def _container(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> dict
     if program is not None:
         environment = [*container_environment.identity(taskrun), *container_environment.arguments(taskrun)]
         return body | {
-            "command": list(program.command),
+            "command": program_words.command(program, MAIN),
             "args": list(program.args),
-            "env": [*own_env, *(_variables(_archive(context)) if program.tools else ()), *environment],
+            "env": [*own_env, *(_variables(_archive(context)) if program.needs_archive else ()), *environment],
             "volumeMounts": [*mounts, *([credentials] if _credentials(taskrun, context) else ()), *runtime.mounts],
         }
     return body | {
@@ -153,7 +180,7 @@ def _container(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> dict
 
 def _runtime(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> PodParts:
     if (program := taskrun.spec.container) is not None:
-        return runtime_volume.runtime(context, chosen, executable=True) if program.tools else PodParts()
+        return runtime_volume.runtime(context, chosen, executable=True) if program.needs_tool else PodParts()
     return runtime_volume.runtime(context, chosen) if runtime_volume.is_injected(taskrun) else PodParts()
 
 
@@ -164,7 +191,7 @@ def _volumes(chosen: PodFields) -> list[dict[str, Any]]:
 def _credentials(taskrun: TaskRun, context: PodContext) -> list[dict[str, Any]]:
     """The volume of the credentials; none if the pod has none."""
     program = taskrun.spec.container
-    of_archive = [_ARCHIVE_TOKEN] if context.archive and (program is None or program.tools) else []
+    of_archive = [_ARCHIVE_TOKEN] if context.archive and (program is None or program.needs_archive) else []
     sources = [*(_CREDENTIALS if program is None else ()), *of_archive]
     return [{"name": "torpor-credentials", "projected": {"sources": sources}}] if sources else []
 

@@ -76,7 +76,7 @@ def _running(view: TaskRunView) -> Step:
     if pod is None:
         confirm = ConfirmPod(view.taskrun.metadata.namespace, claimed.name, claimed.uid or "")
         return pod_failure.missing(view, confirm)
-    if pod.terminal and pod.exit_code == 0 and view.taskrun.spec.container is not None:
+    if pod.terminal and containers.has_outcome(view, pod):
         return containers.end(view, pod)
     if pod.terminal:
         return pod_failure.ended_without_report(view, pod)

@@ -1,6 +1,7 @@
 """Builds a Workflow from calls: its tasks and groups, what they run, and the check of their arguments."""
 
 import itertools
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -194,13 +195,34 @@ def container(  # noqa: PLR0913 - the fields of a container
     *,
     command: Fixed = (),
     args: Fixed = (),
+    env: Mapping[str, object] | None = None,
+    script: str = "",
+    interpreter: Sequence[str] = (),
+    result: str | Mapping[str, str] = "",
     outcome: bool = False,
     tools: bool = False,
     trigger_secrets: Sequence[Mapping[str, str]] = (),
     **variables: Any,
 ) -> Any:
-    """Run a program of an image. `variables` are its environment variables."""
+    """Run a program of an image, or a script. `variables`, and `env` with any names, are environment variables.
+
+    `result` is `stdout`, `exitCode`, or `{"path": FILE}`. A reference in a list of words becomes its items.
+    """
     required("container(...)")
-    body = {"command": command, "args": args, "outcome": outcome, "triggerSecrets": trigger_secrets, "tools": tools}
+    entries = [
+        {"name": key, "value": value if isinstance(value, str) else json.dumps(value)}
+        for key, value in (env or {}).items()
+    ]
+    body = {
+        "command": command,
+        "args": args,
+        "env": entries,
+        "script": script,
+        "interpreter": interpreter,
+        "result": result,
+        "outcome": outcome,
+        "triggerSecrets": trigger_secrets,
+        "tools": tools,
+    }
     program = {key: body[key] for key in body if body[key]}
     return {"image": image, "container": program} | ({"args": variables} if variables else {})

@@ -8,14 +8,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar
 
+from torpor_crds.models.pod_fields import PodFields
 from torpor_crds.models.taskrun import TaskRun
 from torpor_crds.models.workflow import WorkflowSpec
+from torpor_wire import retry
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
+from torpor_operator.expressions import pod_texts
 from torpor_operator.model.actions import Action, CreatePod, CreateTaskRun, Need, PostEvent, WorkflowPlan
 from torpor_operator.model.snapshot import PodContext, Snapshot
-from torpor_operator.taskrun import pod_builder, pod_startup, transitions
+from torpor_operator.taskrun import pod_builder, pod_startup, step, transitions
 from torpor_operator.taskrun.step import Step, TaskRunView, earliest
 from torpor_operator.workflows.plan.task_plan import TaskPlan
 
@@ -93,7 +96,7 @@ def build_plan(snapshot: Snapshot, tasks: Sequence[TaskPlan]) -> WorkflowPlan:
     suspended = workflow.spec.suspend and not workflow.spec.stop
     starts = [*_marked(tasks), *([] if suspended else _starts(tasks, budget))]
     return WorkflowPlan(
-        actions=(*_actions(steps), *_launches(snapshot, launched[:batch]), *starts[:batch]),
+        actions=(*_actions(steps), *_actions(_launches(snapshot, launched[:batch])), *starts[:batch]),
         needs=_needs(tasks, steps),
         events=_events(steps),
         # A pod that is created needs no pass by itself.
@@ -131,12 +134,18 @@ def _with_event_reads(view: TaskRunView, readers: frozenset[str]) -> TaskRunView
     return replace(view, reads_events=True) if view.taskrun.metadata.uid in readers else view
 
 
-def _launches(snapshot: Snapshot, runs: Sequence[TaskRun]) -> list[CreatePod]:
+def _launches(snapshot: Snapshot, runs: Sequence[TaskRun]) -> list[Step]:
     pod_fields = {task.name: task.pod for task in snapshot.workflow.spec.tasks}
-    return [
-        CreatePod(taskrun=run, body=pod_builder.build(run, _pod_context(snapshot, run), pod_fields.get(run.spec.task)))
-        for run in runs
-    ]
+    return [_launch(snapshot, run, pod_fields.get(run.spec.task)) for run in runs]
+
+
+def _launch(snapshot: Snapshot, run: TaskRun, chosen: PodFields | None) -> Step:
+    """Create a pod. Pod fields can change after the TaskRun was created, and their expressions have no values then."""
+    missing = None if chosen is None else pod_texts.missing(chosen, run.spec.pod_values, run.spec.env)
+    if missing is not None:
+        message = f"{missing} has an expression that was added after this instance was created: clear the instance"
+        return step.fail(view_of(snapshot, run.metadata.name), Reason.LAUNCH_FAILED, message, policy=retry.Policy())
+    return Step(actions=(CreatePod(taskrun=run, body=pod_builder.build(run, _pod_context(snapshot, run), chosen)),))
 
 
 def _pod_context(snapshot: Snapshot, run: TaskRun) -> PodContext:

@@ -36,6 +36,24 @@ PLACED: dict[str, tuple[dict[str, Any], str]] = {
         workflow(python("b", pod={"env": [{"name": "A", "value": "x"}, {"name": "B", "value": "${x}"}]})),
         "spec.tasks[0].pod.env[1].value",
     ),
+    "an image": (workflow(python("b", image="${tasks.b.result}")), "spec.tasks[0].image"),
+    "a script": (workflow({"name": "b", "container": {"script": "echo ${HOME}"}}), "spec.tasks[0].container.script"),
+    "a variable of a program": (
+        workflow({"name": "b", "container": {"env": [{"name": "A", "value": "${x}"}]}}),
+        "spec.tasks[0].container.env[0].value",
+    ),
+    "a pod field": (
+        workflow(python("b", pod={"labels": {"a": "x", "a.b/c": "${x}"}})),
+        "spec.tasks[0].pod.labels[a.b/c]",
+    ),
+    "a name in a volume": (
+        workflow(python("b", pod={"volumes": [{"name": "v", "secret": {"secretName": "${tasks.b.result}"}}]})),
+        "spec.tasks[0].pod.volumes[0].secret.secretName",
+    ),
+    "an expression that is not evaluated": (
+        workflow(python("b", pod={"tolerations": [{"key": "${params.x}"}]})),
+        "spec.tasks[0].pod.tolerations[0].key",
+    ),
     "a kwarg": (workflow(wait("b", kwargs={"duration": "${params.x}"})), "spec.tasks[0].trigger.kwargs.duration"),
     "a result": (workflow(wait("b", result="evnet")), "spec.tasks[0].result"),
     "a failure": (workflow(wait("b", failWhen="event.")), "spec.tasks[0].failWhen"),

@@ -76,6 +76,24 @@ def test_a_container_has_a_command_and_variables() -> None:
     assert tools == {"name": "container_3", "image": "own:1", "container": {"tools": True}}
 
 
+def test_a_container_has_a_script_variables_and_a_result() -> None:
+    def flow() -> None:
+        files = list_files("monday")
+        container("python:3.13", script="print(1)", interpreter=["python3"], result="stdout", env={"PATH_IN": files})
+        container("busybox:1.37", command=["cat", files], result={"path": "/tmp/out"})
+
+    script, words = tasks(flow)[1:]
+    assert script["container"] == {
+        "env": [{"name": "PATH_IN", "value": "${tasks.list_files.result}"}],
+        "script": "print(1)",
+        "interpreter": ["python3"],
+        "result": "stdout",
+    }
+    assert "args" not in script
+    assert words["container"]["command"] == ["cat", "${tasks.list_files.result}"]
+    assert words["container"]["result"] == {"path": "/tmp/out"}
+
+
 def test_functions_without_a_mark_classes_and_names_are_tasks_by_python() -> None:
     def flow() -> None:
         python(sample.unmarked)("x")

@@ -1,0 +1,73 @@
+"""The API server rejects a container whose program, script and result contradict each other."""
+
+from typing import Any
+
+import pytest
+
+from tests.integration.conftest import Server
+
+
+def workflow(*tasks: dict[str, Any]) -> dict[str, Any]:
+    spec = {"image": "x", "params": {"x": 1}, "tasks": list(tasks)}
+    return {"apiVersion": "torpor.dev/v1alpha1", "kind": "Workflow", "metadata": {"name": "run"}, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("container", "fields", "message"),
+    [
+        ({"script": "x", "command": ["x"]}, {}, "script and command are two forms of the program: remove one"),
+        ({"interpreter": ["sh"]}, {}, "interpreter runs a script: set container.script"),
+        ({"result": "stdout"}, {}, "container.result needs an explicit command or script"),
+        ({"result": {"path": "/x"}, "args": ["x"]}, {}, "container.result needs an explicit command or script"),
+        ({"result": "stderr", "command": ["x"]}, {}, "container.result is stdout, exitCode, or {path: /absolute/path}"),
+        ({"result": {"path": "x"}, "command": ["x"]}, {}, "container.result is stdout, exitCode, or"),
+        ({"result": {"path": "/x", "y": 1}, "command": ["x"]}, {}, "container.result is stdout, exitCode, or"),
+        ({"result": {"path": 3}, "command": ["x"]}, {}, "container.result is stdout, exitCode, or"),
+        ({"result": ["stdout"], "command": ["x"]}, {}, "container.result is stdout, exitCode, or"),
+        ({"result": 3, "command": ["x"]}, {}, "container.result is stdout, exitCode, or"),
+        ({"result": {"path": "/" + "x" * 1024}, "command": ["x"]}, {}, "container.result is stdout, exitCode, or"),
+        ({"result": {"path": "/a\nb"}, "command": ["x"]}, {}, "container.result is stdout, exitCode, or"),
+        ({"result": "stdout", "command": ["x"], "outcome": True}, {}, "a program with outcome or tools writes its"),
+        ({"result": "exitCode", "tools": True}, {}, "a program with outcome or tools writes its result itself"),
+        ({"env": [{"name": "a", "value": "1"}]}, {"args": {"a": 1}}, "argument a is also in container.env; remove one"),
+        (
+            {"env": [{"name": "a", "value": "1"}]},
+            {"expand": [{"name": "a", "over": [1]}]},
+            "argument a is also in container.env; remove one",
+        ),
+        (
+            {"env": [{"name": "a", "value": "1", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]},
+            {},
+            "a variable of container.env has value and valueFrom; remove one",
+        ),
+        ({"script": "x" * 16_385}, {}, "may not be more than 16384"),
+    ],
+)
+def test_a_program_that_contradicts_itself_is_rejected(
+    server: Server, namespace: str, container: dict[str, Any], fields: dict[str, Any], message: str
+) -> None:
+    answer = server.create("workflows", namespace, workflow({"name": "a", "container": container, **fields}))
+    assert answer.status == 422, answer.message
+    assert message in answer.message
+
+
+@pytest.mark.parametrize(
+    "container",
+    [
+        {"script": "echo 1", "args": ["x"], "result": "stdout"},
+        {"script": "print(1)", "interpreter": ["python3"], "result": {"path": "/tmp/o"}},
+        {"result": "exitCode"},
+        {"command": ["x"], "result": "stdout", "env": [{"name": "PATH_IN", "value": "${params.x}"}]},
+    ],
+)
+def test_each_form_of_a_program_is_admitted(server: Server, namespace: str, container: dict[str, Any]) -> None:
+    server.create("workflows", namespace, workflow({"name": "a", "container": container})).expect(201)
+
+
+def test_the_check_stays_within_its_cost_for_the_most_variables(server: Server, namespace: str) -> None:
+    env = [{"name": f"V{n}"} for n in range(64)]
+    arguments = {f"a{n}": n for n in range(64)}
+    expand = [{"name": f"e{n}", "over": [1]} for n in range(8)]
+    program = {"script": "x", "env": env, "result": {"path": "/x"}}
+    tasks = [{"name": f"t{n}", "container": program, "args": arguments, "expand": expand} for n in range(500)]
+    server.create("workflows", namespace, workflow(*tasks)).expect(201)
