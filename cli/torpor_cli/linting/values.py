@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 from torpor_crds.models import workflow as models
 from torpor_crds.models.task import MappedGroup, Task
+from torpor_expressions import template
 from torpor_operator.expressions import resolve
 from torpor_operator.expressions.context import Scope
 from torpor_operator.mapping import expand
@@ -49,12 +50,8 @@ def problems(document: Mapping[str, Any]) -> Iterator[LintProblem]:
 
 def _image(owner: Mapping[str, Any], path: Path) -> Iterator[LintProblem]:
     image = owner.get("image")
-    if image is not None and not _IMAGE.fullmatch(image):
-        hint = (
-            "an image has no expressions"
-            if "${" in image
-            else "write name, name:tag or name@sha256:digest, in lower case"
-        )
+    if image is not None and template.OPENING not in image and not _IMAGE.fullmatch(image):
+        hint = "write name, name:tag or name@sha256:digest, in lower case"
         message = f'"{image}" is not an image reference; {hint}'
         at = (*path, "image")
         yield LintProblem(path=at, rule=LintRule.IMAGE, message=f"{dotted(at)}: {message}")
@@ -69,7 +66,7 @@ def _pod(pod: Mapping[str, Any], path: Path) -> Iterator[LintProblem]:
             yield LintProblem(path=at, rule=LintRule.SCHEMA, message=message)
     for kind in ("requests", "limits"):
         for resource, amount in (pod.get("resources") or {}).get(kind, {}).items():
-            if not _QUANTITY.fullmatch(amount):
+            if template.OPENING not in amount and not _QUANTITY.fullmatch(amount):
                 at = (*path, "resources", kind, resource)
                 message = f"{dotted(at)}: \"{amount}\": quantities must match the regular expression '{_QUANTITY_RULE}'"
                 yield LintProblem(path=at, rule=LintRule.SCHEMA, message=message)

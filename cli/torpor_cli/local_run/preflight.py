@@ -128,7 +128,7 @@ def _missing_code(spec: Object, others: Sequence[Object]) -> Iterator[str]:
 
 def _missing_variables(task: Object, others: Sequence[Object], machine: MachineCapabilities) -> Iterator[str]:
     """Yield the variables without a value. In a cluster, the pod would not start either."""
-    for variable in (task.get("pod") or {}).get("env") or ():
+    for variable in (*((task.get("pod") or {}).get("env") or ()), *((task.get("container") or {}).get("env") or ())):
         source, name = variable.get("valueFrom") or {}, variable.get("name")
         secret, config_map = source.get("secretKeyRef"), source.get("configMapKeyRef")
         if name in machine.variables or (secret or config_map or {}).get("optional"):

@@ -1,4 +1,4 @@
-"""The files of one pod: its output, its termination message, and those of `source`, a ConfigMap that it mounts."""
+"""The files of one pod: its output, termination message, result and scripts, and those of `source`, a ConfigMap."""
 
 import os
 import shutil
@@ -13,6 +13,7 @@ from torpor_local.apiserver import config_maps
 from torpor_local.pods import status
 from torpor_local.pods.variables import ReadConfigMap
 
+_EXECUTABLE = 0o755
 _WRITABLE = 0o666
 """A container may run as another user; a kubelet creates the termination log with this mode, too."""
 
@@ -23,11 +24,29 @@ class MissingSourceError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodFiles:
-    """The output of a pod, its termination message, and the folder of its source."""
+    """The output of a pod, its termination message, the file of its result, and the folders of source and scripts."""
 
     log: Path
     message: Path
     source: Path
+    scripts: Path
+    result: Path
+
+    def write_scripts(self, texts: Mapping[str, str]) -> bool:
+        """Write scripts by the names of their containers, which the API server checks. Return whether there are any."""
+        for name, text in texts.items():
+            self.scripts.mkdir(parents=True, exist_ok=True)
+            (self.scripts / name).write_text(text)
+            (self.scripts / name).chmod(_EXECUTABLE)
+        return bool(texts)
+
+    def read_result(self, size: int) -> bytes:
+        """Return the first bytes of the file that was copied from a container. Raises OSError, also for a link.
+
+        A link of a container would name a file of this machine.
+        """
+        with os.fdopen(os.open(self.result, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            return file.read(size)
 
     def create(self) -> None:
         """Create the file for the termination message. Raises OSError."""
@@ -63,7 +82,10 @@ class PodFiles:
     def remove(self) -> None:
         """Remove what is of no use after the end of the process: the log stays."""
         self.message.unlink(missing_ok=True)
-        shutil.rmtree(self.source, ignore_errors=True)
+        for folder in (self.source, self.scripts, self.result):
+            shutil.rmtree(folder, ignore_errors=True)
+        if not self.result.is_dir():
+            self.result.unlink(missing_ok=True)
 
 
 def tail(path: Path, size: int) -> bytes:

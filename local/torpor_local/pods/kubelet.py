@@ -19,7 +19,7 @@ from torpor_local.apiserver.history import ObjectChange, collection
 from torpor_local.apiserver.objects import ObjectRegistry
 from torpor_local.apiserver.server import ApiServer
 from torpor_local.clock import SkippableClock
-from torpor_local.pods import locks, process, program, status, variables
+from torpor_local.pods import locks, process, program, status, variables, wrapper
 from torpor_local.pods.files import MissingSourceError, PodFiles
 from torpor_local.pods.locks import PodLock
 from torpor_local.pods.process import PodProcess
@@ -185,13 +185,20 @@ class ProcessKubelet:
             log=host.logs / f"{running.address[1]}.log",
             message=host.scratch / f"{running.uid}.message",
             source=host.scratch / f"{running.uid}.source",
+            scripts=host.scratch / f"{running.uid}.scripts",
+            result=host.scratch / f"{running.uid}.result",
         )
         try:
             files.create()
             started = self._program(pod, files)
             inherited = variables.inherited(host.environ)
             running.process = await process.start(
-                started.argv, {**inherited, **started.own}, log=files.log, folder=host.working_directory, lock=lock
+                started.argv,
+                {**inherited, **started.own},
+                log=files.log,
+                folder=host.working_directory,
+                lock=lock,
+                kept=wrapper.OUTPUT_MAX + 1 if started.wrapped.stdout else 0,
             )
         except (OSError, MissingToolError, InvalidImageError, MissingSourceError) as error:
             message = str(error)
@@ -210,13 +217,26 @@ class ProcessKubelet:
             started.stop(_EXIT_SECONDS)
         self._write(running, {"status": status.running(pod, self._clock.now())})
         code = await started.wait()
-        if code < 0:
-            await self._remove_container(pod)
         message = files.termination_message(code)
+        if run.wrapped.has_result and code == 0:
+            message = await self._result(pod, started, run, files)
+        if code < 0 or run.wrapped.file is not None:
+            await self._remove_container(pod)
         files.remove()
         if run.is_container and program.could_not_start(code, message):
             return status.terminated(pod, code, "ContainerCannotRun", message, self._clock.now())
         return status.ended(pod, code, message, self._clock.now())
+
+    async def _result(self, pod: Object, started: PodProcess, run: PodProgram, files: PodFiles) -> str:
+        """Return the document that a wrapper in the pod would write."""
+        path, tool = run.wrapped.file, self._host.container_tool
+        if path is None or tool is None:
+            return wrapper.document(pod, await started.output(), "the standard output")
+        try:
+            await process.run(program.copying(pod, tool, path, str(files.result)), _REMOVAL_SECONDS)
+            return wrapper.document(pod, files.read_result(wrapper.OUTPUT_MAX + 1), path)
+        except OSError as error:
+            return wrapper.failure(pod, f"the program wrote no result: cannot read {path} ({type(error).__name__})")
 
     async def _abandon(self, started: PodProcess, pod: Object) -> None:
         """Kill a process that nothing observes any longer: it would go on after the run."""
@@ -240,7 +260,8 @@ class ProcessKubelet:
         if files.write_source(pod, read):
             own[constants.ENV_SOURCE] = str(files.source)
         if not program.is_python(pod):
-            return program.container(pod, self._host.container_tool, own, str(files.message))
+            scripts = str(files.scripts) if files.write_scripts(wrapper.scripts(pod)) else None
+            return program.container(pod, self._host.container_tool, own, str(files.message), scripts)
         own |= {
             constants.ENV_API: f"unix:{self._host.socket}",
             constants.ENV_ARCHIVE_URL: f"unix:{self._host.archive}",

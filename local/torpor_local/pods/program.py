@@ -7,13 +7,14 @@ interpreter has is found first.
 import csv
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import StringIO
 from typing import Any
 
 from torpor_wire import constants
 
-from torpor_local.pods import variables
+from torpor_local.pods import variables, wrapper
+from torpor_local.pods.wrapper import WrappedProgram
 
 TERMINATION_LOG = "/dev/termination-log"
 ENV_TERMINATION_LOG = "TORPOR_OUTCOME"
@@ -43,6 +44,7 @@ class PodProgram:
     argv: Sequence[str]
     own: Mapping[str, str]
     is_container: bool = False
+    wrapped: WrappedProgram = field(default_factory=lambda: WrappedProgram(command=()))
 
 
 def could_not_start(code: int, output: str) -> bool:
@@ -51,6 +53,11 @@ def could_not_start(code: int, output: str) -> bool:
     A shell also ends with 127 if it does not find a command. In a cluster, that is a failure of the task's own program.
     """
     return code in _CANNOT_RUN and _TOOL_ERROR.search(output) is not None
+
+
+def copying(pod: Object, tool: str, path: str, target: str) -> Sequence[str]:
+    """Return the command that copies a file of an ended container."""
+    return (tool, "cp", f"{container_name(pod)}:{path}", target)
 
 
 def removal(pod: Object, tool: str) -> Sequence[str]:
@@ -92,8 +99,10 @@ def python(interpreter: str, packages: str, own: Mapping[str, str]) -> PodProgra
     return PodProgram(argv=(interpreter, "-c", _BOOTSTRAP, packages), own=own)
 
 
-def container(pod: Object, tool: str | None, own: Mapping[str, str], message_file: str) -> PodProgram:
-    """Return the program of a container task. Raises MissingToolError and InvalidImageError."""
+def container(
+    pod: Object, tool: str | None, own: Mapping[str, str], message_file: str, scripts: str | None = None
+) -> PodProgram:
+    """Return the program of a container task. `scripts` is a folder. Raises MissingToolError and InvalidImageError."""
     spec = pod["spec"]["containers"][0]
     image = str(spec.get("image") or "")
     if problem := image_problem(image):
@@ -103,7 +112,9 @@ def container(pod: Object, tool: str | None, own: Mapping[str, str], message_fil
             f"image {image} needs docker or podman, and neither is on the PATH: install one, or run the Workflow in a "
             "cluster"
         )
-    entrypoint, arguments = variables.command(pod, own)
+    words, arguments = variables.command(pod, own)
+    wrapped = wrapper.unwrapped(words)
+    entrypoint = wrapped.command
     given = [word for name, value in own.items() for word in ("--env", f"{name}={value}")]
     missing = [variable["name"] for variable in spec.get("env") or () if variable["name"] not in own]
     of_user = [word for name in missing if _VARIABLE.fullmatch(name) for word in ("--env", name)]
@@ -113,9 +124,10 @@ def container(pod: Object, tool: str | None, own: Mapping[str, str], message_fil
             *_WAITING_SHELL,
             tool,
             "run",
-            "--rm",
+            *(("--rm",) if wrapped.file is None else ()),  # the file is copied after its end
             *("--name", container_name(pod)),
             *("--mount", _mount(message_file, TERMINATION_LOG)),
+            *(() if scripts is None else ("--mount", f"{_mount(scripts, wrapper.SCRIPTS)},readonly")),
             *given,
             *of_user,  # from Secrets: the client has the values
             *(("--user", str(user)) if user is not None else ()),
@@ -127,6 +139,7 @@ def container(pod: Object, tool: str | None, own: Mapping[str, str], message_fil
         ),
         own={},  # variables of a task, such as DOCKER_HOST, are not for the client
         is_container=True,
+        wrapped=wrapped,
     )
 
 

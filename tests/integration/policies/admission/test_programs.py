@@ -69,5 +69,5 @@ def test_the_check_stays_within_its_cost_for_the_most_variables(server: Server, 
     arguments = {f"a{n}": n for n in range(64)}
     expand = [{"name": f"e{n}", "over": [1]} for n in range(8)]
     program = {"script": "x", "env": env, "result": {"path": "/x"}}
-    tasks = [{"name": f"t{n}", "container": program, "args": arguments, "expand": expand} for n in range(500)]
+    tasks = [{"name": f"t{n}", "container": program, "args": arguments, "expand": expand} for n in range(200)]
     server.create("workflows", namespace, workflow(*tasks)).expect(201)

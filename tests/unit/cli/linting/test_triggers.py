@@ -105,7 +105,8 @@ def python(**fields: Any) -> dict[str, Any]:
     [
         (workflow(python(image="Ingest:1")), "spec.tasks[0].image", "is not an image reference"),
         (workflow(python(), image="a b"), "spec.image", "is not an image reference"),
-        (workflow(python(image="${params.i}")), "spec.tasks[0].image", "an image has no expressions"),
+        (workflow(python(image="${params.i}")), "spec.tasks[0].image", "unknown param i"),
+        (workflow(python(image="${run.event.i}")), "spec.tasks[0].image", "only params, variables, and lists that"),
         (
             workflow(python(expand=[{"name": "x", "over": [1, 2, 3]}]), maxMapSize=2),
             "spec.tasks[0].expand",
