@@ -57,7 +57,8 @@ def _hint(name: str, known: Mapping[str, Schema]) -> str:
     if _ELSEWHERE.get(name) in known:
         return f'; did you mean "{_ELSEWHERE[name]}"?'
     inner = [f"{field}.{name}" for field, schema in known.items() if name in schema.get("properties", {})]
-    return f'; did you mean "{inner[0]}"?' if inner else nearest(name, known)
+    meant = " or ".join(f'"{field}"' for field in inner)
+    return f"; did you mean {meant}?" if inner else nearest(name, known)
 
 
 def nearest(name: str, known: Mapping[str, object] | Sequence[str]) -> str:

@@ -55,9 +55,7 @@ class PodValue(Model):
 
     path: Annotated[
         str,
-        Field(
-            max_length=253, pattern=r"^/", description="JSON Pointer of the field in `pod`, such as /nodeSelector/disk."
-        ),
+        Field(max_length=253, description="JSON Pointer of the field in `pod`, such as /nodeSelector/disk."),
     ]
     value: Annotated[Word, Field(description="Value of the field.")]
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from torpor_wire.enums import ProgramResult
 
 from torpor_crds.models.base import Model, ObjectName
@@ -27,10 +27,7 @@ class SecretKey(Model):
 class ResultFile(Model):
     """A file whose content is the result."""
 
-    path: Annotated[
-        str,
-        Field(min_length=2, max_length=_PATH_MAX, pattern=r"^/[^\x00-\x1f]+$", description="Absolute path of a file."),
-    ]
+    path: Annotated[str, Field(min_length=2, max_length=_PATH_MAX, description="Absolute path of a file.")]
 
 
 class Command(Model):
@@ -71,6 +68,7 @@ class Command(Model):
     ] = ()
     result: Annotated[
         ProgramResult | ResultFile | None,
+        BeforeValidator(lambda value: value if _is_result(value) else None),
         Field(
             description="What the result is. stdout: the standard output, which also stays in the log. exitCode: the "
             "exit code, up to 125; such a code is no failure. {path: /tmp/out.json}: the content of a file. It needs "
@@ -132,6 +130,13 @@ class Command(Model):
     def needs_archive(self) -> bool:
         """Whether the pod has a token for the archive, for a result that is too large for the termination message."""
         return bool(self.tools) or self.is_wrapped
+
+
+def _is_result(value: object) -> bool:
+    """Whether this version knows the result. The API server refuses any other one."""
+    return (
+        isinstance(value, ResultFile) or (isinstance(value, dict) and "path" in value) or value in list(ProgramResult)
+    )
 
 
 class CodeSource(Model):

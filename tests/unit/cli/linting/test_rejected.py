@@ -57,7 +57,13 @@ def test_lint_has_no_error_in_what_the_policies_admit(case: str) -> None:
 
 @pytest.mark.parametrize(
     ("field", "meant"),
-    [("pyton", "python"), ("env", "pod.env"), ("displayname", "displayName"), ("colour", ""), ("depends", "after")],
+    [
+        ("pyton", "python"),
+        ("env", 'container.env" or "pod.env'),
+        ("displayname", "displayName"),
+        ("colour", ""),
+        ("depends", "after"),
+    ],
 )
 def test_an_unknown_field_names_the_one_that_is_meant(field: str, meant: str) -> None:
     task = {"name": "a", "python": "m:f", "image": "x", field: None}

@@ -46,7 +46,7 @@ def test_the_document_of_the_wrapper_is_the_result(result: object, value: object
     assert json.loads(status.result or "") == value
 
 
-def test_a_pod_with_a_wrapper_has_its_program_and_a_token_for_the_archive_only() -> None:
+def test_a_pod_with_a_wrapper_has_a_token_for_the_archive_only() -> None:
     world = started(program("stdout"))
     spec = pod(world)["spec"]
     main = spec["containers"][0]
