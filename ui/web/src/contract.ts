@@ -82,11 +82,11 @@ export interface RunDelta {
 export interface TimelineRowData { key: string; label: string; task: string; intervals: Interval[] }
 export interface TimelineData { start: number; end: number; rows: TimelineRowData[] }
 
-export interface SegmentDetail { segment: number; launch: number; pod: string; node: string; phase: string; start: Time; end: Time; reason: string; message: string }
+export interface SegmentDetail { segment: number; launch: number; pod: string; node: string; phase: string; start: Time; end: Time; reason: string; message: string; intervals?: { phase: Phase; start: number; end: Time; detail: string }[] }
 export interface AttemptDetail { attempt: number; segments: SegmentDetail[] }
 export interface HistoryEvent { at: Time; state: string; attempt: number; segment: number; launch?: number; reason: string; message?: string; pod?: string; trigger?: string; count?: number; by?: string }
-export interface ResultDetail { present: boolean; size: number; type: string; where: "inline" | "archive"; inline?: unknown }
-export interface TriggerDetail { class: string; kwargs: unknown; deadline: Time; shard: number; pool: string }
+export interface ResultDetail { present: boolean; size: number; type: string; where: "inline" | "archive"; inline?: unknown; name?: string; length?: number }
+export interface TriggerDetail { class: string; kwargs: unknown; deadline: Time; shard: number; pool: string; waitsFor?: string }
 export interface PodEvent { time: Time; type: string; reason: string; message: string; pod: string; count: number }
 export interface Link { title?: string; text?: string; url: string }
 export interface InstanceRow {
@@ -96,7 +96,7 @@ export interface InstanceRow {
 }
 export interface TaskDetail extends InstanceRow {
   attempts: AttemptDetail[]; history: HistoryEvent[]; args: unknown; result: ResultDetail; why: Cause[]; trigger: TriggerDetail | null;
-  event: unknown; podEvents: PodEvent[]; links: Link[]; yaml: { taskrun: string; pod?: string };
+  event: unknown; podEvents: PodEvent[]; links: Link[]; image?: string; retries?: number; yaml: { taskrun: string; pod?: string };
 }
 export interface LogLine { t: Time; source: string; stream: string; severity: string; text: string; attempt: number; segment: number }
 

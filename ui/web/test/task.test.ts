@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { LogLine } from "../src/contract.ts";
 import { spans, withoutColors } from "../src/core/ansi.ts";
 import { LogBuffer, MOST_LINES, rankOf } from "../src/views/task/log_buffer.ts";
-import { kinds, tableOf } from "../src/views/task/result_kinds.ts";
+import { kinds, parsed, tableOf } from "../src/views/task/result_kinds.ts";
 
 const line = (text: string, severity = "info", source = "pod-1"): LogLine => ({ t: 0, source, stream: "stdout", severity, text, attempt: 1, segment: 0 });
 
@@ -36,4 +36,11 @@ test("a list of objects is a table, other values are not", () => {
 
 test("a result is shown in the ways that its value allows", () => {
   assert.deepEqual([kinds(undefined, false), kinds(5, false), kinds({ a: 1 }, false), kinds([{ a: 1 }], true)], [["text"], ["text"], ["tree", "text"], ["table", "tree", "text"]]);
+});
+
+test("files of separated values and lines of JSON are lists of objects", () => {
+  assert.deepEqual(parsed('a,b\r\n1,"x, ""y""\nz"\n,2\n', "r.csv"), [{ a: "1", b: 'x, "y"\nz' }, { a: "", b: "2" }]);
+  assert.deepEqual(parsed("a\tb\n1\t2", "r.tsv"), [{ a: "1", b: "2" }]);
+  assert.deepEqual(parsed('{"a":1}\n{"a":2}\n', "r.jsonl"), [{ a: 1 }, { a: 2 }]);
+  assert.deepEqual([parsed("[1]", ""), parsed("no json", ""), parsed("", "r.csv")], [[1], undefined, undefined]);
 });

@@ -61,6 +61,17 @@ export async function getText(path: string, signal?: AbortSignal): Promise<strin
   return (await request("GET", path, { signal: signal ?? null })).text();
 }
 
+/** The body of an answer as text, or its type alone if the type is an image or other bytes. */
+export async function getBody(path: string, signal?: AbortSignal): Promise<{ type: string; text: string | null }> {
+  const controller = new AbortController();
+  signal?.addEventListener("abort", () => controller.abort());
+  const response = await request("GET", path, { signal: controller.signal });
+  const type = response.headers.get("Content-Type") ?? "";
+  if (/^(text\/|application\/json)/.test(type)) return { type, text: await response.text() };
+  controller.abort();
+  return { type, text: null };
+}
+
 export async function send<T>(method: "POST" | "DELETE", path: string, body?: unknown): Promise<T> {
   const headers: Record<string, string> = { "X-Torpor-CSRF": csrf, Accept: "application/json" };
   if (body !== undefined) headers["Content-Type"] = "application/json";

@@ -43,6 +43,9 @@ export const k = {
   shownAs: "Shown as",
   as: { table: "Table", tree: "Tree", text: "Text", image: "Image" },
   cutAt: (size: string): string => `Cut at ${size}. Download the whole.`,
+  bytes: "The result is neither text nor an image that a browser shows safely. Download it.",
+  image: "Image",
+  waitsFor: "For",
   imageAlt: (name: string): string => `Result of ${name}`,
   taskrun: "TaskRun",
   logs: {

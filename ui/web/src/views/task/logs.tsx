@@ -59,7 +59,7 @@ export function Logs({ run, instance, attempts }: { run: string; instance: strin
       <div class="row fold logs-bar">
         <TextInput wide label={k.logs.search} placeholder={k.logs.search} icon="search" value={filter.text} onInput={(text) => setFilter({ ...filter, text })} />
         <Select label={k.logs.severity} value={filter.severity} onChange={(severity) => setFilter({ ...filter, severity })} options={[{ value: "", label: k.logs.anySeverity }, ...SEVERITIES.map((value) => ({ value, label: k.logs.severities[value] ?? value }))]} />
-        <Select label={k.logs.source} value={filter.source} onChange={(source) => setFilter({ ...filter, source })} options={[{ value: "", label: k.logs.anySource }, ...[...buffer.sources].map((value) => ({ value, label: value }))]} />
+        <Select label={k.logs.source} value={filter.source} onChange={(source) => setFilter({ ...filter, source })} options={[{ value: "", label: k.logs.anySource }, ...[...buffer.sources].filter((value) => value !== "").map((value) => ({ value, label: value }))]} />
         {attempts.length > 1 ? <Select label={k.logs.attempt} value={attempt} onChange={setAttempt} options={[{ value: "", label: k.logs.allAttempts }, ...attempts.map((each) => ({ value: String(each), label: k.attempt(each) }))]} /> : null}
         <Button icon="follow" label={k.logs.follow} pressed={follow} onClick={() => setFollow(!follow)} />
         <Button iconOnly icon="clock" label={k.logs.times} pressed={times} onClick={() => setTimes(!times)} />
@@ -104,7 +104,7 @@ function LineList({ lines, version, marked, times, follow, onFollow }: LineListP
   for (let index = first; index < last; index += 1) {
     const line = lines[index] as LogLine;
     visible.push(
-      <div key={index} class={`log-line severity-${rankOf(line.severity)}${line.source === "wait" ? " from-wait" : ""}${line === whole ? " current" : ""}`} style={{ top: `${index * HEIGHT}px` }} onClick={() => setWhole(line === whole ? null : line)}>
+      <div key={index} class={`log-line severity-${rankOf(line.severity)}${line.source === "wait" || line.stream === "note" ? " from-wait" : ""}${line === whole ? " current" : ""}`} style={{ top: `${index * HEIGHT}px` }} onClick={() => setWhole(line === whole ? null : line)}>
         {times && line.t !== null ? <time class="log-time" title={utc(line.t)}>{clock(line.t)}</time> : null}
         <span class="log-text"><LineText text={line.text} limit={SHOWN} marked={marked} /></span>
       </div>,

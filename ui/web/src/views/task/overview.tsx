@@ -1,4 +1,5 @@
 /** The overview of an instance: why, the last lines, what it waits for, its attempts, arguments and links. */
+import type { ComponentChildren } from "preact";
 import { Facts, Panel } from "../../components/basics.tsx";
 import { Data } from "../../components/data.tsx";
 import { JsonTree } from "../../components/json_tree.tsx";
@@ -6,6 +7,7 @@ import { Duration, Moment } from "../../components/time.tsx";
 import type { AttemptDetail, Link, SegmentDetail, TaskDetail, TriggerDetail } from "../../contract.ts";
 import { hrefWith } from "../../core/router.ts";
 import { k } from "../../texts/task.en.ts";
+import { l } from "../../texts/timeline.en.ts";
 import { Why } from "../run/why.tsx";
 import { LastLines } from "./logs.tsx";
 
@@ -27,10 +29,12 @@ function filled(value: unknown): boolean {
   return value !== null && value !== undefined && !(typeof value === "object" && Object.keys(value).length === 0);
 }
 
+type Fact = [string, ComponentChildren];
+
 function TriggerFacts({ trigger, due }: { trigger: TriggerDetail; due: number | null }) {
   return (
     <div class="stack">
-      <Facts facts={[[k.wait, <span class="mono"><Data text={trigger.class} limit={300} /></span>], [k.due, <Moment at={due} />], [k.deadline, <Moment at={trigger.deadline} />], [k.pool, <Data text={trigger.pool} />], [k.shard, String(trigger.shard ?? "–")]]} />
+      <Facts facts={[[k.wait, <span class="mono"><Data text={trigger.class} limit={300} /></span>], ...(trigger.waitsFor ? [[k.waitsFor, <Data text={trigger.waitsFor} limit={600} />] as Fact] : []), [k.due, <Moment at={due} />], [k.deadline, <Moment at={trigger.deadline} />], [k.pool, <Data text={trigger.pool} />], [k.shard, String(trigger.shard ?? "–")]]} />
       {filled(trigger.kwargs) ? <JsonTree value={trigger.kwargs} /> : null}
     </div>
   );
@@ -46,16 +50,26 @@ function Attempt({ attempt, alone }: { attempt: AttemptDetail; alone: boolean })
 }
 
 function Segment({ segment }: { segment: SegmentDetail }) {
+  const parts = segment.intervals ?? [];
   return (
     <li class="segment">
       <span class={`phase-mark phase-${segment.phase.replace(" ", "-")}`} />
       <div class="grow stack segment-text">
-        <div class="row"><span class="grow clip">{k.segment(segment.segment, segment.launch)}{segment.pod ? <> · <span class="mono"><Data text={segment.pod} limit={260} /></span></> : null}</span><span class="strong"><Duration seconds={segment.end !== null && segment.start !== null ? segment.end - segment.start : null} since={segment.start} /></span></div>
-        <div class="soft small row fold"><Moment at={segment.start} />{segment.node ? <span><Data text={segment.node} limit={260} /></span> : null}{segment.reason ? <span><Data text={segment.reason} limit={200} /></span> : null}</div>
+        <div class="row"><span class="grow clip">{k.segment(segment.segment, segment.launch)}{segment.pod ? <> · <span class="mono"><Data text={segment.pod} limit={260} /></span></> : null}</span><span class="strong"><Duration seconds={length(segment.start, segment.end)} since={segment.start} /></span></div>
+        <div class="soft small row fold segment-facts"><Moment at={segment.start} />{segment.node ? <span><Data text={segment.node} limit={260} /></span> : null}{segment.reason ? <span><Data text={segment.reason} limit={200} /></span> : null}</div>
         {segment.message ? <div class="small wrap"><Data text={segment.message} limit={1000} /></div> : null}
+        {parts.length > 1 ? (
+          <ul class="segment-parts small">{parts.map((part) => (
+            <li class="row"><span class={`phase-mark phase-${part.phase.replace(" ", "-")}`} /><span>{l.phases[part.phase] ?? part.phase}</span><span class="soft clip grow mono">{part.phase === "waiting" ? <Data text={part.detail} limit={200} /> : null}</span><Duration seconds={length(part.start, part.end)} since={part.start} /></li>
+          ))}</ul>
+        ) : null}
       </div>
     </li>
   );
+}
+
+function length(start: number | null, end: number | null): number | null {
+  return start === null || end === null ? null : end - start;
 }
 
 /** A link that a task gave: opened only over HTTP, without telling the other page about this one. */

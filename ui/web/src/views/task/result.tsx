@@ -6,12 +6,13 @@ import { Icon } from "../../components/icons.tsx";
 import { JsonTree } from "../../components/json_tree.tsx";
 import { Table } from "../../components/table.tsx";
 import type { Problem, TaskDetail } from "../../contract.ts";
-import { asProblem, getText } from "../../core/api.ts";
+import { plain } from "../../core/characters.ts";
+import { asProblem, getBody } from "../../core/api.ts";
 import { serverUrl } from "../../core/base.ts";
 import { size } from "../../core/numbers.ts";
 import { taskApi } from "../../core/run_store.ts";
 import { k } from "../../texts/task.en.ts";
-import { kinds, tableOf, type Kind, type TableData } from "./result_kinds.ts";
+import { kinds, parsed, tableOf, type Kind, type TableData } from "./result_kinds.ts";
 
 const BY_ITSELF = 1024 * 1024;
 const TEXT_LIMIT = 400_000;
@@ -20,36 +21,31 @@ export function Result({ run, detail }: { run: string; detail: TaskDetail }) {
   const { result } = detail;
   const inline = result.where === "inline" && result.inline !== undefined;
   const [asked, setAsked] = useState(result.size <= BY_ITSELF);
-  const [text, setText] = useState<string | null>(null);
+  const [body, setBody] = useState<{ type: string; text: string | null } | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const path = `${taskApi(run, detail.key)}/result`;
-  const image = result.type.startsWith("image/");
   useEffect(() => {
-    if (inline || image || !asked || !result.present) return undefined;
+    if (inline || !asked || !result.present) return undefined;
     const controller = new AbortController();
-    getText(`${path}?show=1`, controller.signal).then(setText, (error: unknown) => (controller.signal.aborted ? undefined : setProblem(asProblem(error))));
+    getBody(`${path}?show=1`, controller.signal).then(setBody, (error: unknown) => (controller.signal.aborted ? undefined : setProblem(asProblem(error))));
     return () => controller.abort();
   }, [path, asked, result.size]);
   if (!result.present) return <p class="soft panel-text">{k.noResult}</p>;
   return (
     <div class="result">
-      <div class="row fold"><span class="soft"><Data text={result.type} limit={100} /> · {size(result.size)}</span><span class="grow" /><a class="button" href={serverUrl(path)} download="result"><Icon name="download" size={14} />{k.download}</a></div>
+      <div class="row fold"><span class="soft"><Data text={result.name || result.type} limit={200} /> · {size(result.size)}</span><span class="grow" /><a class="button" href={serverUrl(path)} download="result"><Icon name="download" size={14} />{k.download}</a></div>
       {problem ? <ProblemBox problem={problem} /> : null}
-      {!asked && !inline ? <p class="soft">{k.resultLarge(size(result.size))} <Button label={k.showAnyway} onClick={() => setAsked(true)} /></p> : image ? (
-        <img class="result-image" src={serverUrl(`${path}?show=1`)} alt={k.imageAlt(detail.label)} />
-      ) : inline ? <Shown value={result.inline} text={JSON.stringify(result.inline, null, 2)} /> : text === null ? problem ? null : <Loading /> : <Parsed text={text} />}
+      {inline ? <Shown value={result.inline} text={JSON.stringify(result.inline, null, 2)} />
+        : !asked ? <p class="soft">{k.resultLarge(size(result.size))} <Button label={k.showAnyway} onClick={() => setAsked(true)} /></p>
+        : body === null ? (problem ? null : <Loading />)
+        : body.type.startsWith("image/") ? <img class="result-image" src={serverUrl(`${path}?show=1`)} alt={k.imageAlt(plain(detail.label))} />
+        : body.text === null ? <p class="soft">{k.bytes}</p> : <Parsed text={body.text} name={result.name ?? ""} />}
     </div>
   );
 }
 
-function Parsed({ text }: { text: string }) {
-  const value = useMemo(() => {
-    try {
-      return JSON.parse(text) as unknown;
-    } catch {
-      return undefined;
-    }
-  }, [text]);
+function Parsed({ text, name }: { text: string; name: string }) {
+  const value = useMemo(() => parsed(text, name), [text, name]);
   return <Shown value={value} text={text} />;
 }
 

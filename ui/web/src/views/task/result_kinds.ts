@@ -28,3 +28,60 @@ function cell(value: unknown): string {
   if (value === undefined || value === null) return "";
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
+
+/** Returns the value of a text: JSON, lines of JSON, or a file of comma- or tab-separated values; undefined for others. */
+export function parsed(text: string, name: string): unknown {
+  const separator = /\.csv$/i.test(name) ? "," : /\.tsv$/i.test(name) ? "\t" : null;
+  if (separator !== null) return separated(text, separator);
+  try {
+    return /\.jsonl$/i.test(name) ? text.split("\n").filter((line) => line.trim() !== "").slice(0, MOST_ROWS).map((line) => JSON.parse(line) as unknown) : (JSON.parse(text) as unknown);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Rows of a file with a header as objects (RFC 4180). */
+function separated(text: string, separator: string): Record<string, string>[] | undefined {
+  const rows = records(text, separator);
+  const header = rows[0];
+  if (!header || rows.length < 2) return undefined;
+  return rows.slice(1).map((row) => Object.fromEntries(header.map((name, column) => [name || `column ${column + 1}`, row[column] ?? ""])));
+}
+
+/** Reads each character once. A quote that is not closed ends with the text. */
+function records(text: string, separator: string): string[][] {
+  const rows: string[][] = [];
+  let row: string[] = [];
+  let at = 0;
+  while (at < text.length && rows.length <= MOST_ROWS) {
+    const [value, next] = text[at] === '"' ? quoted(text, at) : bare(text, at, separator);
+    row.push(value);
+    at = next;
+    if (text[at] === separator) {
+      at += 1;
+      if (at < text.length) continue;
+      row.push("");
+    }
+    while (text[at] === "\r" || text[at] === "\n") at += text[at] === "\n" || text[at + 1] !== "\n" ? 1 : 2;
+    rows.push(row);
+    row = [];
+  }
+  return rows;
+}
+
+function quoted(text: string, from: number): [value: string, next: number] {
+  let [value, start] = ["", from + 1];
+  for (let at = text.indexOf('"', start); ; at = text.indexOf('"', start)) {
+    if (at === -1) return [value + text.slice(start), text.length];
+    value += text.slice(start, at);
+    if (text[at + 1] !== '"') return [value, at + 1];
+    value += '"';
+    start = at + 2;
+  }
+}
+
+function bare(text: string, from: number, separator: string): [value: string, next: number] {
+  let at = from;
+  while (at < text.length && text[at] !== separator && text[at] !== "\n" && text[at] !== "\r") at += 1;
+  return [text.slice(from, at), at];
+}
