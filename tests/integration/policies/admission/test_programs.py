@@ -31,11 +31,6 @@ def workflow(*tasks: dict[str, Any]) -> dict[str, Any]:
         ({"result": "exitCode", "tools": True}, {}, "a program with outcome or tools writes its result itself"),
         ({"env": [{"name": "a", "value": "1"}]}, {"args": {"a": 1}}, "argument a is also in container.env; remove one"),
         (
-            {"env": [{"name": "a", "value": "1"}]},
-            {"expand": [{"name": "a", "over": [1]}]},
-            "argument a is also in container.env; remove one",
-        ),
-        (
             {"env": [{"name": "a", "value": "1", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]},
             {},
             "a variable of container.env has value and valueFrom; remove one",
