@@ -23,7 +23,7 @@ class NoAxeError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Violation:
+class AccessibilityViolation:
     """A rule that the page breaks, and the elements that break it."""
 
     rule: str
@@ -31,7 +31,7 @@ class Violation:
     nodes: tuple[str, ...]
 
 
-async def violations(page: Page) -> list[Violation]:
+async def violations(page: Page) -> list[AccessibilityViolation]:
     """What axe finds in the page as it is now.
 
     Raises:
@@ -42,4 +42,7 @@ async def violations(page: Page) -> list[Violation]:
     # The page's policy forbids inline scripts. `evaluate` goes around it, as the tools of a developer do.
     await page.evaluate(_SOURCE.read_text())
     results: list[dict[str, Any]] = await page.evaluate(_RUN, _TAGS)
-    return [Violation(rule=result["rule"], help=result["help"], nodes=tuple(result["nodes"])) for result in results]
+    return [
+        AccessibilityViolation(rule=result["rule"], help=result["help"], nodes=tuple(result["nodes"]))
+        for result in results
+    ]
