@@ -12,6 +12,7 @@ from torpor_ui.http.middleware import RequestGuard, add_headers
 from torpor_ui.http.security import Origins
 from torpor_ui.http.static_files import StaticFiles
 from torpor_ui.routes.act_routes import ActRoutes
+from torpor_ui.routes.log_routes import LogRoutes
 from torpor_ui.routes.run_list_routes import RunListRoutes
 from torpor_ui.routes.run_routes import RunRoutes
 from torpor_ui.routes.services import Services
@@ -20,7 +21,7 @@ from torpor_ui.routes.task_routes import TaskRoutes
 from torpor_ui.sessions.secret import ServerSecret
 from torpor_ui.sessions.session import Login
 
-ROUTES = (SessionRoutes, RunListRoutes, RunRoutes, TaskRoutes, ActRoutes)
+ROUTES = (SessionRoutes, RunListRoutes, RunRoutes, LogRoutes, TaskRoutes, ActRoutes)
 """The endpoints. Each class takes the services."""
 
 

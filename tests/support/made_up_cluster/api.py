@@ -9,7 +9,7 @@ from typing import Any
 
 from aiohttp import web
 from torpor_kubernetes.client import errors
-from torpor_kubernetes.client.resources import Resource
+from torpor_kubernetes.client.resources import PODS, Resource
 from torpor_kubernetes.timing import Clock, SystemClock
 from torpor_local.apiserver.server import ApiRequest, ApiServer
 from torpor_wire import times
@@ -94,14 +94,28 @@ class MadeUpApi:
                     {**body, "status": {"token": f"archive:{_place(request.path)[0]}"}}, status=201
                 )
             case "pods" if request.path.endswith("/log"):
-                return web.Response(
-                    text="".join(f"{line}\n" for line in self.logs.get(request.path.split("/")[-2], []))
-                )
+                return await self._log(request)
         if "watch" in request.query:
             return await self._watch(request, user)
         query = {name: value for name, value in request.query.items() if name != "fieldManager"}
         response = self.server.respond(ApiRequest(method=request.method, path=request.path, query=query, body=body))
         return web.json_response(response.body, status=response.status)
+
+    async def _log(self, request: web.Request) -> web.StreamResponse:
+        """Send the log of a pod; with `follow`, until its phase is terminal."""
+        namespace, name = _place(request.path)[0], request.path.split("/")[-2]
+        response = web.StreamResponse()
+        await response.prepare(request)
+        sent = 0
+        while True:
+            pod = self.server.get(PODS, namespace, name) or {}
+            lines = self.logs.get(name, [])
+            for line in lines[sent:]:
+                await response.write(f"{line}\n".encode())
+            sent = len(lines)
+            if "follow" not in request.query or (pod.get("status") or {}).get("phase") in {None, "Succeeded", "Failed"}:
+                return response
+            await asyncio.sleep(0.02)
 
     async def _watch(self, request: web.Request, user: User) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "application/json"})

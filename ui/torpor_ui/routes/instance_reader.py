@@ -73,6 +73,12 @@ class InstanceReader:
             run=found.run, taskrun=found.taskrun, facts=found.facts, pods=pods, events=events, now=time.time()
         )
 
+    @asynccontextmanager
+    async def feed(self, request: web.Request) -> AsyncGenerator[RunFeed, None]:
+        """The feed of the live run that a path names."""
+        async with self._feed(caller_of(request), key_of(request)[0]) as feed:
+            yield feed
+
     async def _live(self, caller: Caller, run: RunKey, key: InstanceKey) -> FoundInstance:
         async with self._feed(caller, run) as feed:
             view, facts = feed.run(), feed.facts()

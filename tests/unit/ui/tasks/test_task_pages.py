@@ -6,40 +6,15 @@ from typing import Any
 
 import aiohttp
 import pytest
-from torpor_kubernetes.client.resources import EVENTS, PODS, TASKRUNS, WORKFLOWS
+from torpor_kubernetes.client.resources import EVENTS, PODS, TASKRUNS
 from torpor_wire import constants, names
 
 from tests.support.made_up_cluster import MadeUpApi
 from tests.support.made_up_cluster.users import User
 from tests.support.page_server.browser import Browser, endpoint, opened_page
-from tests.unit.views.objects import at, python, workflow
+from tests.unit.ui.tasks.task_objects import Object, instance
+from tests.unit.views.objects import at
 from tests.unit.views.test_timeline import HISTORY
-
-Object = dict[str, Any]
-MAPPED = python("load", "Running", expand=[{"name": "row", "over": [1, 2]}])
-
-
-@pytest.fixture
-def run(cluster: MadeUpApi) -> Object:
-    return cluster.server.put(WORKFLOWS, {**workflow(MAPPED), "metadata": {"namespace": "data", "name": "etl"}})
-
-
-def instance(run: Object, state: str, index: int = 0, **parts: Any) -> Object:
-    metadata = run["metadata"]
-    spec = {"workflow": {"name": "etl", "uid": metadata["uid"]}, "task": "load", "mapIndex": index, "python": "a:b"}
-    labels = {constants.LABEL_WORKFLOW: names.label("etl"), constants.LABEL_TASK: names.label("load")}
-    return {
-        "apiVersion": constants.API_VERSION,
-        "kind": "TaskRun",
-        "metadata": {
-            "namespace": "data",
-            "name": names.taskrun("etl", metadata["uid"], "load", index),
-            "labels": labels,
-            "managedFields": [{"manager": "x"}],
-        },
-        "spec": spec | parts.pop("spec", {}),
-        "status": {"state": state, "attempt": 2, "segment": 0, "launch": 0, **parts},
-    }
 
 
 async def test_an_instance_has_its_attempts_history_and_arguments(
