@@ -16,12 +16,11 @@ export interface Session {
   login: boolean;
   readOnly: boolean;
   version: string;
-  archive: boolean;
+  archive?: boolean;
   csrf: string;
   namespaces: string[];
   defaultNamespaces: string[];
   command: string;
-  loginUrl?: string;
 }
 
 export type ActName =

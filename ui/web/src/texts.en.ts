@@ -28,6 +28,8 @@ export const t = {
   loginTitle: "Log in",
   loginToken: "Token of the API server",
   loginHelp: "Paste a token that may read Workflows. The server keeps it in the memory of your session and sends it with each request.",
+  loginLocal: "This page belongs to a command torpor ui. Run torpor ui again, and open the link that it prints: each link works once.",
+  loginProxy: "The proxy in front of this page sent no valid token. Log in at the proxy, then reload.",
   loginWith: "Log in with your organisation",
   sessionEnded: "Your session has ended. Log in again to go on.",
   readOnly: "Read only",

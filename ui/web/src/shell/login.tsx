@@ -1,11 +1,16 @@
 /** Logs in: a pasted token, or the way to the identity provider. The token goes to the server once, and is not kept here. */
 import { useState } from "preact/hooks";
 import { Button, ProblemBox, TextInput } from "../components/basics.tsx";
-import { asProblem } from "../core/api.ts";
-import { serverUrl } from "../core/base.ts";
+import { asProblem, queryOf } from "../core/api.ts";
+import { baseUrl, serverUrl } from "../core/base.ts";
 import { login, session } from "../core/session.ts";
 import type { Problem } from "../contract.ts";
 import { t } from "../texts.en.ts";
+
+/** The view that is shown, below the base path: the login leads back to it. */
+function here(): string {
+  return window.location.href.slice(baseUrl().href.length);
+}
 
 export function Login() {
   const [token, setToken] = useState("");
@@ -30,7 +35,8 @@ export function Login() {
           <p class="soft small">{t.loginHelp}</p>
           <button type="submit" class="button primary">{t.login}</button>
         </form>
-      ) : mode === "oidc" ? <Button kind="primary" label={t.loginWith} onClick={() => window.location.assign(serverUrl(session.value?.loginUrl ?? "api/login"))} /> : <p>{t.sessionEnded}</p>}
+      ) : mode === "oidc" ? <Button kind="primary" label={t.loginWith} onClick={() => window.location.assign(serverUrl(`oidc/login${queryOf({ next: here() })}`))} />
+        : <p>{mode === "local" ? t.loginLocal : t.loginProxy}</p>}
     </main>
   );
 }

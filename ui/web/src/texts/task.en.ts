@@ -46,6 +46,7 @@ export const k = {
   bytes: "The result is neither text nor an image that a browser shows safely. Download it.",
   image: "Image",
   waitsFor: "For",
+  trigger: "Trigger",
   imageAlt: (name: string): string => `Result of ${name}`,
   taskrun: "TaskRun",
   logs: {

@@ -34,7 +34,7 @@ type Fact = [string, ComponentChildren];
 function TriggerFacts({ trigger, due }: { trigger: TriggerDetail; due: number | null }) {
   return (
     <div class="stack">
-      <Facts facts={[[k.wait, <span class="mono"><Data text={trigger.class} limit={300} /></span>], ...(trigger.waitsFor ? [[k.waitsFor, <Data text={trigger.waitsFor} limit={600} />] as Fact] : []), [k.due, <Moment at={due} />], [k.deadline, <Moment at={trigger.deadline} />], [k.pool, <Data text={trigger.pool} />], [k.shard, String(trigger.shard ?? "–")]]} />
+      <Facts facts={[[k.trigger, <span class="mono"><Data text={trigger.class} limit={300} /></span>], ...(trigger.waitsFor ? [[k.waitsFor, <Data text={trigger.waitsFor} limit={600} />] as Fact] : []), [k.due, <Moment at={due} />], [k.deadline, <Moment at={trigger.deadline} />], [k.pool, <Data text={trigger.pool} />], [k.shard, String(trigger.shard ?? "–")]]} />
       {filled(trigger.kwargs) ? <JsonTree value={trigger.kwargs} /> : null}
     </div>
   );
