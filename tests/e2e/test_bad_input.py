@@ -78,7 +78,7 @@ async def test_an_image_that_cannot_be_pulled_is_reported_and_fails_after_a_grac
     assert condition(workflow) == ("False", "ImagePullFailed")
 
 
-async def test_a_broken_run_is_told_within_seconds(busy_stage: ClusterFixture) -> None:
+async def test_a_broken_run_is_reported_within_seconds(busy_stage: ClusterFixture) -> None:
     for name in ("no-module", "result-not-json", "task-trigger-unknown"):
         await busy_stage.ended(name)
         (run,) = await busy_stage.taskruns(name)

@@ -61,7 +61,7 @@ async def test_a_container_stores_a_large_result_which_a_function_reads(busy_sta
     assert (small.status.result, small.status.stored) == ("[1,2]", None)
 
 
-async def test_a_trigger_class_of_ones_own_fires_in_its_pool(busy_stage: ClusterFixture) -> None:
+async def test_a_trigger_class_of_a_user_fires_in_its_pool(busy_stage: ClusterFixture) -> None:
     await busy_stage.ended("own-trigger")
     (run,) = await busy_stage.taskruns("own-trigger")
     assert json.loads(run.status.result or "") == {"said": "moin"}

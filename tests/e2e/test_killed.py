@@ -67,9 +67,7 @@ async def test_each_trigger_of_a_killed_triggerer_fires_once(stage: ClusterFixtu
     kubectl.run("rollout", "status", "deployment/torpor-triggerer", "-n", node.SYSTEM, "--timeout=300s", limit=330)
 
 
-async def test_a_leading_operator_that_is_told_to_stop_hands_over_at_once(
-    stage: ClusterFixture, kubectl: Kubectl
-) -> None:
+async def test_a_leading_operator_that_stops_hands_over_at_once(stage: ClusterFixture, kubectl: Kubectl) -> None:
     lease = await stage.until(lambda: _held_lease(stage), TIMEOUT, "an operator to lead")
     leader = _holder(lease)
     kubectl.run("delete", "pod", leader, "-n", node.SYSTEM, "--wait=false")

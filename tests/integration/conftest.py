@@ -82,7 +82,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """The API server as its administrator, or as whoever holds a token."""
+    """The API server as its administrator, or as the user of a token."""
 
     url: str
     administrator: urllib3.PoolManager

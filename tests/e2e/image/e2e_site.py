@@ -1,4 +1,4 @@
-"""`python e2e_site.py --knows SHA256`: a site that answers 200 to whoever it knows by an Authorization, 401 to others.
+"""`python e2e_site.py --knows SHA256`: a site that answers 200 to an Authorization that it knows, 401 to others.
 
 It repeats what it was sent, as careless sites do.
 """

@@ -20,7 +20,7 @@ class Works(BaseTrigger):
 
 
 class Measures(BaseTrigger):
-    """Tells what its word hashes to, and the word itself to whoever reads the log or the event."""
+    """Gives the hash of its word in the event, and the word itself in the log and the event."""
 
     def __init__(self, word: str) -> None:
         self.word = word

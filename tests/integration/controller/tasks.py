@@ -108,4 +108,4 @@ def opened(event: Any) -> str:
     note()
     name, _, digest = event
     matches = digest == hashlib.sha256(SECRET.encode()).hexdigest()
-    return f"the triggerer was {'told' if matches else 'not told'}, and said {name}"
+    return f"the triggerer {'knew it' if matches else 'did not know it'}, and printed {name}"

@@ -76,7 +76,7 @@ def test_a_value_is_sealed_by_the_worker_and_opened_by_the_triggerer(stage: Cont
     stage.ends(name)
 
     taskrun = stage.taskrun(name, "secretive")
-    assert taskrun["status"].get("result") == '"the triggerer was told, and said ***"', taskrun["status"]
+    assert taskrun["status"].get("result") == '"the triggerer knew it, and printed ***"', taskrun["status"]
     assert SECRET not in json.dumps(taskrun)
 
 

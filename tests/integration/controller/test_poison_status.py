@@ -36,7 +36,7 @@ def test_running_without_a_pod(stage: ControllerFixture) -> None:
 def test_deferred_without_a_trigger(stage: ControllerFixture) -> None:
     name, run = _held(stage)
     stage.set_status(run, state="Deferred")
-    # Controller and triggerer both see that there is nothing to wait for; whoever is first says so.
+    # Controller and triggerer both see that there is nothing to wait for; the first one reports it.
     reason = stage.ends(name)["conditions"][0]["reason"]
     assert reason in {"StatusInvalid", "TriggerInvalid"}
     assert _reason(stage, run) == reason

@@ -74,7 +74,7 @@ _STORED = {"size": 9000, "digest": "0" * 64, "type": "list", "length": 3}
         ({"stored": {"type": "list", "length": 3}}, "status.stored.digest"),
     ],
 )
-def test_a_result_stands_on_the_taskrun_or_in_the_archive(
+def test_a_result_is_on_the_taskrun_or_in_the_archive(
     server: Server, standing: str, fields: dict[str, Any], said: str
 ) -> None:
     answer = server.patch_status(standing, "running", set_fields(state=State.SUCCEEDED, **fields), dryRun="All")

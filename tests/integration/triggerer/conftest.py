@@ -230,7 +230,7 @@ def _seal(pool: str, account: dict[str, str]) -> Iterator[dict[str, Any]]:
 
 
 def _with_token(kubeconfig: Path, token: str, to: Path) -> Path:
-    """The same cluster, as whoever the token says."""
+    """The same cluster, as the user of the token."""
     config = yaml.safe_load(kubeconfig.read_text())
     for cluster in config["clusters"]:
         authority = cluster["cluster"].get("certificate-authority")

@@ -125,7 +125,7 @@ def test_a_person_answers_by_an_annotation(pool: Any, ann: Callable[..., None]) 
     assert before - 2 <= times.epoch(event["at"]) <= time.time() + 2
 
 
-def test_an_answer_stands_for_one_wait_only(pool: Any, ann: Callable[..., None]) -> None:
+def test_an_answer_counts_for_one_wait_only(pool: Any, ann: Callable[..., None]) -> None:
     # Only its pod may defer a python task again; the operator defers those with a container.
     name = pool.deferred("approval", {}, spec={"image": "i", "container": {"command": ["run"], "outcome": True}})
     ann(name, "approved")

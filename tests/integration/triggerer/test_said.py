@@ -62,7 +62,7 @@ def test_a_task_that_only_waits_succeeds_or_fails_by_its_event(pool: Any) -> Non
     assert status.message == 'failWhen is true: event.slept > 0.1; the event: {"slept":0.5}'
 
 
-def test_many_that_fail_at_once_are_all_told_in_time(pool: Any) -> None:
+def test_many_failures_at_once_are_all_reported_in_time(pool: Any) -> None:
     names = [pool.deferred("raises", {}) for _ in range(40)]
     assert {pool.ends(name).reason for name in names} == {"TriggerFailed"}
     time.sleep(1)

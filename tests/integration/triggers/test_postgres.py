@@ -160,7 +160,7 @@ async def test_a_query_that_will_never_do_fails_the_wait(
         await trigger_services.event(sql(postgres, query))
 
 
-async def test_a_parameter_before_a_cast_is_told_how_to_be_written(postgres: Postgres) -> None:
+async def test_an_error_says_how_to_write_a_parameter_before_a_cast(postgres: Postgres) -> None:
     with pytest.raises(ValueError, match=r"write CAST\(:name AS date\)"):
         await trigger_services.event(sql(postgres, "SELECT :day::date", params={"day": "2026-11-20"}))
 

@@ -85,7 +85,7 @@ async def test_a_redirect_is_not_followed_and_says_where_to() -> None:
         assert len(at.requests) == 1
 
 
-async def test_what_stands_in_a_secret_arrives_and_is_shown_nowhere() -> None:
+async def test_the_value_of_a_secret_arrives_and_is_shown_nowhere() -> None:
     async with site(says(500), says()) as at:
         waiting = Webhook(
             Revealed(f"{at.url}/s3cret"),

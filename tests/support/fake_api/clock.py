@@ -42,7 +42,7 @@ class VirtualClock:
         return self._sleepers[0][0] if self._sleepers else None
 
     async def advance(self, seconds: float) -> None:
-        """Let time pass; whoever sleeps is woken at its moment, and all come to rest before time goes on."""
+        """Let time pass: each sleeper wakes at its moment, and all come to rest before time goes on."""
         until = self._elapsed + seconds
         await settle()
         while (wake := self.next_wake()) is not None and wake <= until:

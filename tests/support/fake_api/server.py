@@ -70,7 +70,7 @@ class FakeApi(ApiServer):
         self._watches.end(error, path)
 
     def hold_watches(self) -> None:
-        """Deliver no event until `release_watches`: whoever watches falls behind."""
+        """Deliver no event until `release_watches`: all watchers fall behind."""
         self._watches.hold(held=True)
 
     def release_watches(self) -> None:

@@ -82,7 +82,7 @@ def test_a_folder_holds_at_most_twenty_modules() -> None:
 
 
 @pytest.mark.parametrize("component", COMPONENTS)
-def test_a_component_is_no_package_lest_it_hide_one_of_the_standard_librarys(component: str) -> None:
+def test_a_component_is_no_package_that_hides_one_of_the_standard_library(component: str) -> None:
     assert not (ROOT / component / "__init__.py").exists()
 
 

@@ -31,7 +31,7 @@ def test_a_pod_counts_until_its_end_is_reported() -> None:
     assert (wait.seconds, wait.with_pod, wait.had_pod) == (8.0, 1.5, True)
 
 
-def test_a_pod_whose_end_was_never_told_counts_for_the_whole_wait() -> None:
+def test_a_pod_whose_end_is_not_reported_counts_for_the_whole_wait() -> None:
     (wait,) = report.waits(film((0.5, "s0", True)))
     assert wait.with_pod == wait.seconds
 

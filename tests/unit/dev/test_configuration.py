@@ -34,7 +34,7 @@ def test_only_an_image_built_here_lacks_kinds_network() -> None:
     assert json.loads(configuration(official=True))["networking"] == {"disableDefaultCNI": False}
 
 
-def test_the_kubelet_is_told_of_cgroup_v1_only_where_it_is() -> None:
+def test_the_kubelet_is_configured_for_cgroup_v1_only_where_it_is() -> None:
     assert "failCgroupV1" in configuration(cgroup_v1=True)
     assert "failCgroupV1" not in configuration(cgroup_v1=False)
 

@@ -1,4 +1,4 @@
-"""`cron`: its next tick, in any time zone, whoever looks for it and however late."""
+"""`cron`: its next tick, in any time zone, for every replica and however late."""
 
 import asyncio
 import subprocess
@@ -163,7 +163,7 @@ def test_ticks_do_not_drift() -> None:
     assert ticks[0] % 600 == 0
 
 
-def test_whoever_takes_the_wait_over_finds_the_same_tick() -> None:
+def test_the_next_owner_of_a_wait_finds_the_same_tick() -> None:
     deferred = trigger.build("cron", Cron("0 * * * *").serialize()[1], namespace="ns", pool="p", now=1_700_000_000.5)
     waiting = Cron(**trigger.parse(deferred.kwargs))  # type: ignore[arg-type]
     waiting.bind(services())

@@ -63,7 +63,7 @@ def test_instances_that_failed_together_do_not_return_together() -> None:
         assert len({pause(policy, attempt, f"3f1c{number:08x}") for number in range(1_000)}) > 990
 
 
-def test_a_retry_is_at_the_same_time_whoever_computes_it() -> None:
+def test_every_component_computes_the_same_time_of_a_retry() -> None:
     assert pause(Policy(limit=1), 1, "uid") == pause(Policy(limit=1), 1, "uid")
     assert pause(Policy(limit=2), 1, "uid") != pause(Policy(limit=2), 2, "uid")
 

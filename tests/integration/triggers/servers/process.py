@@ -14,7 +14,7 @@ from pathlib import Path
 NOBODY = 65534
 USER = NOBODY if os.geteuid() == 0 else None
 GROUPS: list[int] | None = None if USER is None else []
-"""Of the processes: PostgreSQL does not run as root. None is whoever runs the tests."""
+"""Of the processes: PostgreSQL does not run as root. None is the user who runs the tests."""
 # For a machine that is busy with other work: only a test that fails waits for so long.
 _TIMEOUT = 180.0
 

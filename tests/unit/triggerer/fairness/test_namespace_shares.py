@@ -31,7 +31,7 @@ def test_a_late_namespace_gets_a_place_beside_many_greedy_ones() -> None:
     assert shares.try_acquire("other")
 
 
-async def test_a_place_that_frees_goes_to_whoever_holds_the_least() -> None:
+async def test_a_free_place_goes_to_the_namespace_that_holds_the_least() -> None:
     shares = Shares(8)
     while shares.try_acquire("greedy"):
         pass

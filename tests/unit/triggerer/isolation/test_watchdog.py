@@ -117,7 +117,7 @@ async def test_a_loop_that_is_busy_is_nobodys_fault() -> None:
     assert began == []
 
 
-async def test_many_short_calls_in_one_step_are_nobodys_fault() -> None:
+async def test_many_short_calls_in_one_step_blame_no_class() -> None:
     began: list[LoopBlock] = []
     async with watching(began, []):
         for number in range(100):

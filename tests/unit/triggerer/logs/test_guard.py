@@ -115,7 +115,7 @@ with wait_log.active():
     assert [line.partition("] ")[2] for line in lines] == ["event='it failed' given='***'", "event='again' given='***'"]
 
 
-def test_a_line_that_is_printed_in_pieces_is_one_line_of_whoever_prints_it() -> None:
+def test_a_line_printed_in_pieces_is_one_line_of_its_trigger() -> None:
     output = run("""
 with wait_log.active():
     sys.stdout.write("hunter2-")

@@ -39,7 +39,7 @@ def sealed(world: TriggererFixture, value: Any = SECRET, **use: str) -> str:
     return sealing.seal(value, public(world), USE._replace(**use))
 
 
-async def test_whoever_is_first_makes_the_pair_and_publishes_its_public_half() -> None:
+async def test_the_first_replica_creates_the_pair_and_publishes_its_public_key() -> None:
     async with triggerer_fixture(sealing=True, latency=0.05) as world:
         await world.start("one")
         await world.start("two")
