@@ -33,7 +33,8 @@ type archive struct {
 	address *url.URL
 	trust   *tls.Config
 	token   string // the path of the file, which the kubelet renews
-	result  string // the path of the request
+	// taskrun is the path of the TaskRun; namespace and name are its parts.
+	taskrun, namespace, name string
 }
 
 // newArchive reads the environment of the pod. Without an archive it returns nil.
@@ -58,7 +59,10 @@ func newArchive(environment func(string) string, credentials string) (*archive, 
 		address: address,
 		trust:   &tls.Config{RootCAs: authorities, ServerName: address.Hostname(), MinVersion: tls.VersionTLS12},
 		token:   filepath.Join(credentials, archiveToken),
-		result:  fmt.Sprintf("/v1/namespaces/%s/taskruns/%s/result", url.PathEscape(namespace), url.PathEscape(name)),
+		taskrun: fmt.Sprintf("/v1/namespaces/%s/taskruns/%s", url.PathEscape(namespace), url.PathEscape(name)),
+
+		namespace: namespace,
+		name:      name,
 	}, nil
 }
 
@@ -74,7 +78,7 @@ type answer struct {
 //
 // It does without the client of net/http, which may report a failed write where the archive has responded before the
 // end of the body.
-func (a *archive) put(kind, mediaType string, write func(io.Writer) error) (*answer, error) {
+func (a *archive) put(path, kind, mediaType string, write func(io.Writer) error) (*answer, error) {
 	token, err := os.ReadFile(a.token)
 	if err != nil {
 		return nil, failure(exitConfiguration, "this pod has no token for the archive: %s", err)
@@ -85,7 +89,7 @@ func (a *archive) put(kind, mediaType string, write func(io.Writer) error) (*ans
 	}
 	defer link.Close()
 	sent := &passing{digest: sha256.New()}
-	request := a.request(kind, mediaType, strings.TrimSpace(string(token)))
+	request := a.request(path, kind, mediaType, strings.TrimSpace(string(token)))
 	request.Body = sent.body(write)
 	unsent := request.Write(link)
 	if sent.failed != nil { // the content cannot be read or encoded
@@ -103,7 +107,7 @@ func (a *archive) put(kind, mediaType string, write func(io.Writer) error) (*ans
 	return &answer{response.StatusCode, body, sent.size, hex.EncodeToString(sent.digest.Sum(nil))}, nil
 }
 
-func (a *archive) request(kind, mediaType, token string) *http.Request {
+func (a *archive) request(path, kind, mediaType, token string) *http.Request {
 	header := http.Header{
 		"Authorization": {"Bearer " + token},
 		"Content-Type":  {mediaType},
@@ -111,7 +115,7 @@ func (a *archive) request(kind, mediaType, token string) *http.Request {
 		"User-Agent":    {"torpor-tool"},
 	}
 	return &http.Request{
-		Method: http.MethodPut, URL: &url.URL{Path: a.result}, Host: a.address.Host, Header: header,
+		Method: http.MethodPut, URL: &url.URL{Path: path}, Host: a.address.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, TransferEncoding: []string{"chunked"}, Close: true,
 	}
 }

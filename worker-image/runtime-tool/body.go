@@ -13,6 +13,7 @@ import (
 const (
 	lines    = "application/x-ndjson"
 	jsonText = "application/json"
+	octets   = "application/octet-stream"
 )
 
 // content is the value to store. It can be read repeatedly, because an upload may be repeated.

@@ -24,6 +24,7 @@ const (
 
 const usage = `usage:
   torpor-tool copy DEST                  copy the runtime folder to DEST
+  torpor-tool fetch                      write the input files of this task, in its init container
   torpor-tool run [options] -- COMMAND   run COMMAND; its standard output or a file becomes the result of this task
   torpor-tool put [options] FILE         make FILE the result of this task; - is standard input
 
@@ -59,13 +60,15 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		err = runCopy(args[1:])
 	case "put":
 		err = runPut(args[1:], stdin, stderr)
+	case "fetch":
+		err = runFetch(args[1:], stderr)
 	case "run":
 		done, err = runRun(args[1:], stdout, stderr)
 	case "help", "-h", "--help":
 		fmt.Fprint(stderr, usage)
 		return exitDone
 	default:
-		err = failure(exitUsage, "unknown verb %q; use copy, run or put", verb)
+		err = failure(exitUsage, "unknown verb %q; use copy, fetch, run or put", verb)
 	}
 	if err == nil {
 		return done

@@ -161,7 +161,7 @@ func upload(to *archive, value content, limit time.Duration, stderr io.Writer) (
 
 // attempt sends the body once. A toolError is final; any other error may be temporary.
 func attempt(to *archive, value content, kind, mediaType string) (map[string]any, error) {
-	response, err := to.put(kind, mediaType, func(into io.Writer) error { return value.body(kind, into) })
+	response, err := to.put(to.taskrun+"/result", kind, mediaType, func(into io.Writer) error { return value.body(kind, into) })
 	if err != nil {
 		return nil, err
 	}
@@ -227,8 +227,11 @@ func writeOutcome(environment func(string) string, key string, value any) error 
 	return nil
 }
 
+// outputs are the stored outputs of the program, which each document of this process has.
+var outputs []storedFile
+
 // frame returns a document. The nonce of the pod tells it from data, which anybody may have written.
 func frame(environment func(string) string, key string, value []byte) []byte {
 	nonce, _ := json.Marshal(environment("TORPOR_OUTCOME_NONCE"))
-	return fmt.Appendf(nil, `{"torpor":%d,"nonce":%s,"%s":%s}`, protocol, nonce, key, value)
+	return fmt.Appendf(nil, `{"torpor":%d,"nonce":%s%s,"%s":%s}`, protocol, nonce, filesFrame(outputs), key, value)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -22,7 +23,7 @@ const stdoutMax = 1 << 20
 // hidden are the variables of the wrapper. The program does not get them: a program that prints its environment would
 // otherwise tell the nonce of its pod to whoever reads its log (ADR 0060).
 var hidden = []string{
-	"TORPOR_OUTCOME", "TORPOR_OUTCOME_NONCE", "TORPOR_PROTOCOL", "TORPOR_ARCHIVE_URL", "TORPOR_ARCHIVE_CA",
+	"TORPOR_OUTCOME", "TORPOR_OUTCOME_NONCE", "TORPOR_PROTOCOL", "TORPOR_ARCHIVE_URL", "TORPOR_ARCHIVE_CA", filesVariable,
 }
 
 const runUsage = `usage: torpor-tool run [options] -- COMMAND [ARGUMENT...]
@@ -79,11 +80,25 @@ func runRun(args []string, stdout, stderr io.Writer) (int, error) {
 	if options.stdout {
 		output = &recorder{to: stdout, limit: stdoutMax}
 	}
-	code, err := supervise(options.command, programEnvironment(os.Environ()), output)
-	if err != nil || code != exitDone || (output == nil && options.file == "") {
+	files, err := parseFiles(os.Getenv)
+	if err != nil {
+		return exitUsage, err
+	}
+	own := os.Environ()
+	if !files.Outcome {
+		own = programEnvironment(own)
+	}
+	code, err := supervise(options.command, own, output)
+	if err != nil || code != exitDone {
 		return code, err
 	}
-	return exitDone, report(options, output, stderr)
+	if outputs, err = storeFiles(files, options, stderr); err != nil {
+		return code, err
+	}
+	if output != nil || options.file != "" {
+		return exitDone, report(options, output, stderr)
+	}
+	return exitDone, reportMessage()
 }
 
 // programEnvironment returns the environment of the program.
@@ -105,6 +120,37 @@ func contains(names []string, name string) bool {
 		}
 	}
 	return false
+}
+
+// storeFiles stores the outputs; nil if the task has none.
+func storeFiles(files filesSpec, options runOptions, stderr io.Writer) ([]storedFile, error) {
+	if len(files.Out) == 0 {
+		return nil, nil
+	}
+	return storeOutputs(files, options.put.credentials, stderr)
+}
+
+// reportMessage adds the outputs to what the program itself wrote as its outcome.
+func reportMessage() error {
+	if outputs == nil {
+		return nil
+	}
+	path := os.Getenv("TORPOR_OUTCOME")
+	if path == "" {
+		path = terminations
+	}
+	message, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return failure(exitNoInput, "cannot read the outcome of the program: %s", err)
+	}
+	text, err := quoted(string(bytes.ToValidUTF8(message, []byte("\uFFFD"))))
+	if err != nil {
+		return err
+	}
+	if size := len(frame(os.Getenv, "message", text)); size > outcomeMax {
+		return failure(exitContent, "the result of the program and the descriptions of its %d outputs have %d bytes, and a termination message at most %d: write a shorter result", len(outputs), size, outcomeMax)
+	}
+	return writeOutcome(os.Getenv, "message", json.RawMessage(text))
 }
 
 // report stores the result. A result that can never be stored fails the task without a retry: its work is done.
