@@ -26,6 +26,7 @@ from torpor_archive.errors import RefusedError
 from torpor_archive.http import middleware
 from torpor_archive.http.connections import ConnectionLimits, Connections
 from torpor_archive.http.downloads import Downloads
+from torpor_archive.http.file_routes import FileRoutes
 from torpor_archive.http.health import Health
 from torpor_archive.http.listener import serve_on
 from torpor_archive.http.log_routes import LogRoutes
@@ -105,6 +106,7 @@ def _activities(  # noqa: PLR0913 - what serve() builds and closes
     )
     routes = (
         Routes(database, reviews, namespaces, downloads, clock=api.clock, uploads=uploads),
+        FileRoutes(database, reviews, namespaces, downloads, uploads=uploads),
         LogRoutes(database, reviews, namespaces, downloads, waits=logs.waits, objects=logs.objects),
     )
     sweep = Sweep(
@@ -166,7 +168,7 @@ async def _maintain_database(sweep: Sweep) -> Never:
 async def _serve_api(
     settings: ArchiveSettings,
     publisher: CertificatePublisher,
-    routes: tuple[Routes, LogRoutes],
+    routes: tuple[Routes, FileRoutes, LogRoutes],
     health: Health,
     metrics: ArchiveMetrics,
 ) -> Never:

@@ -16,6 +16,7 @@ from torpor_archive.auth.policy import Caller
 from torpor_archive.auth.reviews import AccessReviews
 from torpor_archive.http import middleware
 from torpor_archive.http.downloads import Downloads
+from torpor_archive.http.file_routes import FileRoutes
 from torpor_archive.http.routes import Routes
 from torpor_archive.limits.review_rates import RequestOrigin
 from torpor_archive.metrics import ArchiveMetrics
@@ -62,9 +63,9 @@ async def serve(api: Api, listening: socket.socket, file: Path) -> Never:
     await database.migrate()
     uploads = Uploads(database, metrics, api.clock, quota=0)
     application = web.Application(middlewares=[middleware.middleware(metrics)])
-    Routes(database, LocalReviews(api), LocalNamespaces(), Downloads(metrics), clock=api.clock, uploads=uploads).add_to(
-        application
-    )
+    reviews, namespaces, downloads = LocalReviews(api), LocalNamespaces(), Downloads(metrics)
+    Routes(database, reviews, namespaces, downloads, clock=api.clock, uploads=uploads).add_to(application)
+    FileRoutes(database, reviews, namespaces, downloads, uploads=uploads).add_to(application)
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS)
     await runner.setup()
     try:

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from torpor_wire import constants
+from torpor_wire import constants, names
 from torpor_wire.state import State
 
 from torpor_archive import errors
@@ -69,6 +69,10 @@ class TaskRunAccess:
     """The triggerer pool that runs its triggers."""
     created: str = ""
     """Its creationTimestamp."""
+    outputs: frozenset[str] = frozenset()
+    """The files that its task stores."""
+    expected_pod: str = ""
+    """The name of the pod that may claim it now."""
 
 
 def parse_caller(review: Mapping[str, Any]) -> Caller | None:
@@ -88,6 +92,8 @@ def parse_caller(review: Mapping[str, Any]) -> Caller | None:
 def parse_taskrun(taskrun: Mapping[str, Any]) -> TaskRunAccess:
     """Parse a TaskRun of this or a newer version."""
     status = taskrun.get("status") or {}
+    launch = (status.get("attempt") or 0, status.get("segment") or 0, status.get("launch") or 0)
+    outputs = (taskrun["spec"].get("files") or {}).get("out") or ()
     return TaskRunAccess(
         uid=taskrun["metadata"]["uid"],
         workflow=(taskrun["spec"].get("workflow") or {}).get("uid", ""),
@@ -95,7 +101,9 @@ def parse_taskrun(taskrun: Mapping[str, Any]) -> TaskRunAccess:
         pod_uid=(status.get("pod") or {}).get("uid") or "",
         pool=taskrun["spec"].get("triggerPool") or constants.DEFAULT_POOL,
         created=taskrun["metadata"].get("creationTimestamp") or "",
-        launch=(status.get("attempt") or 0, status.get("segment") or 0, status.get("launch") or 0),
+        launch=launch,
+        outputs=frozenset(output["name"] for output in outputs),
+        expected_pod=names.pod(name, *launch) if (name := taskrun["metadata"].get("name")) else "",
     )
 
 
@@ -113,6 +121,27 @@ def check_put_result(caller: Caller, name: str, taskrun: TaskRunAccess) -> Error
     refusal = _check_claim(caller, name, taskrun)
     if refusal is None and taskrun.state != State.RUNNING:
         return errors.forbidden(f"TaskRun {name} is {taskrun.state}; uploading a result requires Running")
+    return refusal
+
+
+def check_put_file(caller: Caller, name: str, file: str, taskrun: TaskRunAccess) -> ErrorResponse | None:
+    """Refuse an upload of a file unless the pod may upload the result, and the task stores a file of this name."""
+    refusal = check_put_result(caller, name, taskrun)
+    if refusal is None and file not in taskrun.outputs:
+        declared = ", ".join(sorted(taskrun.outputs)) or "none"
+        return errors.forbidden(f"TaskRun {name} does not store a file {file}; files.out of its task: {declared}")
+    return refusal
+
+
+def check_get_file(caller: Caller, name: str, taskrun: TaskRunAccess, workflow: str) -> ErrorResponse | None:
+    """Refuse to send a file of a Workflow (by uid) to a pod of another one.
+
+    An init container fetches files before its pod claims the TaskRun. So the pod that may claim it now may read.
+    """
+    is_next = taskrun.state == State.SCHEDULED and not taskrun.pod_uid and caller.pod_name == taskrun.expected_pod
+    refusal = None if is_next and taskrun.expected_pod else _check_claim(caller, name, taskrun)
+    if refusal is None and taskrun.workflow != workflow:
+        return errors.forbidden(f"TaskRun {name} cannot read a file of another Workflow")
     return refusal
 
 

@@ -28,6 +28,7 @@ RETRY_AFTER = "2"
 READER_HEADER = "Torpor-Authorization"
 """Takes the token of a request through the API server's proxy, which removes the header Authorization."""
 _IDENTIFIER = re.compile(r"[A-Za-z0-9.-]{1,253}")
+_FILE_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 log = logging.getLogger(__name__)
 
@@ -88,6 +89,14 @@ def identifier(request: web.Request, name: str) -> str:
     text = request.match_info[name]
     if not _IDENTIFIER.fullmatch(text):
         raise RefusedError(errors.invalid(f"{name} is {text[:40]!r}; use up to 253 letters, digits, '-' and '.'"))
+    return text
+
+
+def file_name(request: web.Request) -> str:
+    """Return the name of a task's file, a part of the path. Raises RefusedError (400)."""
+    text = request.match_info["file"]
+    if not _FILE_NAME.fullmatch(text):
+        raise RefusedError(errors.invalid(f"file is {text[:40]!r}; use up to 40 lower-case letters, digits and '_'"))
     return text
 
 

@@ -99,7 +99,7 @@ class Routes:
         """Store a body for a TaskRun. `check` repeats the access check after the upload."""
         namespace, name = middleware.identifier(request, "namespace"), middleware.identifier(request, "name")
         body_format = middleware.unwrap(content.parse_headers(request.headers))
-        _check_length(request, limits)
+        check_body_length(request, limits)
         validator, entries = validation.validator_for(body_format)
         place = await self._namespaces.of_object(namespace, taskrun.created)
         async with self._uploads.upload(RESULTS, place, body_format, limits) as session:
@@ -125,7 +125,7 @@ class Routes:
         if name:
             result = await self._find_result_for_pod(request, name)
         else:
-            await self._check_result_reader(request, namespace)
+            await check_result_reader(self._reviews, request, namespace)
             result = await results.find(self._database, await self._namespaces.current(namespace), uid, digest)
         if result is None:
             raise RefusedError(not_found(f"the archive has no result {digest} of the TaskRun with uid {uid}"))
@@ -147,7 +147,7 @@ class Routes:
         """Store a finished run. It replaces an earlier version, such as that before a clear."""
         namespace, uid = middleware.identifier(request, "namespace"), middleware.identifier(request, "uid")
         await self._reviews.check_operator(await middleware.authenticate(request, self._reviews), namespace)
-        _check_length(request, chunks.RUN)
+        check_body_length(request, chunks.RUN)
         run = history.RunValidator(namespace, uid)
         place = await self._namespaces.current(namespace)
         async with self._uploads.upload(RUNS, place, BodyFormat(type=RUN), chunks.RUN) as session:
@@ -194,7 +194,7 @@ class Routes:
         """Send one run, its Workflow, TaskRuns and Events, to a caller that may get Workflows and TaskRuns there."""
         namespace, uid = middleware.identifier(request, "namespace"), middleware.identifier(request, "uid")
         await self._check_reader(request, "get", namespace)
-        await self._check_result_reader(request, namespace)
+        await check_result_reader(self._reviews, request, namespace)
         middleware.check_parameters(request.query, ITEM_PARAMETERS)
         run = await history.find(self._database, await self._namespaces.current(namespace), uid)
         if run is None:
@@ -221,15 +221,6 @@ class Routes:
             raise RefusedError(forbidden(f"{caller.user} may not {verb} Workflows {where}"))
         return caller
 
-    async def _check_result_reader(self, request: web.Request, namespace: str) -> None:
-        """Refuse a caller that may not get TaskRuns. A pod must list them: a task pod may get, and not list them."""
-        caller = await middleware.authenticate(request, self._reviews)
-        verb = "list" if caller.pod_uid else "get"
-        if not await self._reviews.is_allowed(caller, verb, "taskruns", namespace):
-            message = f"{caller.user} may not {verb} TaskRuns in namespace {namespace}"
-            task = f"; a task pod sends the header {TASKRUN_HEADER} with the name of its TaskRun"
-            raise RefusedError(forbidden(message + (task if caller.pod_uid else "")))
-
     async def _send(self, request: web.Request, body: StoredBody) -> web.StreamResponse:
         """Send the body, or the items in the query. Closes the connection if the database fails midway."""
         byte_range = ByteRange(start=0, end=body.size)
@@ -246,11 +237,21 @@ class Routes:
         return await self._downloads.send(request, response, chunk, body_chunks)
 
 
+async def check_result_reader(reviews: AccessReviews, request: web.Request, namespace: str) -> None:
+    """Refuse a caller that may not get TaskRuns. A pod must list them: a task pod may get, and not list them."""
+    caller = await middleware.authenticate(request, reviews)
+    verb = "list" if caller.pod_uid else "get"
+    if not await reviews.is_allowed(caller, verb, "taskruns", namespace):
+        message = f"{caller.user} may not {verb} TaskRuns in namespace {namespace}"
+        task = f"; a task pod sends the header {TASKRUN_HEADER} with the name of its TaskRun"
+        raise RefusedError(forbidden(message + (task if caller.pod_uid else "")))
+
+
 def _no_run(namespace: str, uid: str) -> ErrorResponse:
     return not_found(f"the archive has no run with uid {uid} in namespace {namespace}")
 
 
-def _check_length(request: web.Request, limits: chunks.BodyLimits) -> None:
+def check_body_length(request: web.Request, limits: chunks.BodyLimits) -> None:
     """Refuse a long body before the client sends it."""
     if request.content_length is not None and request.content_length > limits.size:
         raise RefusedError(chunks.body_too_large(limits, request.content_length))

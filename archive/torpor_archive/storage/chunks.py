@@ -28,6 +28,8 @@ class BodyLimits:
 
 RESULT = BodyLimits(size=100_000_000, lines=1_000_000)
 EVENT = BodyLimits(size=constants.EVENT_STORED_MAX, lines=1_000_000)
+FILE = BodyLimits(size=5 * 1024**3, lines=0)
+"""A file or folder of a task."""
 RUN = BodyLimits(size=1_000_000_000, lines=1_000_000)
 """Enough for 100,000 TaskRuns of the maximum size."""
 

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
+from torpor_wire.enums import FileKind
+
 from torpor_archive import errors
 from torpor_archive.errors import ErrorResponse
 
@@ -19,6 +21,8 @@ CONTENT_TYPES: Mapping[str, str] = {
     "bytes": OCTETS,
     "file": OCTETS,
 }
+FILE_KINDS = frozenset(FileKind)
+"""The types of files of a task; an archive of a folder is a tar stream (ADR 0064)."""
 RUN = "run"
 """The type of a finished run: a Workflow and its TaskRuns. Not a type of result."""
 TYPE_HEADER, NAME_HEADER, LENGTH_HEADER = "Torpor-Type", "Torpor-Name", "Torpor-Length"
@@ -36,7 +40,7 @@ class BodyFormat:
     @property
     def content_type(self) -> str:
         """The body's media type."""
-        return CONTENT_TYPES.get(self.type, LINES)
+        return CONTENT_TYPES.get(self.type, OCTETS if self.type in FILE_KINDS else LINES)
 
     @property
     def has_lines(self) -> bool:
@@ -59,6 +63,14 @@ def parse_headers(headers: Mapping[str, str]) -> BodyFormat | ErrorResponse:
     if content_type != expected:
         return errors.invalid(f"a {type_name} requires Content-Type {expected}, not {content_type!r}")
     return _parse_name(type_name, headers.get(NAME_HEADER))
+
+
+def parse_kind(headers: Mapping[str, str]) -> BodyFormat | ErrorResponse:
+    """Parse the header of a file of a task."""
+    kind = headers.get(TYPE_HEADER, "")
+    if kind not in FILE_KINDS:
+        return errors.invalid(f"header {TYPE_HEADER} is {kind[:40]!r}; use one of {', '.join(sorted(FILE_KINDS))}")
+    return BodyFormat(type=kind)
 
 
 def _parse_name(type_name: str, written: str | None) -> BodyFormat | ErrorResponse:

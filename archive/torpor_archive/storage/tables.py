@@ -36,9 +36,11 @@ BODIES = Table(
     Column("digest", String(64)),
     Column("length", BigInteger),
     Column("keys", Text),
+    Column("objects", Text),
     Index("bodies_unfinished", "complete", "created"),
 )
-"""`created` is in seconds since the epoch. `length` and `keys` are those of `torpor_crds.models.archive`."""
+"""`created` is in seconds since the epoch. `length` and `keys` are those of `torpor_crds.models.archive`. `objects` is
+the prefix of the names of the objects that have the bytes, instead of chunks."""
 
 CHUNKS = Table(
     "chunks",
@@ -59,7 +61,7 @@ RESULTS = Table(
     "results",
     METADATA,
     Column("namespace", String(253), primary_key=True),
-    Column("taskrun", String(63), primary_key=True),
+    Column("taskrun", String(128), primary_key=True),
     Column("digest", String(64), primary_key=True),
     Column("workflow", String(63), nullable=False),
     Column("body", String(32), ForeignKey("bodies.id"), nullable=False, unique=True),
@@ -70,7 +72,8 @@ RESULTS = Table(
     Index("results_workflow", "namespace", "workflow"),
     Index("results_by_namespace_uid", "namespace_uid", "namespace"),
 )
-"""`taskrun` and `workflow` are uids. A TaskRun has one result: an upload replaces that of an earlier launch."""
+"""`workflow` is a uid. `taskrun` is one too, or names an event or a file of the TaskRun (`torpor_wire.names`). It has
+one body: an upload replaces that of an earlier launch."""
 
 RUNS = Table(
     "runs",

@@ -92,6 +92,11 @@ ARGUMENTS_FLOOR = 2 * 1024
 """Bytes that each instance may have regardless of their number: about the size of the rest of a TaskRun."""
 MISSING_MAX = 1024
 """Characters of the list of missing results of a mapped task."""
+FILES_MAX = 16
+"""Inputs of a task, and outputs: the descriptions of all outputs fit into a termination message."""
+FILE_ORIGINS_MAX = 64
+"""Outputs of a mapped task that one input collects."""
+FILE_TEXT_MAX = 4096
 EXPRESSIONS_MAX = 4_000
 """Expressions of a Workflow, counted in all fields: eight for each of 500 tasks."""
 EXPRESSIONS_BYTES_MAX = 256 * 1024
@@ -147,6 +152,13 @@ RUNTIME_FOLDER = "/torpor"
 SOURCE_FOLDER = "/torpor-source"
 ENV_SOURCE = "TORPOR_SOURCE"
 """Folder with the files of `source`, which comes first in sys.path."""
+ENV_ALLOW_NETWORKS = "TORPOR_ALLOW_NETWORKS"
+"""For triggerers, and for the init container that fetches files: networks that are allowed though denied by default."""
+ENV_DENY_NETWORKS = "TORPOR_DENY_NETWORKS"
+FILES_FOLDER = "/files"
+"""Where inputs and outputs are that have no path of their own."""
+ENV_FILES = "TORPOR_FILES"
+"""The files that the init container fetches or the wrapper stores, as JSON (ADR 0064)."""
 CREDENTIALS = "/var/run/secrets/torpor.dev"
 """Folder with `token` (valid for one hour, renewed by the kubelet) and `ca.crt`."""
 

@@ -129,3 +129,19 @@ class LogKind(StrEnum):
 
     POD = "pod"
     WAIT = "wait"
+
+
+class Compression(StrEnum):
+    """How the content of a stored file is compressed."""
+
+    NONE = "none"
+    GZIP = "gzip"
+
+
+class FileKind(StrEnum):
+    """What a stored file is (ADR 0064). A folder is a tar stream."""
+
+    FILE = "file"
+    FOLDER = "folder"
+    FILE_GZIP = "file+gzip"
+    FOLDER_GZIP = "folder+gzip"

@@ -83,3 +83,8 @@ def _label(name: str) -> str:
 def event_owner(uid: str) -> str:
     """Return the name under which the archive stores the event of the TaskRun with this uid."""
     return f"{uid}.event"
+
+
+def file_owner(uid: str, file: str) -> str:
+    """Return the name under which the archive stores an output of the TaskRun with this uid."""
+    return f"{uid}.file.{file}"

@@ -14,6 +14,8 @@ class Reason(StrEnum):
     ARGUMENTS_TOO_LARGE = "ArgumentsTooLarge"  # the arguments of one instance, times the number of instances
     RESULT_INVALID = "ResultInvalid"
     RESULT_NOT_STORED = "ResultNotStored"  # the archive rejected the result or is unavailable
+    FILE_MISSING = "FileMissing"  # an upstream task has not stored an input
+    FILE_NOT_FETCHED = "FileNotFetched"  # an input could not be fetched into the pod
     DEFERRAL_INVALID = "DeferralInvalid"
     TIMEOUT = "Timeout"
     LOST = "Lost"  # the pod ended without a report

@@ -95,8 +95,11 @@ def fire(pin: Pin, event: str | None, *, deferred: float, now: float) -> Patch:
     return _transition(pin, State.SCHEDULED, now, sets=sets, clears=clears)
 
 
-def succeed(pin: Pin, result: str | None, *, now: float, stored: Json = None) -> Patch:
-    """Running or Deferred to Succeeded, with JSON text or the description of an archived result (ADR 0012)."""
+def succeed(pin: Pin, result: str | None, *, now: float, stored: Json = None, files: tuple[Json, ...] = ()) -> Patch:
+    """Running or Deferred to Succeeded, with JSON text or the description of an archived result (ADR 0012).
+
+    `files` are the descriptions of the outputs (ADR 0064).
+    """
     _expect(pin, State.RUNNING, State.DEFERRED)
     if result is not None and stored is not None:
         raise ValueError("a result is on the TaskRun or in the archive, not both")
@@ -104,6 +107,8 @@ def succeed(pin: Pin, result: str | None, *, now: float, stored: Json = None) ->
     sets: dict[str, Json] = {"result": result, **_completion(pin, now)}
     if stored is not None:
         sets["stored"] = stored
+    if files:
+        sets["files"] = [*files]
     return _transition(pin, State.SUCCEEDED, now, sets=sets, clears=(*wait, "message", "reason"))
 
 

@@ -46,6 +46,7 @@ REMEDIES: Mapping[str, Remedy] = {
         (
             Reason.ARGUMENTS_INVALID,
             Reason.ARGUMENTS_TOO_LARGE,
+            Reason.FILE_MISSING,
             Reason.TRIGGER_INVALID,
             Reason.ANSWER_TOO_LARGE,
             Reason.EXPRESSION_INVALID,
@@ -62,6 +63,7 @@ REMEDIES: Mapping[str, Remedy] = {
         (
             Reason.ERROR,
             Reason.RESULT_NOT_STORED,
+            Reason.FILE_NOT_FETCHED,
             Reason.TIMEOUT,
             Reason.LOST,
             Reason.FORBIDDEN,

@@ -177,3 +177,44 @@ async def test_a_cached_taskrun_serves_its_claiming_pod_only() -> None:
     assert api.read == ["load"]
     await access.get_recent_taskrun("team", "load", replace(POD, extra={policy.POD_UID: ("p2",)}))
     assert api.read == ["load", "load"]
+
+
+FILES = replace(TASKRUN, outputs=frozenset({"table"}), expected_pod="load-a1-s0")
+SCHEDULED = replace(FILES, state="Scheduled", pod_uid="")
+
+
+@pytest.mark.attack
+def test_a_pod_stores_only_the_files_of_its_task() -> None:
+    assert policy.check_put_file(POD, "load", "table", FILES) is None
+    for taskrun, file in (
+        (FILES, "other"),
+        (TASKRUN, "table"),
+        (replace(FILES, pod_uid="p2"), "table"),
+        (replace(FILES, state="Succeeded"), "table"),
+        (SCHEDULED, "table"),
+    ):
+        assert policy.check_put_file(POD, "load", file, taskrun) is not None
+
+
+@pytest.mark.attack
+def test_a_pod_reads_files_before_its_claim_only_as_the_next_pod() -> None:
+    assert policy.check_get_file(POD, "load", SCHEDULED, "w1") is None
+    assert policy.check_get_file(POD, "load", FILES, "w1") is None
+    for taskrun in (
+        replace(SCHEDULED, expected_pod="load-a1-s0-l1"),
+        replace(SCHEDULED, expected_pod=""),
+        replace(SCHEDULED, pod_uid="p2"),
+        replace(SCHEDULED, state="Succeeded"),
+        replace(SCHEDULED, workflow="w2"),
+        replace(FILES, pod_uid="p2"),
+    ):
+        assert policy.check_get_file(POD, "load", taskrun, "w1") is not None
+    unnamed = replace(POD, extra={policy.POD_UID: ("p1",)})
+    assert policy.check_get_file(unnamed, "load", replace(SCHEDULED, expected_pod=""), "w1") is not None
+
+
+def test_the_outputs_and_the_next_pod_are_parsed_from_a_taskrun() -> None:
+    spec = {"workflow": {"uid": "w"}, "files": {"out": [{"name": "a", "path": "/a"}]}}
+    status = {"state": "Scheduled", "attempt": 2, "segment": 1, "launch": 3}
+    parsed = policy.parse_taskrun({"metadata": {"uid": "t", "name": "load"}, "spec": spec, "status": status})
+    assert (parsed.outputs, parsed.expected_pod) == ({"a"}, "load-a2-s1-l3")
