@@ -3,14 +3,22 @@
 import socket
 import tempfile
 from enum import StrEnum
+from ipaddress import ip_network
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from pydantic_settings import SettingsConfigDict
 from torpor_kubernetes.process_settings import ARCHIVE_TOKEN_FILE, NamespaceName, ProcessSettings
+from torpor_wire import constants
 
 from torpor_operator.pod_security import PodDefaults
 
+
+def _check_network(text: str) -> str:
+    return str(ip_network(text.strip(), strict=False))
+
+
+Network = Annotated[str, AfterValidator(_check_network)]
 Rate = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 Positive = Annotated[float, Field(ge=1.0, allow_inf_nan=False)]
 
@@ -32,7 +40,11 @@ class Settings(ProcessSettings):
         "identity": "POD_NAME",
         "runtime_image": "RUNTIME_IMAGE",
     }
-    list_variables = {"namespaces": "TORPOR_NAMESPACES"}  # noqa: RUF012
+    list_variables = {  # noqa: RUF012
+        "namespaces": "TORPOR_NAMESPACES",
+        "allow_networks": constants.ENV_ALLOW_NETWORKS,
+        "deny_networks": constants.ENV_DENY_NETWORKS,
+    }
 
     namespace: str = Field(default="torpor-system", description="namespace of the leader election Lease")
     namespaces: tuple[NamespaceName, ...] = Field(
@@ -81,6 +93,12 @@ class Settings(ProcessSettings):
     )
     task_cpu_limit: str = Field(
         default="", description="CPU limit of task pods that set no CPU resources; empty: no limit"
+    )
+    allow_networks: tuple[Network, ...] = Field(
+        default=(), description="networks that files of web servers may come from; repeatable"
+    )
+    deny_networks: tuple[Network, ...] = Field(
+        default=(), description="networks that files of web servers may not come from; repeatable"
     )
     former_pod_grace: float = Field(
         default=5.0,

@@ -30,6 +30,7 @@ class TaskOptions(SharedOptions, total=False):
     pool: str
     max_active: int
     display_name: str
+    files: Mapping[str, Any]
     pod: Mapping[str, Any]
 
 

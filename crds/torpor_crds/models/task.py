@@ -6,6 +6,7 @@ from pydantic import Field
 from torpor_wire.enums import Hook, Runtime, TriggerRule
 
 from torpor_crds.models.base import CLASS, FUNCTION, Duration, Expression, Identifier, Model, Name, Retries
+from torpor_crds.models.files import TaskFiles
 from torpor_crds.models.pod_fields import PodFields
 from torpor_crds.models.program import CodeSource, Command
 
@@ -250,6 +251,9 @@ class Task(Model):
     timeout_while_deferred: Annotated[
         bool, Field(description="Whether deferred time counts toward `timeout`, as in Airflow.")
     ] = True
+    files: Annotated[
+        TaskFiles | None, Field(description="Files that the task reads and writes, which go through the archive.")
+    ] = None
     pod: Annotated[PodFields | None, Field(description="Fields of the pod of the task.")] = None
 
     @property

@@ -32,6 +32,7 @@ from torpor_crds.models.base import (
     ReasonWord,
     Retries,
 )
+from torpor_crds.models.files import RunFiles, StoredFile
 from torpor_crds.models.history import TaskRunHistory
 from torpor_crds.models.pod_fields import EnvValue, PodValue
 from torpor_crds.models.program import CodeSource, Command
@@ -136,6 +137,7 @@ class TaskRunSpec(Model):
         None
     )
     timeout_while_deferred: Annotated[bool, Field(description="Whether deferred time counts toward `timeout`.")] = True
+    files: Annotated[RunFiles | None, Field(description="Files that the task reads and writes.")] = None
     mark: Annotated[
         Mark | None, Field(description="Outcome that a user chose. The TaskRun ends in it and runs nothing.")
     ] = None
@@ -201,6 +203,14 @@ class TaskRunStatus(Model):
     stored: Annotated[
         StoredResult | None, Field(description="Description of a result in the archive, instead of `result`.")
     ] = None
+    files: Annotated[
+        tuple[StoredFile, ...],
+        Field(
+            max_length=constants.FILES_MAX,
+            description="Outputs in the archive.",
+            json_schema_extra={"x-key": "name"},
+        ),
+    ] = ()
     reason: Annotated[ReasonWord | None, Field(description="Why the TaskRun failed or waits: a CamelCase word.")] = None
     message: Annotated[Message | None, Field(description="The reason as a sentence.")] = None
     retry_at: Annotated[Moment, Field(description="Start time of the next attempt, or of this one after a retry.")] = (

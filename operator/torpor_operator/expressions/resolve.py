@@ -56,6 +56,7 @@ def task_expressions(
     yield from _located("displayName", task.display_name, INSTANCE_ROOTS)
     yield from _of_program(task)
     yield from _of_pod(task, default_image, groups)
+    yield from _of_files(task)
     if task.trigger is not None:
         for name, value in task.trigger.kwargs.items():
             yield from _located(f"trigger: {name}", value, INSTANCE_ROOTS)
@@ -77,6 +78,13 @@ def _of_program(task: Task) -> Iterator[LocatedExpression]:
     yield from _located(f"{CONTAINER}.script", program.script, AUTHOR_ROOTS, _SCRIPT_HINT)
     fixed: list[JSON] = [*program.interpreter, program.result_path]
     yield from _not_evaluated(f"{CONTAINER}.interpreter or result", fixed)
+
+
+def _of_files(task: Task) -> Iterator[LocatedExpression]:
+    for entry in task.files.in_ if task.files is not None else ():
+        yield from _located(f"files.in {entry.name}: text", entry.source.text, INSTANCE_ROOTS)
+        if entry.source.http is not None:
+            yield from _located(f"files.in {entry.name}: http.url", entry.source.http.url, INSTANCE_ROOTS)
 
 
 def _of_pod(task: Task, default_image: str | None, groups: Iterable[MappedGroup]) -> Iterator[LocatedExpression]:

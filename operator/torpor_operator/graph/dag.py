@@ -13,7 +13,7 @@ from torpor_wire.reason import Reason
 
 from torpor_operator.expressions import resolve, run_root
 from torpor_operator.expressions.context import GROUPS, MAPPING, RUN, VARIABLES
-from torpor_operator.graph import spec_expressions
+from torpor_operator.graph import file_references, spec_expressions
 from torpor_operator.graph.spec_expressions import Cost, SpecExpressions
 from torpor_operator.model import task_groups
 from torpor_operator.model.task_groups import Chain, common
@@ -150,6 +150,9 @@ class _Spec:
         self._check_run_fields(where, expressions, hook=task.hook is not None)
         before = {name for after in task.after for name in self._after(where, after)}
         before |= self._referred(where, expressions, self.chains[task.name], mapped=task.mapped)
+        if (problem := file_references.problem(task, self.tasks)) is not None:
+            raise _ProblemError(Reason.WORKFLOW_INVALID, f"{where}: {problem}")
+        before |= file_references.upstream(task)
         hooks = self._hooks(before)
         if hooks and task.hook is None:
             message = f"{where} comes after {hooks[0]}, a hook, which runs when all tasks have ended"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from torpor_crds.models.argument import Argument
+from torpor_crds.models.files import RunFiles
 from torpor_crds.models.program import Command
 from torpor_crds.models.task import Task
 from torpor_crds.models.taskrun import TriggerCall
@@ -19,7 +20,7 @@ from torpor_wire.state import TaskState
 
 from torpor_operator.expressions import resolve
 from torpor_operator.expressions.context import MAPPING, Pending, Scope
-from torpor_operator.mapping import arguments, container_command, expand, size_limits, trigger_kwargs
+from torpor_operator.mapping import arguments, container_command, expand, file_inputs, size_limits, trigger_kwargs
 from torpor_operator.mapping.container_command import ContainerCommand
 from torpor_operator.mapping.expand import Allowed, Product
 from torpor_operator.state.task_state import TaskOutcome, failed_by_invalid_json, failed_without_runs, without_runs
@@ -33,6 +34,7 @@ class InstanceInputs:
     trigger: TriggerCall | None
     display_name: str | None
     program: ContainerCommand
+    files: RunFiles | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,10 @@ class TaskInstances:
         if isinstance(own_arguments, TaskOutcome | Pending):
             return own_arguments
         all_arguments = (*self.constants, *own_arguments)
-        if (problem := size_limits.problem(self.task, all_arguments, self.width)) is not None:
+        files = file_inputs.resolve_files(self.task, scope)
+        if isinstance(files, TaskOutcome | Pending):
+            return files
+        if (problem := size_limits.problem(self.task, all_arguments, self.width, files)) is not None:
             return failed_without_runs(self.task.name, Reason.ARGUMENTS_TOO_LARGE, problem)
         trigger = (
             trigger_kwargs.resolve_trigger(self.task, self.product.items(position), scope)
@@ -92,7 +97,9 @@ class TaskInstances:
         program = container_command.resolve_program(self.task, scope)
         if isinstance(program, TaskOutcome | Pending):
             return program
-        return InstanceInputs(arguments=all_arguments, trigger=trigger, display_name=display_name, program=program)
+        return InstanceInputs(
+            arguments=all_arguments, trigger=trigger, display_name=display_name, program=program, files=files
+        )
 
 
 def marked(task: Task, scope: Scope) -> TaskInstances:

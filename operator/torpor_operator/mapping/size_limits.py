@@ -7,6 +7,7 @@ take half a gigabyte in etcd and in each watch of TaskRuns.
 from collections.abc import Iterable
 
 from torpor_crds.models.argument import Argument
+from torpor_crds.models.files import RunFiles
 from torpor_crds.models.program import Command
 from torpor_crds.models.task import Task
 from torpor_wire import canonical, constants
@@ -21,16 +22,17 @@ def instance_limit(width: int) -> int:
     return max(constants.ARGUMENTS_FLOOR, min(constants.ARGUMENTS_MAX, share))
 
 
-def problem(task: Task, arguments: Iterable[Argument], width: int) -> str | None:
-    """Why an instance with these arguments is too large, in a task of `width` instances."""
+def problem(task: Task, arguments: Iterable[Argument], width: int, files: RunFiles | None = None) -> str | None:
+    """Why an instance with these arguments and files is too large, in a task of `width` instances."""
     size = command_size(task.container) + sum(argument_size(argument, mapped=width > 1) for argument in arguments)
+    size += len(canonical.plain(files.to_json()).encode()) if files else 0
     limit = instance_limit(width)
     if size <= limit:
         return None
     owner = f"each of the {width:,} instances" if width > 1 else "the TaskRun"
     return (
-        f"the arguments and the command of {owner} have {size:,} bytes; the limit is {limit:,}: pass large values as a "
-        "whole result, such as ${tasks.x.result}, or let the task read them from a ConfigMap or a bucket"
+        f"the arguments, the command and the files of {owner} have {size:,} bytes; the limit is {limit:,}: pass large "
+        "values as a whole result, such as ${tasks.x.result}, or let the task read them from a ConfigMap or a bucket"
     )
 
 

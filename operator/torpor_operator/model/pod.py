@@ -9,6 +9,8 @@ from torpor_wire import constants, names, times
 
 RUNTIME_CONTAINER = "torpor-runtime"
 """The init container that copies the runtime into a pod."""
+FILES_CONTAINER = "torpor-files"
+"""The init container that fetches the input files of a task."""
 _INITIALIZING = frozenset({"", "PodInitializing", "ContainerCreating"})
 _MESSAGE_TAIL = 600
 """Characters of a termination message that an end message quotes."""
@@ -34,6 +36,7 @@ class Pod:
     finalizers: tuple[str, ...] = ()
     disrupted: bool = False
     of_runtime: bool = False  # whether the following describes the init container, which cannot start or has failed
+    of_files: bool = False  # likewise for the init container that fetches files; `of_runtime` is true, too
     waiting_reason: str = ""
     waiting_message: str = ""
     end_message: str = ""
@@ -87,6 +90,7 @@ def parse_pod(body: Mapping[str, Any]) -> Pod:
         finalizers=tuple(metadata.get("finalizers", [])),
         disrupted=conditions.get("DisruptionTarget") == "True" or status.get("reason") in {"Evicted", "Preempting"},
         of_runtime=copying is not None,
+        of_files=copying is not None and copying.get("name") == FILES_CONTAINER,
         waiting_reason=waiting.get("reason", ""),
         waiting_message=waiting.get("message", ""),
         end_message=_end_message(status, terminated),
@@ -100,12 +104,12 @@ def parse_pod(body: Mapping[str, Any]) -> Pod:
 
 
 def _failing_copy(status: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The status of the init container of the runtime, if it cannot start or has failed."""
+    """The status of the first init container of Torpor that cannot start or has failed."""
     container: Mapping[str, Any]
     for container in status.get("initContainerStatuses", []):
         state = container.get("state", {})
         waiting, terminated = state.get("waiting") or {}, state.get("terminated") or {}
-        if container.get("name") == RUNTIME_CONTAINER and (
+        if container.get("name") in {RUNTIME_CONTAINER, FILES_CONTAINER} and (
             terminated.get("exitCode", 0) != 0 or waiting.get("reason", "") not in _INITIALIZING
         ):
             return container

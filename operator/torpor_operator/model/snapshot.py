@@ -34,7 +34,8 @@ class TriggerPool:
 class PodContext:
     """What a pod depends on. `deferrable`: whether sensors defer by default; `served`: whether any task can defer.
 
-    `image_volumes`: whether the runtime comes by an image volume; `system_namespace`: where Torpor is installed.
+    `image_volumes`: whether the runtime comes by an image volume; `system_namespace`: where Torpor is installed;
+    `allow_networks` and `deny_networks`: where files of web servers may come from.
     """
 
     service_account: str
@@ -47,6 +48,8 @@ class PodContext:
     archive: ArchiveEndpoint | None = None
     logs: LogMode = LogMode.ALL
     defaults: PodDefaults = field(default_factory=PodDefaults)
+    allow_networks: tuple[str, ...] = ()
+    deny_networks: tuple[str, ...] = ()
 
 
 class Presence(StrEnum):

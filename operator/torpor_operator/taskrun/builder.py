@@ -68,6 +68,7 @@ def build(  # noqa: PLR0913 - what a TaskRun is made from
         retries=task.retries,
         timeout=task.timeout,
         timeout_while_deferred=task.timeout_while_deferred,
+        files=instance.files,
         mark=marks.of_instance(
             workflow, task.name, group_path if index == constants.UNMAPPED else (*group_path, index)
         ),

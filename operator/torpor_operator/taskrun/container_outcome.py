@@ -9,17 +9,19 @@ Pure and total: each text is an outcome or `InvalidOutcome`. docs/reference/cont
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from pydantic import ValidationError
 from torpor_crds.models.archive import StoredResult
 from torpor_crds.models.base import CLASS
+from torpor_crds.models.files import StoredFile
 from torpor_wire import canonical, constants, secret_ref, times, trigger, typed_json
 from torpor_wire.reason import Reason
 from torpor_wire.secret_ref import SecretRef
 
-from torpor_operator.taskrun import secret_places
+from torpor_operator.taskrun import document_fields, secret_places, stored_files
+from torpor_operator.taskrun.document_fields import InvalidDocumentError, shown
 
 TERMINATION_MAX = 4096
 """Bytes of a termination message. The kubelet keeps the last 4,096 of a longer one and does not mark the cut."""
@@ -30,15 +32,15 @@ _JSON_STARTS = ("{", "[", '"')
 _CLASS = re.compile(CLASS["pattern"])
 _CLASS_MAX = 253
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_SHOWN_MAX = 100
 _SECRETS_HINT = '; a container writes "defer.trigger.secrets": {"/headers/Authorization": {"name": NAME, "key": KEY}}'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerResult:
-    """The result as JSON text; None for an empty message."""
+    """The result as JSON text; None for an empty message. `files` are the stored outputs."""
 
     text: str | None
+    files: tuple[StoredFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +71,10 @@ class ContainerSkip:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivedResult:
-    """The result is in the archive."""
+    """The result is in the archive. `files` are the stored outputs."""
 
     stored: StoredResult
+    files: tuple[StoredFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,15 +91,15 @@ class DocumentRules:
 
     nonce: str
     secrets: frozenset[SecretRef] = frozenset()
+    outputs: frozenset[str] = frozenset()
+    """The files that the wrapper of the program may describe (ADR 0064)."""
+    of_program: bool = True
+    """Whether the program itself may write documents; otherwise its wrapper alone does."""
 
 
 ContainerOutcome: TypeAlias = (
     ContainerResult | ContainerDeferral | ContainerFailure | ContainerSkip | ArchivedResult | InvalidOutcome
 )
-
-
-class _RejectedError(ValueError):
-    """A part of the document that is invalid."""
 
 
 def parse(termination_message: str, rules: DocumentRules | None) -> ContainerOutcome:
@@ -140,27 +143,41 @@ def _document(document: dict[str, Any], rules: DocumentRules) -> ContainerOutcom
     if isinstance(version, bool) or version != constants.PROTOCOL:
         return _no_result(
             f'the key "{MARK}" marks an outcome and must be the version, the number {constants.PROTOCOL}, not '
-            f'{_shown(version)}: write {{"{MARK}": {constants.PROTOCOL}, "{NONCE}": ..., "result": ...}}'
+            f'{shown(version)}: write {{"{MARK}": {constants.PROTOCOL}, "{NONCE}": ..., "result": ...}}'
         )
     try:
-        match document:
-            case {"result": result, **rest} if not rest:
-                return _result(canonical.plain(result))
-            case {"defer": body, **rest} if not rest:
-                return _deferral(body, rules.secrets)
-            case {"fail": body, **rest} if not rest:
-                return _failure(body)
-            case {"skip": body, **rest} if not rest:
-                return _skip(body)
-            case {"archived": body, **rest} if not rest:
-                return _archived(body)
-    except _RejectedError as error:
+        files = stored_files.parse(document.pop("files"), rules.outputs) if "files" in document else ()
+        outcome = _body(document, rules)
+        if isinstance(outcome, ContainerResult | ArchivedResult):
+            return replace(outcome, files=files)
+        if outcome is not None:
+            return outcome
+    except InvalidDocumentError as error:
         reason = Reason.DEFERRAL_INVALID if "defer" in document else Reason.RESULT_INVALID
         return InvalidOutcome(reason=reason, message=f"the outcome document is invalid: {error}")
-    keys = ", ".join(map(_shown, document)) or "no other key"
+    keys = ", ".join(map(shown, document)) or "no other key"
     return _no_result(
         f'the outcome document has {keys} beside "{MARK}": write exactly one of "result", "defer", "fail" and "skip"'
     )
+
+
+def _body(document: Mapping[str, Any], rules: DocumentRules) -> ContainerOutcome | None:
+    """The outcome in a document. None if its keys are not those of one outcome."""
+    match document:
+        case {"result": result, **rest} if not rest:
+            return _result(canonical.plain(result))
+        case {"defer": body, **rest} if not rest:
+            return _deferral(body, rules.secrets)
+        case {"fail": body, **rest} if not rest:
+            return _failure(body)
+        case {"skip": body, **rest} if not rest:
+            return _skip(body)
+        case {"archived": body, **rest} if not rest:
+            return _archived(body)
+        case {"message": str(message), **rest} if not rest and rules.outputs:
+            return parse(message, replace(rules, outputs=frozenset()) if rules.of_program else None)
+        case _:
+            return None
 
 
 def _result(text: str) -> ContainerResult | InvalidOutcome:
@@ -170,15 +187,15 @@ def _result(text: str) -> ContainerResult | InvalidOutcome:
 
 
 def _deferral(body: object, secrets: frozenset[SecretRef]) -> ContainerDeferral:
-    fields = _object(body, '"defer"', {"trigger", "state", "timeout", "onTimeout"})
-    call = _object(fields.get("trigger"), '"defer.trigger"', {"class", "kwargs", "secrets"})
+    fields = document_fields.object_with(body, '"defer"', {"trigger", "state", "timeout", "onTimeout"})
+    call = document_fields.object_with(fields.get("trigger"), '"defer.trigger"', {"class", "kwargs", "secrets"})
     timeout, on_timeout = fields.get("timeout"), fields.get("onTimeout")
     if on_timeout is not None and on_timeout != "resume":
-        raise _RejectedError(
-            f'"defer.onTimeout" is {_shown(on_timeout)}: write "resume", or omit it so that a timeout fails the task'
+        raise InvalidDocumentError(
+            f'"defer.onTimeout" is {shown(on_timeout)}: write "resume", or omit it so that a timeout fails the task'
         )
     if on_timeout is not None and timeout is None:
-        raise _RejectedError('"defer.onTimeout" requires "defer.timeout"')
+        raise InvalidDocumentError('"defer.onTimeout" requires "defer.timeout"')
     return ContainerDeferral(
         class_name=_class_name(call.get("class")),
         kwargs=_kwargs(call, secrets),
@@ -190,8 +207,8 @@ def _deferral(body: object, secrets: frozenset[SecretRef]) -> ContainerDeferral:
 
 def _class_name(name: object) -> str:
     if not isinstance(name, str) or len(name) > _CLASS_MAX or not _CLASS.fullmatch(name):
-        raise _RejectedError(
-            f'"defer.trigger.class" is {_shown(name)}: write the name of a trigger class, such as "http"'
+        raise InvalidDocumentError(
+            f'"defer.trigger.class" is {shown(name)}: write the name of a trigger class, such as "http"'
         )
     return name
 
@@ -200,19 +217,19 @@ def _kwargs(call: Mapping[str, Any], permitted: frozenset[SecretRef]) -> Mapping
     """The keyword arguments with references to Secrets, encoded as a python task encodes them: data stays data."""
     kwargs = call.get("kwargs", {})
     if not isinstance(kwargs, dict):
-        raise _RejectedError(f'"defer.trigger.kwargs" is {_shown(kwargs)}: write a JSON object')
+        raise InvalidDocumentError(f'"defer.trigger.kwargs" is {shown(kwargs)}: write a JSON object')
     if (plain := secret_places.unsealed(kwargs)) is not None:
-        raise _RejectedError(
-            f"the argument {_shown(plain)} of the trigger is not sealed, and a container cannot seal it: "
+        raise InvalidDocumentError(
+            f"the argument {shown(plain)} of the trigger is not sealed, and a container cannot seal it: "
             f'remove {trigger.SEALED} and refer to a Secret in "defer.trigger.secrets"'
         )
     try:
         encoded = typed_json.encode(secret_places.put(kwargs, call.get("secrets"), permitted))
         secret_ref.references(encoded)
     except ValueError as error:
-        raise _RejectedError(f"{error}{_SECRETS_HINT if 'secretRef' in str(error) else ''}") from error
+        raise InvalidDocumentError(f"{error}{_SECRETS_HINT if 'secretRef' in str(error) else ''}") from error
     except RecursionError as error:
-        raise _RejectedError('"defer.trigger.kwargs" is nested too deeply') from error
+        raise InvalidDocumentError('"defer.trigger.kwargs" is nested too deeply') from error
     sealed: Mapping[str, canonical.Json] = encoded
     return sealed
 
@@ -220,7 +237,7 @@ def _kwargs(call: Mapping[str, Any], permitted: frozenset[SecretRef]) -> Mapping
 def _state(value: object) -> str:
     text = canonical.plain(value)
     if (size := len(text.encode())) > constants.NEXT_MAX:
-        raise _RejectedError(
+        raise InvalidDocumentError(
             f'"defer.state" has {size} bytes as JSON; the limit is {constants.NEXT_MAX}: store the data elsewhere and '
             "write its location"
         )
@@ -232,54 +249,43 @@ def _seconds(timeout: object) -> float | None:
         return None
     try:
         if not isinstance(timeout, str):
-            raise ValueError(f"{_shown(timeout)} is not a duration; write 30s, 5m, 1h30m or 7d as text")  # noqa: TRY004 - data
+            raise ValueError(f"{shown(timeout)} is not a duration; write 30s, 5m, 1h30m or 7d as text")  # noqa: TRY004 - data
         return times.seconds(timeout)
     except ValueError as error:
-        raise _RejectedError(f'"defer.timeout": {error}') from error
+        raise InvalidDocumentError(f'"defer.timeout": {error}') from error
 
 
 def _failure(body: object) -> ContainerFailure:
-    fields = _object(body, '"fail"', {"message", "retryable"})
+    fields = document_fields.object_with(body, '"fail"', {"message", "retryable"})
     message, retryable = fields.get("message"), fields.get("retryable", True)
     if not isinstance(message, str) or not message.strip():
-        raise _RejectedError(f'"fail.message" is {_shown(message)}: write the cause as text')
+        raise InvalidDocumentError(f'"fail.message" is {shown(message)}: write the cause as text')
     if not isinstance(retryable, bool):
-        raise _RejectedError(f'"fail.retryable" is {_shown(retryable)}: write true or false')
+        raise InvalidDocumentError(f'"fail.retryable" is {shown(retryable)}: write true or false')
     return ContainerFailure(message=message, retryable=retryable)
 
 
 def _skip(body: object) -> ContainerSkip:
-    message = _object(body, '"skip"', {"message"}).get("message", "the task skipped itself")
+    message = document_fields.object_with(body, '"skip"', {"message"}).get("message", "the task skipped itself")
     if not isinstance(message, str):
-        raise _RejectedError(f'"skip.message" is {_shown(message)}: write text')
+        raise InvalidDocumentError(f'"skip.message" is {shown(message)}: write text')
     return ContainerSkip(message=message)
 
 
 def _archived(body: object) -> ArchivedResult:
-    fields = _object(body, '"archived"', set(StoredResult.model_fields))
+    fields = document_fields.object_with(body, '"archived"', set(StoredResult.model_fields))
     digest = fields.get("digest")
     if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):  # readers build a URL from it
-        raise _RejectedError(f'"archived.digest" is {_shown(digest)}: torpor-tool writes the SHA-256 in hexadecimal')
+        raise InvalidDocumentError(
+            f'"archived.digest" is {shown(digest)}: torpor-tool writes the SHA-256 in hexadecimal'
+        )
     try:
         return ArchivedResult(stored=StoredResult.model_validate(fields, strict=True))
     except ValidationError as error:
         place = ".".join(str(part) for part in error.errors()[0]["loc"])
-        raise _RejectedError(f'"archived.{place}": {error.errors()[0]["msg"]}; torpor-tool writes this key') from error
-
-
-def _object(value: object, what: str, known: set[str]) -> Mapping[str, Any]:
-    """The value as an object with no other than the known keys. Raises _RejectedError."""
-    if not isinstance(value, dict):
-        raise _RejectedError(f"{what} is {_shown(value)}: write a JSON object")
-    if unknown := value.keys() - known:
-        names = ", ".join(sorted(f'"{name}"' for name in known))
-        raise _RejectedError(f"{what} has the unknown key {_shown(min(unknown))}: the keys are {names}")
-    return value
-
-
-def _shown(value: object) -> str:
-    text = canonical.plain(value)
-    return text if len(text) <= _SHOWN_MAX else text[:_SHOWN_MAX] + "..."
+        raise InvalidDocumentError(
+            f'"archived.{place}": {error.errors()[0]["msg"]}; torpor-tool writes this key'
+        ) from error
 
 
 def _no_result(message: str) -> InvalidOutcome:

@@ -64,13 +64,18 @@ def end(view: TaskRunView, pod: Pod) -> Step:
     An invalid one fails the TaskRun without a retry: the work is done, and it would write the same message again.
     """
     pin, program = view.taskrun.pin(launch=True), view.taskrun.spec.container
+    outcome = _outcome(view, pod)
     if program is not None and program.result is ProgramResult.EXIT_CODE:
-        return _patch(view, transitions.succeed(pin, str(pod.exit_code), now=view.now))
-    match _outcome(view, pod):
-        case ContainerResult(text=text):
-            return _patch(view, transitions.succeed(pin, text, now=view.now))
-        case ArchivedResult(stored=stored):
-            return _patch(view, transitions.succeed(pin, None, stored=stored.to_json(), now=view.now))
+        files = outcome.files if isinstance(outcome, ContainerResult) and pod.exit_code == 0 else ()
+        outcome = ContainerResult(text=str(pod.exit_code), files=files)
+    match outcome:
+        case ContainerResult(text=text, files=files):
+            described = tuple(file.to_json() for file in files)
+            return _patch(view, transitions.succeed(pin, text, files=described, now=view.now))
+        case ArchivedResult(stored=stored, files=files):
+            described = tuple(file.to_json() for file in files)
+            archived = stored.to_json()
+            return _patch(view, transitions.succeed(pin, None, stored=archived, files=described, now=view.now))
         case ContainerDeferral() as deferral:
             return _defer(view, deferral)
         case ContainerSkip(message=message):
@@ -85,18 +90,21 @@ def end(view: TaskRunView, pod: Pod) -> Step:
 
 def _outcome(view: TaskRunView, pod: Pod) -> ContainerOutcome:
     program = view.taskrun.spec.container
+    rules = _document_rules(view, pod)
     if program is not None and program.is_wrapped:
-        return wrapper_outcome.parse(pod.termination_message, pod.outcome_nonce)
-    return container_outcome.parse(pod.termination_message, _document_rules(view, pod))
+        outputs = frozenset[str]() if rules is None else rules.outputs
+        return wrapper_outcome.parse(pod.termination_message, pod.outcome_nonce, outputs)
+    return container_outcome.parse(pod.termination_message, rules)
 
 
 def _document_rules(view: TaskRunView, pod: Pod) -> DocumentRules | None:
-    """The rules of the program's documents; None if its author did not permit any."""
-    program = view.taskrun.spec.container
-    if program is None or not program.writes_outcomes:
+    """The rules of the documents of the program and of its wrapper; None if neither writes any."""
+    program, files = view.taskrun.spec.container, view.taskrun.spec.files
+    outputs = frozenset(output.name for output in files.out) if files else frozenset()
+    if program is None or not (program.writes_outcomes or outputs):
         return None
     secrets = frozenset(SecretRef(secret.name, secret.key) for secret in program.trigger_secrets)
-    return DocumentRules(nonce=pod.outcome_nonce, secrets=secrets)
+    return DocumentRules(nonce=pod.outcome_nonce, secrets=secrets, outputs=outputs, of_program=program.writes_outcomes)
 
 
 def _defer(view: TaskRunView, deferral: ContainerDeferral) -> Step:

@@ -19,19 +19,12 @@ from torpor_operator import pod_security
 from torpor_operator.expressions import pod_texts
 from torpor_operator.model.pod import RUNTIME_CONTAINER, pod_name
 from torpor_operator.model.snapshot import PodContext
-from torpor_operator.taskrun import container_environment, program_words, runtime_volume
+from torpor_operator.taskrun import container_environment, file_volumes, program_words, runtime_volume
 from torpor_operator.taskrun.builder import reference
 from torpor_operator.taskrun.runtime_volume import PodParts
 
 MAIN = "main"
 _TOKEN_SECONDS = 3600
-_ARCHIVE_TOKEN: dict[str, Any] = {
-    "serviceAccountToken": {
-        "path": constants.ARCHIVE_TOKEN,
-        "audience": constants.ARCHIVE_AUDIENCE,
-        "expirationSeconds": _TOKEN_SECONDS,
-    }
-}
 _CREDENTIALS: list[dict[str, Any]] = [
     {"serviceAccountToken": {"path": "token", "expirationSeconds": _TOKEN_SECONDS}},
     {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
@@ -48,6 +41,7 @@ def build(taskrun: TaskRun, context: PodContext, chosen: PodFields | None = None
     container = taskrun.spec.container is not None
     scratch, _ = pod_security.scratch(context.defaults, chosen)
     runtime, source = _runtime(taskrun, context, chosen), runtime_volume.source(taskrun)
+    files = file_volumes.parts(taskrun, context, chosen)
     spec = {
         "restartPolicy": "Never",
         "serviceAccountName": chosen.service_account_name or context.service_account,
@@ -55,7 +49,7 @@ def build(taskrun: TaskRun, context: PodContext, chosen: PodFields | None = None
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": 10,
         "securityContext": pod_security.of_pod(chosen),
-        "initContainers": runtime.init_containers,
+        "initContainers": [*runtime.init_containers, *files.init_containers],
         "containers": [_container(taskrun, context, chosen)],
         "volumes": [
             *_volumes(chosen),
@@ -63,6 +57,7 @@ def build(taskrun: TaskRun, context: PodContext, chosen: PodFields | None = None
             *_credentials(taskrun, context),
             *runtime.volumes,
             *source.volumes,
+            *files.volumes,
         ],
         "imagePullSecrets": list(chosen.image_pull_secrets),
         "nodeSelector": chosen.node_selector,
@@ -95,10 +90,11 @@ def completed(body: dict[str, Any], taskrun: TaskRun, now: float, nonce: str) ->
         return body
     own = [variable.to_json() for variable in program.env]
     added = [*container_environment.of_segment(taskrun, now), *container_environment.arguments(taskrun)]
-    if program.writes_documents:
+    if program.writes_documents or file_volumes.stores_files(taskrun):
         added += _variables({constants.ENV_OUTCOME_NONCE: nonce})
         metadata = metadata | {"annotations": metadata.get("annotations", {}) | {constants.OUTCOME_NONCE: nonce}}
-    words = {"command": program_words.command(program, MAIN), "args": list(program.args)}
+    command = program_words.command(program, MAIN, stores_files=file_volumes.stores_files(taskrun))
+    words = {"command": command, "args": list(program.args)}
     containers = [main | words | {"env": _last_of_each([*main["env"], *own, *added])}, *others]
     scripts = program_words.script_variable(program, MAIN)
     return body | {"metadata": metadata, "spec": _with_scripts(spec | {"containers": containers}, scripts)}
@@ -149,7 +145,8 @@ def _labels(taskrun: TaskRun) -> dict[str, str]:
 def _container(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> dict[str, Any]:
     program, injected = taskrun.spec.container, runtime_volume.is_injected(taskrun)
     _, scratch = pod_security.scratch(context.defaults, chosen)
-    mounts = [*(mount.to_json() for mount in chosen.volume_mounts), *scratch]
+    files = file_volumes.parts(taskrun, context, chosen)
+    mounts = [*(mount.to_json() for mount in chosen.volume_mounts), *scratch, *files.mounts]
     body: dict[str, Any] = _without_empty(
         {
             "name": MAIN,
@@ -164,11 +161,15 @@ def _container(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> dict
     runtime, source = _runtime(taskrun, context, chosen), runtime_volume.source(taskrun)
     credentials = {"name": "torpor-credentials", "mountPath": constants.CREDENTIALS, "readOnly": True}
     if program is not None:
-        environment = [*container_environment.identity(taskrun), *container_environment.arguments(taskrun)]
+        environment = [
+            *container_environment.identity(taskrun),
+            *_variables(file_volumes.wrapper_variables(taskrun)),
+            *container_environment.arguments(taskrun),
+        ]
         return body | {
-            "command": program_words.command(program, MAIN),
+            "command": program_words.command(program, MAIN, stores_files=file_volumes.stores_files(taskrun)),
             "args": list(program.args),
-            "env": [*own_env, *(_variables(_archive(context)) if program.needs_archive else ()), *environment],
+            "env": [*own_env, *(_variables(_archive(context)) if _needs_archive(taskrun) else ()), *environment],
             "volumeMounts": [*mounts, *([credentials] if _credentials(taskrun, context) else ()), *runtime.mounts],
         }
     return body | {
@@ -178,9 +179,16 @@ def _container(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> dict
     }
 
 
+def _needs_archive(taskrun: TaskRun) -> bool:
+    """Whether the container has a token for the archive."""
+    program = taskrun.spec.container
+    return program is None or program.needs_archive or file_volumes.stores_files(taskrun)
+
+
 def _runtime(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> PodParts:
     if (program := taskrun.spec.container) is not None:
-        return runtime_volume.runtime(context, chosen, executable=True) if program.needs_tool else PodParts()
+        executable = program.needs_tool or file_volumes.stores_files(taskrun)
+        return runtime_volume.runtime(context, chosen, executable=True) if executable else PodParts()
     return runtime_volume.runtime(context, chosen) if runtime_volume.is_injected(taskrun) else PodParts()
 
 
@@ -191,7 +199,7 @@ def _volumes(chosen: PodFields) -> list[dict[str, Any]]:
 def _credentials(taskrun: TaskRun, context: PodContext) -> list[dict[str, Any]]:
     """The volume of the credentials; none if the pod has none."""
     program = taskrun.spec.container
-    of_archive = [_ARCHIVE_TOKEN] if context.archive and (program is None or program.needs_archive) else []
+    of_archive = [runtime_volume.ARCHIVE_TOKEN] if context.archive and _needs_archive(taskrun) else []
     sources = [*(_CREDENTIALS if program is None else ()), *of_archive]
     return [{"name": "torpor-credentials", "projected": {"sources": sources}}] if sources else []
 
@@ -223,7 +231,9 @@ def _environment(taskrun: TaskRun, context: PodContext) -> list[dict[str, Any]]:
         archive_url=context.archive.url if context.archive else None,
         archive_namespace=context.system_namespace if context.archive else None,
     )
-    return _variables({constants.ENV_RUNTIME: variable.text()} | _deferrable(context))
+    return _variables(
+        {constants.ENV_RUNTIME: variable.text()} | _deferrable(context) | file_volumes.python_variables(taskrun)
+    )
 
 
 def _archive(context: PodContext) -> dict[str, str]:

@@ -44,6 +44,8 @@ def ended_without_report(view: TaskRunView, pod: Pod) -> Step:
         return relaunch(view)
     if (problem := image_problem(view.taskrun, pod)) is not None:
         return _fail(view, problem)
+    if pod.of_files:
+        return step.fail(view, Reason.FILE_NOT_FETCHED, pod.end_message)
     if pod.of_runtime:
         return step.fail(view, Reason.LAUNCH_FAILED, f"the runtime was not copied into the pod: {pod.end_message}")
     if pod.failed_to_start:

@@ -12,12 +12,15 @@ _SCRIPTS = f"{constants.RUNTIME_FOLDER}/scripts"
 _SHELL = ("sh",)
 
 
-def command(program: Command, name: str) -> list[str]:
-    """The command of the container `name`; empty for the entrypoint of its image."""
+def command(program: Command, name: str, *, stores_files: bool = False) -> list[str]:
+    """The command of the container `name`; empty for the entrypoint of its image.
+
+    `stores_files`: whether the wrapper stores outputs (ADR 0064).
+    """
     words = list(program.command)
     if program.script is not None:
         words = [*_interpreter(program), f"{_SCRIPTS}/{name}"]
-    return [TOOL, "run", *_options(program), "--", *words] if program.is_wrapped else words
+    return [TOOL, "run", *_options(program), "--", *words] if program.is_wrapped or stores_files else words
 
 
 def script_variable(program: Command, name: str) -> list[dict[str, Any]]:
@@ -36,4 +39,6 @@ def _interpreter(program: Command) -> tuple[str, ...]:
 
 
 def _options(program: Command) -> list[str]:
+    if not program.is_wrapped:
+        return []
     return ["--stdout"] if program.result_path is None else ["--file", program.result_path]

@@ -18,6 +18,13 @@ from torpor_operator.model.pod import RUNTIME_CONTAINER
 from torpor_operator.model.snapshot import PodContext
 
 VOLUME = "torpor-runtime"
+ARCHIVE_TOKEN: dict[str, Any] = {
+    "serviceAccountToken": {
+        "path": constants.ARCHIVE_TOKEN,
+        "audience": constants.ARCHIVE_AUDIENCE,
+        "expirationSeconds": 3600,
+    }
+}
 COMMAND = ["python3", f"{constants.RUNTIME_FOLDER}/start.py"]
 SOURCE = "torpor-source"
 _COPY = ["/torpor-tool", "copy", constants.RUNTIME_FOLDER]
@@ -53,7 +60,7 @@ def runtime(context: PodContext, chosen: PodFields, *, executable: bool = False)
         "name": RUNTIME_CONTAINER,
         "image": context.runtime_image,
         "command": _COPY,
-        "resources": _compute(pod_security.resources(context.defaults, chosen)),
+        "resources": compute(pod_security.resources(context.defaults, chosen)),
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "securityContext": pod_security.of_own_container(context.defaults),
         "volumeMounts": [mount],
@@ -77,7 +84,7 @@ def source(taskrun: TaskRun) -> PodParts:
     )
 
 
-def _compute(resources: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+def compute(resources: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
     """The resources of the task without its devices: a pod requests the larger of both, so it requests no more."""
     kinds = ((kind, {name: value for name, value in of.items() if name in _COMPUTE}) for kind, of in resources.items())
     return {kind: values for kind, values in kinds if values}

@@ -26,11 +26,14 @@ _NO_DOCUMENT: Final = InvalidOutcome(
 )
 
 
-def parse(termination_message: str, nonce: str) -> ContainerOutcome:
-    """The outcome of a container that exited with code 0 and whose program a wrapper started."""
+def parse(termination_message: str, nonce: str, outputs: frozenset[str] = frozenset()) -> ContainerOutcome:
+    """The outcome of a container that exited with code 0 and whose program a wrapper started.
+
+    `outputs` are the files that the wrapper may describe.
+    """
     if not _is_document(termination_message):
         return _NO_DOCUMENT
-    match container_outcome.parse(termination_message, DocumentRules(nonce=nonce)):
+    match container_outcome.parse(termination_message, DocumentRules(nonce=nonce, outputs=outputs)):
         case ContainerResult() | ArchivedResult() | InvalidOutcome() as outcome:
             return outcome
         case ContainerFailure(message=message):

@@ -47,7 +47,7 @@ POD: dict[str, transitions.Patch] = {
         pin(State.SCHEDULED), transitions.Claim("p", "u", "n", "sha256:0123456789abcdef"), started=None, now=0.0
     ),
     "Running>Deferred": transitions.defer(pin(State.RUNNING), _WAIT, resume=None, deadline=None, now=0.0),
-    "Running>Succeeded": transitions.succeed(pin(State.RUNNING), None, now=0.0, stored={"size": 1}),
+    "Running>Succeeded": transitions.succeed(pin(State.RUNNING), None, now=0.0, stored={"size": 1}, files=({},)),
     "Running>UpForRetry": fail(State.RUNNING, _AGAIN),
     "Running>Failed": fail(State.RUNNING, retry.Policy()),
     "Running>Skipped": transitions.skip(pin(State.RUNNING), message="m", now=0.0),

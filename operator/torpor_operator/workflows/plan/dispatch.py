@@ -162,6 +162,8 @@ def _pod_context(snapshot: Snapshot, run: TaskRun) -> PodContext:
         archive=snapshot.archive,
         logs=snapshot.workflow.spec.logs,
         defaults=snapshot.settings.pod_defaults(),
+        allow_networks=snapshot.settings.allow_networks,
+        deny_networks=snapshot.settings.deny_networks,
     )
 
 

@@ -1,0 +1,175 @@
+"""Files of a task (ADR 0064): as its author writes them, as its TaskRun has them, and the descriptions of outputs."""
+
+from typing import Annotated
+
+from pydantic import Field
+from torpor_wire import constants
+from torpor_wire.enums import Compression, FileKind
+
+from torpor_crds.models.base import Identifier, Model, ObjectName
+
+DIGEST = {"pattern": r"^[0-9a-f]{64}$"}
+_PART = r"[^/.:\x00-\x1f][^/:\x00-\x1f]*|\.[^/.:\x00-\x1f][^/:\x00-\x1f]*|\.\.[^/:\x00-\x1f]+"
+PATH = {"pattern": rf"^(/({_PART}))+$"}
+"""Absolute, without `.`, `..`, empty parts, and colons, which a mount path cannot have."""
+FilePath = Annotated[str, Field(min_length=2, max_length=1024, json_schema_extra=PATH)]
+Digest = Annotated[str, Field(max_length=64, json_schema_extra=DIGEST)]
+FileText = Annotated[str, Field(max_length=constants.FILE_TEXT_MAX)]
+Url = Annotated[str, Field(min_length=1, max_length=2048)]
+_EXPRESSIONS = "It may contain `${...}` expressions."
+
+
+class ConfigMapFile(Model):
+    """A ConfigMap of the namespace: a folder with its keys, or one key as a file."""
+
+    name: Annotated[ObjectName, Field(description="Name of the ConfigMap.")]
+    key: Annotated[
+        str | None,
+        Field(
+            max_length=253,
+            json_schema_extra={"pattern": r"^[-._a-zA-Z0-9]+$"},
+            description="The key whose value is the file. Unset: a folder with a file for each key.",
+        ),
+    ] = None
+
+
+class HttpFile(Model):
+    """A file of a web server."""
+
+    url: Annotated[Url, Field(description=f"Address, with http:// or https://. {_EXPRESSIONS}")]
+    sha256: Annotated[
+        Digest | None, Field(description="SHA-256 of the content, in hexadecimal. Another content fails the task.")
+    ] = None
+
+
+class FileSource(Model):
+    """Where an input comes from: exactly one of task, text, configMap and http."""
+
+    task: Annotated[
+        Identifier | None,
+        Field(
+            description="An upstream task. `file` names one of its outputs. If it is mapped, the input is a folder "
+            "with one entry for each index."
+        ),
+    ] = None
+    file: Annotated[Identifier | None, Field(description="Name of the output of `task`.")] = None
+    text: Annotated[FileText | None, Field(description=f"The content of the file. {_EXPRESSIONS}")] = None
+    config_map: Annotated[ConfigMapFile | None, Field(description="A ConfigMap of the namespace.")] = None
+    http: Annotated[HttpFile | None, Field(description="A file of a web server.")] = None
+
+
+class TaskInput(Model):
+    """A file or folder that the pod has before the task begins."""
+
+    name: Annotated[Identifier, Field(description="Name of the input, for `torpor.files.path_of` in Python.")]
+    source: Annotated[FileSource, Field(alias="from", description="Where it comes from.")]
+    path: Annotated[FilePath | None, Field(description="Absolute path in the container. Unset: /files/in/NAME.")] = None
+    optional: Annotated[
+        bool | None,
+        Field(description="Whether the task runs without it, if the upstream task has not stored it. Default: false."),
+    ] = None
+
+
+class TaskOutput(Model):
+    """A file or folder that is stored after the task succeeded."""
+
+    name: Annotated[Identifier, Field(description="Name of the output, by which other tasks refer to it.")]
+    path: Annotated[FilePath | None, Field(description="Absolute path in the container. Unset: /files/out/NAME.")] = (
+        None
+    )
+    optional: Annotated[
+        bool | None, Field(description="Whether the task succeeds if the path does not exist. Default: false.")
+    ] = None
+    compress: Annotated[
+        Compression | None, Field(description="gzip compresses the content while it is stored. Unset: none.")
+    ] = None
+
+
+class TaskFiles(Model):
+    """Files that a task reads and writes. They go between its pod and the archive."""
+
+    in_: Annotated[
+        tuple[TaskInput, ...],
+        Field(
+            alias="in",
+            max_length=constants.FILES_MAX,
+            description="Files and folders that the pod has before the task begins.",
+            json_schema_extra={"x-key": "name"},
+        ),
+    ] = ()
+    out: Annotated[
+        tuple[TaskOutput, ...],
+        Field(
+            max_length=constants.FILES_MAX,
+            description="Files and folders that are stored after the task succeeded.",
+            json_schema_extra={"x-key": "name"},
+        ),
+    ] = ()
+
+
+class StoredFile(Model):
+    """A stored output."""
+
+    name: Annotated[Identifier, Field(description="Name of the output.")]
+    size: Annotated[int, Field(ge=0, le=2**53, description="Size in the archive, in bytes.")]
+    digest: Annotated[Digest, Field(description="SHA-256 of the bytes in the archive, in hexadecimal.")]
+    kind: Annotated[FileKind, Field(description="file, folder (a tar stream), or either with +gzip.")]
+
+
+class FileOrigin(Model):
+    """An output of another TaskRun of the run."""
+
+    taskrun: Annotated[str, Field(max_length=63, description="uid of the TaskRun that stored it.")]
+    name: Annotated[Identifier, Field(description="Name of the output.")]
+    digest: Annotated[Digest, Field(description="SHA-256 of the bytes in the archive.")]
+    size: Annotated[int, Field(ge=0, le=2**53, description="Size in the archive, in bytes.")]
+    kind: Annotated[FileKind, Field(description="file, folder, file+gzip or folder+gzip.")]
+    entry: Annotated[
+        str | None, Field(max_length=63, description="Entry of the input's folder, if the upstream task is mapped.")
+    ] = None
+
+
+class RunInput(Model):
+    """An input of a TaskRun, with evaluated expressions."""
+
+    name: Annotated[Identifier, Field(description="Name of the input.")]
+    path: Annotated[FilePath, Field(description="Absolute path in the container.")]
+    origins: Annotated[
+        tuple[FileOrigin, ...],
+        Field(max_length=constants.FILE_ORIGINS_MAX, description="The stored outputs that it consists of."),
+    ] = ()
+    text: Annotated[FileText | None, Field(description="The content of the file.")] = None
+    config_map: Annotated[ConfigMapFile | None, Field(description="A ConfigMap of the namespace.")] = None
+    http: Annotated[HttpFile | None, Field(description="A file of a web server.")] = None
+
+
+class RunOutput(Model):
+    """An output of a TaskRun."""
+
+    name: Annotated[Identifier, Field(description="Name of the output.")]
+    path: Annotated[FilePath, Field(description="Absolute path in the container.")]
+    optional: Annotated[bool | None, Field(description="Whether it may be missing.")] = None
+    compress: Annotated[Compression | None, Field(description="Compression of the content.")] = None
+
+
+class RunFiles(Model):
+    """The files of a TaskRun."""
+
+    in_: Annotated[
+        tuple[RunInput, ...],
+        Field(alias="in", max_length=constants.FILES_MAX, description="Files that the pod has before the task begins."),
+    ] = ()
+    out: Annotated[
+        tuple[RunOutput, ...],
+        Field(max_length=constants.FILES_MAX, description="Files that are stored after the task succeeded."),
+    ] = ()
+
+
+def input_path(name: str, path: str | None) -> str:
+    """Where an input is in the container."""
+    return path or f"{constants.FILES_FOLDER}/in/{name}"
+
+
+def output_path(name: str, path: str | None) -> str:
+    """Where an output is in the container."""
+    return path or f"{constants.FILES_FOLDER}/out/{name}"

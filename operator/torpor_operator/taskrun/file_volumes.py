@@ -1,0 +1,124 @@
+"""The volumes and variables for the files of a task, and the init container that fetches inputs (ADR 0064). Pure.
+
+Inputs are in one emptyDir, and each is mounted at its path by a subPath. The kubelet mounts ConfigMaps itself.
+"""
+
+from typing import Any
+
+from torpor_crds.models.files import RunFiles, RunInput
+from torpor_crds.models.pod_fields import PodFields
+from torpor_crds.models.taskrun import TaskRun
+from torpor_wire import canonical, constants
+
+from torpor_operator import pod_security
+from torpor_operator.model.pod import FILES_CONTAINER
+from torpor_operator.model.snapshot import PodContext
+from torpor_operator.taskrun import runtime_volume
+from torpor_operator.taskrun.container_environment import literal
+from torpor_operator.taskrun.runtime_volume import PodParts
+
+_VOLUME = "torpor-files"
+_CREDENTIALS = "torpor-files-credentials"
+_SIZE = "12Gi"
+_FETCH = ["/torpor-tool", "fetch"]
+_NO_FILES = RunFiles()
+
+
+def of_task(taskrun: TaskRun) -> RunFiles:
+    """The files of the task; empty for one without files."""
+    return taskrun.spec.files or _NO_FILES
+
+
+def stores_files(taskrun: TaskRun) -> bool:
+    """Whether the task is a container with outputs, so that a wrapper starts its program."""
+    return taskrun.spec.container is not None and bool(of_task(taskrun).out)
+
+
+def parts(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> PodParts:
+    """What the files add to the pod and to its container."""
+    files = of_task(taskrun)
+    fetched = [entry for entry in files.in_ if entry.config_map is None]
+    mounted = [(f"torpor-input-{number}", entry) for number, entry in enumerate(files.in_) if entry.config_map]
+    mounts = [{"name": _VOLUME, "mountPath": entry.path, "subPath": f"in/{entry.name}"} for entry in fetched]
+    if any(output.path.startswith(f"{constants.FILES_FOLDER}/out/") for output in files.out):
+        mounts.append({"name": _VOLUME, "mountPath": f"{constants.FILES_FOLDER}/out", "subPath": "out"})
+    volumes: list[dict[str, Any]] = [{"name": _VOLUME, "emptyDir": {"sizeLimit": _SIZE}}] if mounts else []
+    archived = any(entry.origins for entry in fetched) and context.archive is not None
+    if archived:
+        volumes.append({"name": _CREDENTIALS, "projected": {"sources": [runtime_volume.ARCHIVE_TOKEN]}})
+    return PodParts(
+        volumes=[*volumes, *(_config_map_volume(name, entry) for name, entry in mounted)],
+        mounts=[*mounts, *(_config_map_mount(name, entry) for name, entry in mounted)],
+        init_containers=[_fetch(taskrun, fetched, context, chosen, archived=archived)] if fetched else [],
+    )
+
+
+def wrapper_variables(taskrun: TaskRun) -> dict[str, str]:
+    """The variables by which the wrapper of a container stores the outputs; none without outputs."""
+    program, out = taskrun.spec.container, of_task(taskrun).out
+    if program is None or not out:
+        return {}
+    spec = {"out": [output.to_json() for output in out], "outcome": program.writes_outcomes}
+    return {constants.ENV_OUTCOME: constants.TERMINATION_LOG, constants.ENV_FILES: literal(canonical.plain(spec))}
+
+
+def python_variables(taskrun: TaskRun) -> dict[str, str]:
+    """The variable by which a python task finds its files; none for a task without files."""
+    files = of_task(taskrun)
+    if not files.in_ and not files.out:
+        return {}
+    spec = {
+        "in": [{"name": entry.name, "path": entry.path} for entry in files.in_],
+        "out": [output.to_json() for output in files.out],
+    }
+    return {constants.ENV_FILES: literal(canonical.plain(spec))}
+
+
+def _config_map_volume(name: str, entry: RunInput) -> dict[str, Any]:
+    source = entry.config_map
+    return {"name": name, "configMap": {"name": source.name if source else ""}}
+
+
+def _config_map_mount(name: str, entry: RunInput) -> dict[str, Any]:
+    key = entry.config_map.key if entry.config_map else None
+    return {"name": name, "mountPath": entry.path, "readOnly": True} | ({"subPath": key} if key else {})
+
+
+def _fetch(
+    taskrun: TaskRun, fetched: list[RunInput], context: PodContext, chosen: PodFields, *, archived: bool
+) -> dict[str, Any]:
+    """The init container, which has no other credential than the token for the archive."""
+    folder = f"{constants.FILES_FOLDER}/in"
+    inputs = [_input(entry, f"{folder}/{entry.name}") for entry in fetched]
+    values = {
+        constants.ENV_NAMESPACE: taskrun.metadata.namespace,
+        constants.ENV_TASKRUN: taskrun.metadata.name,
+        constants.ENV_FILES: literal(canonical.plain({"in": inputs})),
+        constants.ENV_ALLOW_NETWORKS: ",".join(context.allow_networks),
+        constants.ENV_DENY_NETWORKS: ",".join(context.deny_networks),
+    }
+    if archived and context.archive is not None:
+        values |= {
+            constants.ENV_ARCHIVE_URL: context.archive.url,
+            constants.ENV_ARCHIVE_CA: context.archive.certificate,
+        }
+    credentials = {"name": _CREDENTIALS, "mountPath": constants.CREDENTIALS, "readOnly": True}
+    node = {"name": "TORPOR_NODE_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.hostIP"}}}
+    return {
+        "name": FILES_CONTAINER,
+        "image": context.runtime_image,
+        "command": _FETCH,
+        "env": [*({"name": name, "value": value} for name, value in values.items() if value), node],
+        "resources": runtime_volume.compute(pod_security.resources(context.defaults, chosen)),
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "securityContext": pod_security.of_own_container(context.defaults),
+        "volumeMounts": [
+            {"name": _VOLUME, "mountPath": folder, "subPath": "in"},
+            *([credentials] if archived else []),
+        ],
+    }
+
+
+def _input(entry: RunInput, target: str) -> dict[str, Any]:
+    body = entry.to_json()
+    return {name: value for name, value in body.items() if name != "path"} | {"target": target}

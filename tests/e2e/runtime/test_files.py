@@ -1,0 +1,49 @@
+"""Files go from the pod of one task to that of the next, through the archive."""
+
+from torpor_wire.state import State
+
+from tests.e2e.support.stage import ClusterFixture, Spec
+
+MAKE = (
+    "mkdir -p /tmp/out/sub && printf 'a,b\\n1,2\\n' > /tmp/table.csv && printf x > '/tmp/out/sub/ä b' "
+    "&& ln -s sub/'ä b' /tmp/out/link && printf 3 > /dev/termination-log"
+)
+READ = (
+    "cat /data/table.csv /data/tree/link > /tmp/seen && printf ' %s' \"$(cat /etc/torpor-note)\" >> /tmp/seen "
+    "&& cat /tmp/seen > /dev/termination-log && test ! -e /var/run/secrets/torpor.dev"
+)
+OUTPUTS = [{"name": "table", "path": "/tmp/table.csv"}, {"name": "tree", "path": "/tmp/out", "compress": "gzip"}]
+INPUTS = [
+    {"name": "table", "from": {"task": "make", "file": "table"}, "path": "/data/table.csv"},
+    {"name": "tree", "from": {"task": "make", "file": "tree"}, "path": "/data/tree"},
+    {"name": "note", "from": {"text": "note of ${params.day}"}, "path": "/etc/torpor-note"},
+]
+
+
+def shell(name: str, script: str, **fields: object) -> Spec:
+    return {"name": name, "container": {"command": ["sh", "-c", script]}, **fields}
+
+
+async def test_files_of_a_container_are_inputs_of_the_next(stage: ClusterFixture) -> None:
+    tasks = [shell("make", MAKE, files={"out": OUTPUTS}), shell("read", READ, files={"in": INPUTS})]
+    await stage.start("files", {"image": "torpor-e2e:dev", "params": {"day": "monday"}, "tasks": tasks})
+    flow = await stage.ended("files")
+    assert flow.status.state == "Succeeded", [run.status.message for run in await stage.taskruns("files")]
+    made, read = await stage.taskruns("files")
+    assert made.status.result == "3"
+    assert [(file.name, file.kind) for file in made.status.files] == [("table", "file"), ("tree", "folder+gzip")]
+    assert read.status.result == '"a,b\\n1,2\\nx note of monday"'
+    assert read.spec.files is not None
+    origins = {entry.name: entry.origins[0].digest for entry in read.spec.files.in_ if entry.origins}
+    assert origins == {file.name: file.digest for file in made.status.files}
+    assert {origin.taskrun for entry in read.spec.files.in_ for origin in entry.origins} == {made.metadata.uid}
+
+
+async def test_an_output_that_was_not_written_fails_its_task(stage: ClusterFixture) -> None:
+    missing = [{"name": "table", "path": "/tmp/missing"}]
+    tasks = [shell("make", "true", files={"out": missing}), shell("read", READ, files={"in": INPUTS[:1]})]
+    await stage.start("files", {"image": "torpor-e2e:dev", "tasks": tasks})
+    await stage.ended("files")
+    (made,) = await stage.taskruns("files")
+    assert made.status.state is State.FAILED
+    assert "did not write the output table" in (made.status.message or "")
