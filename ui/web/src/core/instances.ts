@@ -12,6 +12,8 @@ export function emptyColumns(): InstanceColumns {
 
 export class Instances {
   columns: InstanceColumns;
+  /** Grows when instances come or go, and not when they change. */
+  structure = 0;
   private rows = new Map<string, number>();
 
   constructor(columns: InstanceColumns = emptyColumns()) {
@@ -35,6 +37,7 @@ export class Instances {
       let to = this.rows.get(key);
       if (to === undefined) {
         to = this.length;
+        this.structure += 1;
         this.rows.set(key, to);
       }
       this.copy(changed, from, to);
@@ -86,6 +89,7 @@ export class Instances {
   }
 
   private reindex(): void {
+    this.structure += 1;
     this.rows = new Map(this.columns.key.map((key, index) => [key, index]));
   }
 }

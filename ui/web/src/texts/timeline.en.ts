@@ -23,9 +23,7 @@ export const l = {
   later: "Later",
   unfold: "Unfold all",
   fold: "Fold all",
-  next: "Next row",
-  previous: "Previous row",
-  open: "Open the task",
+  foldKey: "Fold or unfold all",
   phases: {
     queued: "Queued for a slot", starting: "Pod is starting", running: "Runs in a pod", waiting: "Waits without a pod", "backing off": "Waits for the next attempt", gap: "Older transitions, folded together",
   } satisfies Record<Phase, string>,

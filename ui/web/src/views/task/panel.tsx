@@ -44,7 +44,7 @@ export function TaskPanel({ store, instance }: { store: RunStore; instance: stri
           <Button kind="quiet" iconOnly icon={wide ? "right" : "left"} label={wide ? k.narrower : k.wider} onClick={widen} /><Button kind="quiet" iconOnly icon="close" label={t.close} onClick={close} />
         </div>
         {row ? (
-          <div class="row fold small"><StateBadge state={row.state} tone={row.tone} /><span class="soft">{k.started} <Moment at={row.started} /></span><span class="strong"><Duration seconds={row.duration} since={row.ended === null ? row.started : null} /></span>
+          <div class="row fold small"><StateBadge state={row.state} tone={row.tone} />{row.started === null ? null : <><span class="soft">{k.started} <Moment at={row.started} /></span><span class="strong"><Duration seconds={row.duration} since={row.ended === null ? row.started : null} /></span></>}
             {row.node ? <span class="soft row"><Icon name="pod" size={12} /><Data text={row.node} limit={260} /></span> : null}</div>
         ) : null}
         {row?.message ? <p class="small wrap task-message"><Data text={row.message} limit={600} /></p> : null}

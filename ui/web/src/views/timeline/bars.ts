@@ -153,7 +153,7 @@ export function drawGroup(context: CanvasRenderingContext2D, scene: Scene, view:
 }
 
 function densityOf(scene: Scene, row: Extract<TimelineRow, { kind: "group" }>, bins: number): Density {
-  const signature = `${scene.window.from} ${scene.window.to} ${bins} ${scene.open ? Math.floor(scene.now) : 0}`;
+  const signature = `${scene.version} ${scene.window.from} ${scene.window.to} ${bins} ${scene.open ? Math.floor(scene.now) : 0}`;
   const known = densities.get(row.members);
   if (known?.signature === signature) return known.value;
   const value = density(row.members.map((index) => scene.instances.intervals(index)), scene.window, bins, scene.now);

@@ -33,9 +33,9 @@ export function TimelineCanvas(props: CanvasProps) {
   const sceneNow = (): Scene | null => {
     const element = scroller.current;
     if (!element || !drawing.current.palette) return null;
-    const { rows, instances, window, now, open, labels, critical, showCritical, overlay, shift, selected } = latest.current;
+    const { rows, instances, version, window, now, open, labels, critical, showCritical, overlay, shift, selected } = latest.current;
     const { hovered, active: at, focused: focus, palette } = drawing.current;
-    return { width: element.clientWidth, height: element.clientHeight, top: element.scrollTop, rows, instances, window, now, open, labels, critical, showCritical, overlay, shift, selected, hovered, active: at, focused: focus, palette };
+    return { width: element.clientWidth, height: element.clientHeight, top: element.scrollTop, rows, instances, version, window, now, open, labels, critical, showCritical, overlay, shift, selected, hovered, active: at, focused: focus, palette };
   };
   const draw = () => {
     cancelAnimationFrame(drawing.current.frame);

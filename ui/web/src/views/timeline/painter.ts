@@ -12,7 +12,7 @@ export const ROW = 24;
 export const AXIS = 28;
 
 export interface Scene {
-  width: number; height: number; top: number; labels: number; window: TimeWindow; now: number; open: boolean;
+  width: number; height: number; top: number; labels: number; window: TimeWindow; now: number; open: boolean; version: number;
   rows: TimelineRow[]; instances: Instances; palette: Palette; critical: ReadonlySet<string>; showCritical: boolean;
   overlay: ReadonlyMap<string, Interval[]> | null; shift: number; hovered: number; active: number; focused: boolean; selected: string;
 }

@@ -52,7 +52,7 @@ function taskRows(instances: Instances, task: string, members: number[], tasks: 
   const mapped = known?.mapped ?? members.length > 1;
   if (members.length === 0) return [];
   if (!mapped) return members.map((index) => instanceRow(instances, index, false));
-  members.sort((a, b) => comparePaths(instances.columns.key[a] ?? "", instances.columns.key[b] ?? ""));
+  sortByPath(instances, members);
   const unfolded = options.unfolded(task);
   const group: TimelineRow = { kind: "group", key: task, label: known?.displayName || task, members, unfolded };
   return unfolded ? [group, ...members.map((index) => instanceRow(instances, index, true))] : [group];
@@ -62,12 +62,21 @@ function instanceRow(instances: Instances, index: number, inside: boolean): Time
   return { kind: "instance", key: instances.columns.key[index] ?? "", label: instances.columns.label[index] ?? "", index, inside };
 }
 
-/** Orders "load/2" before "load/10". */
-export function comparePaths(one: string, other: string): number {
-  const [a, b] = [one.split("/"), other.split("/")];
-  for (let at = 1; at < Math.max(a.length, b.length); at += 1) {
-    const difference = Number(a[at] ?? -1) - Number(b[at] ?? -1);
+/** Orders "load/2" before "load/10". Paths are read once each: 10,000 instances are compared 130,000 times. */
+function sortByPath(instances: Instances, members: number[]): void {
+  const paths = new Map(members.map((index) => [index, (instances.columns.key[index] ?? "").split("/").slice(1).map(Number)]));
+  members.sort((a, b) => comparePaths(paths.get(a) ?? [], paths.get(b) ?? []));
+}
+
+export function comparePaths(one: readonly number[], other: readonly number[]): number {
+  for (let at = 0; at < Math.max(one.length, other.length); at += 1) {
+    const difference = (one[at] ?? -1) - (other[at] ?? -1);
     if (difference !== 0) return difference;
   }
   return 0;
+}
+
+/** Whether rows change only when instances come or go, so that they need not be built at each change. */
+export function structural(options: Pick<RowOptions, "text" | "order" | "which">): boolean {
+  return options.order === "task" && options.which === "all" && options.text === "";
 }

@@ -30,7 +30,7 @@ export function TimelineTable({ rows, instances, now, version, selected, onOpen 
     const sign = sort.descending ? -1 : 1;
     return [...flat].sort((a, b) => { const [one, other] = [key(a), key(b)]; return one < other ? -sign : one > other ? sign : 0; });
   }, [flat, sort]);
-  const length = (phases: readonly Phase[]) => (row: InstanceEntry) => <Duration seconds={secondsIn(instances.intervals(row.index), phases, now)} />;
+  const length = (phases: readonly Phase[]) => (row: InstanceEntry) => <Duration seconds={secondsIn(instances.intervals(row.index), phases, now) || null} />;
   const columns: Column<InstanceEntry>[] = [
     { id: "label", title: l.columns.instance, width: "minmax(150px, 2fr)", sortable: true, cell: (row) => <Data text={row.label} limit={200} /> },
     { id: "state", title: l.columns.state, width: "120px", sortable: true, cell: (row) => <StateBadge state={instances.columns.state[row.index] ?? ""} tone={instances.tone(row.index)} /> },

@@ -17,9 +17,9 @@ import { TimelineCanvas, type Hit } from "./canvas.tsx";
 import { Hint } from "./hint.tsx";
 import { upTo } from "./occupancy.ts";
 import { useOverlay } from "./overlay.ts";
-import { buildRows, type TimelineRow } from "./rows.ts";
+import { buildRows, structural, type TimelineRow } from "./rows.ts";
 import { TimelineTable } from "./table.tsx";
-import { clamp, whole, zoom, type TimeWindow } from "./time_window.ts";
+import { clamp, pan, whole, zoom, type TimeWindow } from "./time_window.ts";
 import { Legend, Toolbar, type Controls } from "./toolbar.tsx";
 
 const UNFOLDED_BELOW = 200;
@@ -42,7 +42,7 @@ export default function Timeline({ store }: RunViewProps) {
   const unfoldedByDefault = store.instances.length <= UNFOLDED_BELOW;
   const unfolded = (task: string) => folds.get(task) ?? (unfoldedByDefault || controls.text !== "" || controls.which === "bad");
   const slow = controls.order === "duration" ? Math.floor(now / 10) : 0;
-  const rows = useMemo(() => buildRows(store.instances, store.tasks.value, { text: controls.text, order: controls.order, which: controls.which, unfolded, now }), [version, store.tasks.value, controls, folds, slow]);
+  const rows = useMemo(() => buildRows(store.instances, store.tasks.value, { text: controls.text, order: controls.order, which: controls.which, unfolded, now }), [structural(controls) ? store.instances.structure : version, store.instances, store.tasks.value, controls, folds, slow]);
   const critical = useMemo(() => new Set(store.critical.value), [store.critical.value]);
   const begin = useMemo(() => earliest(store.instances.columns.intervals, head?.started ?? head?.created ?? now), [version]);
   const limits = whole(begin, Math.max(now, begin + (overlay?.length ?? 0)));
@@ -55,7 +55,15 @@ export default function Timeline({ store }: RunViewProps) {
   const zoomBy = (factor: number) => setChosen(zoom(window, factor, (window.from + window.to) / 2, limits));
   const labels = narrow.value ? LABELS_NARROW : LABELS;
 
-  useHotkeys([{ keys: "/", label: l.filter, group: t.groups.view, run: () => document.getElementById("timeline-filter")?.focus() }]);
+  const group = t.groups.view;
+  const move = (part: number) => setChosen(pan(window, part * (window.to - window.from), limits));
+  useHotkeys([
+    { keys: "/", label: l.filter, group, run: () => document.getElementById("timeline-filter")?.focus() },
+    { keys: "+", label: l.zoomIn, group, run: () => zoomBy(1 / 1.8) }, { keys: "-", label: l.zoomOut, group, run: () => zoomBy(1.8) }, { keys: "0", label: l.fit, group, run: () => setChosen(null) },
+    { keys: "ArrowLeft", label: l.earlier, group, run: () => move(-0.125) }, { keys: "ArrowRight", label: l.later, group, run: () => move(0.125) },
+    { keys: "f", label: l.foldKey, group, run: unfoldAll }, { keys: "c", label: l.critical, group, run: () => setControls({ ...controls, critical: !controls.critical && critical.size > 0 }) },
+    { keys: "p", label: l.overlay, group, run: () => setControls({ ...controls, overlay: !controls.overlay && Boolean(head?.previous) }) }, { keys: "v", label: l.table, group, run: () => setControls({ ...controls, table: !controls.table }) },
+  ], [window.from, window.to, controls, folds, rows, critical, head?.previous]);
   useEffect(() => setHit(null), [rows, selected]);
 
   if (store.instances.length === 0) return <Empty title={open ? l.noneYet : l.noneLeft} />;
