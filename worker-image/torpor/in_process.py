@@ -105,7 +105,7 @@ def resume_of(ended: Suspension, event: Any) -> ResumePoint | None:
 
 def _read_back(ended: Success | Body, returned: Any) -> Any:
     match ended:
-        case Success(result):
+        case Success(result=result):
             return json.loads(result or "null")
         case Body(kind="file"):
             return returned

@@ -61,7 +61,7 @@ class FileSource(Model):
 class TaskInput(Model):
     """A file or folder that the pod has before the task begins."""
 
-    name: Annotated[Identifier, Field(description="Name of the input, for `torpor.files.path_of` in Python.")]
+    name: Annotated[Identifier, Field(description="Name of the input, for `torpor.files.input_path` in Python.")]
     source: Annotated[FileSource, Field(alias="from", description="Where it comes from.")]
     path: Annotated[FilePath | None, Field(description="Absolute path in the container. Unset: /files/in/NAME.")] = None
     optional: Annotated[
@@ -73,7 +73,10 @@ class TaskInput(Model):
 class TaskOutput(Model):
     """A file or folder that is stored after the task succeeded."""
 
-    name: Annotated[Identifier, Field(description="Name of the output, by which other tasks refer to it.")]
+    name: Annotated[
+        Identifier,
+        Field(description="Name of the output, for other tasks, and for `torpor.files.output_path`."),
+    ]
     path: Annotated[FilePath | None, Field(description="Absolute path in the container. Unset: /files/out/NAME.")] = (
         None
     )

@@ -113,6 +113,8 @@ def _run(world: RuntimeEnvironment, launched: Launch, body: Any) -> int:
     outcome = (
         ended if isinstance(ended, Success | Suspension | TaskSkip | TaskFailure) else _kept(world, launched, ended)
     )
+    if isinstance(outcome, Success) and constants.ENV_FILES in os.environ:
+        outcome = _with_files(world, launched, outcome)
     reader.close()  # again, because the upload may read lazy results
     now = world.now()
     patch = taskrun_writes.patch_of(outcome, launched, task, now=now)
@@ -130,6 +132,24 @@ def _kept(world: RuntimeEnvironment, launched: Launch, body: "Body") -> Outcome:
     if to is None:
         return upload.not_stored("this pod has no address of it")
     return upload.kept(to, body, world.retry_policy(upload.LIMIT_S, taskrun_writes.REPORT_REPEATS))
+
+
+def _with_files(world: RuntimeEnvironment, launched: Launch, ended: Success) -> Outcome:
+    """Store the outputs of the task, and return the outcome with their descriptions."""
+    from torpor import files  # noqa: PLC0415 - only for tasks with files
+    from torpor.runtime.archive import outputs, upload  # noqa: PLC0415
+
+    declared = files.declared(os.environ).get("out", ())
+    if not declared:
+        return ended
+    try:
+        to = world.archive(launched)
+    except (ValueError, UnreadableError) as error:
+        return upload.not_stored(str(error))
+    if to is None:
+        return upload.not_stored("this pod has no address of it, and files.out needs it")
+    stored = outputs.store(to, declared, world.retry_policy(upload.LIMIT_S, taskrun_writes.REPORT_REPEATS))
+    return stored if isinstance(stored, TaskFailure) else ended._replace(files=tuple(stored))
 
 
 def _reported(launched: Launch, outcome: Outcome, settled: status_patch.WriteResult) -> int:

@@ -26,10 +26,14 @@ _NO_TERMINAL = "a debugger needs a terminal: run the task alone, with `torpor ru
 
 
 class Success(NamedTuple):
-    """The task returned. `result` is JSON text, None if `stored` describes a body in the archive."""
+    """The task returned. `result` is JSON text, None if `stored` describes a body in the archive.
+
+    `files` describes the stored outputs.
+    """
 
     result: str | None
     stored: Mapping[str, canonical.Json] | None = None
+    files: tuple[Mapping[str, canonical.Json], ...] = ()
 
 
 class TaskFailure(NamedTuple):

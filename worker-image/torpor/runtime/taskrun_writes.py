@@ -77,8 +77,8 @@ def patch_of(outcome: Outcome, launch: Launch, run: WorkerTaskRun, *, now: float
     """Return the transition from Running for an outcome."""
     pin = launch.pin(State.RUNNING)
     match outcome:
-        case Success(result, stored):
-            return transitions.succeed(pin, result, stored=stored, now=now)
+        case Success(result, stored, files):
+            return transitions.succeed(pin, result, stored=stored, files=files, now=now)
         case Suspension():
             ends = deadline.deferral_deadline(timeout=outcome.timeout, attempt_deadline=run.deadline, now=now)
             return transitions.defer(pin, outcome.trigger, resume=outcome.on_status(), deadline=ends, now=now)

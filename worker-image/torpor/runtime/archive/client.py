@@ -41,9 +41,9 @@ class ArchiveConnection:
         self._where = where
         self._connection = KeptConnection(where.connect)
 
-    def put(self, headers: Mapping[str, str], body: Iterable[bytes]) -> ApiResponse:
-        """Upload the result of the TaskRun. Raises UnclearError without a response, and the exceptions of `body`."""
-        path = f"/v1/namespaces/{self._where.namespace}/taskruns/{self._where.taskrun}/result"
+    def put(self, headers: Mapping[str, str], body: Iterable[bytes], *, target: str = "result") -> ApiResponse:
+        """Upload the result of the TaskRun, or a file. Raises UnclearError without a response, and those of `body`."""
+        path = f"/v1/namespaces/{self._where.namespace}/taskruns/{self._where.taskrun}/{target}"
         with self._connection.exchange(f"PUT {path}") as (link, reader):
             link.sendall(self._head("PUT", path, {**headers, "Transfer-Encoding": "chunked"}))
             for piece in body:

@@ -24,7 +24,7 @@ _BAD, _TOO_LARGE, _NO_ROOM = 400, 413, 507
 _FIELDS = ("size", "digest", "type", "length", "keys", "name")
 
 
-class _Passing:
+class Passing:
     """Counts the bytes of pieces and computes their digest."""
 
     def __init__(self) -> None:
@@ -32,12 +32,14 @@ class _Passing:
         self.digest = hashlib.sha256()
 
     def count(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield the pieces."""
         for piece in pieces:
             self.size += len(piece)
             self.digest.update(piece)
             yield piece
 
     def agrees(self, description: Any) -> bool:
+        """Return whether the archive describes what was sent."""
         return isinstance(description, Mapping) and (description.get("size"), description.get("digest")) == (
             self.size,
             self.digest.hexdigest(),
@@ -63,7 +65,7 @@ def kept(to: ArchiveConnection, body: Body, retry_policy: status_patch.RetryPoli
 def _put(
     to: ArchiveConnection, body: Body, retry_policy: status_patch.RetryPolicy
 ) -> Outcome | status_patch.Indeterminate:
-    passing = _Passing()
+    passing = Passing()
     name = {} if body.name is None else {"Torpor-Name": quote(body.name)}
     headers = {"Content-Type": body.content_type, "Torpor-Type": body.kind, **name}
     try:
