@@ -74,17 +74,17 @@ def main(start: Callable[[], int]) -> NoReturn:
     _leave(code)
 
 
-def run(world: RuntimeEnvironment, launched: Launch) -> int:
+def run(runtime: RuntimeEnvironment, launched: Launch) -> int:
     """Claim, run and report; return the exit code."""
     claimed = taskrun_writes.claim(
-        world.transport,
+        runtime.transport,
         launched,
-        world.retry_policy(taskrun_writes.CLAIM_LIMIT_S, taskrun_writes.CLAIM_REPEATS),
-        now=world.now(),
+        runtime.retry_policy(taskrun_writes.CLAIM_LIMIT_S, taskrun_writes.CLAIM_REPEATS),
+        now=runtime.now(),
     )
     match claimed:
         case status_patch.WriteStored(body):
-            return _run(world, launched, body)
+            return _run(runtime, launched, body)
         case status_patch.WriteLost():
             return DONE
         case status_patch.WriteRefused(message) | status_patch.Indeterminate(message):
@@ -98,40 +98,44 @@ def run(world: RuntimeEnvironment, launched: Launch) -> int:
             assert_never(claimed)
 
 
-def _run(world: RuntimeEnvironment, launched: Launch, body: Any) -> int:
+def _run(runtime: RuntimeEnvironment, launched: Launch, body: Any) -> int:
     task = taskrun.parse_taskrun(body)
-    task = task if world.code is None else task._replace(image=world.code)
+    task = task if runtime.code is None else task._replace(image=runtime.code)
     launched = launched._replace(history=taskrun.parse_history(body))
-    retry_policy = world.retry_policy(LIMIT_S, taskrun_writes.CLAIM_REPEATS)
-    reader = ArgumentReader(world.transport, launched.namespace, task, retry_policy, lambda: world.archive(launched))
+    retry_policy = runtime.retry_policy(LIMIT_S, taskrun_writes.CLAIM_REPEATS)
+    reader = ArgumentReader(
+        runtime.transport, launched.namespace, task, retry_policy, lambda: runtime.archive(launched)
+    )
     process = os.getpid()
-    ended = runner.perform(launched, task, reader, begin=world.begin, now=world.now, is_stopped=world.is_stopped)
+    ended = runner.perform(launched, task, reader, begin=runtime.begin, now=runtime.now, is_stopped=runtime.is_stopped)
     if os.getpid() != process:
         os._exit(DONE)  # a process that user code forked must not report
-    if world.end() and isinstance(ended, TaskFailure):
+    if runtime.end() and isinstance(ended, TaskFailure):
         raise runner.Terminated  # a failure because the pod ends must not count as an attempt
     outcome = (
-        ended if isinstance(ended, Success | Suspension | TaskSkip | TaskFailure) else _kept(world, launched, ended)
+        ended if isinstance(ended, Success | Suspension | TaskSkip | TaskFailure) else _kept(runtime, launched, ended)
     )
     if isinstance(outcome, Success) and constants.ENV_FILES in os.environ:
         outcome = _with_files(world, launched, outcome)
     reader.close()  # again, because the upload may read lazy results
-    now = world.now()
+    now = runtime.now()
     patch = taskrun_writes.patch_of(outcome, launched, task, now=now)
-    retry_policy = world.retry_policy(taskrun_writes.REPORT_LIMIT_S, taskrun_writes.REPORT_REPEATS)
-    return _reported(launched, outcome, taskrun_writes.report(world.transport, launched, patch, retry_policy, now=now))
+    retry_policy = runtime.retry_policy(taskrun_writes.REPORT_LIMIT_S, taskrun_writes.REPORT_REPEATS)
+    return _reported(
+        launched, outcome, taskrun_writes.report(runtime.transport, launched, patch, retry_policy, now=now)
+    )
 
 
-def _kept(world: RuntimeEnvironment, launched: Launch, body: "Body") -> Outcome:
+def _kept(runtime: RuntimeEnvironment, launched: Launch, body: "Body") -> Outcome:
     from torpor.runtime.archive import upload  # noqa: PLC0415 - only for large values
 
     try:
-        to = world.archive(launched)
+        to = runtime.archive(launched)
     except (ValueError, UnreadableError) as error:
         return upload.not_stored(str(error))
     if to is None:
         return upload.not_stored("this pod has no address of it")
-    return upload.kept(to, body, world.retry_policy(upload.LIMIT_S, taskrun_writes.REPORT_REPEATS))
+    return upload.kept(to, body, runtime.retry_policy(upload.LIMIT_S, taskrun_writes.REPORT_REPEATS))
 
 
 def _with_files(world: RuntimeEnvironment, launched: Launch, ended: Success) -> Outcome:
@@ -186,7 +190,7 @@ def in_pod() -> int:
     except LaunchError as error:
         return _unable(str(error))
     connect = http.over_tls(host, int(port), f"{constants.CREDENTIALS}/ca.crt")
-    return run(world(http.ConnectionTransport(host, connect, token)), launched)
+    return run(build_runtime(http.ConnectionTransport(host, connect, token)), launched)
 
 
 def _launched(pod_uid: str) -> Launch:
@@ -204,10 +208,10 @@ def _in_local_run(address: str) -> int:
     except LaunchError as error:
         return _unable(str(error))
     transport = http.ConnectionTransport("localhost", http.over_unix(address.removeprefix("unix:")), lambda: "local")
-    return run(world(transport, now=clock.now)._replace(code=f"this interpreter ({sys.executable})"), launched)
+    return run(build_runtime(transport, now=clock.now)._replace(code=f"this interpreter ({sys.executable})"), launched)
 
 
-def world(transport: http.ConnectionTransport, *, now: Callable[[], float] = time.time) -> RuntimeEnvironment:
+def build_runtime(transport: http.ConnectionTransport, *, now: Callable[[], float] = time.time) -> RuntimeEnvironment:
     """Return the real clock and process around a connection to the API server."""
 
     def begin() -> None:
@@ -230,14 +234,14 @@ def world(transport: http.ConnectionTransport, *, now: Callable[[], float] = tim
     return runtime._replace(archive=lambda launched: _archive(runtime, launched))
 
 
-def _archive(world: RuntimeEnvironment, launched: Launch) -> "ArchiveConnection | None":
+def _archive(runtime: RuntimeEnvironment, launched: Launch) -> "ArchiveConnection | None":
     """Return the archive of the installation, None if there is none. Raises ValueError and UnreadableError."""
     if launched.archive_url is None:
         return None
     from torpor.runtime.archive import client  # noqa: PLC0415 - only for large values
 
     return client.archive_at(
-        world.transport, launched, world.retry_policy(taskrun_writes.REPORT_LIMIT_S, taskrun_writes.REPORT_REPEATS)
+        runtime.transport, launched, runtime.retry_policy(taskrun_writes.REPORT_LIMIT_S, taskrun_writes.REPORT_REPEATS)
     )
 
 

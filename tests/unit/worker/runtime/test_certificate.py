@@ -79,5 +79,5 @@ def test_a_pod_reads_it_for_as_long_as_it_reports(monkeypatch: pytest.MonkeyPatc
     clock = SimpleNamespace(time=lambda: 0.0, monotonic=lambda: 60.0 * len(slept), sleep=slept.append)
     monkeypatch.setattr(main, "time", clock)
     launched = environment.read({constants.ENV_RUNTIME: VARIABLE.text()}, "nonce", "uid")
-    assert main.world(cast("ConnectionTransport", server)).archive(launched) is not None
+    assert main.build_runtime(cast("ConnectionTransport", server)).archive(launched) is not None
     assert len(slept) == len(outage)

@@ -43,7 +43,7 @@ class Server:
 
 def begin():
     launched = environment.read(os.environ, "nonce", "pod-uid")
-    return main.run(main.world(Server()), environment.with_source(launched, os.environ))
+    return main.run(main.build_runtime(Server()), environment.with_source(launched, os.environ))
 
 main.main(begin)
 """

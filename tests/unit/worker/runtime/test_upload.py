@@ -152,7 +152,7 @@ def test_a_namespace_over_its_quota_fails_at_once_with_the_archives_message(
 
 def test_an_invalid_address_is_reported(task: Callable[..., TaskPod], cluster: TaskRunApi) -> None:
     cluster.archive_url = "http://archive"
-    cluster.archive = main.world(http.ConnectionTransport("server", socket.socket, lambda: "token")).archive
+    cluster.archive = main.build_runtime(http.ConnectionTransport("server", socket.socket, lambda: "token")).archive
     pod = task("def load(): return 'x' * 9000")
 
     assert pod.run() == 1
