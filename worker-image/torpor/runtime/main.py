@@ -116,7 +116,7 @@ def _run(runtime: RuntimeEnvironment, launched: Launch, body: Any) -> int:
         ended if isinstance(ended, Success | Suspension | TaskSkip | TaskFailure) else _kept(runtime, launched, ended)
     )
     if isinstance(outcome, Success) and constants.ENV_FILES in os.environ:
-        outcome = _with_files(world, launched, outcome)
+        outcome = _with_files(runtime, launched, outcome)
     reader.close()  # again, because the upload may read lazy results
     now = runtime.now()
     patch = taskrun_writes.patch_of(outcome, launched, task, now=now)
@@ -138,7 +138,7 @@ def _kept(runtime: RuntimeEnvironment, launched: Launch, body: "Body") -> Outcom
     return upload.kept(to, body, runtime.retry_policy(upload.LIMIT_S, taskrun_writes.REPORT_REPEATS))
 
 
-def _with_files(world: RuntimeEnvironment, launched: Launch, ended: Success) -> Outcome:
+def _with_files(runtime: RuntimeEnvironment, launched: Launch, ended: Success) -> Outcome:
     """Store the outputs of the task, and return the outcome with their descriptions."""
     from torpor import files  # noqa: PLC0415 - only for tasks with files
     from torpor.runtime.archive import outputs, upload  # noqa: PLC0415
@@ -147,12 +147,12 @@ def _with_files(world: RuntimeEnvironment, launched: Launch, ended: Success) -> 
     if not declared:
         return ended
     try:
-        to = world.archive(launched)
+        to = runtime.archive(launched)
     except (ValueError, UnreadableError) as error:
         return upload.not_stored(str(error))
     if to is None:
         return upload.not_stored("this pod has no address of it, and files.out needs it")
-    stored = outputs.store(to, declared, world.retry_policy(upload.LIMIT_S, taskrun_writes.REPORT_REPEATS))
+    stored = outputs.store(to, declared, runtime.retry_policy(upload.LIMIT_S, taskrun_writes.REPORT_REPEATS))
     return stored if isinstance(stored, TaskFailure) else ended._replace(files=tuple(stored))
 
 
