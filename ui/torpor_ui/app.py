@@ -5,6 +5,7 @@ from importlib.metadata import version
 from aiohttp import web
 from torpor_kubernetes.timing import SystemClock
 
+from torpor_ui.acts.rights import Rights
 from torpor_ui.cluster.caller import Callers
 from torpor_ui.cluster.transport import CallerTransport
 from torpor_ui.feeds.registry import FeedRegistry
@@ -13,15 +14,26 @@ from torpor_ui.http.security import Origins
 from torpor_ui.http.static_files import StaticFiles
 from torpor_ui.routes.act_routes import ActRoutes
 from torpor_ui.routes.log_routes import LogRoutes
+from torpor_ui.routes.overview_routes import OverviewRoutes
 from torpor_ui.routes.run_list_routes import RunListRoutes
 from torpor_ui.routes.run_routes import RunRoutes
+from torpor_ui.routes.schedule_routes import ScheduleRoutes
 from torpor_ui.routes.services import Services
 from torpor_ui.routes.session_routes import SessionRoutes
 from torpor_ui.routes.task_routes import TaskRoutes
 from torpor_ui.sessions.secret import ServerSecret
 from torpor_ui.sessions.session import Login
 
-ROUTES = (SessionRoutes, RunListRoutes, RunRoutes, LogRoutes, TaskRoutes, ActRoutes)
+ROUTES = (
+    SessionRoutes,
+    RunListRoutes,
+    RunRoutes,
+    LogRoutes,
+    TaskRoutes,
+    ActRoutes,
+    ScheduleRoutes,
+    OverviewRoutes,
+)
 """The endpoints. Each class takes the services."""
 
 
@@ -46,7 +58,14 @@ def build(  # noqa: PLR0913 - what differs between `torpor ui`, a cluster and a 
         base=base,
         read_only=read_only,
     )
-    services = Services(guard=guard, callers=callers, feeds=feeds, namespaces=namespaces, version=version("torpor-ui"))
+    services = Services(
+        guard=guard,
+        callers=callers,
+        feeds=feeds,
+        rights=Rights(read_only=read_only),
+        namespaces=namespaces,
+        version=version("torpor-ui"),
+    )
     application = web.Application(middlewares=[guard.middleware()])
     application.on_response_prepare.append(add_headers)
     routes = [*login.routes(), *(route for each in ROUTES for route in each(services).routes())]

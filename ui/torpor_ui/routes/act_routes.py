@@ -12,7 +12,7 @@ from torpor_ui import errors
 from torpor_ui.acts import request as act_request
 from torpor_ui.acts.act import Act, message_of
 from torpor_ui.acts.request import ActRequest
-from torpor_ui.acts.rights import Permission, Rights
+from torpor_ui.acts.rights import Permission
 from torpor_ui.acts.table import ACTS
 from torpor_ui.cluster.caller import Caller
 from torpor_ui.http.context import caller_of, json_body, json_response
@@ -26,7 +26,7 @@ class ActRoutes:
     """The endpoints of what changes something."""
 
     def __init__(self, services: Services) -> None:
-        self._rights = Rights(read_only=services.guard.read_only)
+        self._rights = services.rights
 
     def routes(self) -> list[web.RouteDef]:
         """Return the routes."""

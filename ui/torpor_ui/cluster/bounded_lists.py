@@ -1,0 +1,39 @@
+"""Lists of many objects, page by page and up to a bound, without holding more than one page of JSON."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+
+from torpor_kubernetes.client import errors as api_errors
+from torpor_kubernetes.client.api import Api, Object
+from torpor_kubernetes.client.resources import Resource
+
+OBJECTS_MAX = 20_000
+
+
+async def read_each(  # noqa: PLR0913 - the options of a list
+    api: Api,
+    resource: Resource,
+    namespaces: Sequence[str | None],
+    take: Callable[[Sequence[Object]], None],
+    *,
+    field_selector: str = "",
+    most: int = OBJECTS_MAX,
+) -> bool:
+    """Give each page to `take`, in a thread. Return whether these were all. Raises ApiError.
+
+    A list whose version the API server forgets ends early, as if it were too long.
+    """
+    number = 0
+    for namespace in namespaces:
+        pages = api.pages(resource, namespace, field_selector=field_selector)
+        try:
+            async with aclosing(pages):
+                async for page in pages:
+                    await asyncio.to_thread(take, page.items)
+                    number += len(page.items)
+                    if number >= most:
+                        return False
+        except api_errors.Gone:
+            return False
+    return True
