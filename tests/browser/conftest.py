@@ -1,19 +1,27 @@
-"""Chromium, and windows in it. Without a browser the tests skip and say why.
+"""Chromium, the page's server in front of a made-up cluster, and windows in which nothing may go wrong.
 
 All tests of this folder run in the event loop of the session, to which the browser belongs: each file begins with
-`pytestmark = pytest.mark.asyncio(loop_scope="session")`.
+`pytestmark = pytest.mark.asyncio(loop_scope="session")`. Without a browser the tests skip and say why.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser
 
 from tests.support.browser import program
 from tests.support.browser.observer import Observer
+from tests.support.browser.page import Page, serve_page
+from tests.support.browser.window import Screen, Window
+from tests.support.made_up_cluster import MadeUpApi, User, serve
+from tests.support.made_up_cluster.content import NAMESPACES, Size, fill
+from tests.support.page_server.browser import endpoint
 
 OpenPage = Callable[..., Awaitable[Observer]]
+OpenView = Callable[..., Awaitable[Window]]
+SIZE = Size(runs=120, instances=600, taskruns=200, archived=80)
 
 
 @pytest.fixture(scope="session")
@@ -32,30 +40,67 @@ async def browser(browser_program: program.BrowserProgram) -> AsyncIterator[Brow
         yield running
 
 
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def cluster() -> AsyncIterator[MadeUpApi]:
+    """A cluster with some hundred runs. `ann` may read the namespace `data` and change nothing."""
+    users = {
+        "admin-token": User(name="admin", reads={"*"}, changes={"*"}),
+        "ann-token": User(name="ann", reads={"data"}),
+    }
+    async with serve(MadeUpApi(users=users)) as api:
+        fill(api, SIZE)
+        yield api
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def server(cluster: MadeUpApi) -> AsyncIterator[Page]:
+    """The page of the administrator."""
+    async with serve_page(endpoint(cluster, "admin-token"), namespaces=NAMESPACES) as served:
+        yield served
+
+
 @pytest_asyncio.fixture(loop_scope="session")
 async def open_page(browser: Browser) -> AsyncIterator[OpenPage]:
-    """Opens an address in a window of its own. A test fails if a window logs an error or asks another host.
-
-    `theme`, `width` and `height` are those of the person's screen.
-    """
+    """Opens an address in a window of its own. A test fails if a window logs an error or asks another host."""
     observers: list[Observer] = []
+    async with AsyncExitStack() as stack:
 
-    async def opened(url: str, *, theme: str = "light", width: int = 1440, height: int = 900) -> Observer:
-        context = await browser.new_context(
-            color_scheme="dark" if theme == "dark" else "light",
-            viewport={"width": width, "height": height},
-            reduced_motion="reduce",
-            timezone_id="Europe/Berlin",
-            locale="en-GB",
-        )
-        page: Page = await context.new_page()
-        observer = Observer(page=page, origin="/".join(url.split("/")[:3]))
-        observers.append(observer)
-        await observer.start()
-        await page.goto(url)
-        return observer
+        async def opened(url: str, screen: Screen | None = None) -> Observer:
+            context = await stack.enter_async_context((screen or Screen()).context(browser))
+            observer = Observer(page=await context.new_page(), origin="/".join(url.split("/")[:3]))
+            observers.append(observer)
+            await observer.start()
+            await observer.page.goto(url)
+            return observer
 
-    yield opened
-    for observer in observers:
-        await observer.page.context.close()
+        yield opened
     assert [problem for observer in observers for problem in observer.all_problems()] == []
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def open_view(browser: Browser, server: Page) -> AsyncIterator[OpenView]:
+    """Opens a view of the page, logged in: `await open_view("runs")`. Fails a test as `open_page` does.
+
+    `answers` replaces answers of the server by their paths below `api/`.
+    """
+    windows: list[Window] = []
+    async with AsyncExitStack() as stack:
+
+        async def opened(
+            path: str,
+            *,
+            screen: Screen | None = None,
+            answers: dict[str, object] | None = None,
+            of: Page = server,
+        ) -> Window:
+            context = await stack.enter_async_context((screen or Screen()).context(browser))
+            await context.request.get(of.login.link)
+            window = Window(page=await context.new_page(), origin=of.origin)
+            windows.append(window)
+            await window.observer.start()
+            await window.replace(answers or {})
+            await window.open(path)
+            return window
+
+        yield opened
+    assert [problem for window in windows for problem in window.observer.all_problems()] == []

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def server() -> AsyncIterator[str]:
+async def site() -> AsyncIterator[str]:
     """Serves pages by their names."""
     pages = {
         "good": '<!doctype html><html lang="en"><title>t</title><main><h1>Good</h1></main></html>',
@@ -31,14 +31,14 @@ async def server() -> AsyncIterator[str]:
     app.router.add_get("/{name}", serve)
     runner = web.AppRunner(app)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
+    listener = web.TCPSite(runner, "127.0.0.1", 0)
+    await listener.start()
     yield f"http://127.0.0.1:{runner.addresses[0][1]}"
     await runner.cleanup()
 
 
-async def test_a_page_without_problems_has_none(server: str, open_page: OpenPage) -> None:
-    observer = await open_page(f"{server}/good")
+async def test_a_page_without_problems_has_none(site: str, open_page: OpenPage) -> None:
+    observer = await open_page(f"{site}/good")
     assert await observer.page.inner_text("h1") == "Good"
     assert observer.all_problems() == []
 
@@ -51,20 +51,22 @@ async def test_a_page_without_problems_has_none(server: str, open_page: OpenPage
         ("foreign", "request to another host: http://127.0.0.1:9/x.png"),
     ],
 )
-async def test_a_problem_of_a_page_is_reported(server: str, open_page: OpenPage, name: str, problem: str) -> None:
-    observer = await open_page(f"{server}/{name}")
+async def test_a_problem_of_a_page_is_reported(site: str, open_page: OpenPage, name: str, problem: str) -> None:
+    observer = await open_page(f"{site}/{name}")
     assert problem in observer.all_problems()
     observer.forgive()
 
 
-async def test_a_task_that_blocks_the_page_is_measured(server: str, open_page: OpenPage) -> None:
-    observer = await open_page(f"{server}/slow")
-    assert await observer.long_tasks()
-    assert await observer.long_tasks() == []
+async def test_a_task_that_blocks_the_page_is_measured(site: str, open_page: OpenPage) -> None:
+    observer = await open_page(f"{site}/slow")
+    durations: list[float] = []
+    while not durations:  # the browser reports it when it has time
+        durations = await observer.long_tasks()
+    assert max(durations) > 50
 
 
-async def test_text_without_contrast_is_a_violation(server: str, open_page: OpenPage) -> None:
-    observer = await open_page(f"{server}/unreadable")
+async def test_text_without_contrast_is_a_violation(site: str, open_page: OpenPage) -> None:
+    observer = await open_page(f"{site}/unreadable")
     try:
         found = await accessibility.violations(observer.page)
     except accessibility.NoAxeError as error:

@@ -1,10 +1,11 @@
 /** The buttons that change one instance of a run. */
 import type { InstanceRow } from "../contract.ts";
 import type { RunStore } from "../core/run_store.ts";
+import { accessOf } from "./access.ts";
 import { ActButton } from "./button.tsx";
 
 export function InstanceActs({ store, row }: { store: RunStore; row: InstanceRow }) {
-  const access = store.acts.value;
+  const access = accessOf(store.head.value?.namespace, store.acts.value);
   const body = { runs: [store.key], tasks: [row.key] };
   return (
     <div class="row fold">

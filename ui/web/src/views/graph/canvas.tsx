@@ -101,13 +101,18 @@ const Box = memo(function Box({ box, rect, active, current, critical, onUse, onA
       <div class="row graph-box-line">
         {group ? <Icon name="right" size={12} /> : <ToneMark tone={box.tone} />}{group ? <span class="sr">{g.folded}</span> : null}
         <span class="clip strong grow"><Data text={box.name} limit={120} /></span>
-        {box.progress ? <span class="graph-count"><Data text={box.progress} limit={40} /></span> : null}
       </div>
-      <div class="clip graph-detail"><Data text={group ? g.tasks(box.tasks) : [box.state, ...box.details].filter((each) => each !== "").join(" · ")} limit={120} /></div>
+      <div class="clip graph-detail"><Data text={detailOf(box)} limit={120} /></div>
       {box.shares.length > 0 ? <ShareBar box={box} /> : null}
     </div>
   );
 }, (before, after) => before.active === after.active && before.current === after.current && before.critical === after.critical && before.rect === after.rect && before.onUse === after.onUse && sameBox(before.box, after.box));
+
+/** What there is room for below the name: the counts of a mapped task, else its state and kind. */
+function detailOf(box: GraphBox): string {
+  if (box.kind === "group") return g.tasks(box.tasks);
+  return box.progress || [box.state, ...box.details].filter((each) => each !== "").join(" · ");
+}
 
 function sameBox(a: GraphBox, b: GraphBox): boolean {
   return a === b || JSON.stringify(a) === JSON.stringify(b);

@@ -1,4 +1,5 @@
 /** What can be done with the selected instances. */
+import { accessOf } from "../../acts/access.ts";
 import { ActButton } from "../../acts/button.tsx";
 import { Button } from "../../components/basics.tsx";
 import type { RunStore } from "../../core/run_store.ts";
@@ -10,14 +11,15 @@ const MOST = 1000;
 
 export function Selection({ store, keys, onClear }: { store: RunStore; keys: string[]; onClear: () => void }) {
   const body = { runs: [store.key], tasks: keys };
+  const access = accessOf(store.head.value?.namespace, store.acts.value);
   const subject = a.selected(keys.length);
   const disabled = keys.length > MOST ? gr.tooMany(MOST) : undefined;
   return (
     <div class="row">
       <span class="strong small" role="status">{gr.selected(keys.length)}</span>
       <Button kind="quiet" label={gr.selectNone} onClick={onClear} />
-      <ActButton request={{ act: "retry", subject, body }} access={store.acts.value} icon="refresh" kind="primary" label={gr.retrySelected(keys.length)} disabled={disabled} />
-      <ActButton request={{ act: "mark", subject, body }} access={store.acts.value} label={gr.markSelected} disabled={disabled} />
+      <ActButton request={{ act: "retry", subject, body }} access={access} icon="refresh" kind="primary" label={gr.retrySelected(keys.length)} disabled={disabled} />
+      <ActButton request={{ act: "mark", subject, body }} access={access} label={gr.markSelected} disabled={disabled} />
     </div>
   );
 }

@@ -1,4 +1,5 @@
 /** The buttons that change a run: what the run needs now, and the rest in a menu. */
+import { accessOf } from "../../acts/access.ts";
 import { ActButton } from "../../acts/button.tsx";
 import { openAct } from "../../acts/open.ts";
 import { refusal, type ActRequest } from "../../acts/request.ts";
@@ -15,7 +16,7 @@ const ALL: readonly ActName[] = ["retry", "resubmit", "suspend", "resume", "stop
 
 export function RunActs({ store }: RunViewProps) {
   const head = store.head.value;
-  const access = store.acts.value;
+  const access = accessOf(head?.namespace, store.acts.value);
   const readOnly = session.value?.readOnly ?? false;
   const request = (act: ActName): ActRequest => ({
     act, subject: head?.name ?? "", body: { runs: [store.key] }, params: head?.params,

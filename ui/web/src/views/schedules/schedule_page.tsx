@@ -1,4 +1,5 @@
 /** One Schedule: its acts, its next ticks, its past as a heat map, its queue and its latest runs. */
+import { accessOf } from "../../acts/access.ts";
 import { ActButton } from "../../acts/button.tsx";
 import { Facts, Figure, Loading, Panel, ProblemBox } from "../../components/basics.tsx";
 import { Data } from "../../components/data.tsx";
@@ -39,7 +40,7 @@ export function SchedulePage({ namespace, name }: { namespace: string; name: str
 
 function Head({ schedule }: { schedule: ScheduleDetail }) {
   const button = (act: ActName, icon?: "play" | "pause") => (
-    <ActButton access={schedule.acts ?? {}} {...(icon ? { icon } : {})} request={{ act, subject: schedule.name, body: act === "backfill" ? { schedule: `${schedule.namespace}/${schedule.name}` } : { schedules: [`${schedule.namespace}/${schedule.name}`] } }} />
+    <ActButton access={accessOf(schedule.namespace, schedule.acts)} {...(icon ? { icon } : {})} request={{ act, subject: schedule.name, body: act === "backfill" ? { schedule: `${schedule.namespace}/${schedule.name}` } : { schedules: [`${schedule.namespace}/${schedule.name}`] } }} />
   );
   return (
     <header class="stack">
