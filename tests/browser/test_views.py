@@ -14,7 +14,7 @@ from tests.support.made_up_cluster.content import BIG
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 RUN = f"run/live/data/{BIG}"
 VIEWS = {
-    "runs": ("runs", BIG),
+    "runs": ("runs", "invoices-00001"),
     "timeline": (f"{RUN}/timeline", BIG),
     "graph": (f"{RUN}/graph", "report"),
     "grid": (f"{RUN}/grid", "602 instances"),

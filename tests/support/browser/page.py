@@ -19,7 +19,9 @@ class Page:
 
 
 @asynccontextmanager
-async def serve_page(cluster: ClusterEndpoint, *, namespaces: tuple[str, ...], read_only: bool = False) -> AsyncIterator[Page]:
+async def serve_page(
+    cluster: ClusterEndpoint, *, namespaces: tuple[str, ...], read_only: bool = False
+) -> AsyncIterator[Page]:
     """Serve the page for the block."""
     logins: list[LocalLogin] = []
 

@@ -6,6 +6,7 @@ import { clockSkew, loggedOut } from "../core/api.ts";
 import { addCommands } from "../core/commands.ts";
 import { addHotkeys } from "../core/hotkeys.ts";
 import { href, location, navigate } from "../core/router.ts";
+import { narrow } from "../core/screen.ts";
 import { loadSession, session, sessionProblem } from "../core/session.ts";
 import { chooseTheme, dark, themeChoice } from "../core/theme.ts";
 import { duration } from "../core/times.ts";
@@ -57,7 +58,7 @@ function Header() {
         ))}
       </nav>
       <span class="grow" />
-      <button type="button" class="finder" onClick={() => (showPalette.value = true)} aria-label={t.palette}>
+      <button type="button" class="finder" onClick={() => (showPalette.value = true)} aria-label={narrow.value ? t.palette : undefined}>
         <Icon name="search" size={14} /><span class="grow clip">{t.palette}</span><kbd>Ctrl K</kbd>
       </button>
       <NamespaceChooser />

@@ -37,6 +37,7 @@ export default function Runs() {
   const problem = store.problem.value ?? store.stream?.problem.value ?? null;
   return (
     <div class="runs">
+      <h1 class="sr">{t.views.runs}</h1>
       <FilterBar filters={filters} runs={store.runs.value} onChange={change} />
       {store.notes.value.map((note) => <div class="note" key={note}><Icon name="warn" size={14} /><Data text={note} limit={500} /></div>)}
       {problem ? <div class="page-pad"><ProblemBox problem={problem} onRetry={store.stream?.retry} /></div> : null}

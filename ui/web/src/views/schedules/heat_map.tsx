@@ -1,4 +1,5 @@
 /** The days of a Schedule's past: the worst that happened as colour and pattern, how much as strength. */
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { ScheduleDetail } from "../../contract_lists.ts";
 import { now } from "../../core/clock.ts";
 import { href } from "../../core/router.ts";
@@ -9,10 +10,13 @@ const TONES = { failed: "bad", missed: "warn", skipped: "skip", ok: "ok", none: 
 
 export function HeatMap({ schedule }: { schedule: ScheduleDetail }) {
   const today = new Date(now.value * 1000).toISOString().slice(0, 10);
+  const scroller = useRef<HTMLDivElement>(null);
+  // Where the weeks have no room, the latest are in sight.
+  useLayoutEffect(() => scroller.current?.scrollTo({ left: scroller.current.scrollWidth }), []);
   const calendar = buildCalendar(schedule.calendar, today);
   return (
     <div class="stack">
-      <div class="heat-scroll" tabIndex={0} role="group" aria-label={s.past}>
+      <div ref={scroller} class="heat-scroll" tabIndex={0} role="group" aria-label={s.past}>
         <div class="heat" style={{ gridTemplateColumns: `34px repeat(${calendar.weeks}, 20px)` }}>
           {calendar.months.map((month) => <span class="heat-label" style={{ gridRow: 1, gridColumn: `${month.week + 2} / span 3` }}>{s.months[Number(month.day.slice(5, 7)) - 1]}</span>)}
           {s.weekdays.map((name, weekday) => (name ? <span class="heat-label" style={{ gridRow: weekday + 2, gridColumn: 1 }}>{name}</span> : null))}
