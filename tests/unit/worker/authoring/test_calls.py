@@ -1,7 +1,7 @@
 """What calls of tasks become: options, order, waits, containers, and functions without a mark."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from torpor import SecretRef
 from torpor.authoring import container, expression, python, wait, workflow
@@ -80,7 +80,7 @@ def test_a_container_has_a_script_variables_and_a_result() -> None:
     def flow() -> None:
         files = list_files("monday")
         container("python:3.13", script="print(1)", interpreter=["python3"], result="stdout", env={"PATH_IN": files})
-        container("busybox:1.37", command=["cat", files], result={"path": "/tmp/out"})
+        container("busybox:1.37", command=["cat", cast("str", files)], result={"path": "/tmp/out"})
 
     script, words = tasks(flow)[1:]
     assert script["container"] == {
