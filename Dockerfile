@@ -1,4 +1,4 @@
-# The image of the operator, the triggerer and the archive. Task pods have their own: worker-image/Dockerfile.
+# The image of the operator, the triggerer, the archive and the page. Task pods have their own: worker-image/Dockerfile.
 # No BuildKit syntax, so that Debian's docker.io builds it too.
 ARG BASE_IMAGE=python:3.11-slim-bookworm
 
@@ -25,18 +25,20 @@ COPY operator/pyproject.toml operator/
 COPY triggerer/pyproject.toml triggerer/
 COPY archive/pyproject.toml archive/
 COPY worker-image/pyproject.toml worker-image/
+COPY ui/pyproject.toml ui/
 COPY dev/pyproject.toml dev/
 COPY examples/census/pyproject.toml examples/census/
 RUN /opt/uv/bin/uv sync --frozen --no-dev --no-cache --python python3 --no-install-workspace \
-    --package torpor-operator --package torpor-triggerer --package torpor-archive
+    --package torpor-operator --package torpor-triggerer --package torpor-archive --package torpor-ui
 COPY libraries libraries
 COPY crds crds
 COPY operator operator
 COPY triggerer triggerer
 COPY archive archive
 COPY worker-image worker-image
+COPY ui/torpor_ui ui/torpor_ui
 RUN /opt/uv/bin/uv sync --frozen --no-dev --no-cache --python python3 --no-editable \
-    --package torpor-operator --package torpor-triggerer --package torpor-archive
+    --package torpor-operator --package torpor-triggerer --package torpor-archive --package torpor-ui
 
 FROM ${BASE_IMAGE}
 COPY --from=build /opt/torpor /opt/torpor
@@ -46,5 +48,5 @@ ENV PATH=/opt/torpor/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1
 USER 65532:65532
-# Which of the three it is, the Deployment says: python -m torpor_operator, torpor_triggerer or torpor_archive.
-CMD ["python", "-c", "raise SystemExit('say python -m torpor_operator, torpor_triggerer or torpor_archive')"]
+# Which of the four it is, the Deployment says: python -m torpor_operator, torpor_triggerer, torpor_archive or torpor_ui.
+CMD ["python", "-c", "raise SystemExit('say python -m torpor_operator, torpor_triggerer, torpor_archive or torpor_ui')"]

@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo docs prose test test-long ui ui-test venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
 	bench-archive bench-argo bench-chain bench-cli bench-failover bench-guard bench-logs bench-reduce bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
-	bench-structure bench-triggerer bench-views bench-workflow bench-writes mutants cli images runtime-folder manifest sbom uninstall load cluster kubeconfig \
+	bench-structure bench-triggerer bench-ui bench-views bench-workflow bench-writes mutants cli images runtime-folder manifest sbom uninstall load cluster kubeconfig \
 	cluster-down control-plane \
 	control-plane-down
 
@@ -94,7 +94,7 @@ manifest: venv ## build/install.yaml with those images, by digest: make manifest
 
 sbom: venv ## what the images install from PyPI, with hashes, as CycloneDX JSON: build/torpor.cdx.json and build/torpor-worker.cdx.json
 	@mkdir -p build
-	@$(SBOM) --package torpor-operator --package torpor-triggerer --package torpor-archive --output-file build/torpor.cdx.json
+	@$(SBOM) --package torpor-operator --package torpor-triggerer --package torpor-archive --package torpor-ui --output-file build/torpor.cdx.json
 	@$(SBOM) --package torpor --output-file build/torpor-worker.cdx.json
 	@ls build/*.cdx.json
 
@@ -136,6 +136,9 @@ bench-cli: venv ## wall time of torpor --help, get and list on the cluster, agai
 
 bench-guard: venv ## CPU time of recording the object of each step of the operator
 	$(BIN)/python -m benchmarks.guard
+
+bench-ui: venv ## memory of the page's server with 50 viewers of 60,000 TaskRuns, and bytes a minute of an open page
+	$(BIN)/python -m benchmarks.page $(BENCH)
 
 bench-views: venv ## CPU time of the views of a run with 10,000 instances
 	$(BIN)/python -m benchmarks.views

@@ -9,6 +9,7 @@ import types
 import typing
 from collections.abc import Mapping, Sequence
 
+from pydantic_core import PydanticUndefined
 from pydantic_settings import BaseSettings
 from torpor.triggers.cursors import Unset
 from torpor_archive import metrics as archive_metrics
@@ -18,6 +19,7 @@ from torpor_operator import settings as operator
 from torpor_triggerer import settings as triggerer
 from torpor_triggerer.reporting import metrics as triggerer_metrics
 from torpor_triggerer.usercode import registry
+from torpor_ui import settings as page
 
 from torpor_reference.tables import Row, Table
 
@@ -45,6 +47,7 @@ def flags() -> dict[str, Table]:
         "operator": _defaults(operator.Settings),
         "triggerer": _defaults(triggerer.Settings),
         "archive": _defaults(archive.ArchiveSettings),
+        "page": _defaults(page.PageSettings),
     }
     return {
         name: Table(header=_FLAGS, rows=[_flag(*flag) for flag in flags.items()]) for name, flags in defaults.items()
@@ -84,13 +87,15 @@ def _flag(name: str, default: object) -> Row:
             shown = "host name"
         case bool():
             shown = str(default).lower()
+        case _ if default is PydanticUndefined:
+            shown = "required"
         case None | [] | () | "":
             shown = "none"
         case float() if default.is_integer():
             shown = str(int(default))
         case _:
             shown = str(default)
-    return f"`--{name.replace('_', '-')}`", f"`{shown}`" if shown not in {"none", "host name"} else shown
+    return f"`--{name.replace('_', '-')}`", f"`{shown}`" if shown not in {"none", "host name", "required"} else shown
 
 
 def _metrics(text: str) -> Sequence[Row]:

@@ -56,8 +56,7 @@ class ProcessSettings(BaseSettings):
         try:
             return cls(**{**values, **flags, **lists})
         except ValidationError as error:
-            problems = (f"--{str(entry['loc'][0]).replace('_', '-')}: {entry['msg']}" for entry in error.errors())
-            command_line.root_parser.error("; ".join(problems))
+            command_line.root_parser.error("; ".join(_problem(entry["loc"], entry["msg"]) for entry in error.errors()))
             raise  # for mypy: the parser has exited
 
     @classmethod
@@ -71,6 +70,13 @@ class ProcessSettings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Take only the arguments of the constructor."""
         return (init_settings,)
+
+
+def _problem(place: tuple[int | str, ...], message: str) -> str:
+    """Return what is wrong with a flag, or with several together, whose message names them."""
+    if not place:
+        return message.removeprefix("Value error, ")
+    return f"--{str(place[0]).replace('_', '-')}: {message}"
 
 
 def _split(text: str) -> list[str]:

@@ -28,12 +28,16 @@ async def main(given: argparse.Namespace) -> None:
         given.kubeconfig.parent.mkdir(parents=True, exist_ok=True)
         given.kubeconfig.write_text(content)
         print(f"{api.url} {given.kubeconfig}", flush=True)  # noqa: T201 - a program reads it
-        await change(api, given.changes)
+        await change(api, given.changes, given.changing)
 
 
-async def change(api: MadeUpApi, rate: float) -> None:
-    """Change so many TaskRuns a second: those that run wait, and those that wait run."""
-    names = [(item["metadata"]["namespace"], item["metadata"]["name"]) for item in api.server.all(TASKRUNS)]
+async def change(api: MadeUpApi, rate: float, run: str) -> None:
+    """Change so many TaskRuns of a run a second, or of all: those that run wait, and those that wait run."""
+    names = [
+        (item["metadata"]["namespace"], item["metadata"]["name"])
+        for item in api.server.all(TASKRUNS)
+        if not run or item["spec"]["workflow"]["name"] == run
+    ]
     while True:
         await asyncio.sleep(1.0 / rate if rate else 3600.0)
         namespace, name = random.choice(names)
@@ -44,7 +48,8 @@ async def change(api: MadeUpApi, rate: float) -> None:
         entry = {"state": state, "at": times.rfc3339(api.clock.now()), "attempt": 1, "segment": 0}
         history = [*item["status"].get("history", []), entry][-30:]
         api.server.edit(TASKRUNS, namespace, name, {"status": {"state": state, "history": history}})
-        if random.random() < 0.01:
+        if random.random() * 300 * rate < 1:  # about every five minutes, when the watches have seen all
+            await asyncio.sleep(0.1)
             api.server.history.compact()
 
 
@@ -57,6 +62,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--archived", type=int, default=300)
     options.add_argument("--viewers", type=int, default=0, help="users viewer-0, viewer-1 and so on, by these tokens")
     options.add_argument("--changes", type=float, default=0.0, help="TaskRuns that change in a second")
+    options.add_argument("--changing", default="", help="the run whose TaskRuns change; default: all")
     options.add_argument("--port", type=int, default=0)
     options.add_argument("--kubeconfig", type=Path, default=Path("build/made-up/kubeconfig"))
     return options
