@@ -141,7 +141,7 @@ def _pod(view: InstanceView) -> str:
 
 def _slim(view: InstanceView) -> InstanceView:
     """The view without its history, and with one copy of each word that many instances have."""
-    shared: dict[str, Any] = {name: sys.intern(getattr(view, name)) for name in _REPEATED}
+    shared: dict[str, Any] = {name: sys.intern(str(getattr(view, name))) for name in _REPEATED}
     return replace(view, raw_history=(), **shared)
 
 

@@ -102,7 +102,7 @@ def archived(item: Fields) -> RunRow:
 
 def _state(status: Fields, verdict: Fields) -> str:
     """The state in one word. Unlike `status.state`, it tells Cancelled from Failed."""
-    state = sys.intern(text(status.get("state")) or RunState.PENDING)
+    state = sys.intern(str(text(status.get("state")) or RunState.PENDING))
     return _CANCELLED if state == RunState.FAILED and verdict.get("reason") == _CANCELLED else state
 
 
