@@ -31,14 +31,14 @@ _SHUTDOWN_SECONDS = 1.0
 
 
 class LocalReviews(AccessReviews):
-    """Believes callers. A token is the namespace and the uid of a pod."""
+    """Believes callers. A token is the namespace and the uid of a pod, and its name where it has not claimed."""
 
     async def authenticate(self, token: str, client: RequestOrigin) -> Caller:
         """Return the pod that the token names."""
         del client
-        namespace, _, uid = token.partition("/")
+        namespace, uid, name = (*token.split("/"), "", "")[:3]
         user = f"system:serviceaccount:{namespace}:{constants.TASK_ACCOUNT}"
-        return Caller(user=user, extra={policy.POD_UID: (uid,)})
+        return Caller(user=user, extra={policy.POD_UID: (uid,), policy.POD_NAME: (name,)})
 
 
 class LocalNamespaces:

@@ -32,6 +32,14 @@ class PodFiles:
     scripts: Path
     result: Path
 
+    @classmethod
+    def of_pod(cls, name: str, uid: str, *, logs: Path, scratch: Path) -> "PodFiles":
+        """Return the files of a pod, of which only the log is kept."""
+        message, source, scripts, result = (
+            scratch / f"{uid}.{what}" for what in ("message", "source", "scripts", "result")
+        )
+        return cls(log=logs / f"{name}.log", message=message, source=source, scripts=scripts, result=result)
+
     def write_scripts(self, texts: Mapping[str, str]) -> bool:
         """Write scripts by the names of their containers, which the API server checks. Return whether there are any."""
         for name, text in texts.items():

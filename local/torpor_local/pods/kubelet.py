@@ -19,11 +19,12 @@ from torpor_local.apiserver.history import ObjectChange, collection
 from torpor_local.apiserver.objects import ObjectRegistry
 from torpor_local.apiserver.server import ApiServer
 from torpor_local.clock import SkippableClock
-from torpor_local.pods import locks, process, program, status, variables, wrapper
+from torpor_local.pods import container_outputs, locks, process, program, status, task_files, variables, wrapper
 from torpor_local.pods.files import MissingSourceError, PodFiles
 from torpor_local.pods.locks import PodLock
 from torpor_local.pods.process import PodProcess
 from torpor_local.pods.program import InvalidImageError, MissingToolError, PodProgram
+from torpor_local.pods.task_files import FileError, TaskFiles
 
 NODE = "local"
 _EXIT_SECONDS = 10.0
@@ -181,16 +182,13 @@ class ProcessKubelet:
     async def _process(self, running: _RunningPod, lock: PodLock) -> Object:
         """Run the process of a pod to its end and return the status of the pod."""
         pod, host = running.pod, self._host
-        files = PodFiles(
-            log=host.logs / f"{running.address[1]}.log",
-            message=host.scratch / f"{running.uid}.message",
-            source=host.scratch / f"{running.uid}.source",
-            scripts=host.scratch / f"{running.uid}.scripts",
-            result=host.scratch / f"{running.uid}.result",
-        )
+        files = PodFiles.of_pod(running.address[1], running.uid, logs=host.logs, scratch=host.scratch)
+        read = partial(self._server.get, CONFIG_MAPS, pod["metadata"]["namespace"])
+        task = task_files.of_pod(pod, host.scratch / f"{running.uid}.files")
         try:
             files.create()
-            started = self._program(pod, files)
+            await asyncio.to_thread(task_files.fetch, task, pod, host.archive, read)
+            started = self._program(pod, files, task)
             inherited = variables.inherited(host.environ)
             running.process = await process.start(
                 started.argv,
@@ -204,13 +202,20 @@ class ProcessKubelet:
             message = str(error)
             files.log.write_text(f"torpor: {message}\n")
             return status.terminated(pod, _CANNOT_START, "ContainerCannotRun", message, self._clock.now())
+        except FileError as error:
+            files.log.write_text(f"torpor: {error}\n")
+            return status.not_fetched(str(error), self._clock.now())
         try:
-            return await self._end(running, running.process, started, files)
+            return await self._end(running, running.process, started, files, task)
         except BaseException:
             await self._abandon(running.process, pod)
             raise
+        finally:
+            await asyncio.to_thread(task.remove)
 
-    async def _end(self, running: _RunningPod, started: PodProcess, run: PodProgram, files: PodFiles) -> Object:
+    async def _end(
+        self, running: _RunningPod, started: PodProcess, run: PodProgram, files: PodFiles, task: TaskFiles
+    ) -> Object:
         """Wait for the end of a process and return the status of its pod."""
         pod = running.pod
         if running.is_deleting():  # meanwhile
@@ -220,7 +225,11 @@ class ProcessKubelet:
         message = files.termination_message(code)
         if run.wrapped.has_result and code == 0:
             message = await self._result(pod, started, run, files)
-        if code < 0 or run.wrapped.file is not None:
+        if code == 0 and run.is_container and task.outputs:
+            code, message = await container_outputs.report(
+                task, pod, message, run.wrapped, tool=self._host.container_tool or "", archive=self._host.archive
+            )
+        if code < 0 or run.wrapped.file is not None or (run.is_container and task.outputs):
             await self._remove_container(pod)
         files.remove()
         if run.is_container and program.could_not_start(code, message):
@@ -254,20 +263,21 @@ class ProcessKubelet:
         except OSError as error:  # also a timeout
             _LOG.warning("container %s cannot be removed: %s", program.container_name(pod), error)
 
-    def _program(self, pod: Object, files: PodFiles) -> PodProgram:
+    def _program(self, pod: Object, files: PodFiles, task: TaskFiles) -> PodProgram:
         read = partial(self._server.get, CONFIG_MAPS, pod["metadata"]["namespace"])
         own = variables.environment(pod, read)
         if files.write_source(pod, read):
             own[constants.ENV_SOURCE] = str(files.source)
         if not program.is_python(pod):
             scripts = str(files.scripts) if files.write_scripts(wrapper.scripts(pod)) else None
-            return program.container(pod, self._host.container_tool, own, str(files.message), scripts)
+            return program.container(pod, self._host.container_tool, own, str(files.message), scripts, task.mounts)
         own |= {
             constants.ENV_API: f"unix:{self._host.socket}",
             constants.ENV_ARCHIVE_URL: f"unix:{self._host.archive}",
             constants.ENV_POD_UID: pod["metadata"]["uid"],
             constants.ENV_CLOCK_OFFSET: repr(self._clock.offset),
             program.ENV_TERMINATION_LOG: str(files.message),
+            **task.variables(),
         }
         return program.python(self._host.python, str(self._host.packages), own)
 

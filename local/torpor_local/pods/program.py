@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 from torpor_wire import constants
@@ -31,6 +32,7 @@ _WAITING_SHELL = ("/bin/sh", "-c", 'read -r _ && exec "$@"', "sh")
 
 _IMAGE = re.compile(r"(?:\[[0-9a-fA-F:]+\](?::\d+)?/)?[A-Za-z0-9][\w.:/@-]*", re.ASCII)
 _IMAGE_MAX = 512
+_NO_MOUNTS: Mapping[str, Path] = {}
 _VARIABLE = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 """Podman takes `A*` for all variables of the user that begin with A."""
 
@@ -99,10 +101,18 @@ def python(interpreter: str, packages: str, own: Mapping[str, str]) -> PodProgra
     return PodProgram(argv=(interpreter, "-c", _BOOTSTRAP, packages), own=own)
 
 
-def container(
-    pod: Object, tool: str | None, own: Mapping[str, str], message_file: str, scripts: str | None = None
+def container(  # noqa: PLR0913, PLR0917 - the parts of a command
+    pod: Object,
+    tool: str | None,
+    own: Mapping[str, str],
+    message_file: str,
+    scripts: str | None = None,
+    mounts: Mapping[str, Path] = _NO_MOUNTS,
 ) -> PodProgram:
-    """Return the program of a container task. `scripts` is a folder. Raises MissingToolError and InvalidImageError."""
+    """Return the program of a container task. Raises MissingToolError and InvalidImageError.
+
+    `scripts` is a folder. `mounts` are input files, by their paths in the container.
+    """
     spec = pod["spec"]["containers"][0]
     image = str(spec.get("image") or "")
     if problem := image_problem(image):
@@ -113,7 +123,7 @@ def container(
             "cluster"
         )
     words, arguments = variables.command(pod, own)
-    wrapped = wrapper.unwrapped(words)
+    wrapped = wrapper.unwrapped(words, stores_files=constants.ENV_FILES in own)
     entrypoint = wrapped.command
     given = [word for name, value in own.items() for word in ("--env", f"{name}={value}")]
     missing = [variable["name"] for variable in spec.get("env") or () if variable["name"] not in own]
@@ -124,10 +134,11 @@ def container(
             *_WAITING_SHELL,
             tool,
             "run",
-            *(("--rm",) if wrapped.file is None else ()),  # the file is copied after its end
+            *(("--rm",) if wrapped.file is None and not wrapped.stores_files else ()),  # copied after its end
             *("--name", container_name(pod)),
             *("--mount", _mount(message_file, TERMINATION_LOG)),
             *(() if scripts is None else ("--mount", f"{_mount(scripts, wrapper.SCRIPTS)},readonly")),
+            *(word for path, file in mounts.items() for word in _bound(str(file), path)),
             *given,
             *of_user,  # from Secrets: the client has the values
             *(("--user", str(user)) if user is not None else ()),
@@ -141,6 +152,10 @@ def container(
         is_container=True,
         wrapped=wrapped,
     )
+
+
+def _bound(source: str, target: str) -> tuple[str, str]:
+    return "--mount", _mount(source, target)
 
 
 def _mount(source: str, target: str) -> str:

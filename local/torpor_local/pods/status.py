@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from torpor_operator.model.pod import FILES_CONTAINER
 from torpor_wire import times
 
 MESSAGE_MAX = 4096
@@ -32,6 +33,13 @@ def terminated(pod: Object, code: int, reason: str, message: str, now: float) ->
         "startTime": times.rfc3339(now),
         "containerStatuses": _main_container(pod, {"terminated": state}),
     }
+
+
+def not_fetched(message: str, now: float) -> Object:
+    """Return the status of a pod whose init container could not fetch an input file."""
+    ended = {"exitCode": 69, "reason": "Error", "message": message, "finishedAt": times.rfc3339(now)}
+    fetching = container_status({"name": FILES_CONTAINER}, {"terminated": ended})
+    return {"phase": "Failed", "startTime": times.rfc3339(now), "initContainerStatuses": [fetching]}
 
 
 def disrupted(message: str, now: float) -> Object:

@@ -20,18 +20,22 @@ OUTPUT_MAX = 1 << 20
 SCRIPTS = f"{constants.RUNTIME_FOLDER}/scripts"
 _RUN = (TOOL, "run")
 _END = "--"
-_FILE = "--file"
+_FILE, _STDOUT = "--file", "--stdout"
 
 Object = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrappedProgram:
-    """The command of a container without its wrapper. `stdout`, `file`: what its result is."""
+    """The command of a container without its wrapper. `stdout`, `file`: what its result is.
+
+    `stores_files`: whether files are copied from it after its end.
+    """
 
     command: Sequence[str]
     stdout: bool = False
     file: str | None = None
+    stores_files: bool = False
 
     @property
     def has_result(self) -> bool:
@@ -39,13 +43,13 @@ class WrappedProgram:
         return self.stdout or self.file is not None
 
 
-def unwrapped(command: Sequence[str]) -> WrappedProgram:
-    """Return what a command of a pod runs."""
+def unwrapped(command: Sequence[str], *, stores_files: bool = False) -> WrappedProgram:
+    """Return what a command of a pod runs. `stores_files`: whether the wrapper stores outputs."""
     if tuple(command[:2]) != _RUN:
         return WrappedProgram(command=command)
     options, program = command[2 : command.index(_END)], command[command.index(_END) + 1 :]
     file = options[options.index(_FILE) + 1] if _FILE in options else None
-    return WrappedProgram(command=program, stdout=file is None, file=file)
+    return WrappedProgram(command=program, stdout=_STDOUT in options, file=file, stores_files=stores_files)
 
 
 def scripts(pod: Object) -> dict[str, str]:
@@ -72,6 +76,13 @@ def document(pod: Object, content: bytes, name: str) -> str:
             pod, f"the result has {size} bytes; a local run stores less than {TERMINATION_MAX} of a container"
         )
     return message
+
+
+def with_files(pod: Object, message: str, files: Sequence[Object], *, has_result: bool) -> str:
+    """Return the document of a program with outputs: that of its result, or what the program wrote itself."""
+    nonce = (pod["metadata"].get("annotations") or {}).get(constants.OUTCOME_NONCE, "")
+    own = json.loads(message) if has_result else {"message": message}
+    return json.dumps({"torpor": constants.PROTOCOL, "nonce": nonce, "files": [*files], **own}, ensure_ascii=False)
 
 
 def failure(pod: Object, message: str) -> str:

@@ -105,6 +105,24 @@ def debugged():
     return 1
 
 
+def write_files():
+    from torpor import files
+
+    files.output_path("table").write_text("rows")
+    tree = files.output_path("tree")
+    tree.mkdir()
+    (tree / "a b").write_text("leaf")
+    (tree / "link").symlink_to("a b")
+
+
+def read_files():
+    from torpor import files
+
+    tree = files.input_path("tree")
+    texts = [files.input_path("table"), tree / "link", files.input_path("note"), files.input_path("settings")]
+    return [path.read_text() for path in texts]
+
+
 def vanish():
     os._exit(3)
 

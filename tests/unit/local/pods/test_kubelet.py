@@ -81,11 +81,11 @@ async def test_a_process_whose_pod_cannot_be_written_is_killed(tmp_path: Path) -
 
 
 def test_only_the_end_of_a_log_is_read(tmp_path: Path) -> None:
-    log = tmp_path / "log"
+    log = tmp_path / "pod.log"
     log.write_bytes(b"first\n" + b"x" * status.LOG_TAIL + b"\nlast\n")
     assert files.tail(log, 5) == b"last\n"
     assert files.tail(log, 10**6).startswith(b"first")
-    pod_files = files.PodFiles(log=log, message=tmp_path / "message", source=tmp_path / "source")
+    pod_files = files.PodFiles.of_pod("pod", "uid", logs=tmp_path, scratch=tmp_path)
     pod_files.create()
     assert (pod_files.termination_message(0), pod_files.termination_message(1)[-5:]) == ("", "last\n")
     pod_files.message.write_bytes(b"y" * 2 * status.MESSAGE_MAX)

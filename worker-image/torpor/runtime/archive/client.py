@@ -54,12 +54,15 @@ class ArchiveConnection:
             return self._answer(reader)
 
     @contextmanager
-    def get(self, uid: str, digest: str, query: str = "") -> Iterator[ApiResponse | Iterator[bytes]]:
-        """Yield the body of a result in pieces, or return the error response.
+    def get(
+        self, uid: str, digest: str, query: str = "", *, file: str | None = None
+    ) -> Iterator[ApiResponse | Iterator[bytes]]:
+        """Yield the body of a result, or of a file, in pieces, or return the error response.
 
         Raises UnclearError, also between pieces.
         """
-        path = f"/v1/namespaces/{self._where.namespace}/results/{uid}/{digest}{query}"
+        what = f"results/{uid}" if file is None else f"files/{uid}/{file}"
+        path = f"/v1/namespaces/{self._where.namespace}/{what}/{digest}{query}"
         with self._connection.exchange(f"GET {path}") as (link, reader):
             link.sendall(self._head("GET", path, {"Torpor-TaskRun": self._where.taskrun}))
             status, headers = http.read_head(reader)

@@ -8,7 +8,7 @@ import os
 import stat
 import tarfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -37,7 +37,7 @@ class _Content(NamedTuple):
 
 
 def store(
-    archive: ArchiveConnection, outputs: list[Mapping[str, Any]], retry_policy: status_patch.RetryPolicy
+    archive: ArchiveConnection, outputs: Sequence[Mapping[str, Any]], retry_policy: status_patch.RetryPolicy
 ) -> list[dict[str, Any]] | TaskFailure:
     """Store the outputs and return their descriptions, or the failure of the task."""
     stored: list[dict[str, Any]] = []

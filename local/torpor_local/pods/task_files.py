@@ -1,0 +1,241 @@
+"""The files of a task on this machine: what `torpor-tool` does in a pod of a cluster, with the archive of the run.
+
+Inputs are in a folder of the pod's own: a container mounts them, a python task gets their paths. Outputs of a container
+are copied from it after its end. All functions block, so they run in a thread.
+"""
+
+import gzip
+import hashlib
+import io
+import json
+import shutil
+import tarfile
+import urllib.request
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, cast
+
+from torpor.errors import UnreadableError
+from torpor.runtime import http, status_patch
+from torpor.runtime.archive import outputs
+from torpor.runtime.archive.client import ArchiveAddress, ArchiveConnection
+from torpor.runtime.http import ApiResponse, UnclearError
+from torpor.runtime.outcome import TaskFailure
+from torpor_operator.model.pod import FILES_CONTAINER
+from torpor_wire import constants
+
+from torpor_local.apiserver import config_maps
+from torpor_local.pods.variables import ReadConfigMap, expanded
+
+UNPACKED_MAX = 10 * 1024**3
+_PIECE = 256 * 1024
+_HTTP_SECONDS = 60.0
+
+Object = Mapping[str, Any]
+
+
+class FileError(Exception):
+    """An input cannot be fetched, or an output stored. The message is for the user."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskFiles:
+    """The files of one pod, in a folder of its own. `mounts` are paths in the container, and what is there."""
+
+    folder: Path
+    inputs: tuple[Object, ...]
+    config_maps: tuple[tuple[str, str, str | None], ...]
+    mounts: Mapping[str, Path]
+    outputs: tuple[Object, ...]
+    named: tuple[Object, ...]
+    """The names and paths of the inputs of a python task."""
+
+    def remove(self) -> None:
+        """Remove the files of an ended pod."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def output(self, name: str) -> Path:
+        """Where an output is on this machine."""
+        return self.folder / "out" / name
+
+    def variables(self) -> dict[str, str]:
+        """The variable of a python task, with paths of this machine; none without files."""
+        if not self.mounts and not self.outputs:
+            return {}
+        inputs = [{"name": entry["name"], "path": str(self.mounts[entry["path"]])} for entry in self.named]
+        out = [{**output, "path": str(self.output(output["name"]))} for output in self.outputs]
+        return {constants.ENV_FILES: json.dumps({"in": inputs, "out": out})}
+
+
+def of_pod(pod: Object, folder: Path) -> TaskFiles:
+    """Return the files of a pod. `folder` is on this machine."""
+    spec = pod["spec"]
+    main, *_ = spec["containers"]
+    fetching = next((each for each in spec.get("initContainers") or () if each["name"] == FILES_CONTAINER), None)
+    volumes = {volume["name"]: volume for volume in spec.get("volumes") or ()}
+    mounts: dict[str, Path] = {}
+    maps: list[tuple[str, str, str | None]] = []
+    for mount in main.get("volumeMounts") or ():
+        if mount["name"] == "torpor-files" and mount["subPath"].startswith("in/"):
+            mounts[mount["mountPath"]] = folder / mount["subPath"]
+        elif mount["name"].startswith("torpor-input-"):
+            mounts[mount["mountPath"]] = folder / "in" / mount["name"]
+            maps.append((mount["name"], volumes[mount["name"]]["configMap"]["name"], mount.get("subPath")))
+    return TaskFiles(
+        folder=folder,
+        inputs=tuple(_declared(fetching).get("in") or ()) if fetching else (),
+        config_maps=tuple(maps),
+        mounts=mounts,
+        outputs=tuple(_declared(main).get("out") or ()),
+        named=tuple(_declared(main).get("in") or ()),
+    )
+
+
+def _declared(container: Object) -> dict[str, Any]:
+    texts = (each.get("value") for each in container.get("env") or () if each["name"] == constants.ENV_FILES)
+    value: dict[str, Any] = json.loads(expanded(next(texts, None) or "{}", {}))
+    return value
+
+
+def fetch(files: TaskFiles, pod: Object, archive: Path, read: ReadConfigMap) -> None:
+    """Write the inputs. Raises FileError."""
+    files.remove()
+    if not files.mounts and not files.outputs:
+        return
+    for name in ("in", "out"):
+        (files.folder / name).mkdir(parents=True)
+    try:
+        for name, config_map, key in files.config_maps:
+            _write_config_map(files.folder / "in" / name, config_map, key, read)
+        for entry in files.inputs:
+            _write_input(entry, files.folder / "in" / entry["name"], pod, archive)
+    except (OSError, EOFError, UnclearError, UnreadableError, tarfile.TarError) as error:
+        raise FileError(f"an input cannot be fetched: {error}") from error
+
+
+def store(files: TaskFiles, pod: Object, archive: Path) -> list[dict[str, Any]]:
+    """Store the outputs, and return their descriptions. Raises FileError."""
+    declared = [{**each, "path": str(files.output(each["name"]))} for each in files.outputs]
+    stored = outputs.store(_archive_of(pod, archive), declared, _policy())
+    if isinstance(stored, TaskFailure):
+        raise FileError(stored.message)
+    return stored
+
+
+def _policy() -> status_patch.RetryPolicy:
+    import time  # noqa: PLC0415 - the clock of the machine, not of the run
+
+    return status_patch.RetryPolicy(30.0, frozenset(), time.monotonic, time.sleep, lambda: 0.5)
+
+
+def _archive_of(pod: Object, archive: Path) -> ArchiveConnection:
+    metadata = pod["metadata"]
+    token = f"{metadata['namespace']}/{metadata['uid']}/{metadata['name']}"
+    taskrun = str(metadata["ownerReferences"][0]["name"])
+    connect = http.over_unix(str(archive))
+    return ArchiveConnection(ArchiveAddress("localhost", connect, lambda: token, metadata["namespace"], taskrun))
+
+
+def _write_config_map(target: Path, name: str, key: str | None, read: ReadConfigMap) -> None:
+    config_map = read(name)
+    if config_map is None:
+        raise FileError(f"there is no ConfigMap {name}: add it to the file, or put its files into a folder {name}")
+    contents = config_maps.files(config_map)
+    if key is not None:
+        if key not in contents:
+            raise FileError(f"the ConfigMap {name} has no key {key}")
+        target.write_bytes(contents[key])
+        return
+    target.mkdir()
+    for each, content in contents.items():
+        (target / each).write_bytes(content)
+
+
+def _write_input(entry: Object, target: Path, pod: Object, archive: Path) -> None:
+    if entry.get("text") is not None:
+        target.write_text(entry["text"])
+        return
+    if (source := entry.get("http")) is not None:
+        _download(source, target)
+        return
+    origins: list[Object] = [*(entry.get("origins") or ())]
+    if len(origins) == 1 and not origins[0].get("entry"):
+        _write_origin(origins[0], target, pod, archive)
+    elif origins:
+        target.mkdir()
+        for origin in origins:
+            _write_origin(origin, target / origin["entry"], pod, archive)
+
+
+def _download(source: Object, target: Path) -> None:
+    """Fetch a file of a web server. The user's own machine may reach what it can."""
+    if not source["url"].startswith(("http://", "https://")):
+        raise FileError(f"{source['url']!r} does not begin with http:// or https://")
+    digest = hashlib.sha256()
+    with urllib.request.urlopen(source["url"], timeout=_HTTP_SECONDS) as response, target.open("wb") as file:  # noqa: S310
+        while piece := response.read(_PIECE):
+            digest.update(piece)
+            file.write(piece)
+    if source.get("sha256") not in {None, digest.hexdigest()}:
+        raise FileError(f"the content of {source['url']} has the SHA-256 {digest.hexdigest()}")
+
+
+def _write_origin(origin: Object, target: Path, pod: Object, archive: Path) -> None:
+    connection = _archive_of(pod, archive)
+    try:
+        with connection.get(origin["taskrun"], origin["digest"], file=origin["name"]) as answer:
+            if isinstance(answer, ApiResponse):
+                message = answer.body.get("message", "") if isinstance(answer.body, dict) else ""
+                raise FileError(f"the archive does not return {origin['name']}: {message}")
+            stream = _Stream(answer)
+            _unpack(cast("IO[bytes]", io.BufferedReader(stream, _PIECE)), origin["kind"], target)
+            stream.finish(origin["digest"])
+    finally:
+        connection.close()
+
+
+def _unpack(stream: IO[bytes], kind: str, target: Path) -> None:
+    base, _, packed = kind.partition("+")
+    content = cast("IO[bytes]", gzip.GzipFile(fileobj=stream)) if packed else stream
+    if base == "file":
+        with target.open("wb") as file:
+            shutil.copyfileobj(content, file, _PIECE)
+        return
+    target.mkdir()
+    left = UNPACKED_MAX
+    with tarfile.open(fileobj=content, mode="r|") as tar:
+        for member in tar:
+            left -= member.size
+            if left < 0:
+                raise FileError(f"the folder has more than {UNPACKED_MAX} bytes, the limit of an input")
+            tar.extract(member, target, filter="data")
+
+
+class _Stream(io.RawIOBase):
+    """The pieces of a body as a file, with their digest."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._held = b""
+        self._digest = hashlib.sha256()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._held:
+            self._held = next(self._pieces, b"")
+            if not self._held:
+                return 0
+            self._digest.update(self._held)
+        count = min(len(buffer), len(self._held))
+        buffer[:count], self._held = self._held[:count], self._held[count:]
+        return count
+
+    def finish(self, digest: str) -> None:
+        """Read the rest, and compare the digest. Raises FileError."""
+        for piece in self._pieces:
+            self._digest.update(piece)
+        if self._digest.hexdigest() != digest:
+            raise FileError("the archive has another content than the TaskRun says")
