@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 from torpor_ui.cluster.caller import Caller
 
 KEPT_SECONDS = 15.0
+CALM = 10.0
+"""A scan is done again after this many times what it took, if that is longer."""
 SCANS_MAX = 200
 
 T = TypeVar("T")
@@ -20,8 +22,9 @@ T = TypeVar("T")
 @dataclass(slots=True, kw_only=True)
 class _Scan:
     task: asyncio.Task[Any]
-    ended: float | None = None
-    """When it ended, by the monotonic clock."""
+    began: float
+    until: float | None = None
+    """When its result is too old, by the monotonic clock; None while it runs."""
 
 
 class Scans:
@@ -32,28 +35,34 @@ class Scans:
         self._scans: dict[tuple[str, str], _Scan] = {}
 
     async def get(self, caller: Caller, name: str, scan: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Return the result of a scan that is at most `KEPT_SECONDS` old. Raises what the scan raises."""
+        """Return the result of a scan, which may be some seconds old. Raises what the scan raises."""
         self._sweep()
         key = (caller.key, name)
         known = self._scans.get(key)
         if known is None:
-            known = self._scans[key] = _Scan(task=asyncio.create_task(scan()))
+            known = self._scans[key] = _Scan(task=asyncio.create_task(scan()), began=self._monotonic())
             known.task.add_done_callback(lambda task: self._end(key, task))
         result: T = await asyncio.shield(known.task)
         return result
+
+    def forget(self, caller: Caller) -> None:
+        """Forget the results of a caller, who has just changed something."""
+        for key in [key for key, scan in self._scans.items() if key[0] == caller.key and scan.until is not None]:
+            del self._scans[key]
 
     def _end(self, key: tuple[str, str], task: asyncio.Task[Any]) -> None:
         scan = self._scans.get(key)
         if scan is None or scan.task is not task:
             return
-        scan.ended = self._monotonic()
+        now = self._monotonic()
+        scan.until = now + max(KEPT_SECONDS, (now - scan.began) * CALM)
         if task.cancelled() or task.exception() is not None:
             del self._scans[key]
 
     def _sweep(self) -> None:
         """Forget what is old, and the oldest of too many."""
         now = self._monotonic()
-        ended = {key: scan.ended for key, scan in self._scans.items() if scan.ended is not None}
-        for number, (key, at) in enumerate(sorted(ended.items(), key=lambda entry: -entry[1])):
-            if now - at >= KEPT_SECONDS or number >= SCANS_MAX:
+        ended = {key: scan.until for key, scan in self._scans.items() if scan.until is not None}
+        for number, (key, until) in enumerate(sorted(ended.items(), key=lambda entry: -entry[1])):
+            if now >= until or number >= SCANS_MAX:
                 del self._scans[key]

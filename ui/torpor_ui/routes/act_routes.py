@@ -27,6 +27,7 @@ class ActRoutes:
 
     def __init__(self, services: Services) -> None:
         self._rights = services.rights
+        self._scans = services.scans
 
     def routes(self) -> list[web.RouteDef]:
         """Return the routes."""
@@ -69,6 +70,8 @@ class ActRoutes:
             outcome = await act.perform(caller, wanted)
         except UserError as error:
             raise errors.cannot(message_of(error)) from error
+        finally:
+            self._scans.forget(caller)
         created = {"created": outcome.created} if outcome.created else {}
         failed = [asdict(failure) for failure in outcome.failed]
         return json_response({"done": outcome.done, "failed": failed, **created})
