@@ -14,12 +14,12 @@ export function Why({ causes, shown = SHOWN }: { causes: Cause[]; shown?: number
   const visible = all ? causes : causes.slice(0, shown);
   const hidden = causes.length - visible.length;
   return (
-    <section class="why" aria-label={r.why}>
+    <div class="why">
       {causes.length === 0 ? <p class="soft">{r.whyNothing}</p> : null}
       {visible.map((cause, index) => <CauseBox key={`${index} ${cause.subject}`} cause={cause} />)}
       {hidden > 0 ? <Button kind="quiet" icon="down" label={r.moreCauses(hidden)} onClick={() => setAll(true)} /> : null}
       {all && causes.length > shown ? <Button kind="quiet" icon="up" label={r.fewerCauses} onClick={() => setAll(false)} /> : null}
-    </section>
+    </div>
   );
 }
 
