@@ -108,8 +108,69 @@ class SecurityContext(Model):
     ] = None
 
 
+class InitContainer(Model):
+    """A container that ends before the task begins. It has no token, and reports no outcome."""
+
+    name: Annotated[Name, Field(description="Name of the container in the pod, for logs and messages.")]
+    image: Annotated[str, Field(min_length=1, max_length=512, description="Image of the container.")]
+    command: Annotated[
+        tuple[Word, ...],
+        Field(max_length=64, description="Replaces the entrypoint. Texts may contain `${...}` expressions."),
+    ] = ()
+    args: Annotated[
+        tuple[Word, ...],
+        Field(max_length=64, description="Replaces the arguments. Texts may contain `${...}` expressions."),
+    ] = ()
+    env: Annotated[tuple[EnvVar, ...], Field(max_length=64, description="Environment variables.")] = ()
+    env_from: Annotated[
+        tuple[EnvSource, ...], Field(max_length=10, description="ConfigMaps and Secrets as environment variables.")
+    ] = ()
+    resources: Annotated[Resources | None, Field(description="Requests and limits of the container.")] = None
+    volume_mounts: Annotated[
+        tuple[VolumeMount, ...], Field(max_length=20, description="Mount points of volumes of the pod.")
+    ] = ()
+    security_context: Annotated[
+        SecurityContext | None,
+        Field(description="User of the container, and whether its root file system is read-only."),
+    ] = None
+
+
+class Sidecar(InitContainer):
+    """A container that starts before the task, runs beside it, and ends with it: a native sidecar of Kubernetes."""
+
+    ports: Annotated[
+        tuple[Object, ...], Field(max_length=10, description="Ports, as in a container: [{containerPort: 5432}].")
+    ] = ()
+    startup_probe: Annotated[
+        Object | None, Field(description="The task begins after this probe has succeeded. Unset: after the start.")
+    ] = None
+    readiness_probe: Annotated[Object | None, Field(description="Readiness probe, as in a container.")] = None
+    liveness_probe: Annotated[
+        Object | None, Field(description="The sidecar restarts if this probe fails. The task goes on.")
+    ] = None
+
+
 class PodFields(Model):
     """Fields of the pod of the task."""
+
+    init_containers: Annotated[
+        tuple[InitContainer, ...],
+        Field(
+            max_length=8,
+            description="Containers that run one after the other before the sidecars and the task. If one fails, the "
+            "attempt fails.",
+            json_schema_extra={"x-key": "name"},
+        ),
+    ] = ()
+    sidecars: Annotated[
+        tuple[Sidecar, ...],
+        Field(
+            max_length=8,
+            description="Containers that run beside the task, such as a database or a proxy. They end with the task. "
+            "They need Kubernetes 1.29 or later.",
+            json_schema_extra={"x-key": "name"},
+        ),
+    ] = ()
 
     resources: Annotated[Resources | None, Field(description="Requests and limits of the container.")] = None
     env: Annotated[tuple[EnvVar, ...], Field(max_length=100, description="Environment variables.")] = ()

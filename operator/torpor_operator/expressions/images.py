@@ -52,11 +52,14 @@ def rendered(image: str, results: dict[str, JSON]) -> str | ExpressionError:
         if ends == "@" and not _DIGEST.fullmatch(value):
             return errors.failed(f"{value[:80]!r} is not a digest: sha256: and 64 digits")
     text = template.substitute(image, results)
-    if isinstance(text, ExpressionError):
-        return text
-    if not isinstance(text, str) or len(text) > IMAGE_MAX or not _REFERENCE.fullmatch(text):
-        return errors.failed(f"{str(text)[:120]!r} is not an image: write [registry/]name[:tag][@digest]")
-    return text
+    return text if isinstance(text, ExpressionError) else problem(str(text)) or str(text)
+
+
+def problem(image: str) -> ExpressionError | None:
+    """Why a text is not an image."""
+    if len(image) <= IMAGE_MAX and _REFERENCE.fullmatch(image):
+        return None
+    return errors.failed(f"{image[:120]!r} is not an image: write [registry/]name[:tag][@digest]")
 
 
 def _literals(parts: tuple[str | template.TemplateExpression, ...]) -> str:

@@ -28,6 +28,18 @@ _DATA: tuple[Path, ...] = (
 """Fields that any value may choose."""
 _AUTHOR: tuple[Path, ...] = (("volumes", _ANY, _REST),)
 """Fields that only values of the author may choose."""
+_CONTAINERS = ("initContainers", "sidecars")
+_CONTAINER_DATA: tuple[Path, ...] = (
+    ("command", _ANY),
+    ("args", _ANY),
+    ("env", _ANY, "value"),
+    ("resources", _ANY, _ANY),
+    ("volumeMounts", _ANY, "subPath"),
+    ("volumeMounts", _ANY, "mountPath"),
+)
+_CONTAINER_AUTHOR: tuple[Path, ...] = (("image",),)
+_EXPANDED = frozenset({"command", "args", "env"})
+"""Fields in which Kubernetes expands `$(NAME)`."""
 _ELSEWHERE: tuple[Path, ...] = (("env", _ANY, "value"),)
 """Fields that are evaluated with the program of the task."""
 
@@ -38,6 +50,16 @@ class PodText(NamedTuple):
     path: Path
     text: str
     by_data: bool | None
+
+    @property
+    def is_image(self) -> bool:
+        """Whether it is the image of a container."""
+        return self.path[-1] == "image" and self.path[0] in _CONTAINERS
+
+    @property
+    def is_expanded(self) -> bool:
+        """Whether Kubernetes expands `$(NAME)` in it."""
+        return self.path[0] in _CONTAINERS and self.path[2] in _EXPANDED
 
     @property
     def field(self) -> str:
@@ -103,9 +125,12 @@ def _texts(value: JSON, path: Path) -> Iterator[PodText]:
 
 
 def _by_data(path: Path) -> bool | None:
-    if _matches(path, _DATA):
+    data, author = _DATA, _AUTHOR
+    if path[0] in _CONTAINERS:
+        path, data, author = path[2:], _CONTAINER_DATA, _CONTAINER_AUTHOR
+    if _matches(path, data):
         return True
-    return False if _matches(path, _AUTHOR) else None
+    return False if _matches(path, author) else None
 
 
 def _matches(path: Path, patterns: tuple[Path, ...]) -> bool:

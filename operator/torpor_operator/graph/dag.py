@@ -13,7 +13,7 @@ from torpor_wire.reason import Reason
 
 from torpor_operator.expressions import resolve, run_root
 from torpor_operator.expressions.context import GROUPS, MAPPING, RUN, VARIABLES
-from torpor_operator.graph import file_references, spec_expressions
+from torpor_operator.graph import file_references, pod_containers, spec_expressions
 from torpor_operator.graph.spec_expressions import Cost, SpecExpressions
 from torpor_operator.model import task_groups
 from torpor_operator.model.task_groups import Chain, common
@@ -147,6 +147,8 @@ class _Spec:
     def upstream(self, task: Task) -> frozenset[str]:
         """The tasks that a task comes after, by `after` and by reference."""
         where, expressions = f"task {task.name}", self.expressions.tasks[task.name]
+        if (problem := pod_containers.problem(task.pod)) is not None:
+            raise _ProblemError(Reason.WORKFLOW_INVALID, f"{where}: {problem}")
         self._check_run_fields(where, expressions, hook=task.hook is not None)
         before = {name for after in task.after for name in self._after(where, after)}
         before |= self._referred(where, expressions, self.chains[task.name], mapped=task.mapped)

@@ -19,6 +19,7 @@ from torpor_wire import canonical
 
 from torpor_operator.expressions import images, pod_texts, resolve
 from torpor_operator.expressions.context import Pending, Scope
+from torpor_operator.expressions.pod_texts import PodText
 from torpor_operator.mapping import arguments
 from torpor_operator.model.actions import Need
 from torpor_operator.state.task_state import TaskOutcome, failed_without_runs
@@ -179,7 +180,7 @@ def _pod_values(task: Task, scope: Scope) -> Resolved[tuple[PodValue, ...]]:
     values: list[PodValue] = []
     needs: list[Need] = []
     for text in pod_texts.texts(task.pod):
-        match _pod_value(text.text, scope):
+        match _pod_value(text, scope):
             case str() as value:
                 values.append(PodValue(path=pod_texts.pointer(text.path), value=value))
             case Pending(more):
@@ -193,16 +194,19 @@ def _pod_values(task: Task, scope: Scope) -> Resolved[tuple[PodValue, ...]]:
     return tuple(values)
 
 
-def _pod_value(text: str, scope: Scope) -> str | ExpressionError | Pending:
+def _pod_value(text: PodText, scope: Scope) -> str | ExpressionError | Pending:
     """The text of a pod field: strings, numbers and booleans, never a list or an object."""
-    results = resolve.evaluate_embedded(text, scope)
+    results = resolve.evaluate_embedded(text.text, scope)
     if not isinstance(results, dict):
         return results
     for expression, value in results.items():
         if value is None or isinstance(value, list | dict):
             return errors.failed(f"{canonical.plain(value)[:80]} is not a text or a number").with_expression(expression)
-    rendered = template.substitute(text, {expression: _as_text(value) for expression, value in results.items()})
-    return rendered if isinstance(rendered, ExpressionError) else str(rendered)
+    insert = _as_word if text.is_expanded else _as_text
+    rendered = template.substitute(text.text, {expression: insert(value) for expression, value in results.items()})
+    if isinstance(rendered, ExpressionError):
+        return rendered
+    return (images.problem(str(rendered)) if text.is_image else None) or str(rendered)
 
 
 def _as_text(value: JSON) -> str:

@@ -7,6 +7,10 @@ from typing import Any
 from torpor_crds.models.taskrun import TaskRun
 from torpor_wire import constants, names, times
 
+MAIN = "main"
+"""The container of the task."""
+RESERVED = "torpor-"
+"""How names of containers and volumes of Torpor begin."""
 RUNTIME_CONTAINER = "torpor-runtime"
 """The init container that copies the runtime into a pod."""
 FILES_CONTAINER = "torpor-files"
@@ -35,8 +39,14 @@ class Pod:
     gates: tuple[str, ...] = ()
     finalizers: tuple[str, ...] = ()
     disrupted: bool = False
+<<<<<<< HEAD
     of_runtime: bool = False  # whether the following describes the init container, which cannot start or has failed
     of_files: bool = False  # likewise for the init container that fetches files; `of_runtime` is true, too
+=======
+    container: str = ""  # the other container that the following describes, which cannot start or has failed
+    initializing: str = ""  # the container that must end, or become ready, before the next one starts
+    runs_init: bool = False  # whether that one is an init container of the author that runs
+>>>>>>> 3bc3d549 (operator: add init containers and sidecars to the pod of a task)
     waiting_reason: str = ""
     waiting_message: str = ""
     end_message: str = ""
@@ -46,6 +56,11 @@ class Pod:
     exited: bool = False  # the program itself ended its process, with any exit code
     termination_message: str = ""
     outcome_nonce: str = ""  # which each outcome document of its program contains
+
+    @property
+    def of_runtime(self) -> bool:
+        """Whether the container that copies the runtime cannot start or has failed."""
+        return self.container == RUNTIME_CONTAINER
 
     @property
     def gated(self) -> bool:
@@ -67,12 +82,13 @@ def parse_pod(body: Mapping[str, Any]) -> Pod:
     """A Pod from the API server's JSON."""
     metadata, status = body["metadata"], body.get("status", {})
     owner: Mapping[str, Any] = next((ref for ref in metadata.get("ownerReferences", []) if ref.get("controller")), {})
-    copying = _failing_copy(status)
-    container: Mapping[str, Any] = copying or next(iter(status.get("containerStatuses", [])), {})
+    spec = body.get("spec", {})
+    other = _failing_other(status, _sidecar_names(spec))
+    container: Mapping[str, Any] = other or _main_status(status)
+    initializing = {} if container.get("state", {}).get("running") else _initializing(status, _sidecar_names(spec))
     terminated: Mapping[str, Any] = container.get("state", {}).get("terminated") or {}
     waiting = container.get("state", {}).get("waiting") or {}
     conditions = {entry["type"]: entry["status"] for entry in status.get("conditions", [])}
-    spec = body.get("spec", {})
     return Pod(
         namespace=metadata["namespace"],
         name=metadata["name"],
@@ -89,10 +105,16 @@ def parse_pod(body: Mapping[str, Any]) -> Pod:
         gates=tuple(gate["name"] for gate in spec.get("schedulingGates", [])),
         finalizers=tuple(metadata.get("finalizers", [])),
         disrupted=conditions.get("DisruptionTarget") == "True" or status.get("reason") in {"Evicted", "Preempting"},
+<<<<<<< HEAD
         of_runtime=copying is not None,
         of_files=copying is not None and copying.get("name") == FILES_CONTAINER,
+=======
+        container=str(other.get("name") or "") if other is not None else "",
+        initializing=str(initializing.get("name") or ""),
+        runs_init=_runs_init(initializing, _sidecar_names(spec)),
+>>>>>>> 3bc3d549 (operator: add init containers and sidecars to the pod of a task)
         waiting_reason=waiting.get("reason", ""),
-        waiting_message=waiting.get("message", ""),
+        waiting_message=_waiting_message(container, waiting),
         end_message=_end_message(status, terminated),
         ended_at=_epoch(terminated.get("finishedAt") or status.get("startTime") or metadata.get("creationTimestamp")),
         exit_code=terminated.get("exitCode"),
@@ -103,17 +125,63 @@ def parse_pod(body: Mapping[str, Any]) -> Pod:
     )
 
 
+<<<<<<< HEAD
 def _failing_copy(status: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The status of the first init container of Torpor that cannot start or has failed."""
+=======
+def _waiting_message(container: Mapping[str, Any], waiting: Mapping[str, Any]) -> str:
+    """Why the container waits; for one that restarts, also how its program last ended."""
+    message: str = waiting.get("message", "")
+    last = container.get("lastState", {}).get("terminated") or {}
+    return f"{message} (last {_end_message({}, last)})" if last else message
+
+
+def _sidecar_names(spec: Mapping[str, Any]) -> frozenset[str]:
+    """The init containers that restart: they run beside the task and never end before it."""
+    return frozenset(each["name"] for each in spec.get("initContainers", []) if each.get("restartPolicy") == "Always")
+
+
+def _main_status(status: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The status of the container of the task, which is the only one unless something else adds containers."""
+    statuses: list[Mapping[str, Any]] = status.get("containerStatuses", [])
+    return next((each for each in statuses if each.get("name") == MAIN), next(iter(statuses), {}))
+
+
+def _failing_other(status: Mapping[str, Any], sidecars: frozenset[str]) -> Mapping[str, Any] | None:
+    """The status of the first other container that fails or cannot start, which keeps the task from starting."""
+    if {"running", "terminated"} & _main_status(status).get("state", {}).keys():
+        return None
+>>>>>>> 3bc3d549 (operator: add init containers and sidecars to the pod of a task)
     container: Mapping[str, Any]
     for container in status.get("initContainerStatuses", []):
         state = container.get("state", {})
         waiting, terminated = state.get("waiting") or {}, state.get("terminated") or {}
+<<<<<<< HEAD
         if container.get("name") in {RUNTIME_CONTAINER, FILES_CONTAINER} and (
             terminated.get("exitCode", 0) != 0 or waiting.get("reason", "") not in _INITIALIZING
         ):
+=======
+        failed = terminated.get("exitCode", 0) != 0 and container.get("name") not in sidecars
+        if failed or waiting.get("reason", "") not in _INITIALIZING:
+>>>>>>> 3bc3d549 (operator: add init containers and sidecars to the pod of a task)
             return container
     return None
+
+
+def _initializing(status: Mapping[str, Any], sidecars: frozenset[str]) -> Mapping[str, Any]:
+    """The status of the first init container that has not ended, or sidecar that is not ready; else empty."""
+    container: Mapping[str, Any]
+    for container in status.get("initContainerStatuses", []):
+        is_sidecar = container.get("name") in sidecars
+        done = container.get("started") if is_sidecar else "terminated" in container.get("state", {})
+        if not done:
+            return container
+    return {}
+
+
+def _runs_init(initializing: Mapping[str, Any], sidecars: frozenset[str]) -> bool:
+    name, state = initializing.get("name"), initializing.get("state", {})
+    return "running" in state and name not in sidecars and name != RUNTIME_CONTAINER
 
 
 def owner_uids(pod: Pod) -> tuple[str, ...]:

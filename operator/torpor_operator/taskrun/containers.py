@@ -52,7 +52,7 @@ def has_outcome(view: TaskRunView, pod: Pod) -> bool:
     A shell reports an end by a signal, and a program that cannot be started, as codes above 125.
     """
     program = view.taskrun.spec.container
-    if program is None or pod.exit_code is None or pod.of_runtime:
+    if program is None or pod.exit_code is None or pod.container:
         return False
     is_result = program.result is ProgramResult.EXIT_CODE and pod.exited and not pod.disrupted
     return pod.exit_code == 0 or (is_result and pod.exit_code <= _EXIT_CODE_MAX)

@@ -17,13 +17,16 @@ from torpor_wire.runtime_variable import RuntimeVariable
 
 from torpor_operator import pod_security
 from torpor_operator.expressions import pod_texts
-from torpor_operator.model.pod import RUNTIME_CONTAINER, pod_name
+from torpor_operator.model.pod import MAIN, RUNTIME_CONTAINER, pod_name
 from torpor_operator.model.snapshot import PodContext
+<<<<<<< HEAD
 from torpor_operator.taskrun import container_environment, file_volumes, program_words, runtime_volume
+=======
+from torpor_operator.taskrun import container_environment, other_containers, program_words, runtime_volume
+>>>>>>> 3bc3d549 (operator: add init containers and sidecars to the pod of a task)
 from torpor_operator.taskrun.builder import reference
 from torpor_operator.taskrun.runtime_volume import PodParts
 
-MAIN = "main"
 _TOKEN_SECONDS = 3600
 _CREDENTIALS: list[dict[str, Any]] = [
     {"serviceAccountToken": {"path": "token", "expirationSeconds": _TOKEN_SECONDS}},
@@ -41,7 +44,11 @@ def build(taskrun: TaskRun, context: PodContext, chosen: PodFields | None = None
     container = taskrun.spec.container is not None
     scratch, _ = pod_security.scratch(context.defaults, chosen)
     runtime, source = _runtime(taskrun, context, chosen), runtime_volume.source(taskrun)
+<<<<<<< HEAD
     files = file_volumes.parts(taskrun, context, chosen)
+=======
+    others = other_containers.build(context, chosen)
+>>>>>>> 3bc3d549 (operator: add init containers and sidecars to the pod of a task)
     spec = {
         "restartPolicy": "Never",
         "serviceAccountName": chosen.service_account_name or context.service_account,
@@ -49,7 +56,11 @@ def build(taskrun: TaskRun, context: PodContext, chosen: PodFields | None = None
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": 10,
         "securityContext": pod_security.of_pod(chosen),
+<<<<<<< HEAD
         "initContainers": [*runtime.init_containers, *files.init_containers],
+=======
+        "initContainers": [*runtime.init_containers, *others.init_containers],
+>>>>>>> 3bc3d549 (operator: add init containers and sidecars to the pod of a task)
         "containers": [_container(taskrun, context, chosen)],
         "volumes": [
             *_volumes(chosen),
@@ -57,7 +68,11 @@ def build(taskrun: TaskRun, context: PodContext, chosen: PodFields | None = None
             *_credentials(taskrun, context),
             *runtime.volumes,
             *source.volumes,
+<<<<<<< HEAD
             *files.volumes,
+=======
+            *others.volumes,
+>>>>>>> 3bc3d549 (operator: add init containers and sidecars to the pod of a task)
         ],
         "imagePullSecrets": list(chosen.image_pull_secrets),
         "nodeSelector": chosen.node_selector,

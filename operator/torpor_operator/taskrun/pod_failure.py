@@ -20,7 +20,9 @@ from torpor_operator.taskrun.step import Step, TaskRunView
 
 _PULL_FAILURES = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
 _CONFIG_FAILURES = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
-START_FAILURES = _PULL_FAILURES | _CONFIG_FAILURES
+_CRASHES = frozenset({"CrashLoopBackOff"})
+"""Of a sidecar: no other container restarts."""
+START_FAILURES = _PULL_FAILURES | _CONFIG_FAILURES | _CRASHES
 """Reasons of a waiting container that cannot start."""
 _NOT_FOUND = re.compile(r"executable file .*not found|\bstat \S+: no such file or directory|executable file not found")
 _WRONG_FORMAT = re.compile(r"\bexec \S+: exec format error")
@@ -49,7 +51,9 @@ def ended_without_report(view: TaskRunView, pod: Pod) -> Step:
     if pod.of_runtime:
         return step.fail(view, Reason.LAUNCH_FAILED, f"the runtime was not copied into the pod: {pod.end_message}")
     if pod.failed_to_start:
-        return step.fail(view, Reason.LAUNCH_FAILED, f"the container cannot start: {pod.end_message}")
+        return step.fail(view, Reason.LAUNCH_FAILED, f"{_named(pod)} cannot start: {pod.end_message}")
+    if pod.container:
+        return step.fail(view, Reason.ERROR, f"{_named(pod)} failed: {pod.end_message}")
     if view.taskrun.spec.container is not None and pod.exit_code is not None:
         return step.fail(view, Reason.ERROR, pod.end_message)
     if status.state is State.SCHEDULED and pod.exit_code == constants.EXIT_FORBIDDEN:
@@ -78,9 +82,9 @@ def cannot_start(view: TaskRunView, pod: Pod) -> Step:
         return Step(actions=(*_fail(view, problem).actions, step.delete(pod)))
     pulling = pod.waiting_reason in _PULL_FAILURES
     reason = Reason.IMAGE_PULL_FAILED if pulling else Reason.LAUNCH_FAILED
-    summary = f"image {_image(view, pod)} cannot be pulled:{pull_advice(pod)}"
+    summary = f"{_image(view, pod)} cannot be pulled:{pull_advice(pod)}"
     if not pulling:
-        summary = f"{problem.message}:" if problem is not None else "the container cannot start:"
+        summary = f"{problem.message}:" if problem is not None else f"{_named(pod)} cannot start:"
     message = f"{summary} {pod.waiting_reason}: {pod.waiting_message}"
     due = times.epoch(pod.start_time or pod.created) + view.settings.image_pull_grace
     if view.now >= due:
@@ -93,7 +97,14 @@ def _image(view: TaskRunView, pod: Pod) -> str:
     """The image that cannot be pulled: that of the runtime, also as a volume, or that of the task."""
     own, runtime = view.taskrun.spec.image or "", view.settings.runtime_image
     is_volume = runtime in pod.waiting_message and own not in pod.waiting_message
-    return f"{runtime} (--runtime-image of the operator)" if pod.of_runtime or is_volume else own
+    if pod.of_runtime or is_volume:
+        return f"image {runtime} (--runtime-image of the operator)"
+    return f"the image of {_named(pod)}" if pod.container else f"image {own}"
+
+
+def _named(pod: Pod) -> str:
+    """The container that the pod describes: by its name, unless it is that of the task."""
+    return f"container {pod.container}" if pod.container else "the container"
 
 
 def _fail(view: TaskRunView, problem: ImageProblem) -> Step:
@@ -122,6 +133,8 @@ def image_problem(taskrun: TaskRun, pod: Pod) -> ImageProblem | None:
     image, text = taskrun.spec.image, pod.waiting_message or pod.end_message
     if pod.of_runtime:
         return None
+    if pod.container:
+        return _of_other(pod, text)
     if "runAsNonRoot" in pod.waiting_message:
         return ImageProblem(
             f"image {image} runs as root, or as a user without a number; a task pod must not: set "
@@ -133,6 +146,19 @@ def image_problem(taskrun: TaskRun, pod: Pod) -> ImageProblem | None:
     if taskrun.spec.container is not None:
         return _of_container(pod, text)
     return _of_python(taskrun, pod, text) if taskrun.status.state is State.SCHEDULED else None
+
+
+def _of_other(pod: Pod, text: str) -> ImageProblem | None:
+    """The problem of an init container or a sidecar."""
+    if "runAsNonRoot" in pod.waiting_message:
+        return ImageProblem(
+            f"{_named(pod)} runs as root, or as a user without a number: set securityContext.runAsUser of that "
+            f"container to a number other than 0 ({pod.waiting_message})",
+            final=True,
+        )
+    if (pod.failed_to_start or pod.exit_code is None) and _NOT_FOUND.search(text):
+        return ImageProblem(f"{_named(pod)} cannot start: {text}", final=True)
+    return None
 
 
 def pull_advice(pod: Pod) -> str:

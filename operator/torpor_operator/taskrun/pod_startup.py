@@ -36,7 +36,7 @@ class _Cause:
 
 def next_step(view: TaskRunView, pod: Pod) -> Step:
     """Explain a pod that does not start; remove the explanation once it has."""
-    if pod.phase != "Pending":
+    if pod.phase != "Pending" or pod.runs_init:
         return _unexplain(view) if view.taskrun.status.state is State.RUNNING else NOTHING
     due = _since(view, pod) + view.settings.start_grace
     if view.now < due:
@@ -80,7 +80,10 @@ def _since(view: TaskRunView, pod: Pod) -> float:
 def _is_creating(pod: Pod) -> bool:
     """Whether it is on a node, and its container neither runs nor has a reason for waiting."""
     return (
-        pod.phase == "Pending" and bool(pod.node) and pod.waiting_reason in {"", "ContainerCreating", "PodInitializing"}
+        pod.phase == "Pending"
+        and not pod.runs_init
+        and bool(pod.node)
+        and pod.waiting_reason in {"", "ContainerCreating", "PodInitializing"}
     )
 
 
@@ -113,7 +116,8 @@ def _long_pending(view: TaskRunView, pod: Pod) -> _Cause | None:
     if view.now < _since(view, pod) + _LONG_PENDING:
         return None
     where = f"on node {pod.node}" if pod.node else "without a node"
-    why = f" ({pod.waiting_reason})" if pod.waiting_reason else ""
+    waits = f"container {pod.initializing} has not started, or is not ready" if pod.initializing else ""
+    why = f" ({waits or pod.waiting_reason})" if waits or pod.waiting_reason else ""
     command = f"kubectl -n {pod.namespace} describe pod {pod.name}"
     since = pod.start_time or pod.created
     return _Cause(Reason.POD_PENDING, f"pod {pod.name} is Pending {where}{why} since {since}: {command}")
