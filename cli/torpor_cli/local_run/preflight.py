@@ -94,6 +94,9 @@ def _refused(task: Object, machine: MachineCapabilities) -> Iterator[str]:
         yield f"task {name} is a container, which needs docker or podman; neither is installed"
     if (task.get("container") or {}).get("tools"):
         yield f"task {name} has container.tools, and a local run has no torpor-tool; run the Workflow in a cluster"
+    for field in ("initContainers", "sidecars"):
+        if (task.get("pod") or {}).get(field):
+            yield f"task {name} has pod.{field}, and a local run starts one container; run the Workflow in a cluster"
     if "trigger" not in task or name in machine.events:
         return
     answer = f"answer it with --event {name}='{{...}}'"

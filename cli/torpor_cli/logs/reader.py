@@ -24,10 +24,11 @@ Report: TypeAlias = Callable[[LogSource, str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """The lines of each log to read: those since a time, and at most the last `tail`."""
+    """The lines of each log to read: of one container, those since a time, and at most the last `tail`."""
 
     since: Nanoseconds = 0
     tail: int | None = None
+    container: str = CONTAINER
 
 
 class LogReader:
@@ -58,7 +59,7 @@ class LogReader:
     def _pod(
         self, source: LogSource, *, since: Nanoseconds, tail: int | None, follow: bool = False
     ) -> Generator[LogLine, None, None]:
-        query = {"container": CONTAINER, "timestamps": "true"}
+        query = {"container": self._window.container, "timestamps": "true"}
         if follow:
             query["follow"] = "true"
         if since:

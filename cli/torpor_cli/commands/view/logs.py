@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import click
 from torpor_client.logs import log_text, selection
 from torpor_client.logs.ordering import LogCursor
+from torpor_client.logs.pods import CONTAINER, of_container
 from torpor_client.logs.selection import Filter, LogCandidates, LogSelection, MissingLog, SelectedLogs
 from torpor_client.logs.source import LogSource
 from torpor_client.runs import references
@@ -38,6 +39,9 @@ MISSING_MAX = 10
 @click.option("-f", "--follow", is_flag=True, help="Follow the run, and join new pods, until it ends.")
 @click.option("--attempt", type=click.IntRange(min=1), help="Only this attempt, from 1.")
 @click.option("--segment", type=click.IntRange(min=0), help="Only this segment, from 0.")
+@click.option(
+    "-c", "--container", default=CONTAINER, help="Log of an init container or a sidecar, while its pod exists."
+)
 @click.option("--failed", is_flag=True, help="Only attempts that failed.")
 @click.option("--since", help="Only lines after this: a duration such as 5m, or a time in RFC 3339.")
 @click.option("--tail", type=click.IntRange(min=0), help="Only the last lines of each log, as many as this.")
@@ -51,6 +55,7 @@ def logs_command(
     follow: bool,
     attempt: int | None,
     segment: int | None,
+    container: str,
     failed: bool,
     since: str | None,
     tail: int | None,
@@ -64,15 +69,20 @@ def logs_command(
     """
     if failed and follow:
         raise errors.UsageError("--failed and --follow exclude each other; an attempt fails when it ends")
+    if follow and container != CONTAINER:
+        raise errors.UsageError(
+            "--follow is for the container of the task; follow another by kubectl logs -f POD -c NAME"
+        )
     wanted = references.parse(reference)
     cluster = connect(target)
     run = find_run(cluster, wanted.run)
-    window = Window(since=0 if since is None else _since(since), tail=tail)
+    window = Window(since=0 if since is None else _since(since), tail=tail, container=container)
     chosen = Filter(
         task=wanted.task or "", path=wanted.path, attempt=attempt, segment=segment, failed=failed, since=window.since
     )
     printer = LogPrinter(LineStyle(json=output_format == Format.JSON, prefix=not no_prefix, times=with_times))
-    logs = _Logs(cluster, run, wanted, printer, _filters(attempt, segment, since, failed=failed))
+    options = _filters(attempt, segment, since, container, failed=failed)
+    logs = _Logs(cluster, run, wanted, printer, options, container)
     try:
         logs.show(chosen, window, follow=follow)
     except KeyboardInterrupt:
@@ -82,9 +92,10 @@ def logs_command(
     return ExitCode.SUCCEEDED
 
 
-def _filters(attempt: int | None, segment: int | None, since: str | None, *, failed: bool) -> list[str]:
+def _filters(attempt: int | None, segment: int | None, since: str | None, container: str, *, failed: bool) -> list[str]:
     """Return the options that choose lines, as a user writes them."""
-    given = (("--attempt", attempt), ("--segment", segment), ("--since", since))
+    named = None if container == CONTAINER else container
+    given = (("--attempt", attempt), ("--segment", segment), ("--container", named), ("--since", since))
     return [f"{option} {value}" for option, value in given if value is not None] + ["--failed"][: int(failed)]
 
 
@@ -108,6 +119,7 @@ class _Logs:
         wanted: RunReference,
         printer: LogPrinter,
         options: Sequence[str] = (),
+        container: str = CONTAINER,
     ) -> None:
         self._cluster = cluster
         self._archive = ArchiveProxy(cluster.api)  # one for all logs, so that it requests one token
@@ -116,6 +128,7 @@ class _Logs:
         self._wanted = wanted
         self._printer = printer
         self._options = options
+        self._container = container
         self._archive_read = True
         self._tasks = tuple(task.name for task in self._view.tasks)
 
@@ -174,13 +187,16 @@ class _Logs:
         created = self._view.created or 0.0
         pods = self._cluster.api.list(self._pod_selection())
         mine = {item["metadata"]["uid"] for item in self._run.taskruns}
-        return [pod for pod in pods if _owner(pod) in mine or _later(pod, created, uid)]
+        own = (pod for pod in pods if _owner(pod) in mine or _later(pod, created, uid))
+        return [dict(of_container(pod, self._container)) for pod in own]
 
     def _pod_selection(self) -> ObjectSelection:
         return selection_of_run(self._cluster, PODS, self._view.name, self._wanted.task)
 
     def _archived(self) -> list[Object]:
         filters = {"task": self._wanted.task} if self._wanted.task else {}
+        if self._container != CONTAINER:  # the archive keeps the log of the task
+            return []
         try:
             return self._archive.logs(self._cluster.namespace, self._view.uid, filters)
         except ArchiveAwayError as error:

@@ -42,6 +42,17 @@ def of_pod(pod: Mapping[str, Any], tasks: Iterable[str]) -> LogSource | None:
     return LogSource(key=key, start=started, end=end, id=uid, pod=name, running=finished is None)
 
 
+def of_container(pod: Mapping[str, Any], container: str) -> Mapping[str, Any]:
+    """Return the pod as if `container`, an init container or a sidecar, were the container of the task."""
+    if container == CONTAINER:
+        return pod
+    status = json_fields.fields(pod.get("status"))
+    kinds = ("initContainerStatuses", "containerStatuses")
+    statuses = [entry for kind in kinds for entry in json_fields.objects(status.get(kind))]
+    chosen = [{**entry, "name": CONTAINER} for entry in statuses if entry.get("name") == container]
+    return {**pod, "status": {**status, "containerStatuses": chosen}}
+
+
 def container_state(status: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return when the container of the task started, and when it ended if it has; empty before its start."""
     statuses = json_fields.objects(status.get("containerStatuses"))

@@ -46,6 +46,43 @@ def test_a_program_that_contradicts_itself_is_rejected(
     assert message in answer.message
 
 
+OTHER = {"name": "db", "image": "db:1"}
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"sidecars": [OTHER | {"name": "main"}]}, "main is the container of the task"),
+        ({"initContainers": [OTHER | {"name": "torpor-runtime"}]}, "names of Torpor begin with torpor-"),
+        ({"initContainers": [OTHER], "sidecars": [OTHER]}, "an init container and a sidecar have the name db"),
+        ({"sidecars": [OTHER, OTHER]}, "Duplicate value"),
+        (
+            {"sidecars": [OTHER | {"volumeMounts": [{"name": "torpor-credentials", "mountPath": "/t"}]}]},
+            "container db mounts a volume of Torpor, which is for the task alone",
+        ),
+    ],
+)
+def test_a_container_that_takes_the_place_of_another_is_rejected(
+    server: Server, namespace: str, fields: dict[str, Any], message: str
+) -> None:
+    answer = server.create("workflows", namespace, workflow({"name": "a", "python": "m:f", "pod": fields}))
+    assert answer.status == 422, answer.message
+    assert message in answer.message
+
+
+def test_the_check_of_other_containers_stays_within_its_cost(server: Server, namespace: str) -> None:
+    mounts = [{"name": f"v{n}", "mountPath": f"/{n}"} for n in range(20)]
+    kinds = {
+        kind: [{"name": f"{kind[0]}{n}", "image": "x", "volumeMounts": mounts} for n in range(8)] for kind in KINDS
+    }
+    tasks = [{"name": f"t{n}", "python": "m:f", "pod": kinds} for n in range(100)]
+    server.create("workflows", namespace, workflow(*tasks)).expect(201)
+
+
+KINDS = ("initContainers", "sidecars")
+
+
 @pytest.mark.parametrize(
     "container",
     [

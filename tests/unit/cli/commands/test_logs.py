@@ -187,7 +187,9 @@ def test_unknown_names_suggest_the_nearest(torpor: Run, load: Callable[..., Obje
     assert err == "torpor: there is no instance load/7 in run ingest; load has 0-1\n"
 
 
-@pytest.mark.parametrize("arguments", [("--since", "yesterday"), ("--tail", "-1"), ("--failed", "-f"), ("-o", "wide")])
+@pytest.mark.parametrize(
+    "arguments", [("--since", "yesterday"), ("--tail", "-1"), ("--failed", "-f"), ("-o", "wide"), ("-c", "db", "-f")]
+)
 def test_bad_options_are_usage_errors(torpor: Run, load: Callable[..., Object], arguments: tuple[str, ...]) -> None:
     load()
     code, _, err = torpor("logs", "ingest", *arguments)
@@ -296,3 +298,19 @@ def test_a_user_without_access_to_the_archive_sees_that_it_was_not_read(
     assert "the archive was not read" in err
     assert "has no log" not in err
     assert "there is no log" not in err
+
+
+def test_the_log_of_a_sidecar_is_read_by_its_name(
+    cluster: FakeCluster, torpor: Run, load: Callable[..., Object]
+) -> None:
+    pod = cluster.pod(load(), started=second(2), ended=second(3))
+    body = cluster.objects["pods"][pod]
+    body["status"]["initContainerStatuses"] = [
+        {"name": "db", "state": {"running": {"startedAt": second(1)}}},
+        {"name": "fetch", "state": {"waiting": {}}},
+    ]
+    cluster.write(pod, at(2, "ready"))
+    cluster.archive_log("load", lines=[at(2, "of the task")])
+    assert texts(torpor("logs", "ingest", "-c", "db")) == ["ready"]
+    assert torpor("logs", "ingest", "-c", "fetch")[1] == ""
+    assert torpor("logs", "ingest", "-c", "nobody")[1] == ""

@@ -59,6 +59,14 @@ def test_a_container_needs_docker_or_podman() -> None:
     assert check(task, machine=MachineCapabilities(containers=True)) == Preflight()
 
 
+@pytest.mark.parametrize("field", ["initContainers", "sidecars"])
+def test_other_containers_of_a_pod_are_refused(field: str) -> None:
+    task = {"python": "m:f", "pod": {field: [{"name": "db", "image": "db:1"}]}}
+    assert check(task).refused == (
+        f"task t0 has pod.{field}, and a local run starts one container; run the Workflow in a cluster",
+    )
+
+
 @pytest.mark.attack
 def test_an_image_that_docker_would_take_for_an_option_is_refused() -> None:
     task, machine = {"container": {}, "image": "--volume=/:/host"}, MachineCapabilities(containers=True)
