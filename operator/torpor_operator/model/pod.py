@@ -39,14 +39,9 @@ class Pod:
     gates: tuple[str, ...] = ()
     finalizers: tuple[str, ...] = ()
     disrupted: bool = False
-<<<<<<< HEAD
-    of_runtime: bool = False  # whether the following describes the init container, which cannot start or has failed
-    of_files: bool = False  # likewise for the init container that fetches files; `of_runtime` is true, too
-=======
     container: str = ""  # the other container that the following describes, which cannot start or has failed
     initializing: str = ""  # the container that must end, or become ready, before the next one starts
     runs_init: bool = False  # whether that one is an init container of the author that runs
->>>>>>> 3bc3d549 (operator: add init containers and sidecars to the pod of a task)
     waiting_reason: str = ""
     waiting_message: str = ""
     end_message: str = ""
@@ -59,8 +54,13 @@ class Pod:
 
     @property
     def of_runtime(self) -> bool:
-        """Whether the container that copies the runtime cannot start or has failed."""
-        return self.container == RUNTIME_CONTAINER
+        """Whether an init container of Torpor cannot start or has failed."""
+        return self.container in {RUNTIME_CONTAINER, FILES_CONTAINER}
+
+    @property
+    def of_files(self) -> bool:
+        """Whether it is the init container that fetches files."""
+        return self.container == FILES_CONTAINER
 
     @property
     def gated(self) -> bool:
@@ -105,14 +105,9 @@ def parse_pod(body: Mapping[str, Any]) -> Pod:
         gates=tuple(gate["name"] for gate in spec.get("schedulingGates", [])),
         finalizers=tuple(metadata.get("finalizers", [])),
         disrupted=conditions.get("DisruptionTarget") == "True" or status.get("reason") in {"Evicted", "Preempting"},
-<<<<<<< HEAD
-        of_runtime=copying is not None,
-        of_files=copying is not None and copying.get("name") == FILES_CONTAINER,
-=======
         container=str(other.get("name") or "") if other is not None else "",
         initializing=str(initializing.get("name") or ""),
         runs_init=_runs_init(initializing, _sidecar_names(spec)),
->>>>>>> 3bc3d549 (operator: add init containers and sidecars to the pod of a task)
         waiting_reason=waiting.get("reason", ""),
         waiting_message=_waiting_message(container, waiting),
         end_message=_end_message(status, terminated),
@@ -125,10 +120,6 @@ def parse_pod(body: Mapping[str, Any]) -> Pod:
     )
 
 
-<<<<<<< HEAD
-def _failing_copy(status: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The status of the first init container of Torpor that cannot start or has failed."""
-=======
 def _waiting_message(container: Mapping[str, Any], waiting: Mapping[str, Any]) -> str:
     """Why the container waits; for one that restarts, also how its program last ended."""
     message: str = waiting.get("message", "")
@@ -151,19 +142,12 @@ def _failing_other(status: Mapping[str, Any], sidecars: frozenset[str]) -> Mappi
     """The status of the first other container that fails or cannot start, which keeps the task from starting."""
     if {"running", "terminated"} & _main_status(status).get("state", {}).keys():
         return None
->>>>>>> 3bc3d549 (operator: add init containers and sidecars to the pod of a task)
     container: Mapping[str, Any]
     for container in status.get("initContainerStatuses", []):
         state = container.get("state", {})
         waiting, terminated = state.get("waiting") or {}, state.get("terminated") or {}
-<<<<<<< HEAD
-        if container.get("name") in {RUNTIME_CONTAINER, FILES_CONTAINER} and (
-            terminated.get("exitCode", 0) != 0 or waiting.get("reason", "") not in _INITIALIZING
-        ):
-=======
         failed = terminated.get("exitCode", 0) != 0 and container.get("name") not in sidecars
         if failed or waiting.get("reason", "") not in _INITIALIZING:
->>>>>>> 3bc3d549 (operator: add init containers and sidecars to the pod of a task)
             return container
     return None
 

@@ -19,11 +19,13 @@ from torpor_operator import pod_security
 from torpor_operator.expressions import pod_texts
 from torpor_operator.model.pod import MAIN, RUNTIME_CONTAINER, pod_name
 from torpor_operator.model.snapshot import PodContext
-<<<<<<< HEAD
-from torpor_operator.taskrun import container_environment, file_volumes, program_words, runtime_volume
-=======
-from torpor_operator.taskrun import container_environment, other_containers, program_words, runtime_volume
->>>>>>> 3bc3d549 (operator: add init containers and sidecars to the pod of a task)
+from torpor_operator.taskrun import (
+    container_environment,
+    file_volumes,
+    other_containers,
+    program_words,
+    runtime_volume,
+)
 from torpor_operator.taskrun.builder import reference
 from torpor_operator.taskrun.runtime_volume import PodParts
 
@@ -44,11 +46,8 @@ def build(taskrun: TaskRun, context: PodContext, chosen: PodFields | None = None
     container = taskrun.spec.container is not None
     scratch, _ = pod_security.scratch(context.defaults, chosen)
     runtime, source = _runtime(taskrun, context, chosen), runtime_volume.source(taskrun)
-<<<<<<< HEAD
     files = file_volumes.parts(taskrun, context, chosen)
-=======
     others = other_containers.build(context, chosen)
->>>>>>> 3bc3d549 (operator: add init containers and sidecars to the pod of a task)
     spec = {
         "restartPolicy": "Never",
         "serviceAccountName": chosen.service_account_name or context.service_account,
@@ -56,11 +55,7 @@ def build(taskrun: TaskRun, context: PodContext, chosen: PodFields | None = None
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": 10,
         "securityContext": pod_security.of_pod(chosen),
-<<<<<<< HEAD
-        "initContainers": [*runtime.init_containers, *files.init_containers],
-=======
-        "initContainers": [*runtime.init_containers, *others.init_containers],
->>>>>>> 3bc3d549 (operator: add init containers and sidecars to the pod of a task)
+        "initContainers": [*runtime.init_containers, *files.init_containers, *others.init_containers],
         "containers": [_container(taskrun, context, chosen)],
         "volumes": [
             *_volumes(chosen),
@@ -68,11 +63,8 @@ def build(taskrun: TaskRun, context: PodContext, chosen: PodFields | None = None
             *_credentials(taskrun, context),
             *runtime.volumes,
             *source.volumes,
-<<<<<<< HEAD
             *files.volumes,
-=======
             *others.volumes,
->>>>>>> 3bc3d549 (operator: add init containers and sidecars to the pod of a task)
         ],
         "imagePullSecrets": list(chosen.image_pull_secrets),
         "nodeSelector": chosen.node_selector,
