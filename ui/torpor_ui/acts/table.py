@@ -1,13 +1,17 @@
 """The acts of the page by name."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
 
 from torpor_ui.acts.act import Act
 from torpor_ui.acts.answers import AnswerAct
 from torpor_ui.acts.control import ControlAct, DeleteAct
 from torpor_ui.acts.new_runs import ResubmitAct, SubmitAct
 from torpor_ui.acts.repeats import MarkAct, RetryAct
+from torpor_ui.acts.rights import Rights
 from torpor_ui.acts.schedules import BackfillAct, RunScheduleAct, SuspendScheduleAct
+from torpor_ui.cluster.caller import Caller
 
 ACTS: Mapping[str, Act] = {
     "retry": RetryAct(),
@@ -27,3 +31,9 @@ ACTS: Mapping[str, Act] = {
     "schedule-run": RunScheduleAct(),
     "backfill": BackfillAct(),
 }
+
+
+async def acts_of(rights: Rights, caller: Caller, namespace: str) -> dict[str, Any]:
+    """Return for each act whether the caller may do it in a namespace, and why not."""
+    permissions = await rights.permissions(caller, namespace)
+    return {name: asdict(permissions[act.right]) for name, act in ACTS.items()}

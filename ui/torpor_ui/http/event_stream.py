@@ -69,7 +69,8 @@ class EventStream:
 async def open_stream(request: web.Request) -> AsyncIterator[EventStream]:
     """Open the stream of a request, and count it for its caller.
 
-    A ProblemError in the block becomes the event `problem`, after which the page decides whether to connect again.
+    A ProblemError in the block becomes the event `problem`, after which the page decides whether to connect again. A
+    viewer that has left, or takes nothing, ends the block.
     """
     caller = caller_of(request)
     if caller.streams >= STREAMS_MAX:
@@ -83,13 +84,13 @@ async def open_stream(request: web.Request) -> AsyncIterator[EventStream]:
         _bound_buffers(request)
         stream = EventStream(response, compress=compress)
         try:
-            yield stream
-        except ProblemError as error:
-            await stream.send("problem", error.problem.as_json())
+            try:
+                yield stream
+            except ProblemError as error:
+                await stream.send("problem", error.problem.as_json())
         except ConnectionError:
             if request.transport is not None:
                 request.transport.abort()
-            raise
     finally:
         caller.streams -= 1
 

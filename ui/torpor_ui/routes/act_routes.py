@@ -13,7 +13,7 @@ from torpor_ui.acts import request as act_request
 from torpor_ui.acts.act import Act, message_of
 from torpor_ui.acts.request import ActRequest
 from torpor_ui.acts.rights import Permission
-from torpor_ui.acts.table import ACTS
+from torpor_ui.acts.table import ACTS, acts_of
 from torpor_ui.cluster.caller import Caller
 from torpor_ui.http.context import caller_of, json_body, json_response
 from torpor_ui.presentation import run_filters
@@ -43,8 +43,7 @@ class ActRoutes:
         namespaces = run_filters.namespaces(request.query.get("ns", ""))
         if len(namespaces) != 1:
             raise errors.invalid("name one namespace: api/access?ns=NAMESPACE")
-        permissions = await self._rights.permissions(caller_of(request), namespaces[0])
-        return json_response({"acts": {name: asdict(permissions[act.right]) for name, act in ACTS.items()}})
+        return json_response({"acts": await acts_of(self._rights, caller_of(request), namespaces[0])})
 
     async def preview(self, request: web.Request) -> web.Response:
         """Return what an act will do, without doing it."""

@@ -26,10 +26,11 @@ class ArchivedRun:
     view: RunView
     instances: list[CachedInstance]
 
-    def snapshot(self) -> bytes:
-        """Return the event with everything."""
+    def snapshot(self, acts: Mapping[str, object]) -> bytes:
+        """Return the event with everything. `acts`: what the caller may do."""
         page = run_page.build(self.view, Facts(), archived=True)
-        return frames.snapshot(Frame(page=page, more=overview.build(self.view, self.instances)), self.instances)
+        more = {**overview.build(self.view, self.instances), "acts": acts}
+        return frames.snapshot(Frame(page=page, more=more), self.instances)
 
 
 async def read_archived_run(archive: ArchiveReader, namespace: str, uid: str) -> ArchivedRun:

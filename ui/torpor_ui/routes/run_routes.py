@@ -2,8 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import yaml
 from aiohttp import web
@@ -11,6 +12,7 @@ from torpor_kubernetes.client import errors as api_errors
 from torpor_kubernetes.client.resources import WORKFLOWS
 
 from torpor_ui import errors
+from torpor_ui.acts.table import acts_of
 from torpor_ui.cluster.caller import Caller
 from torpor_ui.feeds.feed import wait_for_change
 from torpor_ui.feeds.run import RunFeed
@@ -47,7 +49,8 @@ class RunRoutes:
         """Send the run, then what changes of it, until it is deleted."""
         woken = asyncio.Event()
         async with open_stream(request) as stream, self._feed(request, woken) as feed:
-            await _RunViewer(stream, feed).follow(woken)
+            acts = await acts_of(self._services.rights, caller_of(request), feed.namespace)
+            await _RunViewer(stream, feed, acts).follow(woken)
         return stream.response
 
     async def timeline(self, request: web.Request) -> web.Response:
@@ -69,7 +72,8 @@ class RunRoutes:
         """Send an archived run once."""
         async with open_stream(request) as stream:
             run = await self._archived(request)
-            await stream.send("snapshot", await asyncio.to_thread(run.snapshot))
+            acts = await acts_of(self._services.rights, caller_of(request), run.view.namespace)
+            await stream.send("snapshot", await asyncio.to_thread(run.snapshot, acts))
             await stream.send("end", {})
         return stream.response
 
@@ -103,9 +107,10 @@ class RunRoutes:
 class _RunViewer:
     """What one viewer of a run has been sent."""
 
-    def __init__(self, stream: EventStream, feed: RunFeed) -> None:
+    def __init__(self, stream: EventStream, feed: RunFeed, acts: Mapping[str, object]) -> None:
         self._stream = stream
         self._feed = feed
+        self._acts = acts
         self._position = 0
         self._frame: Frame | None = None
 
@@ -121,8 +126,9 @@ class _RunViewer:
 
     async def _send_all(self) -> None:
         self._position, self._frame = self._feed.log.position, self._feed.frame()
+        shown = replace(self._frame, more={**self._frame.more, "acts": self._acts})
         chosen = self._feed.all_instances()
-        await self._stream.send("snapshot", await asyncio.to_thread(frames.snapshot, self._frame, chosen))
+        await self._stream.send("snapshot", await asyncio.to_thread(frames.snapshot, shown, chosen))
 
     async def _send_changes(self) -> None:
         feed, before = self._feed, self._frame

@@ -36,6 +36,7 @@ class SessionRoutes:
             "version": self._services.version,
             "csrf": self._guard.csrf(request.get(SESSION)),
             "command": "torpor",
+            "archive": True,
         }
         known = await self._namespaces(caller) if caller else {"namespaces": [], "defaultNamespaces": []}
         return json_response(shown | known)
