@@ -53,6 +53,7 @@ COMMANDS: Mapping[str, CommandEntry | CommandGroup] = {
     "logs": CommandEntry("view.logs", "Print the logs of a run, a task or an instance."),
     "timeline": CommandEntry("view.timeline", "Draw when each task waited and ran."),
     "result": CommandEntry("view.result", "Print or save the result of a task."),
+    "files": CommandEntry("view.files", "List or fetch the files that tasks have stored."),
     "compare": CommandEntry("view.compare", "Compare two runs."),
     "wait": CommandEntry("change.wait", "Wait for the end of runs."),
     "retry": CommandEntry("change.retry", "Run failed or named tasks again."),

@@ -89,6 +89,11 @@ class ArchiveProxy:
             )
         )
 
+    def file(self, namespace: str, taskrun_uid: str, name: str, digest: str) -> Iterator[bytes]:
+        """Yield the bytes of a stored file of a task as they arrive."""
+        path = "/".join(map(quote, (namespace, "files", taskrun_uid, name, digest)))
+        return self._guarded(self._api.http.stream(f"{_PROXY}/namespaces/{path}", headers=self._headers(namespace)))
+
     def _items(self, namespace: str | None, path: str, query: Mapping[str, Any]) -> Iterator[Object]:
         for page in http.pages(lambda more: self._json(namespace, path, {**query, **more})):
             yield from page.get("items") or ()

@@ -4,31 +4,29 @@ Inputs are in a folder of the pod's own: a container mounts them, a python task 
 are copied from it after its end. All functions block, so they run in a thread.
 """
 
-import gzip
 import hashlib
-import io
 import json
 import shutil
 import tarfile
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
-from torpor.errors import UnreadableError
 from torpor.runtime import http, status_patch
 from torpor.runtime.archive import outputs
 from torpor.runtime.archive.client import ArchiveAddress, ArchiveConnection
 from torpor.runtime.http import ApiResponse, UnclearError
 from torpor.runtime.outcome import TaskFailure
+from torpor_client.errors import UserError
+from torpor_client.runs import file_content
 from torpor_operator.model.pod import FILES_CONTAINER
 from torpor_wire import constants
 
 from torpor_local.apiserver import config_maps
 from torpor_local.pods.variables import ReadConfigMap, expanded
 
-UNPACKED_MAX = 10 * 1024**3
 _PIECE = 256 * 1024
 _HTTP_SECONDS = 60.0
 
@@ -110,7 +108,7 @@ def fetch(files: TaskFiles, pod: Object, archive: Path, read: ReadConfigMap) -> 
             _write_config_map(files.folder / "in" / name, config_map, key, read)
         for entry in files.inputs:
             _write_input(entry, files.folder / "in" / entry["name"], pod, archive)
-    except (OSError, EOFError, UnclearError, UnreadableError, tarfile.TarError) as error:
+    except (OSError, EOFError, UnclearError, UserError, tarfile.TarError) as error:
         raise FileError(f"an input cannot be fetched: {error}") from error
 
 
@@ -188,54 +186,6 @@ def _write_origin(origin: Object, target: Path, pod: Object, archive: Path) -> N
             if isinstance(answer, ApiResponse):
                 message = answer.body.get("message", "") if isinstance(answer.body, dict) else ""
                 raise FileError(f"the archive does not return {origin['name']}: {message}")
-            stream = _Stream(answer)
-            _unpack(cast("IO[bytes]", io.BufferedReader(stream, _PIECE)), origin["kind"], target)
-            stream.finish(origin["digest"])
+            file_content.write(answer, origin, target)
     finally:
         connection.close()
-
-
-def _unpack(stream: IO[bytes], kind: str, target: Path) -> None:
-    base, _, packed = kind.partition("+")
-    content = cast("IO[bytes]", gzip.GzipFile(fileobj=stream)) if packed else stream
-    if base == "file":
-        with target.open("wb") as file:
-            shutil.copyfileobj(content, file, _PIECE)
-        return
-    target.mkdir()
-    left = UNPACKED_MAX
-    with tarfile.open(fileobj=content, mode="r|") as tar:
-        for member in tar:
-            left -= member.size
-            if left < 0:
-                raise FileError(f"the folder has more than {UNPACKED_MAX} bytes, the limit of an input")
-            tar.extract(member, target, filter="data")
-
-
-class _Stream(io.RawIOBase):
-    """The pieces of a body as a file, with their digest."""
-
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces = pieces
-        self._held = b""
-        self._digest = hashlib.sha256()
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._held:
-            self._held = next(self._pieces, b"")
-            if not self._held:
-                return 0
-            self._digest.update(self._held)
-        count = min(len(buffer), len(self._held))
-        buffer[:count], self._held = self._held[:count], self._held[count:]
-        return count
-
-    def finish(self, digest: str) -> None:
-        """Read the rest, and compare the digest. Raises FileError."""
-        for piece in self._pieces:
-            self._digest.update(piece)
-        if self._digest.hexdigest() != digest:
-            raise FileError("the archive has another content than the TaskRun says")

@@ -39,6 +39,7 @@ class FakeCluster:
         self.archived_runs: dict[str, list[Object]] = {}
         self.archived_logs: list[ArchivedLog] = []
         self.results: dict[tuple[str, str], bytes] = {}
+        self.files: dict[tuple[str, str], bytes] = {}
         self.archive_away = False
         self.readers = {(NAMESPACE, constants.ARCHIVE_READER), ("torpor-system", "torpor-reader")}
         """The ServiceAccounts of which the user may create tokens."""

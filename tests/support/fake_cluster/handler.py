@@ -184,6 +184,8 @@ class Handler(BaseHTTPRequestHandler):
             case ["namespaces", _, "logs", identifier]:
                 log = next(log for log in cluster.archived_logs if str(log.item["id"]) == identifier)
                 self._text("".join(f"{line}\n" for line in log.lines))
+            case ["namespaces", _, "files", _, name, digest] if (name, digest) in cluster.files:
+                self._bytes(cluster.files[name, digest])
             case ["namespaces", _, "results", uid, digest] if (uid, digest) in cluster.results:
                 self._bytes(cluster.results[uid, digest])
             case _:
