@@ -11,6 +11,7 @@ from aiohttp import web
 
 from torpor_ui import errors
 from torpor_ui.cluster.caller import Caller
+from torpor_ui.encoding import encode
 from torpor_ui.errors import ProblemError
 from torpor_ui.feeds.feed import INTERVAL, wait_for_change
 from torpor_ui.feeds.run_list import RunKey, RunListFeed
@@ -135,7 +136,7 @@ class _RunListViewer:
         rows = [row for feed in self._feeds for row in feed.rows() if self._filters.accept(row)]
         if self._shown is not None:
             self._shown = {(row.namespace, row.name) for row in rows}
-        await self._stream.send("rows", {"rows": [row.values() for row in rows], "gone": []})
+        await self._stream.send("rows", await asyncio.to_thread(_encoded, rows))
         return positions
 
     async def _send_changes(self, positions: list[int]) -> list[int]:
@@ -162,6 +163,11 @@ class _RunListViewer:
             gone.append(f"live/{key[0]}/{key[1]}")
             if self._shown is not None:
                 self._shown.discard(key)
+
+
+def _encoded(rows: Sequence[RunRow]) -> bytes:
+    """The event of all rows, encoded row by row, so that the thread gives way."""
+    return b'{"rows":[' + b",".join(encode(row.values()) for row in rows) + b'],"gone":[]}'
 
 
 def _limit(given: str | None) -> int:
