@@ -32,9 +32,9 @@ export function backoff(failures: number, random: number): number {
   return Math.min(LONGEST_DELAY, 1000 * 2 ** Math.min(failures - 1, 10)) * (0.5 + random / 2);
 }
 
-/** Whether a refusal may pass by itself. */
+/** Whether a refusal may pass by itself. Too many streams of one person (429) do not: a person closes some. */
 export function transient(status: number): boolean {
-  return status === 0 || status === 408 || status === 429 || status >= 500;
+  return status === 0 || status === 408 || status >= 500;
 }
 
 export function openStream(options: StreamOptions): Stream {
@@ -149,19 +149,33 @@ class Connection implements Stream {
     this.status.value = "open";
     this.failures = 0;
     this.problem.value = null;
-    if (event.type === "problem") this.problem.value = { status: 0, reason: "", remedy: "", message: "", ...(data as object) };
-    this.options.handlers[event.type]?.(data as never);
+    if (event.type === "problem") return this.told({ status: 0, reason: "", remedy: "", message: "", ...(data as object) });
+    this.handle(event.type, data);
     if (event.type === "end" || this.options.last?.includes(event.type)) {
       this.finished = true;
       this.status.value = "ended";
     }
   }
 
+  /** A defect of a view must not look like a lost connection. */
+  private handle(type: string, data: unknown): void {
+    try {
+      this.options.handlers[type]?.(data as never);
+    } catch (error) {
+      console.error(error);
+    }
+  }
+
   private failed(error: unknown): void {
     const problem = asProblem(error);
+    if (transient(problem.status)) this.later(problem);
+    else this.told(problem);
+  }
+
+  private told(problem: Problem): void {
     this.problem.value = problem;
     if (problem.status === 401) loggedOut.value = true;
-    if (transient(problem.status)) return this.later(problem);
+    if (transient(problem.status)) return;
     this.finished = true;
     this.status.value = "refused";
   }
