@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
@@ -17,6 +17,7 @@ from torpor_views.model import RunView, instances_by_task
 from torpor_wire import constants, names
 
 from torpor_ui import errors
+from torpor_ui.cluster.bounded_lists import PAGE
 from torpor_ui.cluster.caller import Caller
 from torpor_ui.presentation.keys import InstanceKey, RunKey
 
@@ -65,12 +66,17 @@ async def run_of(caller: Caller, workflow: Mapping[str, Any]) -> RunView:
     metadata = workflow["metadata"]
     selector = f"{constants.LABEL_WORKFLOW}={names.label(metadata['name'])}"
     views: list[InstanceView] = []
-    async with aclosing(caller.api.pages(TASKRUNS, metadata["namespace"], label_selector=selector)) as pages:
+    async with aclosing(
+        caller.api.pages(TASKRUNS, metadata["namespace"], label_selector=selector, limit=PAGE)
+    ) as pages:
         async for page in pages:
-            views += map(InstanceView.parse, page.items)
-            await asyncio.sleep(0)
+            views += await asyncio.to_thread(lambda items: list(map(InstanceView.parse, items)), page.items)
             if len(views) > _INSTANCES_MAX:
                 raise errors.too_large(f"the run has more than {_INSTANCES_MAX} TaskRuns", "Use the command torpor.")
+    return await asyncio.to_thread(_with_instances, workflow, views)
+
+
+def _with_instances(workflow: Mapping[str, Any], views: Sequence[InstanceView]) -> RunView:
     run = RunView.parse(workflow, now=time.time())
     return replace(run, instances=instances_by_task(views, run.uid))
 

@@ -56,7 +56,8 @@ class RetryAct:
                 warnings.append(message_of(error))
                 continue
             named = f"{key.name}: " if len(request.runs) > 1 else ""
-            sentences += [named + line for line in effects.of_clear(clear_preview.preview(run, text))]
+            cleared = await asyncio.to_thread(clear_preview.preview, run, text)
+            sentences += [named + line for line in effects.of_clear(cleared)]
         if (more := len(request.runs) - _PREVIEWED) > 0:
             sentences.append(f"and what failed in {more} more runs")
         return ActPreview(effects=tuple(sentences), command="\n".join(lines), warnings=tuple(warnings))

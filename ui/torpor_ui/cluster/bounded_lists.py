@@ -9,6 +9,8 @@ from torpor_kubernetes.client.api import Api, Object
 from torpor_kubernetes.client.resources import Resource
 
 OBJECTS_MAX = 20_000
+PAGE = 250
+"""Objects of a page: its JSON is decoded on the event loop."""
 
 
 async def read_each(  # noqa: PLR0913 - the options of a list
@@ -26,7 +28,7 @@ async def read_each(  # noqa: PLR0913 - the options of a list
     """
     number = 0
     for namespace in namespaces:
-        pages = api.pages(resource, namespace, field_selector=field_selector)
+        pages = api.pages(resource, namespace, field_selector=field_selector, limit=PAGE)
         try:
             async with aclosing(pages):
                 async for page in pages:

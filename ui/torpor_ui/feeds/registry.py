@@ -36,6 +36,11 @@ class FeedRegistry:
             raise TypeError(f"the view {view} is a {type(feed).__name__}")
         return feed
 
+    def known(self, caller: Caller, view: str, kind: type[F]) -> F | None:
+        """Return the caller's feed of a view if somebody looks at it; None if it would have to be made."""
+        feed = self._feeds.get((caller.key, view))
+        return feed if isinstance(feed, kind) and not feed.ended else None
+
     def drop(self, caller: Caller) -> None:
         """End all feeds of a caller whose credentials are not accepted any more."""
         problem = errors.not_logged_in("the API server does not accept your credentials any more")

@@ -10,11 +10,11 @@ from typing import Any
 from aiohttp import web
 from torpor_kubernetes.client import errors as api_errors
 from torpor_kubernetes.client.api import Object
-from torpor_kubernetes.client.resources import EVENTS, PODS, TASKRUNS
+from torpor_kubernetes.client.resources import EVENTS, PODS, TASKRUNS, WORKFLOWS
 from torpor_views.facts import Facts
 from torpor_views.instance import InstanceView
 from torpor_views.model import RunView, instances_by_task
-from torpor_wire import constants
+from torpor_wire import constants, names
 
 from torpor_ui import errors
 from torpor_ui.cluster.caller import Caller
@@ -32,12 +32,12 @@ _NAMES_MAX = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundInstance:
-    """A TaskRun with its run. `workflow_uid`: of the run."""
+    """A TaskRun with its run. `facts` is None if they have not been read."""
 
     run: RunView
     taskrun: Object
     view: InstanceView
-    facts: Facts
+    facts: Facts | None
     events: Sequence[Object] = ()
     archived: bool = False
 
@@ -65,13 +65,13 @@ class InstanceReader:
         """Return what the page of an instance is built from."""
         found, caller = await self.find(request), caller_of(request)
         pods: list[Object] = []
-        events = list(found.events)
+        events, facts = list(found.events), found.facts
         if not found.archived:
             pods = await _pods(caller, found.view)
             events = await _events(caller, found.view, pods)
-        return TaskSources(
-            run=found.run, taskrun=found.taskrun, facts=found.facts, pods=pods, events=events, now=time.time()
-        )
+        if facts is None:
+            facts = Facts.parse(pods=pods, events=events)
+        return TaskSources(run=found.run, taskrun=found.taskrun, facts=facts, pods=pods, events=events, now=time.time())
 
     @asynccontextmanager
     async def feed(self, request: web.Request) -> AsyncGenerator[RunFeed, None]:
@@ -80,16 +80,33 @@ class InstanceReader:
             yield feed
 
     async def _live(self, caller: Caller, run: RunKey, key: InstanceKey) -> FoundInstance:
-        async with self._feed(caller, run) as feed:
-            view, facts = feed.run(), feed.facts()
-        known = next((each for each in view.instances_of(key.task) if each.path == key.path), None)
-        if known is None:
+        """Read one TaskRun. Its run comes from the feed if somebody looks at it, else without its other TaskRuns.
+
+        A run can have 10,000 of them, and only a few causes name others.
+        """
+        view, facts = await self._run(caller, run)
+        name = _name(view, key)
+        if name is None:
             raise _missing(run, key)
         try:
-            taskrun = await caller.api.get(TASKRUNS, run.namespace, known.name)
+            taskrun = await caller.api.get(TASKRUNS, run.namespace, name)
         except api_errors.NotFound as error:
             raise _missing(run, key) from error
-        return FoundInstance(run=view, taskrun=taskrun, view=InstanceView.parse(taskrun), facts=facts)
+        own = InstanceView.parse(taskrun)
+        if facts is None:
+            view = replace(view, instances=instances_by_task([own], view.uid))
+        return FoundInstance(run=view, taskrun=taskrun, view=own, facts=facts)
+
+    async def _run(self, caller: Caller, run: RunKey) -> tuple[RunView, Facts | None]:
+        """The run with its TaskRuns and facts, or without both."""
+        feed = self._services.feeds.known(caller, f"run/{run.namespace}/{run.name}", RunFeed)
+        if feed is not None and feed.page is not None:
+            return feed.run(), feed.facts()
+        try:
+            workflow = await caller.api.get(WORKFLOWS, run.namespace, run.name)
+        except api_errors.NotFound as error:
+            raise errors.not_found(f"there is no run {run.name} in namespace {run.namespace}") from error
+        return RunView.parse(workflow, now=time.time()), None
 
     @asynccontextmanager
     async def _feed(self, caller: Caller, run: RunKey) -> AsyncGenerator[RunFeed, None]:
@@ -132,6 +149,18 @@ class InstanceReader:
         )
 
 
+def _name(run: RunView, key: InstanceKey) -> str | None:
+    """The name of the TaskRun of an instance; None if the run has no such task, or not at this depth."""
+    known = next((each for each in run.instances_of(key.task) if each.path == key.path), None)
+    if known is not None:
+        return known.name
+    task = run.task(key.task)
+    if task is None or len(key.path) != len(task.groups) + task.mapped:
+        return None
+    groups = key.path[: len(task.groups)]
+    return names.taskrun(run.name, run.uid, key.task, key.path[-1] if task.mapped else constants.UNMAPPED, groups)
+
+
 async def _pods(caller: Caller, view: InstanceView) -> list[Object]:
     """The pods of an instance that exist; none if the caller may not list them."""
     selector = f"{constants.LABEL_TASKRUN_UID}={view.uid}"
@@ -143,8 +172,8 @@ async def _pods(caller: Caller, view: InstanceView) -> list[Object]:
 
 async def _events(caller: Caller, view: InstanceView, pods: Sequence[Object]) -> list[Object]:
     """The Events on a TaskRun and its latest pods; those that the caller may read."""
-    names = [view.name, view.pod_name, *(str(pod["metadata"]["name"]) for pod in reversed(pods))]
-    chosen = list(dict.fromkeys(names))[:_NAMES_MAX]
+    about = [view.name, view.pod_name, *(str(pod["metadata"]["name"]) for pod in reversed(pods))]
+    chosen = list(dict.fromkeys(about))[:_NAMES_MAX]
 
     async def named(name: str) -> list[Object]:
         try:

@@ -178,3 +178,13 @@ async def test_a_result_without_an_archive_says_so(cluster: MadeUpApi, page: Bro
 async def test_an_instance_that_failed_has_no_result(cluster: MadeUpApi, page: Browser, run: Object) -> None:
     cluster.server.put(TASKRUNS, instance(run, "Failed"))
     assert await page.status("GET", "api/run/live/data/etl/task/load/0/result") == 404
+
+
+async def test_one_instance_of_many_is_read_without_the_others(cluster: MadeUpApi, page: Browser, run: Object) -> None:
+    cluster.server.put(TASKRUNS, instance(run, "Running", 1))
+    assert (await page.get("api/run/live/data/etl/task/load/1"))["key"] == "load/1"
+    assert not [
+        request
+        for request in cluster.requests
+        if request.endswith("list /apis/torpor.dev/v1alpha1/namespaces/data/taskruns")
+    ]
