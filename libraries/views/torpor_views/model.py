@@ -105,6 +105,7 @@ class RunView:
     created: float | None = read_from("metadata.creationTimestamp", moment)
     deleting: float | None = read_from("metadata.deletionTimestamp", moment)
     params: Mapping[str, Any] = read_from("spec.params", json_fields.fields)
+    template: str = read_from("spec.templateRef.name", text)
     image: str = read_from("spec.image", text)
     parallelism: int = read_from("spec.parallelism", _parallelism)
     count_deferred: bool = read_from("spec.countDeferred", truth)

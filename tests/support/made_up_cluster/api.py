@@ -97,6 +97,8 @@ class MadeUpApi:
                 return await self._log(request)
         if "watch" in request.query:
             return await self._watch(request, user)
+        if "dryRun" in request.query:
+            return web.json_response(body, status=201)
         query = {name: value for name, value in request.query.items() if name != "fieldManager"}
         response = self.server.respond(ApiRequest(method=request.method, path=request.path, query=query, body=body))
         return web.json_response(response.body, status=response.status)

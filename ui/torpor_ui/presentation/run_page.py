@@ -66,6 +66,7 @@ def _head(run: RunView, causes: Sequence[Cause], *, archived: bool) -> Json:
         "pods": states[State.RUNNING],
         "waits": states[State.DEFERRED],
         "params": dict(run.params),
+        "template": run.template,
         "schedule": run.labels.get(constants.LABEL_SCHEDULE, ""),
         "labels": dict(run.labels),
         "why": [cause_json(cause) for cause in causes[:CAUSES_MAX]],

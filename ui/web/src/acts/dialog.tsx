@@ -53,7 +53,7 @@ function ActDialog({ request, onClose }: { request: ActRequest; onClose: () => v
   );
   return (
     <Dialog title={`${texts.title}: ${request.subject}`} onClose={onClose} footer={footer} kind={request.act === "submit" || request.act === "resubmit" ? "wide" : "plain"}>
-      <div class="stack wide">
+      <div class="stack wide" onKeyDown={(event) => (isConfirmed(event) && acted === null && !busy && blocked === undefined ? void run() : undefined)}>
         {acted !== null ? <Outcome acted={acted} /> : (
           <>
             {WITH_FORM.has(request.act) ? <ActForm request={request} onChange={setExtra} /> : null}
@@ -64,6 +64,11 @@ function ActDialog({ request, onClose }: { request: ActRequest; onClose: () => v
       </div>
     </Dialog>
   );
+}
+
+/** Enter in a field of one line confirms, as in every form. */
+function isConfirmed(event: KeyboardEvent): boolean {
+  return event.key === "Enter" && !event.isComposing && event.target instanceof HTMLInputElement;
 }
 
 /** Asks the server what the act would do, each time the request has changed and nobody has typed for a moment. */

@@ -66,6 +66,7 @@ export const w = {
   due: "Due in the next hour",
   dueLater: "Due later",
   dueCount: (count: number): string => some(count, "wait is due in the next hour", "waits are due in the next hour"),
+  late: (count: number): string => some(count, "wait is overdue", "waits are overdue"),
   noDue: "No wait has a deadline or a time within the next hour.",
   dueColumns: { at: "Due", clock: "At", task: "Task", run: "Run", class: "Class" },
   nothing: "No waits.",

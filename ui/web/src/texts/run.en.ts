@@ -13,6 +13,8 @@ export const r = {
   podsNowTitle: "Instances that hold a pod at this moment",
   waitsNowTitle: "Instances that wait without a pod at this moment",
   progress: "done",
+  failed: "failed",
+  failedTitle: "Show them, with the log of the first one",
   took: "took",
   runsFor: "runs for",
   started: "started",

@@ -2,7 +2,7 @@
 import { Chart } from "../../components/chart.tsx";
 import { Figure, Loading, Panel, ProblemBox } from "../../components/basics.tsx";
 import { Data } from "../../components/data.tsx";
-import { Icon } from "../../components/icons.tsx";
+import { Notes } from "../../components/notes.tsx";
 import type { Cluster as Answer } from "../../contract_lists.ts";
 import { queryOf } from "../../core/api.ts";
 import { count, scaled } from "../../core/numbers.ts";
@@ -19,7 +19,7 @@ export default function Cluster() {
     <div class="page-pad scroll">
       <h1 class="sr">{c.label}</h1>
       {problem ? <ProblemBox problem={problem} onRetry={again} /> : null}
-      {value.notes.map((note) => <p class="note"><Icon name="warn" size={14} /><Data text={note} limit={1000} /></p>)}
+      <Notes notes={value.notes} />
       <section class="panel saved">
         <div class="saved-main"><span class="saved-value">{scaled(Math.round(value.saved.podHours))}</span><span>{c.saved}</span><span class="soft small">{c.savedHelp}</span></div>
         <Figure value={count(value.saved.now)} label={c.savedNow} tone="ok" />

@@ -7,7 +7,7 @@ import { a } from "../../texts/acts.en.ts";
 import { gr } from "../../texts/graph.en.ts";
 
 /** The most instances that the server takes at once. */
-const MOST = 1000;
+const MOST = 5000;
 
 export function Selection({ store, keys, onClear }: { store: RunStore; keys: string[]; onClear: () => void }) {
   const body = { runs: [store.key], tasks: keys };

@@ -39,11 +39,23 @@ export function RunHeader({ store, head }: { store: RunStore; head: RunHead }) {
           <Figure value={count(head.pods)} label={r.podsNow} tone="run" title={r.podsNowTitle} />
           <Figure value={count(head.waits)} label={r.waitsNow} tone="wait" title={r.waitsNowTitle} />
           <Figure value={head.progress || "–"} label={r.progress} />
+          <Failed store={store} />
         </div>
         <Why causes={head.why} />
       </div>
     </header>
   );
+}
+
+/** Leads to the failed instances, with the log of the first one beside them. */
+function Failed({ store }: { store: RunStore }) {
+  const { columns } = store.instances;
+  const first = store.version.value >= 0 ? columns.tone.indexOf("bad") : -1;
+  if (first === -1) return null;
+  const state = columns.state[first];
+  const failed = columns.state.filter((each) => each === state).length;
+  const to = href(runPath(store.key, "grid"), { state, task: columns.key[first], part: "logs" });
+  return <a class="figure-link" href={to} title={r.failedTitle}><Figure value={count(failed)} label={r.failed} tone="bad" /></a>;
 }
 
 function seconds(head: RunHead): number | null {

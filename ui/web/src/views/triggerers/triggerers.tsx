@@ -1,7 +1,7 @@
 /** The view Triggerers: who serves the waits, what they wait for, what is due, and what holds the loops up. */
 import { Empty, Figure, Loading, Panel, ProblemBox } from "../../components/basics.tsx";
 import { Data } from "../../components/data.tsx";
-import { Icon } from "../../components/icons.tsx";
+import { Notes } from "../../components/notes.tsx";
 import { Ago } from "../../components/time.tsx";
 import { StateBadge } from "../../components/tone.tsx";
 import type { Replica, Triggerers as Answer } from "../../contract_lists.ts";
@@ -23,7 +23,7 @@ export default function Triggerers() {
     <div class="page-pad scroll">
       <h1 class="sr">{w.label}</h1>
       {problem ? <ProblemBox problem={problem} onRetry={again} /> : null}
-      {value.notes.map((note) => <p class="note"><Icon name="warn" size={14} /><Data text={note} limit={1000} /></p>)}
+      <Notes notes={value.notes} />
       <Figures answer={value} />
       <Panel title={w.due} flush><DueWaits due={value.due} /></Panel>
       <Panel title={w.replicas} flush>{value.replicas.length === 0 ? <Empty title={w.noReplicas} /> : <Replicas replicas={value.replicas} />}</Panel>
