@@ -217,4 +217,4 @@ def test_the_outputs_and_the_next_pod_are_parsed_from_a_taskrun() -> None:
     spec = {"workflow": {"uid": "w"}, "files": {"out": [{"name": "a", "path": "/a"}]}}
     status = {"state": "Scheduled", "attempt": 2, "segment": 1, "launch": 3}
     parsed = policy.parse_taskrun({"metadata": {"uid": "t", "name": "load"}, "spec": spec, "status": status})
-    assert (parsed.outputs, parsed.expected_pod) == ({"a"}, "load-a2-s1-l3")
+    assert (parsed.outputs, parsed.expected_pod) == (frozenset({"a"}), "load-a2-s1-l3")
