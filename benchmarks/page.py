@@ -18,6 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import aiohttp
+from torpor_dev.console import say
 from torpor_ui.http.security import CSRF_HEADER
 
 from benchmarks.harness import program
@@ -109,6 +110,8 @@ async def measure(sizes: PageSizes) -> list[Figure]:
         viewing = await _open_viewers(stack, tasks, url, sizes)
         await asyncio.sleep(10.0)
         opened = _memory(server.pid)
+        say(f"{sizes.viewers} viewers: {opened['VmRSS']:.0f} MiB")
+        (folder / "begin").touch()
         counting = await stack.enter_async_context(client(url, "viewer-0", raw=True))
         first = asyncio.Event()
         viewing.append(tasks.create_task(counting.look(BIG, first)))
@@ -147,6 +150,7 @@ async def _open_viewers(
         first = asyncio.Event()
         viewing.append(tasks.create_task(viewer.look(path, first)))
         await first.wait()
+        say(f"viewer {number + 1} looks at {path}")
     return viewing
 
 
@@ -154,7 +158,8 @@ def _cluster(sizes: PageSizes, folder: Path) -> tuple[str, ...]:
     given = {"runs": sizes.runs, "instances": sizes.instances, "taskruns": sizes.taskruns, "archived": 1000}
     given |= {"viewers": sizes.identities, "changes": sizes.changes}
     options = [word for name, value in given.items() for word in (f"--{name}", str(value))]
-    return ("tests.support.made_up_cluster", *options, "--changing", "big-load", "--kubeconfig", str(folder / "config"))
+    files = ("--kubeconfig", str(folder / "config"), "--begin", str(folder / "begin"))
+    return ("tests.support.made_up_cluster", *options, "--changing", "big-load", *files)
 
 
 async def _line(started: asyncio.subprocess.Process) -> str:

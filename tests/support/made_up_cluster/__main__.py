@@ -28,7 +28,14 @@ async def main(given: argparse.Namespace) -> None:
         given.kubeconfig.parent.mkdir(parents=True, exist_ok=True)
         given.kubeconfig.write_text(content)
         print(f"{api.url} {given.kubeconfig}", flush=True)  # noqa: T201 - a program reads it
+        await begun(given.begin)
         await change(api, given.changes, given.changing)
+
+
+async def begun(file: Path | None) -> None:
+    """Wait until a file exists."""
+    while file is not None and not file.exists():  # noqa: ASYNC110, ASYNC240 - another process makes it
+        await asyncio.sleep(0.2)
 
 
 async def change(api: MadeUpApi, rate: float, run: str) -> None:
@@ -63,6 +70,7 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--viewers", type=int, default=0, help="users viewer-0, viewer-1 and so on, by these tokens")
     options.add_argument("--changes", type=float, default=0.0, help="TaskRuns that change in a second")
     options.add_argument("--changing", default="", help="the run whose TaskRuns change; default: all")
+    options.add_argument("--begin", type=Path, help="a file that begins the changes; default: they begin at once")
     options.add_argument("--port", type=int, default=0)
     options.add_argument("--kubeconfig", type=Path, default=Path("build/made-up/kubeconfig"))
     return options
