@@ -29,6 +29,11 @@ def test_a_verb_says_what_happens_to_tasks_and_waits(verb: str, sentence: str) -
     assert effects.of_control(view, verb)[0] == sentence
 
 
+def test_a_deletion_counts_taskruns_that_were_not_read() -> None:
+    body = workflow(python("load", "Succeeded", counts={"total": 5, "created": 5, "succeeded": 5}), state="Succeeded")
+    assert effects.of_control(run(body), "delete")[0] == "etl is deleted with its 5 TaskRuns and their pods."
+
+
 def test_a_clear_lists_what_runs_again_with_its_dependents() -> None:
     view = run(BODY, taskrun("load", "Failed"), taskrun("report", "Succeeded"))
     cleared = clear_preview.preview(view, "load")

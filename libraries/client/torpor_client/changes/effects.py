@@ -100,7 +100,8 @@ def of_backfill(ticks: Iterable[UpcomingTick], spec: Mapping[str, Any], most: in
 
 
 def _deletion(run: RunView, numbers: InstanceCounts) -> tuple[str, ...]:
-    first = f"{run.name} is deleted with its {_counted(len(run.all_instances()), 'TaskRun')} and their pods."
+    taskruns = len(run.all_instances()) or numbers.total - numbers.pending
+    first = f"{run.name} is deleted with its {_counted(taskruns, 'TaskRun')} and their pods."
     if run.ended:
         return first, "The archive keeps its copy if it has one."
     return first, f"It is cancelled first. {_going_on(numbers, 'are cancelled')}", "The archive has no copy of it."
