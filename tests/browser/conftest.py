@@ -13,14 +13,14 @@ from playwright.async_api import Browser
 
 from tests.support.browser import program
 from tests.support.browser.observer import Observer
-from tests.support.browser.page import Page, serve_page
-from tests.support.browser.window import Screen, Window
+from tests.support.browser.page import ServedPage, serve_page
+from tests.support.browser.window import BrowserScreen, BrowserWindow
 from tests.support.made_up_cluster import MadeUpApi, User, serve
 from tests.support.made_up_cluster.content import NAMESPACES, Size, fill
 from tests.support.page_server.browser import endpoint
 
 OpenPage = Callable[..., Awaitable[Observer]]
-OpenView = Callable[..., Awaitable[Window]]
+OpenView = Callable[..., Awaitable[BrowserWindow]]
 SIZE = Size(runs=120, instances=600, taskruns=200, archived=80)
 
 
@@ -53,7 +53,7 @@ async def cluster() -> AsyncIterator[MadeUpApi]:
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def server(cluster: MadeUpApi) -> AsyncIterator[Page]:
+async def server(cluster: MadeUpApi) -> AsyncIterator[ServedPage]:
     """The page of the administrator."""
     async with serve_page(endpoint(cluster, "admin-token"), namespaces=NAMESPACES) as served:
         yield served
@@ -65,8 +65,8 @@ async def open_page(browser: Browser) -> AsyncIterator[OpenPage]:
     observers: list[Observer] = []
     async with AsyncExitStack() as stack:
 
-        async def opened(url: str, screen: Screen | None = None) -> Observer:
-            context = await stack.enter_async_context((screen or Screen()).context(browser))
+        async def opened(url: str, screen: BrowserScreen | None = None) -> Observer:
+            context = await stack.enter_async_context((screen or BrowserScreen()).context(browser))
             observer = Observer(page=await context.new_page(), origin="/".join(url.split("/")[:3]))
             observers.append(observer)
             await observer.start()
@@ -78,24 +78,24 @@ async def open_page(browser: Browser) -> AsyncIterator[OpenPage]:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def open_view(browser: Browser, server: Page) -> AsyncIterator[OpenView]:
+async def open_view(browser: Browser, server: ServedPage) -> AsyncIterator[OpenView]:
     """Opens a view of the page, logged in: `await open_view("runs")`. Fails a test as `open_page` does.
 
     `answers` replaces answers of the server by their paths below `api/`.
     """
-    windows: list[Window] = []
+    windows: list[BrowserWindow] = []
     async with AsyncExitStack() as stack:
 
         async def opened(
             path: str,
             *,
-            screen: Screen | None = None,
+            screen: BrowserScreen | None = None,
             answers: dict[str, object] | None = None,
-            of: Page = server,
-        ) -> Window:
-            context = await stack.enter_async_context((screen or Screen()).context(browser))
+            of: ServedPage = server,
+        ) -> BrowserWindow:
+            context = await stack.enter_async_context((screen or BrowserScreen()).context(browser))
             await context.request.get(of.login.link)
-            window = Window(page=await context.new_page(), origin=of.origin)
+            window = BrowserWindow(page=await context.new_page(), origin=of.origin)
             windows.append(window)
             await window.observer.start()
             await window.replace(answers or {})

@@ -8,7 +8,7 @@ import pytest
 from tests.browser import answers
 from tests.browser.conftest import OpenView
 from tests.support.browser import accessibility
-from tests.support.browser.window import PHONE, Screen, Theme
+from tests.support.browser.window import PHONE, BrowserScreen, Theme
 from tests.support.made_up_cluster.content import BIG
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -33,7 +33,7 @@ PICTURES = Path(__file__).resolve().parents[2] / "docs/assets/page"
 @pytest.mark.parametrize("view", VIEWS)
 async def test_a_view_is_drawn_and_accessible(view: str, theme: Theme, open_view: OpenView) -> None:
     path, text = VIEWS[view]
-    window = await open_view(path, screen=Screen(theme=theme), answers=answers.LISTS)
+    window = await open_view(path, screen=BrowserScreen(theme=theme), answers=answers.LISTS)
     await window.seen(text)
     await window.page.wait_for_timeout(300)  # charts and canvases are drawn in the next frames
     if os.environ.get("TORPOR_SCREENSHOTS"):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from torpor_local.pods import process, program, task_files, wrapper
-from torpor_local.pods.task_files import FileError, TaskFiles
+from torpor_local.pods.task_files import FileError, LocalTaskFiles
 from torpor_local.pods.wrapper import WrappedProgram
 
 _COPY_SECONDS = 600.0
@@ -15,7 +15,7 @@ _NO_OUTPUT = 66
 
 
 async def report(  # noqa: PLR0913 - what ended, and where its files are
-    files: TaskFiles, pod: Mapping[str, Any], message: str, wrapped: WrappedProgram, *, tool: str, archive: Path
+    files: LocalTaskFiles, pod: Mapping[str, Any], message: str, wrapped: WrappedProgram, *, tool: str, archive: Path
 ) -> tuple[int, str]:
     """Store the outputs, and return the exit code and the message that a wrapper in the pod would write."""
     try:
@@ -25,7 +25,7 @@ async def report(  # noqa: PLR0913 - what ended, and where its files are
     return 0, wrapper.with_files(pod, message, stored, has_result=wrapped.has_result)
 
 
-async def _store(files: TaskFiles, pod: Mapping[str, Any], tool: str, archive: Path) -> list[dict[str, Any]]:
+async def _store(files: LocalTaskFiles, pod: Mapping[str, Any], tool: str, archive: Path) -> list[dict[str, Any]]:
     for output in files.outputs:
         target = files.output(output["name"])
         try:

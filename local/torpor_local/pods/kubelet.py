@@ -24,7 +24,7 @@ from torpor_local.pods.files import MissingSourceError, PodFiles
 from torpor_local.pods.locks import PodLock
 from torpor_local.pods.process import PodProcess
 from torpor_local.pods.program import InvalidImageError, MissingToolError, PodProgram
-from torpor_local.pods.task_files import FileError, TaskFiles
+from torpor_local.pods.task_files import FileError, LocalTaskFiles
 
 NODE = "local"
 _EXIT_SECONDS = 10.0
@@ -214,7 +214,7 @@ class ProcessKubelet:
             await asyncio.to_thread(task.remove)
 
     async def _end(
-        self, running: _RunningPod, started: PodProcess, run: PodProgram, files: PodFiles, task: TaskFiles
+        self, running: _RunningPod, started: PodProcess, run: PodProgram, files: PodFiles, task: LocalTaskFiles
     ) -> Object:
         """Wait for the end of a process and return the status of its pod."""
         pod = running.pod
@@ -263,7 +263,7 @@ class ProcessKubelet:
         except OSError as error:  # also a timeout
             _LOG.warning("container %s cannot be removed: %s", program.container_name(pod), error)
 
-    def _program(self, pod: Object, files: PodFiles, task: TaskFiles) -> PodProgram:
+    def _program(self, pod: Object, files: PodFiles, task: LocalTaskFiles) -> PodProgram:
         read = partial(self._server.get, CONFIG_MAPS, pod["metadata"]["namespace"])
         own = variables.environment(pod, read)
         if files.write_source(pod, read):

@@ -38,7 +38,7 @@ class FileError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaskFiles:
+class LocalTaskFiles:
     """The files of one pod, in a folder of its own. `mounts` are paths in the container, and what is there."""
 
     folder: Path
@@ -66,7 +66,7 @@ class TaskFiles:
         return {constants.ENV_FILES: json.dumps({"in": inputs, "out": out})}
 
 
-def of_pod(pod: Object, folder: Path) -> TaskFiles:
+def of_pod(pod: Object, folder: Path) -> LocalTaskFiles:
     """Return the files of a pod. `folder` is on this machine."""
     spec = pod["spec"]
     main, *_ = spec["containers"]
@@ -80,7 +80,7 @@ def of_pod(pod: Object, folder: Path) -> TaskFiles:
         elif mount["name"].startswith("torpor-input-"):
             mounts[mount["mountPath"]] = folder / "in" / mount["name"]
             maps.append((mount["name"], volumes[mount["name"]]["configMap"]["name"], mount.get("subPath")))
-    return TaskFiles(
+    return LocalTaskFiles(
         folder=folder,
         inputs=tuple(_declared(fetching).get("in") or ()) if fetching else (),
         config_maps=tuple(maps),
@@ -96,7 +96,7 @@ def _declared(container: Object) -> dict[str, Any]:
     return value
 
 
-def fetch(files: TaskFiles, pod: Object, archive: Path, read: ReadConfigMap) -> None:
+def fetch(files: LocalTaskFiles, pod: Object, archive: Path, read: ReadConfigMap) -> None:
     """Write the inputs. Raises FileError."""
     files.remove()
     if not files.mounts and not files.outputs:
@@ -112,7 +112,7 @@ def fetch(files: TaskFiles, pod: Object, archive: Path, read: ReadConfigMap) -> 
         raise FileError(f"an input cannot be fetched: {error}") from error
 
 
-def store(files: TaskFiles, pod: Object, archive: Path) -> list[dict[str, Any]]:
+def store(files: LocalTaskFiles, pod: Object, archive: Path) -> list[dict[str, Any]]:
     """Store the outputs, and return their descriptions. Raises FileError."""
     declared = [{**each, "path": str(files.output(each["name"]))} for each in files.outputs]
     stored = outputs.store(_archive_of(pod, archive), declared, _policy())

@@ -11,7 +11,7 @@ from tests.support.page_server.browser import served_page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class ServedPage:
     """A running server of the page. `login.link` starts a session once; there is a new one after each."""
 
     origin: str
@@ -21,7 +21,7 @@ class Page:
 @asynccontextmanager
 async def serve_page(
     cluster: ClusterEndpoint, *, namespaces: tuple[str, ...], read_only: bool = False
-) -> AsyncIterator[Page]:
+) -> AsyncIterator[ServedPage]:
     """Serve the page for the block."""
     logins: list[LocalLogin] = []
 
@@ -30,4 +30,4 @@ async def serve_page(
         return logins[0]
 
     async with served_page(cluster, make, namespaces=namespaces, read_only=read_only) as client:
-        yield Page(origin=client.url, login=logins[0])
+        yield ServedPage(origin=client.url, login=logins[0])

@@ -14,7 +14,7 @@ Theme = Literal["light", "dark"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Screen:
+class BrowserScreen:
     """What a person has before them."""
 
     theme: Theme = "light"
@@ -37,11 +37,11 @@ class Screen:
             await context.close()
 
 
-PHONE = Screen(width=390, height=800)
+PHONE = BrowserScreen(width=390, height=800)
 
 
 @dataclass(kw_only=True)
-class Window:
+class BrowserWindow:
     """A window, with what it observed and what it sent."""
 
     page: Page

@@ -73,7 +73,10 @@ def test_files_of_a_mapped_task_have_their_index_in_their_names(
         cluster.taskrun("ingest", "load", number, files=[described(cluster, b"%d" % number)])
     (tmp_path / "to").mkdir()
     assert torpor("files", "ingest", "table", "-d", str(tmp_path / "to"))[0] == 0
-    assert {path.name: path.read_text() for path in (tmp_path / "to").iterdir()} == {"load-0-table": "0", "load-1-table": "1"}
+    assert {path.name: path.read_text() for path in (tmp_path / "to").iterdir()} == {
+        "load-0-table": "0",
+        "load-1-table": "1",
+    }
 
 
 @pytest.mark.attack

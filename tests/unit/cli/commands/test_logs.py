@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.fake_cluster import FakeCluster, Object, Run
-from tests.unit.cli.commands.log_lines import HOUR, at, second, texts
+from tests.unit.cli.commands.log_lines import at, second, texts
 
 
 def test_pods_waits_and_the_archive_are_one_stream_in_the_order_of_time(
@@ -47,40 +47,6 @@ def test_the_log_from_before_a_clear_is_shown_beside_that_of_the_present_pod(
     cluster.write(cluster.pod(again, started=second(60), ended=second(61)), at(60, "again"))
     cluster.archive_log("load", ended=second(3), lines=[at(2, "first")])
     assert torpor("logs", "ingest")[1] == "load a1 s0 earlier | first\nload a1 s0         | again\n"
-
-
-def test_task_index_attempt_segment_and_failed_choose_logs(
-    cluster: FakeCluster, torpor: Run, load: Callable[..., Object]
-) -> None:
-    for number, state in enumerate(("Succeeded", "Failed")):
-        taskrun = load(number, state=state, attempt=2)
-        for attempt in (1, 2):
-            started = 10 * number + attempt
-            pod = cluster.pod(taskrun, attempt, attempt - 1, started=second(started), ended=second(started + 1))
-            cluster.write(pod, at(started, f"{number} a{attempt}"))
-    assert texts(torpor("logs", "ingest")) == ["0 a1", "0 a2", "1 a1", "1 a2"]
-    assert texts(torpor("logs", "ingest/load/1")) == ["1 a1", "1 a2"]
-    assert texts(torpor("logs", "ingest", "--attempt", "2")) == ["0 a2", "1 a2"]
-    assert texts(torpor("logs", "ingest", "--segment", "0")) == ["0 a1", "1 a1"]
-    assert texts(torpor("logs", "ingest", "--failed")) == ["0 a1", "1 a1", "1 a2"]
-    assert texts(torpor("logs", "ingest", "--since", second(11))) == ["1 a1", "1 a2"]
-
-
-def test_tail_is_for_each_log_live_and_archived(cluster: FakeCluster, torpor: Run, load: Callable[..., Object]) -> None:
-    pod = cluster.pod(load(0), started=second(20), ended=second(30))
-    cluster.write(pod, *(at(20 + number, f"live {number}") for number in range(5)))
-    cluster.archive_log("load", 1, lines=[at(2 + number, f"kept {number}") for number in range(5)])
-    assert texts(torpor("logs", "ingest", "--tail", "2")) == ["kept 3", "kept 4", "live 3", "live 4"]
-    assert texts(torpor("logs", "ingest", "--tail", "0")) == []
-
-
-def test_since_also_leaves_out_the_earlier_lines_of_a_log(
-    cluster: FakeCluster, torpor: Run, load: Callable[..., Object]
-) -> None:
-    pod = cluster.pod(load(0), started=second(20), ended=second(30))
-    cluster.write(pod, at(20, "early"), at(25.25, "just before"), at(25.5, "late"))
-    cluster.archive_log("load", 1, lines=[at(2, "kept early"), at(26, "kept late")])
-    assert texts(torpor("logs", "ingest", "--since", f"{HOUR}00:25.5Z")) == ["late", "kept late"]
 
 
 def test_all_pages_of_the_archives_list_are_read(
@@ -298,19 +264,3 @@ def test_a_user_without_access_to_the_archive_sees_that_it_was_not_read(
     assert "the archive was not read" in err
     assert "has no log" not in err
     assert "there is no log" not in err
-
-
-def test_the_log_of_a_sidecar_is_read_by_its_name(
-    cluster: FakeCluster, torpor: Run, load: Callable[..., Object]
-) -> None:
-    pod = cluster.pod(load(), started=second(2), ended=second(3))
-    body = cluster.objects["pods"][pod]
-    body["status"]["initContainerStatuses"] = [
-        {"name": "db", "state": {"running": {"startedAt": second(1)}}},
-        {"name": "fetch", "state": {"waiting": {}}},
-    ]
-    cluster.write(pod, at(2, "ready"))
-    cluster.archive_log("load", lines=[at(2, "of the task")])
-    assert texts(torpor("logs", "ingest", "-c", "db")) == ["ready"]
-    assert torpor("logs", "ingest", "-c", "fetch")[1] == ""
-    assert torpor("logs", "ingest", "-c", "nobody")[1] == ""
