@@ -71,8 +71,8 @@ class Command(Model):
         BeforeValidator(lambda value: value if _is_result(value) else None),
         Field(
             description="What the result is. stdout: the standard output, which also stays in the log. exitCode: the "
-            "exit code, up to 125; such a code does not fail the task. {path: /tmp/out.json}: the content of a file. It needs "
-            "`command` or `script`, except for exitCode. Unset: the termination message.",
+            "exit code, up to 125; such a code does not fail the task. {path: /tmp/out.json}: the content of a "
+            "file. It needs `command` or `script`, except for exitCode. Unset: the termination message.",
             json_schema_extra={"x-any": True},
         ),
     ] = None
