@@ -4,6 +4,7 @@ import io
 
 import pytest
 from torpor_ui.http.security import CSRF_HEADER
+from torpor_ui.http.static_files import FOLDER
 from torpor_ui.sessions.local import LocalLogin
 
 from tests.support.made_up_cluster import MadeUpApi
@@ -105,6 +106,17 @@ async def test_a_page_that_is_read_only_refuses_every_act(cluster: MadeUpApi) ->
 async def test_no_path_leads_to_a_file_outside_of_the_bundle(page: Browser, path: str) -> None:
     async with page.session.get(f"{page.url}/{path}") as response:
         assert "CamelCase" not in await response.text()
+
+
+async def test_browsers_keep_assets_and_ask_for_the_page_each_time(page: Browser) -> None:
+    asset = next((FOLDER / "assets").iterdir()).name
+    paths = [(f"assets/{asset}", "public, max-age=31536000, immutable"), ("icon.svg", "no-cache"), ("runs", "no-cache")]
+    for path, caching in paths:
+        async with page.session.get(f"{page.url}/{path}") as response:
+            assert (response.status, response.headers["Cache-Control"]) == (200, caching)
+    async with page.session.get(f"{page.url}/assets/page-OLD.js") as response:
+        assert response.status == 404
+        assert "immutable" not in response.headers["Cache-Control"]
 
 
 async def test_a_body_of_any_size_and_shape_is_refused(page: Browser) -> None:

@@ -12,6 +12,9 @@ from aiohttp import web
 from torpor_ui import errors
 
 FOLDER = Path(__file__).resolve().parent.parent / "static"
+_FOR_EVER = "public, max-age=31536000, immutable"
+"""Of files whose names have a hash of their content: the build writes them to `assets/`."""
+_REVALIDATED = "no-cache"
 _BASE = '<base href="/">'
 _COMPRESSED = frozenset({".html", ".js", ".css", ".svg", ".json", ".webmanifest", ".map"})
 
@@ -48,11 +51,12 @@ class StaticFiles:
         found = self._files.get(path) if path != "index.html" else None
         if found is None and "." in path.rpartition("/")[2] and path.startswith("assets/"):
             raise errors.not_found(f"there is no file {path[:100]}", "Reload: the page may be older than its server.")
-        return _response(request, found or self._page)
+        caching = _FOR_EVER if found is not None and path.startswith("assets/") else _REVALIDATED
+        return _response(request, found or self._page, caching)
 
 
-def _response(request: web.Request, file: StaticFile) -> web.Response:
-    headers = {"ETag": file.etag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
+def _response(request: web.Request, file: StaticFile, caching: str) -> web.Response:
+    headers = {"ETag": file.etag, "Cache-Control": caching, "Vary": "Accept-Encoding"}
     if request.headers.get("If-None-Match") == file.etag:
         return web.Response(status=304, headers=headers)
     body = file.content

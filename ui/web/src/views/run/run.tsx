@@ -1,7 +1,7 @@
 /** The page of one run: its header, why it stands where it stands, and its views. */
 import type { ComponentType } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { Loading, ProblemBox, Tabs } from "../../components/basics.tsx";
+import { Button, Empty, Loading, ProblemBox, Tabs } from "../../components/basics.tsx";
 import { Icon } from "../../components/icons.tsx";
 import { useCommands } from "../../core/commands.ts";
 import { useHotkeys } from "../../core/hotkeys.ts";
@@ -19,6 +19,7 @@ export default function Run() {
   const store = useMemo(() => new RunStore(key), [key]);
   useEffect(() => () => store.close(), [store]);
   const tab = runTabs.find((each) => each.id === tabId) ?? (runTabs[0] as RunTab);
+  useEffect(() => void tab.load().catch(() => undefined), [tab.id]); // while the run is read
   const tabHref = (each: RunTab) => href(runPath(key, each.id), { task: location.value.query.get("task") });
   useHotkeys(runTabs.map((each) => ({ keys: each.key, label: r.showTab(each.title), group: t.groups.view, run: () => navigate(tabHref(each)) })), [key, location.value]);
   useCommands(runTabs.map((each) => ({ id: `tab-${each.id}`, title: r.showTab(each.title), group: t.groups.view, keys: each.key, run: () => navigate(tabHref(each)) })), [key, location.value]);
@@ -53,13 +54,15 @@ const loaded = new Map<string, ComponentType<RunViewProps>>();
 
 function RunView({ tab, store }: { tab: RunTab; store: RunStore }) {
   const [, redraw] = useState(0);
+  const [failed, setFailed] = useState(false);
   useEffect(() => {
     if (loaded.has(tab.id)) return;
-    void tab.load().then((module) => {
+    tab.load().then((module) => {
       loaded.set(tab.id, module.default);
       redraw((count) => count + 1);
-    });
+    }, () => setFailed(true));
   }, [tab.id]);
   const View = loaded.get(tab.id);
+  if (!View && failed) return <Empty title={t.updated}><Button kind="primary" label={t.reload} onClick={() => window.location.reload()} /></Empty>;
   return View ? <View key={`${tab.id} ${store.key}`} store={store} /> : <Loading />;
 }
