@@ -5,7 +5,7 @@ from playwright.async_api import Locator, expect
 from torpor_kubernetes.client.resources import WORKFLOWS
 
 from tests.browser.conftest import OpenView
-from tests.support.browser.window import Window
+from tests.support.browser.window import BrowserWindow
 from tests.support.made_up_cluster import MadeUpApi, runs
 from tests.support.made_up_cluster.content import BIG
 
@@ -21,11 +21,11 @@ GROUPED = {
 }
 
 
-def box(window: Window, name: str) -> Locator:
+def box(window: BrowserWindow, name: str) -> Locator:
     return window.page.locator(f'[id="box-{name}"]')
 
 
-async def open_graph(cluster: MadeUpApi, open_view: OpenView, name: str, spec: dict[str, object]) -> Window:
+async def open_graph(cluster: MadeUpApi, open_view: OpenView, name: str, spec: dict[str, object]) -> BrowserWindow:
     cluster.server.put(WORKFLOWS, runs.workflow("data", name, spec, {}))
     window = await open_view(f"run/live/data/{name}/graph")
     await box(window, "task:finish").wait_for()

@@ -5,14 +5,14 @@ from playwright.async_api import Locator, expect
 
 from tests.browser import answers
 from tests.browser.conftest import OpenView
-from tests.support.browser.window import Window
+from tests.support.browser.window import BrowserWindow
 from tests.support.made_up_cluster.content import BIG
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 GRID = f"run/live/data/{BIG}/grid"
 
 
-def rows(window: Window) -> Locator:
+def rows(window: BrowserWindow) -> Locator:
     return window.page.get_by_role("grid", name="Instances").get_by_role("row")
 
 

@@ -13,7 +13,7 @@ from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS
 from torpor_wire import constants, names, times
 
 from tests.browser.conftest import OpenView
-from tests.support.browser.window import Window
+from tests.support.browser.window import BrowserWindow
 from tests.support.made_up_cluster import MadeUpApi, runs
 from tests.support.made_up_cluster.content import BIG
 from tests.support.made_up_cluster.runs import InstanceTimes
@@ -27,7 +27,7 @@ TASK = {"name": "load", "python": "etl:load", "expand": [{"name": "row", "over":
 class Person:
     """Somebody who clicks at most twice."""
 
-    window: Window
+    window: BrowserWindow
     clicks: int = 0
 
     async def click(self, target: Locator) -> None:

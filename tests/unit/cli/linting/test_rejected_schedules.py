@@ -6,7 +6,7 @@ import pytest
 from torpor_cli.linting import bundled, cel_rules
 from torpor_cli.linting.finding import Severity
 
-from tests.integration.policies.admission import test_backfill, test_schedule
+from tests.integration.policies.admission.schedules import test_backfill, test_schedule
 from tests.support.templates import cases as template_cases
 from tests.unit.cli.linting.findings import lint, messages
 
