@@ -23,10 +23,11 @@ export function TimelineCanvas(props: CanvasProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const latest = useRef(props);
   latest.current = props;
+  const revealed = useRef("");
   const [active, setActive] = useState(0);
   const [focused, setFocused] = useState(false);
   const [height, setHeight] = useState(400);
-  const drawing = useRef({ frame: 0, hovered: -1, active: 0, focused: false, palette: null as Palette | null });
+  const drawing = useRef({ frame: 0, hovered: -1, active: 0, focused: false, palette: null as Palette | null, chosen: null as { from: number; to: number } | null });
   drawing.current.active = Math.min(active, Math.max(0, props.rows.length - 1));
   drawing.current.focused = focused;
 
@@ -34,8 +35,8 @@ export function TimelineCanvas(props: CanvasProps) {
     const element = scroller.current;
     if (!element || !drawing.current.palette) return null;
     const { rows, instances, version, window, now, open, labels, critical, showCritical, overlay, shift, selected } = latest.current;
-    const { hovered, active: at, focused: focus, palette } = drawing.current;
-    return { width: element.clientWidth, height: element.clientHeight, top: element.scrollTop, rows, instances, version, window, now, open, labels, critical, showCritical, overlay, shift, selected, hovered, active: at, focused: focus, palette };
+    const { hovered, active: at, focused: focus, palette, chosen } = drawing.current;
+    return { width: element.clientWidth, height: element.clientHeight, top: element.scrollTop, rows, instances, version, window, now, open, labels, critical, showCritical, overlay, shift, selected, hovered, active: at, focused: focus, palette, chosen };
   };
   const draw = () => {
     cancelAnimationFrame(drawing.current.frame);
@@ -79,14 +80,17 @@ export function TimelineCanvas(props: CanvasProps) {
       view: () => viewOf({ width: element.clientWidth, labels: latest.current.labels, window: latest.current.window }),
       window: () => latest.current.window, limits: () => latest.current.limits, change: (window) => latest.current.onWindow(window),
       move: (x, y) => hover(x, y), leave: () => hover(-1, -1),
-      press: (x, y) => {
+      choose: (from, to) => {
+        drawing.current.chosen = to === null ? null : { from, to };
+        draw();
+      },
+      press: (_, y) => {
         const index = rowAt(y);
         const row = latest.current.rows[index];
         if (!row) return;
         setActive(index);
         if (row.kind === "group") latest.current.onFold(row);
         else latest.current.onOpen(row);
-        void x;
       },
     });
   }, []);
@@ -137,6 +141,13 @@ export function TimelineCanvas(props: CanvasProps) {
     if (top < element.scrollTop) element.scrollTop = top;
     else if (top + ROW + AXIS > element.scrollTop + element.clientHeight) element.scrollTop = top + ROW + AXIS - element.clientHeight;
   };
+  useEffect(() => {
+    const index = props.selected === "" ? -1 : props.rows.findIndex((each) => each.key === props.selected);
+    if (index === -1 || revealed.current === props.selected) return;
+    revealed.current = props.selected;
+    setActive(index);
+    reveal(index);
+  }, [props.selected, props.rows]);
   const row = props.rows[drawing.current.active];
   const spare = Math.max(0, props.rows.length * ROW + AXIS + 4 - height);
   return (

@@ -9,6 +9,8 @@ export interface GestureTarget {
   change: (window: TimeWindow) => void;
   move: (x: number, y: number) => void;
   leave: () => void;
+  /** The part of the axis that is being chosen, in pixels; null at the end. */
+  choose: (from: number, to: number | null) => void;
   press: (x: number, y: number) => void;
 }
 
@@ -54,7 +56,7 @@ export function startGestures(element: HTMLElement, target: GestureTarget): () =
       element.setPointerCapture(event.pointerId);
       target.leave();
     }
-    if (begin.onAxis) return undefined;
+    if (begin.onAxis) return target.choose(begin.x, at.x);
     return target.change(pan(begin.window, seconds(begin.x, begin.window) - seconds(at.x, begin.window), target.limits()));
   };
   const up = (event: PointerEvent) => {
@@ -63,6 +65,7 @@ export function startGestures(element: HTMLElement, target: GestureTarget): () =
     pointers.delete(event.pointerId);
     if (pointers.size > 0 || !started) return;
     begin = null;
+    target.choose(0, null);
     if (!started.moved && at.y >= AXIS && Math.abs(at.y - started.y) < CLICK_SLACK) target.press(at.x, at.y);
     else if (started.moved && started.onAxis) {
       const [one, other] = [seconds(started.x, started.window), seconds(at.x, started.window)];
@@ -72,6 +75,7 @@ export function startGestures(element: HTMLElement, target: GestureTarget): () =
   const cancel = (event: PointerEvent) => {
     pointers.delete(event.pointerId);
     begin = null;
+    target.choose(0, null);
   };
   const wheel = (event: WheelEvent) => {
     const sideways = event.shiftKey ? event.deltaY : event.deltaX;

@@ -14,7 +14,7 @@ export const AXIS = 28;
 export interface Scene {
   width: number; height: number; top: number; labels: number; window: TimeWindow; now: number; open: boolean; version: number;
   rows: TimelineRow[]; instances: Instances; palette: Palette; critical: ReadonlySet<string>; showCritical: boolean;
-  overlay: ReadonlyMap<string, Interval[]> | null; shift: number; hovered: number; active: number; focused: boolean; selected: string;
+  overlay: ReadonlyMap<string, Interval[]> | null; shift: number; hovered: number; active: number; focused: boolean; selected: string; chosen: { from: number; to: number } | null;
 }
 
 export interface View { x: (seconds: number) => number; left: number; right: number }
@@ -44,6 +44,16 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene): void {
   context.restore();
   drawAxis(context, scene, view, places);
   drawNow(context, scene, view);
+  if (scene.chosen) drawChosen(context, scene, scene.chosen);
+}
+
+/** The part of the time that a drag on the axis chooses. */
+function drawChosen(context: CanvasRenderingContext2D, scene: Scene, chosen: { from: number; to: number }): void {
+  const [x, width] = [Math.max(scene.labels, Math.min(chosen.from, chosen.to)), Math.abs(chosen.to - chosen.from)];
+  context.globalAlpha = 0.16;
+  context.fillStyle = scene.palette.accent;
+  context.fillRect(x, 0, width, scene.height);
+  context.globalAlpha = 1;
 }
 
 export function rowTop(scene: Pick<Scene, "top">, index: number): number {

@@ -65,6 +65,10 @@ export default function Timeline({ store }: RunViewProps) {
     { keys: "p", label: l.overlay, group, run: () => setControls({ ...controls, overlay: !controls.overlay && Boolean(head?.previous) }) }, { keys: "v", label: l.table, group, run: () => setControls({ ...controls, table: !controls.table }) },
   ], [window.from, window.to, controls, folds, rows, critical, head?.previous]);
   useEffect(() => setHit(null), [rows, selected]);
+  useEffect(() => {
+    const task = store.tasks.value.find((each) => each.name === selected.split("/")[0]);
+    if (task?.mapped && !unfolded(task.name)) setFolds(new Map(folds).set(task.name, true));
+  }, [selected]);
 
   if (store.instances.length === 0) return <Empty title={open ? l.noneYet : l.noneLeft} />;
   return (
