@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo docs prose test test-long ui ui-test venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
 	bench-archive bench-argo bench-chain bench-cli bench-failover bench-guard bench-logs bench-reduce bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
-	bench-structure bench-triggerer bench-ui bench-views bench-workflow bench-writes mutants cli images runtime-folder manifest sbom uninstall load cluster kubeconfig \
+	bench-structure bench-triggerer bench-ui bench-ui-browser bench-views bench-workflow bench-writes mutants cli images runtime-folder manifest sbom uninstall load cluster kubeconfig \
 	cluster-down control-plane \
 	control-plane-down
 
@@ -139,6 +139,9 @@ bench-guard: venv ## CPU time of recording the object of each step of the operat
 
 bench-ui: venv ## memory of the page's server with 50 viewers of 60,000 TaskRuns, and bytes a minute of an open page
 	$(BIN)/python -m benchmarks.page $(BENCH)
+
+bench-ui-browser: venv ui/web/node_modules/.package-lock.json ## what a person waits for in Chromium, and how fluent 10,000 instances scroll: docs/design/figures/page-browser.json
+	$(BIN)/python -m benchmarks.page_browser $(BENCH)
 
 bench-views: venv ## CPU time of the views of a run with 10,000 instances
 	$(BIN)/python -m benchmarks.views

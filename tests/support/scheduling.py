@@ -26,6 +26,8 @@ GROUPS: Mapping[str, Sequence[str]] = {
         *(f"e2e/test_{name}" for name in ("scale", "killed", "waiting", "secrets")),
         "e2e/cli/test_lint_doctor",
     ),
+    # Chromium, and the page's server with a made-up cluster.
+    "browser": ("browser/",),
     # One namespace with some fifty runs, which these tests read.
     "concurrent runs": ("e2e/test_bad_input", "e2e/test_good_runs"),
 }
@@ -37,6 +39,7 @@ ORDER: Sequence[str] = (
     "outages",
     "controllers",
     "disruptions",
+    "browser",
     # These compute, while the groups above wait.
     "simulation/test_invariants",
     "concurrent runs",
