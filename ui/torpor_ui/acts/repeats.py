@@ -63,14 +63,15 @@ class RetryAct:
         return ActPreview(effects=tuple(sentences), command="\n".join(lines), warnings=tuple(warnings))
 
     async def perform(self, caller: Caller, request: ActRequest) -> ActOutcome:
-        """Ask the operator, and wait for its answer."""
+        """Ask the operator, and wait for its answers, for all runs together as long as for one."""
         self._check(request)
+        ends = time.monotonic() + requests.ANSWER_S
 
         async def repeated(key: RunKey) -> str:
             workflow = await objects.live_workflow(caller, key)
             _, text = await self._request(caller, workflow, request.tasks)
             annotations = requests.clear_annotations(text, caller.user)
-            answer = await _ask(caller, workflow, annotations, requests.CLEAR)
+            answer = await _ask(caller, workflow, annotations, requests.CLEAR, ends)
             return _sentence(answer, f"{key.name} runs these tasks again", "to run them again")
 
         return await each(request.runs, repeated)
@@ -115,7 +116,8 @@ class MarkAct:
             result = request.text("result") or None
             text = marks.request_of(refs, state, because, result)
             annotations = requests.mark_annotations(text, result, caller.user)
-            answer = await _ask(caller, workflow, annotations, requests.MARK)
+            ends = time.monotonic() + requests.ANSWER_S
+            answer = await _ask(caller, workflow, annotations, requests.MARK, ends)
             named = refs[0] if len(refs) == 1 else f"{len(refs)} instances"
             return _sentence(answer, f"{named} of {key.name}: marked as {state}", "the mark")
 
@@ -137,11 +139,10 @@ class MarkAct:
         return workflow, list(dict.fromkeys(refs)), because
 
 
-async def _ask(caller: Caller, workflow: Object, annotations: dict[str, str], kind: RequestKind) -> Answer:
-    """Set the annotations and return the operator's answer."""
+async def _ask(caller: Caller, workflow: Object, annotations: dict[str, str], kind: RequestKind, ends: float) -> Answer:
+    """Set the annotations and return the operator's answer. `ends`: when to stop waiting, by the monotonic clock."""
     annotated = await objects.change(caller, WORKFLOWS, workflow, lambda item: operations.annotate(item, annotations))
     metadata = annotated["metadata"]
-    ends = time.monotonic() + requests.ANSWER_S
     while time.monotonic() < ends:
         current = await caller.api.get(WORKFLOWS, metadata["namespace"], metadata["name"])
         if current["metadata"]["uid"] != metadata["uid"]:

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from torpor_client.changes import requests
 from torpor_kubernetes.client.resources import TASKRUNS, WORKFLOWS
 from torpor_wire import constants, names
 
@@ -114,3 +115,18 @@ async def test_an_approval_is_answered_once(cluster: MadeUpApi, page: Browser, r
     assert (annotations[constants.APPROVAL], annotations[constants.APPROVAL_BY]) == ("approved", "admin")
     outcome = await act(page, "reject", runs=[RUN], tasks=["load/0"])
     assert outcome["failed"] == [{"key": "load/0", "message": "load/0 of etl does not wait for an approval"}]
+
+
+async def test_many_runs_wait_no_longer_than_one_for_the_operator(
+    cluster: MadeUpApi, page: Browser, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requests, "ANSWER_S", 0.2)
+    body = {key: run[key] for key in ("spec", "status")}
+    for number in range(12):
+        cluster.server.put(WORKFLOWS, {**body, "metadata": {"namespace": "data", "name": f"r{number}"}})
+    outcome = await act(page, "clear", runs=["live/data/r0"], tasks=["report"])
+    assert outcome["done"] == ["requested; the operator has not answered yet"]
+    runs = [f"live/data/r{number}" for number in range(1, 12)]
+    assert len((await act(page, "retry", runs=runs))["done"]) == 11
+    annotated = [item for item in cluster.server.all(WORKFLOWS) if item["metadata"].get("annotations")]
+    assert len(annotated) == 12
