@@ -6,6 +6,9 @@ import pytest
 from torpor_ui.http.security import CSRF_HEADER
 from torpor_ui.http.static_files import FOLDER
 from torpor_ui.sessions.local import LocalLogin
+from torpor_ui.sessions.pasted import PastedTokenLogin
+from torpor_ui.sessions.sealed_cookie import SealedCookie
+from torpor_ui.sessions.secret import ServerSecret
 
 from tests.support.made_up_cluster import MadeUpApi
 from tests.support.page_server.browser import Browser, endpoint, new_browser, opened_page, served_page
@@ -125,3 +128,18 @@ async def test_a_body_of_any_size_and_shape_is_refused(page: Browser) -> None:
         headers = {**page.headers(), "Content-Type": "application/json"}
         async with page.session.post(url, data=io.BytesIO(body), headers=headers) as response:
             assert response.status in {400, 413}
+
+
+async def test_a_page_below_a_path_is_served_there_and_nowhere_else(cluster: MadeUpApi) -> None:
+    def make(_: str) -> PastedTokenLogin:
+        secret = ServerSecret()
+        return PastedTokenLogin(SealedCookie(secret=secret, name="s", path="/team/page", secure=False, seconds=60))
+
+    async with served_page(endpoint(cluster, None), make, base="/team/page") as browser:
+        async with browser.session.get(f"{browser.url}/runs/live/data/x") as response:
+            assert '<base href="/team/page/">' in await response.text()
+        assert (await browser.get("api/session"))["login"] is False
+        assert await browser.status("GET", "api/runs") == 401
+        for path in ("/", "/api/session", "/team/pages", "/team/page/../page/api/runs"):
+            async with browser.session.get(f"{browser.origin}{path}") as response:
+                assert response.status in {401, 404}
