@@ -86,6 +86,7 @@ def _next(name: str, image: str) -> str:
         [
             "export KUBECONFIG=$(make -s kubeconfig)",
             "export PATH=$PWD/.venv/bin:$PATH",
+            f"torpor ui -n {NAMESPACE}    # the page on 127.0.0.1, in a browser",
             f"torpor get -n {NAMESPACE} {name}/measure",
             f"torpor timeline -n {NAMESPACE} {name}",
             f"torpor logs -n {NAMESPACE} {name}",

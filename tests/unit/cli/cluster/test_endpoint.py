@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
-from torpor_cli.cluster.access import Access, Anonymous, Basic, ExecPlugin, ServerEndpoint, Token, TokenFile
+from torpor_cli.cluster.access import Access, Anonymous, Basic, ExecPlugin, Login, ServerEndpoint, Token, TokenFile
 from torpor_cli.cluster.endpoint import endpoint_of
 from torpor_kubernetes.client.http import open_transport
 
@@ -57,7 +57,7 @@ async def body(chosen: Access) -> dict[str, object]:
 
 async def test_each_kind_of_login_sends_its_credentials(server: StrictServer, tmp_path: Path) -> None:
     (tmp_path / "token").write_text("from-file\n")
-    logins = {
+    logins: dict[Login, str] = {
         Anonymous(): "",
         Token(token="t"): "Bearer t",
         TokenFile(path=tmp_path / "token"): "Bearer from-file",
