@@ -53,6 +53,21 @@ async def test_a_stream_of_a_run_sends_all_then_changes(cluster: MadeUpApi, page
         await events.until("gone")
 
 
+async def test_a_run_that_is_created_again_under_its_name_is_another_run(cluster: MadeUpApi, page: Browser) -> None:
+    fill_small(cluster)
+    workflow = cluster.server.get(WORKFLOWS, "data", BIG)
+    assert workflow is not None
+    async with page.stream(f"api/run/live/data/{BIG}/stream") as events:
+        await events.until("snapshot")
+        cluster.server.remove(WORKFLOWS, "data", BIG)
+        await events.until("gone")
+    again = cluster.server.put(WORKFLOWS, workflow)
+    async with page.stream(f"api/run/live/data/{BIG}/stream") as events:
+        snapshot = await events.until("snapshot")
+        assert snapshot["run"]["uid"] == again["metadata"]["uid"]
+        assert snapshot["instances"]["key"] == []
+
+
 async def test_an_archived_run_is_sent_once(cluster: MadeUpApi, page: Browser) -> None:
     fill_small(cluster)
     uid = cluster.archive.entries[0]["uid"]

@@ -44,6 +44,11 @@ class Feed:
         return self.problem is not None
 
     @property
+    def outdated(self) -> bool:
+        """Whether a new viewer needs another feed."""
+        return False
+
+    @property
     def viewers(self) -> int:
         """How many look at it."""
         return len(self._viewers)

@@ -26,7 +26,7 @@ class FeedRegistry:
         """Return the caller's feed of a view. Raises ProblemError (429) if there are too many."""
         key = (caller.key, view)
         feed = self._feeds.get(key)
-        if feed is None or feed.ended:
+        if feed is None or feed.ended or feed.outdated:
             self._sweep()
             own = sum(1 for owner, _ in self._feeds if owner == caller.key)
             if own >= FEEDS_PER_CALLER or len(self._feeds) >= FEEDS_MAX:

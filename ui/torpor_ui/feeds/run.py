@@ -86,6 +86,11 @@ class RunFeed(Feed):
         self._overview_pace = _Pace(OVERVIEW_SECONDS)
 
     @property
+    def outdated(self) -> bool:
+        """Whether the run was deleted, and another one may have its name."""
+        return self.gone
+
+    @property
     def workflow(self) -> Mapping[str, Any] | None:
         """The Workflow; None if there is none."""
         return self._workflows.store.get(self.namespace, self.name)
