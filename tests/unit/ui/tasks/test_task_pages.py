@@ -6,7 +6,7 @@ from typing import Any
 
 import aiohttp
 import pytest
-from torpor_kubernetes.client.resources import EVENTS, PODS, TASKRUNS
+from torpor_kubernetes.client.resources import EVENTS, PODS, TASKRUNS, WORKFLOWS
 from torpor_wire import constants, names
 
 from tests.support.made_up_cluster import MadeUpApi
@@ -188,3 +188,14 @@ async def test_one_instance_of_many_is_read_without_the_others(cluster: MadeUpAp
         for request in cluster.requests
         if request.endswith("list /apis/torpor.dev/v1alpha1/namespaces/data/taskruns")
     ]
+
+
+async def test_who_looks_at_the_run_gets_causes_from_all_of_it(cluster: MadeUpApi, page: Browser, run: Object) -> None:
+    status = {"tasks": [{"name": "load", "state": "Running", "reason": "MaxActiveReached"}]}
+    cluster.server.edit(WORKFLOWS, "data", "etl", {"status": status})
+    cluster.server.put(TASKRUNS, instance(run, "Running", 0))
+    cluster.server.put(TASKRUNS, instance(run, "Scheduled", 1))
+    async with page.stream("api/run/live/data/etl/stream") as events:
+        await events.until("snapshot")
+        detail = await page.get("api/run/live/data/etl/task/load/1")
+    assert "held by load/0" in detail["why"][0]["sentence"]
