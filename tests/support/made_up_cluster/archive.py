@@ -45,7 +45,10 @@ class MadeUpArchive:
                 return web.json_response({"items": [item for item, _ in self.logs.values()]})
             case ["namespaces", _, "logs", identifier] if identifier in self.logs:
                 return web.Response(text="".join(f"{line}\n" for line in self.logs[identifier][1]))
-            case ["namespaces", _, "results", uid, digest] if (uid, digest) in self.results:
+            case ["namespaces", _, "results", uid, digest] | ["namespaces", _, "files", uid, _, digest] if (
+                uid,
+                digest,
+            ) in self.results:
                 return web.Response(body=self.results[uid, digest])
             case _:
                 return _problem(404, "NotFound", f"the archive has no {path}")

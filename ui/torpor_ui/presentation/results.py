@@ -62,6 +62,13 @@ def headers(stored: Mapping[str, Any], run: str, ref: str, *, show: bool) -> Res
     return ResultHeaders(kind if show else _BYTES, _disposition(name, show=show and kind != _BYTES))
 
 
+def file_headers(kind: str, name: str) -> ResultHeaders:
+    """Return the headers for a stored file of a task, which is a download. A folder is a tar stream."""
+    folder, gzip = kind.startswith("folder"), kind.endswith("+gzip")
+    ending = (".tar" if folder else "") + (".gz" if gzip else "")
+    return ResultHeaders(_BYTES, _disposition(name + ending, show=False))
+
+
 def _disposition(name: str, *, show: bool) -> str:
     """The header Content-Disposition. A task chooses the name of its file, so no character of it has a meaning."""
     plain = _UNSAFE.sub("_", name[-_NAME_MAX:]).lstrip(".-") or "result"

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
+from torpor_client.runs import run_files
 from torpor_views import json_fields, timeline, why
 from torpor_views.facts import Facts, PodFacts
 from torpor_views.instance import InstanceView
@@ -48,6 +49,14 @@ def build(sources: TaskSources) -> Json:
         "history": [_entry(entry) for entry in json_fields.objects(status.get("history"))],
         "args": {text(arg.get("name")): _argument(arg) for arg in json_fields.objects(spec.get("arguments"))},
         "result": _result(status),
+        "files": [
+            {"name": file.name, "kind": file.kind, "size": file.size, "digest": file.digest}
+            for file in run_files.stored([sources.taskrun])
+        ],
+        "inputs": [
+            {"name": text(entry.get("name")), "path": text(entry.get("path"))}
+            for entry in json_fields.objects(json_fields.fields(spec.get("files")).get("in"))
+        ],
         "why": [run_page.cause_json(cause) for cause in causes],
         "trigger": _trigger(view),
         "event": json_fields.decoded(status.get("event")),

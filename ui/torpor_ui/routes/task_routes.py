@@ -1,4 +1,4 @@
-"""`api/run/.../task/KEY`: one instance, and its result."""
+"""`api/run/.../task/KEY`: one instance, its result, and its files."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 from torpor_client.errors import UserError
+from torpor_client.runs import run_files
 from torpor_client.runs.stored_body import ResultDecoder
 from torpor_views import json_fields
 from torpor_wire.state import State
@@ -32,6 +33,7 @@ class TaskRoutes:
         places = [f"{base}/task/{{key:.+}}" for base in (LIVE, ARCHIVED)]
         return [
             *(web.get(f"{place}/result", self.result) for place in places),
+            *(web.get(f"{place}/files/{{file}}", self.file) for place in places),
             *(web.get(place, self.show) for place in places),
         ]
 
@@ -52,14 +54,30 @@ class TaskRoutes:
         if not stored:
             text = json_fields.text(status.get("result")) or "null"
             return web.Response(body=text.encode("utf-8", "replace"), headers=headers)
-        return await _send(request, headers, _body(caller_of(request), found, stored))
+        place = f"results/{_quoted(found.view.uid)}/{_quoted(json_fields.text(stored.get('digest')))}"
+        return await _send(request, headers, _body(caller_of(request), found, place, stored))
+
+    async def file(self, request: web.Request) -> web.StreamResponse:
+        """Send a file that the task has stored, as it is in the archive."""
+        found, name = await self._reader.find(request), request.match_info["file"]
+        file = next((each for each in run_files.stored([found.taskrun]) if each.name == name), None)
+        if file is None:
+            raise errors.not_found(f"{found.view.ref} has stored no file {name[:60]!r}")
+        described = {"type": "file", "size": file.size, "digest": file.digest}
+        place = f"files/{_quoted(file.taskrun)}/{_quoted(file.name)}/{_quoted(file.digest)}"
+        headers = results.file_headers(file.kind, file.name).as_dict()
+        return await _send(request, headers, _body(caller_of(request), found, place, described))
 
 
-async def _body(caller: Caller, found: FoundInstance, stored: Mapping[str, Any]) -> AsyncGenerator[bytes, None]:
-    """The value of a result of the archive. Raises ProblemError and UserError."""
-    digest = quote(json_fields.text(stored.get("digest")), safe="")
-    namespace = quote(found.view.namespace, safe="")
-    path = f"/namespaces/{namespace}/results/{quote(found.view.uid, safe='')}/{digest}"
+def _quoted(part: str) -> str:
+    return quote(part, safe="")
+
+
+async def _body(
+    caller: Caller, found: FoundInstance, place: str, stored: Mapping[str, Any]
+) -> AsyncGenerator[bytes, None]:
+    """What the archive has at a place, checked against its description. Raises ProblemError and UserError."""
+    path = f"/namespaces/{_quoted(found.view.namespace)}/{place}"
     decoder = ResultDecoder(stored)
     async with aclosing(caller.archive.chunks(found.view.namespace, path)) as chunks:
         async for chunk in chunks:
