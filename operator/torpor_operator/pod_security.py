@@ -1,26 +1,36 @@
 """Security context, /tmp and resources of a task pod: Pod Security `restricted`, and stricter by default. Pure.
 
-By default the root file system is read-only with an emptyDir at /tmp, the group is not root, and memory has a limit.
-The author of a task can change these.
+By default the root file system is read-only with an emptyDir at /tmp, user and group are not root, and memory has a
+limit. The author of a task can change these, as far as the Pod Security level of the namespace allows (ADR 0057).
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from enum import IntEnum
+from typing import Any, NamedTuple
 
-from torpor_crds.models.pod_fields import PodFields, SecurityContext
+from torpor_crds.models.pod_fields import Capabilities, PodFields, SecurityContext
+from torpor_wire import constants
 
 SCRATCH = "torpor-tmp"
 _FOLDER = "/tmp"  # noqa: S108 - the directory of temporary files in Python and most programs
 _REQUESTS = {"cpu": "10m", "memory": "32Mi"}
 _UNSET = SecurityContext()
 _NO_FIELDS = PodFields()
+_NO_CAPABILITIES = Capabilities()
+ROOT = 0
+_RESTRICTED_CAPABILITIES = frozenset({"NET_BIND_SERVICE"})
+_BASELINE_CAPABILITIES = frozenset(
+    {"AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "SETFCAP"}
+    | {"SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"}
+)
+"""What containerd adds to any container, as the Pod Security Standards list it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodDefaults:
     """The defaults of an installation. `limits`: by resource. `scratch`: the size limit of /tmp.
 
-    `user`: of pods into which the runtime is injected, since the user of most images is root. 0: that of the image.
+    `user`: of pods whose task sets none, since the user of most images is root. 0: that of the image.
     """
 
     user: int = 65532
@@ -30,35 +40,104 @@ class PodDefaults:
     limits: dict[str, str] = field(default_factory=lambda: {"memory": "1Gi"})
 
 
+class PodSecurityLevel(IntEnum):
+    """A level of Kubernetes' Pod Security Standards, from the strictest."""
+
+    RESTRICTED = 0
+    BASELINE = 1
+    PRIVILEGED = 2
+
+
+class LevelRequirement(NamedTuple):
+    """The level that a security context needs, and the field that needs it."""
+
+    level: PodSecurityLevel
+    field: str = ""
+
+
+_NO_REQUIREMENT = LevelRequirement(PodSecurityLevel.RESTRICTED)
+
+
+def required_level(context: SecurityContext | None) -> LevelRequirement:
+    """What the security context of a container requires of its namespace."""
+    if context is None:
+        return _NO_REQUIREMENT
+    added, dropped = (
+        (set(context.capabilities.add), context.capabilities.drop) if context.capabilities else (set(), None)
+    )
+    requirements = (
+        (context.privileged, PodSecurityLevel.PRIVILEGED, "privileged"),
+        (added - _BASELINE_CAPABILITIES, PodSecurityLevel.PRIVILEGED, "capabilities.add"),
+        (added - _RESTRICTED_CAPABILITIES, PodSecurityLevel.BASELINE, "capabilities.add"),
+        (dropped is not None and "ALL" not in dropped, PodSecurityLevel.BASELINE, "capabilities.drop"),
+        (context.allow_privilege_escalation, PodSecurityLevel.BASELINE, "allowPrivilegeEscalation"),
+        (context.run_as_user == ROOT, PodSecurityLevel.BASELINE, "runAsUser"),
+    )
+    return next((LevelRequirement(level, field) for needed, level, field in requirements if needed), _NO_REQUIREMENT)
+
+
+def namespace_level(label: str) -> PodSecurityLevel:
+    """The level of a namespace by its label. Without the label, no administrator has chosen one: it is `restricted`."""
+    return next((level for level in PodSecurityLevel if level.name.lower() == label), PodSecurityLevel.RESTRICTED)
+
+
+def refusal(context: SecurityContext | None, namespace: str, label: str) -> str:
+    """Why a namespace does not allow the security context; empty if it does."""
+    required = required_level(context)
+    if required.level <= namespace_level(label):
+        return ""
+    level, allowed = required.level.name.lower(), label or PodSecurityLevel.RESTRICTED.name.lower()
+    return (
+        f"pod.securityContext.{required.field} needs Pod Security level {level}, and namespace {namespace} allows "
+        f"{allowed}: an administrator can set its label {constants.POD_SECURITY_LABEL}: {level}"
+    )
+
+
 def of_pod(chosen: PodFields) -> dict[str, Any]:
     """The `securityContext` of the pod."""
     context = chosen.security_context or _UNSET
-    fixed = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
-    return fixed | ({} if context.fs_group is None else {"fsGroup": context.fs_group})
+    fixed = {"runAsNonRoot": True} if context.run_as_user != ROOT and not context.privileged else {}
+    groups = {"fsGroup": context.fs_group, "supplementalGroups": list(context.supplemental_groups) or None}
+    return (
+        fixed
+        | {"seccompProfile": {"type": "RuntimeDefault"}}
+        | {name: value for name, value in groups.items() if value is not None}
+    )
 
 
-def of_container(defaults: PodDefaults, chosen: PodFields, *, injected: bool = False) -> dict[str, Any]:
-    """The `securityContext` of its container. `injected`: whether any image may be used, also one of root.
+def of_container(defaults: PodDefaults, chosen: PodFields) -> dict[str, Any]:
+    """The `securityContext` of its container.
 
-    User and group are set here and not on the pod: containerd rejects a pod with a group and no user, while the user
-    of a container comes from its image.
+    User and group are set here and not on the pod: containerd rejects a pod with a group and no user. A task without a
+    user gets a default one, since the user of most images is root.
     """
     context = chosen.security_context or _UNSET
-    default_user = defaults.user or None if injected else None
-    ids = {
-        "runAsUser": default_user if context.run_as_user is None else context.run_as_user,
-        "runAsGroup": context.run_as_group or defaults.group or None,
-    }
-    return {name: value for name, value in ids.items() if value is not None} | {
-        "allowPrivilegeEscalation": False,
-        "capabilities": {"drop": ["ALL"]},
-        "readOnlyRootFilesystem": _read_only(defaults, chosen),
+    user = (defaults.user or None) if context.run_as_user is None else context.run_as_user
+    group = (defaults.group or None) if user != ROOT else None
+    ids = {"runAsUser": user, "runAsGroup": group if context.run_as_group is None else context.run_as_group}
+    return (
+        {name: value for name, value in ids.items() if value is not None}
+        | _privileges(context)
+        | {"readOnlyRootFilesystem": _read_only(defaults, chosen)}
+    )
+
+
+def _privileges(context: SecurityContext) -> dict[str, Any]:
+    """Privileges of the container: none, unless the author asks for some."""
+    if context.privileged:  # it includes all others, and the API server rejects it without them
+        return {"privileged": True}
+    wanted = context.capabilities or _NO_CAPABILITIES
+    dropped = ["ALL"] if wanted.drop is None else list(wanted.drop)
+    lists = {"drop": dropped, "add": list(wanted.add)}
+    return {
+        "allowPrivilegeEscalation": bool(context.allow_privilege_escalation),
+        "capabilities": {name: names for name, names in lists.items() if names},
     }
 
 
 def of_own_container(defaults: PodDefaults) -> dict[str, Any]:
     """The `securityContext` of a container that Torpor adds to the pod."""
-    return of_container(defaults, _NO_FIELDS, injected=True) | {"readOnlyRootFilesystem": True}
+    return of_container(defaults, _NO_FIELDS) | {"readOnlyRootFilesystem": True}
 
 
 def scratch(defaults: PodDefaults, chosen: PodFields) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

@@ -12,6 +12,7 @@ from torpor_kubernetes.process_settings import ARCHIVE_TOKEN_FILE, NamespaceName
 from torpor_wire import constants
 
 from torpor_operator.pod_security import PodDefaults
+from torpor_operator.task_defaults import parse_defaults
 
 
 def _check_network(text: str) -> str:
@@ -21,6 +22,16 @@ def _check_network(text: str) -> str:
 Network = Annotated[str, AfterValidator(_check_network)]
 Rate = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 Positive = Annotated[float, Field(ge=1.0, allow_inf_nan=False)]
+
+
+def _checked_defaults(text: str) -> str:
+    """The text, which has defaults of tasks. Raises ValueError."""
+    defaults = parse_defaults(text)
+    if defaults is not None and defaults.image is not None:
+        raise ValueError(
+            "image is not a default of an installation: the API server could not check that tasks have one"
+        )
+    return text
 
 
 class Injection(StrEnum):
@@ -74,8 +85,7 @@ class Settings(ProcessSettings):
     )
     task_user: int = Field(
         default=65532,
-        description="user that python tasks with an injected runtime run as, unless the task sets one; 0 keeps the "
-        "user of the image",
+        description="user that tasks run as, unless they set one; 0 keeps that of the image, which must not be root",
     )
     task_group: int = Field(
         default=65532,
@@ -99,6 +109,11 @@ class Settings(ProcessSettings):
     )
     deny_networks: tuple[Network, ...] = Field(
         default=(), description="networks that files of web servers may not come from; repeatable"
+    )
+    task_defaults: Annotated[str, AfterValidator(_checked_defaults)] = Field(
+        default="",
+        description="defaults of the tasks of all runs, as JSON: pod, retries, timeout and logs; those of a namespace, "
+        "of the Workflow and of the task come first",
     )
     former_pod_grace: float = Field(
         default=5.0,

@@ -28,6 +28,7 @@ from torpor_operator.model.actions import (
     Need,
     PatchTaskRun,
     PostEvent,
+    ReadNamespace,
     ReadPodWarning,
     ReadTemplate,
     ReadVariables,
@@ -40,6 +41,7 @@ from torpor_operator.model.actions import (
 from torpor_operator.model.snapshot import (
     Answer,
     ArchiveOutcome,
+    NamespaceFacts,
     PodWarning,
     Presence,
     RunArchived,
@@ -82,6 +84,8 @@ class Stored:
         self.archived: list[str] = []  # the completion time of the run at each upload
         self.settled_logs: frozenset[str] = frozenset()  # uids of pods
         self.confirmed: list[Need] = []
+        self.namespace = NamespaceFacts()
+        self.evaluated: list[Evaluate] = []
         self.warnings: dict[str, PodWarning] = {}  # by uid of the pod
         self.looks: set[ReadPodWarning] = set()  # whose Events were read, and at which look
         self.pools: Callable[[str], TriggerPool] = lambda _: TriggerPool()
@@ -115,8 +119,11 @@ class Stored:
                     del annotations[name]
             case ResumeRun():
                 self.workflow["spec"] |= {"stop": False, "cancel": False}
-            case SetFinalizers(finalizers=finalizers):
+            case SetFinalizers(finalizers=finalizers, defaults=defaults):
                 self.workflow["metadata"]["finalizers"] = list(finalizers)
+                if defaults is not None:
+                    self.workflow["spec"]["defaults"] = dict(defaults)
+                    self.workflow["metadata"]["generation"] += 1
                 self.deleted |= not finalizers and "deletionTimestamp" in self.workflow["metadata"]
             case CopyTemplate(fields=fields, finalizers=finalizers):
                 self.workflow["metadata"]["finalizers"] = list(finalizers)
@@ -214,10 +221,14 @@ class Stored:
         if "deletionTimestamp" in metadata and not metadata["finalizers"]:
             del self.pods[name]
 
-    def answer(self, need: Need) -> Answer:  # noqa: C901 - a case a need
+    def answer(self, need: Need) -> Answer:  # noqa: C901, PLR0912 - a case a need
         match need:
             case Evaluate(expression=expression, variables=variables):
+                self.evaluated.append(need)
                 return evaluate_here(expression, variables)
+            case ReadNamespace():
+                self.confirmed.append(need)
+                return self.namespace
             case ReadVariables(name=name):
                 return Value(json=dict(self.variables[name]))
             case ReadTemplate(name=name):

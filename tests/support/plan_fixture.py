@@ -14,7 +14,7 @@ from torpor_operator.model.pod import parse_pod, pod_name
 from torpor_operator.model.snapshot import Answer, Snapshot
 from torpor_operator.settings import Settings
 from torpor_operator.workflows.plan.planner import plan
-from torpor_wire import constants, names, transitions, trigger
+from torpor_wire import constants, names, retry, transitions, trigger
 from torpor_wire.instance_paths import Path
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
@@ -177,11 +177,16 @@ class PlanFixture:
         self.api.patch(run, transitions.succeed(run.pin(), result, now=self.now))
         self.write_pod(task, index, {"phase": "Succeeded"})
 
-    def report_failure(self, task: str, index: At = constants.UNMAPPED, message: str = "it broke") -> None:
+    def report_failure(
+        self, task: str, index: At = constants.UNMAPPED, message: str = "it broke", *, exception: str = ""
+    ) -> None:
         """The pod reports a failure and ends."""
         run = self.run(task, index)
-        policy = run.spec.retries.policy()
-        self.api.patch(run, transitions.fail(run.pin(), policy, reason=Reason.ERROR, message=message, now=self.now))
+        policy, details = run.spec.retries.policy(), retry.FailureDetails(exception)
+        failed = transitions.fail(
+            run.pin(), policy, reason=Reason.ERROR, message=message, now=self.now, details=details
+        )
+        self.api.patch(run, failed)
         self.write_pod(task, index, {"phase": "Succeeded"})
 
     def report_deferral(

@@ -23,6 +23,7 @@ class TaskOptions(SharedOptions, total=False):
     branch: bool
     hook: str
     retries: int | Mapping[str, Any]
+    may_fail: bool
     timeout_while_deferred: bool
     trigger: Mapping[str, Any]
     result: str

@@ -5,7 +5,7 @@ writes logs of its own pool alone.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from cachetools import TTLCache
@@ -57,8 +57,13 @@ class LogModes:
             return LogMode.ALL
         if (workflow.get("metadata") or {}).get("uid") != uid:
             return LogMode.ALL
-        mode = self._modes[uid] = LogMode.parse((workflow.get("spec") or {}).get("logs"))
+        mode = self._modes[uid] = LogMode.parse(_chosen(workflow.get("spec") or {}))
         return mode
+
+
+def _chosen(spec: Mapping[str, Any]) -> object:
+    """The mode that the spec sets, or its defaults."""
+    return spec.get("logs") or (spec.get("defaults") or {}).get("logs")
 
 
 class _Model(BaseModel):

@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from torpor_wire import constants
+
 from torpor_cli.linting import bundled
 from torpor_cli.linting.cel import interpreter
 from torpor_cli.linting.cel.functions import CelError
@@ -97,6 +99,8 @@ def _named(spec: Mapping[str, Any], kind: str, name_match: re.Match[str] | None,
 
 _EMPTY = re.compile(r"(?:^|\|\| )variables\.(\w+)\.size\(\) == 0$")
 
+_NAMESPACE: Mapping[str, Any] = {"metadata": {"labels": {constants.POD_SECURITY_LABEL: "privileged"}}}
+"""A namespace that allows all privileges: which one an object is for is not known."""
 _USER: Mapping[str, Any] = {}
 """The authorizer of a user who may not act for the operator."""
 
@@ -132,7 +136,14 @@ class _Variables(Mapping[str, Any]):
 def policy_violations(written: Mapping[str, Any], plural: str = "workflows") -> Iterator[LintProblem]:
     """Yield why the policies reject the creation of an object that its schema admits, and of what they warn."""
     request = {"resource": {"resource": plural}, "namespace": "default"}
-    names = {"object": written, "oldObject": None, "request": request, "authorizer": _USER, "strings": {}}
+    names = {
+        "object": written,
+        "oldObject": None,
+        "request": request,
+        "authorizer": _USER,
+        "namespaceObject": _NAMESPACE,
+        "strings": {},
+    }
     for policy in bundled.creation_policies(plural):
         spec, place = policy["spec"], Place(policy=policy["metadata"]["name"], plural=plural, written=written)
         rules = {variable["name"]: variable["expression"] for variable in spec.get("variables", ())}

@@ -22,6 +22,7 @@ _ELSEWHERE = {
     **dict.fromkeys(("depends", "dependencies", "dependsOn", "depends_on", "upstream", "runAfter"), "after"),
     **dict.fromkeys(("triggerRule", "trigger_rule"), "rule"),
     **dict.fromkeys(("retryStrategy", "retry"), "retries"),
+    **dict.fromkeys(("continueOn", "onError", "ignoreFailure"), "mayFail"),
     **dict.fromkeys(("withItems", "withParam", "matrix"), "expand"),
     **dict.fromkeys(("executionTimeout", "execution_timeout", "activeDeadlineSeconds"), "timeout"),
     "expand_kwargs": "expandKwargs",

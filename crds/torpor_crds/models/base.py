@@ -92,25 +92,75 @@ class Condition(Model):
 
 
 class Retries(Model):
-    """How often and how fast a failed attempt is retried."""
+    """How often and how fast a failed attempt of a TaskRun is retried."""
 
-    limit: Annotated[int, Field(ge=0, le=100, description="Maximum number of retries after the first attempt.")] = 0
-    delay: Annotated[Duration, Field(description="Shortest pause before a retry.")] = "10s"
-    backoff: Annotated[
+    limit: Annotated[
         int,
         Field(
-            ge=1,
-            le=10,
-            description="Factor by which each further pause grows. Above 1, a pause is up to twice as long, by a hash "
-            "of the TaskRun, so that instances that failed together do not return together.",
+            ge=retry.UNLIMITED,
+            le=retry.LIMIT_MAX,
+            description="Maximum number of retries after the first attempt. -1: no limit.",
         ),
-    ] = 2
+    ] = 0
+    delay: Annotated[Duration, Field(description="Shortest pause before a retry.")] = "10s"
+    backoff: Annotated[int, Field(ge=1, le=10, description="Factor by which each further pause grows.")] = 2
     max_delay: Annotated[
+        Duration | None, Field(description="Longest pause between two attempts. Unset: 1h, or twice `delay`.")
+    ] = None
+    when: Annotated[Expression | None, Field(description="CEL: whether a failed attempt is retried.")] = None
+    for_: Annotated[
         Duration | None,
-        Field(description="Longest pause between two attempts, at least `delay`. Unset: 1h, or twice `delay`."),
+        Field(alias="for", description="No attempt starts later than this after the start of the first one."),
     ] = None
 
     def policy(self) -> retry.Policy:
         """The policy in seconds."""
         longest = None if self.max_delay is None else times.seconds(self.max_delay)
         return retry.Policy(self.limit, times.seconds(self.delay), self.backoff, longest)
+
+
+class TaskRetries(Model):
+    """How often and how fast a failed attempt is retried. Unset fields are those of `spec.defaults.retries`."""
+
+    limit: Annotated[
+        int | None,
+        Field(
+            ge=retry.UNLIMITED,
+            le=retry.LIMIT_MAX,
+            description="Maximum number of retries after the first attempt. Unset: 0. -1: no limit; attempts after the "
+            "100th start at least a minute apart.",
+        ),
+    ] = None
+    delay: Annotated[Duration | None, Field(description="Shortest pause before a retry. Unset: 10s.")] = None
+    backoff: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=10,
+            description="Factor by which each further pause grows. Unset: 2. Above 1, a pause is up to twice as long, "
+            "by a hash of the TaskRun, so that instances that failed together do not return together.",
+        ),
+    ] = None
+    max_delay: Annotated[
+        Duration | None,
+        Field(description="Longest pause between two attempts, at least `delay`. Unset: 1h, or twice `delay`."),
+    ] = None
+    when: Annotated[
+        Expression | None,
+        Field(
+            description="CEL over `attempt`, `exitCode` (-1 if there is none), `reason`, `message` and `exception` "
+            "(the class of a Python exception, such as `OSError` or `requests.exceptions.Timeout`, else empty). If it "
+            "is false, the failed attempt is not retried. It needs `limit`."
+        ),
+    ] = None
+    for_: Annotated[
+        Duration | None,
+        Field(
+            alias="for",
+            description="No attempt starts later than this after the start of the first one. It needs `limit`.",
+        ),
+    ] = None
+
+    def complete(self) -> Retries:
+        """The policy of a TaskRun, with the defaults of unset fields."""
+        return Retries(**{name: value for name, value in self if value is not None})

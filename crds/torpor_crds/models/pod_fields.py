@@ -1,8 +1,7 @@
-"""What a workflow's author may say of a task's pod: an allow-list of pod fields, not a pod template.
+"""What the author of a Workflow may set in the pod of a task: an allow-list of pod fields, not a pod template.
 
-What is left out is left out for a reason: host namespaces, host paths, privileges and other containers would break out
-of Pod Security `restricted`, the command and the restart policy are Torpor's. The values inside are Kubernetes' own
-and are checked by the API server when the pod is made; what it refuses fails the TaskRun with its words.
+ADR 0058 has the reason for each field, and for those that are left out. The values are those of Kubernetes. The API
+server checks them when the pod is created. What it refuses fails the TaskRun with its message.
 """
 
 from typing import Annotated, Any
@@ -16,6 +15,13 @@ Text = Annotated[str, Field(max_length=253)]
 Word = Annotated[str, Field(max_length=4096)]
 
 
+class ResourceClaimRef(Model):
+    """A resource claim of the pod that the container uses."""
+
+    name: Annotated[Text, Field(description="Name of an entry of `resourceClaims`.")]
+    request: Annotated[Text | None, Field(description="Request of the claim. Unset: all of it.")] = None
+
+
 class Resources(Model):
     """Requests and limits of the task's container."""
 
@@ -25,6 +31,9 @@ class Resources(Model):
     limits: Annotated[dict[str, Text], Field(max_length=16, description="Resource limits, such as memory: 2Gi.")] = (
         Field(default_factory=dict)
     )
+    claims: Annotated[
+        tuple[ResourceClaimRef, ...], Field(max_length=16, description="Resource claims that the container uses.")
+    ] = ()
 
 
 class EnvVar(Model):
@@ -76,6 +85,18 @@ class Volume(Model):
     config_map: Annotated[Object | None, Field(description="The files of a ConfigMap.")] = None
     secret: Annotated[Object | None, Field(description="The files of a Secret.")] = None
     persistent_volume_claim: Annotated[Object | None, Field(description="A claim: {claimName: ...}.")] = None
+    ephemeral: Annotated[
+        Object | None, Field(description="A claim with the lifetime of the pod: {volumeClaimTemplate: {spec: ...}}.")
+    ] = None
+    projected: Annotated[
+        Object | None,
+        Field(
+            description="Files of several sources. A serviceAccountToken needs an `audience`, which must not be "
+            "torpor-archive."
+        ),
+    ] = None
+    csi: Annotated[Object | None, Field(description="A volume of a CSI driver with the lifetime of the pod.")] = None
+    downward_api: Annotated[Object | None, Field(alias="downwardAPI", description="Fields of the pod as files.")] = None
 
 
 class VolumeMount(Model):
@@ -87,23 +108,60 @@ class VolumeMount(Model):
     read_only: Annotated[bool | None, Field(description="Whether the mount is read-only.")] = None
 
 
-Id = Annotated[int, Field(ge=1, le=2**31 - 1)]
+Id = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Capability = Annotated[str, Field(max_length=40, pattern=r"^[A-Z][A-Z_]*$")]
+
+
+class Capabilities(Model):
+    """Linux capabilities."""
+
+    add: Annotated[
+        tuple[Capability, ...],
+        Field(
+            max_length=40,
+            description="Capabilities to add. All but NET_BIND_SERVICE need a namespace of level baseline, some "
+            "of them level privileged.",
+        ),
+    ] = ()
+    drop: Annotated[
+        tuple[Capability, ...] | None,
+        Field(max_length=40, description="Capabilities to drop. Unset: ALL. Less needs a namespace of level baseline."),
+    ] = None
 
 
 class SecurityContext(Model):
-    """User and groups of the task, and whether it may write to files of its image."""
+    """User, groups and privileges of the task, and whether it may write to files of its image.
+
+    The Pod Security level of the namespace, in its label pod-security.kubernetes.io/enforce, limits them (ADR 0057).
+    """
 
     run_as_user: Annotated[
         Id | None,
-        Field(description="User id of the task. Required if USER of the image is a name. Root is not allowed."),
+        Field(description="User id of the task. Unset: 65532. 0 is root and needs a namespace of level baseline."),
     ] = None
     run_as_group: Annotated[Id | None, Field(description="Group id of the task. Unset: 65532.")] = None
     fs_group: Annotated[Id | None, Field(description="Group that owns the files of volumes.")] = None
+    supplemental_groups: Annotated[tuple[Id, ...], Field(max_length=32, description="Further groups of the task.")] = ()
     read_only_root_filesystem: Annotated[
         bool | None,
         Field(
             description="Whether the task can write only to /tmp and volumes. Unset: true. With `false` it can also "
             "write to files of its image."
+        ),
+    ] = None
+    allow_privilege_escalation: Annotated[
+        bool | None,
+        Field(
+            description="Whether the program can gain privileges, for example with sudo. Unset: false. `true` needs a "
+            "namespace of level baseline."
+        ),
+    ] = None
+    capabilities: Annotated[Capabilities | None, Field(description="Linux capabilities. Unset: none.")] = None
+    privileged: Annotated[
+        bool | None,
+        Field(
+            description="Whether the container has all privileges of its node, as Docker in Docker needs. It needs a "
+            "namespace of level privileged."
         ),
     ] = None
 
@@ -179,7 +237,10 @@ class PodFields(Model):
     ] = ()
     volumes: Annotated[
         tuple[Volume, ...],
-        Field(max_length=20, description="emptyDir, configMap, secret or persistentVolumeClaim."),
+        Field(
+            max_length=20,
+            description="emptyDir, configMap, secret, persistentVolumeClaim, ephemeral, projected, csi or downwardAPI.",
+        ),
     ] = ()
     volume_mounts: Annotated[
         tuple[VolumeMount, ...], Field(max_length=20, description="Mount points of the volumes.")
@@ -199,9 +260,37 @@ class PodFields(Model):
     )
     tolerations: Annotated[tuple[Object, ...], Field(max_length=20, description="Taints that the pod tolerates.")] = ()
     security_context: Annotated[
-        SecurityContext | None, Field(description="User, groups, and whether the root file system is read-only.")
+        SecurityContext | None,
+        Field(description="User, groups, privileges, and whether the root file system is read-only."),
     ] = None
     affinity: Annotated[Object | None, Field(description="Affinity, as in a pod.")] = None
+    topology_spread_constraints: Annotated[
+        tuple[Object, ...],
+        Field(max_length=10, description="How pods are spread over zones or nodes. Unset labelSelector: no pods."),
+    ] = ()
+    priority_class_name: Annotated[
+        ObjectName | None,
+        Field(description="PriorityClass of the pod. Classes whose names begin with system- are refused."),
+    ] = None
+    runtime_class_name: Annotated[
+        ObjectName | None, Field(description="RuntimeClass of the pod, such as one that isolates it.")
+    ] = None
+    dns_policy: Annotated[
+        str | None,
+        Field(
+            description="Default, ClusterFirst or None, which needs dnsConfig.",
+            json_schema_extra={"enum": ["Default", "ClusterFirst", "None"]},
+        ),
+    ] = None
+    dns_config: Annotated[Object | None, Field(description="Name servers, search domains and options.")] = None
+    host_aliases: Annotated[
+        tuple[Object, ...], Field(max_length=50, description="Entries of /etc/hosts: [{ip: ..., hostnames: [...]}].")
+    ] = ()
+    resource_claims: Annotated[
+        tuple[Object, ...],
+        Field(max_length=16, description="Claims of devices, which `resources.claims` names."),
+    ] = ()
+    working_dir: Annotated[Word | None, Field(description="Working directory. Unset: that of the image.")] = None
     labels: Annotated[dict[str, Text], Field(max_length=20, description="Additional labels of the pod.")] = Field(
         default_factory=dict
     )

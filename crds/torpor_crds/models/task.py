@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field
 from torpor_wire.enums import Hook, Runtime, TriggerRule
 
-from torpor_crds.models.base import CLASS, FUNCTION, Duration, Expression, Identifier, Model, Name, Retries
+from torpor_crds.models.base import CLASS, FUNCTION, Duration, Expression, Identifier, Model, Name, TaskRetries
 from torpor_crds.models.files import TaskFiles
 from torpor_crds.models.pod_fields import PodFields
 from torpor_crds.models.program import CodeSource, Command
@@ -240,7 +240,14 @@ class Task(Model):
             "and one_done do not wait for all upstream tasks. always does not wait at all."
         ),
     ] = TriggerRule.ALL_SUCCESS
-    retries: Annotated[Retries, Field(description="How a failed attempt is retried.")] = Retries()
+    retries: Annotated[TaskRetries, Field(description="How a failed attempt is retried.")] = TaskRetries()
+    may_fail: Annotated[
+        bool,
+        Field(
+            description="Whether the task may fail: its failure is shown and counts for `rule` of downstream tasks, "
+            "and does not fail the run. Tasks that do not run because of it do not fail the run either."
+        ),
+    ] = False
     timeout: Annotated[
         Duration | None,
         Field(

@@ -199,6 +199,13 @@ class TaskRunStatus(Model):
         float | None, Field(ge=0, description="Seconds that this attempt was deferred, over all finished waits.")
     ] = None
     log: Annotated[PrintableLog | None, Field(description="Last log lines and traceback of a failed trigger.")] = None
+    exit_code: Annotated[
+        int | None, Field(ge=-(2**31), le=2**31 - 1, description="Exit code of the container of a failed attempt.")
+    ] = None
+    exception: Annotated[
+        PrintableLine | None,
+        Field(description="Class of the Python exception that ended the attempt, such as OSError."),
+    ] = None
     result: Annotated[JsonText | None, Field(description="Result of the task, as JSON text.")] = None
     stored: Annotated[
         StoredResult | None, Field(description="Description of a result in the archive, instead of `result`.")

@@ -22,6 +22,7 @@ from torpor_crds.models.base import (
     ObjectName,
     ReasonWord,
 )
+from torpor_crds.models.defaults import TaskDefaults, with_defaults
 from torpor_crds.models.history import WorkflowHistoryEntry
 from torpor_crds.models.program import CodeSource
 from torpor_crds.models.run_of import RunOf, TemplateRef
@@ -103,9 +104,19 @@ class WorkflowSpec(Model):
         ),
     ] = None
     logs: Annotated[
-        LogMode,
-        Field(description="Which logs of pods and waits the archive keeps: all, only of those that failed, or none."),
-    ] = LogMode.ALL
+        LogMode | None,
+        Field(
+            description="Which logs of pods and waits the archive keeps: all, only of those that failed (failed), or "
+            "none. Unset: all."
+        ),
+    ] = None
+    defaults: Annotated[
+        TaskDefaults | None,
+        Field(
+            description="Defaults of all tasks, merged with the fields of each one. When the run starts, the operator "
+            "adds those of the namespace, in its annotation torpor.dev/defaults, and of the installation."
+        ),
+    ] = None
     trigger_pool: Annotated[Name, Field(description="Triggerer pool of the run.")] = constants.DEFAULT_POOL
     suspend: Annotated[bool, Field(description="Starts no further tasks. Running tasks go on.")] = False
     stop: Annotated[bool, Field(description="Ends the run: cancels tasks and waits, then runs the hooks.")] = False
@@ -253,5 +264,14 @@ class Workflow(Model):
 
 
 def parse(body: Any) -> Workflow:
-    """A Workflow from the API server's JSON. Raises pydantic.ValidationError for what the schema does not allow."""
-    return Workflow.model_validate(body)
+    """A Workflow from the API server's JSON, whose tasks have the defaults of what they do not set.
+
+    Raises pydantic.ValidationError for what the schema does not allow.
+    """
+    workflow = Workflow.model_validate(body)
+    spec, defaults = workflow.spec, workflow.spec.defaults
+    if defaults is None:
+        return workflow
+    fields = {"image": spec.image or defaults.image, "logs": spec.logs or defaults.logs}
+    completed = spec.model_copy(update=fields | {"tasks": with_defaults(spec.tasks, defaults)})
+    return workflow.model_copy(update={"spec": completed})

@@ -59,6 +59,7 @@ class TaskView:
     rule: TriggerRule = TriggerRule.ALL_SUCCESS
     hook: str = ""
     branch: bool = False
+    may_fail: bool = False
     when: str = ""
     image: str = ""
     source: str = ""
@@ -122,6 +123,7 @@ def _task(name: str, spec: Fields, body: Fields, entry: Fields, graph: task_grap
         rule=json_fields.word(TriggerRule, body.get("rule")) or TriggerRule.ALL_SUCCESS,
         hook=text(body.get("hook")),
         branch=json_fields.truth(body.get("branch")),
+        may_fail=json_fields.truth(body.get("mayFail")),
         when=text(body.get("when")),
         image=text(body.get("image")) or text(spec.get("image")),
         source=_source(spec, body),

@@ -52,6 +52,10 @@ CLOCK_SLACK_S = 600
 """
 
 DEFAULT_POOL = "default"
+POD_SECURITY_LABEL = "pod-security.kubernetes.io/enforce"
+DEFAULTS_ANNOTATION = "torpor.dev/defaults"
+"""Of a namespace: defaults of the tasks of all its runs, as JSON."""
+DEFAULTS_MAX = 16 * 1024
 POOLS_CONFIG = "torpor-pools"
 """The ConfigMap of a namespace with its slot pools: names and numbers of slots."""
 TASK_ACCOUNT = "torpor-task"
@@ -79,6 +83,7 @@ CURSOR_MAX = 1024
 NEXT_MAX = 4 * 1024
 MESSAGE_MAX = 1024
 LOG_MAX = 4 * 1024
+EXCEPTION_MAX = 253
 HISTORY_MAX = 32
 """Entries of `status.history`."""
 HISTORY_KEPT = 24

@@ -59,6 +59,7 @@ class Reason(StrEnum):
     SKIPPED = "Skipped"
     WORKFLOW_INVALID = "WorkflowInvalid"
     TEMPLATE_NOT_FOUND = "TemplateNotFound"  # the run waits until its WorkflowTemplate exists
+    DEFAULTS_INVALID = "DefaultsInvalid"  # the defaults of tasks of the namespace cannot be read, or are rejected
     TEMPLATE_INVALID = "TemplateInvalid"  # the WorkflowTemplate cannot be read, or its spec is rejected
     PARAMS_INVALID = "ParamsInvalid"  # the params of the run do not fit its WorkflowTemplate
     EXPRESSION_INVALID = "ExpressionInvalid"

@@ -37,11 +37,16 @@ class Backoff(NamedTuple):
 DELAY = 10.0
 BACKOFF = 2.0
 MAX_DELAY = 3_600.0
+UNLIMITED = -1
+"""The `limit` of a policy without a limit."""
+LIMIT_MAX = 100
+"""The highest other limit. Attempts beyond it, which only an unlimited policy has, start at least `PACE` apart."""
+PACE = 60.0
 _HASHES = 2**32
 
 
 class Policy(NamedTuple):
-    """A retry policy: `limit` counts retries, not attempts; delays are in seconds.
+    """A retry policy: `limit` counts retries, not attempts, and is UNLIMITED for any number; delays are in seconds.
 
     `max_delay` None is an hour, or twice `delay` if that is longer. No pause is shorter than `delay`.
     """
@@ -59,20 +64,53 @@ class Policy(NamedTuple):
         return max(self.max_delay, self.delay)
 
 
+class FailureDetails(NamedTuple):
+    """What is known of a failure beside its reason: `retries.when` reads it.
+
+    `exception` is the class of a Python exception, `exit_code` that of the container.
+    """
+
+    exception: str = ""
+    exit_code: int | None = None
+
+
+NO_DETAILS = FailureDetails()
+
+
 def next_attempt_at(policy: Policy, attempt: int, now: float, *, uid: str) -> float | None:
     """Return when the attempt after `attempt` (counted from 1) starts, None if the policy allows no other.
 
     Where the pauses grow, instances that failed together are spread over twice the pause, as in Airflow. The spread is
     a hash of the TaskRun's uid and the attempt, so that each writer computes the same.
     """
-    if attempt > policy.limit:
+    if policy.limit != UNLIMITED and attempt > policy.limit:
         return None
+    if attempt > LIMIT_MAX:
+        return now + max(_pause(policy, attempt, uid), PACE)
+    return now + _pause(policy, attempt, uid)
+
+
+def earliest_start(attempt: int, created: float) -> float:
+    """Return the earliest start of an attempt, by the creation of its TaskRun, whatever its writers say.
+
+    It bounds the pace of unlimited retries: the API server sets the creation, and no pod can change it.
+    """
+    return created + max(attempt - 1 - LIMIT_MAX, 0) * PACE
+
+
+def in_time(total: float | None, first_start: float, start: float) -> bool:
+    """Return whether an attempt that begins at `start` is within `total` seconds of the start of the first one."""
+    return total is None or start <= first_start + total
+
+
+def _pause(policy: Policy, attempt: int, uid: str) -> float:
+    """Return the seconds between a failure and the next attempt."""
     pause = Backoff(policy.delay, policy.longest, policy.backoff).delay(attempt)
     if policy.backoff <= 1:
-        return now + pause
+        return pause
     latest = min(2 * pause, policy.longest)
     earliest = min(pause, max(policy.delay, latest / 2))
-    return now + earliest + (latest - earliest) * _fraction(uid, attempt)
+    return earliest + (latest - earliest) * _fraction(uid, attempt)
 
 
 def _fraction(uid: str, attempt: int) -> float:

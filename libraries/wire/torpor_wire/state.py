@@ -50,6 +50,7 @@ EDGES: frozenset[tuple[State, State]] = frozenset(
         (State.DEFERRED, State.SKIPPED),
         (State.DEFERRED, State.CANCELLED),
         (State.UP_FOR_RETRY, State.SCHEDULED),
+        (State.UP_FOR_RETRY, State.FAILED),
         (State.UP_FOR_RETRY, State.CANCELLED),
     }
 )

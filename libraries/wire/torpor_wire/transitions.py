@@ -113,16 +113,34 @@ def succeed(pin: Pin, result: str | None, *, now: float, stored: Json = None, fi
 
 
 def fail(  # noqa: PLR0913 - the fields of a failure
-    pin: Pin, policy: retry.Policy, *, reason: Reason, message: str, now: float, log: str = ""
+    pin: Pin,
+    policy: retry.Policy,
+    *,
+    reason: Reason,
+    message: str,
+    now: float,
+    log: str = "",
+    details: retry.FailureDetails = retry.NO_DETAILS,
 ) -> Patch:
     """To UpForRetry while the policy allows another attempt, else to Failed. `Policy()` allows none."""
     again = retry.next_attempt_at(policy, pin.attempt, now, uid=pin.uid)
     sets: dict[str, Json] = {"reason": reason, "message": shorten(message)}
     if log:
         sets["log"] = shorten(log, constants.LOG_MAX)
+    if details.exception:
+        sets["exception"] = text.printable_line(details.exception)[: constants.EXCEPTION_MAX]
+    if details.exit_code is not None:
+        sets["exitCode"] = details.exit_code
     sets |= _completion(pin, now) if again is None else {"retryAt": times.rfc3339(again)}
     to = State.FAILED if again is None else State.UP_FOR_RETRY
     return _transition(pin, to, now, sets=sets, clears=("trigger", "deadline"))
+
+
+def end_retries(pin: Pin, *, reason: str, message: str, now: float) -> Patch:
+    """UpForRetry to Failed: `retries.when` or `retries.for` allows no other attempt."""
+    _expect(pin, State.UP_FOR_RETRY)
+    sets: dict[str, Json] = {"reason": reason, "message": shorten(message), **_completion(pin, now)}
+    return _transition(pin, State.FAILED, now, sets=sets, clears=("retryAt",))
 
 
 def skip(pin: Pin, *, message: str, now: float) -> Patch:
@@ -154,7 +172,7 @@ def retry_now(pin: Pin, *, now: float, first_started: str | None = None) -> Patc
     if first_started is not None:
         sets["firstStartedAt"] = first_started
     clears = (
-        *("next", "event", "pod", "message", "reason", "log"),
+        *("next", "event", "pod", "message", "reason", "log", "exception", "exitCode"),
         *("startedAt", "deferredAt", "deferredSeconds", "firedAt", "timedOut", "deadline"),
     )
     return _transition(pin, State.SCHEDULED, now, sets=sets, clears=clears)

@@ -14,7 +14,7 @@ from torpor_expressions.value import Value
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api, Object
 from torpor_kubernetes.client.decoding import UNREADABLE
-from torpor_kubernetes.client.resources import CONFIG_MAPS, EVENTS, PODS, TASKRUNS, TEMPLATES
+from torpor_kubernetes.client.resources import CONFIG_MAPS, EVENTS, NAMESPACES, PODS, TASKRUNS, TEMPLATES
 from torpor_wire import constants
 
 from torpor_operator.controller.archive import NotArchivedError
@@ -29,12 +29,14 @@ from torpor_operator.model.actions import (
     ConfirmTaskRun,
     Evaluate,
     Need,
+    ReadNamespace,
     ReadPodWarning,
     ReadTemplate,
     ReadVariables,
 )
 from torpor_operator.model.snapshot import (
     Answer,
+    NamespaceFacts,
     PodWarning,
     Presence,
     RunNotArchived,
@@ -46,6 +48,9 @@ from torpor_operator.taskrun.builder import is_named_for_its_spec
 
 _LOG = logging.getLogger(__name__)
 _CONCURRENCY = 32
+_NAMESPACE_SECONDS = 5.0
+"""How long what was read of a namespace is used again."""
+_NAMESPACES_MAX = 1_000
 _PROBLEMS = 3
 """Problems of an unreadable template that are reported."""
 _EVENTS = 50
@@ -67,6 +72,12 @@ def no_logs(_namespace: str, _pods: Collection[str]) -> frozenset[str]:
 async def no_archive(_namespace: str, _uid: str, _completed: str) -> bool:
     """The HasRun of an installation without an archive."""
     raise NotArchivedError("there is no archive")
+
+
+def _facts_of_namespace(metadata: Object) -> NamespaceFacts:
+    level = str((metadata.get("labels") or {}).get(constants.POD_SECURITY_LABEL) or "")
+    defaults = str((metadata.get("annotations") or {}).get(constants.DEFAULTS_ANNOTATION) or "")
+    return NamespaceFacts(level=level, defaults=defaults)
 
 
 class QueryResolver:
@@ -91,6 +102,7 @@ class QueryResolver:
         self._evaluator = evaluator
         self._has_run = has_run
         self._settled_logs = settled_logs
+        self._namespaces: dict[str, tuple[float, NamespaceFacts]] = {}
 
     async def resolve(self, queries: Iterable[Need], *, namespace: str = "") -> dict[Need, Answer]:
         """The answer to each query. Evaluations count against the share of `namespace`."""
@@ -102,7 +114,7 @@ class QueryResolver:
             raise several.exceptions[0] from several
         return {query: task.result() for query, task in zip(pending, tasks, strict=True)}
 
-    async def _resolve(self, query: Need, concurrency: asyncio.Semaphore, namespace: str) -> Answer:
+    async def _resolve(self, query: Need, concurrency: asyncio.Semaphore, namespace: str) -> Answer:  # noqa: C901 - a case a need
         async with concurrency:
             match query:
                 case Evaluate():
@@ -111,6 +123,8 @@ class QueryResolver:
                     return await self._read_variables(query)
                 case ReadTemplate():
                     return await self._read_template(query)
+                case ReadNamespace():
+                    return await self._read_namespace(query)
                 case ConfirmArchived():
                     return await self._confirm_archived(query)
                 case ConfirmTaskRun():
@@ -156,6 +170,25 @@ class QueryResolver:
             return TemplateSource(templates.parse(stored), dict(stored["spec"]["workflow"]))
         except ValidationError as error:
             return UnreadableTemplate("; ".join(_problems(error)))
+
+    async def _read_namespace(self, query: ReadNamespace) -> Answer:
+        now = self._api.clock.monotonic()
+        read, facts = self._namespaces.get(query.name, (now - _NAMESPACE_SECONDS, NamespaceFacts()))
+        if now < read + _NAMESPACE_SECONDS:
+            return facts
+        try:
+            stored = await self._api.get(NAMESPACES, None, query.name)
+        except errors.Forbidden as error:
+            if error.lacks_role:
+                self._on_forbidden(query.name)
+            raise
+        except errors.NotFound:
+            return NamespaceFacts()
+        facts = _facts_of_namespace(stored["metadata"])
+        if len(self._namespaces) >= _NAMESPACES_MAX:
+            self._namespaces.clear()
+        self._namespaces[query.name] = now, facts
+        return facts
 
     async def _confirm_archived(self, query: ConfirmArchived) -> Answer:
         try:

@@ -24,6 +24,7 @@ _SCRIPT_HINT = (
     "values in args or container.env"
 )
 EVENT_ROOTS = frozenset({"event", PARAMS, RUN})
+RETRY_ROOTS = frozenset({"attempt", "exitCode", "reason", "message", "exception"})
 
 
 class Evaluates(Protocol):
@@ -63,6 +64,8 @@ def task_expressions(
     for field, text in (("result", task.result), ("failWhen", task.fail_when)):
         if text is not None:
             yield LocatedExpression(field, text, EVENT_ROOTS)
+    if task.retries.when is not None:
+        yield LocatedExpression("retries.when", unwrap(task.retries.when), RETRY_ROOTS)
 
 
 def _of_program(task: Task) -> Iterator[LocatedExpression]:

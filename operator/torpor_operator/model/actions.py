@@ -90,9 +90,10 @@ class PatchTaskRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetFinalizers:
-    """Replace the finalizers of the Workflow."""
+    """Replace the finalizers of the Workflow, and its `spec.defaults` if it gets any."""
 
     finalizers: tuple[str, ...]
+    defaults: Mapping[str, JSON] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +204,13 @@ class ReadTemplate:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadNamespace:
+    """Read the Pod Security level and the defaults of a namespace."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class ConfirmArchived:
     """Find out whether the archive has the run that completed at this time: its database may have been lost."""
 
@@ -232,6 +240,7 @@ Need: TypeAlias = (
     Evaluate
     | ReadVariables
     | ReadTemplate
+    | ReadNamespace
     | ConfirmArchived
     | ConfirmLogs
     | ConfirmTaskRun

@@ -106,8 +106,18 @@ class UnreadableTemplate:
     message: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamespaceFacts:
+    """The Pod Security level that a namespace enforces, and its defaults of tasks; empty where it sets none."""
+
+    level: str = ""
+    defaults: str = ""
+
+
 TemplateRead: TypeAlias = TemplateSource | UnreadableTemplate
-Answer: TypeAlias = Value | ExpressionError | Presence | RunNotArchived | PodWarning | SettledLogs | TemplateRead
+Answer: TypeAlias = (
+    Value | ExpressionError | Presence | RunNotArchived | PodWarning | SettledLogs | TemplateRead | NamespaceFacts
+)
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: a cached property needs the instance's dictionary

@@ -65,7 +65,7 @@ def build(  # noqa: PLR0913 - what a TaskRun is made from
         service_account=_account(task, account),
         arguments=instance.arguments,
         display_name=instance.display_name,
-        retries=task.retries,
+        retries=task.retries.complete(),
         timeout=task.timeout,
         timeout_while_deferred=task.timeout_while_deferred,
         files=instance.files,

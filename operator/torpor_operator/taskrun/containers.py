@@ -81,7 +81,8 @@ def end(view: TaskRunView, pod: Pod) -> Step:
         case ContainerSkip(message=message):
             return _patch(view, transitions.skip(pin, message=message, now=view.now))
         case ContainerFailure(message=message, retryable=retryable):
-            return step.fail(view, Reason.ERROR, message, policy=None if retryable else retry.Policy())
+            policy = None if retryable else retry.Policy()
+            return step.fail(view, Reason.ERROR, message, policy, exit_code=pod.exit_code)
         case InvalidOutcome(reason=reason, message=message):
             return step.fail(view, reason, message, policy=retry.Policy())
         case other:

@@ -70,6 +70,13 @@ def build(taskrun: TaskRun, context: PodContext, chosen: PodFields | None = None
         "nodeSelector": chosen.node_selector,
         "tolerations": list(chosen.tolerations),
         "affinity": chosen.affinity,
+        "topologySpreadConstraints": list(chosen.topology_spread_constraints),
+        "priorityClassName": chosen.priority_class_name,
+        "runtimeClassName": chosen.runtime_class_name,
+        "dnsPolicy": chosen.dns_policy,
+        "dnsConfig": chosen.dns_config,
+        "hostAliases": list(chosen.host_aliases),
+        "resourceClaims": list(chosen.resource_claims),
         "schedulingGates": [{"name": constants.POD_GATE}] if container else None,
     }
     return {
@@ -158,10 +165,11 @@ def _container(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> dict
         {
             "name": MAIN,
             "image": taskrun.spec.image,
+            "workingDir": chosen.working_dir,
             "envFrom": [source.to_json() for source in chosen.env_from],
             "resources": pod_security.resources(context.defaults, chosen),
             "terminationMessagePolicy": "FallbackToLogsOnError",
-            "securityContext": pod_security.of_container(context.defaults, chosen, injected=injected),
+            "securityContext": pod_security.of_container(context.defaults, chosen),
         }
     )
     own_env = _chosen(taskrun, chosen)

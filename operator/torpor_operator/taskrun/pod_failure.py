@@ -55,10 +55,11 @@ def ended_without_report(view: TaskRunView, pod: Pod) -> Step:
     if pod.container:
         return step.fail(view, Reason.ERROR, f"{_named(pod)} failed: {pod.end_message}")
     if view.taskrun.spec.container is not None and pod.exit_code is not None:
-        return step.fail(view, Reason.ERROR, pod.end_message)
+        return step.fail(view, Reason.ERROR, pod.end_message, exit_code=pod.exit_code)
     if status.state is State.SCHEDULED and pod.exit_code == constants.EXIT_FORBIDDEN:
         return step.fail(view, Reason.FORBIDDEN, _missing_role(view))
-    return step.fail(view, Reason.LOST, f"pod {pod.name} ended without a report ({pod.end_message or pod.phase})")
+    message = f"pod {pod.name} ended without a report ({pod.end_message or pod.phase})"
+    return step.fail(view, Reason.LOST, message, exit_code=pod.exit_code)
 
 
 def missing(view: TaskRunView, confirm: ConfirmPod) -> Step:

@@ -7,13 +7,16 @@ in the pod's conditions and container status; a volume that cannot be mounted ap
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from torpor_wire import times, transitions
+from torpor_crds.models.pod_fields import PodFields
+from torpor_wire import retry, times, transitions
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
-from torpor_operator.model.actions import PatchTaskRun, ReadPodWarning
+from torpor_operator import pod_security
+from torpor_operator.model.actions import PatchTaskRun, ReadNamespace, ReadPodWarning
 from torpor_operator.model.pod import Pod
-from torpor_operator.model.snapshot import PodWarning
+from torpor_operator.model.snapshot import NamespaceFacts, PodWarning
+from torpor_operator.pod_security import PodSecurityLevel
 from torpor_operator.taskrun import runtime_volume, step
 from torpor_operator.taskrun.step import NOTHING, Step, TaskRunView, earliest
 
@@ -32,6 +35,23 @@ _EXPLANATIONS = frozenset({Reason.UNSCHEDULABLE, Reason.MOUNT_FAILED, Reason.POD
 class _Cause:
     reason: Reason
     message: str
+
+
+def refusal(view: TaskRunView, chosen: PodFields | None) -> Step | None:
+    """The step of a TaskRun whose pod has more privileges than its namespace allows; None if its pod is created.
+
+    The admission policy refuses them at the Workflow, and Kubernetes at the pod. But Kubernetes allows everything in a
+    namespace without a level, where no administrator has chosen one (ADR 0057). Only privileges cost a read.
+    """
+    context = chosen.security_context if chosen is not None else None
+    if pod_security.required_level(context).level is PodSecurityLevel.RESTRICTED:
+        return None
+    need = ReadNamespace(view.taskrun.metadata.namespace)
+    facts = view.known.get(need)
+    if not isinstance(facts, NamespaceFacts):
+        return Step(needs=(need,))
+    message = pod_security.refusal(context, need.name, facts.level)
+    return step.fail(view, Reason.LAUNCH_FAILED, message, retry.Policy()) if message else None
 
 
 def next_step(view: TaskRunView, pod: Pod) -> Step:

@@ -124,10 +124,20 @@ def delete_after_grace(view: TaskRunView, pods: tuple[Pod, ...], *, since: str |
     return Step(actions=tuple(delete(pod) for pod in live))
 
 
-def fail(view: TaskRunView, reason: Reason, message: str, policy: retry.Policy | None = None) -> Step:
+def fail(
+    view: TaskRunView,
+    reason: Reason,
+    message: str,
+    policy: retry.Policy | None = None,
+    *,
+    exit_code: int | None = None,
+) -> Step:
     """End the attempt. `policy` replaces the TaskRun's own where a retry cannot help."""
     policy = view.taskrun.spec.retries.policy() if policy is None else policy
-    patch = transitions.fail(view.taskrun.pin(launch=True), policy, reason=reason, message=message, now=view.now)
+    details = retry.FailureDetails(exit_code=exit_code)
+    patch = transitions.fail(
+        view.taskrun.pin(launch=True), policy, reason=reason, message=message, now=view.now, details=details
+    )
     return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
 
 

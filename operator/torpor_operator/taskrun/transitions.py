@@ -4,14 +4,14 @@ No rule reads another TaskRun. A pod that is absent from the cache counts as gon
 """
 
 from torpor_crds.models.taskrun import Mark
-from torpor_wire import retry, times, transitions
+from torpor_wire import retry, transitions
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State
 
 from torpor_operator.model.actions import ConfirmPod, ConfirmPods, PatchTaskRun
 from torpor_operator.model.pod import Pod, pod_name
 from torpor_operator.state import marks
-from torpor_operator.taskrun import containers, deferral, pod_failure, pod_startup, step, termination
+from torpor_operator.taskrun import containers, deferral, pod_failure, pod_startup, retries, step, termination
 from torpor_operator.taskrun.step import NOTHING, Step, TaskRunView, combine, deadline_of_attempt
 
 
@@ -33,7 +33,7 @@ def _by_state(view: TaskRunView) -> Step:
         case State.DEFERRED:
             return deferral.deferred(view)
         case State.UP_FOR_RETRY:
-            return _up_for_retry(view)
+            return retries.next_attempt(view)
         case _:
             return termination.delete_lingering_pods(view)
 
@@ -83,17 +83,6 @@ def _running(view: TaskRunView) -> Step:
     if pod.gated:
         return pod_failure.relaunch(view) if pod.deleting else containers.remove_gate(pod)
     return _live_pod(view, pod)
-
-
-def _up_for_retry(view: TaskRunView) -> Step:
-    """The next attempt begins at `retryAt`."""
-    status = view.taskrun.status
-    due = times.epoch(status.retry_at) if status.retry_at else view.now
-    if view.now < due:
-        return Step(again_at=due)
-    first_started = status.first_started_at or status.started_at
-    patch = transitions.retry_now(view.taskrun.pin(), now=view.now, first_started=first_started)
-    return Step(actions=(PatchTaskRun(taskrun=view.taskrun, patch=patch),))
 
 
 def _want_pod(view: TaskRunView) -> Step:

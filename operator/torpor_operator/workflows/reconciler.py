@@ -19,8 +19,17 @@ from torpor_operator.controller.reconcile_loop import Loop
 from torpor_operator.controller.workqueue import Key, WorkQueue
 from torpor_operator.graph.dag import Graph, GraphProblem
 from torpor_operator.model.actions import CreateTaskRun, Evaluate, Need, PostEvent, WorkflowPlan
-from torpor_operator.model.snapshot import Answer, Presence, RunNotArchived, SettledLogs, Snapshot, TemplateRead
+from torpor_operator.model.snapshot import (
+    Answer,
+    NamespaceFacts,
+    Presence,
+    RunNotArchived,
+    SettledLogs,
+    Snapshot,
+    TemplateRead,
+)
 from torpor_operator.quarantine.object_ref import ObjectRef
+from torpor_operator.taskrun.retries import is_of_retries
 from torpor_operator.workflows.executor import WorkflowExecutor
 from torpor_operator.workflows.graph_builder import GraphBuilder, GraphNotBuiltError
 from torpor_operator.workflows.listener import WorkflowObjects
@@ -30,6 +39,7 @@ from torpor_operator.workflows.snapshots import WorkflowSnapshots
 
 _LOG = logging.getLogger(__name__)
 _BACKOFF = Backoff(first=1.0, cap=30.0)
+_RETRY_ANSWERS_MAX = 5_000
 _EVENT_TRIES = 6
 """How often an Event is tried, over about a minute. Events are for people, and no part of Torpor reads one."""
 
@@ -67,12 +77,17 @@ class WorkflowMemory:
         return self.graph
 
     def drop_momentary_answers(self) -> None:
-        """Forget what holds for one pass only: whether an object exists, a template, and what is archived."""
+        """Forget what holds for one pass only: whether an object exists, a template, and what is archived.
+
+        Beyond a limit, the values of `retries.when` are forgotten as well: unlimited retries evaluate without end.
+        """
         self.answers = {
             need: answer
             for need, answer in self.answers.items()
-            if not isinstance(answer, Presence | RunNotArchived | SettledLogs | TemplateRead)
+            if not isinstance(answer, Presence | RunNotArchived | SettledLogs | TemplateRead | NamespaceFacts)
         }
+        if sum(map(is_of_retries, self.answers)) > _RETRY_ANSWERS_MAX:
+            self.answers = {need: answer for need, answer in self.answers.items() if not is_of_retries(need)}
 
 
 class WorkflowReconciler:

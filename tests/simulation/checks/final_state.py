@@ -11,6 +11,7 @@ from torpor_wire.instance_paths import Path
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL, State, TaskState
 
+from tests.simulation.checks.failures import judge_run
 from tests.simulation.checks.invariants import held
 from tests.simulation.checks.workflow_shape import Shape, path_of
 
@@ -43,6 +44,7 @@ def check_progress(simulation: "Simulation") -> None:
             _judge_group_paths(simulation, flow)
         if status.get("completionTime"):
             _judge_hook(simulation, flow)
+            judge_run(simulation.checker.expect, flow)
 
 
 def _judge_hook(simulation: "Simulation", flow: Object) -> None:

@@ -20,6 +20,7 @@ from torpor_wire.state import EDGES, MARK_EDGES, POD_EDGES, TERMINAL, TRIGGERER_
 
 from tests.simulation.actors.worker import Execution, Watcher
 from tests.simulation.checks.creations import Creations
+from tests.simulation.checks.failures import judge_retry
 from tests.simulation.checks.history_entries import HistoryEntries
 from tests.simulation.checks.ordering import Order
 from tests.simulation.checks.segment_ends import SegmentEndChecker
@@ -152,6 +153,7 @@ class InvariantChecker(Watcher):
         )
         self._theirs(writer, before, edge, description)
         self.ends.moved(writer, before, after, description)
+        judge_retry(self.expect, before, after, description)
         self.history.moved(before, after, description)
         if edge[1] is State.RUNNING:
             self._claims[Execution(uid, *old)] = (now.get("pod") or {}).get("uid", "")

@@ -4,7 +4,18 @@ A guard that no seed needs is unnecessary, or the simulation is too weak. A muta
 interpreter; the tested code does not know of mutants.
 """
 
-from tests.simulation.mutants import group_paths, knowledge, leases, marks, pods, schedules, skips, waits, writes
+from tests.simulation.mutants import (
+    failures,
+    group_paths,
+    knowledge,
+    leases,
+    marks,
+    pods,
+    schedules,
+    skips,
+    waits,
+    writes,
+)
 from tests.simulation.mutants.mutant import Mutant
 
 __all__ = ["MUTANTS", "Mutant", "switch"]
@@ -19,6 +30,7 @@ MUTANTS = (
     *skips.MUTANTS,
     *schedules.MUTANTS,
     *marks.MUTANTS,
+    *failures.MUTANTS,
 )
 
 

@@ -10,7 +10,7 @@ from torpor_local.apiserver.history import Object
 from torpor_wire import constants
 from torpor_wire.enums import TriggerRule
 
-from tests.simulation.scenarios import random_groups
+from tests.simulation.scenarios import random_groups, random_retries
 from tests.support.fake_api import FakeApi
 
 NAMESPACE = "flows"
@@ -63,6 +63,7 @@ def workflow(rng: random.Random, name: str, *, short_pods: bool = False) -> Obje
     if apart.random() < _SKIPS:
         _skip(apart, spec["tasks"])
     _defer_containers(random.Random(f"deferrals of {drawn}"), spec["tasks"])
+    random_retries.arrange(random.Random(f"retries of {drawn}"), spec["tasks"])
     if short_pods and random.Random(f"pods of {drawn}").random() < _SHORT_LIVED_PODS:
         spec["podsTTL"] = "1s"
     return {"metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec}

@@ -39,7 +39,8 @@ def named(edges: frozenset[tuple[State, State]]) -> set[str]:
 
 
 def fail(old: State, policy: retry.Policy, log: str = "") -> transitions.Patch:
-    return transitions.fail(pin(old), policy, reason=Reason.ERROR, message="m", now=0.0, log=log)
+    details = retry.FailureDetails(exception="OSError")
+    return transitions.fail(pin(old), policy, reason=Reason.ERROR, message="m", now=0.0, log=log, details=details)
 
 
 POD: dict[str, transitions.Patch] = {

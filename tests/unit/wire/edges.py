@@ -33,6 +33,7 @@ EDGE: dict[str, tuple[Callable[[Pin], Patch], State]] = {
         lambda seen: transitions.fail(seen, retry.Policy(limit=9), reason=Reason.ERROR, message="", now=NOW),
         State.UP_FOR_RETRY,
     ),
+    "end retries": (lambda seen: transitions.end_retries(seen, reason="Error", message="", now=NOW), State.FAILED),
     "skip": (lambda seen: transitions.skip(seen, message="", now=NOW), State.SKIPPED),
     "retry": (lambda seen: transitions.retry_now(seen, now=NOW), State.SCHEDULED),
     "relaunch": (lambda seen: transitions.relaunch(seen, now=NOW), State.SCHEDULED),

@@ -132,8 +132,33 @@ MADE: dict[str, tuple[Patch, dict[str, Any], set[str]]] = {
     "retry": (
         transitions.retry_now(pin(State.UP_FOR_RETRY), now=NOW),
         {"state": "Scheduled", "attempt": 3, "segment": 0, "launch": 0},
-        {"next", "event", "pod", "message", "reason", "log"}
+        {"next", "event", "pod", "message", "reason", "log", "exception", "exitCode"}
         | {"startedAt", "deferredAt", "deferredSeconds", "firedAt", "timedOut", "deadline"},
+    ),
+    "end retries": (
+        transitions.end_retries(pin(State.UP_FOR_RETRY), reason="Error", message="no", now=NOW),
+        {"state": "Failed", "reason": "Error", "message": "no", "completionTime": STAMP, "duration": "13m20s"},
+        {"retryAt"},
+    ),
+    "fail with details": (
+        transitions.fail(
+            pin(State.RUNNING),
+            retry.Policy(),
+            reason=Reason.ERROR,
+            message="",
+            now=NOW,
+            details=retry.FailureDetails("m.E\n", 3),
+        ),
+        {
+            "state": "Failed",
+            "reason": "Error",
+            "message": "",
+            "exception": "m.E\\n",
+            "exitCode": 3,
+            "completionTime": STAMP,
+            "duration": "13m20s",
+        },
+        {"trigger", "deadline"},
     ),
     "relaunch": (
         transitions.relaunch(pin(State.RUNNING, launch=1), now=NOW),
@@ -182,6 +207,7 @@ def test_an_edge_begins_with_what_its_writer_saw(name: str) -> None:
 BACK = {
     "fire": {State.DEFERRED},
     "retry": {State.UP_FOR_RETRY},
+    "end retries": {State.UP_FOR_RETRY},
     "relaunch": {State.SCHEDULED, State.RUNNING},
     "succeed": {State.RUNNING, State.DEFERRED},
     "skip": {State.RUNNING, State.DEFERRED},

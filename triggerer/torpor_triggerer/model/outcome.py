@@ -11,6 +11,7 @@ from pathlib import PurePath
 from types import CodeType, TracebackType
 from typing import Any, Protocol, TypeAlias, assert_never
 
+from torpor.runtime import exceptions
 from torpor.triggers import base, composite
 from torpor.triggers.support import polling
 from torpor.triggers.support.metering import AddressDeniedError, AnswerTooLargeError
@@ -74,11 +75,12 @@ class TimedOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """The wait failed. `log` has the last log lines and the traceback."""
+    """The wait failed. `log` has the last log lines and the traceback, `exception` is the class of what was raised."""
 
     reason: Reason
     message: str
     log: str = ""
+    exception: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,10 +121,11 @@ def patch(wait: TriggerWait, outcome: Outcome, now: float) -> transitions.Patch:
             return transitions.skip(wait.pin, message=message, now=now)
         case TimedOut():
             return transitions.fire(wait.pin, None, deferred=wait.deferred(now), now=now)
-        case Failed(reason=reason, message=message, log=log):
+        case Failed(reason=reason, message=message, log=log, exception=exception):
             final = reason in FINAL_REASONS or (reason == Reason.DEFERRAL_TIMEOUT and wait.timeout_is_final)
             policy = retry.Policy() if final else wait.retries
-            return transitions.fail(wait.pin, policy, reason=reason, message=message, log=log, now=now)
+            details = retry.FailureDetails(exception)
+            return transitions.fail(wait.pin, policy, reason=reason, message=message, log=log, now=now, details=details)
         case Cancelled():
             return transitions.cancel(wait.pin, message=f"cancelled while it waited: {wait.subject}", now=now)
         case _:
@@ -192,7 +195,8 @@ def from_exception(error: BaseException) -> Failed:
         case _:
             part = error.__cause__ if isinstance(error, composite.PartFailedError) else None
             message = f"{type(error).__name__}: {error_text(error)}{_frame((part or error).__traceback__)}"
-            return Failed(reason=Reason.TRIGGER_FAILED, message=message, log=traceback_text(error))
+            name = exceptions.class_name(error)
+            return Failed(reason=Reason.TRIGGER_FAILED, message=message, log=traceback_text(error), exception=name)
 
 
 def without_event() -> Failed:
@@ -239,9 +243,9 @@ def redacted(outcome: Outcome, wait_log: RedactingLog) -> Outcome:
             return Done(result=wait_log.redact_event(result))
         case Skipped(message=message):
             return Skipped(message=wait_log.redact(message))
-        case Failed(reason=reason, message=message, log=log):
+        case Failed(reason=reason, message=message, log=log, exception=exception):
             log = _log(wait_log.lines, wait_log.redact(log))
-            return Failed(reason=reason, message=wait_log.redact(message), log=log)
+            return Failed(reason=reason, message=wait_log.redact(message), log=log, exception=exception)
         case TimedOut() | Cancelled() | Done():
             return outcome
         case _:

@@ -51,6 +51,15 @@ def describe(error: BaseException) -> str:
     return text + (f" (at {_listed(frames)})" if frames else "")
 
 
+def class_name(error: BaseException) -> str:
+    """Return the class of an exception with its module, such as `OSError` or `requests.exceptions.Timeout`."""
+    try:
+        module, name = str(type(error).__module__), str(type(error).__qualname__)
+    except Exception:  # noqa: BLE001 - a metaclass is user code
+        return ""
+    return name if module in {"builtins", "__main__"} else f"{module}.{name}"
+
+
 def _listed(frames: list[str]) -> str:
     return ", ".join(
         frame if not number or frame.startswith("raised") else f"in {frame}" for number, frame in enumerate(frames)

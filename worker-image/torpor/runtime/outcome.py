@@ -37,11 +37,12 @@ class Success(NamedTuple):
 
 
 class TaskFailure(NamedTuple):
-    """The task failed. If it is not `retryable`, no other attempt follows."""
+    """The task failed. If it is not `retryable`, no other attempt follows. `exception`: the class of what it raised."""
 
     reason: Reason
     message: str
     retryable: bool
+    exception: str = ""
 
 
 class TaskSkip(NamedTuple):
@@ -85,11 +86,12 @@ def from_exception(error: BaseException) -> Success | TaskSkip | TaskFailure:
         case DeferralError():
             return TaskFailure(Reason.DEFERRAL_INVALID, exceptions.exception_text(error), retryable=False)
         case TaskFailed():
-            return TaskFailure(Reason.ERROR, exceptions.exception_text(error), retryable=error.retryable)
+            name = exceptions.class_name(error)
+            return TaskFailure(Reason.ERROR, exceptions.exception_text(error), error.retryable, name)
         case SystemExit(code=None | 0):
             return Success("null")
         case SystemExit():
-            return TaskFailure(Reason.ERROR, f"the task called sys.exit({error.code!r:.200})", retryable=True)
+            return TaskFailure(Reason.ERROR, f"the task called sys.exit({error.code!r:.200})", True, "SystemExit")
         case _ if exceptions.is_named(error, _OF_DEBUGGER):
             return TaskFailure(Reason.ERROR, f"{type(error).__name__}: {_NO_TERMINAL}", retryable=False)
         case _:
@@ -98,4 +100,4 @@ def from_exception(error: BaseException) -> Success | TaskSkip | TaskFailure:
                 message = f"{type(error).__name__} has no effect in Torpor: {instead}"
                 return TaskFailure(Reason.ERROR, message, retryable=False)
             final = exceptions.is_named(error, exceptions.FINAL)
-            return TaskFailure(Reason.ERROR, exceptions.describe(error), retryable=not final)
+            return TaskFailure(Reason.ERROR, exceptions.describe(error), not final, exceptions.class_name(error))

@@ -84,9 +84,9 @@ def patch_of(outcome: Outcome, launch: Launch, run: WorkerTaskRun, *, now: float
             return transitions.defer(pin, outcome.trigger, resume=outcome.on_status(), deadline=ends, now=now)
         case TaskSkip(message):
             return transitions.skip(pin, message=message, now=now)
-        case TaskFailure(reason, message, retryable):
-            policy = run.policy if retryable else retry.Policy()
-            return transitions.fail(pin, policy, reason=reason, message=message, now=now)
+        case TaskFailure(reason, message, retryable, exception):
+            policy, details = run.policy if retryable else retry.Policy(), retry.FailureDetails(exception)
+            return transitions.fail(pin, policy, reason=reason, message=message, now=now, details=details)
         case _:
             assert_never(outcome)
 

@@ -62,6 +62,7 @@ SCHEDULES = Resource(group=constants.GROUP, version=constants.VERSION, plural="s
 BACKFILLS = Resource(group=constants.GROUP, version=constants.VERSION, plural="backfills", kind="Backfill")
 PODS = Resource(group="", version="v1", plural="pods", kind="Pod")
 NODES = Resource(group="", version="v1", plural="nodes", kind="Node", namespaced=False)
+NAMESPACES = Resource(group="", version="v1", plural="namespaces", kind="Namespace", namespaced=False)
 CONFIG_MAPS = Resource(group="", version="v1", plural="configmaps", kind="ConfigMap")
 SECRETS = Resource(group="", version="v1", plural="secrets", kind="Secret")
 EVENTS = Resource(group="events.k8s.io", version="v1", plural="events", kind="Event")

@@ -114,7 +114,7 @@ def _blocked(run: RunView, instance: InstanceView) -> Cause:
 
 
 def _backing_off(run: RunView, instance: InstanceView) -> Cause:
-    attempt = f"attempt {instance.attempt + 1} of {max(instance.limit, instance.attempt) + 1}"
+    attempt = f"attempt {instance.attempt + 1}{_of_attempts(instance, instance.attempt + 1)}"
     when = until(instance.retry_at, run.now) if instance.retry_at is not None else "now"
     why = quoted(instance.reason, instance.message)
     detail = f"failed and retries: {attempt} starts {when}" + (f"; last error: {why}" if why else "")
@@ -127,15 +127,22 @@ def _backing_off(run: RunView, instance: InstanceView) -> Cause:
 def _failed(run: RunView, instance: InstanceView) -> Cause:
     why = quoted(instance.reason, instance.message)
     failure = remedies.FailureCause(reason=instance.reason, source=instance.source)
-    attempts = (
-        f" in attempt {instance.attempt} of {max(instance.limit + 1, instance.attempt)}" if instance.limit else ""
-    )
+    attempts = f" in attempt {instance.attempt}{_of_attempts(instance, instance.attempt)}" if instance.limit else ""
+    task = next((task for task in run.tasks if task.name == instance.task), None)
+    may_fail = task is not None and task.may_fail
     logs = commands.torpor("logs", run, instance.ref, "--failed")
     command = remedies.of_message(run, instance.message, instance.ref) or (
         logs if instance.reason in _LOGS else remedies.command(run, failure, instance.ref)
     )
-    detail = f"failed{attempts}{f': {why}' if why else ''}{remedies.advice(failure)}"
-    return instance_cause(instance, CauseKind.FAILED, Urgency.ACT, detail, command)
+    permitted = ", which does not fail the run (mayFail)" if may_fail else ""
+    detail = f"failed{attempts}{permitted}{f': {why}' if why else ''}{remedies.advice(failure)}"
+    urgency = Urgency.DONE if may_fail else Urgency.ACT
+    return instance_cause(instance, CauseKind.FAILED, urgency, detail, command)
+
+
+def _of_attempts(instance: InstanceView, attempt: int) -> str:
+    """Return ` of 4`, the number of attempts; empty if there is no limit."""
+    return "" if instance.limit < 0 else f" of {max(instance.limit + 1, attempt)}"
 
 
 def _deleting(run: RunView, facts: Facts, instance: InstanceView) -> Cause:

@@ -47,7 +47,7 @@ def _by_state(run: RunView) -> Cause | None:
             detail = f"has finished its tasks and runs its hooks: {listed(hooks) or 'none is left'}"
             return _cause(run, CauseKind.FINISHING, Urgency.WAIT, detail, commands.torpor("get", run, "", "-w"))
         case RunState.SUCCEEDED:
-            detail = f"succeeded{_took(run)}"
+            detail = f"succeeded{_took(run)}{_tolerated(run)}"
             return _cause(run, CauseKind.RUN_ENDED, Urgency.DONE, detail, commands.torpor("get", run))
         case RunState.FAILED:
             return _failed(run)
@@ -56,6 +56,12 @@ def _by_state(run: RunView) -> Cause | None:
             return _cause(run, CauseKind.UNKNOWN, Urgency.ACT, detail, "torpor doctor")
         case _:
             assert_never(run.state)
+
+
+def _tolerated(run: RunView) -> str:
+    """Which tasks failed, although the run succeeded."""
+    failed = [task.name for task in run.tasks if task.may_fail and task.broken]
+    return f"; failed, and may fail: {listed(failed)}" if failed else ""
 
 
 def _not_seen(run: RunView) -> Cause:

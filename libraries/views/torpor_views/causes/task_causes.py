@@ -122,8 +122,9 @@ def _failed(run: RunView, task: TaskView) -> Cause:
     why = quoted(task.reason, messages.readable(run, task.message))
     failure = remedies.FailureCause(reason=task.reason, source=task.source)
     command = remedies.of_message(run, task.message, task.name) or remedies.command(run, failure, task.name)
-    detail = f"failed{f': {why}' if why else ''}{remedies.advice(failure)}"
-    return _cause(task, CauseKind.FAILED, Urgency.ACT, detail, command)
+    permitted = ", which does not fail the run (mayFail)" if task.may_fail else ""
+    detail = f"failed{permitted}{f': {why}' if why else ''}{remedies.advice(failure)}"
+    return _cause(task, CauseKind.FAILED, Urgency.DONE if task.may_fail else Urgency.ACT, detail, command)
 
 
 def _cause(task: TaskView, kind: CauseKind, urgency: Urgency, detail: str, command: str) -> Cause:

@@ -14,7 +14,7 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
 from torpor_operator.model import task_groups
-from torpor_operator.model.actions import SetFinalizers, WorkflowPlan
+from torpor_operator.model.actions import WorkflowPlan
 from torpor_operator.model.snapshot import Snapshot
 from torpor_operator.state import marks
 from torpor_operator.state.task_state import TaskOutcome
@@ -31,14 +31,6 @@ from torpor_operator.workflows.plan import (
 )
 from torpor_operator.workflows.plan.run_context import RunContext
 from torpor_operator.workflows.plan.status import RunVerdict
-
-
-def add_finalizer(run: RunContext) -> WorkflowPlan | None:
-    """Add the finalizer before anything is created, since it keeps the Workflow until its pods have ended."""
-    metadata = run.workflow.metadata
-    if constants.FINALIZER in metadata.finalizers or metadata.deletion_timestamp is not None:
-        return None
-    return WorkflowPlan(actions=(SetFinalizers(finalizers=(*metadata.finalizers, constants.FINALIZER)),))
 
 
 def hold_queued(run: RunContext) -> WorkflowPlan | None:

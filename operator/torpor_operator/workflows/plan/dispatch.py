@@ -12,6 +12,7 @@ from torpor_crds.models.pod_fields import PodFields
 from torpor_crds.models.taskrun import TaskRun
 from torpor_crds.models.workflow import WorkflowSpec
 from torpor_wire import retry
+from torpor_wire.enums import LogMode
 from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
@@ -92,11 +93,12 @@ def build_plan(snapshot: Snapshot, tasks: Sequence[TaskPlan]) -> WorkflowPlan:
     waiting = [view.taskrun for view, step in zip(views, steps, strict=True) if step.wants_pod]
     waiting.sort(key=lambda run: (run.status.segment == 0, run.metadata.creation_timestamp, run.spec.map_index))
     launched = budget.admit(((run.spec.task, run) for run in waiting), holds=snapshot.holds)
+    steps += _launches(snapshot, launched[:batch])
     # A stopped run creates only hooks, even while it is suspended. A suspended run creates only marked TaskRuns.
     suspended = workflow.spec.suspend and not workflow.spec.stop
     starts = [*_marked(tasks), *([] if suspended else _starts(tasks, budget))]
     return WorkflowPlan(
-        actions=(*_actions(steps), *_actions(_launches(snapshot, launched[:batch])), *starts[:batch]),
+        actions=(*_actions(steps), *starts[:batch]),
         needs=_needs(tasks, steps),
         events=_events(steps),
         # A pod that is created needs no pass by itself.
@@ -145,6 +147,8 @@ def _launch(snapshot: Snapshot, run: TaskRun, chosen: PodFields | None) -> Step:
     if missing is not None:
         message = f"{missing} has an expression that was added after this instance was created: clear the instance"
         return step.fail(view_of(snapshot, run.metadata.name), Reason.LAUNCH_FAILED, message, policy=retry.Policy())
+    if (refused := pod_startup.refusal(view_of(snapshot, run.metadata.name), chosen)) is not None:
+        return refused
     return Step(actions=(CreatePod(taskrun=run, body=pod_builder.build(run, _pod_context(snapshot, run), chosen)),))
 
 
@@ -160,7 +164,7 @@ def _pod_context(snapshot: Snapshot, run: TaskRun) -> PodContext:
         served=pool.served,
         seal_key=pool.seal_key,
         archive=snapshot.archive,
-        logs=snapshot.workflow.spec.logs,
+        logs=snapshot.workflow.spec.logs or LogMode.ALL,
         defaults=snapshot.settings.pod_defaults(),
         allow_networks=snapshot.settings.allow_networks,
         deny_networks=snapshot.settings.deny_networks,

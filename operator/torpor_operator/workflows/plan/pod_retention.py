@@ -11,6 +11,7 @@ from dataclasses import replace
 from torpor_crds.models.taskrun import TaskRun
 from torpor_crds.models.workflow import Workflow
 from torpor_wire import times
+from torpor_wire.enums import LogMode
 from torpor_wire.state import State
 
 from torpor_operator.model.actions import ConfirmLogs, DeleteWorkflow, WorkflowPlan
@@ -102,4 +103,4 @@ def _waits(snapshot: Snapshot, pod: Pod) -> bool:
     """Whether the archive may still be reading the log."""
     if snapshot.archive is None or pod.ended_at + GRACE <= snapshot.now:
         return False
-    return snapshot.workflow.spec.logs.keeps(failed=pod.exit_code != 0)
+    return (snapshot.workflow.spec.logs or LogMode.ALL).keeps(failed=pod.exit_code != 0)

@@ -19,6 +19,7 @@ from torpor_operator.workflows.plan import task_problems
 
 _NAMED = 5
 """Further failed tasks that the message of a failed run names; `tasks` has all of them."""
+_STALLED = frozenset({Reason.TEMPLATE_NOT_FOUND, Reason.DEFAULTS_INVALID})
 _IN_PROGRESS = frozenset({RunState.RUNNING, RunState.SUSPENDED})
 
 
@@ -66,10 +67,13 @@ def verdict(workflow: Workflow, outcomes: Sequence[TaskOutcome], ending: RunVerd
         reason = problems[0].reason if problems else state
         message = task_problems.summary(problems)
         return RunVerdict(state=state, succeeded="Unknown", reason=reason, message=message)
-    broken = next((outcome for outcome in outcomes if outcome.state is TaskState.FAILED), None)
-    broken = broken or next((outcome for outcome in outcomes if outcome.state in TASK_BROKEN), None)
+    tolerated = tolerated_tasks(workflow, outcomes)
+    decisive = [outcome for outcome in outcomes if outcome.task not in tolerated]
+    broken = next((outcome for outcome in decisive if outcome.state is TaskState.FAILED), None)
+    broken = broken or next((outcome for outcome in decisive if outcome.state in TASK_BROKEN), None)
     if broken is None:
-        return RunVerdict(state=RunState.SUCCEEDED, succeeded="True", reason=Reason.SUCCEEDED)
+        message = f"failed tasks that may fail: {_names(sorted(tolerated))}" if tolerated else ""
+        return RunVerdict(state=RunState.SUCCEEDED, succeeded="True", reason=Reason.SUCCEEDED, message=message)
     message = f"task {broken.task}: {broken.message or broken.reason or broken.state}{_also_failed(broken, outcomes)}"
     return RunVerdict.failed(broken.reason or Reason.TASK_FAILED, message)
 
@@ -77,10 +81,25 @@ def verdict(workflow: Workflow, outcomes: Sequence[TaskOutcome], ending: RunVerd
 def _also_failed(first: TaskOutcome, outcomes: Sequence[TaskOutcome]) -> str:
     """The names of the other failed tasks, so that a user can fix all of them at once."""
     others = [outcome.task for outcome in outcomes if outcome.state is TaskState.FAILED and outcome is not first]
-    if not others:
-        return ""
-    more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
-    return f"; also failed: {', '.join(others[:_NAMED])}{more}"
+    return f"; also failed: {_names(others)}" if others else ""
+
+
+def tolerated_tasks(workflow: Workflow, outcomes: Sequence[TaskOutcome]) -> frozenset[str]:
+    """The broken tasks that do not fail the run: those that may fail, and those that did not run because of them.
+
+    A task does not run for lack of an upstream task. If another task is broken, that one fails the run anyway.
+    """
+    may_fail = {task.name for task in workflow.spec.tasks if task.may_fail}
+    broken = [outcome for outcome in outcomes if outcome.state in TASK_BROKEN]
+    tolerated = frozenset(outcome.task for outcome in broken if outcome.task in may_fail)
+    if not tolerated:
+        return tolerated
+    return tolerated | {outcome.task for outcome in broken if outcome.state is TaskState.UPSTREAM_FAILED}
+
+
+def _names(tasks: Sequence[str]) -> str:
+    more = f" and {len(tasks) - _NAMED} more" if len(tasks) > _NAMED else ""
+    return f"{', '.join(tasks[:_NAMED])}{more}"
 
 
 def with_hooks(result: RunVerdict, hooks: Sequence[TaskOutcome]) -> RunVerdict:
@@ -208,7 +227,7 @@ def reopened(  # noqa: PLR0913 - all parts of a status
 
 
 def _conditions(workflow: Workflow, result: RunVerdict, lost: str, now: float) -> tuple[Condition, ...]:
-    stalled = result.succeeded == "False" or result.reason == Reason.TEMPLATE_NOT_FOUND or bool(lost)
+    stalled = result.succeeded == "False" or result.reason in _STALLED or bool(lost)
     in_progress = result.state if result.state in _IN_PROGRESS else result.reason
     reason, message = (Reason.NODE_LOST, lost) if lost else (in_progress, result.message)
     wanted = (

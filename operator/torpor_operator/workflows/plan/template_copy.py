@@ -4,26 +4,24 @@ The copy is the pin: later edits of the template, or its deletion, do not change
 it is not suspended, so a queued run gets the template as it is when its turn comes.
 """
 
+from torpor_crds.models.defaults import TaskDefaults
 from torpor_crds.models.workflow import Workflow
 from torpor_expressions.value import JSON
-from torpor_wire import constants, times
+from torpor_wire import constants
 from torpor_wire.reason import Reason
 from torpor_wire.state import RunState
 
 from torpor_operator.expressions.context import Pending
 from torpor_operator.mapping import template_params
 from torpor_operator.mapping.template_params import InvalidParams
-from torpor_operator.model.actions import CopyTemplate, PostEvent, ReadTemplate, WorkflowPlan
+from torpor_operator.model.actions import CopyTemplate, ReadTemplate, WorkflowPlan
 from torpor_operator.model.snapshot import Presence, TemplateSource, UnreadableTemplate
-from torpor_operator.workflows.plan import invalid_run, status
+from torpor_operator.workflows.plan import invalid_run, run_start
 from torpor_operator.workflows.plan.run_context import RunContext
 from torpor_operator.workflows.plan.status import RunVerdict
 
 RUN_FIELDS = frozenset({"templateRef", "runOf", "params", "suspend", "stop", "cancel"})
 """Fields of the spec that a run of a template has of its own."""
-_PACE_MIN, _PACE_MAX = 1.0, 10.0
-_PACE_OF_AGE = 0.1
-"""Pause between two reads of a missing template, as a share of the age of the run."""
 
 
 def copy_or_wait(run: RunContext) -> WorkflowPlan | None:
@@ -36,7 +34,7 @@ def copy_or_wait(run: RunContext) -> WorkflowPlan | None:
         field = "spec.cancel" if spec.cancel else "spec.stop"
         return invalid_run.fail(run, RunVerdict.failed(Reason.CANCELLED, f"{field} was set"))
     if spec.suspend:
-        return _wait(run, RunVerdict(state=RunState.SUSPENDED, succeeded="Unknown", reason=Reason.SUSPENDED))
+        return run_start.wait(run, RunVerdict(state=RunState.SUSPENDED, succeeded="Unknown", reason=Reason.SUSPENDED))
     name = spec.template_ref.name
     if run.snapshot.uncopied:
         return _fail(run, f"the API server rejects the spec of template {name}: {run.snapshot.uncopied}")
@@ -60,12 +58,27 @@ def _copy(run: RunContext, read: TemplateSource) -> WorkflowPlan:
         case InvalidParams(message):
             return invalid_run.fail(run, RunVerdict.failed(Reason.PARAMS_INVALID, message))
         case params:
-            return WorkflowPlan(actions=(_copy_action(workflow, read, params),))
+            return _copy_with_defaults(run, read, params)
 
 
-def _copy_action(workflow: Workflow, read: TemplateSource, params: dict[str, JSON]) -> CopyTemplate:
+def _copy_with_defaults(run: RunContext, read: TemplateSource, params: dict[str, JSON]) -> WorkflowPlan:
+    """The copy, with the defaults of the namespace below those of the template."""
+    match run_start.defaults_of(run, read.template.spec.workflow.defaults):
+        case WorkflowPlan() as held:
+            return held
+        case Pending(needs):
+            return WorkflowPlan(needs=needs)
+        case defaults:
+            return WorkflowPlan(actions=(_copy_action(run.workflow, read, params, defaults),))
+
+
+def _copy_action(
+    workflow: Workflow, read: TemplateSource, params: dict[str, JSON], defaults: TaskDefaults | None
+) -> CopyTemplate:
     finalizers = tuple(dict.fromkeys((*workflow.metadata.finalizers, constants.FINALIZER)))
     fields = {name: value for name, value in read.workflow.items() if name not in RUN_FIELDS}
+    if defaults is not None and defaults != read.template.spec.workflow.defaults:
+        fields["defaults"] = run_start.as_json(defaults)
     return CopyTemplate(fields=fields | {"params": params}, finalizers=finalizers)
 
 
@@ -74,24 +87,6 @@ def _fail(run: RunContext, message: str) -> WorkflowPlan:
 
 
 def _wait_for_template(run: RunContext, name: str) -> WorkflowPlan:
-    metadata, now = run.workflow.metadata, run.snapshot.now
-    message = f"template {name} does not exist in namespace {metadata.namespace}; the run starts when it is created"
-    verdict = RunVerdict(state=RunState.PENDING, succeeded="Unknown", reason=Reason.TEMPLATE_NOT_FOUND, message=message)
-    event = PostEvent(
-        regarding=None,
-        reason=Reason.TEMPLATE_NOT_FOUND,
-        message=message,
-        warning=True,
-        key=f"{metadata.uid}/{Reason.TEMPLATE_NOT_FOUND}",
-    )
-    age = now - times.epoch(metadata.creation_timestamp) if metadata.creation_timestamp else 0.0
-    pace = min(max(age * _PACE_OF_AGE, _PACE_MIN), _PACE_MAX)
-    return _wait(run, verdict, event, again_at=now + pace)
-
-
-def _wait(run: RunContext, verdict: RunVerdict, *events: PostEvent, again_at: float | None = None) -> WorkflowPlan:
-    """The plan of a run that has not started: neither its timeout nor its history begins."""
-    former = run.workflow.status
-    waiting = status.build(run.workflow, [], verdict, run.snapshot.now)
-    unstarted = waiting.model_copy(update={"start_time": former.start_time, "history": former.history})
-    return WorkflowPlan(status=unstarted, events=events, again_at=again_at)
+    namespace = run.workflow.metadata.namespace
+    message = f"template {name} does not exist in namespace {namespace}; the run starts when it is created"
+    return run_start.wait_for(run, Reason.TEMPLATE_NOT_FOUND, message)

@@ -28,7 +28,7 @@ def test_the_default_pod_has_a_read_only_root_a_tmp_a_group_and_a_limit() -> Non
     }
 
 
-def test_a_task_may_set_writable_root_user_and_groups_but_never_be_root() -> None:
+def test_a_task_may_set_writable_root_user_and_groups() -> None:
     chosen = fields(
         securityContext={"readOnlyRootFilesystem": False, "runAsUser": 1000, "runAsGroup": 1000, "fsGroup": 2000}
     )
@@ -38,8 +38,6 @@ def test_a_task_may_set_writable_root_user_and_groups_but_never_be_root() -> Non
     assert (context["runAsUser"], context["runAsGroup"]) == (1000, 1000)
     pod = pod_security.of_pod(chosen)
     assert (pod["fsGroup"], pod["runAsNonRoot"]) == (2000, True)
-    with pytest.raises(ValueError, match="runAsUser"):
-        fields(securityContext={"runAsUser": 0})
 
 
 @pytest.mark.parametrize("path", ["/tmp", "/tmp/"])
@@ -81,3 +79,64 @@ def test_an_installation_may_disable_the_defaults() -> None:
 def test_the_installation_may_set_a_cpu_limit() -> None:
     strict = Settings(task_cpu_limit="2").pod_defaults()
     assert pod_security.resources(strict, fields())["limits"] == {"cpu": "2", "memory": "1Gi"}
+
+
+CAPABILITIES = {"add": ["NET_ADMIN"]}
+
+
+@pytest.mark.parametrize(
+    ("context", "level", "field"),
+    [
+        ({}, "restricted", ""),
+        ({"runAsUser": 1000, "runAsGroup": 0, "fsGroup": 0, "supplementalGroups": [0]}, "restricted", ""),
+        ({"capabilities": {"add": ["NET_BIND_SERVICE"]}}, "restricted", ""),
+        ({"capabilities": {"drop": ["ALL"]}}, "restricted", ""),
+        ({"runAsUser": 0}, "baseline", "runAsUser"),
+        ({"allowPrivilegeEscalation": True}, "baseline", "allowPrivilegeEscalation"),
+        ({"capabilities": {"add": ["CHOWN"]}}, "baseline", "capabilities.add"),
+        ({"capabilities": {"drop": ["MKNOD"]}}, "baseline", "capabilities.drop"),
+        ({"capabilities": {"drop": []}}, "baseline", "capabilities.drop"),
+        ({"capabilities": CAPABILITIES, "runAsUser": 0}, "privileged", "capabilities.add"),
+        ({"privileged": True}, "privileged", "privileged"),
+    ],
+)
+def test_privileges_need_a_level_of_the_namespace(context: dict[str, Any], level: str, field: str) -> None:
+    chosen = fields(securityContext=context).security_context
+    assert pod_security.required_level(chosen) == (pod_security.PodSecurityLevel[level.upper()], field)
+    labels = ["restricted", "baseline", "privileged"]
+    allowed = [label for label in labels if not pod_security.refusal(chosen, "n", label)]
+    assert allowed == labels[pod_security.PodSecurityLevel[level.upper()] :]
+
+
+@pytest.mark.parametrize("label", ["", "Privileged", "none", "restricted"])
+def test_a_namespace_without_a_level_allows_no_privileges(label: str) -> None:
+    chosen = fields(securityContext={"runAsUser": 0}).security_context
+    assert "runAsUser needs Pod Security level baseline, and namespace n allows" in pod_security.refusal(
+        chosen, "n", label
+    )
+
+
+def test_root_has_its_own_group_and_no_capabilities_by_default() -> None:
+    chosen = fields(securityContext={"runAsUser": 0})
+    assert pod_security.of_container(DEFAULTS, chosen) == {
+        "runAsUser": 0,
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "readOnlyRootFilesystem": True,
+    }
+    assert "runAsNonRoot" not in pod_security.of_pod(chosen)
+
+
+def test_a_privileged_container_has_no_setting_that_contradicts_it() -> None:
+    chosen = fields(securityContext={"privileged": True, "readOnlyRootFilesystem": False, "runAsUser": 0})
+    assert pod_security.of_container(DEFAULTS, chosen) == {
+        "privileged": True,
+        "runAsUser": 0,
+        "readOnlyRootFilesystem": False,
+    }
+
+
+def test_a_container_without_a_user_gets_the_default_one() -> None:
+    assert pod_security.of_container(DEFAULTS, fields())["runAsUser"] == 65532
+    kept = Settings(task_user=0).pod_defaults()
+    assert "runAsUser" not in pod_security.of_container(kept, fields())

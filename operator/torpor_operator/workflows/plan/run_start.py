@@ -1,0 +1,91 @@
+"""Starts a run: adds the finalizer, and the defaults of the namespace and the installation to the spec, in one write.
+
+The defaults are read once. A later change of the namespace does not change the run (ADR 0057). A run that cannot start
+yet shows what it waits for, and looks again at a growing interval.
+"""
+
+from torpor_crds.models.defaults import TaskDefaults, merged
+from torpor_expressions.value import JSON
+from torpor_wire import constants, times
+from torpor_wire.reason import Reason
+from torpor_wire.state import RunState
+
+from torpor_operator.expressions.context import Pending
+from torpor_operator.model.actions import PostEvent, ReadNamespace, SetFinalizers, WorkflowPlan
+from torpor_operator.model.snapshot import NamespaceFacts
+from torpor_operator.task_defaults import DefaultsError, parse_defaults
+from torpor_operator.workflows.plan import invalid_run, status
+from torpor_operator.workflows.plan.run_context import RunContext
+from torpor_operator.workflows.plan.status import RunVerdict
+
+_PACE_MIN, _PACE_MAX = 1.0, 10.0
+_PACE_OF_AGE = 0.1
+"""Pause between two looks, as a share of the age of the run."""
+
+
+def start(run: RunContext) -> WorkflowPlan | None:
+    """Add the finalizer before anything is created, since it keeps the Workflow until its pods have ended.
+
+    In a namespace that is not set up, which cannot be read, nothing is created and the run does not start.
+    """
+    metadata = run.workflow.metadata
+    if constants.FINALIZER in metadata.finalizers or metadata.deletion_timestamp is not None or run.snapshot.not_ready:
+        return None
+    finalizers = (*metadata.finalizers, constants.FINALIZER)
+    if run.workflow.status.start_time is not None:
+        return WorkflowPlan(actions=(SetFinalizers(finalizers=finalizers),))
+    if run.snapshot.uncopied:
+        message = f"the API server rejects the defaults of namespace {metadata.namespace}: {run.snapshot.uncopied}"
+        return invalid_run.fail(run, RunVerdict.failed(Reason.DEFAULTS_INVALID, message))
+    own = run.workflow.spec.defaults
+    match defaults_of(run, own):
+        case WorkflowPlan() as held:
+            return held
+        case Pending(needs):
+            return WorkflowPlan(needs=needs)
+        case defaults:
+            added = None if defaults is None or defaults == own else as_json(defaults)
+            return WorkflowPlan(actions=(SetFinalizers(finalizers=finalizers, defaults=added),))
+
+
+def defaults_of(run: RunContext, own: TaskDefaults | None) -> TaskDefaults | Pending | WorkflowPlan | None:
+    """The defaults of a run that has these of its own; a plan to wait if those of the namespace are invalid."""
+    namespace = run.workflow.metadata.namespace
+    need = ReadNamespace(namespace)
+    facts = run.snapshot.known.get(need)
+    if not isinstance(facts, NamespaceFacts):
+        return Pending((need,))
+    try:
+        of_namespace = parse_defaults(facts.defaults)
+    except DefaultsError as error:
+        message = f"the annotation {constants.DEFAULTS_ANNOTATION} of namespace {namespace} is invalid: {error}"
+        return wait_for(run, Reason.DEFAULTS_INVALID, f"{message}; the run starts when it is corrected")
+    return merged(own, merged(of_namespace, parse_defaults(run.snapshot.settings.task_defaults)))
+
+
+def as_json(defaults: TaskDefaults) -> dict[str, JSON]:
+    """The defaults as they are stored: without empty lists and objects."""
+    return _without_empty(defaults.to_json())
+
+
+def _without_empty(body: dict[str, JSON]) -> dict[str, JSON]:
+    kept = {name: _without_empty(part) if isinstance(part, dict) else part for name, part in body.items()}
+    return {name: part for name, part in kept.items() if part not in ([], {})}
+
+
+def wait_for(run: RunContext, reason: Reason, message: str) -> WorkflowPlan:
+    """The plan of a run that waits until someone creates or corrects an object, with an Event."""
+    metadata, now = run.workflow.metadata, run.snapshot.now
+    verdict = RunVerdict(state=RunState.PENDING, succeeded="Unknown", reason=reason, message=message)
+    event = PostEvent(regarding=None, reason=reason, message=message, warning=True, key=f"{metadata.uid}/{reason}")
+    age = now - times.epoch(metadata.creation_timestamp) if metadata.creation_timestamp else 0.0
+    pace = min(max(age * _PACE_OF_AGE, _PACE_MIN), _PACE_MAX)
+    return wait(run, verdict, event, again_at=now + pace)
+
+
+def wait(run: RunContext, verdict: RunVerdict, *events: PostEvent, again_at: float | None = None) -> WorkflowPlan:
+    """The plan of a run that has not started: neither its timeout nor its history begins."""
+    former = run.workflow.status
+    waiting = status.build(run.workflow, [], verdict, run.snapshot.now)
+    unstarted = waiting.model_copy(update={"start_time": former.start_time, "history": former.history})
+    return WorkflowPlan(status=unstarted, events=events, again_at=again_at)

@@ -1,0 +1,99 @@
+"""The Pod Security level of a namespace limits the privileges of its tasks, at the Workflow."""
+
+from typing import Any
+
+import pytest
+
+from tests.integration.conftest import Server
+from tests.support.manifests import manifest
+
+LABEL = "pod-security.kubernetes.io/enforce"
+ROOT = {"securityContext": {"runAsUser": 0}}
+DIND = {"securityContext": {"privileged": True}}
+NET = {"securityContext": {"capabilities": {"add": ["NET_ADMIN"]}}}
+
+
+def workflow(pod: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    task = {"name": "a", "container": {"command": ["echo"]}, "image": "busybox", "pod": pod}
+    return manifest("Workflow", "run", {"tasks": [task], **spec})
+
+
+def set_metadata(server: Server, namespace: str, **metadata: dict[str, str]) -> None:
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace, **metadata}}
+    server.apply(body)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("pod", "level", "field"),
+    [
+        (ROOT, "baseline", "runAsUser"),
+        ({"securityContext": {"allowPrivilegeEscalation": True}}, "baseline", "allowPrivilegeEscalation"),
+        ({"securityContext": {"capabilities": {"drop": []}}}, "baseline", "capabilities.drop"),
+        (NET, "privileged", "capabilities.add"),
+        (DIND, "privileged", "privileged"),
+    ],
+)
+def test_privileges_need_the_level_of_the_namespace(
+    server: Server, namespace: str, pod: dict[str, Any], level: str, field: str
+) -> None:
+    for defaults in (False, True):
+        body = workflow({}, defaults={"pod": pod}) if defaults else workflow(pod)
+        answer = server.create("workflows", namespace, body)
+        assert answer.status == 422
+        assert (
+            f"pod.securityContext.{field} needs Pod Security level {level}, and namespace {namespace}" in answer.message
+        )
+    set_metadata(server, namespace, labels={LABEL: level})
+    server.create("workflows", namespace, workflow(pod)).expect(201)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("pod", "problem"),
+    [
+        ({"volumes": [{"name": "a", "hostPath": {"path": "/"}}]}, "a volume must be exactly one of"),
+        ({"volumes": [{"name": "a", "emptyDir": {}, "csi": {"driver": "x"}}]}, "a volume must be exactly one of"),
+        (
+            {"volumes": [{"name": "a", "projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}}]},
+            "a projected serviceAccountToken needs an audience",
+        ),
+        ({"priorityClassName": "system-node-critical"}, "is for components of the cluster"),
+    ],
+)
+def test_pod_fields_that_escape_the_allow_list_are_rejected(
+    server: Server, namespace: str, pod: dict[str, Any], problem: str
+) -> None:
+    answer = server.create("workflows", namespace, workflow(pod))
+    assert answer.status == 422
+    assert f"task a: {problem}" in answer.message or problem in answer.message
+    answer = server.create("workflows", namespace, workflow({}, defaults={"pod": pod}))
+    assert f"spec.defaults: {problem}" in answer.message or problem in answer.message
+
+
+def test_the_first_example_of_argo_is_accepted_as_it_stands(server: Server, namespace: str) -> None:
+    task = {"name": "hello", "image": "busybox", "container": {"command": ["echo"], "args": ["hello world"]}}
+    server.create("workflows", namespace, manifest("Workflow", "run", {"tasks": [task]})).expect(201)
+
+
+def test_an_image_may_be_a_default_of_the_run_or_of_the_namespace(server: Server, namespace: str) -> None:
+    body = workflow({})
+    del body["spec"]["tasks"][0]["image"]
+    answer = server.create("workflows", namespace, body)
+    assert "a task with a pod needs an image" in answer.message
+    defaults = {"spec": {**body["spec"], "defaults": {"image": "busybox"}}}
+    server.create("workflows", namespace, body | defaults).expect(201)
+    set_metadata(server, namespace, annotations={"torpor.dev/defaults": '{"image": "busybox"}'})
+    body["metadata"]["name"] = "other"
+    server.create("workflows", namespace, body).expect(201)
+
+
+@pytest.mark.attack
+def test_nobody_but_the_operator_adds_defaults_to_a_run(server: Server, namespace: str) -> None:
+    server.create("workflows", namespace, workflow({})).expect(201)
+    for body in ({"spec": {"defaults": {"timeout": "1h"}}}, {"spec": {"defaults": {"logs": "none"}}}):
+        body |= {"metadata": {"finalizers": []}}
+        path = f"/apis/torpor.dev/v1alpha1/namespaces/{namespace}/workflows/run"
+        answer = server.request("PATCH", path, body, content_type="application/merge-patch+json")
+        assert answer.status == 422
+        assert "spec.defaults cannot change" in answer.message
