@@ -105,14 +105,15 @@ def of_pod(chosen: PodFields) -> dict[str, Any]:
     )
 
 
-def of_container(defaults: PodDefaults, chosen: PodFields) -> dict[str, Any]:
-    """The `securityContext` of its container.
+def of_container(defaults: PodDefaults, chosen: PodFields, *, of_image: bool = False) -> dict[str, Any]:
+    """The `securityContext` of its container. `of_image`: the image was built for Torpor, so its user is kept.
 
     User and group are set here and not on the pod: containerd rejects a pod with a group and no user. A task without a
     user gets a default one, since the user of most images is root.
     """
     context = chosen.security_context or _UNSET
-    user = (defaults.user or None) if context.run_as_user is None else context.run_as_user
+    default_user = None if of_image else defaults.user or None
+    user = default_user if context.run_as_user is None else context.run_as_user
     group = (defaults.group or None) if user != ROOT else None
     ids = {"runAsUser": user, "runAsGroup": group if context.run_as_group is None else context.run_as_group}
     return (

@@ -25,6 +25,7 @@ _ELSEWHERE = {
     **dict.fromkeys(("continueOn", "onError", "ignoreFailure"), "mayFail"),
     **dict.fromkeys(("withItems", "withParam", "matrix"), "expand"),
     **dict.fromkeys(("executionTimeout", "execution_timeout", "activeDeadlineSeconds"), "timeout"),
+    **dict.fromkeys(("default_args", "templateDefaults", "stepTemplate"), "defaults"),
     "expand_kwargs": "expandKwargs",
     "type": "class",
 }

@@ -21,6 +21,13 @@ _POD_FIELDS = (
     "nodeSelector",
     "tolerations",
     "affinity",
+    "topologySpreadConstraints",
+    "priorityClassName",
+    "runtimeClassName",
+    "dnsPolicy",
+    "dnsConfig",
+    "hostAliases",
+    "resourceClaims",
 )
 """The fields of `pod` without an effect."""
 _SPEC_FIELDS = ("ttlAfterFinished", "podsTTL")
@@ -59,6 +66,7 @@ class MachineCapabilities:
 
 def check(spec: Object, others: Sequence[Object], machine: MachineCapabilities) -> Preflight:
     """Return what a local run of a Workflow's spec refuses and ignores. `others` are the other objects of the file."""
+    spec = _with_defaults(spec)
     tasks = list(spec.get("tasks") or ())
     refused = [sentence for task in tasks for sentence in (*_refused(task, machine), *_refused_image(task, spec))]
     refused += [sentence for task in tasks for sentence in _missing_variables(task, others, machine)]
@@ -67,6 +75,16 @@ def check(spec: Object, others: Sequence[Object], machine: MachineCapabilities) 
     if variables and variables not in folders.by_name(others, "ConfigMap"):
         refused.append(f"variablesFrom names ConfigMap {variables}, which the file does not have; add it as a document")
     return Preflight(refused=tuple(refused), ignored=tuple(_ignored(spec, tasks, others)))
+
+
+def _with_defaults(spec: Object) -> Object:
+    """The spec whose tasks have its defaults."""
+    if not spec.get("defaults"):
+        return spec
+    from torpor_crds.models import workflow  # noqa: PLC0415 - pydantic takes long to import
+
+    parsed = workflow.parse({"metadata": {"name": "run"}, "spec": spec}).spec
+    return {**spec, "image": parsed.image, "tasks": [task.to_json() for task in parsed.tasks]}
 
 
 def of_file(file: WorkflowFile, events: Collection[str], own_triggers: Collection[str] = ()) -> Preflight:
@@ -97,6 +115,8 @@ def _refused(task: Object, machine: MachineCapabilities) -> Iterator[str]:
     for field in ("initContainers", "sidecars"):
         if (task.get("pod") or {}).get(field):
             yield f"task {name} has pod.{field}, and a local run starts one container; run the Workflow in a cluster"
+    if privilege := _privilege((task.get("pod") or {}).get("securityContext") or {}):
+        yield f"task {name} has pod.securityContext.{privilege}, and a local run gives no privileges: use a cluster"
     if "trigger" not in task or name in machine.events:
         return
     answer = f"answer it with --event {name}='{{...}}'"
@@ -111,6 +131,17 @@ def _refused(task: Object, machine: MachineCapabilities) -> Iterator[str]:
             )
         elif secret_ref.is_claimed(_own(trigger)):
             yield f"task {name} reads a Secret, and a local run has none; {answer}"
+
+
+def _privilege(context: Object) -> str:
+    """Return the field that asks for privileges; empty if none does."""
+    wanted = {
+        "privileged": context.get("privileged"),
+        "allowPrivilegeEscalation": context.get("allowPrivilegeEscalation"),
+        "capabilities": context.get("capabilities"),
+        "runAsUser": context.get("runAsUser") == 0,
+    }
+    return next((field for field, value in wanted.items() if value), "")
 
 
 def _refused_image(task: Object, spec: Object) -> Iterator[str]:
@@ -186,6 +217,10 @@ def _ignored(spec: Object, tasks: Sequence[Object], others: Sequence[Object]) ->
         yield from _of_tasks("pool", [task["name"] for task in tasks if "pool" in task])
     for field in _POD_FIELDS:
         yield from _of_tasks(f"pod.{field}", [task["name"] for task in tasks if (task.get("pod") or {}).get(field)])
+    of_python = [task for task in tasks if "python" in task]
+    yield from _of_tasks(
+        "pod.workingDir", [task["name"] for task in of_python if (task.get("pod") or {}).get("workingDir")]
+    )
     missing = {task["name"]: list(_missing_sources(task, others)) for task in tasks}
     for source in dict.fromkeys(source for sources in missing.values() for source in sources):
         yield from _of_tasks(source, [name for name, sources in missing.items() if source in sources])

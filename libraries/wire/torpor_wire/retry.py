@@ -6,6 +6,9 @@ Each writer of a failure (pod, triggerer, operator) computes it, so a retry need
 from hashlib import sha256
 from typing import NamedTuple
 
+from torpor_wire import constants, text
+from torpor_wire.canonical import Json
+
 
 class Backoff(NamedTuple):
     """A delay that grows with each failure in a row: `first`, `first * factor`, ... up to `cap` seconds.
@@ -72,6 +75,12 @@ class FailureDetails(NamedTuple):
 
     exception: str = ""
     exit_code: int | None = None
+
+    def fields(self) -> dict[str, Json]:
+        """Return the fields of the status, without those that are not known."""
+        exception = text.printable_line(self.exception)[: constants.EXCEPTION_MAX] or None
+        known: dict[str, Json] = {"exception": exception, "exitCode": self.exit_code}
+        return {name: value for name, value in known.items() if value is not None}
 
 
 NO_DETAILS = FailureDetails()

@@ -127,10 +127,7 @@ def fail(  # noqa: PLR0913 - the fields of a failure
     sets: dict[str, Json] = {"reason": reason, "message": shorten(message)}
     if log:
         sets["log"] = shorten(log, constants.LOG_MAX)
-    if details.exception:
-        sets["exception"] = text.printable_line(details.exception)[: constants.EXCEPTION_MAX]
-    if details.exit_code is not None:
-        sets["exitCode"] = details.exit_code
+    sets |= details.fields()
     sets |= _completion(pin, now) if again is None else {"retryAt": times.rfc3339(again)}
     to = State.FAILED if again is None else State.UP_FOR_RETRY
     return _transition(pin, to, now, sets=sets, clears=("trigger", "deadline"))

@@ -128,7 +128,7 @@ def container(  # noqa: PLR0913, PLR0917 - the parts of a command
     given = [word for name, value in own.items() for word in ("--env", f"{name}={value}")]
     missing = [variable["name"] for variable in spec.get("env") or () if variable["name"] not in own]
     of_user = [word for name in missing if _VARIABLE.fullmatch(name) for word in ("--env", name)]
-    user = (spec.get("securityContext") or {}).get("runAsUser")
+    user, folder = (spec.get("securityContext") or {}).get("runAsUser"), spec.get("workingDir")
     return PodProgram(
         argv=(
             *_WAITING_SHELL,
@@ -142,6 +142,7 @@ def container(  # noqa: PLR0913, PLR0917 - the parts of a command
             *given,
             *of_user,  # from Secrets: the client has the values
             *(("--user", str(user)) if user is not None else ()),
+            *((f"--workdir={folder}",) if folder else ()),
             *(("--entrypoint", entrypoint[0]) if entrypoint else ()),
             "--",  # what follows is no option
             image,

@@ -169,7 +169,9 @@ def _container(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> dict
             "envFrom": [source.to_json() for source in chosen.env_from],
             "resources": pod_security.resources(context.defaults, chosen),
             "terminationMessagePolicy": "FallbackToLogsOnError",
-            "securityContext": pod_security.of_container(context.defaults, chosen),
+            "securityContext": pod_security.of_container(
+                context.defaults, chosen, of_image=program is None and not injected
+            ),
         }
     )
     own_env = _chosen(taskrun, chosen)

@@ -84,7 +84,7 @@ REJECTED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a host path": (
         workflow(_PYTHON | {"pod": {"volumes": [{"name": "v", "hostPath": {"path": "/"}}]}}),
-        "task b: a volume must be exactly one of emptyDir, configMap, secret and persistentVolumeClaim",
+        "task b: a volume must be exactly one of emptyDir, configMap, secret, persistentVolumeClaim, ephemeral, ",
     ),
     "a volume of two kinds": (
         workflow(_PYTHON | {"pod": {"volumes": [{"name": "v", "emptyDir": {}, "configMap": {"name": "c"}}]}}),

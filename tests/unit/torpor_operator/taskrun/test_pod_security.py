@@ -138,5 +138,6 @@ def test_a_privileged_container_has_no_setting_that_contradicts_it() -> None:
 
 def test_a_container_without_a_user_gets_the_default_one() -> None:
     assert pod_security.of_container(DEFAULTS, fields())["runAsUser"] == 65532
+    assert "runAsUser" not in pod_security.of_container(DEFAULTS, fields(), of_image=True)
     kept = Settings(task_user=0).pod_defaults()
     assert "runAsUser" not in pod_security.of_container(kept, fields())
