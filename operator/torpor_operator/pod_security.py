@@ -93,10 +93,22 @@ def refusal(context: SecurityContext | None, namespace: str, label: str) -> str:
     )
 
 
+def pod_refusal(chosen: PodFields, namespace: str, label: str) -> str:
+    """The same for all containers that the author chooses."""
+    return next(filter(None, (refusal(context, namespace, label) for context in contexts(chosen))), "")
+
+
+def contexts(chosen: PodFields) -> tuple[SecurityContext, ...]:
+    """The security contexts of the task, its init containers and its sidecars."""
+    others = (container.security_context for container in (*chosen.init_containers, *chosen.sidecars))
+    return tuple(context for context in (chosen.security_context, *others) if context is not None)
+
+
 def of_pod(chosen: PodFields) -> dict[str, Any]:
     """The `securityContext` of the pod."""
     context = chosen.security_context or _UNSET
-    fixed = {"runAsNonRoot": True} if context.run_as_user != ROOT and not context.privileged else {}
+    has_root = any(each.run_as_user == ROOT or each.privileged for each in contexts(chosen))
+    fixed = {} if has_root else {"runAsNonRoot": True}
     groups = {"fsGroup": context.fs_group, "supplementalGroups": list(context.supplemental_groups) or None}
     return (
         fixed

@@ -112,11 +112,7 @@ def _refused(task: Object, machine: MachineCapabilities) -> Iterator[str]:
         yield f"task {name} is a container, which needs docker or podman; neither is installed"
     if (task.get("container") or {}).get("tools"):
         yield f"task {name} has container.tools, and a local run has no torpor-tool; run the Workflow in a cluster"
-    for field in ("initContainers", "sidecars"):
-        if (task.get("pod") or {}).get(field):
-            yield f"task {name} has pod.{field}, and a local run starts one container; run the Workflow in a cluster"
-    if privilege := _privilege((task.get("pod") or {}).get("securityContext") or {}):
-        yield f"task {name} has pod.securityContext.{privilege}, and a local run gives no privileges: use a cluster"
+    yield from _refused_pod(name, task.get("pod") or {})
     if "trigger" not in task or name in machine.events:
         return
     answer = f"answer it with --event {name}='{{...}}'"
@@ -131,6 +127,14 @@ def _refused(task: Object, machine: MachineCapabilities) -> Iterator[str]:
             )
         elif secret_ref.is_claimed(_own(trigger)):
             yield f"task {name} reads a Secret, and a local run has none; {answer}"
+
+
+def _refused_pod(name: str, pod: Object) -> Iterator[str]:
+    for field in ("initContainers", "sidecars"):
+        if pod.get(field):
+            yield f"task {name} has pod.{field}, and a local run starts one container; run the Workflow in a cluster"
+    if privilege := _privilege(pod.get("securityContext") or {}):
+        yield f"task {name} has pod.securityContext.{privilege}, and a local run gives no privileges: use a cluster"
 
 
 def _privilege(context: Object) -> str:

@@ -14,7 +14,10 @@ from torpor_crds.models.pod_fields import PodFields
 from torpor_crds.models.task import Task
 
 M = TypeVar("M", bound=Model)
-_KEYS = {"env": ("name",), "volumes": ("name",), "volume_mounts": ("mount_path",)}
+_KEYS = {
+    **dict.fromkeys(("env", "volumes", "init_containers", "sidecars"), ("name",)),
+    "volume_mounts": ("mount_path",),
+}
 """By list: the fields that identify an entry."""
 
 

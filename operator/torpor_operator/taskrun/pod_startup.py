@@ -43,14 +43,14 @@ def refusal(view: TaskRunView, chosen: PodFields | None) -> Step | None:
     The admission policy refuses them at the Workflow, and Kubernetes at the pod. But Kubernetes allows everything in a
     namespace without a level, where no administrator has chosen one (ADR 0057). Only privileges cost a read.
     """
-    context = chosen.security_context if chosen is not None else None
-    if pod_security.required_level(context).level is PodSecurityLevel.RESTRICTED:
+    required = () if chosen is None else map(pod_security.required_level, pod_security.contexts(chosen))
+    if chosen is None or all(each.level is PodSecurityLevel.RESTRICTED for each in required):
         return None
     need = ReadNamespace(view.taskrun.metadata.namespace)
     facts = view.known.get(need)
     if not isinstance(facts, NamespaceFacts):
         return Step(needs=(need,))
-    message = pod_security.refusal(context, need.name, facts.level)
+    message = pod_security.pod_refusal(chosen, need.name, facts.level)
     return step.fail(view, Reason.LAUNCH_FAILED, message, retry.Policy()) if message else None
 
 

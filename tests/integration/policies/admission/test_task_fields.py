@@ -37,8 +37,13 @@ def set_metadata(server: Server, namespace: str, **metadata: dict[str, str]) -> 
 def test_privileges_need_the_level_of_the_namespace(
     server: Server, namespace: str, pod: dict[str, Any], level: str, field: str
 ) -> None:
-    for defaults in (False, True):
-        body = workflow({}, defaults={"pod": pod}) if defaults else workflow(pod)
+    sidecar = {"name": "db", "image": "postgres", **pod}
+    for body in (
+        workflow(pod),
+        workflow({}, defaults={"pod": pod}),
+        workflow({"sidecars": [sidecar]}),
+        workflow({"securityContext": {"runAsUser": 1000}, "initContainers": [{**sidecar, "name": "first"}]}),
+    ):
         answer = server.create("workflows", namespace, body)
         assert answer.status == 422
         assert (
@@ -91,8 +96,8 @@ def test_an_image_may_be_a_default_of_the_run_or_of_the_namespace(server: Server
 @pytest.mark.attack
 def test_nobody_but_the_operator_adds_defaults_to_a_run(server: Server, namespace: str) -> None:
     server.create("workflows", namespace, workflow({})).expect(201)
-    for body in ({"spec": {"defaults": {"timeout": "1h"}}}, {"spec": {"defaults": {"logs": "none"}}}):
-        body |= {"metadata": {"finalizers": []}}
+    bodies: list[dict[str, Any]] = [{"defaults": {"timeout": "1h"}}, {"defaults": {"logs": "none"}}]
+    for body in ({"spec": spec, "metadata": {"finalizers": []}} for spec in bodies):
         path = f"/apis/torpor.dev/v1alpha1/namespaces/{namespace}/workflows/run"
         answer = server.request("PATCH", path, body, content_type="application/merge-patch+json")
         assert answer.status == 422

@@ -141,3 +141,11 @@ def test_a_container_without_a_user_gets_the_default_one() -> None:
     assert "runAsUser" not in pod_security.of_container(DEFAULTS, fields(), of_image=True)
     kept = Settings(task_user=0).pod_defaults()
     assert "runAsUser" not in pod_security.of_container(kept, fields())
+
+
+def test_privileges_of_a_sidecar_count() -> None:
+    root = {"securityContext": {"runAsUser": 0}, "image": "postgres"}
+    for chosen in (fields(sidecars=[{"name": "db", **root}]), fields(initContainers=[{"name": "first", **root}])):
+        assert "runAsUser needs" in pod_security.pod_refusal(chosen, "n", "restricted")
+        assert not pod_security.pod_refusal(chosen, "n", "baseline")
+        assert "runAsNonRoot" not in pod_security.of_pod(chosen)
