@@ -20,7 +20,7 @@ from torpor_wire import canonical, constants, secret_ref, times, trigger, typed_
 from torpor_wire.reason import Reason
 from torpor_wire.secret_ref import SecretRef
 
-from torpor_operator.taskrun import document_fields, secret_places, stored_files
+from torpor_operator.taskrun import document_fields, secret_places
 from torpor_operator.taskrun.document_fields import InvalidDocumentError, shown
 
 TERMINATION_MAX = 4096
@@ -146,7 +146,7 @@ def _document(document: dict[str, Any], rules: DocumentRules) -> ContainerOutcom
             f'{shown(version)}: write {{"{MARK}": {constants.PROTOCOL}, "{NONCE}": ..., "result": ...}}'
         )
     try:
-        files = stored_files.parse(document.pop("files"), rules.outputs) if "files" in document else ()
+        files = document_fields.stored_files(document.pop("files"), rules.outputs) if "files" in document else ()
         outcome = _body(document, rules)
         if isinstance(outcome, ContainerResult | ArchivedResult):
             return replace(outcome, files=files)
