@@ -33,7 +33,10 @@ def shown(value: object) -> str:
 
 
 def stored_files(body: object, declared: frozenset[str]) -> tuple[StoredFile, ...]:
-    """The descriptions of outputs under the key `files`, which the wrapper writes (ADR 0064). `declared` are the outputs of the task. Raises InvalidDocumentError."""
+    """The descriptions of outputs under the key `files`, which the wrapper writes (ADR 0064).
+
+    `declared` are the outputs of the task. Raises InvalidDocumentError.
+    """
     if not declared or not isinstance(body, list):
         raise InvalidDocumentError('"files" is for torpor-tool, in a task with files.out')
     try:
