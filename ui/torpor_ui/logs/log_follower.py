@@ -19,7 +19,7 @@ from torpor_views.instance import InstanceView
 
 from torpor_ui.errors import ProblemError
 from torpor_ui.logs.joined_logs import joined
-from torpor_ui.logs.log_reader import LogReader
+from torpor_ui.logs.log_reader import ListedLogs, LogReader
 from torpor_ui.logs.tail import LINES_MAX, LogTail
 
 LINE_BYTES = 16 * 1024
@@ -54,12 +54,24 @@ class _FollowedLog:
 
 
 class LogFollower:
-    """The logs of one instance for one viewer. `current` returns the instance as it is now, None if it is gone."""
+    """The logs of one instance for one viewer.
 
-    def __init__(self, reader: LogReader, chosen: Filter, current: Callable[[], InstanceView | None] | None) -> None:
+    `current` returns the instance as it is now, None if it is gone; without it, only what is there is read. `explain`
+    returns why there are no lines.
+    """
+
+    def __init__(
+        self,
+        reader: LogReader,
+        chosen: Filter,
+        current: Callable[[], InstanceView | None] | None,
+        explain: Callable[[ListedLogs], str] = lambda _: "",
+    ) -> None:
         self._reader = reader
         self._chosen = chosen
         self._current = current
+        self._explain = explain
+        self._listed: ListedLogs | None = None
         self._logs: dict[str, _FollowedLog] = {}
         self._queue: asyncio.Queue[LogLine] = asyncio.Queue(maxsize=_QUEUE)
         self._notes: list[str] = []
@@ -85,15 +97,18 @@ class LogFollower:
     async def _present(self) -> AsyncGenerator[LogBatch, None]:
         """The lines that the logs have now, the last ones of each, in the order of time."""
         lines: list[LogLine] = []
-        characters = 0
+        characters = number = 0
         sources = await self._new_sources()
         async with aclosing(joined(sources, self._last_lines)) as merged:
             async for line in merged:
                 lines.append(line)
                 characters += len(line.text)
+                number += 1
                 if len(lines) >= BATCH_LINES or characters >= BATCH_CHARACTERS:
                     yield LogBatch(lines=lines)
                     lines, characters = [], 0
+        if not number and not self._notes and self._listed is not None:
+            self._note(self._explain(self._listed))
         yield LogBatch(lines=lines, notes=self._take_notes())
 
     async def _last_lines(self, source: LogSource) -> AsyncGenerator[LogLine, None]:
@@ -155,7 +170,7 @@ class LogFollower:
 
     async def _new_sources(self) -> list[LogSource]:
         """The logs that are not shown yet."""
-        listed = await self._reader.listed(self._chosen)
+        listed = self._listed = await self._reader.listed(self._chosen)
         for note in listed.notes:
             self._note(note)
         known = {log.source.key for log in self._logs.values() if not log.source.earlier}
@@ -216,7 +231,7 @@ class LogFollower:
         return None if view is None else (view.state, view.attempt, view.segment, view.launch, view.pod)
 
     def _note(self, sentence: str) -> None:
-        if sentence not in self._noted and len(self._noted) < BATCH_LINES:
+        if sentence and sentence not in self._noted and len(self._noted) < BATCH_LINES:
             self._noted.add(sentence)
             self._notes.append(sentence)
 

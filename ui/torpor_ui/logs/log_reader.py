@@ -42,10 +42,12 @@ class LogSubject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedLogs:
-    """The logs to read. `notes`: what cannot be read, and why. `ended`: no pod of the instance writes any more."""
+    """The logs to read. `notes`: what cannot be read, and why. `not_started`: pods whose container has not started."""
 
     selected: LogSelection
     notes: tuple[str, ...] = ()
+    not_started: int = 0
+    archive_read: bool = True
 
 
 class LogReader:
@@ -57,20 +59,25 @@ class LogReader:
 
     async def listed(self, chosen: Filter) -> ListedLogs:
         """Return the logs that a filter chooses. Raises ProblemError if neither pods nor the archive can be listed."""
-        subject, notes = self._subject, list[str]()
+        subject, notes, archive_read = self._subject, list[str](), True
         pods = await self._pods() if subject.live else []
         try:
             archived = await self._archived()
         except ProblemError as error:
             if not subject.live:
                 raise
-            archived = []
+            archived, archive_read = [], False
             notes.append(f"{error.problem.message}: logs of waits and former pods are missing")
         view = subject.view
         candidates = LogCandidates(tasks=[view.task], instances=[view], pods=pods, archived=archived)
         selected = selection.select(candidates, chosen)
         notes += [f"{each.source.name}: {each.reason or 'its log is not kept'}" for each in selected.missing]
-        return ListedLogs(selected=selected, notes=tuple(notes))
+        return ListedLogs(
+            selected=selected,
+            notes=tuple(notes),
+            not_started=selection.not_started(candidates, chosen),
+            archive_read=archive_read,
+        )
 
     async def lines(
         self, source: LogSource, cutter: LineCutter, *, since: Nanoseconds = 0, tail: int | None = None

@@ -1,12 +1,14 @@
 """`api/run/.../task/KEY/logs`: the logs of one instance as a stream, and as a file."""
 
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, aclosing
+from functools import partial
 from typing import Any
 
 from aiohttp import web
-from torpor_client.logs import log_text
+from torpor_client.errors import UserError
+from torpor_client.logs import log_text, selection
 from torpor_client.logs.line_cutter import LineCutter
 from torpor_client.logs.selection import Filter
 from torpor_client.logs.source import LogLine, LogSource
@@ -20,7 +22,7 @@ from torpor_ui.http.context import caller_of
 from torpor_ui.http.event_stream import HEARTBEAT_SECONDS, EventStream, open_stream
 from torpor_ui.logs.joined_logs import joined
 from torpor_ui.logs.log_follower import LogFollower
-from torpor_ui.logs.log_reader import LogReader, LogSubject
+from torpor_ui.logs.log_reader import ListedLogs, LogReader, LogSubject
 from torpor_ui.presentation import log_lines
 from torpor_ui.routes.instance_reader import FoundInstance, InstanceReader
 from torpor_ui.routes.run_routes import ARCHIVED, LIVE
@@ -52,7 +54,8 @@ class LogRoutes:
         async with AsyncExitStack() as stack:
             stream = await stack.enter_async_context(open_stream(request))
             feed = await stack.enter_async_context(self._reader.feed(request)) if follow else None
-            follower = LogFollower(reader, chosen, _current(feed, found.view) if feed is not None else None)
+            current = _current(feed, found.view) if feed is not None else None
+            follower = LogFollower(reader, chosen, current, partial(_explained, found, chosen, _options(request)))
             await _send(stream, follower)
         return stream.response
 
@@ -114,6 +117,25 @@ async def _readable(reader: LogReader, source: LogSource) -> AsyncGenerator[LogL
                 yield line
     except (api_errors.ApiError, ProblemError) as error:
         yield LogLine(last, source, f"# the rest of this log cannot be read: {error}")
+
+
+def _explained(found: FoundInstance, chosen: Filter, options: Sequence[str], listed: ListedLogs) -> str:
+    """Return why there are no lines, as `torpor logs` says it."""
+    logs = selection.SelectedLogs(
+        selected=listed.selected,
+        not_started=listed.not_started,
+        instances=[found.view],
+        archive_read=listed.archive_read,
+    )
+    try:
+        return selection.explained(found.run, chosen, logs, options)
+    except UserError as error:
+        return str(error)
+
+
+def _options(request: web.Request) -> list[str]:
+    """The filters of a request as options of `torpor logs`."""
+    return [f"--{name} {value}" for name in ("attempt", "segment") if (value := request.query.get(name))]
 
 
 def _subject(found: FoundInstance) -> LogSubject:

@@ -109,6 +109,23 @@ async def test_without_the_archive_logs_of_pods_are_shown_with_a_note(
     assert "logs of waits and former pods are missing" in lines[-1]["text"]
 
 
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ("Deferred", "there is no log yet: the archive keeps the lines of a wait when it ends"),
+        ("Scheduled", "there is no log yet; `torpor why etl/load` explains what the tasks wait for"),
+        ("Succeeded", "there is no log of etl/load"),
+    ],
+)
+async def test_an_instance_without_lines_says_why(
+    cluster: MadeUpApi, page: Browser, run: Object, state: str, sentence: str
+) -> None:
+    cluster.server.put(TASKRUNS, instance(run, state))
+    async with page.stream(LOGS) as events:
+        [line] = await until_end(events)
+    assert line["text"].startswith(sentence)
+
+
 @pytest.mark.attack
 async def test_a_line_of_8_mb_is_cut_and_control_characters_are_visible(
     cluster: MadeUpApi, page: Browser, run: Object
