@@ -41,7 +41,7 @@ export function RunHeader({ store, head }: { store: RunStore; head: RunHead }) {
           <Figure value={head.progress || "–"} label={r.progress} />
           <Failed store={store} />
         </div>
-        <Why causes={head.why} />
+        <section class="grow" aria-label={r.why}><Why causes={head.why} /></section>
       </div>
     </header>
   );
