@@ -84,7 +84,7 @@ def _add_pod(cluster: MadeUpApi, taskrun: Object) -> None:
 
 async def test_which_task_holds_the_run_up_why_and_since_when(invoices: Object, person: Person) -> None:
     await person.click(person.window.page.get_by_role("link", name="invoices-now"))
-    why = person.window.page.get_by_role("region", name="Why")
+    why = person.window.page.locator(".why")
     await expect(why.get_by_text("load/").first).to_be_visible(timeout=30_000)
     await expect(why.get_by_text("ago").first).to_be_visible()
     assert person.clicks == 1

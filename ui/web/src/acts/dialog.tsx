@@ -52,7 +52,7 @@ function ActDialog({ request, onClose }: { request: ActRequest; onClose: () => v
     </>
   );
   return (
-    <Dialog title={`${texts.title}: ${request.subject}`} onClose={onClose} footer={footer} kind={request.act === "submit" || request.act === "resubmit" ? "wide" : "plain"}>
+    <Dialog title={request.subject ? `${texts.title}: ${request.subject}` : texts.title} onClose={onClose} footer={footer} kind={request.act === "submit" || request.act === "resubmit" ? "wide" : "plain"}>
       <div class="stack wide" onKeyDown={(event) => (isConfirmed(event) && acted === null && !busy && blocked === undefined ? void run() : undefined)}>
         {acted !== null ? <Outcome acted={acted} /> : (
           <>

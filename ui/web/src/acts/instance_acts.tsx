@@ -4,12 +4,21 @@ import type { RunStore } from "../core/run_store.ts";
 import { accessOf } from "./access.ts";
 import { ActButton } from "./button.tsx";
 
+/** The class of waits that a person answers. */
+const APPROVAL = "approval";
+
 export function InstanceActs({ store, row }: { store: RunStore; row: InstanceRow }) {
   const access = accessOf(store.head.value?.namespace, store.acts.value);
   const body = { runs: [store.key], tasks: [row.key] };
   return (
     <div class="row fold">
       <ActButton request={{ act: "retry", subject: row.label, body }} access={access} icon="refresh" />
+      {row.waitClass === APPROVAL ? (
+        <>
+          <ActButton request={{ act: "approve", subject: row.label, body }} access={access} icon="check" kind="primary" />
+          <ActButton request={{ act: "reject", subject: row.label, body }} access={access} icon="cross" />
+        </>
+      ) : null}
       <ActButton request={{ act: "mark", subject: row.label, body }} access={access} />
     </div>
   );

@@ -1,9 +1,11 @@
 /** The filters above the list of runs. */
 import { useState } from "preact/hooks";
+import { ActButton } from "../../acts/button.tsx";
 import { Button, TextInput } from "../../components/basics.tsx";
 import { Data } from "../../components/data.tsx";
 import { Icon } from "../../components/icons.tsx";
 import { serverNow } from "../../core/clock.ts";
+import { namespaces } from "../../core/session.ts";
 import { Popover } from "../../shell/popover.tsx";
 import { u } from "../../texts/runs.en.ts";
 import { isFiltered, localInput, NO_FILTERS, timeChoices, timeText, type Filters } from "./filters.ts";
@@ -24,6 +26,8 @@ export function FilterBar({ filters, runs, onChange }: FilterProps & { runs: Run
         <MoreFilters filters={filters} runs={runs} onChange={onChange} />
         <SavedFilters />
         {isFiltered(filters) ? <Button kind="quiet" icon="close" label={u.clearAll} onClick={() => onChange(NO_FILTERS)} /> : null}
+        <span class="grow" />
+        <ActButton request={{ act: "submit", subject: "", body: {}, namespaces: namespaces.value }} access={{}} icon="plus" />
       </div>
       <div class="row fold">
         <StateChips filters={filters} runs={runs} onChange={onChange} />

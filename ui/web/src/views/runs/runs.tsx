@@ -1,5 +1,6 @@
 /** The list of runs, live and archived: filters in the address, durations of the last ones, and ten thousand rows. */
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { openAct } from "../../acts/open.ts";
 import { Button, CommandLine, Empty, Loading, ProblemBox } from "../../components/basics.tsx";
 import { Data } from "../../components/data.tsx";
 import { Icon } from "../../components/icons.tsx";
@@ -10,6 +11,7 @@ import { useHotkeys } from "../../core/hotkeys.ts";
 import { count } from "../../core/numbers.ts";
 import { href, location, navigate, runPath, setQuery } from "../../core/router.ts";
 import { namespaces } from "../../core/session.ts";
+import { a } from "../../texts/acts.en.ts";
 import { t } from "../../texts.en.ts";
 import { u } from "../../texts/runs.en.ts";
 import { columnsFor, sorted } from "./columns.tsx";
@@ -32,6 +34,7 @@ export default function Runs() {
   useHotkeys([{ keys: "/", label: u.focusSearch, group: t.groups.view, run: focus }]);
   useCommands([
     { id: "runs-clear", title: u.clearAll, group: t.groups.view, run: () => setQuery(writeFilters(NO_FILTERS)) },
+    { id: "act-submit", title: `${a.acts.submit.button} ${a.acts.submit.title}`, group: t.groups.runs, run: () => void openAct({ act: "submit", subject: "", body: {}, namespaces: namespaces.value }) },
     { id: "runs-failed", title: u.suggested.failed, group: t.groups.view, run: () => setQuery(writeFilters({ ...NO_FILTERS, states: ["Failed"], since: "24h" })) },
   ]);
   const problem = store.problem.value ?? store.stream?.problem.value ?? null;
