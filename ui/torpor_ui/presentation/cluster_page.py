@@ -84,18 +84,26 @@ def build(reads: ClusterReads) -> Json:
     return {
         "pods": statistics.pods,
         "waits": statistics.waits,
-        "saved": {"podHours": round(statistics.wait_seconds / _HOUR, 2), "now": statistics.waits},
+        "saved": {"podHours": round(statistics.wait_seconds / _HOUR, 4), "now": statistics.waits},
         "slots": [
             slot for namespace, body in sorted(reads.pools.items()) for slot in _slots(namespace, body, statistics)
         ],
         "quotas": [quota for body in reads.quotas for quota in _quota(body)],
         "runs": dict(Counter(run.state for run in reads.runs)),
-        "history": {
-            "t": [round(moment, 1) for moment in history.times],
-            "pods": history.pods,
-            "waits": history.waits,
-        },
+        "history": _until_now(history, statistics),
         "notes": list(reads.notes),
+    }
+
+
+def _until_now(history: Occupancy, statistics: ClusterStatistics) -> Json:
+    """The steps of the last day, the last one at this moment."""
+    if not history.times:
+        return {"t": [], "pods": [], "waits": []}
+    ended = history.times[-1] < statistics.now
+    return {
+        "t": [*(round(moment, 1) for moment in history.times), *([round(statistics.now, 1)] if ended else [])],
+        "pods": [*history.pods, *history.pods[-1:]] if ended else [*history.pods[:-1], statistics.pods],
+        "waits": [*history.waits, *history.waits[-1:]] if ended else [*history.waits[:-1], statistics.waits],
     }
 
 

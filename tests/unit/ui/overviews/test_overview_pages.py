@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 from torpor_kubernetes.client.resources import CONFIG_MAPS, LEASES, TASKRUNS, WORKFLOWS
 from torpor_ui.presentation import cluster_page, triggerer_page
+from torpor_ui.presentation.cluster_page import ClusterReads, ClusterStatistics
 from torpor_ui.routes import overview_routes
+from torpor_views.occupancy import PhaseInterval
 from torpor_wire import constants, times
 
 from tests.support.made_up_cluster import MadeUpApi
@@ -138,7 +140,16 @@ async def test_the_cluster_shows_pods_against_waits(cluster: MadeUpApi, page: Br
     assert (shown["pods"], shown["waits"], shown["saved"]) == (1, 1, {"podHours": 2.0, "now": 1})
     assert shown["slots"] == [{"namespace": "data", "name": "db", "size": 2, "used": 1, "queued": 1}]
     assert shown["runs"] == {"Running": 1}
-    assert max(shown["history"]["waits"]) == 1
+    assert shown["history"]["waits"][-1] == 1
+    assert shown["history"]["t"][-1] >= now - 1
+
+
+def test_the_history_of_a_cluster_at_rest_goes_on_until_now() -> None:
+    statistics = ClusterStatistics(1000.0)
+    statistics.intervals.append(PhaseInterval("running", 100.0, 200.0))
+    shown = cluster_page.build(ClusterReads(statistics=statistics))["history"]
+    assert shown == {"t": [100.0, 200.0, 1000.0], "pods": [1, 0, 0], "waits": [0, 0, 0]}
+    assert cluster_page.build(ClusterReads(statistics=ClusterStatistics(0.0)))["history"]["t"] == []
 
 
 async def test_a_large_cluster_is_counted_in_part(
