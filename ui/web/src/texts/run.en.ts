@@ -33,6 +33,7 @@ export const r = {
   history: "History",
   yaml: "YAML",
   noParams: "This run has no params.",
+  noConditions: "This run has no conditions yet.",
   noLabels: "This run has no labels.",
   noHistory: "The history of this run is empty.",
   showYaml: "Show the YAML",

@@ -7,6 +7,7 @@ import { Icon } from "../../components/icons.tsx";
 import { serverNow } from "../../core/clock.ts";
 import { namespaces } from "../../core/session.ts";
 import { Popover } from "../../shell/popover.tsx";
+import { t } from "../../texts.en.ts";
 import { u } from "../../texts/runs.en.ts";
 import { isFiltered, localInput, NO_FILTERS, timeChoices, timeText, type Filters } from "./filters.ts";
 import type { Run } from "./run_list.ts";
@@ -102,7 +103,7 @@ function MoreFields({ filters, runs, onChange }: FilterProps & { runs: Run[] }) 
         </label>
       ))}
       <TextInput label={u.label} hideLabel={false} value={draft.label} placeholder="team=data" {...(wrong ? { invalid: u.labelInvalid } : {})} onInput={(label) => setDraft({ ...draft, label })} />
-      <div class="row"><span class="grow" /><button type="submit" class="button primary">{u.more}</button></div>
+      <div class="row"><span class="grow" /><button type="submit" class="button primary">{t.apply}</button></div>
     </form>
   );
 }
