@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo docs prose test test-long ui ui-test venv fmt lint type unit integration attacks fuzz e2e generate verify bench bench-attacks \
 	bench-archive bench-argo bench-chain bench-cli bench-failover bench-guard bench-logs bench-reduce bench-run bench-scale bench-schedules bench-sensors bench-start bench-startup \
-	bench-structure bench-triggerer bench-ui bench-ui-browser bench-views bench-workflow bench-writes mutants cli images runtime-folder manifest sbom uninstall load cluster kubeconfig \
+	bench-files bench-structure bench-triggerer bench-ui bench-ui-browser bench-views bench-workflow bench-writes mutants cli images runtime-folder manifest sbom uninstall load cluster kubeconfig \
 	cluster-down control-plane \
 	control-plane-down
 
@@ -120,6 +120,9 @@ bench-start: venv ## creation of a pod to user code, above a bare pod: FROM torp
 
 bench-writes: venv ## API writes per python task, from the API server's metrics
 	$(BIN)/python -m benchmarks.writes
+
+bench-files: venv ## files between pods: MB/s, memory of the helper, CPU of archive and operator, API writes: BENCH="--size 5000000000"
+	$(BIN)/python -m benchmarks.files $(BENCH)
 
 bench-archive: venv ## uploads, status writes and bytes that the archive costs each run
 	$(BIN)/python -m benchmarks.archive

@@ -38,6 +38,7 @@ from torpor_archive.namespaces import ClusterNamespaces
 from torpor_archive.settings import ArchiveSettings
 from torpor_archive.storage import retention
 from torpor_archive.storage.database import Database
+from torpor_archive.storage.file_objects import FileBucket
 from torpor_archive.storage.retention import Sweep
 from torpor_archive.storage.upload import Uploads
 from torpor_archive.tls import CertificatePublisher, KeyPair
@@ -104,9 +105,10 @@ def _activities(  # noqa: PLR0913 - what serve() builds and closes
         quota_bytes=settings.namespace_quota,
         served=settings.namespaces,
     )
+    bucket = FileBucket.open(settings.objects) if settings.objects else None
     routes = (
         Routes(database, reviews, namespaces, downloads, clock=api.clock, uploads=uploads),
-        FileRoutes(database, reviews, namespaces, downloads, uploads=uploads),
+        FileRoutes(database, reviews, namespaces, downloads, uploads=uploads, clock=api.clock, bucket=bucket),
         LogRoutes(database, reviews, namespaces, downloads, waits=logs.waits, objects=logs.objects),
     )
     sweep = Sweep(

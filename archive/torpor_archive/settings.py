@@ -90,7 +90,9 @@ class ArchiveSettings(ProcessSettings):
         default=QUOTA, description="bytes of results, of runs, and of logs, that a namespace may keep; 0: no limit"
     )
     objects: str = Field(
-        default="", description="object store for whole logs, such as s3://bucket/prefix; empty: only start and end"
+        default="",
+        description="object store for whole logs and for files of tasks, such as s3://bucket/prefix; empty: the start "
+        "and end of logs, and files in the database",
     )
     kubeconfig: str | None = Field(
         default=None, description="kubeconfig file; else $KUBECONFIG, else the pod's ServiceAccount"

@@ -65,7 +65,7 @@ async def serve(api: Api, listening: socket.socket, file: Path) -> Never:
     application = web.Application(middlewares=[middleware.middleware(metrics)])
     reviews, namespaces, downloads = LocalReviews(api), LocalNamespaces(), Downloads(metrics)
     Routes(database, reviews, namespaces, downloads, clock=api.clock, uploads=uploads).add_to(application)
-    FileRoutes(database, reviews, namespaces, downloads, uploads=uploads).add_to(application)
+    FileRoutes(database, reviews, namespaces, downloads, uploads=uploads, clock=api.clock).add_to(application)
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS)
     await runner.setup()
     try:

@@ -120,6 +120,40 @@ func (a *archive) request(path, kind, mediaType, token string) *http.Request {
 	}
 }
 
+// call sends one request without a body.
+func (a *archive) call(method, path string, query url.Values, header http.Header) (*answer, error) {
+	token, err := os.ReadFile(a.token)
+	if err != nil {
+		return nil, failure(exitConfiguration, "this pod has no token for the archive: %s", err)
+	}
+	link, err := a.connect()
+	if err != nil {
+		return nil, err
+	}
+	defer link.Close()
+	sent := http.Header{"Authorization": {"Bearer " + strings.TrimSpace(string(token))}, "User-Agent": {"torpor-tool"}}
+	for name, values := range header {
+		sent[name] = values
+	}
+	request := &http.Request{
+		Method: method, URL: &url.URL{Path: path, RawQuery: query.Encode()}, Host: a.address.Host, Header: sent,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Close: true,
+	}
+	if err := request.Write(link); err != nil {
+		return nil, err
+	}
+	response, err := http.ReadResponse(bufio.NewReader(link), request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, answerMax))
+	if err != nil {
+		return nil, err
+	}
+	return &answer{status: response.StatusCode, body: body}, nil
+}
+
 func (a *archive) connect() (net.Conn, error) {
 	port := a.address.Port()
 	if port == "" {

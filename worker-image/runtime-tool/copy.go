@@ -9,7 +9,7 @@ import (
 )
 
 // folderEntries are what the image has at its root, in the order of copying.
-var folderEntries = []string{"lib", "start.py", "torpor-tool"}
+var folderEntries = []string{"lib", "start.py", "torpor-tool", certificates}
 
 func runCopy(args []string) error {
 	if len(args) != 1 || args[0] == "" || args[0][0] == '-' {

@@ -14,6 +14,7 @@ func folder(t *testing.T) string {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "torpor-tool"), "binary", 0o555)
 	write(t, filepath.Join(root, "start.py"), "start", 0o600)
+	write(t, filepath.Join(root, certificates), "PEM", 0o400)
 	write(t, filepath.Join(root, "lib/torpor/__init__.py"), "package", 0o400)
 	write(t, filepath.Join(root, "other"), "no part of the folder", 0o644)
 	return root
@@ -42,7 +43,7 @@ func TestAnyUserCanReadTheCopyWhateverTheUmaskIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, mode := range map[string]fs.FileMode{
-		"lib": 0o755, "lib/torpor": 0o755, "lib/torpor/__init__.py": 0o644, "start.py": 0o644, "torpor-tool": 0o755,
+		"lib": 0o755, "lib/torpor": 0o755, "lib/torpor/__init__.py": 0o644, "start.py": 0o644, certificates: 0o644, "torpor-tool": 0o755,
 	} {
 		about, err := os.Stat(filepath.Join(target, name))
 		if err != nil || about.Mode().Perm() != mode {

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
+	"time"
 )
 
 const (
@@ -111,10 +113,12 @@ func storeOutput(to *archive, output outputSpec, about os.FileInfo, stderr io.Wr
 	if output.Compress == "gzip" {
 		kind, write = kind+gzipped, compressed(write)
 	}
+	began := time.Now()
 	sent, err := to.store(output.Name, kind, write, stderr)
 	if err != nil {
 		return storedFile{}, inFile("output", output.Name, err)
 	}
+	reportTransfer(stderr, "stored", output.Name, sent.size, began)
 	return storedFile{Name: output.Name, Size: sent.size, Digest: sent.digest, Kind: kind}, nil
 }
 
@@ -173,21 +177,42 @@ func runFetch(args []string, stderr io.Writer) error {
 		if err := os.MkdirAll(filepath.Dir(input.Target), 0o777); err != nil {
 			return failure(exitCannotCreate, "cannot create the folder of %s: %s", input.Target, err)
 		}
-		if err := fetchInput(input, folder, stderr); err != nil {
+		began := time.Now()
+		size, err := fetchInput(input, folder, stderr)
+		if err != nil {
 			return inFile("input", input.Name, err)
 		}
+		reportTransfer(stderr, "fetched", input.Name, size, began)
 	}
 	return nil
 }
 
-func fetchInput(input inputSpec, credentials string, stderr io.Writer) error {
+// fetchInput writes an input and returns how many bytes arrived.
+func fetchInput(input inputSpec, credentials string, stderr io.Writer) (int64, error) {
 	limit := &budget{bytes: unpackedMax, entries: entriesMax}
 	if input.Text != nil {
-		return writeStream(stringReader(*input.Text), input.Target, limit)
+		return int64(len(*input.Text)), writeStream(stringReader(*input.Text), input.Target, limit)
 	}
 	if input.HTTP != nil {
-		return fetchHTTP(*input.HTTP, input.Target, limit)
+		err := fetchHTTP(*input.HTTP, input.Target, limit)
+		about, failed := os.Stat(input.Target)
+		if err != nil || failed != nil {
+			return 0, errors.Join(err, failed)
+		}
+		return about.Size(), nil
 	}
+	return fetchOrigins(input, credentials, limit, stderr)
+}
+
+func fetchOrigins(input inputSpec, credentials string, limit *budget, stderr io.Writer) (int64, error) {
+	size := int64(0)
+	for _, origin := range input.Origins {
+		size += origin.Size
+	}
+	return size, writeOrigins(input, credentials, limit, stderr)
+}
+
+func writeOrigins(input inputSpec, credentials string, limit *budget, stderr io.Writer) error {
 	from, err := newArchive(os.Getenv, credentials)
 	if err != nil {
 		return err
@@ -227,6 +252,17 @@ func fetchOrigin(from *archive, origin originSpec, target string, limit *budget,
 		return err
 	}
 	return body.verify()
+}
+
+// reportTransfer tells how long a file took, and the most memory that this process has held.
+func reportTransfer(stderr io.Writer, verb, name string, size int64, began time.Time) {
+	fmt.Fprintf(stderr, "torpor-tool: %s %s: %d bytes in %.2f s, %d kB of memory\n", verb, name, size, time.Since(began).Seconds(), peakMemory())
+}
+
+func peakMemory() int64 {
+	var used syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used)
+	return used.Maxrss
 }
 
 func filesFrame(files []storedFile) []byte {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"io"
@@ -62,7 +63,7 @@ func httpClient(rules addressRules) *http.Client {
 	}
 	return &http.Client{
 		// No proxy: a variable of the pod would choose where the content comes from.
-		Transport: &http.Transport{DialContext: dial, ResponseHeaderTimeout: httpHeadersLimit, DisableCompression: true},
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authorities(), MinVersion: tls.VersionTLS12}, DialContext: dial, ResponseHeaderTimeout: httpHeadersLimit, DisableCompression: true},
 		CheckRedirect: func(_ *http.Request, before []*http.Request) error {
 			if len(before) > redirectsMax {
 				return failure(exitContent, "more than %d redirects", redirectsMax)

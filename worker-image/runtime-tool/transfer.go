@@ -30,8 +30,22 @@ type transferError struct{ cause error }
 func (e *transferError) Error() string { return e.cause.Error() }
 func (e *transferError) Unwrap() error { return e.cause }
 
-// store sends a file to the archive, repeatedly while that may help: a file is named by its digest.
+// store sends a file to the object store of the archive, else to the archive.
 func (a *archive) store(name, kind string, write func(io.Writer) error, stderr io.Writer) (sentFile, error) {
+	upload := newPartUpload(a, name, kind, stderr)
+	err := write(upload)
+	if errors.Is(err, errNoObjectStore) {
+		upload = nil
+		return a.storeBody(name, kind, write, stderr)
+	}
+	if err != nil {
+		return sentFile{}, err
+	}
+	return upload.finish()
+}
+
+// storeBody sends a file to the archive, repeatedly while that may help: a file is named by its digest.
+func (a *archive) storeBody(name, kind string, write func(io.Writer) error, stderr io.Writer) (sentFile, error) {
 	target := fmt.Sprintf("%s/files/%s", a.taskrun, url.PathEscape(name))
 	var sent sentFile
 	err := repeat("store the file", stderr, func() (bool, error) {
@@ -64,7 +78,8 @@ func repeat(what string, stderr io.Writer, attempt func() (progress bool, err er
 	for {
 		progress, err := attempt()
 		var known *toolError
-		if err == nil || errors.As(err, &known) {
+		var last *finalError
+		if err == nil || errors.As(err, &known) || errors.As(err, &last) {
 			return err
 		}
 		if progress {
@@ -110,14 +125,7 @@ func (b *fileBody) Read(into []byte) (int, error) {
 	}
 	count := 0
 	err := repeat("fetch the file", b.stderr, func() (bool, error) {
-		if b.link == nil {
-			link, err := b.from.get(b.origin, b.at)
-			if err != nil {
-				return false, err
-			}
-			b.link = link
-		}
-		read, err := b.link.Read(into[:min(int64(len(into)), b.origin.Size-b.at)])
+		read, err := b.next(into[:min(int64(len(into)), b.origin.Size-b.at)])
 		if count = read; read > 0 {
 			return true, nil
 		}
@@ -133,6 +141,25 @@ func (b *fileBody) Read(into []byte) (int, error) {
 	b.at += int64(count)
 	b.digest.Write(into[:count])
 	return count, nil
+}
+
+// next reads from the connection, which it opens first if there is none, or if it is at the end of its URLs.
+func (b *fileBody) next(into []byte) (int, error) {
+	for range 2 {
+		if b.link == nil {
+			link, err := b.from.get(b.origin, b.at)
+			if err != nil {
+				return 0, err
+			}
+			b.link = link
+		}
+		read, err := b.link.Read(into)
+		if read > 0 || !errors.Is(err, errBatchEnd) {
+			return read, err
+		}
+		b.Close()
+	}
+	return 0, errors.New("the archive responded without URLs")
 }
 
 // verify compares the digest of the whole file with that on the TaskRun of its producer.
@@ -162,6 +189,7 @@ func (a *archive) get(origin originSpec, offset int64) (io.ReadCloser, error) {
 		Method: http.MethodGet, URL: &url.URL{Path: path, RawQuery: fmt.Sprintf("offset=%d", offset)}, Host: a.address.Host,
 		Header: http.Header{
 			"Authorization": {"Bearer " + strings.TrimSpace(string(token))}, "Torpor-Taskrun": {a.name}, "User-Agent": {"torpor-tool"},
+			"Accept": {partsType},
 		},
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Close: true,
 	}
@@ -173,6 +201,14 @@ func (a *archive) get(origin originSpec, offset int64) (io.ReadCloser, error) {
 	if err != nil {
 		link.Close()
 		return nil, err
+	}
+	if response.StatusCode == http.StatusOK && strings.HasPrefix(response.Header.Get("Content-Type"), partsType) {
+		defer link.Close()
+		body, err := io.ReadAll(io.LimitReader(response.Body, answerMax))
+		if err != nil {
+			return nil, err
+		}
+		return newPartDownload(body, offset)
 	}
 	if response.StatusCode == http.StatusOK {
 		return &linkBody{response.Body, link}, nil

@@ -1,33 +1,41 @@
 """The HTTP API for files of tasks (ADR 0064): stored by the pod of their task, read by pods of the same Workflow."""
 
+import re
 from dataclasses import asdict
 from http import HTTPStatus
+from typing import Any
 
 from aiohttp import web
+from torpor_kubernetes.timing import Clock
 from torpor_wire import names
 
 from torpor_archive.auth import policy
 from torpor_archive.auth.policy import Caller, TaskRunAccess
 from torpor_archive.auth.reviews import AccessReviews
-from torpor_archive.errors import RefusedError, not_found
+from torpor_archive.errors import ErrorResponse, RefusedError, invalid, not_found
 from torpor_archive.http import middleware
 from torpor_archive.http.downloads import Downloads
 from torpor_archive.http.routes import TASKRUN_HEADER, check_body_length, check_result_reader
-from torpor_archive.namespaces import NamespaceFinder
-from torpor_archive.storage import bodies, chunks, content, results
-from torpor_archive.storage.bodies import ByteRange, StoredBody
+from torpor_archive.namespaces import NamespaceFinder, NamespaceId
+from torpor_archive.storage import bodies, chunks, content, file_objects, object_bodies, results
+from torpor_archive.storage.bodies import BodySummary, ByteRange, StoredBody
 from torpor_archive.storage.database import Database
+from torpor_archive.storage.file_objects import FileBucket
 from torpor_archive.storage.tables import RESULTS
 from torpor_archive.storage.upload import Uploads
 from torpor_archive.storage.validation import AnyBytes
 
 OFFSET = "offset"
+PARTS = "application/vnd.torpor.parts+json"
+"""The media type of the URLs of a file's objects. A reader that accepts it connects to the object store itself."""
+_UPLOAD = re.compile(r"[0-9a-f]{32}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class FileRoutes:
     """The request handlers."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts that main() builds
         self,
         database: Database,
         reviews: AccessReviews,
@@ -35,12 +43,16 @@ class FileRoutes:
         downloads: Downloads,
         *,
         uploads: Uploads,
+        clock: Clock,
+        bucket: FileBucket | None = None,
     ) -> None:
         self._database = database
         self._reviews = reviews
         self._namespaces = namespaces
         self._downloads = downloads
         self._uploads = uploads
+        self._clock = clock
+        self._bucket = bucket
 
     def add_to(self, application: web.Application) -> None:
         """Register each handler at its path. The metrics use the route names."""
@@ -48,6 +60,8 @@ class FileRoutes:
         application.add_routes(
             [
                 web.put(namespace + "/taskruns/{name}/files/{file}", self.put_file, name="put_file"),
+                web.post(namespace + "/taskruns/{name}/files/{file}/parts", self.put_parts, name="put_parts"),
+                web.post(namespace + "/taskruns/{name}/files/{file}/finish", self.finish_parts, name="finish_parts"),
                 web.get(namespace + "/files/{uid}/{file}/{digest}", self.get_file, name="get_file", allow_head=False),
             ]
         )
@@ -65,11 +79,7 @@ class FileRoutes:
             last = await session.receive(request.content, AnyBytes())
             summary = session.summary()
             await self._check_writer(caller, namespace, name, file)  # another pod may have claimed it meanwhile
-            attempt, segment, launch = taskrun.launch
-            row = {"namespace": place.name, "namespace_uid": place.uid, "workflow": taskrun.workflow}
-            row |= {"taskrun": names.file_owner(taskrun.uid, file), "digest": summary.digest}
-            order = {"attempt": attempt, "segment": segment, "launch": launch}
-            await session.finish(last, summary, results.store({**row, **order}))
+            await session.finish(last, summary, results.store(_row(place, taskrun, file, summary.digest)))
         answer = asdict(summary) | {"type": body_format.type}
         return web.json_response(answer, status=HTTPStatus.CREATED)
 
@@ -108,11 +118,91 @@ class FileRoutes:
         middleware.unwrap(policy.check_pod(caller, namespace))
         return caller
 
+    async def put_parts(self, request: web.Request) -> web.StreamResponse:
+        """Send URLs for the next objects of a file, which the calling pod then uploads. 409 without such a store."""
+        bucket, (namespace, name, file) = self._require_bucket(), self._target(request)
+        middleware.check_parameters(request.query, ("first", "upload"))
+        caller = await self._authenticate_pod(request, namespace)
+        taskrun = await self._check_writer(caller, namespace, name, file)
+        first = middleware.number(request.query, "first", 0, 2**31)
+        place = await self._namespaces.of_object(namespace, taskrun.created)
+        await self._check_size(place, (first + 1) * file_objects.PART - 1)
+        upload = request.query.get("upload") or file_objects.new_upload()
+        prefix = file_objects.new_prefix(place, taskrun.uid, file, _upload_id(upload))
+        if "upload" in request.query:
+            await object_bodies.touch(self._database, upload, prefix, self._clock.now())
+        else:
+            body_format = middleware.unwrap(content.parse_kind(request.headers))
+            await object_bodies.begin(self._database, upload, prefix, body_format, self._clock.now())
+        signed = await bucket.sign("PUT", prefix, first, file_objects.BATCH)
+        return web.json_response({"upload": upload, "part": file_objects.PART, **asdict(signed)})
+
+    async def finish_parts(self, request: web.Request) -> web.StreamResponse:
+        """Make the objects of an upload the file of the TaskRun."""
+        bucket, (namespace, name, file) = self._require_bucket(), self._target(request)
+        middleware.check_parameters(request.query, ("upload", "size", "digest"))
+        caller = await self._authenticate_pod(request, namespace)
+        taskrun = await self._check_writer(caller, namespace, name, file)
+        upload, digest = _upload_id(request.query.get("upload", "")), request.query.get("digest", "")
+        size = middleware.number(request.query, "size", 0, 2**62)
+        if not _DIGEST.fullmatch(digest):
+            raise RefusedError(invalid("digest is not a SHA-256 in hexadecimal"))
+        place = await self._namespaces.of_object(namespace, taskrun.created)
+        await self._check_size(place, size)
+        prefix = file_objects.new_prefix(place, taskrun.uid, file, upload)
+        await bucket.check(prefix, size)
+        await self._check_writer(caller, namespace, name, file)  # another pod may have claimed it meanwhile
+        summary = BodySummary(size=size, digest=digest)
+        refer = results.store(_row(place, taskrun, file, digest))
+        await object_bodies.finish(self._database, upload, prefix, summary, refer)
+        self._uploads.quota.add(RESULTS, place, size)
+        return web.json_response(asdict(summary), status=HTTPStatus.CREATED)
+
+    async def _check_size(self, place: NamespaceId, size: int) -> None:
+        """Raise RefusedError for a file above the limit (413), or above what the namespace has left (507)."""
+        if size > chunks.FILE.size:
+            raise RefusedError(chunks.body_too_large(chunks.FILE, size))
+        remaining = await self._uploads.quota.remaining(RESULTS, place)
+        if remaining is not None and size > remaining + file_objects.PART:
+            raise RefusedError(self._uploads.quota.exceeded(RESULTS, place))
+
+    def _require_bucket(self) -> FileBucket:
+        if self._bucket is None:
+            message = "files are not in an object store; upload the file to the archive"
+            raise RefusedError(ErrorResponse(status=HTTPStatus.CONFLICT, reason="NoObjectStore", message=message))
+        return self._bucket
+
+    def _target(self, request: web.Request) -> tuple[str, str, str]:
+        namespace, name = middleware.identifier(request, "namespace"), middleware.identifier(request, "name")
+        return namespace, name, middleware.file_name(request)
+
     async def _send(self, request: web.Request, body: StoredBody) -> web.StreamResponse:
-        """Send the body. Closes the connection if the database fails midway."""
+        """Send the body, or the URLs of its objects. Closes the connection if the database fails midway."""
         start = min(middleware.number(request.query, OFFSET, 0, 2**62), body.size)
+        if body.objects is None:
+            pieces = bodies.read_chunks(self._database, body, ByteRange(start=start, end=body.size))
+        elif request.headers.get("Accept") == PARTS:
+            first = start // file_objects.PART
+            count = min(file_objects.BATCH, len(file_objects.part_sizes(body.size)) - first)
+            signed = await self._require_bucket().sign("GET", body.objects, first, max(count, 0))
+            answer = {"part": file_objects.PART, **asdict(signed)}
+            return web.json_response(answer, content_type=PARTS)
+        else:
+            pieces = self._require_bucket().read(body.objects, body.size, start)
         response = web.StreamResponse(headers=body.format.headers() | {"ETag": f'"{body.digest}"'})
         response.content_length = body.size - start
-        pieces = bodies.read_chunks(self._database, body, ByteRange(start=start, end=body.size))
-        first = await anext(pieces, b"")  # before the response starts, so that an error can still be sent
-        return await self._downloads.send(request, response, first, pieces)
+        piece = await anext(pieces, b"")  # before the response starts, so that an error can still be sent
+        return await self._downloads.send(request, response, piece, pieces)
+
+
+def _row(place: NamespaceId, taskrun: TaskRunAccess, file: str, digest: str) -> dict[str, Any]:
+    attempt, segment, launch = taskrun.launch
+    row = {"namespace": place.name, "namespace_uid": place.uid, "workflow": taskrun.workflow, "digest": digest}
+    order = {"attempt": attempt, "segment": segment, "launch": launch}
+    return {**row, **order, "taskrun": names.file_owner(taskrun.uid, file)}
+
+
+def _upload_id(text: str) -> str:
+    if not _UPLOAD.fullmatch(text):
+        raise RefusedError(invalid("upload is not the id of an upload"))
+    return text

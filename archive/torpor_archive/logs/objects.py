@@ -60,11 +60,18 @@ class LogBucket:
         except (BaseError, OSError, zstandard.ZstdError) as error:
             raise ObjectsError(_message(error)) from error
 
+    async def _delete_all(self, prefix: str) -> None:
+        async for page in obstore.list(self._store, prefix):
+            await obstore.delete_async(self._store, [str(entry["path"]) for entry in page])
+
     async def delete(self, names: Iterable[str]) -> None:
         """Delete objects. Raises ObjectsError."""
         for name in names:
             try:
-                await obstore.delete_async(self._store, name)
+                if name.endswith("/"):
+                    await self._delete_all(name)
+                else:
+                    await obstore.delete_async(self._store, name)
             except FileNotFoundError:
                 continue
             except (BaseError, OSError) as error:

@@ -19,7 +19,7 @@ from torpor_archive.storage import chunks
 from torpor_archive.storage.chunks import Chunk
 from torpor_archive.storage.content import BodyFormat
 from torpor_archive.storage.database import Database
-from torpor_archive.storage.tables import BODIES, CHUNKS
+from torpor_archive.storage.tables import BODIES, CHUNKS, LOG_GARBAGE
 
 ABANDONED_SECONDS = 3600.0
 """Longer than any upload may take: an older unfinished body is abandoned."""
@@ -50,6 +50,8 @@ class StoredBody:
     size: int
     digest: str
     length: int | None
+    objects: str | None = None
+    """The prefix of the objects that have the bytes, instead of chunks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +154,14 @@ async def release(connection: AsyncConnection, body: str) -> None:
 async def drop(connection: AsyncConnection, body: str) -> None:
     """Delete a body in this transaction."""
     await connection.execute(delete(CHUNKS).where(CHUNKS.c.body == body))
+    await _delete_row(connection, body)
+
+
+async def _delete_row(connection: AsyncConnection, body: str) -> None:
+    """Delete the row of a body, and note the prefix of its objects for deletion."""
+    objects = await connection.scalar(select(BODIES.c.objects).where(BODIES.c.id == body))
+    if objects:
+        await connection.execute(insert(connection, LOG_GARBAGE, {"object": objects}))
     await connection.execute(delete(BODIES).where(BODIES.c.id == body))
 
 
@@ -163,6 +173,7 @@ def parse_row(row: Any) -> StoredBody:
         size=row["size"],
         digest=row["digest"],
         length=row["length"],
+        objects=row["objects"],
     )
 
 
@@ -205,7 +216,7 @@ async def _drop_some(connection: AsyncConnection, body: str) -> bool:
     some = select(CHUNKS.c.seq).where(CHUNKS.c.body == body).order_by(CHUNKS.c.seq).limit(_BATCH)
     deleted = await connection.execute(delete(CHUNKS).where(CHUNKS.c.body == body, CHUNKS.c.seq.in_(some)))
     if deleted.rowcount < _BATCH:
-        await connection.execute(delete(BODIES).where(BODIES.c.id == body))
+        await _delete_row(connection, body)
     return deleted.rowcount == _BATCH
 
 

@@ -163,4 +163,4 @@ LOG_CHUNKS = Table(
 """The text, cut at line ends; each chunk is one zstd frame. Chunk 0 is the beginning, the others the end."""
 
 LOG_GARBAGE = Table("log_garbage", METADATA, Column("object", String(500), primary_key=True))
-"""Names in the object store of deleted logs."""
+"""Names in the object store of deleted logs. One that ends with `/` is the prefix of a deleted file."""

@@ -48,7 +48,7 @@ class Uploads:
         self._metrics = metrics
         self._clock = clock
         self._rate = rate
-        self._quota = Quota(database, clock, quota)
+        self.quota = Quota(database, clock, quota)
         self._slots = TransferSlots(UPLOADS, "uploads")
 
     @asynccontextmanager
@@ -57,9 +57,9 @@ class Uploads:
     ) -> AsyncIterator["UploadSession"]:
         """Start an upload. Raises RefusedError: 503 if no slot becomes free in time, 507 over the quota."""
         async with self._slots.acquire(namespace.name):
-            remaining = await self._quota.remaining(table, namespace)
+            remaining = await self.quota.remaining(table, namespace)
             writer = BodyWriter(self._database, body_format, self._clock.now())
-            full = None if remaining is None else (remaining, self._quota.exceeded(table, namespace))
+            full = None if remaining is None else (remaining, self.quota.exceeded(table, namespace))
             session = UploadSession(
                 writer,
                 chunker=Chunker(limits, has_lines=body_format.has_lines),
@@ -76,7 +76,7 @@ class Uploads:
                     raise RefusedError(errors.too_slow(f"the upload took more than {UPLOAD_SECONDS:g} s")) from None
                 finally:
                     await session.close()
-            self._quota.add(table, namespace, session.summary().size)
+            self.quota.add(table, namespace, session.summary().size)
 
 
 class UploadSession:
