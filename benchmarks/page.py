@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import time
+import zlib
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -51,6 +52,8 @@ class PageClient:
         self.url = url
         self.session = session
         self.bytes = 0
+        self.changes = 0
+        """Instances of the events `delta`."""
 
     async def log_in(self, token: str) -> None:
         async with self.session.get(f"{self.url}/api/session") as response:
@@ -66,6 +69,21 @@ class PageClient:
             async for chunk in response.content.iter_any():
                 self.bytes += len(chunk)
                 first.set()
+
+    async def count(self, path: str, first: asyncio.Event) -> None:
+        """Read the stream of a run as `look` does, and count the instances that its deltas have."""
+        unpacked, rest = zlib.decompressobj(31), b""
+        async with self.session.get(f"{self.url}/{path}", timeout=aiohttp.ClientTimeout()) as response:
+            response.raise_for_status()
+            async for chunk in response.content.iter_any():
+                self.bytes += len(chunk)
+                *events, rest = (rest + unpacked.decompress(chunk)).split(b"\n\n")
+                for event in events:
+                    if b"event: delta" in event:
+                        delta = json.loads(event.partition(b"data: ")[2])
+                        self.changes += len(delta.get("instances", {}).get("key", ()))
+                    elif b"event: snapshot" in event:
+                        first.set()
 
     async def rows(self, path: str) -> list[list[str]]:
         async with self.session.get(f"{self.url}/{path}") as response:
@@ -114,13 +132,13 @@ async def measure(sizes: PageSizes) -> list[Figure]:
         (folder / "begin").touch()
         counting = await stack.enter_async_context(client(url, "viewer-0", raw=True))
         first = asyncio.Event()
-        viewing.append(tasks.create_task(counting.look(BIG, first)))
+        viewing.append(tasks.create_task(counting.count(BIG, first)))
         await first.wait()
-        await asyncio.sleep(10.0)  # the snapshot
-        sent, cpu, began = counting.bytes, _cpu(server.pid), time.monotonic()
+        sent, known, cpu, began = counting.bytes, counting.changes, _cpu(server.pid), time.monotonic()
         await asyncio.sleep(sizes.seconds)
         took = time.monotonic() - began
         kilobytes = (counting.bytes - sent) / took * 60 / 1000
+        rate = (counting.changes - known) / took
         used = (_cpu(server.pid) - cpu) / took
         peak = _memory(server.pid)
         for task in viewing:
@@ -131,6 +149,7 @@ async def measure(sizes: PageSizes) -> list[Figure]:
         Figure(name="opened", what=f"memory, {sizes.viewers} viewers", value=opened["VmRSS"], unit="MiB", goal=goal),
         Figure(name="peak", what="highest memory, while changes arrive", value=peak["VmHWM"], unit="MiB", goal=goal),
         Figure(name="bytes", what="an open page", value=kilobytes, unit="kB a minute", goal=f"{BYTES_GOAL:g} kB"),
+        Figure(name="rate", what="instances in its deltas", value=rate, unit="a second"),
         Figure(name="snapshot", what="first event of 10,000 instances", value=sent / 1000, unit="kB"),
         Figure(name="cpu", what=f"CPU for {sizes.viewers} viewers", value=used * 100, unit="% of a core"),
     ]

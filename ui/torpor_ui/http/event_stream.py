@@ -26,7 +26,7 @@ HEARTBEAT_SECONDS = 15.0
 PIECE = 64 * 1024
 """Bytes to compress at a time, so that a large snapshot does not block the event loop."""
 _SEND_BUFFER = 128 * 1024
-_GZIP_WINDOW = 16 + 14
+_GZIP_WINDOW = 16 + 15
 _LEVEL, _MEMORY = 4, 7
 
 
