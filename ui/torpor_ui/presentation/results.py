@@ -62,6 +62,11 @@ def headers(stored: Mapping[str, Any], run: str, ref: str, *, show: bool) -> Res
     return ResultHeaders(kind if show else _BYTES, _disposition(name, show=show and kind != _BYTES))
 
 
+def log_headers(run: str, ref: str) -> ResultHeaders:
+    """Return the headers for the log of an instance as a file."""
+    return ResultHeaders("text/plain; charset=utf-8", _disposition(f"{run}-{ref.replace('/', '-')}.log", show=False))
+
+
 def file_headers(kind: str, name: str) -> ResultHeaders:
     """Return the headers for a stored file of a task, which is a download. A folder is a tar stream."""
     folder, gzip = kind.startswith("folder"), kind.endswith("+gzip")

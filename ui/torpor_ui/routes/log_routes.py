@@ -23,7 +23,7 @@ from torpor_ui.http.event_stream import HEARTBEAT_SECONDS, EventStream, open_str
 from torpor_ui.logs.joined_logs import joined
 from torpor_ui.logs.log_follower import LogFollower
 from torpor_ui.logs.log_reader import ListedLogs, LogReader, LogSubject
-from torpor_ui.presentation import log_lines
+from torpor_ui.presentation import log_lines, results
 from torpor_ui.routes.instance_reader import FoundInstance, InstanceReader
 from torpor_ui.routes.run_routes import ARCHIVED, LIVE
 from torpor_ui.routes.services import Services
@@ -64,12 +64,7 @@ class LogRoutes:
         found = await self._reader.find(request)
         reader = LogReader(caller_of(request), _subject(found))
         listed = await reader.listed(_filter(request, found.view))
-        name = f"{found.run.name}-{found.view.ref.replace('/', '-')}.log"
-        headers = {
-            "Content-Type": "text/plain; charset=utf-8",
-            "Content-Disposition": f'attachment; filename="{name}"',
-            "Content-Security-Policy": "sandbox; default-src 'none'",
-        }
+        headers = results.log_headers(found.run.name, found.view.ref).as_dict()
         response = web.StreamResponse(headers=headers)
         await response.prepare(request)
         piece = bytearray("".join(f"# {note}\n" for note in listed.notes).encode("utf-8", "replace"))

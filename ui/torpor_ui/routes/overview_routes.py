@@ -20,7 +20,7 @@ from torpor_ui.cluster.archive import SYSTEM
 from torpor_ui.cluster.caller import Caller
 from torpor_ui.feeds.run_list import RunListFeed
 from torpor_ui.http.context import caller_of, json_response
-from torpor_ui.presentation import approval_list, cluster_page, triggerer_page
+from torpor_ui.presentation import approval_list, cluster_page, keys, triggerer_page
 from torpor_ui.presentation.approval_list import Answerer
 from torpor_ui.presentation.cluster_page import ClusterReads, ClusterStatistics
 from torpor_ui.presentation.run_rows import RunRow
@@ -159,7 +159,7 @@ async def _metrics(caller: Caller, pods: Sequence[str], notes: list[str]) -> dic
             return None
         return triggerer_page.parse_metrics(body.decode("utf-8", "replace"))
 
-    named = [pod for pod in pods if pod]
+    named = [pod for pod in pods if keys.is_name(pod)]
     found = await asyncio.gather(*map(read, named))
     metrics = {pod: own for pod, own in zip(named, found, strict=True) if own is not None}
     if len(metrics) < len(named):

@@ -95,6 +95,16 @@ async def test_triggerers_show_replicas_pools_and_waits(cluster: MadeUpApi, page
     assert any("get pods/proxy" in note for note in shown["notes"])
 
 
+@pytest.mark.attack
+async def test_a_lease_whose_holder_is_a_path_leads_nowhere(cluster: MadeUpApi, page: Browser) -> None:
+    cluster.add_namespaces("torpor-system")
+    lease(cluster, "r", "default", 1)
+    hostile = {"spec": {"holderIdentity": "../../../namespaces/data/secrets/x?"}}
+    cluster.server.edit(LEASES, "torpor-system", "r", hostile)
+    await page.get("api/triggerers?ns=data")
+    assert not [request for request in cluster.requests if "secrets" in request]
+
+
 METRICS = """
 # HELP torpor_shards_owned Shards
 torpor_shards_owned{pool="default"} 128.0

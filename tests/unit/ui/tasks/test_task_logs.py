@@ -143,7 +143,7 @@ async def test_a_line_of_8_mb_is_cut_and_control_characters_are_visible(
     assert lines[1]["text"].endswith("more bytes; the download has the whole line)")
     async with page.session.get(f"{page.origin}/{LOGS}.txt") as response:
         content = await response.text()
-        assert response.headers["Content-Disposition"] == 'attachment; filename="etl-load-0.log"'
+        assert response.headers["Content-Disposition"].startswith('attachment; filename="etl-load-0.log"')
     assert content.count("x") >= 8_000_000
 
 
