@@ -6,8 +6,35 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from torpor import BaseOperator, BaseSensor, Context, Deferral, PokeResult, Results, TaskFailed, context, defer, task
+from torpor import (
+    BaseOperator,
+    BaseSensor,
+    Context,
+    Deferral,
+    PokeResult,
+    Results,
+    TaskFailed,
+    context,
+    defer,
+    files,
+    task,
+)
 from torpor.triggers import Duration
+
+
+@task
+def write_tree() -> None:
+    """Write the output `tree`: a folder with a link."""
+    tree = files.output_path("tree")
+    tree.mkdir()
+    (tree / "a b").write_text("leaf")
+    (tree / "link").symlink_to("a b")
+
+
+@task
+def read_tree() -> str:
+    """Return what is behind the link in the input `tree`."""
+    return (files.input_path("tree") / "link").read_text()
 
 
 @task

@@ -1,7 +1,9 @@
 """Files go from the pod of one task to that of the next, through the archive."""
 
+import pytest
 from torpor_wire.state import State
 
+from tests.e2e.support.concurrent_runs import python
 from tests.e2e.support.stage import ClusterFixture, Spec
 
 MAKE = (
@@ -47,3 +49,29 @@ async def test_an_output_that_was_not_written_fails_its_task(stage: ClusterFixtu
     (made,) = await stage.taskruns("files")
     assert made.status.state is State.FAILED
     assert "did not write the output table" in (made.status.message or "")
+
+
+@pytest.mark.parametrize("runtime", ["Inject", "Image"])
+async def test_files_of_a_python_task_are_inputs_of_the_next(stage: ClusterFixture, runtime: str) -> None:
+    tree = {"name": "tree", "from": {"task": "make", "file": "tree"}, "path": "/data/tree"}
+    tasks = [
+        python("make", "write_tree", files={"out": [{"name": "tree"}]}),
+        python("read", "read_tree", files={"in": [tree]}),
+    ]
+    await stage.start("files", {"image": "torpor-e2e:dev", "runtime": runtime, "tasks": tasks})
+    flow = await stage.ended("files")
+    assert flow.status.state == "Succeeded", [run.status.message for run in await stage.taskruns("files")]
+    made, read = await stage.taskruns("files")
+    assert [(file.name, file.kind) for file in made.status.files] == [("tree", "folder")]
+    assert read.status.result == '"leaf"'
+
+
+@pytest.mark.attack
+async def test_a_web_server_in_the_control_plane_is_no_source_of_a_file(stage: ClusterFixture) -> None:
+    source = {"http": {"url": "https://kubernetes.default.svc/healthz"}}
+    task = shell("read", "true", files={"in": [{"name": "x", "from": source}]})
+    await stage.start("files", {"image": "torpor-e2e:dev", "tasks": [task]})
+    await stage.ended("files")
+    (run,) = await stage.taskruns("files")
+    assert (run.status.state, run.status.reason) == (State.FAILED, "FileNotFetched")
+    assert "may not be at" in (run.status.message or "")
