@@ -20,7 +20,7 @@ _SUBJECT = re.compile(r"(task|group) (\w+)(?:: |\b)(.*)", re.DOTALL)
 _CYCLE = re.compile(r"(?:the tasks form a cycle|groups contain each other): (\w+)")
 _FIELD = re.compile(
     r"(?P<after>after): (?P<entry>\w+)|(?P<kind>args|trigger|pod\.env|container\.env): (?P<name>[^:]+):"
-    r"|expand (?P<expand>\w+):|(?P<pod>pod[.\[][^:]+):"
+    r"|expand (?P<expand>\w+):|(?P<pod>(?:pod|container\.steps)[.\[][^:]+):"
     r"|(?P<field>when|expandKwargs|displayName|image|container\.command|container\.args|container\.script|result|failWhen):"
 )
 _VALID: Mapping[str, Any] = {
@@ -98,10 +98,11 @@ def _field(rest: str, owner: Mapping[str, Any]) -> Path:
 
 
 def _pod_path(field: str, owner: Mapping[str, Any]) -> Path:
-    """Return the path of a pod field, whose keys may have dots: the longest prefix of it that exists."""
-    value: Any = owner.get("pod")
-    path: list[str | int] = ["pod"]
-    rest = field.removeprefix("pod")
+    """Return the path of a field of `pod` or a step, whose keys may have dots: the longest prefix of it that exists."""
+    first = re.split(r"[.\[]", field)[0]
+    value: Any = owner.get(first)
+    path: list[str | int] = [first]
+    rest = field.removeprefix(first)
     while rest and value is not None:
         if isinstance(value, list):
             number, _, rest = rest.removeprefix("[").partition("]")
@@ -139,8 +140,10 @@ def _replace_with_valid(document: dict[str, Any], path: Path) -> bool:
             owner[name] = "x"
         case ("spec", _, _, "pod" | "container", "env", _, "value"):
             owner["value"] = "x"
-        case ("spec", _, _, "pod", _, *_) if isinstance(owner[path[-1]], str):
+        case ("spec", _, _, "pod" | "container", _, *_) if isinstance(owner[path[-1]], str):
             owner[path[-1]] = "1"
+        case ("spec", _, _, "container", "steps", _, "command" | "args"):
+            owner[path[-1]] = ["x"]
         case ("spec", _, _, *fields) if ".".join(map(str, fields)) in _VALID:
             owner[path[-1]] = _VALID[".".join(map(str, fields))]
         case _:

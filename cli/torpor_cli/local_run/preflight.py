@@ -112,7 +112,7 @@ def _refused(task: Object, machine: MachineCapabilities) -> Iterator[str]:
         yield f"task {name} is a container, which needs docker or podman; neither is installed"
     if (task.get("container") or {}).get("tools"):
         yield f"task {name} has container.tools, and a local run has no torpor-tool; run the Workflow in a cluster"
-    yield from _refused_pod(name, task.get("pod") or {})
+    yield from _refused_pod(task)
     if "trigger" not in task or name in machine.events:
         return
     answer = f"answer it with --event {name}='{{...}}'"
@@ -129,7 +129,11 @@ def _refused(task: Object, machine: MachineCapabilities) -> Iterator[str]:
             yield f"task {name} reads a Secret, and a local run has none; {answer}"
 
 
-def _refused_pod(name: str, pod: Object) -> Iterator[str]:
+def _refused_pod(task: Object) -> Iterator[str]:
+    """Yield the containers beside that of the task, and privileges: a local run has neither."""
+    name, pod = task["name"], task.get("pod") or {}
+    if (task.get("container") or {}).get("steps"):
+        yield f"task {name} has container.steps, and a local run starts one container; run the Workflow in a cluster"
     for field in ("initContainers", "sidecars"):
         if pod.get(field):
             yield f"task {name} has pod.{field}, and a local run starts one container; run the Workflow in a cluster"

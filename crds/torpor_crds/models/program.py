@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 from torpor_wire.enums import ProgramResult
 
-from torpor_crds.models.base import Model, ObjectName
+from torpor_crds.models.base import Model, Name, ObjectName
 from torpor_crds.models.pod_fields import EnvVar
 
 SCRIPT_MAX = 16_384
@@ -30,8 +30,11 @@ class ResultFile(Model):
     path: Annotated[str, Field(min_length=2, max_length=_PATH_MAX, description="Absolute path of a file.")]
 
 
-class Command(Model):
-    """The program of a container task. Kubernetes replaces `$(name)` of environment variables in it."""
+class ContainerProgram(Model):
+    """A program of a container: a command or a script, and what its result is.
+
+    Kubernetes replaces `$(name)` of environment variables in a command.
+    """
 
     command: Annotated[
         tuple[Annotated[str, Field(max_length=4096)], ...],
@@ -76,6 +79,35 @@ class Command(Model):
             json_schema_extra={"x-any": True},
         ),
     ] = None
+
+    @property
+    def result_path(self) -> str | None:
+        """The file whose content is the result."""
+        return self.result.path if isinstance(self.result, ResultFile) else None
+
+    @property
+    def is_wrapped(self) -> bool:
+        """Whether `torpor-tool run` starts the program, and stores its result (ADR 0060)."""
+        return self.result is ProgramResult.STDOUT or self.result_path is not None
+
+    @property
+    def uses_tool(self) -> bool:
+        """Whether the program needs the folder with `torpor-tool`, which also holds scripts."""
+        return self.script is not None or self.is_wrapped
+
+
+class ContainerStep(ContainerProgram):
+    """One of several programs that run one after the other in the pod of a task."""
+
+    name: Annotated[Name, Field(description="Name of the step: of its container, and of its result.")]
+    image: Annotated[
+        str | None, Field(max_length=512, description="Image of the step, instead of that of the task.")
+    ] = None
+
+
+class Command(ContainerProgram):
+    """The program of a container task, or the steps of one."""
+
     outcome: Annotated[
         bool | None,
         Field(
@@ -100,6 +132,16 @@ class Command(Model):
             "`outcome: true`."
         ),
     ] = None
+    steps: Annotated[
+        tuple[ContainerStep, ...],
+        Field(
+            max_length=16,
+            description="Programs that run one after the other in one pod, instead of a program of the task. The "
+            "result of the task is an object with the result of each step by its name. If one fails, the attempt "
+            "fails.",
+            json_schema_extra={"x-key": "name"},
+        ),
+    ] = ()
 
     @property
     def writes_outcomes(self) -> bool:
@@ -107,29 +149,34 @@ class Command(Model):
         return bool(self.outcome or self.tools)
 
     @property
-    def result_path(self) -> str | None:
-        """The file whose content is the result."""
-        return self.result.path if isinstance(self.result, ResultFile) else None
+    def earlier_steps(self) -> tuple[ContainerStep, ...]:
+        """The steps before the last one, which is the container of the task."""
+        return self.steps[:-1]
 
     @property
-    def is_wrapped(self) -> bool:
-        """Whether `torpor-tool run` starts the program, and stores its result (ADR 0060)."""
-        return self.result is ProgramResult.STDOUT or self.result_path is not None
+    def main(self) -> ContainerProgram:
+        """The program of the container of the task: its own, or its last step."""
+        return self.steps[-1] if self.steps else self
+
+    @property
+    def programs(self) -> tuple[ContainerProgram, ...]:
+        """The program, or the steps."""
+        return self.steps or (self,)
 
     @property
     def writes_documents(self) -> bool:
-        """Whether an outcome document with the nonce of the pod is expected, of the program or of its wrapper."""
-        return self.writes_outcomes or self.is_wrapped
+        """Whether an outcome document with the nonce of the pod is expected, of the program or of a wrapper."""
+        return self.writes_outcomes or any(program.is_wrapped for program in self.programs)
 
     @property
     def needs_tool(self) -> bool:
         """Whether the pod has the folder with `torpor-tool`, which also holds scripts."""
-        return bool(self.tools) or self.script is not None or self.is_wrapped
+        return bool(self.tools) or any(program.uses_tool for program in self.programs)
 
     @property
     def needs_archive(self) -> bool:
         """Whether the pod has a token for the archive, for a result that is too large for the termination message."""
-        return bool(self.tools) or self.is_wrapped
+        return bool(self.tools) or (self.is_wrapped and not self.steps)
 
 
 def _is_result(value: object) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
+from torpor_crds.models.program import ContainerProgram
 from torpor_crds.models.task import MappedGroup, Task
 from torpor_expressions import errors, references, template
 from torpor_expressions.errors import ExpressionError
@@ -74,13 +75,20 @@ def _of_program(task: Task) -> Iterator[LocatedExpression]:
         yield from _located(f"{ENV}: {variable.name}", variable.value, INSTANCE_ROOTS)
     if program is None:
         return
-    for field, words in (("command", program.command), ("args", program.args)):
-        yield from _located(f"{CONTAINER}.{field}", list(words), INSTANCE_ROOTS)
+    yield from _program(CONTAINER, program)
+    for index, step in enumerate(program.steps):
+        yield from _program(f"{CONTAINER}.steps[{index}]", step)
+
+
+def _program(field: str, program: ContainerProgram) -> Iterator[LocatedExpression]:
+    """The expressions of a program, which is in this field."""
+    for name, words in (("command", program.command), ("args", program.args)):
+        yield from _located(f"{field}.{name}", list(words), INSTANCE_ROOTS)
     for variable in program.env:
-        yield from _located(f"{CONTAINER}.env: {variable.name}", variable.value, INSTANCE_ROOTS)
-    yield from _located(f"{CONTAINER}.script", program.script, AUTHOR_ROOTS, _SCRIPT_HINT)
+        yield from _located(f"{field}.env: {variable.name}", variable.value, INSTANCE_ROOTS)
+    yield from _located(f"{field}.script", program.script, AUTHOR_ROOTS, _SCRIPT_HINT)
     fixed: list[JSON] = [*program.interpreter, program.result_path]
-    yield from _not_evaluated(f"{CONTAINER}.interpreter or result", fixed)
+    yield from _not_evaluated(f"{field}.interpreter or result", fixed)
 
 
 def _of_files(task: Task) -> Iterator[LocatedExpression]:
@@ -94,13 +102,17 @@ def _of_pod(task: Task, default_image: str | None, groups: Iterable[MappedGroup]
     """The expressions of image and pod fields. Some take values of the author only (ADR 0059)."""
     image = None if task.trigger is not None and task.python is None else task.image or default_image
     texts = pod_texts.texts(task.pod)
-    if (image is None or template.OPENING not in image) and not texts:
+    steps = task.container.steps if task.container is not None else ()
+    named = [
+        ("image", image),
+        *((f"{CONTAINER}.steps[{number}].image", step.image) for number, step in enumerate(steps)),
+    ]
+    evaluated = [(field, each) for field, each in named if each is not None and template.OPENING in each]
+    if not evaluated and not texts:
         return
     author = author_roots(task, groups)
-    if image is not None and isinstance(parsed := template.expressions(image), ExpressionError):
-        yield LocatedExpression("image", parsed, author)
-    for expression, ends in images.expressions(image or ""):
-        yield LocatedExpression("image", expression, INSTANCE_ROOTS if ends else author, "" if ends else _IMAGE_HINT)
+    for field, each in evaluated:
+        yield from _of_image(field, each, author)
     for text in texts:
         if text.by_data is None:
             yield from _not_evaluated(text.field, text.text)
@@ -108,6 +120,13 @@ def _of_pod(task: Task, default_image: str | None, groups: Iterable[MappedGroup]
             yield from _located(text.field, text.text, INSTANCE_ROOTS)
         else:
             yield from _located(text.field, text.text, author, _AUTHOR_HINT)
+
+
+def _of_image(field: str, image: str, author: frozenset[str]) -> Iterator[LocatedExpression]:
+    if isinstance(parsed := template.expressions(image), ExpressionError):
+        yield LocatedExpression(field, parsed, author)
+    for expression, ends in images.expressions(image):
+        yield LocatedExpression(field, expression, INSTANCE_ROOTS if ends else author, "" if ends else _IMAGE_HINT)
 
 
 def author_roots(task: Task, groups: Iterable[MappedGroup]) -> frozenset[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from torpor_crds.models.pod_fields import EnvValue, EnvVar, PodValue
-from torpor_crds.models.program import SCRIPT_MAX, Command
+from torpor_crds.models.program import SCRIPT_MAX, Command, ContainerProgram, ContainerStep
 from torpor_crds.models.task import Task
 from torpor_expressions import errors, template
 from torpor_expressions.errors import ExpressionError
@@ -30,6 +30,7 @@ WORDS_MAX = 256
 """Words of a command or of its arguments, once lists are inserted."""
 
 T = TypeVar("T")
+P = TypeVar("P", bound=ContainerProgram)
 Resolved: TypeAlias = T | TaskOutcome | Pending
 
 
@@ -50,17 +51,38 @@ def resolve_program(task: Task, scope: Scope) -> Resolved[ContainerCommand]:
     image, pod_values = _image(task, scope), _pod_values(task, scope)
     if (unresolved := _unresolved(program, env, image, pod_values)) is not None:
         return unresolved
+    if isinstance(program, Command) and program.steps:  # the last step is the container of the task
+        default = image or task.image or scope.workflow.spec.image
+        steps = tuple(step.model_copy(update={"image": step.image or default}) for step in program.steps)
+        program, image = program.model_copy(update={"steps": steps}), steps[-1].image
     return ContainerCommand(container=program, env=env, image=image, pod_values=pod_values)  # type: ignore[arg-type]
 
 
 def _container(task: Task, scope: Scope) -> Resolved[Command | None]:
-    program = task.container
-    if program is None:
+    container = task.container
+    if container is None:
         return None
-    command = _words(task, "container.command", program.command, scope)
-    args = _words(task, "container.args", program.args, scope)
-    env = _variables(task, "container.env", program.env, scope)
-    script = _script(task, program.script, scope)
+    own = _program(task, "container", container, scope)
+    steps = [_step(task, f"container.steps[{number}]", step, scope) for number, step in enumerate(container.steps)]
+    if (unresolved := _unresolved(own, *steps)) is not None:
+        return unresolved
+    return own.model_copy(update={"steps": tuple(steps)})  # type: ignore[union-attr]
+
+
+def _step(task: Task, field: str, step: ContainerStep, scope: Scope) -> Resolved[ContainerStep]:
+    image = _evaluated_image(task, f"{field}.image", step.image, scope)
+    program = _program(task, field, step, scope)
+    if (unresolved := _unresolved(image, program)) is not None:
+        return unresolved
+    return program.model_copy(update={"image": image or step.image})  # type: ignore[union-attr]
+
+
+def _program(task: Task, field: str, program: P, scope: Scope) -> Resolved[P]:
+    """A program with the values of its expressions."""
+    command = _words(task, f"{field}.command", program.command, scope)
+    args = _words(task, f"{field}.args", program.args, scope)
+    env = _variables(task, f"{field}.env", program.env, scope)
+    script = _script(task, f"{field}.script", program.script, scope)
     if (unresolved := _unresolved(command, args, env, script)) is not None:
         return unresolved
     values = {each.name: each.value for each in env}  # type: ignore[union-attr]
@@ -148,32 +170,38 @@ def _text(text: str, scope: Scope) -> str | ExpressionError | Pending:
     return rendered if isinstance(rendered, ExpressionError) else str(rendered)
 
 
-def _script(task: Task, script: str | None, scope: Scope) -> Resolved[str | None]:
+def _script(task: Task, field: str, script: str | None, scope: Scope) -> Resolved[str | None]:
     if script is None or not _has_expression(script):
         return script
     match resolve.resolve_value(script, scope):
         case Pending() as pending:
             return pending
         case ExpressionError() as error:
-            return _failed(task, "container.script", error)
+            return _failed(task, field, error)
         case value:
             text = _as_text(value.json)
             if len(text) <= SCRIPT_MAX:
                 return text
             problem = errors.failed(f"the script has {len(text):,} characters; the limit is {SCRIPT_MAX:,}")
-            return _failed(task, "container.script", problem)
+            return _failed(task, field, problem)
 
 
 def _image(task: Task, scope: Scope) -> Resolved[str | None]:
-    """The image, if it contains an expression."""
-    image = task.image or scope.workflow.spec.image
-    if image is None or not _has_expression(image) or (task.trigger is not None and task.python is None):
+    """The image of the task, if it contains an expression."""
+    if task.trigger is not None and task.python is None:
+        return None
+    return _evaluated_image(task, "image", task.image or scope.workflow.spec.image, scope)
+
+
+def _evaluated_image(task: Task, field: str, image: str | None, scope: Scope) -> Resolved[str | None]:
+    """The image with the values of its expressions; None if it has none."""
+    if image is None or not _has_expression(image):
         return None
     results = resolve.evaluate_embedded(image, scope)
     if isinstance(results, Pending):
         return results
     rendered = results if isinstance(results, ExpressionError) else images.rendered(image, results)
-    return _failed(task, "image", rendered) if isinstance(rendered, ExpressionError) else rendered
+    return _failed(task, field, rendered) if isinstance(rendered, ExpressionError) else rendered
 
 
 def _pod_values(task: Task, scope: Scope) -> Resolved[tuple[PodValue, ...]]:

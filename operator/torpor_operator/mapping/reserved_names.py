@@ -28,7 +28,7 @@ def argument_problem(task: Task, name: str) -> str | None:
         return f"{name} is a variable of a loader, shell or proxy: {_ADVICE}"
     if task.pod is not None and any(variable.name == name for variable in task.pod.env):
         return f"{name} is also in pod.env; remove one"
-    if any(variable.name == name for variable in task.container.env):
+    if any(variable.name == name for program in task.container.programs for variable in program.env):
         return f"{name} is also in container.env; remove one"
     return None
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from torpor_crds.models.argument import Argument
 from torpor_crds.models.files import RunFiles
-from torpor_crds.models.program import Command
+from torpor_crds.models.program import Command, ContainerProgram
 from torpor_crds.models.task import Task
 from torpor_wire import canonical, constants
 
@@ -45,8 +45,12 @@ def argument_size(argument: Argument, *, mapped: bool) -> int:
 
 
 def command_size(command: Command | None) -> int:
-    """Bytes of a container's command, arguments, variables and script."""
+    """Bytes of a container's commands, arguments, variables and scripts."""
     if command is None:
         return 0
-    values = (variable.value or "" for variable in command.env)
-    return sum(len(word.encode()) for word in (*command.command, *command.args, *values, command.script or ""))
+    return sum(_program_size(program) for program in (command, *command.steps))
+
+
+def _program_size(program: ContainerProgram) -> int:
+    values = (variable.value or "" for variable in program.env)
+    return sum(len(word.encode()) for word in (*program.command, *program.args, *values, program.script or ""))

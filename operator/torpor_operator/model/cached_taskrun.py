@@ -49,9 +49,11 @@ def read(body: Any) -> TaskRun:
 
 def _without_words(program: Command) -> Command:
     """What plans read of a container: how it reports its outcome, and whether it has a script."""
-    if not program.writes_outcomes and not program.trigger_secrets and program.script is None and not program.result:
+    plain = not program.writes_outcomes and not program.trigger_secrets and not program.steps
+    if plain and program.script is None and not program.result:
         return _NO_COMMAND
-    _set(program, command=(), args=(), env=(), script=None if program.script is None else "", interpreter=())
+    for each in (program, *program.steps):
+        _set(each, command=(), args=(), env=(), script=None if each.script is None else "", interpreter=())
     return program
 
 

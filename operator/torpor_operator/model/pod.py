@@ -50,6 +50,7 @@ class Pod:
     failed_to_start: bool = False  # the container's program could not be started
     exited: bool = False  # the program itself ended its process, with any exit code
     termination_message: str = ""
+    init_messages: tuple[tuple[str, str], ...] = ()  # termination messages of init containers that ended well, by name
     outcome_nonce: str = ""  # which each outcome document of its program contains
 
     @property
@@ -116,6 +117,7 @@ def parse_pod(body: Mapping[str, Any]) -> Pod:
         failed_to_start=terminated.get("reason") in {"StartError", "ContainerCannotRun"},
         exited=terminated.get("reason") in {"Completed", "Error"},
         termination_message=str(terminated.get("message") or ""),
+        init_messages=_init_messages(status, _sidecar_names(spec)),
         outcome_nonce=metadata.get("annotations", {}).get(constants.OUTCOME_NONCE, ""),
     )
 
@@ -130,6 +132,15 @@ def _waiting_message(container: Mapping[str, Any], waiting: Mapping[str, Any]) -
 def _sidecar_names(spec: Mapping[str, Any]) -> frozenset[str]:
     """The init containers that restart: they run beside the task and never end before it."""
     return frozenset(each["name"] for each in spec.get("initContainers", []) if each.get("restartPolicy") == "Always")
+
+
+def _init_messages(status: Mapping[str, Any], sidecars: frozenset[str]) -> tuple[tuple[str, str], ...]:
+    ended = (
+        (str(each.get("name")), each.get("state", {}).get("terminated") or {})
+        for each in status.get("initContainerStatuses", [])
+        if each.get("name") not in sidecars
+    )
+    return tuple((name, str(end["message"])) for name, end in ended if end.get("message") and not end.get("exitCode"))
 
 
 def _main_status(status: Mapping[str, Any]) -> Mapping[str, Any]:

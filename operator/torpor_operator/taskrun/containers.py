@@ -15,7 +15,7 @@ from torpor_wire.transitions import Claim
 
 from torpor_operator.model.actions import PatchTaskRun, RemovePodFinalizer, RemoveSchedulingGate
 from torpor_operator.model.pod import Pod, pod_name
-from torpor_operator.taskrun import container_outcome, step, wrapper_outcome
+from torpor_operator.taskrun import container_outcome, step, step_results, wrapper_outcome
 from torpor_operator.taskrun.container_outcome import (
     ArchivedResult,
     ContainerDeferral,
@@ -92,10 +92,12 @@ def end(view: TaskRunView, pod: Pod) -> Step:
 def _outcome(view: TaskRunView, pod: Pod) -> ContainerOutcome:
     program = view.taskrun.spec.container
     rules = _document_rules(view, pod)
-    if program is not None and program.is_wrapped:
+    if program is not None and program.main.is_wrapped:
         outputs = frozenset[str]() if rules is None else rules.outputs
-        return wrapper_outcome.parse(pod.termination_message, pod.outcome_nonce, outputs)
-    return container_outcome.parse(pod.termination_message, rules)
+        outcome = wrapper_outcome.parse(pod.termination_message, pod.outcome_nonce, outputs)
+    else:
+        outcome = container_outcome.parse(pod.termination_message, rules)
+    return step_results.combined(program, pod, outcome) if program is not None and program.steps else outcome
 
 
 def _document_rules(view: TaskRunView, pod: Pod) -> DocumentRules | None:

@@ -25,6 +25,7 @@ from torpor_operator.taskrun import (
     other_containers,
     program_words,
     runtime_volume,
+    step_containers,
 )
 from torpor_operator.taskrun.builder import reference
 from torpor_operator.taskrun.runtime_volume import PodParts
@@ -102,27 +103,24 @@ def completed(body: dict[str, Any], taskrun: TaskRun, now: float, nonce: str) ->
     main, *others = spec["containers"]
     if program is None:
         return body
-    own = [variable.to_json() for variable in program.env]
     added = [*container_environment.of_segment(taskrun, now), *container_environment.arguments(taskrun)]
-    if program.writes_documents or file_volumes.stores_files(taskrun):
-        added += _variables({constants.ENV_OUTCOME_NONCE: nonce})
+    stores = file_volumes.stores_files(taskrun)
+    own = [variable.to_json() for variable in program.main.env]
+    if needs_nonce := program.writes_documents or stores:
         metadata = metadata | {"annotations": metadata.get("annotations", {}) | {constants.OUTCOME_NONCE: nonce}}
-    command = program_words.command(program, MAIN, stores_files=file_volumes.stores_files(taskrun))
-    words = {"command": command, "args": list(program.args)}
-    containers = [main | words | {"env": _last_of_each([*main["env"], *own, *added])}, *others]
-    scripts = program_words.script_variable(program, MAIN)
-    return body | {"metadata": metadata, "spec": _with_scripts(spec | {"containers": containers}, scripts)}
+    secret = _variables({constants.ENV_OUTCOME_NONCE: nonce}) if needs_nonce else []
+    command = program_words.command(program.main, MAIN, stores_files=stores)
+    words = {"command": command, "args": list(program.main.args)}
+    containers = [main | words | {"env": _last_of_each([*main["env"], *own, *added, *secret])}, *others]
+    steps = step_containers.build(main, program, _last_of_each([*main["env"], *added]), nonce)
+    before = _with_scripts(spec.get("initContainers", []), step_containers.scripts(program, MAIN))
+    parts = {"initContainers": [*before, *steps]} if before or steps else {}
+    return body | {"metadata": metadata, "spec": spec | parts | {"containers": containers}}
 
 
-def _with_scripts(spec: dict[str, Any], scripts: list[dict[str, Any]]) -> dict[str, Any]:
-    """The spec whose init container of the runtime also writes these scripts."""
-    if not scripts:
-        return spec
-    return spec | {
-        "initContainers": [
-            each | {"env": scripts} if each["name"] == RUNTIME_CONTAINER else each for each in spec["initContainers"]
-        ]
-    }
+def _with_scripts(containers: list[dict[str, Any]], scripts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The init containers, of which that of the runtime also writes these scripts."""
+    return [each | {"env": scripts} if scripts and each["name"] == RUNTIME_CONTAINER else each for each in containers]
 
 
 def _last_of_each(variables: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -184,8 +182,8 @@ def _container(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> dict
             *container_environment.arguments(taskrun),
         ]
         return body | {
-            "command": program_words.command(program, MAIN, stores_files=file_volumes.stores_files(taskrun)),
-            "args": list(program.args),
+            "command": program_words.command(program.main, MAIN, stores_files=file_volumes.stores_files(taskrun)),
+            "args": list(program.main.args),
             "env": [*own_env, *(_variables(_archive(context)) if _needs_archive(taskrun) else ()), *environment],
             "volumeMounts": [*mounts, *([credentials] if _credentials(taskrun, context) else ()), *runtime.mounts],
         }

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from torpor_crds.models.program import Command
+from torpor_crds.models.program import ContainerProgram
 from torpor_wire import constants
 
 from torpor_operator.taskrun import container_environment
@@ -12,7 +12,7 @@ _SCRIPTS = f"{constants.RUNTIME_FOLDER}/scripts"
 _SHELL = ("sh",)
 
 
-def command(program: Command, name: str, *, stores_files: bool = False) -> list[str]:
+def command(program: ContainerProgram, name: str, *, stores_files: bool = False) -> list[str]:
     """The command of the container `name`; empty for the entrypoint of its image.
 
     `stores_files`: whether the wrapper stores outputs (ADR 0064).
@@ -23,7 +23,7 @@ def command(program: Command, name: str, *, stores_files: bool = False) -> list[
     return [TOOL, "run", *_options(program), "--", *words] if program.is_wrapped or stores_files else words
 
 
-def script_variable(program: Command, name: str) -> list[dict[str, Any]]:
+def script_variable(program: ContainerProgram, name: str) -> list[dict[str, Any]]:
     """The variable by which `torpor-tool copy` gets the script of a container."""
     if not program.script:
         return []
@@ -31,14 +31,14 @@ def script_variable(program: Command, name: str) -> list[dict[str, Any]]:
     return [{"name": f"{constants.ENV_SCRIPT}{name}", "value": text}]
 
 
-def _interpreter(program: Command) -> tuple[str, ...]:
+def _interpreter(program: ContainerProgram) -> tuple[str, ...]:
     """What runs the script; empty if its first line says so, because the kernel reads it."""
     if program.interpreter:
         return program.interpreter
     return () if program.script is not None and program.script.startswith("#!") else _SHELL
 
 
-def _options(program: Command) -> list[str]:
+def _options(program: ContainerProgram) -> list[str]:
     if not program.is_wrapped:
         return []
     return ["--stdout"] if program.result_path is None else ["--file", program.result_path]

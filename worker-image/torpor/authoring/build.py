@@ -199,6 +199,7 @@ def container(  # noqa: PLR0913 - the fields of a container
     script: str = "",
     interpreter: Sequence[str] = (),
     result: str | Mapping[str, str] = "",
+    steps: Sequence[Mapping[str, Any]] = (),
     outcome: bool = False,
     tools: bool = False,
     trigger_secrets: Sequence[Mapping[str, str]] = (),
@@ -206,7 +207,8 @@ def container(  # noqa: PLR0913 - the fields of a container
 ) -> Any:
     """Run a program of an image, or a script. `variables`, and `env` with any names, are environment variables.
 
-    `result` is `stdout`, `exitCode`, or `{"path": FILE}`. A reference in a list of words becomes its items.
+    `result` is `stdout`, `exitCode`, or `{"path": FILE}`. `steps` are programs that run in order in one pod. A
+    reference in a list of words becomes its items.
     """
     required("container(...)")
     entries = [
@@ -220,6 +222,7 @@ def container(  # noqa: PLR0913 - the fields of a container
         "script": script,
         "interpreter": interpreter,
         "result": result,
+        "steps": steps,
         "outcome": outcome,
         "triggerSecrets": trigger_secrets,
         "tools": tools,

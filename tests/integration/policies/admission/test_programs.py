@@ -46,6 +46,37 @@ def test_a_program_that_contradicts_itself_is_rejected(
     assert message in answer.message
 
 
+ONE: dict[str, Any] = {"name": "one", "command": ["x"]}
+
+
+@pytest.mark.parametrize(
+    ("container", "message"),
+    [
+        ({"steps": []}, "container.steps is empty"),
+        ({"steps": [ONE], "command": ["x"]}, "container has steps, so command, args, env, script, result"),
+        ({"steps": [ONE], "outcome": True}, "container has steps"),
+        ({"steps": [ONE | {"name": "main"}]}, "a step cannot have the name main"),
+        ({"steps": [ONE | {"name": "torpor-x"}]}, "a step cannot have the name main, or one that begins with torpor-"),
+        ({"steps": [ONE, ONE]}, "Duplicate value"),
+        ({"steps": [ONE | {"script": "x"}]}, "a step has a command, or a script with an interpreter"),
+        ({"steps": [ONE | {"result": "exitCode"}]}, "the result of a step is stdout or {path: /absolute/path}"),
+        ({"steps": [{"name": "one", "result": "stdout"}]}, "the result of a step needs an explicit command or script"),
+    ],
+)
+def test_steps_that_contradict_themselves_are_rejected(
+    server: Server, namespace: str, container: dict[str, Any], message: str
+) -> None:
+    answer = server.create("workflows", namespace, workflow({"name": "a", "container": container}))
+    assert answer.status == 422, answer.message
+    assert message in answer.message
+
+
+def test_the_check_of_steps_stays_within_its_cost(server: Server, namespace: str) -> None:
+    steps = [{"name": f"s{n}", "script": "x", "result": {"path": "/x"}} for n in range(16)]
+    tasks = [{"name": f"t{n}", "container": {"steps": steps}} for n in range(300)]
+    server.create("workflows", namespace, workflow(*tasks)).expect(201)
+
+
 OTHER = {"name": "db", "image": "db:1"}
 
 

@@ -42,6 +42,14 @@ PLACED: dict[str, tuple[dict[str, Any], str]] = {
         workflow({"name": "b", "container": {"env": [{"name": "A", "value": "${x}"}]}}),
         "spec.tasks[0].container.env[0].value",
     ),
+    "a command of a step": (
+        workflow({"name": "b", "container": {"steps": [{"name": "x", "command": ["${x}"]}]}}),
+        "spec.tasks[0].container.steps[0].command",
+    ),
+    "an image of a step": (
+        workflow({"name": "b", "container": {"steps": [{"name": "x", "image": "${tasks.b.result}"}]}}),
+        "spec.tasks[0].container.steps[0].image",
+    ),
     "a pod field": (
         workflow(python("b", pod={"labels": {"a": "x", "a.b/c": "${x}"}})),
         "spec.tasks[0].pod.labels[a.b/c]",

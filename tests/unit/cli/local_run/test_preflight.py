@@ -59,6 +59,13 @@ def test_a_container_needs_docker_or_podman() -> None:
     assert check(task, machine=MachineCapabilities(containers=True)) == Preflight()
 
 
+def test_steps_of_a_container_are_refused() -> None:
+    task = {"container": {"steps": [{"name": "one", "command": ["x"]}]}}
+    assert check(task, machine=MachineCapabilities(containers=True)).refused == (
+        "task t0 has container.steps, and a local run starts one container; run the Workflow in a cluster",
+    )
+
+
 @pytest.mark.parametrize("field", ["initContainers", "sidecars"])
 def test_other_containers_of_a_pod_are_refused(field: str) -> None:
     task = {"python": "m:f", "pod": {field: [{"name": "db", "image": "db:1"}]}}

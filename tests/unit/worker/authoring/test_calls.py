@@ -82,7 +82,10 @@ def test_a_container_has_a_script_variables_and_a_result() -> None:
         container("python:3.13", script="print(1)", interpreter=["python3"], result="stdout", env={"PATH_IN": files})
         container("busybox:1.37", command=["cat", cast("str", files)], result={"path": "/tmp/out"})
 
-    script, words = tasks(flow)[1:]
+        container("busybox:1.37", steps=[{"name": "one", "command": ["cat", files]}, {"name": "two", "script": "x"}])
+
+    script, words, steps = tasks(flow)[1:]
+    assert steps["container"]["steps"][0]["command"] == ["cat", "${tasks.list_files.result}"]
     assert script["container"] == {
         "env": [{"name": "PATH_IN", "value": "${tasks.list_files.result}"}],
         "script": "print(1)",

@@ -1,0 +1,167 @@
+"""Steps of a container task: the order in the pod, what each has, and the result of each by its name."""
+
+import json
+from typing import Any
+
+import pytest
+from torpor_operator.model.pod import pod_name
+
+from tests.support.builders import Body, python
+from tests.support.plan_fixture import PlanFixture
+
+STEPS: list[Body] = [
+    {"name": "build", "image": "builder:1", "script": "make", "result": "stdout", "env": [{"name": "A", "value": "1"}]},
+    {"name": "check", "command": ["check", "${params.level}"], "result": {"path": "/work/report"}},
+    {"name": "push", "image": "push:1", "command": ["push"], "env": [{"name": "B", "value": "2"}]},
+]
+PARAMS = {"level": "strict", "tag": "v2"}
+
+
+def task(*steps: Body, **fields: Any) -> Body:
+    return {"name": "a", "container": {"steps": list(steps or STEPS)}, **fields}
+
+
+def started(*steps: Body, **fields: Any) -> PlanFixture:
+    return PlanFixture(task(*steps, **fields), params=PARAMS).settle()
+
+
+def pod(world: PlanFixture) -> Body:
+    found: Body = world.pods[pod_name(world.run("a"))]
+    return found
+
+
+def env(container: Body) -> dict[str, str]:
+    return {each["name"]: each.get("value", "") for each in container["env"]}
+
+
+def test_all_but_the_last_step_are_init_containers_in_order() -> None:
+    spec = pod(started())["spec"]
+    runtime, build, check = spec["initContainers"]
+    (main,) = spec["containers"]
+    assert [each["name"] for each in (runtime, build, check, main)] == ["torpor-runtime", "build", "check", "main"]
+    assert [each["image"] for each in (build, check, main)] == ["builder:1", "ingest:1.4", "push:1"]
+    assert build["command"] == ["/torpor/torpor-tool", "run", "--stdout", "--", "sh", "/torpor/scripts/build"]
+    assert check["command"][:4] == ["/torpor/torpor-tool", "run", "--file", "/work/report"]
+    assert check["command"][-1] == "strict"
+    assert main["command"] == ["push"]
+    assert env(runtime) == {"TORPOR_SCRIPT_build": "make"}
+
+
+def test_steps_share_arguments_and_have_variables_of_their_own() -> None:
+    spec = pod(started(args={"day": "monday"}, pod={"env": [{"name": "SHARED", "value": "x"}]}))["spec"]
+    _, build, check = spec["initContainers"]
+    (main,) = spec["containers"]
+    for container in (build, check, main):
+        assert (env(container)["day"], env(container)["SHARED"]) == ("monday", "x")
+        assert env(container)["TORPOR_TASK"] == "a"
+    assert [("A" in env(each), "B" in env(each)) for each in (build, check, main)] == [
+        (True, False),
+        (False, False),
+        (False, True),
+    ]
+
+
+@pytest.mark.attack
+def test_only_a_step_with_a_wrapper_has_the_nonce_and_none_has_a_token() -> None:
+    world = started(*STEPS[:2], {"name": "plain", "command": ["x"]}, STEPS[2])
+    spec = pod(world)["spec"]
+    nonces = {
+        each["name"]: "TORPOR_OUTCOME_NONCE" in env(each) for each in (*spec["initContainers"][1:], *spec["containers"])
+    }
+    assert nonces == {"build": True, "check": True, "plain": False, "main": True}
+    mounts = [mount["name"] for each in spec["initContainers"] for mount in each.get("volumeMounts", [])]
+    assert "torpor-credentials" not in mounts
+    assert not [volume for volume in spec["volumes"] if "projected" in volume]
+
+
+def document(world: PlanFixture, **outcome: object) -> str:
+    nonce = pod(world)["metadata"]["annotations"]["torpor.dev/outcome-nonce"]
+    return json.dumps({"torpor": 1, "nonce": nonce, **outcome})
+
+
+def ends(world: PlanFixture, main: Body, **steps: Body) -> PlanFixture:
+    def terminated(end: Body) -> Body:
+        code, message = end.get("code", 0), end.get("message", "")
+        return {"terminated": {"exitCode": code, "reason": "Completed", "message": message}}
+
+    world.kubelet(
+        "a",
+        {
+            "phase": "Failed" if any(each.get("code") for each in (main, *steps.values())) else "Succeeded",
+            "initContainerStatuses": [{"name": name, "state": terminated(end)} for name, end in steps.items()],
+            "containerStatuses": [
+                {"name": "main", "state": {"waiting": {}} if main.get("waiting") else terminated(main)}
+            ],
+        },
+    )
+    return world
+
+
+def test_the_result_has_that_of_each_step() -> None:
+    world = started()
+    built, checked = document(world, result="v2"), document(world, result={"errors": 0})
+    ends(world, {"message": "3"}, build={"message": built}, check={"message": checked})
+    status = world.run("a").status
+    assert status.state == "Succeeded"
+    assert json.loads(status.result or "") == {"build": "v2", "check": {"errors": 0}, "push": 3}
+
+
+def test_a_step_without_a_message_has_the_result_null() -> None:
+    world = started({"name": "one", "command": ["x"]}, {"name": "two", "command": ["y"]})
+    ends(world, {}, one={})
+    assert json.loads(world.run("a").status.result or "") == {"one": None, "two": None}
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("forged", ["3", "", '{"torpor": 1, "nonce": "guessed", "result": 1}', '{"build": "forged"}'])
+def test_no_step_reports_in_the_name_of_another(forged: str) -> None:
+    world = started()
+    ends(world, {"message": '{"build": "forged"}'}, build={"message": forged}, check={"message": "x"})
+    status = world.run("a").status
+    assert (status.state, status.reason) == ("Failed", "ResultInvalid")
+    assert (status.message or "").startswith("step build: ")
+
+
+@pytest.mark.attack
+def test_a_document_of_a_plain_step_is_data() -> None:
+    world = started({"name": "one", "command": ["x"]}, {"name": "two", "command": ["y"]})
+    text = '{"torpor": 1, "nonce": "", "defer": {}}'
+    ends(world, {"message": text}, one={"message": text})
+    assert json.loads(world.run("a").status.result or "") == {"one": json.loads(text), "two": json.loads(text)}
+
+
+def test_a_failed_step_fails_the_attempt_by_its_name() -> None:
+    world = started(retries={"limit": 1})
+    ends(world, {"waiting": True}, build={"code": 4, "message": "no compiler"})
+    status = world.run("a").status
+    assert (status.state, status.message) == (
+        "UpForRetry",
+        "container build failed: Completed, exit code 4: no compiler",
+    )
+
+
+def test_results_of_steps_that_are_too_large_together_are_refused() -> None:
+    steps = [{"name": f"s{number}", "command": ["x"]} for number in range(4)]
+    world = started(*steps)
+    large = {"message": "x" * 3000}
+    ends(world, large, s0=large, s1=large, s2=large)
+    assert "the results of all steps have 12033 bytes as JSON" in (world.run("a").status.message or "")
+
+
+def test_images_of_steps_have_expressions_of_the_author() -> None:
+    world = started(
+        {"name": "one", "image": "a:${params.tag}", "command": ["x"]}, {"name": "two", "image": "b:${params.tag}"}
+    )
+    spec = pod(world)["spec"]
+    assert (spec["initContainers"][-1]["image"], spec["containers"][0]["image"]) == ("a:v2", "b:v2")
+    bad = task({"name": "one", "image": "${tasks.b.result}"}, {"name": "two"})
+    world = PlanFixture(python("b"), bad).settle()
+    assert "container.steps[0].image" in world.condition()[2]
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("name", ["main", "torpor-runtime"])
+def test_a_step_never_has_the_name_of_another_container(name: str) -> None:
+    world = started({"name": name, "command": ["x"]}, {"name": "two", "command": ["x"]})
+    assert world.status.state == "Failed"
+    assert "rename" in world.condition()[2]
