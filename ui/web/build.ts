@@ -82,6 +82,8 @@ async function writeIndex(files: string[]): Promise<void> {
 }
 
 async function finish(meta: Metafile): Promise<void> {
+  const theme = Object.values(meta.outputs).find((output) => output.entryPoint === "src/theme.ts");
+  if (!theme || theme.imports.length > 0) throw new Error("src/theme.ts is no module in the page, so it imports nothing");
   const files = firstLoad(meta);
   const bytes = await size(files);
   const all = await size(withoutGraph(meta));

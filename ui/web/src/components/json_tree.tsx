@@ -23,20 +23,21 @@ function Name({ name }: { name: string | undefined }) {
 }
 
 function Branch({ name, value, depth, open }: { name?: string; value: object; depth: number; open: number }) {
-  const entries = Object.entries(value);
-  const [unfolded, setUnfolded] = useState(depth < open && entries.length <= STEP);
+  const keys = Array.isArray(value) ? null : Object.keys(value);
+  const length = keys?.length ?? (value as unknown[]).length;
+  const [unfolded, setUnfolded] = useState(depth < open && length <= STEP);
   const [shown, setShown] = useState(STEP);
-  const list = Array.isArray(value);
-  if (entries.length === 0) return <div class="json-line"><Name name={name} />{list ? "[]" : "{}"}</div>;
+  const list = keys === null;
+  if (length === 0) return <div class="json-line"><Name name={name} />{list ? "[]" : "{}"}</div>;
   return (
     <div>
       <button type="button" class="json-fold" aria-expanded={unfolded} onClick={() => setUnfolded(!unfolded)}>
-        <Icon name={unfolded ? "down" : "right"} size={11} /><Name name={name} /><span class="soft">{list ? `[${count(entries.length)}]` : `{${count(entries.length)}}`}</span>
+        <Icon name={unfolded ? "down" : "right"} size={11} /><Name name={name} /><span class="soft">{list ? `[${count(length)}]` : `{${count(length)}}`}</span>
       </button>
       {unfolded ? (
         <div class="json-inside">
-          {entries.slice(0, shown).map(([key, each]) => <Node key={key} name={key} value={each} depth={depth + 1} open={open} />)}
-          {entries.length > shown ? <button type="button" class="json-fold" onClick={() => setShown(shown + 10 * STEP)}><Icon name="more" size={11} /><span>+{count(entries.length - shown)}</span></button> : null}
+          {(keys?.slice(0, shown) ?? Array.from({ length: Math.min(shown, length) }, (_, index) => String(index))).map((key) => <Node key={key} name={key} value={(value as Record<string, unknown>)[key]} depth={depth + 1} open={open} />)}
+          {length > shown ? <button type="button" class="json-fold" onClick={() => setShown(shown + 10 * STEP)}><Icon name="more" size={11} /><span>+{count(length - shown)}</span></button> : null}
         </div>
       ) : null}
     </div>

@@ -55,6 +55,8 @@ let tables = 0;
 export function Table<Row>(props: TableProps<Row>) {
   const { rows, columns, rowKey, rowHeight = 30 } = props;
   const scroller = useRef<HTMLDivElement>(null);
+  const latest = useRef(props);
+  latest.current = props;
   const id = useMemo(() => `table-${(tables += 1)}`, []);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
@@ -104,11 +106,11 @@ export function Table<Row>(props: TableProps<Row>) {
     const name = rowKey(row);
     const chosen = props.selected?.has(name);
     const classes = `tr${index === at ? " active" : ""}${chosen ? " selected" : ""}${props.current === name ? " current" : ""}`;
-    const depends = [row, index, classes, columns, template, rowHeight, props.version, props.onOpen];
+    const depends = [row, index, classes, columns, template, rowHeight, props.version];
     const before = kept.current.get(name);
     const node = before && depends.every((each, place) => each === before.depends[place]) ? before.node : (
       <div key={name} id={`${id}-${index}`} role="row" aria-rowindex={index + 2} aria-selected={chosen} class={classes} style={{ top: `${index * rowHeight}px`, height: `${rowHeight}px`, gridTemplateColumns: template }}
-        onClick={(event) => clicked(event, () => { setActive(index); props.onOpen?.(row); })}>
+        onClick={(event) => clicked(event, () => { setActive(index); latest.current.onOpen?.(row); })}>
         {shown.map((column) => <div key={column.id} role="gridcell" class={`td${column.align === "end" ? " end" : ""}`}>{column.cell(row)}</div>)}
       </div>
     );

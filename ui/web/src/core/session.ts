@@ -3,6 +3,7 @@ import { computed, signal } from "@preact/signals";
 import type { Problem, Session } from "../contract.ts";
 import { asProblem, getJson, loggedOut, send, setCsrf } from "./api.ts";
 import { location, setQuery } from "./router.ts";
+import { store, stored } from "./storage.ts";
 
 const KEY = "torpor.namespaces";
 export const session = signal<Session | null>(null);
@@ -17,12 +18,12 @@ export const namespaces = computed<string[]>(() => {
 
 function remembered(): string[] | null {
   const known = new Set(session.value?.namespaces ?? []);
-  const stored = (localStorage.getItem(KEY) ?? "").split(",").filter((each) => known.has(each));
-  return stored.length > 0 ? stored : null;
+  const kept = (stored(KEY) ?? "").split(",").filter((each) => known.has(each));
+  return kept.length > 0 ? kept : null;
 }
 
 export function chooseNamespaces(chosen: string[]): void {
-  localStorage.setItem(KEY, chosen.join(","));
+  store(KEY, chosen.join(","));
   setQuery({ ns: chosen.join(",") }, { replace: false });
 }
 

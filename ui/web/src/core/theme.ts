@@ -1,5 +1,6 @@
 /** Light or dark: the choice of the viewer, else that of the system. Canvas drawings read the colours here. */
 import { computed, signal } from "@preact/signals";
+import { store, stored } from "./storage.ts";
 
 export type ThemeChoice = "system" | "light" | "dark";
 const KEY = "torpor.theme";
@@ -7,18 +8,17 @@ const media = matchMedia("(prefers-color-scheme: dark)");
 const system = signal(media.matches);
 media.addEventListener("change", () => (system.value = media.matches));
 
-function stored(): ThemeChoice {
-  const value = localStorage.getItem(KEY);
+function keptChoice(): ThemeChoice {
+  const value = stored(KEY);
   return value === "light" || value === "dark" ? value : "system";
 }
 
-export const themeChoice = signal<ThemeChoice>(stored());
+export const themeChoice = signal<ThemeChoice>(keptChoice());
 export const dark = computed(() => (themeChoice.value === "system" ? system.value : themeChoice.value === "dark"));
 
 export function chooseTheme(choice: ThemeChoice): void {
   themeChoice.value = choice;
-  if (choice === "system") localStorage.removeItem(KEY);
-  else localStorage.setItem(KEY, choice);
+  store(KEY, choice === "system" ? null : choice);
 }
 
 export function startTheme(): void {

@@ -4,6 +4,7 @@ import { Button, TextInput } from "../../components/basics.tsx";
 import { Data } from "../../components/data.tsx";
 import { serverNow } from "../../core/clock.ts";
 import { hrefWith, location, navigate } from "../../core/router.ts";
+import { store, stored } from "../../core/storage.ts";
 import { Popover } from "../../shell/popover.tsx";
 import { u } from "../../texts/runs.en.ts";
 import { NO_FILTERS, readFilters, readSaved, timeChoices, writeFilters, type Filters, type SavedFilter } from "./filters.ts";
@@ -15,10 +16,10 @@ export function SavedFilters() {
 }
 
 function List({ close }: { close: () => void }) {
-  const [saved, setSaved] = useState(readSaved(localStorage.getItem(KEY)));
+  const [saved, setSaved] = useState(readSaved(stored(KEY)));
   const [name, setName] = useState("");
   const keep = (filters: SavedFilter[]) => {
-    localStorage.setItem(KEY, JSON.stringify(filters));
+    store(KEY, JSON.stringify(filters));
     setSaved(filters);
   };
   const use = (filters: Filters) => {

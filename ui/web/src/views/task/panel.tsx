@@ -12,6 +12,7 @@ import { useHotkeys } from "../../core/hotkeys.ts";
 import { size } from "../../core/numbers.ts";
 import { hrefWith, location, setQuery } from "../../core/router.ts";
 import { taskApi, type RunStore } from "../../core/run_store.ts";
+import { store as keep, stored } from "../../core/storage.ts";
 import { t } from "../../texts.en.ts";
 import { k } from "../../texts/task.en.ts";
 import { InstanceActs } from "../../acts/instance_acts.tsx";
@@ -28,9 +29,9 @@ export function TaskPanel({ store, instance }: { store: RunStore; instance: stri
   const { detail, problem, retry } = useDetail(store, instance);
   const asked = location.value.query.get("part") as Part;
   const part = PARTS.includes(asked) ? asked : "overview";
-  const [wide, setWide] = useState(localStorage.getItem(WIDE) === "yes");
+  const [wide, setWide] = useState(stored(WIDE) === "yes");
   const widen = () => {
-    localStorage.setItem(WIDE, wide ? "no" : "yes");
+    keep(WIDE, wide ? "no" : "yes");
     setWide(!wide);
   };
   const close = () => setQuery({ task: null, part: null });
