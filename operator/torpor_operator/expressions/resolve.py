@@ -1,5 +1,6 @@
 """Where the expressions of a task are, and the values of its fields once their expressions are known."""
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
@@ -18,6 +19,7 @@ INSTANCE_ROOTS = LIST_ROOTS | {MAPPING}
 AUTHOR_ROOTS = frozenset({PARAMS, VARIABLES})
 """What the author of a run wrote. Results and events come from programs and servers."""
 CONTAINER, ENV = "container", "pod.env"
+_WORD = re.compile(r"\w+")
 _AUTHOR_HINT = "; only params, variables, and lists that the Workflow contains may choose it"
 _IMAGE_HINT = f"{_AUTHOR_HINT}; after a literal repository, as in app:${{...}}, any value may choose the tag"
 _SCRIPT_HINT = (
@@ -45,9 +47,12 @@ class LocatedExpression(NamedTuple):
 
 
 def task_expressions(
-    task: Task, default_image: str | None = None, groups: Iterable[MappedGroup] = ()
+    task: Task, default_image: str | None = None, *, groups_of_author: bool = False
 ) -> Iterator[LocatedExpression]:
-    """Every expression of the task, whose image may be `default_image`."""
+    """Every expression of the task, whose image may be `default_image`.
+
+    `groups_of_author`: whether the author wrote the lists of all groups.
+    """
     if task.when is not None:
         yield LocatedExpression("when", unwrap(task.when), INSTANCE_ROOTS)
     for name, value in task.args.items():
@@ -57,7 +62,7 @@ def task_expressions(
     yield from _located("expandKwargs", task.expand_kwargs, LIST_ROOTS)
     yield from _located("displayName", task.display_name, INSTANCE_ROOTS)
     yield from _of_program(task)
-    yield from _of_pod(task, default_image, groups)
+    yield from _of_pod(task, default_image, groups_of_author=groups_of_author)
     yield from _of_files(task)
     if task.trigger is not None:
         for name, value in task.trigger.kwargs.items():
@@ -98,7 +103,7 @@ def _of_files(task: Task) -> Iterator[LocatedExpression]:
             yield from _located(f"files.in {entry.name}: http.url", entry.source.http.url, INSTANCE_ROOTS)
 
 
-def _of_pod(task: Task, default_image: str | None, groups: Iterable[MappedGroup]) -> Iterator[LocatedExpression]:
+def _of_pod(task: Task, default_image: str | None, *, groups_of_author: bool) -> Iterator[LocatedExpression]:
     """The expressions of image and pod fields. Some take values of the author only (ADR 0059)."""
     image = None if task.trigger is not None and task.python is None else task.image or default_image
     texts = pod_texts.texts(task.pod)
@@ -110,7 +115,7 @@ def _of_pod(task: Task, default_image: str | None, groups: Iterable[MappedGroup]
     evaluated = [(field, each) for field, each in named if each is not None and template.OPENING in each]
     if not evaluated and not texts:
         return
-    author = author_roots(task, groups)
+    author = author_roots(task, groups_of_author=groups_of_author)
     for field, each in evaluated:
         yield from _of_image(field, each, author)
     for text in texts:
@@ -129,17 +134,22 @@ def _of_image(field: str, image: str, author: frozenset[str]) -> Iterator[Locate
         yield LocatedExpression(field, expression, INSTANCE_ROOTS if ends else author, "" if ends else _IMAGE_HINT)
 
 
-def author_roots(task: Task, groups: Iterable[MappedGroup]) -> frozenset[str]:
+def author_roots(task: Task, *, groups_of_author: bool) -> frozenset[str]:
     """The names of values that the author wrote: also the items of a task or a group, if they do not come from data."""
     over: list[JSON] = [*(entry.over for entry in task.expand), task.expand_kwargs]
-    outer: list[JSON] = [entry.over for group in groups for entry in group.expand]
-    by_groups = AUTHOR_ROOTS | {GROUPS} if _uses_only(outer, AUTHOR_ROOTS) else AUTHOR_ROOTS
+    by_groups = AUTHOR_ROOTS | {GROUPS} if groups_of_author else AUTHOR_ROOTS
     return by_groups | {MAPPING} if _uses_only(over, by_groups) else by_groups
 
 
+def are_of_author(groups: Iterable[MappedGroup]) -> bool:
+    """Whether the author wrote the lists of all groups."""
+    return _uses_only([entry.over for group in groups for entry in group.expand], AUTHOR_ROOTS)
+
+
 def _uses_only(values: list[JSON], roots: frozenset[str]) -> bool:
-    found = (references.find(each, roots=INSTANCE_ROOTS) for each in embedded(values))
-    return all(not isinstance(refs, ExpressionError) and refs.roots <= roots for refs in found)
+    """Whether no expression in the values contains another name of a root, even in a text: nothing is parsed here."""
+    others = INSTANCE_ROOTS - roots
+    return not any(others.intersection(_WORD.findall(expression)) for expression in embedded(values))
 
 
 def _not_evaluated(field: str, value: JSON) -> Iterator[LocatedExpression]:

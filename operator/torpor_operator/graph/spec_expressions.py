@@ -43,8 +43,10 @@ def read(spec: WorkflowSpec) -> Generator[Cost, None, SpecExpressions]:
     tasks: dict[str, tuple[LocatedExpression, ...]] = {}
     groups: dict[str, tuple[LocatedExpression, ...]] = {}
     limit = _Limit()
+    groups_of_author = resolve.are_of_author(spec.groups)
     for task in spec.tasks:
-        tasks[task.name] = limit.counted(resolve.task_expressions(task, spec.image, spec.groups))
+        of_task = resolve.task_expressions(task, spec.image, groups_of_author=groups_of_author)
+        tasks[task.name] = limit.counted(of_task)
         yield _STEP_COST
     for group in spec.groups:
         groups[group.name] = limit.counted(resolve.group_expressions(group))

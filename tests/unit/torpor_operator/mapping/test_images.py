@@ -128,3 +128,22 @@ def test_a_part_of_an_image_is_a_text_or_a_number(value: object) -> None:
 
 def test_an_image_of_a_trigger_is_not_evaluated() -> None:
     assert [*images.expressions("app:v1")] == []
+
+
+@pytest.mark.parametrize(
+    ("over", "of_author"),
+    [
+        (["a:1"], True),
+        ("${params.l}", True),
+        ("${params.l.filter(i, i != params.x)}", True),
+        ("${tasks.build.result}", False),
+        ("${[1].map(x, .tasks.build.result)}", False),
+        ("${params.l + ['tasks']}", False),  # a text is taken for a name, because nothing is parsed
+    ],
+)
+def test_items_of_a_group_are_the_authors_if_its_lists_are(over: object, of_author: bool) -> None:
+    groups = [{"name": "g", "expand": [{"name": "i", "over": over}]}]
+    task = container("a", group="g", image="${groups.g.value}")
+    params = {"l": ["a:1", "b:2"], "x": ""}
+    world = PlanFixture(python("build"), task, params=params, groups=groups).settle()
+    assert ("may choose it" not in world.condition()[2]) == of_author
