@@ -25,7 +25,7 @@ function Name({ name }: { name: string | undefined }) {
 function Branch({ name, value, depth, open }: { name?: string; value: object; depth: number; open: number }) {
   const keys = Array.isArray(value) ? null : Object.keys(value);
   const length = keys?.length ?? (value as unknown[]).length;
-  const [unfolded, setUnfolded] = useState(depth < open && length <= STEP);
+  const [unfolded, setUnfolded] = useState(depth === 0 || (depth < open && length <= STEP));
   const [shown, setShown] = useState(STEP);
   const list = keys === null;
   if (length === 0) return <div class="json-line"><Name name={name} />{list ? "[]" : "{}"}</div>;
