@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"syscall"
 	"time"
 )
@@ -76,8 +77,12 @@ func parseFiles(environment func(string) string) (filesSpec, error) {
 	return spec, nil
 }
 
+// memoryLimit is what the garbage collector aims at while files are transferred: the task pays for this memory.
+const memoryLimit = 20 << 20
+
 // storeOutputs stores the outputs of a program that succeeded, and returns their descriptions.
 func storeOutputs(spec filesSpec, credentials string, stderr io.Writer) ([]storedFile, error) {
+	debug.SetMemoryLimit(memoryLimit)
 	stored := []storedFile{}
 	for _, output := range spec.Out {
 		about, err := os.Stat(output.Path)
@@ -169,6 +174,7 @@ func runFetch(args []string, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	debug.SetMemoryLimit(memoryLimit)
 	umask(0) // the program may have another user than this container
 	for _, input := range spec.In {
 		if err := os.RemoveAll(input.Target); err != nil {

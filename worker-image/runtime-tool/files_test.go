@@ -195,6 +195,16 @@ func TestAMissingOutputFailsUnlessItIsOptional(t *testing.T) {
 	}
 }
 
+func TestAProgramThatDefersHasNoOutputs(t *testing.T) {
+	at, kept := filesPod(t)
+	setFiles(t, filesSpec{Out: []outputSpec{{Name: "x", Path: filepath.Join(at.folder, "missing")}}, Outcome: true})
+	document := `{"torpor":1,"nonce":"n","defer":{}}`
+	got := at.supervised(t, "--", "sh", "-c", "printf '"+document+"' > $TORPOR_OUTCOME")
+	if got.code != 0 || got.outcome != document || len(kept.bodies) != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestAResultOfStandardOutputHasTheOutputsBesideIt(t *testing.T) {
 	at, _ := filesPod(t)
 	path := filepath.Join(at.folder, "file")

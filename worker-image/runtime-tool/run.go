@@ -92,6 +92,9 @@ func runRun(args []string, stdout, stderr io.Writer) (int, error) {
 	if err != nil || code != exitDone {
 		return code, err
 	}
+	if files.Outcome && endsOtherwise() {
+		return exitDone, nil
+	}
 	if outputs, err = storeFiles(files, options, stderr); err != nil {
 		return code, err
 	}
@@ -122,6 +125,26 @@ func contains(names []string, name string) bool {
 	return false
 }
 
+// endsOtherwise reports whether the program wrote a document by which it defers, skips or fails: it has no outputs then.
+func endsOtherwise() bool {
+	message, err := os.ReadFile(outcomePath())
+	if err != nil {
+		return false
+	}
+	var document map[string]json.RawMessage
+	if json.Unmarshal(message, &document) != nil || document["torpor"] == nil {
+		return false
+	}
+	return document["defer"] != nil || document["skip"] != nil || document["fail"] != nil
+}
+
+func outcomePath() string {
+	if path := os.Getenv("TORPOR_OUTCOME"); path != "" {
+		return path
+	}
+	return terminations
+}
+
 // storeFiles stores the outputs; nil if the task has none.
 func storeFiles(files filesSpec, options runOptions, stderr io.Writer) ([]storedFile, error) {
 	if len(files.Out) == 0 {
@@ -135,11 +158,7 @@ func reportMessage() error {
 	if outputs == nil {
 		return nil
 	}
-	path := os.Getenv("TORPOR_OUTCOME")
-	if path == "" {
-		path = terminations
-	}
-	message, err := os.ReadFile(path)
+	message, err := os.ReadFile(outcomePath())
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return failure(exitNoInput, "cannot read the outcome of the program: %s", err)
 	}
