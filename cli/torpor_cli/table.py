@@ -13,13 +13,14 @@ from torpor_wire.text import printable_line
 GAP = "   "
 _ELLIPSIS = "…"
 _RESET = "\x1b[0m"
-_COLOURS = {
+COLOURS = {
     Tone.OK: "\x1b[32m",
     Tone.BAD: "\x1b[31m",
     Tone.WARN: "\x1b[33m",
     Tone.RUN: "\x1b[36m",
     Tone.WAIT: "\x1b[34m",
 }
+"""The colour of each tone that has one."""
 
 
 def lines(head: Sequence[str], rows: Sequence[Sequence[str]], *, coloured: bool = False) -> Iterator[str]:
@@ -39,9 +40,14 @@ def line(cells: Sequence[str], widths: Sequence[int], *, gap: str = GAP, state_a
     return gap.join(padded).rstrip()
 
 
+def state_colour(state: str) -> str:
+    """Return the escape sequence for the colour of a state; empty for one without a colour."""
+    return COLOURS.get(tones.of_word(state), "")
+
+
 def _coloured(state: str) -> str:
     """Return a padded state in its colour."""
-    colour = _COLOURS.get(tones.of_word(state.rstrip()))
+    colour = state_colour(state.rstrip())
     return f"{colour}{state}{_RESET}" if colour else state
 
 

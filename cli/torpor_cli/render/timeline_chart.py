@@ -7,11 +7,12 @@ instances as a height: full where the most of them ran at a time.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from torpor_views.tones import Tone
 from torpor_wire.text import printable_line
 
 from torpor_cli.render import timeline_axis
 from torpor_cli.render.timeline_rows import Chart, ChartRow, SpanKind
-from torpor_cli.table import cut, padded, width_of
+from torpor_cli.table import COLOURS, cut, padded, state_colour, width_of
 
 LABEL_SHARE = 3
 """The labels take at most a third of the width."""
@@ -43,17 +44,10 @@ ASCII = ChartStyle(
 
 _COLOURS: Mapping[SpanKind, str] = {
     SpanKind.QUEUED: "\x1b[2m",
-    SpanKind.POD: "\x1b[34m",
-    SpanKind.WAIT: "\x1b[33m",
+    SpanKind.POD: COLOURS[Tone.RUN],
+    SpanKind.WAIT: COLOURS[Tone.WAIT],
     SpanKind.BACKOFF: "\x1b[2m",
     SpanKind.UNKNOWN: "\x1b[2m",
-}
-_STATE_COLOURS: Mapping[str, str] = {
-    "Succeeded": "\x1b[32m",
-    "Failed": "\x1b[31m",
-    "Cancelled": "\x1b[35m",
-    "Running": "\x1b[34m",
-    "Deferred": "\x1b[33m",
 }
 
 
@@ -109,7 +103,7 @@ def _line(row: ChartRow, chart: Chart, layout: Layout, style: ChartStyle, *, col
     cells = cells_of(row, chart, layout.cells, style)
     drawn = _coloured(cells) if colour else "".join(character for character, _ in cells)
     state = cut(timeline_axis.ending(row), layout.end)
-    shade = _STATE_COLOURS.get(row.state, "") if colour else ""
+    shade = state_colour(row.state) if colour else ""
     end = f"{shade}{state}{_RESET}" if shade else state
     return f"{padded(_label(row), layout.label)} {drawn} {end}".rstrip()
 

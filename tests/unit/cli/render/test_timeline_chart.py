@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from torpor_cli import table
 from torpor_cli.render import timeline_axis, timeline_chart, timeline_rows
 from torpor_cli.render.timeline_chart import ASCII, UNICODE
 from torpor_cli.render.timeline_rows import Bar, Chart, ChartRow, SpanKind
@@ -145,3 +146,10 @@ def test_durations_have_two_units_and_a_tenth_below_ten_seconds(seconds: float, 
 @pytest.mark.parametrize("seconds", [10.0, 42.5, 59.9, 3661.7, 90061.2])
 def test_all_commands_show_the_same_duration(seconds: float) -> None:
     assert timeline_axis.duration(seconds) == times.human(seconds)
+
+
+@pytest.mark.parametrize("state", ["Succeeded", "Failed", "Cancelled", "Running", "Deferred"])
+def test_a_state_has_the_colour_that_tables_give_it(state: str) -> None:
+    row = ChartRow(label="a", state=state, bars=(bar(SpanKind.POD, 0, 1),))
+    drawn = "\n".join(timeline_chart.draw(chart(row), 120, colour=True))
+    assert f"{table.state_colour(state)}{state}" in drawn
