@@ -147,6 +147,16 @@ async def test_a_run_with_too_many_instances_is_refused_with_a_remedy(
         assert (problem["status"], problem["remedy"]) == (413, "Use `torpor get`.")
 
 
+async def test_namespaces_that_may_not_be_read_use_up_no_views(
+    shared: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "FEEDS_PER_CALLER", 4)
+    for number in range(10):
+        path = f"api/runs?source=live&ns=data,none-{number},other-{number}"
+        assert await shared.status("GET", path, headers=ANN) == 403
+    assert (await shared.get("api/runs?source=live&ns=data", headers=ANN))["rows"]
+
+
 async def test_a_feed_ends_soon_after_its_last_viewer(
     cluster: MadeUpApi, shared: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,6 +49,11 @@ class Feed:
         return False
 
     @property
+    def started(self) -> bool:
+        """Whether it has read the cluster."""
+        return self._task is not None
+
+    @property
     def viewers(self) -> int:
         """How many look at it."""
         return len(self._viewers)
@@ -64,6 +69,12 @@ class Feed:
     async def before_wake(self) -> None:
         """Compute what all viewers share, before they are woken."""
 
+    def start(self) -> None:
+        """Begin to read the cluster, for a viewer who comes soon."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._run())
+            self._end_when_idle()
+
     @asynccontextmanager
     async def viewed(self, woken: asyncio.Event) -> AsyncGenerator[None, None]:
         """Keep the feed for the block, in which `woken` is set after each change, and at the end of the feed.
@@ -71,18 +82,16 @@ class Feed:
         The block begins when the state is complete. Raises ProblemError if the feed ends before that.
         """
         self._viewers.append(woken)
+        self.start()
         if self._idle is not None:
             self._idle.cancel()
             self._idle = None
-        if self._task is None:
-            self._task = asyncio.create_task(self._run())
         try:
             await self._until_ready()
             yield
         finally:
             self._viewers.remove(woken)
-            if not self._viewers and not self.ended:
-                self._idle = asyncio.get_running_loop().call_later(LINGER_SECONDS, self.close)
+            self._end_when_idle()
 
     def close(self, problem: ProblemError | None = None) -> None:
         """End the feed and its reads."""
@@ -93,6 +102,10 @@ class Feed:
         if self._task is not None:
             self._task.cancel()
         self._notify()
+
+    def _end_when_idle(self) -> None:
+        if not self._viewers and not self.ended:
+            self._idle = asyncio.get_running_loop().call_later(LINGER_SECONDS, self.close)
 
     async def _until_ready(self) -> None:
         ready = asyncio.create_task(self.ready())

@@ -7,7 +7,7 @@ from torpor_ui import errors
 from torpor_ui.cluster.caller import Caller
 from torpor_ui.feeds.feed import Feed
 
-FEEDS_PER_CALLER = 40
+FEEDS_PER_CALLER = 100
 FEEDS_MAX = 2000
 
 F = TypeVar("F", bound=Feed)
@@ -56,7 +56,7 @@ class FeedRegistry:
         self._feeds.clear()
 
     def _sweep(self) -> None:
-        """Forget the feeds that have ended."""
+        """Forget the feeds that have ended, and those that nobody began to look at."""
         for key, feed in list(self._feeds.items()):
-            if feed.ended:
+            if feed.ended or not feed.started:
                 del self._feeds[key]

@@ -75,7 +75,10 @@ class RunListRoutes:
     ) -> AsyncGenerator[list[RunListFeed], None]:
         """The feeds of the namespaces, each complete; without namespaces that of the whole cluster."""
         async with AsyncExitStack() as stack:
-            feeds = [self._feed(caller, namespace) for namespace in filters.namespaces or (None,)]
+            feeds: list[RunListFeed] = []
+            for namespace in filters.namespaces or (None,):
+                feeds.append(self._feed(caller, namespace))
+                feeds[-1].start()
             for feed in feeds:
                 await stack.enter_async_context(feed.viewed(woken))
             yield feeds
