@@ -28,6 +28,7 @@ from torpor_operator.model.actions import (
     Need,
     PatchTaskRun,
     PostEvent,
+    ReadClaimWarning,
     ReadNamespace,
     ReadPodWarning,
     ReadTemplate,
@@ -85,6 +86,7 @@ class Stored:
         self.settled_logs: frozenset[str] = frozenset()  # uids of pods
         self.confirmed: list[Need] = []
         self.namespace = NamespaceFacts()
+        self.claim_warning = PodWarning()
         self.evaluated: list[Evaluate] = []
         self.warnings: dict[str, PodWarning] = {}  # by uid of the pod
         self.looks: set[ReadPodWarning] = set()  # whose Events were read, and at which look
@@ -226,6 +228,9 @@ class Stored:
             case Evaluate(expression=expression, variables=variables):
                 self.evaluated.append(need)
                 return evaluate_here(expression, variables)
+            case ReadClaimWarning():
+                self.confirmed.append(need)
+                return self.claim_warning
             case ReadNamespace():
                 self.confirmed.append(need)
                 return self.namespace

@@ -1,6 +1,6 @@
 """The fields of a Workflow and of its tasks that are options in Python. `max_active` is the field `maxActive`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 
@@ -46,6 +46,8 @@ class WorkflowOptions(SharedOptions, total=False):
     ttl_after_finished: str
     pods_ttl: str
     logs: str
+    defaults: Mapping[str, Any]
+    volume_claims: Sequence[Mapping[str, Any]]
 
 
 def field_name(option: str) -> str:

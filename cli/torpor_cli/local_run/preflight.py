@@ -71,6 +71,8 @@ def check(spec: Object, others: Sequence[Object], machine: MachineCapabilities) 
     refused = [sentence for task in tasks for sentence in (*_refused(task, machine), *_refused_image(task, spec))]
     refused += [sentence for task in tasks for sentence in _missing_variables(task, others, machine)]
     refused += _missing_code(spec, others)
+    if spec.get("volumeClaims"):
+        refused.append("spec.volumeClaims are volumes of a cluster, which a local run does not have; use a cluster")
     variables = spec.get("variablesFrom")
     if variables and variables not in folders.by_name(others, "ConfigMap"):
         refused.append(f"variablesFrom names ConfigMap {variables}, which the file does not have; add it as a document")

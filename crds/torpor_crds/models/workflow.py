@@ -27,6 +27,7 @@ from torpor_crds.models.history import WorkflowHistoryEntry
 from torpor_crds.models.program import CodeSource
 from torpor_crds.models.run_of import RunOf, TemplateRef
 from torpor_crds.models.task import MappedGroup, Task, Value
+from torpor_crds.models.volume_claim import VolumeClaim
 
 
 class WorkflowSpec(Model):
@@ -117,6 +118,14 @@ class WorkflowSpec(Model):
             "adds those of the namespace, in its annotation torpor.dev/defaults, and of the installation."
         ),
     ] = None
+    volume_claims: Annotated[
+        tuple[VolumeClaim, ...],
+        Field(
+            max_length=10,
+            description="Volumes of the run, which the operator creates before the first pod that mounts them.",
+            json_schema_extra={"x-key": "name"},
+        ),
+    ] = ()
     trigger_pool: Annotated[Name, Field(description="Triggerer pool of the run.")] = constants.DEFAULT_POOL
     suspend: Annotated[bool, Field(description="Starts no further tasks. Running tasks go on.")] = False
     stop: Annotated[bool, Field(description="Ends the run: cancels tasks and waits, then runs the hooks.")] = False

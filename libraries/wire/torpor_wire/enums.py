@@ -56,6 +56,24 @@ class LogMode(StrEnum):
         return self is LogMode.ALL or (self is LogMode.FAILED and failed)
 
 
+class AccessMode(StrEnum):
+    """How pods may mount a volume."""
+
+    READ_WRITE_ONCE = "ReadWriteOnce"
+    READ_WRITE_MANY = "ReadWriteMany"
+    READ_ONLY_MANY = "ReadOnlyMany"
+    READ_WRITE_ONCE_POD = "ReadWriteOncePod"
+
+
+class ClaimDeletion(StrEnum):
+    """When a volume of a run is deleted."""
+
+    AT_END = "AtEnd"
+    AFTER_SUCCESS = "AfterSuccess"
+    WITH_RUN = "WithRun"
+    NEVER = "Never"
+
+
 class MarkState(StrEnum):
     """The state in which a marked instance ends."""
 

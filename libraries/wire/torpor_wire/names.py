@@ -59,6 +59,11 @@ def pod_numbers(name: str) -> tuple[int, int, int] | None:
     return (int(match[1]), int(match[2]), int(match[3] or 0)) if match else None
 
 
+def claim(workflow: str, workflow_uid: str, volume: str) -> str:
+    """Return the name of the PersistentVolumeClaim of a volume of a run, up to 50 characters."""
+    return taskrun(workflow, workflow_uid, f"{volume}-volume")
+
+
 def label(value: str) -> str:
     """Return a name as a label value: up to 63 characters, ending with a letter or a digit.
 

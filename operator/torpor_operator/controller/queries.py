@@ -14,7 +14,7 @@ from torpor_expressions.value import Value
 from torpor_kubernetes.client import errors
 from torpor_kubernetes.client.api import Api, Object
 from torpor_kubernetes.client.decoding import UNREADABLE
-from torpor_kubernetes.client.resources import CONFIG_MAPS, EVENTS, NAMESPACES, PODS, TASKRUNS, TEMPLATES
+from torpor_kubernetes.client.resources import CLAIMS, CONFIG_MAPS, EVENTS, NAMESPACES, PODS, TASKRUNS, TEMPLATES
 from torpor_wire import constants
 
 from torpor_operator.controller.archive import NotArchivedError
@@ -29,6 +29,7 @@ from torpor_operator.model.actions import (
     ConfirmTaskRun,
     Evaluate,
     Need,
+    ReadClaimWarning,
     ReadNamespace,
     ReadPodWarning,
     ReadTemplate,
@@ -51,6 +52,8 @@ _CONCURRENCY = 32
 _NAMESPACE_SECONDS = 5.0
 """How long what was read of a namespace is used again."""
 _NAMESPACES_MAX = 1_000
+_CLAIMS = 5
+"""Claims of a pod that are read."""
 _PROBLEMS = 3
 """Problems of an unreadable template that are reported."""
 _EVENTS = 50
@@ -137,6 +140,8 @@ class QueryResolver:
                     return SettledLogs(self._settled_logs(query.namespace, query.pods))
                 case ReadPodWarning():
                     return await self._read_pod_warning(query)
+                case ReadClaimWarning():
+                    return await self._read_claim_warning(query)
                 case _:
                     assert_never(query)
 
@@ -240,6 +245,28 @@ class QueryResolver:
         except errors.ApiError as error:
             _LOG.warning("cannot read the Events of a pod in namespace %s: %s", query.namespace, error.message)
         return PodWarning()
+
+    async def _read_claim_warning(self, query: ReadClaimWarning) -> PodWarning:
+        """The last Event of the first claim that is Pending. An error is no warning, as for a pod."""
+        try:
+            for name in query.claims[:_CLAIMS]:
+                stored = await self._api.get(CLAIMS, query.namespace, name)
+                if stored.get("status", {}).get("phase") == "Pending":
+                    return await self._claim_warning(query.namespace, name)
+        except errors.NotFound:
+            return PodWarning("NotFound", f"claim {name} does not exist")
+        except errors.ApiError as error:
+            _LOG.warning("cannot read a claim in namespace %s: %s", query.namespace, error.message)
+        return PodWarning()
+
+    async def _claim_warning(self, namespace: str, name: str) -> PodWarning:
+        selector = f"regarding.kind=PersistentVolumeClaim,regarding.name={name}"
+        latest = PodWarning()
+        async for page in self._api.pages(EVENTS, namespace, field_selector=selector, limit=_EVENTS):
+            latest = _latest(page.items)
+            break
+        why = f": {latest.reason}: {latest.message}" if latest.reason else ""
+        return PodWarning(latest.reason or "Pending", f"claim {name} is Pending{why}")
 
 
 def _problems(error: ValidationError) -> Iterator[str]:

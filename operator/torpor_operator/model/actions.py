@@ -45,10 +45,11 @@ class ResumeRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreatePod:
-    """Create the pod of a TaskRun's present segment."""
+    """Create the pod of a TaskRun's present segment, and before it the volumes of the run that it mounts."""
 
     taskrun: TaskRun
     body: dict[str, Any]
+    claims: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,10 +91,14 @@ class PatchTaskRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetFinalizers:
-    """Replace the finalizers of the Workflow, and its `spec.defaults` if it gets any."""
+    """Replace the finalizers of the Workflow, and its `spec.defaults` if it gets any.
+
+    `deleted_claims` are the names of volumes that are deleted before.
+    """
 
     finalizers: tuple[str, ...]
     defaults: Mapping[str, JSON] | None = None
+    deleted_claims: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,6 +234,15 @@ class ReadPodWarning:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadClaimWarning:
+    """Read why a claim of a pod without a node is Pending; `look` counts the reads."""
+
+    namespace: str
+    claims: tuple[str, ...]
+    look: int
+
+
+@dataclass(frozen=True, slots=True)
 class ConfirmLogs:
     """Find out which logs of ended pods, by uid, are settled in the archive. The answer never waits for the archive."""
 
@@ -247,6 +261,7 @@ Need: TypeAlias = (
     | ConfirmPod
     | ConfirmPods
     | ReadPodWarning
+    | ReadClaimWarning
 )
 
 

@@ -36,6 +36,7 @@ class Pod:
     start_time: str | None = None  # when a kubelet accepted it
     deleting: bool = False
     deletion_timestamp: str | None = None  # when its process must have ended, if it is being deleted
+    claims: tuple[str, ...] = ()  # the PersistentVolumeClaims that it mounts
     gates: tuple[str, ...] = ()
     finalizers: tuple[str, ...] = ()
     disrupted: bool = False
@@ -103,6 +104,7 @@ def parse_pod(body: Mapping[str, Any]) -> Pod:
         start_time=status.get("startTime"),
         deleting="deletionTimestamp" in metadata,
         deletion_timestamp=metadata.get("deletionTimestamp"),
+        claims=_claims(spec),
         gates=tuple(gate["name"] for gate in spec.get("schedulingGates", [])),
         finalizers=tuple(metadata.get("finalizers", [])),
         disrupted=conditions.get("DisruptionTarget") == "True" or status.get("reason") in {"Evicted", "Preempting"},
@@ -177,6 +179,11 @@ def _initializing(status: Mapping[str, Any], sidecars: frozenset[str]) -> Mappin
 def _runs_init(initializing: Mapping[str, Any], sidecars: frozenset[str]) -> bool:
     name, state = initializing.get("name"), initializing.get("state", {})
     return "running" in state and name not in sidecars and name != RUNTIME_CONTAINER
+
+
+def _claims(spec: Mapping[str, Any]) -> tuple[str, ...]:
+    mounted = ((volume.get("persistentVolumeClaim") or {}).get("claimName") for volume in spec.get("volumes") or ())
+    return tuple(filter(None, mounted))
 
 
 def owner_uids(pod: Pod) -> tuple[str, ...]:

@@ -47,6 +47,7 @@ class PodContext:
     seal_key: str = ""
     archive: ArchiveEndpoint | None = None
     logs: LogMode = LogMode.ALL
+    claims: Mapping[str, str] = field(default_factory=dict)  # by name of a volume of the run: its claim
     defaults: PodDefaults = field(default_factory=PodDefaults)
     allow_networks: tuple[str, ...] = ()
     deny_networks: tuple[str, ...] = ()

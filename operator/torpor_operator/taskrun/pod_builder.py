@@ -59,7 +59,7 @@ def build(taskrun: TaskRun, context: PodContext, chosen: PodFields | None = None
         "initContainers": [*runtime.init_containers, *files.init_containers, *others.init_containers],
         "containers": [_container(taskrun, context, chosen)],
         "volumes": [
-            *_volumes(chosen),
+            *_volumes(chosen, context.claims),
             *scratch,
             *_credentials(taskrun, context),
             *runtime.volumes,
@@ -207,8 +207,15 @@ def _runtime(taskrun: TaskRun, context: PodContext, chosen: PodFields) -> PodPar
     return runtime_volume.runtime(context, chosen) if runtime_volume.is_injected(taskrun) else PodParts()
 
 
-def _volumes(chosen: PodFields) -> list[dict[str, Any]]:
-    return [volume.to_json() for volume in chosen.volumes]
+def _volumes(chosen: PodFields, claims: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The volumes of the author, and those of the run that a container mounts."""
+    own = [volume.to_json() for volume in chosen.volumes]
+    others = (container.volume_mounts for container in (*chosen.init_containers, *chosen.sidecars))
+    mounted = {mount.name for mounts in (chosen.volume_mounts, *others) for mount in mounts}
+    names = mounted - {volume["name"] for volume in own}
+    return own + [
+        {"name": name, "persistentVolumeClaim": {"claimName": claim}} for name, claim in claims.items() if name in names
+    ]
 
 
 def _credentials(taskrun: TaskRun, context: PodContext) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ A healthy pod starts within seconds, and nothing is written for it. The schedule
 in the pod's conditions and container status; a volume that cannot be mounted appears only in Events.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
 from torpor_operator import pod_security
-from torpor_operator.model.actions import PatchTaskRun, ReadNamespace, ReadPodWarning
+from torpor_operator.model.actions import PatchTaskRun, ReadClaimWarning, ReadNamespace, ReadPodWarning
 from torpor_operator.model.pod import Pod
 from torpor_operator.model.snapshot import NamespaceFacts, PodWarning
 from torpor_operator.pod_security import PodSecurityLevel
@@ -27,7 +28,10 @@ _EARLY_READS = 6
 """Reads of a pod's Events after 5, 10, 20, ... seconds; then one every five minutes."""
 _LATER_READS = 300.0
 _MOUNTS = frozenset({"FailedMount", "FailedAttachVolume", "FailedMapVolume"})
-_EXPLANATIONS = frozenset({Reason.UNSCHEDULABLE, Reason.MOUNT_FAILED, Reason.POD_PENDING, Reason.QUOTA_EXCEEDED})
+_VOLUMES = re.compile(r"persistent ?volume", re.IGNORECASE)
+_EXPLANATIONS = frozenset(
+    {Reason.UNSCHEDULABLE, Reason.MOUNT_FAILED, Reason.CLAIM_PENDING, Reason.POD_PENDING, Reason.QUOTA_EXCEEDED}
+)
 """Reasons why a pod has not started; they are removed once it has."""
 
 
@@ -61,7 +65,7 @@ def next_step(view: TaskRunView, pod: Pod) -> Step:
     due = _since(view, pod) + view.settings.start_grace
     if view.now < due:
         return Step(again_at=due)
-    read = _read_events(view, pod) if _is_creating(pod) else NOTHING
+    read = _read_events(view, pod) if _is_read(pod) else NOTHING
     if read.needs:
         return read
     cause = _cause(view, pod)
@@ -77,7 +81,7 @@ def next_step(view: TaskRunView, pod: Pod) -> Step:
 
 def readers(views: Iterable[TaskRunView]) -> frozenset[str]:
     """The uids of the TaskRuns whose pods' Events may be read in this plan: the first by name."""
-    creating = (view for view in views if (pod := view.current_pod) is not None and _is_creating(pod))
+    creating = (view for view in views if (pod := view.current_pod) is not None and _is_read(pod))
     late = (view for view in creating if _elapsed(view) >= view.settings.start_grace)
     return frozenset(view.taskrun.metadata.uid for view in sorted(late, key=_name)[:READERS])
 
@@ -107,7 +111,21 @@ def _is_creating(pod: Pod) -> bool:
     )
 
 
+def _is_read(pod: Pod) -> bool:
+    """Whether Events can explain why it does not start: its own, or those of its claims."""
+    return _is_creating(pod) or _waits_for_claims(pod)
+
+
+def _waits_for_claims(pod: Pod) -> bool:
+    """Whether it has no node, and the scheduler names its volumes as the cause."""
+    return bool(pod.claims) and _VOLUMES.search(pod.unschedulable) is not None
+
+
 def _cause(view: TaskRunView, pod: Pod) -> _Cause | None:
+    if _waits_for_claims(pod):
+        match view.known.get(_event_read(view, pod)):
+            case PodWarning(reason=reason, message=message) if reason:
+                return _Cause(Reason.CLAIM_PENDING, f"pod {pod.name} waits for a volume: {message}")
     if pod.unschedulable:
         return _Cause(Reason.UNSCHEDULABLE, f"no node fits pod {pod.name}: {pod.unschedulable}")
     match view.known.get(_event_read(view, pod)):
@@ -152,8 +170,11 @@ def _read_events(view: TaskRunView, pod: Pod) -> Step:
     return Step(needs=() if need in view.known else (need,), again_at=next_at)
 
 
-def _event_read(view: TaskRunView, pod: Pod) -> ReadPodWarning:
-    return ReadPodWarning(pod.namespace, pod.uid, _read_number(view, pod)[0])
+def _event_read(view: TaskRunView, pod: Pod) -> ReadPodWarning | ReadClaimWarning:
+    number = _read_number(view, pod)[0]
+    if _waits_for_claims(pod):
+        return ReadClaimWarning(pod.namespace, pod.claims, number)
+    return ReadPodWarning(pod.namespace, pod.uid, number)
 
 
 def _read_number(view: TaskRunView, pod: Pod) -> tuple[int, float]:

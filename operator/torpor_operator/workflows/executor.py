@@ -156,6 +156,8 @@ class WorkflowExecutor:
             case ResumeRun():
                 await self._workflows.resume(workflow)
             case SetFinalizers():
+                for name in action.deleted_claims:
+                    await self.pods.claims.delete(workflow, name)
                 await self._workflows.set_finalizers(workflow, action)
             case CopyTemplate():
                 await self._workflows.copy_template(workflow, action)

@@ -21,6 +21,7 @@ from torpor_operator.model import pod
 from torpor_operator.model.actions import CreatePod, PatchTaskRun, RemovePodFinalizer, RemoveSchedulingGate
 from torpor_operator.model.pod import Pod
 from torpor_operator.taskrun import pod_builder
+from torpor_operator.workflows.claim_writer import ClaimWriter, ForeignClaimError
 
 _PERMANENT = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY})
 """Errors that the author can fix and a retry cannot. 400 is an invalid quantity or a field of another type."""
@@ -38,12 +39,15 @@ class PodWriter:
         self._writer = writer
         self._taskruns = TaskRunWriter(api, cluster)
         self._node_grace = node_grace
+        self.claims = ClaimWriter(api)
 
     async def create(self, action: CreatePod) -> None:
         """Create the pod, or read the one that an earlier request created. A permanent error fails its TaskRun."""
         taskrun = action.taskrun
         namespace, name = taskrun.metadata.namespace, action.body["metadata"]["name"]
         body = await self._add_program(action)
+        if not await self._create_claims(action):
+            return
         if not self._writer.is_leader():  # again, since the read may have taken long
             raise NotLeadingError
         try:
@@ -63,6 +67,21 @@ class PodWriter:
             return
         self._cluster.unconfirmed_pods.pop(taskrun.metadata.uid, None)
         self._cluster.pods.store.absorb(stored)
+
+    async def _create_claims(self, action: CreatePod) -> bool:
+        """Create the volumes of the run that the pod mounts. False if one is refused, which fails the TaskRun."""
+        for claim in action.claims:
+            try:
+                await self.claims.create(claim)
+            except ForeignClaimError as error:
+                await self._launch_failed(action, str(error))
+                return False
+            except errors.ApiError as error:
+                if error.status not in _PERMANENT:
+                    raise
+                await self._refused(action, error, "a volume of the run")
+                return False
+        return True
 
     async def _add_program(self, action: CreatePod) -> Object:
         """The pod with its container's program, arguments, event and state.
@@ -90,17 +109,17 @@ class PodWriter:
             raise errors.ApiUnavailable(f"pod {other.name} of a deleted TaskRun of the same name still exists")
         await self._launch_failed(action, f"a pod named {other.name} exists and does not belong to Torpor; delete it")
 
-    async def _refused(self, action: CreatePod, error: errors.ApiError) -> None:
+    async def _refused(self, action: CreatePod, error: errors.ApiError, what: str = "the pod") -> None:
         """Report an exceeded quota and retry; any other refusal fails the launch."""
         if _NO_ROLE in error.message:
             raise error
         if error.exceeds_quota:
-            message = f"the pod waits for quota of the namespace: {error.message}"
+            message = f"{what} waits for quota of the namespace: {error.message}"
             if action.taskrun.status.reason != Reason.QUOTA_EXCEEDED:  # the used amount differs at each try
                 await self._explain(action, Reason.QUOTA_EXCEEDED, message)
             raise error
         hint = _SET_UP if "service account" in error.message else ""
-        await self._launch_failed(action, f"the pod was refused: {error.message}{hint}")
+        await self._launch_failed(action, f"{what} was refused: {error.message}{hint}")
 
     async def _explain(self, action: CreatePod, reason: Reason, message: str) -> None:
         patch = transitions.explain(action.taskrun.pin(launch=True), reason=reason, message=message)

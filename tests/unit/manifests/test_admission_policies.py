@@ -37,7 +37,10 @@ def test_the_operations_that_a_policy_checks(file: str, expected: list[str]) -> 
 @pytest.mark.parametrize(
     ("file", "read"),
     [
-        ("workflow.yaml", ["templateRef", "image", "params", "groups", "tasks", "workflow", "defaults"]),
+        (
+            "workflow.yaml",
+            ["templateRef", "image", "params", "groups", "tasks", "workflow", "defaults", "volumeClaims"],
+        ),
         ("bounds.yaml", ["params", "groups", "tasks", "workflow", "sources"]),
     ],
 )

@@ -63,6 +63,7 @@ BACKFILLS = Resource(group=constants.GROUP, version=constants.VERSION, plural="b
 PODS = Resource(group="", version="v1", plural="pods", kind="Pod")
 NODES = Resource(group="", version="v1", plural="nodes", kind="Node", namespaced=False)
 NAMESPACES = Resource(group="", version="v1", plural="namespaces", kind="Namespace", namespaced=False)
+CLAIMS = Resource(group="", version="v1", plural="persistentvolumeclaims", kind="PersistentVolumeClaim")
 CONFIG_MAPS = Resource(group="", version="v1", plural="configmaps", kind="ConfigMap")
 SECRETS = Resource(group="", version="v1", plural="secrets", kind="Secret")
 EVENTS = Resource(group="events.k8s.io", version="v1", plural="events", kind="Event")

@@ -19,6 +19,7 @@ _KINDS = {
     Reason.LAUNCH_FAILED: CauseKind.START_FAILED,
     Reason.UNSCHEDULABLE: CauseKind.UNSCHEDULABLE,
     Reason.MOUNT_FAILED: CauseKind.MOUNT,
+    Reason.CLAIM_PENDING: CauseKind.MOUNT,
     Reason.POD_PENDING: CauseKind.POD_PENDING,
     Reason.QUOTA_EXCEEDED: CauseKind.QUOTA,
     Reason.NODE_LOST: CauseKind.NODE_LOST,

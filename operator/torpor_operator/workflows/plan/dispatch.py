@@ -17,6 +17,7 @@ from torpor_wire.reason import Reason
 from torpor_wire.state import State
 
 from torpor_operator.expressions import pod_texts
+from torpor_operator.model import volume_claims
 from torpor_operator.model.actions import Action, CreatePod, CreateTaskRun, Need, PostEvent, WorkflowPlan
 from torpor_operator.model.snapshot import PodContext, Snapshot
 from torpor_operator.taskrun import pod_builder, pod_startup, step, transitions
@@ -149,7 +150,9 @@ def _launch(snapshot: Snapshot, run: TaskRun, chosen: PodFields | None) -> Step:
         return step.fail(view_of(snapshot, run.metadata.name), Reason.LAUNCH_FAILED, message, policy=retry.Policy())
     if (refused := pod_startup.refusal(view_of(snapshot, run.metadata.name), chosen)) is not None:
         return refused
-    return Step(actions=(CreatePod(taskrun=run, body=pod_builder.build(run, _pod_context(snapshot, run), chosen)),))
+    body = pod_builder.build(run, _pod_context(snapshot, run), chosen)
+    claims = volume_claims.used_claims(snapshot.workflow, body) if snapshot.workflow.spec.volume_claims else ()
+    return Step(actions=(CreatePod(taskrun=run, body=body, claims=claims),))
 
 
 def _pod_context(snapshot: Snapshot, run: TaskRun) -> PodContext:
@@ -166,6 +169,7 @@ def _pod_context(snapshot: Snapshot, run: TaskRun) -> PodContext:
         archive=snapshot.archive,
         logs=snapshot.workflow.spec.logs or LogMode.ALL,
         defaults=snapshot.settings.pod_defaults(),
+        claims=volume_claims.claim_names(snapshot.workflow),
         allow_networks=snapshot.settings.allow_networks,
         deny_networks=snapshot.settings.deny_networks,
     )

@@ -13,6 +13,7 @@ from torpor_wire import constants, times
 from torpor_wire.reason import Reason
 from torpor_wire.state import TERMINAL
 
+from torpor_operator.model import volume_claims
 from torpor_operator.model.actions import (
     Action,
     ArchiveRun,
@@ -47,7 +48,8 @@ def clean_up(run: RunContext) -> WorkflowPlan | None:
     actions: list[Action] = [action for step in steps for action in step.actions]
     if constants.FINALIZER in workflow.metadata.finalizers:
         others = tuple(name for name in workflow.metadata.finalizers if name != constants.FINALIZER)
-        actions.append(SetFinalizers(finalizers=others))
+        deleted = volume_claims.deleted_at_end(workflow)
+        actions.append(SetFinalizers(finalizers=others, deleted_claims=deleted))
     plan = WorkflowPlan(
         actions=tuple(actions), events=_events(run, completed), again_at=earliest(step.again_at for step in steps)
     )

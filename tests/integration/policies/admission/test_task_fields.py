@@ -148,3 +148,27 @@ def test_a_hook_cannot_have_may_fail(server: Server, namespace: str) -> None:
     answer = server.create("workflows", namespace, body)
     assert answer.status == 422
     assert "task b: a hook does not change the outcome of the run; remove mayFail" in answer.message
+
+
+WORK = {"name": "work", "size": "1Gi"}
+
+
+@pytest.mark.parametrize(
+    ("claims", "pod", "problem"),
+    [
+        ([WORK], {"volumes": [{"name": "work", "emptyDir": {}}]}, "has the name of a volume of the run"),
+        ([WORK, WORK], {}, "Duplicate value"),
+        ([WORK | {"name": "torpor-tmp"}], {}, "names of volumes of Torpor begin with torpor-"),
+        ([WORK | {"size": "${params.size}"}], {}, "spec.volumeClaims[0].size"),
+        ([WORK | {"size": "a lot"}], {}, "spec.volumeClaims[0].size"),
+        ([WORK | {"accessModes": ["ReadWrite"]}], {}, "Unsupported value"),
+        ([WORK | {"deletion": "Soon"}], {}, "Unsupported value"),
+        ([WORK | {"name": f"w{number}"} for number in range(11)], {}, "must have at most 10 items"),
+    ],
+)
+def test_invalid_volumes_of_a_run_are_rejected(
+    server: Server, namespace: str, claims: list[dict[str, Any]], pod: dict[str, Any], problem: str
+) -> None:
+    answer = server.create("workflows", namespace, workflow(pod, volumeClaims=claims))
+    assert answer.status == 422
+    assert problem in answer.message
