@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from playwright.async_api import Browser, BrowserContext, Page
+from playwright.async_api import Browser, BrowserContext, CDPSession, Page
 from torpor_ui.http.security import CSRF_HEADER
 
 from benchmarks import page as page_server
@@ -63,20 +63,28 @@ class BrowserSizes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """A window whose view is drawn. Milliseconds: from the navigation, and of CPU time of the page's main thread."""
+    """A window whose view is drawn. Milliseconds: from the navigation, and of CPU time of page and server."""
 
     page: Page
     observer: Observer
     paint: float
     ready: float
     cpu: float
+    served: float
+    counting: CDPSession
+
+
+async def _busy(counting: CDPSession) -> float:
+    """Milliseconds of CPU time that the main thread of a page has used."""
+    metrics = (await counting.send("Performance.getMetrics"))["metrics"]
+    return float(next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")) * 1000
 
 
 class Viewer:
     """A person with a browser that has logged in."""
 
-    def __init__(self, browser: Browser, url: str) -> None:
-        self.browser, self.url = browser, url
+    def __init__(self, browser: Browser, url: str, server: int) -> None:
+        self.browser, self.url, self.server = browser, url, server
 
     async def context(self, stack: AsyncExitStack) -> BrowserContext:
         context = await stack.enter_async_context(BrowserScreen().context(self.browser))
@@ -93,13 +101,16 @@ class Viewer:
         await counting.send("Performance.enable", {"timeDomain": "threadTicks"})
         observer = Observer(page=opened, origin=self.url)
         await observer.start()
+        before = page_server._cpu(self.server)
         await opened.goto(f"{self.url}/{path}", wait_until="commit")
         await opened.wait_for_selector(drawn, timeout=_LIMIT_MS)
         ready = float(await opened.evaluate(_SINCE_START))
-        metrics = (await counting.send("Performance.getMetrics"))["metrics"]
-        cpu = next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration") * 1000
+        cpu = await _busy(counting)
+        served = (page_server._cpu(self.server) - before) * 1000
         paint = float(await opened.evaluate(_PAINT) or ready)
-        return Opening(page=opened, observer=observer, paint=paint, ready=ready, cpu=cpu)
+        return Opening(
+            page=opened, observer=observer, paint=paint, ready=ready, cpu=cpu, served=served, counting=counting
+        )
 
 
 async def measure(sizes: BrowserSizes) -> list[Figure]:
@@ -119,10 +130,10 @@ async def _served(stack: AsyncExitStack, sizes: BrowserSizes, instances: int) ->
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     options = ("--mode", "token", "--url", url, "--port", str(port), "--health-port", str(free_port()))
-    await stack.enter_async_context(page_server.process("torpor_ui", *options, "--api-url", api))
+    server = await stack.enter_async_context(page_server.process("torpor_ui", *options, "--api-url", api))
     await page_server._until_up(url)
     browser = await stack.enter_async_context(chromium.started(chromium.find()))
-    return Viewer(browser, url)
+    return Viewer(browser, url, server.pid)
 
 
 async def _openings(viewer: Viewer, sizes: BrowserSizes) -> list[Figure]:
@@ -159,11 +170,14 @@ async def _large(viewer: Viewer, sizes: BrowserSizes) -> list[Figure]:
                 await page.get_by_role("button", name="Unfold all").click()
             await page.wait_for_timeout(2000)
             await observer.long_tasks()
+            before = await _busy(opening.counting)
             scrolled: dict[str, Any] = await page.evaluate(_SCROLL, [scroller, sizes.seconds])
             long = await observer.long_tasks()
+            each = (await _busy(opening.counting) - before) / (scrolled["rate"] * sizes.seconds)
             rate, longest = scrolled["rate"], max(long, default=0.0)
             figures += [
                 Figure(name=f"{view}-scroll", what=f"{view} scrolled", value=rate, unit="frames/s", goal="50"),
+                Figure(name=f"{view}-frame", what=f"{view}, CPU of the page for a frame", value=each, unit="ms"),
                 Figure(name=f"{view}-long", what=f"{view}, longest task", value=longest, unit="ms", goal="50 ms"),
             ]
     return figures
@@ -173,6 +187,7 @@ def _drawn(name: str, what: str, openings: list[Opening], goal: str) -> list[Fig
     return [
         _median(name, f"{what} drawn", [each.ready for each in openings], goal),
         _median(f"{name}-cpu", f"{what}, CPU of the page", [each.cpu for each in openings], ""),
+        _median(f"{name}-server", f"{what}, CPU of the server", [each.served for each in openings], ""),
     ]
 
 

@@ -11,6 +11,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser
 
+from tests.browser import census
 from tests.support.browser import program
 from tests.support.browser.observer import Observer
 from tests.support.browser.page import ServedPage, serve_page
@@ -49,6 +50,7 @@ async def cluster() -> AsyncIterator[MadeUpApi]:
     }
     async with serve(MadeUpApi(users=users)) as api:
         fill(api, SIZE)
+        census.add(api)
         yield api
 
 

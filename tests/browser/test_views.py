@@ -4,20 +4,21 @@ import os
 from pathlib import Path
 
 import pytest
+from playwright.async_api import expect
 
-from tests.browser import answers
+from tests.browser import answers, census
 from tests.browser.conftest import OpenView
 from tests.support.browser import accessibility
 from tests.support.browser.window import PHONE, BrowserScreen, Theme
 from tests.support.made_up_cluster.content import BIG
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-RUN = f"run/live/data/{BIG}"
+RUN = f"run/live/data/{census.NAME}"
 VIEWS = {
-    "runs": ("runs", "invoices-00001"),
-    "timeline": (f"{RUN}/timeline", BIG),
-    "graph": (f"{RUN}/graph", "report"),
-    "grid": (f"{RUN}/grid", "602 instances"),
+    "runs": ("runs", census.NAME),
+    "timeline": (f"{RUN}/timeline", "Critical path"),
+    "graph": (f"{RUN}/graph", "warehouse_ready"),
+    "grid": (f"run/live/data/{BIG}/grid", "602 instances"),
     "details": (f"{RUN}/details", "Conditions"),
     "schedules": ("schedules", "nightly-census"),
     "schedule": ("schedules/data/nightly-census", "The last 26 weeks"),
@@ -53,3 +54,14 @@ async def test_a_view_is_not_wider_than_a_phone(view: str, open_view: OpenView) 
     assert await window.page.evaluate(
         "[...document.querySelectorAll('.view, .run')].every((each) => each.scrollWidth <= each.clientWidth)"
     )
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+async def test_all_causes_are_shown_with_their_commands(theme: Theme, open_view: OpenView) -> None:
+    window = await open_view(RUN, screen=BrowserScreen(theme=theme, width=1100))
+    why = window.page.get_by_role("region", name="Why")
+    await window.button("9 more causes").click()
+    await expect(why).to_contain_text("validate/")
+    await expect(why.get_by_role("button", name="Copy the command").nth(3)).to_be_visible()
+    if os.environ.get("TORPOR_SCREENSHOTS"):
+        await window.page.locator(".run-head").screenshot(path=PICTURES / f"why-{theme}.png")

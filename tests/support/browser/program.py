@@ -1,10 +1,12 @@
 """Finds Chromium: this machine's, else Debian's, unpacked without installing it. Must not download anything else."""
 
 import shutil
+import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from playwright.async_api import Browser, async_playwright
 from torpor_dev import cache
@@ -12,7 +14,8 @@ from torpor_dev.console import DevError
 from torpor_dev.offline import debian
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
-_PACKAGES = ("chromium", "fonts-inter", "fonts-dejavu-core")
+_LAUNCHER = Path(__file__).with_name("launcher.py")
+_PACKAGES = ("chromium-headless-shell", "chromium-common", "fonts-inter", "fonts-dejavu-core")
 _FONTS = """<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
@@ -51,20 +54,31 @@ def find() -> BrowserProgram:
             (folder / "fonts.conf").write_text(_FONTS.format(root=root, cache=folder / "font-cache"))
             (folder / "complete").touch()
     environment = {**debian.environment(root), "FONTCONFIG_FILE": str(folder / "fonts.conf")}
-    return BrowserProgram(executable=root / "usr/lib/chromium/chromium", environment=environment)
+    return BrowserProgram(executable=next(root.glob("usr/lib/chromium/*headless*shell")), environment=environment)
 
 
 @asynccontextmanager
 async def started(program: BrowserProgram) -> AsyncIterator[Browser]:
     """The browser, without a window and without its sandbox, which root cannot have."""
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path=program.executable, env=dict(program.environment), args=["--no-sandbox"]
-        )
+        with TemporaryDirectory() as folder:
+            browser = await playwright.chromium.launch(
+                executable_path=_launcher(Path(folder), program.executable),
+                env=dict(program.environment),
+                args=["--no-sandbox"],
+            )
         try:
             yield browser
         finally:
             await browser.close()
+
+
+def _launcher(folder: Path, executable: Path) -> Path:
+    """A program that starts the browser by `launcher.py`."""
+    path = folder / "chromium"
+    path.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "{_LAUNCHER}" "{executable}" "$@"\n')
+    path.chmod(0o755)
+    return path
 
 
 def _installed(problem: str) -> BrowserProgram:
