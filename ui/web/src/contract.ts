@@ -79,7 +79,8 @@ export interface RunDelta {
 }
 
 export interface TimelineRowData { key: string; label: string; task: string; intervals: Interval[] }
-export interface TimelineData { start: number; end: number; rows: TimelineRowData[] }
+/** `start` is null for a run that has not started. */
+export interface TimelineData { start: Time; end: number; rows: TimelineRowData[] }
 
 export interface SegmentDetail { segment: number; launch: number; pod: string; node: string; phase: string; start: Time; end: Time; reason: string; message: string; intervals?: { phase: Phase; start: number; end: Time; detail: string }[] }
 export interface AttemptDetail { attempt: number; segments: SegmentDetail[] }

@@ -4,6 +4,7 @@ import type { Interval, Task } from "../src/contract.ts";
 import { emptyColumns, Instances } from "../src/core/instances.ts";
 import { density } from "../src/views/timeline/density.ts";
 import { upTo } from "../src/views/timeline/occupancy.ts";
+import { overlayOf } from "../src/views/timeline/overlay.ts";
 import { buildRows, comparePaths, type RowOptions } from "../src/views/timeline/rows.ts";
 import { clamp, pan, ticks, whole, zoom } from "../src/views/timeline/time_window.ts";
 
@@ -93,4 +94,10 @@ test("pods and waits of a run that goes on hold until now", () => {
   const steps = { t: [0, 10, 20], pods: [1, 2, 0], waits: [0, 3, 0] };
   assert.deepEqual(upTo(steps, 25), { t: [0, 10, 25], pods: [1, 2, 2], waits: [0, 3, 3] });
   assert.equal(upTo(steps, null), steps);
+});
+
+test("a run without a start begins with its first interval", () => {
+  const rows = [{ key: "a", label: "a", task: "a", intervals: [["running", 30, 40, "", 1, 0, 0, ""]] as Interval[] }, { key: "b", label: "b", task: "b", intervals: [] }];
+  const overlay = overlayOf({ start: null, end: 50, rows }, "live/ns/before");
+  assert.deepEqual([overlay.name, overlay.start, overlay.length], ["before", 30, 20]);
 });

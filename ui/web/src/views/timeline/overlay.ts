@@ -7,7 +7,8 @@ import { runApi } from "../../core/run_store.ts";
 export interface Overlay { name: string; rows: ReadonlyMap<string, Interval[]>; start: number; length: number }
 
 export function overlayOf(data: TimelineData, key: string): Overlay {
-  return { name: key.split("/").at(-1) ?? key, rows: new Map(data.rows.map((row) => [row.key, row.intervals])), start: data.start, length: data.end - data.start };
+  const begin = data.start ?? data.rows.reduce((first, row) => Math.min(first, row.intervals[0]?.[1] ?? first), data.end);
+  return { name: key.split("/").at(-1) ?? key, rows: new Map(data.rows.map((row) => [row.key, row.intervals])), start: begin, length: data.end - begin };
 }
 
 /** Fetches the previous run while it is wanted. */
