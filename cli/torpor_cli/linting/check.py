@@ -14,6 +14,7 @@ from torpor_cli.linting import (
     graph,
     kinds,
     metadata,
+    peer_syntax,
     schedule,
     schema,
     triggers,
@@ -120,8 +121,11 @@ def problems(document: Mapping[str, Any], kind: str, classes: Classes) -> Iterat
     invalid = list(schema.violations(stored, checked))
     yield from invalid
     blocking = [problem.path for problem in invalid if schema.is_blocking(problem)]
+    yield from peer_syntax.problems(ours.get("spec"), ("spec",))
     yield from cel_rules.crd_violations(stored, checked, blocking)
-    if not blocking:
+    if blocking:
+        yield from _expressions(kind, stored)
+    else:
         named = {**stored, "metadata": document.get("metadata") or {}}
         of_policies = list(cel_rules.policy_violations(named, kinds.PLURALS[kind]))
         yield from of_policies
@@ -129,6 +133,14 @@ def problems(document: Mapping[str, Any], kind: str, classes: Classes) -> Iterat
         # The model of the operator rejects this field too, and then reports nothing else.
         unreadable = [*invalid, *(problem for problem in rejected if problem.path[-1] == "python")]
         yield from _semantics(kind, schema.without(stored, {problem.path for problem in unreadable}), rejected, classes)
+
+
+def _expressions(kind: str, document: Mapping[str, Any]) -> Iterator[LintProblem]:
+    """Yield the problems of expressions beside what the schema rejects, which the API server would report first."""
+    spec = document.get("spec")
+    embedded = kinds.embedded_workflow(kind, spec) if isinstance(spec, Mapping) else None
+    if embedded is not None and isinstance(embedded.spec.get("tasks"), list):
+        yield from map(embedded.relocated, graph.problems({"spec": embedded.spec}))
 
 
 def _semantics(

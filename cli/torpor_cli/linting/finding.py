@@ -29,6 +29,7 @@ class LintRule(StrEnum):
     POLICY = "policy"
     GRAPH = "graph"
     EXPRESSION = "expression"
+    PEER_SYNTAX = "peer-syntax"
     CRON = "cron"
     EXPAND = "expand"
     TRIGGER = "trigger"

@@ -13,6 +13,7 @@ from torpor_crds.models import workflow as models
 from torpor_operator.graph import dag
 from torpor_wire.reason import Reason
 
+from torpor_cli.linting import repair
 from torpor_cli.linting.finding import LintProblem, LintRule, Path
 
 _PROBLEMS_MAX = 100
@@ -23,6 +24,7 @@ _FIELD = re.compile(
     r"|expand (?P<expand>\w+):|(?P<pod>(?:pod|container\.steps)[.\[][^:]+):"
     r"|(?P<field>when|expandKwargs|displayName|image|container\.command|container\.args|container\.script|result|failWhen):"
 )
+_WORD = re.compile(r"container\.(?:command|args): \[(\d+)\]")
 _VALID: Mapping[str, Any] = {
     "when": "true",
     "expandKwargs": [{}],
@@ -37,8 +39,11 @@ _VALID: Mapping[str, Any] = {
 
 
 def problems(written: Mapping[str, Any]) -> Iterator[LintProblem]:
-    """Yield the problems of the graph; none if the schema does not admit the Workflow."""
-    document = copy.deepcopy(dict(written))
+    """Yield the problems of the graph, without those of tasks that the schema does not admit."""
+    repaired = repair.repair(written["spec"])
+    if repaired is None:
+        return
+    document = copy.deepcopy({"spec": repaired.spec})
     for _ in range(_PROBLEMS_MAX):
         try:
             spec = models.WorkflowSpec.model_validate(document["spec"])
@@ -49,8 +54,9 @@ def problems(written: Mapping[str, Any]) -> Iterator[LintProblem]:
             return
         path = locate(problem.message, document["spec"])
         rule = LintRule.GRAPH if problem.reason == Reason.WORKFLOW_INVALID else LintRule.EXPRESSION
-        yield LintProblem(path=path, rule=rule, message=problem.message)
-        if not _replace_with_valid(document, path):
+        if not repaired.concerns(problem.message):
+            yield LintProblem(path=path, rule=rule, message=problem.message)
+        if not _replace_with_valid(document, path, _word(problem.message)):
             return
 
 
@@ -126,8 +132,14 @@ _OTHERS: tuple[tuple[str, Path], ...] = (
 )
 
 
-def _replace_with_valid(document: dict[str, Any], path: Path) -> bool:
-    """Replace the field with a valid value. Return whether there is one."""
+def _word(message: str) -> int | None:
+    """Return the index of the word of a command that a message names."""
+    word = _WORD.search(message)
+    return int(word[1]) if word else None
+
+
+def _replace_with_valid(document: dict[str, Any], path: Path, word: int | None = None) -> bool:
+    """Replace the field, or one word of a command, with a valid value. Return whether there is one."""
     owner: Any = document
     for part in path[:-1]:
         owner = owner[part]
@@ -144,6 +156,8 @@ def _replace_with_valid(document: dict[str, Any], path: Path) -> bool:
             owner[path[-1]] = "1"
         case ("spec", _, _, "container", "steps", _, "command" | "args"):
             owner[path[-1]] = ["x"]
+        case ("spec", _, _, "container", "command" | "args" as field) if word is not None and word < len(owner[field]):
+            owner[field][word] = "x"
         case ("spec", _, _, *fields) if ".".join(map(str, fields)) in _VALID:
             owner[path[-1]] = _VALID[".".join(map(str, fields))]
         case _:

@@ -67,9 +67,10 @@ def embedded_workflow(kind: str, spec: Mapping[str, Any]) -> Embedded | None:
     if kind == WORKFLOW:
         return Embedded(spec=spec, path=("spec",))
     workflow = spec.get("workflow")
-    if not isinstance(workflow, Mapping):
+    own = (workflow.get("params") or {}) if isinstance(workflow, Mapping) else None
+    if not isinstance(workflow, Mapping) or not isinstance(own, Mapping):
         return None
-    params = {**_params(kind, spec), **(workflow.get("params") or {})}
+    params = {**_params(kind, spec), **own}
     return Embedded(spec={**workflow, "params": params}, path=("spec", "workflow"))
 
 
@@ -77,5 +78,9 @@ def _params(kind: str, spec: Mapping[str, Any]) -> dict[str, Any]:
     """Return the params that a run has besides those of the workflow. Their values are not known."""
     params = spec.get("params")
     if kind == TEMPLATE and isinstance(params, list):
-        return {param["name"]: _PLACEHOLDER for param in params if isinstance(param, Mapping) and "name" in param}
+        return {param["name"]: _PLACEHOLDER for param in params if _has_name(param)}
     return dict.fromkeys(params, _PLACEHOLDER) if kind == SCHEDULE and isinstance(params, dict) else {}
+
+
+def _has_name(param: Any) -> bool:
+    return isinstance(param, Mapping) and isinstance(param.get("name"), str)

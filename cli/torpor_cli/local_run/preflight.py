@@ -220,14 +220,14 @@ def _own(trigger: Object) -> Object:
 
 def _ignored(spec: Object, tasks: Sequence[Object], others: Sequence[Object]) -> Iterator[str]:
     """Yield each field without an effect, with the tasks that have it."""
-    if "image" in spec or any("image" in task for task in tasks if "python" in task):
+    of_python = [task for task in tasks if "python" in task]
+    if any(spec.get("image") or task.get("image") for task in of_python):
         yield "image of Python tasks"
     yield from (field for field in _SPEC_FIELDS if field in spec)
     if not has_pools(others):
         yield from _of_tasks("pool", [task["name"] for task in tasks if "pool" in task])
     for field in _POD_FIELDS:
         yield from _of_tasks(f"pod.{field}", [task["name"] for task in tasks if (task.get("pod") or {}).get(field)])
-    of_python = [task for task in tasks if "python" in task]
     yield from _of_tasks(
         "pod.workingDir", [task["name"] for task in of_python if (task.get("pod") or {}).get("workingDir")]
     )

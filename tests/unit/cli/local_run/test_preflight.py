@@ -211,3 +211,8 @@ def test_a_container_with_tools_is_refused() -> None:
     assert check(task, machine=MachineCapabilities(containers=True)).refused == (
         "task t0 has container.tools, and a local run has no torpor-tool; run the Workflow in a cluster",
     )
+
+
+def test_an_image_of_containers_only_is_not_ignored() -> None:
+    spec = {"image": "busybox:1.37", "tasks": [{"name": "t", "container": {"command": ["true"]}}]}
+    assert preflight.check(spec, [], MachineCapabilities(containers=True)).ignored == ()

@@ -1,0 +1,63 @@
+"""Finds expressions of Argo, Tekton and Airflow in a manifest. Torpor leaves them as they are. Pure."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from torpor_cli.linting.finding import LintProblem, LintRule, Path, Severity
+
+_BRACES = re.compile(r"\{\{-?\s*(?P<body>=?\s*[A-Za-z_][^{}]{0,200}?)\s*-?\}\}")
+"""A Go template, as of `docker inspect --format`, begins with a dot and is not meant for the engine."""
+_PARENTHESES = re.compile(
+    r"\$\((?P<body>(?:params|tasks|finally|context|workspaces|results|steps|inputs|outputs|tt|body)[.\[][^()]{0,200})\)"
+)
+_NAME = r"([\w-]+)"
+_FORMS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern), form)
+    for pattern, form in (
+        (rf"(?:inputs|workflow)\.parameters\.{_NAME}", "${{params.{}}}"),
+        (rf"params\.{_NAME}(?:\[\*\])?", "${{params.{}}}"),
+        (rf"params\[[\"']{_NAME}[\"']\](?:\[\*\])?", "${{params.{}}}"),
+        (rf"(?:inputs|tt)\.params\.{_NAME}", "${{params.{}}}"),
+        (rf"(?:tasks|steps)\.{_NAME}\.outputs\.(?:result|parameters\.[\w-]+)", "${{tasks.{}.result}}"),
+        (rf"tasks\.{_NAME}\.results\.{_NAME}(?:\[\*\])?", "${{tasks.{}.result.{}}}"),
+        (rf"(?:tasks|steps)\.{_NAME}\.status", "${{tasks.{}.state}}"),
+        (r"item", "${{mapping.value}}"),
+        (rf"item\.{_NAME}", "${{mapping.value.{}}}"),
+        (r"workflow\.name|context\.pipelineRun\.name|run_id", "${{run.name}}"),
+        (r"workflow\.status|tasks\.status", "${{run.state}}"),
+        (r"ds|logical_date|workflow\.(?:creationTimestamp|scheduledTime)", "${{run.at}}"),
+    )
+)
+"""What an expression of another engine is in Torpor."""
+
+
+def problems(value: Any, path: Path) -> Iterator[LintProblem]:
+    """Yield a warning for each text with such an expression."""
+    match value:
+        case str():
+            yield from _of_text(value, path)
+        case Mapping():
+            for name, child in value.items():
+                yield from problems(child, (*path, name))
+        case list():
+            for index, child in enumerate(value):
+                yield from problems(child, (*path, index))
+        case _:
+            return
+
+
+def _of_text(text: str, path: Path) -> Iterator[LintProblem]:
+    matches = [match for pattern in (_BRACES, _PARENTHESES) for match in pattern.finditer(text)]
+    for match in dict.fromkeys((match[0], match["body"]) for match in matches):
+        written, body = match
+        message = f"{written} is not evaluated, since it is not an expression of Torpor; write {form(body)}"
+        yield LintProblem(path=path, rule=LintRule.PEER_SYNTAX, severity=Severity.WARNING, message=message)
+
+
+def form(body: str) -> str:
+    """Return what an expression of another engine is in Torpor, or where to read about it."""
+    for pattern, template in _FORMS:
+        if match := pattern.fullmatch(body.strip()):
+            return template.format(*(name.replace("-", "_") for name in match.groups()))
+    return "${...}, see docs/reference/expressions.md"
