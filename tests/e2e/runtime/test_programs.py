@@ -162,7 +162,7 @@ async def test_a_failed_init_container_and_a_crashing_sidecar_are_named(stage: C
     assert "no password" in (crash.status.message or "")
 
 
-READ_ROWS = "print(open('/work/rows').read().split()"
+READ_ROWS = "print(*open('/work/rows').read().split()"
 STEPS = [
     {"name": "make", "script": "printf 'a\\nb\\n' > /work/rows; echo made"},
     {"name": "count", "script": "wc -l < /work/rows", "result": "stdout"},
@@ -187,4 +187,4 @@ async def test_steps_run_in_order_in_one_pod_and_each_has_a_result(stage: Cluste
     failed, ended = await stage.taskruns("steps")
     assert failed.status.message == "container check failed: Error, exit code 4: bad row"
     assert ended.status.state == "Succeeded", ended.status.message
-    assert (await results(stage, "steps"))["steps"] == {"make": None, "count": 2, "report": "['a', 'b']"}
+    assert (await results(stage, "steps"))["steps"] == {"make": None, "count": 2, "report": "a b"}
