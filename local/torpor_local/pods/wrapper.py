@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from torpor_operator.model.pod import RUNTIME_CONTAINER
-from torpor_operator.taskrun.container_outcome import TERMINATION_MAX
+from torpor_operator.taskrun.outcomes.container_outcome import TERMINATION_MAX
 from torpor_operator.taskrun.program_words import TOOL
 from torpor_wire import constants
 

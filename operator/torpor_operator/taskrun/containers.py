@@ -15,8 +15,9 @@ from torpor_wire.transitions import Claim
 
 from torpor_operator.model.actions import PatchTaskRun, RemovePodFinalizer, RemoveSchedulingGate
 from torpor_operator.model.pod import Pod, pod_name
-from torpor_operator.taskrun import container_outcome, step, step_results, wrapper_outcome
-from torpor_operator.taskrun.container_outcome import (
+from torpor_operator.taskrun import step
+from torpor_operator.taskrun.outcomes import container_outcome, step_results, wrapper_outcome
+from torpor_operator.taskrun.outcomes.container_outcome import (
     ArchivedResult,
     ContainerDeferral,
     ContainerFailure,

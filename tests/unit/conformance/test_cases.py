@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from torpor_operator.taskrun import container_outcome
-from torpor_operator.taskrun.container_outcome import DocumentRules, InvalidOutcome
+from torpor_operator.taskrun.outcomes import container_outcome
+from torpor_operator.taskrun.outcomes.container_outcome import DocumentRules, InvalidOutcome
 
 ROOT = Path(__file__).resolve().parents[3]
 LANGUAGES = ROOT / "examples/languages"

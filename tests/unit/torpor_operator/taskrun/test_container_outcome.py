@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from torpor_operator.taskrun import container_outcome
-from torpor_operator.taskrun.container_outcome import (
+from torpor_operator.taskrun.outcomes import container_outcome
+from torpor_operator.taskrun.outcomes.container_outcome import (
     ArchivedResult,
     ContainerDeferral,
     ContainerFailure,

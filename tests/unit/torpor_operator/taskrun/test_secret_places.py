@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from torpor_operator.taskrun import container_outcome
-from torpor_operator.taskrun.container_outcome import ContainerDeferral, DocumentRules, InvalidOutcome
+from torpor_operator.taskrun.outcomes import container_outcome
+from torpor_operator.taskrun.outcomes.container_outcome import ContainerDeferral, DocumentRules, InvalidOutcome
 from torpor_wire import secret_ref
 
 from tests.support.builders import Body

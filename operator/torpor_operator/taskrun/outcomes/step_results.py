@@ -11,8 +11,8 @@ from torpor_wire import canonical, constants
 from torpor_wire.reason import Reason
 
 from torpor_operator.model.pod import Pod
-from torpor_operator.taskrun import container_outcome, wrapper_outcome
-from torpor_operator.taskrun.container_outcome import ContainerOutcome, ContainerResult, InvalidOutcome
+from torpor_operator.taskrun.outcomes import container_outcome, wrapper_outcome
+from torpor_operator.taskrun.outcomes.container_outcome import ContainerOutcome, ContainerResult, InvalidOutcome
 
 
 def combined(container: Command, pod: Pod, last: ContainerOutcome) -> ContainerOutcome:

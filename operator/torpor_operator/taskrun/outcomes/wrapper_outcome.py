@@ -9,8 +9,8 @@ from typing import Final
 
 from torpor_wire.reason import Reason
 
-from torpor_operator.taskrun import container_outcome
-from torpor_operator.taskrun.container_outcome import (
+from torpor_operator.taskrun.outcomes import container_outcome
+from torpor_operator.taskrun.outcomes.container_outcome import (
     ArchivedResult,
     ContainerFailure,
     ContainerOutcome,

@@ -20,8 +20,8 @@ from torpor_wire import canonical, constants, secret_ref, times, trigger, typed_
 from torpor_wire.reason import Reason
 from torpor_wire.secret_ref import SecretRef
 
-from torpor_operator.taskrun import document_fields, secret_places
-from torpor_operator.taskrun.document_fields import InvalidDocumentError, shown
+from torpor_operator.taskrun.outcomes import document_fields, secret_places
+from torpor_operator.taskrun.outcomes.document_fields import InvalidDocumentError, shown
 
 TERMINATION_MAX = 4096
 """Bytes of a termination message. The kubelet keeps the last 4,096 of a longer one and does not mark the cut."""

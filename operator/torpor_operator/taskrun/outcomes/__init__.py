@@ -1,0 +1,1 @@
+"""The outcome that a container wrote: its result, or a document. Pure."""
