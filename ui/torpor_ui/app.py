@@ -1,6 +1,6 @@
 """Builds the web application from its parts."""
 
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 
 from aiohttp import web
 from torpor_kubernetes.timing import SystemClock
@@ -64,7 +64,7 @@ def build(  # noqa: PLR0913 - what differs between `torpor ui`, a cluster and a 
         feeds=feeds,
         rights=Rights(read_only=read_only),
         namespaces=namespaces,
-        version=version("torpor-ui"),
+        version=_version(),
     )
     application = web.Application(middlewares=[guard.middleware()])
     application.on_response_prepare.append(add_headers)
@@ -77,6 +77,14 @@ def build(  # noqa: PLR0913 - what differs between `torpor ui`, a cluster and a 
 
     application.on_shutdown.append(end_feeds)  # before the server waits for the streams
     return application
+
+
+def _version() -> str:
+    """The version of the page, or of the command torpor, whose wheel contains it."""
+    try:
+        return version("torpor-ui")
+    except PackageNotFoundError:
+        return version("kubectl-torpor")
 
 
 def replace_path(route: web.RouteDef, base: str) -> web.RouteDef:

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaita
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from http import HTTPStatus
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import aiohttp
@@ -193,7 +193,7 @@ async def open_transport(
     cluster: ClusterEndpoint, *, program: str = "torpor", connections: int = 100
 ) -> AsyncIterator[HttpTransport]:
     """Open a transport to a cluster. `connections` is as in `connect`."""
-    headers = {"User-Agent": f"{program}/{version('torpor-kubernetes')}"}
+    headers = {"User-Agent": f"{program}/{_version()}"}
     # No cookies: a proxy before the API server may set one for a caller, and callers share the connections.
     requests = aiohttp.ClientSession(
         connector=_connector(cluster, connections), headers=headers, cookie_jar=aiohttp.DummyCookieJar()
@@ -207,6 +207,14 @@ async def open_transport(
     finally:
         # The event loop closes a connection that was abandoned while it opened, a few iterations later.
         await asyncio.sleep(CLOSE_SECONDS)
+
+
+def _version() -> str:
+    """The version of this package, or of the command torpor, whose wheel contains it."""
+    try:
+        return version("torpor-kubernetes")
+    except PackageNotFoundError:
+        return version("kubectl-torpor")
 
 
 def _connector(cluster: ClusterEndpoint, limit: int) -> aiohttp.TCPConnector:
