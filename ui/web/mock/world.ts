@@ -111,8 +111,8 @@ function taskOf(task: string, c: InstanceColumns): Task {
 
 function causes(): Cause[] {
   return [
-    { subject: "load/3", sentence: "load/3 waits for https://example.org/drop/\u202eevil/_SUCCESS, which answers 404.", since: NOW - 1860, remedy: "Nothing holds a pod. The wait ends when the file is there, or in 2h 10m at its deadline.", command: "torpor why nightly-census-10000 load/3 -n ingest", details: ["12 instances wait for the same URL and share one trigger."] },
-    { subject: "validate/17", sentence: "validate/17 cannot start: no node has 4 CPUs free.", since: NOW - 240, remedy: "Lower the request of the task, or add a node.", command: "torpor logs nightly-census-10000 validate/17 -n ingest", details: [] },
+    { subject: "load/3", sentence: "load/3 waits for https://example.org/drop/\u202eevil/_SUCCESS, which answers 404.", since: NOW - 1860, remedy: "Nothing holds a pod. The wait ends when the file is there, or in 2h 10m at its deadline.", command: "torpor why nightly-census-10000 load/3 -n ingest", details: ["12 instances wait for the same URL and share one trigger."], urgency: "wait" },
+    { subject: "validate/17", sentence: "validate/17 cannot start: no node has 4 CPUs free.", since: NOW - 240, remedy: "Lower the request of the task, or add a node.", command: "torpor logs nightly-census-10000 validate/17 -n ingest", details: [], urgency: "act" },
   ];
 }
 

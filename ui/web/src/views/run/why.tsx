@@ -2,12 +2,14 @@
 import { useState } from "preact/hooks";
 import { Button, CommandLine } from "../../components/basics.tsx";
 import { Data } from "../../components/data.tsx";
-import { Icon } from "../../components/icons.tsx";
 import { Ago } from "../../components/time.tsx";
-import type { Cause } from "../../contract.ts";
+import { ToneMark } from "../../components/tone.tsx";
+import type { Cause, Tone } from "../../contract.ts";
 import { r } from "../../texts/run.en.ts";
 
 const SHOWN = 1;
+/** How the urgency of a cause looks, which the server decides on. */
+const TONES: Record<string, Tone> = { act: "warn", wait: "wait", done: "idle" };
 
 export function Why({ causes, shown = SHOWN }: { causes: Cause[]; shown?: number }) {
   const [all, setAll] = useState(false);
@@ -26,7 +28,7 @@ export function Why({ causes, shown = SHOWN }: { causes: Cause[]; shown?: number
 export function CauseBox({ cause }: { cause: Cause }) {
   return (
     <div class="cause">
-      <p class="cause-sentence wrap"><span class="cause-icon"><Icon name="right" size={12} /></span><Data text={cause.sentence} limit={2000} />{cause.since === null ? null : <span class="soft"> · <Ago at={cause.since} /></span>}</p>
+      <p class="cause-sentence wrap"><span class="cause-icon"><ToneMark tone={TONES[cause.urgency ?? ""] ?? "idle"} size={13} /></span><Data text={cause.sentence} limit={2000} />{cause.since === null ? null : <span class="soft"> · <Ago at={cause.since} /></span>}</p>
       {cause.details?.length ? <ul class="cause-details">{cause.details.map((detail) => <li class="wrap"><Data text={detail} limit={1000} /></li>)}</ul> : null}
       {cause.remedy || cause.command ? (
         <div class="row fold cause-remedy">
