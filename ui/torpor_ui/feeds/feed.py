@@ -152,16 +152,17 @@ class Feed:
 
 async def wait_for_change(woken: asyncio.Event, feeds: Sequence[Feed], seconds: float) -> bool:
     """Wait for a change of one of these feeds; False after so many seconds. Raises ProblemError if one has ended."""
+    changed = True
     try:
         async with asyncio.timeout(seconds):
             await woken.wait()
     except TimeoutError:
-        return False
+        changed = False
     woken.clear()
     for feed in feeds:
         if feed.problem is not None:
             raise feed.problem
-    return True
+    return changed
 
 
 def _first(group: BaseExceptionGroup[Any]) -> Any:

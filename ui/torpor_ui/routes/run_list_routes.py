@@ -45,7 +45,7 @@ class RunListRoutes:
         rows: list[RunRow] = []
         notes: list[str] = []
         if filters.source != "archive" and cursor is None:
-            rows += await self._live(caller, filters)
+            rows += await self._live(caller, filters, notes)
         following: dict[str, str] = {}
         if filters.wants_archive:
             archived, following = await self._archived(caller, filters, cursor, limit, notes)
@@ -58,30 +58,45 @@ class RunListRoutes:
     async def stream(self, request: web.Request) -> web.StreamResponse:
         """Send the live runs, then what changes of them."""
         caller, filters, woken = caller_of(request), self._filters(request), asyncio.Event()
-        async with open_stream(request) as stream, self._feeds(caller, filters, woken) as feeds:
+        notes: list[str] = []
+        async with open_stream(request) as stream, self._feeds(caller, filters, woken, notes) as feeds:
+            for note in notes:
+                await stream.send("note", {"message": note})
             await _RunListViewer(stream, feeds, filters).follow(woken)
         return stream.response
 
     def _filters(self, request: web.Request) -> RunFilters:
         return run_filters.parse(request.query, request.query.getall("label", []))
 
-    async def _live(self, caller: Caller, filters: RunFilters) -> list[RunRow]:
-        async with self._feeds(caller, filters, asyncio.Event()) as feeds:
+    async def _live(self, caller: Caller, filters: RunFilters, notes: list[str]) -> list[RunRow]:
+        async with self._feeds(caller, filters, asyncio.Event(), notes) as feeds:
             return [row for feed in feeds for row in feed.rows() if filters.accept(row)]
 
     @asynccontextmanager
     async def _feeds(
-        self, caller: Caller, filters: RunFilters, woken: asyncio.Event
+        self, caller: Caller, filters: RunFilters, woken: asyncio.Event, notes: list[str]
     ) -> AsyncGenerator[list[RunListFeed], None]:
-        """The feeds of the namespaces, each complete; without namespaces that of the whole cluster."""
+        """The feeds of the namespaces, each complete; without namespaces that of the whole cluster.
+
+        Of several namespaces, those that cannot be read are left out, and a note says so.
+        """
         async with AsyncExitStack() as stack:
             feeds: list[RunListFeed] = []
             for namespace in filters.namespaces or (None,):
                 feeds.append(self._feed(caller, namespace))
                 feeds[-1].start()
+            readable: list[RunListFeed] = []
             for feed in feeds:
-                await stack.enter_async_context(feed.viewed(woken))
-            yield feeds
+                try:
+                    await stack.enter_async_context(feed.viewed(woken))
+                except ProblemError as error:
+                    if feed is feeds[-1] and not readable:
+                        raise
+                    notes.append(error.problem.message)
+                else:
+                    readable.append(feed)
+            woken.clear()  # a feed that has ended has set it
+            yield readable
 
     def _feed(self, caller: Caller, namespace: str | None) -> RunListFeed:
         def make() -> RunListFeed:
