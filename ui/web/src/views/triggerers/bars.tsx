@@ -3,19 +3,11 @@ import { Data } from "../../components/data.tsx";
 import type { Tally } from "../../contract_lists.ts";
 import { count } from "../../core/numbers.ts";
 import { w } from "../../texts/lists.en.ts";
-
-const SHOWN = 8;
-
-/** The first tallies, and the sum of the rest. Pure. */
-export function topTallies(tallies: readonly Tally[], most = SHOWN): Tally[] {
-  if (tallies.length <= most) return [...tallies];
-  const rest = tallies.slice(most - 1).reduce((sum, [, each]) => sum + each, 0);
-  return [...tallies.slice(0, most - 1), [w.others, rest]];
-}
+import { topTallies } from "./waits.ts";
 
 export function Bars({ label, tallies, inOrder = false }: { label: string; tallies: Tally[]; inOrder?: boolean }) {
   if (tallies.length === 0) return <p class="soft">{w.nothing}</p>;
-  const shown = inOrder ? tallies : topTallies([...tallies].sort((a, b) => b[1] - a[1]));
+  const shown = inOrder ? tallies : topTallies(tallies, w.others);
   const most = Math.max(1, ...shown.map(([, each]) => each));
   return (
     <ul class="bars" aria-label={label}>

@@ -6,13 +6,9 @@ import type { DueWait } from "../../contract_lists.ts";
 import { now } from "../../core/clock.ts";
 import { href, navigate, runPath } from "../../core/router.ts";
 import { w } from "../../texts/lists.en.ts";
+import { dueUntil } from "./waits.ts";
 
 const HOUR = 3600;
-
-/** Those due until a moment, the soonest first. Pure. */
-export function dueUntil(due: readonly DueWait[], end: number): DueWait[] {
-  return due.filter((wait) => wait.at <= end).sort((a, b) => a.at - b.at);
-}
 
 const link = (wait: DueWait) => href(runPath(wait.run), { task: wait.key });
 
