@@ -4,6 +4,7 @@ It signs nothing, since the page leaves signatures to the API server. The made-u
 `accept` adds as users.
 """
 
+import asyncio
 import base64
 import hashlib
 import json
@@ -21,13 +22,17 @@ CLIENT = "torpor"
 
 @dataclass(slots=True, kw_only=True)
 class OidcServer:
-    """What it issues. `claims` replaces claims of the next tokens; `lifetime` is in seconds."""
+    """What it issues. `claims` replaces claims of the next tokens; `lifetime` is in seconds.
+
+    `slow`: a response arrives in two pieces, as a long one does.
+    """
 
     accept: Callable[[str], object]
     url: str = ""
     lifetime: float = 3600.0
     claims: dict[str, Any] = field(default_factory=dict)
     away: bool = False
+    slow: bool = False
     refuses_refresh: bool = False
     refreshes: int = 0
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -44,9 +49,9 @@ class OidcServer:
         )
         return application
 
-    async def _discovery(self, _: web.Request) -> web.Response:
+    async def _discovery(self, request: web.Request) -> web.StreamResponse:
         endpoints = {"authorization_endpoint": f"{self.url}/authorize", "token_endpoint": f"{self.url}/token"}
-        return web.json_response({"issuer": self.url, **endpoints})
+        return await self._send(request, {"issuer": self.url, **endpoints})
 
     async def _authorize(self, request: web.Request) -> web.Response:
         code = secrets.token_urlsafe(8)
@@ -54,7 +59,7 @@ class OidcServer:
         location = f"{request.query['redirect_uri']}?code={code}&state={request.query['state']}"
         return web.Response(status=302, headers={"Location": location})
 
-    async def _token(self, request: web.Request) -> web.Response:
+    async def _token(self, request: web.Request) -> web.StreamResponse:
         form = await request.post()
         if self.away:
             return web.Response(status=503)
@@ -63,20 +68,31 @@ class OidcServer:
             if self.refuses_refresh or form["refresh_token"] not in self.refresh_tokens:
                 return web.json_response({"error": "invalid_grant"}, status=400)
             self.refresh_tokens.discard(str(form["refresh_token"]))
-            return self._issue({})
+            return await self._send(request, self._issue({}))
         login = self.codes.pop(str(form["code"]), None)
         if login is None or not _matches(login["code_challenge"], str(form["code_verifier"])):
             return web.json_response({"error": "invalid_grant"}, status=400)
-        return self._issue({"nonce": login["nonce"]})
+        return await self._send(request, self._issue({"nonce": login["nonce"]}))
 
-    def _issue(self, more: dict[str, str]) -> web.Response:
+    async def _send(self, request: web.Request, body: dict[str, str]) -> web.StreamResponse:
+        if not self.slow:
+            return web.json_response(body)
+        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        await response.prepare(request)
+        content = json.dumps(body).encode()
+        for piece in (content[:20], content[20:]):
+            await response.write(piece)
+            await asyncio.sleep(0.05)
+        return response
+
+    def _issue(self, more: dict[str, str]) -> dict[str, str]:
         claims = {"iss": self.url, "aud": CLIENT, "sub": "ann", "exp": time.time() + self.lifetime}
         claims |= {**more, "jti": secrets.token_urlsafe(4), **self.claims}
         token = ".".join((_part({"alg": "none"}), _part(claims), "signature"))
         self.accept(token)
         refresh = secrets.token_urlsafe(8)
         self.refresh_tokens.add(refresh)
-        return web.json_response({"id_token": token, "refresh_token": refresh, "token_type": "Bearer"})
+        return {"id_token": token, "refresh_token": refresh, "token_type": "Bearer"}
 
 
 @asynccontextmanager

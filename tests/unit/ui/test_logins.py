@@ -150,6 +150,13 @@ async def test_a_login_by_oidc_leads_to_the_view_that_was_wanted(cluster: MadeUp
         assert (await page.browser.open())["user"] == "ann"
 
 
+async def test_responses_of_a_provider_may_arrive_in_pieces(cluster: MadeUpApi) -> None:
+    async with with_oidc(cluster) as page:
+        page.provider.slow = True
+        assert await page.log_in("runs") == f"{page.browser.url}/runs"
+        assert (await page.browser.open())["user"] == "ann"
+
+
 async def test_a_token_that_expires_is_renewed_once_for_all_requests(cluster: MadeUpApi) -> None:
     async with with_oidc(cluster) as page:
         page.provider.lifetime = 30.0

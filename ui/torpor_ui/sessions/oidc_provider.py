@@ -125,7 +125,7 @@ class OidcProvider:
                     method, url, allow_redirects=False, headers={"Accept": "application/json"}, **options
                 ) as response,
             ):
-                content = await response.content.read(_BODY_MAX)
+                content = await _read(response.content)
                 status = response.status
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise errors.unavailable(f"the login provider does not respond: {type(error).__name__}") from error
@@ -144,6 +144,16 @@ class OidcProvider:
             connector=connector, timeout=timeout, cookie_jar=aiohttp.DummyCookieJar()
         ) as session:
             yield session
+
+
+async def _read(stream: aiohttp.StreamReader) -> bytes:
+    """Return a body up to a bound. One `read` returns only what has arrived."""
+    content = bytearray()
+    async for piece in stream.iter_any():
+        content += piece
+        if len(content) > _BODY_MAX:
+            raise errors.unavailable(f"the login provider sent more than {_BODY_MAX} bytes")
+    return bytes(content)
 
 
 def check_issuer(url: str) -> str:
