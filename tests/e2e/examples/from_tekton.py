@@ -68,5 +68,7 @@ LOCAL: Mapping[str, Expectation] = {
 
 CLUSTER: Mapping[str, Expectation] = {
     "sidecar": Expectation(tasks={"check": "ready"}),
+    "steps": Expectation(tasks={"build": {"compile": "compiled", "digest": "fba13a37"}, "print": "compiled fba13a37"}),
+    "volume-claim-workspace": Expectation(tasks={"clone": None, "test": "hello"}),
 }
 """Examples with sidecars or with several steps in a pod."""
