@@ -4,6 +4,7 @@ import pytest
 from playwright.async_api import Locator, expect
 from torpor_kubernetes.client.resources import WORKFLOWS
 
+from tests.browser import answers
 from tests.browser.conftest import OpenView
 from tests.support.browser.window import BrowserWindow
 from tests.support.made_up_cluster import MadeUpApi, runs
@@ -73,6 +74,15 @@ async def test_a_mapped_task_is_one_box_that_opens_what_failed(open_view: OpenVi
     await expect(box(window, "task:load")).to_contain_text("/600")
     await box(window, "task:load").click()
     await expect(window.page.get_by_role("complementary")).to_contain_text("Failed", timeout=30_000)
+
+
+async def test_a_task_is_run_again_from_the_graph(cluster: MadeUpApi, open_view: OpenView) -> None:
+    window = await open_view(f"run/live/data/{BIG}/graph", answers={"acts/clear/preview": answers.PREVIEW})
+    await box(window, "task:load").wait_for()
+    await window.page.get_by_role("application").press("End")
+    await window.page.keyboard.press("c")
+    await expect(window.page.get_by_role("dialog")).to_contain_text("report runs again")
+    assert window.sent[-1] == ("acts/clear/preview", {"runs": [f"live/data/{BIG}"], "tasks": ["report"]})
 
 
 async def test_the_wheel_zooms_and_a_key_shows_all_again(cluster: MadeUpApi, open_view: OpenView) -> None:

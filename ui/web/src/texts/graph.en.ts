@@ -2,7 +2,7 @@
 
 export const g = {
   label: "Graph of the tasks",
-  help: "Arrows move along the edges, Enter opens a task or folds a group, plus and minus zoom, 0 shows all.",
+  help: "Arrows move along the edges, Enter opens a task or folds a group, C runs a task again, plus and minus zoom, 0 shows all.",
   fit: "Show all",
   zoomIn: "Zoom in",
   zoomOut: "Zoom out",
@@ -16,6 +16,8 @@ export const g = {
   open: (name: string): string => `Open group ${name}`,
   foldOne: (name: string): string => `Fold group ${name}`,
   critical: "Critical path",
+  clear: (task: string): string => `Run ${task || "the task"} again`,
+  chooseTask: "Choose a task first.",
 };
 
 export const gr = {

@@ -1,6 +1,6 @@
 /** The drawing of the graph. Boxes are elements, so that they can have the focus; edges are one SVG below them. */
 import { memo } from "preact/compat";
-import { useCallback, useMemo, useState } from "preact/hooks";
+import { useCallback, useMemo } from "preact/hooks";
 import { Data } from "../../components/data.tsx";
 import { Icon } from "../../components/icons.tsx";
 import { ToneMark } from "../../components/tone.tsx";
@@ -15,11 +15,12 @@ export interface CanvasProps {
   model: GraphModel; layout: GraphLayout; view: PanZoom; critical: ReadonlySet<string>;
   /** The task whose instance is open beside the graph. */
   current: string;
+  /** The id of the box that keys move from. */
+  active: string; onActive: (id: string) => void;
   onOpen: (task: string) => void; onFold: (group: string) => void;
 }
 
-export function Canvas({ model, layout, view, critical, current, onOpen, onFold }: CanvasProps) {
-  const [active, setActive] = useState(model.boxes[0]?.id ?? "");
+export function Canvas({ model, layout, view, critical, current, active, onActive: setActive, onOpen, onFold }: CanvasProps) {
   const around = useMemo(() => neighbours(model), [model]);
   const { camera } = view;
   const known = layout.rects.has(active) ? active : model.boxes[0]?.id ?? "";

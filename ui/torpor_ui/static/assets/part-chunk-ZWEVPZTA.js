@@ -1,1 +1,0 @@
-import{g as t,k as n}from"./part-chunk-F2NTO2RO.js";import{n as e}from"./part-chunk-SMW7W5XH.js";var i=6e4,r=new Map;function o(c){let s=r.get(c)??{at:0,access:e({})};return r.set(c,s),Date.now()-s.at>i&&(s.at=Date.now(),t(`api/access${n({ns:c})}`).then(a=>s.access.value=a.acts??{},()=>{})),s.access}function g(c,s){return c===void 0?s??{}:{...o(c).value,...s}}export{g as a};
