@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -40,10 +40,11 @@ def problems(document: Mapping[str, Any]) -> Iterator[LintProblem]:
         message = f"the Workflow has {size:,} bytes; etcd takes at most {SIZE_MAX:,}: pass large data by a ConfigMap"
         yield LintProblem(path=("spec",), rule=LintRule.SIZE, message=message)
     yield from _image(spec, ("spec",))
+    shared = _shared_volumes(spec)
     for index, task in enumerate(spec.get("tasks", ())):
         path: Path = ("spec", "tasks", index)
         yield from _image(task, path)
-        yield from _pod(task.get("pod") or {}, (*path, "pod"))
+        yield from _pod(task.get("pod") or {}, (*path, "pod"), shared)
     with suppress(ValidationError):  # the schema has reported why
         yield from _lists(models.WorkflowSpec.model_validate(spec))
 
@@ -57,8 +58,15 @@ def _image(owner: Mapping[str, Any], path: Path) -> Iterator[LintProblem]:
         yield LintProblem(path=at, rule=LintRule.IMAGE, message=f"{dotted(at)}: {message}")
 
 
-def _pod(pod: Mapping[str, Any], path: Path) -> Iterator[LintProblem]:
-    volumes = [volume.get("name", "") for volume in pod.get("volumes", ())]
+def _shared_volumes(spec: Mapping[str, Any]) -> list[str]:
+    """Return the names of the volumes of the run, and of those that all tasks have."""
+    of_tasks = ((spec.get("defaults") or {}).get("pod") or {}).get("volumes") or ()
+    return [volume.get("name", "") for volume in (*(spec.get("volumeClaims") or ()), *of_tasks)]
+
+
+def _pod(pod: Mapping[str, Any], path: Path, shared: Sequence[str]) -> Iterator[LintProblem]:
+    """`shared`: the names of volumes that the pod need not have itself."""
+    volumes = [*shared, *(volume.get("name", "") for volume in pod.get("volumes", ()))]
     for index, mount in enumerate(pod.get("volumeMounts", ())):
         if "name" in mount and mount["name"] not in volumes:
             at: Path = (*path, "volumeMounts", index, "name")

@@ -157,3 +157,15 @@ def test_an_image_reference_is_valid(image: str) -> None:
 @pytest.mark.parametrize("amount", ["1", "100m", "1Gi", "0.5", "1e3", "1E", "128M", "2."])
 def test_a_quantity_is_valid(amount: str) -> None:
     assert lint(workflow(python(pod={"resources": {"limits": {"cpu": amount}}}))) == ()
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"volumeClaims": [{"name": "data", "size": "1Gi"}]},
+        {"defaults": {"pod": {"volumes": [{"name": "data", "emptyDir": {}}]}}},
+    ],
+    ids=["a volume of the run", "a volume of the defaults"],
+)
+def test_a_task_can_mount_a_volume_that_all_tasks_have(spec: dict[str, Any]) -> None:
+    assert lint(workflow(python(pod={"volumeMounts": [{"name": "data", "mountPath": "/d"}]}), **spec)) == ()
