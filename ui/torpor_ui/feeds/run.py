@@ -7,7 +7,7 @@ that somebody looks at.
 import asyncio
 import random
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Never
 
@@ -15,6 +15,7 @@ from torpor_kubernetes.cache.reflector import Notice, Reflector, Unreadable
 from torpor_kubernetes.client import errors as api_errors
 from torpor_kubernetes.client.resources import PODS, TASKRUNS, WORKFLOWS, Resource
 from torpor_views.facts import Facts, PodFacts
+from torpor_views.instance import InstanceView
 from torpor_views.model import RunView, instances_by_task
 from torpor_wire import constants, names
 
@@ -98,11 +99,12 @@ class RunFeed(Feed):
     def instance(self, name: str) -> CachedInstance | None:
         """Return an instance of this run by the name of its TaskRun."""
         found = self._taskruns.store.get(self.namespace, name)
-        return found if found is not None and self._is_own(found) else None
+        return found if found is not None and found.view.workflow_uid in {"", self._uid} else None
 
     def all_instances(self) -> list[CachedInstance]:
         """Return all instances of this run, in the order of tasks and paths."""
-        own = filter(self._is_own, self._taskruns.store.values())
+        known = {"", self._uid}
+        own = [each for each in self._taskruns.store.values() if each.view.workflow_uid in known]
         return sorted(own, key=lambda each: (each.view.task, each.view.path))
 
     def nodes(self) -> Mapping[str, str]:
@@ -115,14 +117,12 @@ class RunFeed(Feed):
             raise errors.unavailable("the run is not read yet")
         return Frame(page=self.page, nodes=self.nodes(), more=self._overview)
 
-    def run(self) -> RunView:
+    async def run(self) -> RunView:
         """Return the run with its instances, as of now. Raises ProblemError if it does not exist."""
         workflow = self.workflow
         if workflow is None:
             raise errors.not_found(f"there is no run {self.name} in namespace {self.namespace}", "It may be archived.")
-        run = RunView.parse(workflow, now=time.time())
-        views = (each.view for each in self._taskruns.store.values())
-        return replace(run, instances=instances_by_task(views, run.uid))
+        return await asyncio.to_thread(_view, workflow, [each.view for each in self._taskruns.store.values()])
 
     def facts(self) -> Facts:
         """Return what causes need beside the run, as of now."""
@@ -134,7 +134,7 @@ class RunFeed(Feed):
         await self._workflows.synced.wait()
         await self._taskruns.synced.wait()
         if self.page is None:
-            self.run()  # raises if there is none
+            await self.run()  # raises if there is none
             await self._compute()
 
     def _work(self) -> list[Coroutine[Any, Any, Never]]:
@@ -164,7 +164,7 @@ class RunFeed(Feed):
             self.changed.set()
             await asyncio.sleep(AGAIN_SECONDS)
             if self.workflow is not None:
-                await self._facts.renew(self.run())
+                await self._facts.renew(await self.run())
 
     async def _compute(self) -> None:
         if self.workflow is None:
@@ -172,17 +172,17 @@ class RunFeed(Feed):
             return
         if not self._page_pace.due:
             return
-        run, facts = self.run(), self.facts()
         with self._page_pace:
-            self.page = await asyncio.to_thread(run_page.build, run, facts, previous=self._previous)
+            run = await self.run()
+            self.page = await asyncio.to_thread(run_page.build, run, self.facts(), previous=self._previous)
         if self._overview_pace.due:
             with self._overview_pace:
                 self._overview = await asyncio.to_thread(overview.build, run, self.all_instances())
 
-    def _is_own(self, instance: CachedInstance) -> bool:
+    @property
+    def _uid(self) -> str | None:
         workflow = self.workflow
-        uid = workflow["metadata"].get("uid") if workflow else None
-        return instance.view.workflow_uid in {"", uid}
+        return workflow["metadata"].get("uid") if workflow else None
 
     def _reflector(self, resource: Resource, parse: Any, *, fields: str = "", labels: str = "") -> "Reflector[Any]":
         return Reflector(
@@ -208,6 +208,12 @@ class RunFeed(Feed):
             self.changed.set()
         if len(self._taskruns.store) > INSTANCES_MAX:
             self.close(errors.too_large(f"the run has more than {INSTANCES_MAX} TaskRuns", "Use `torpor get`."))
+
+
+def _view(workflow: Mapping[str, Any], instances_of_run: Sequence[InstanceView]) -> RunView:
+    """Return a run with its instances. Of 10,000, this takes more time than an event loop may be blocked for."""
+    run = RunView.parse(workflow, now=time.time())
+    return replace(run, instances=instances_by_task(instances_of_run, run.uid))
 
 
 def shared_instances() -> SharedObjects[CachedInstance]:

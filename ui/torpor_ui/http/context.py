@@ -13,6 +13,8 @@ from torpor_ui.sessions.session import Session
 SESSION = web.RequestKey("session", Session)
 CALLER = web.RequestKey("caller", Caller)
 _BODY_MAX = 2**20
+_COMPRESSED_AT_ONCE = 64 * 1024
+"""Bytes above which a response is compressed in a thread."""
 
 
 def caller_of(request: web.Request) -> Caller:
@@ -29,8 +31,14 @@ def set_cookies(request: web.Request, response: web.StreamResponse) -> None:
 
 
 def json_response(value: Any, status: int = 200) -> web.Response:
-    """Return a response with JSON, compressed if the client takes that."""
-    response = web.Response(body=encode(value), status=status, content_type="application/json", charset="utf-8")
+    """Return a response with a value, or with JSON that is encoded already, compressed if the client takes that."""
+    response = web.Response(
+        body=value if isinstance(value, bytes) else encode(value),
+        status=status,
+        content_type="application/json",
+        charset="utf-8",
+        zlib_executor_size=_COMPRESSED_AT_ONCE,
+    )
     response.enable_compression()
     return response
 

@@ -1,4 +1,4 @@
-"""The events of the stream of a run: a snapshot of everything, and deltas of what has changed since. Pure."""
+"""The events of the stream of a run: a snapshot, and deltas of what has changed since. And its timeline. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,6 +41,18 @@ def delta(frame: Frame, before: Frame, changed: Sequence[CachedInstance], gone: 
     if changed:
         return _with_instances(body, changed, frame.nodes)
     return encode(body) if body else None
+
+
+def timeline(began: float | None, ended: float, chosen: Iterable[CachedInstance]) -> bytes:
+    """Return the intervals of instances, to lay them over those of another run. Encoded row by row, as kept."""
+    start = encode({"start": began, "end": ended})[:-1]
+    return start + b',"rows":[' + b",".join(map(_timeline_row, chosen)) + b"]}"
+
+
+def _timeline_row(instance: CachedInstance) -> bytes:
+    view = instance.view
+    row = {"key": instance.key, "label": view.display_name or view.ref, "task": view.task}
+    return encode(row)[:-1] + b',"intervals":' + instance.intervals.encode("utf-8", "replace") + b"}"
 
 
 def _with_instances(body: Mapping[str, Any], chosen: Iterable[CachedInstance], nodes: Mapping[str, str]) -> bytes:

@@ -101,7 +101,7 @@ class InstanceReader:
         """The run with its TaskRuns and facts, or without both."""
         feed = self._services.feeds.known(caller, f"run/{run.namespace}/{run.name}", RunFeed)
         if feed is not None and feed.page is not None:
-            return feed.run(), feed.facts()
+            return await feed.run(), feed.facts()
         try:
             workflow = await caller.api.get(WORKFLOWS, run.namespace, run.name)
         except api_errors.NotFound as error:

@@ -10,6 +10,7 @@ import yaml
 from aiohttp import web
 from torpor_kubernetes.client import errors as api_errors
 from torpor_kubernetes.client.resources import WORKFLOWS
+from torpor_views.model import RunView
 
 from torpor_ui import errors
 from torpor_ui.acts.table import acts_of
@@ -18,7 +19,7 @@ from torpor_ui.feeds.feed import wait_for_change
 from torpor_ui.feeds.run import RunFeed
 from torpor_ui.http.context import caller_of, json_response, name_in
 from torpor_ui.http.event_stream import HEARTBEAT_SECONDS, EventStream, open_stream
-from torpor_ui.presentation import frames, instances
+from torpor_ui.presentation import frames
 from torpor_ui.presentation.frames import Frame
 from torpor_ui.presentation.instances import CachedInstance
 from torpor_ui.routes.archived_run import ArchivedRun, read_archived_run
@@ -56,8 +57,7 @@ class RunRoutes:
     async def timeline(self, request: web.Request) -> web.Response:
         """Return the intervals of all instances, to lay them over those of another run."""
         async with self._feed(request, asyncio.Event()) as feed:
-            run = feed.run()
-            return json_response(_timeline(run.started or run.created, run.completed, feed.all_instances()))
+            return await _timeline(await feed.run(), feed.all_instances())
 
     async def yaml(self, request: web.Request) -> web.Response:
         """Return the Workflow as YAML."""
@@ -66,7 +66,7 @@ class RunRoutes:
             workflow = await caller_of(request).api.get(WORKFLOWS, namespace, name)
         except api_errors.NotFound as error:
             raise errors.not_found(f"there is no run {name} in namespace {namespace}") from error
-        return _yaml(workflow)
+        return await _yaml(workflow)
 
     async def archived_stream(self, request: web.Request) -> web.StreamResponse:
         """Send an archived run once."""
@@ -80,12 +80,11 @@ class RunRoutes:
     async def archived_timeline(self, request: web.Request) -> web.Response:
         """Return the intervals of all instances of an archived run."""
         run = await self._archived(request)
-        view = run.view
-        return json_response(_timeline(view.started or view.created, view.completed, run.instances))
+        return await _timeline(run.view, run.instances)
 
     async def archived_yaml(self, request: web.Request) -> web.Response:
         """Return the Workflow of an archived run as YAML."""
-        return _yaml((await self._archived(request)).workflow)
+        return await _yaml((await self._archived(request)).workflow)
 
     async def _archived(self, request: web.Request) -> ArchivedRun:
         caller: Caller = caller_of(request)
@@ -145,19 +144,16 @@ class _RunViewer:
             await self._stream.send("delta", content)
 
 
-def _timeline(began: float | None, ended: float | None, chosen: list[CachedInstance]) -> dict[str, object]:
-    rows = [
-        {
-            "key": each.key,
-            "label": each.view.display_name or each.view.ref,
-            "task": each.view.task,
-            "intervals": instances.intervals_of(each),
-        }
-        for each in chosen
-    ]
-    return {"start": began, "end": ended if ended is not None else time.time(), "rows": rows}
+async def _timeline(run: RunView, chosen: list[CachedInstance]) -> web.Response:
+    ended = run.completed if run.completed is not None else time.time()
+    return json_response(await asyncio.to_thread(frames.timeline, run.started or run.created, ended, chosen))
 
 
-def _yaml(workflow: object) -> web.Response:
-    text = yaml.safe_dump(workflow, sort_keys=False, allow_unicode=True)
+async def _yaml(workflow: object) -> web.Response:
+    """Return YAML, which takes a second for a large object, so that a thread writes it."""
+    text = await asyncio.to_thread(_dumped, workflow)
     return web.Response(text=text, content_type="text/plain", charset="utf-8")
+
+
+def _dumped(workflow: object) -> str:
+    return yaml.safe_dump(workflow, sort_keys=False, allow_unicode=True)
