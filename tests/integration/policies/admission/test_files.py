@@ -32,6 +32,10 @@ def inputs(*entries: dict[str, Any]) -> dict[str, Any]:
         ({"files": inputs({"from": {"task": "b"}})}, "from.task and from.file belong together"),
         ({"files": inputs({"from": {"text": "x", "file": "y"}})}, "from.task and from.file belong together"),
         ({"files": {"out": OUT}, "container": {"args": ["x"]}}, "files.out needs container.command or script"),
+        (
+            {"files": {"out": OUT}, "container": {"steps": [{"name": "a", "command": ["x"]}, {"name": "b"}]}},
+            "files.out needs container.command or script",
+        ),
         ({"files": {"out": OUT}, "trigger": {"class": "time"}}, "files are for tasks with a pod"),
         ({"files": {"out": [*OUT, *OUT]}}, "Duplicate value"),
         ({"files": {"out": [{"name": "x", "path": "/tmp/x", "compress": "zip"}]}}, "Unsupported value"),
@@ -41,6 +45,12 @@ def test_such_files_are_rejected(server: Server, namespace: str, task: dict[str,
     answer = server.create("workflows", namespace, workflow(**task))
     assert answer.status == 422, answer.message
     assert said in answer.message
+
+
+def test_the_last_of_several_steps_stores_the_outputs(server: Server, namespace: str) -> None:
+    steps = [{"name": "one"}, {"name": "two", "command": ["run"]}]
+    body = workflow(files={"out": OUT}, container={"steps": steps})
+    server.create("workflows", namespace, body).expect(201)
 
 
 @pytest.mark.attack
