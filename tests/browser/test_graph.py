@@ -80,6 +80,7 @@ async def test_a_task_is_run_again_from_the_graph(cluster: MadeUpApi, open_view:
     window = await open_view(f"run/live/data/{BIG}/graph", answers={"acts/clear/preview": answers.PREVIEW})
     await box(window, "task:load").wait_for()
     await window.page.get_by_role("application").press("End")
+    await window.button("Run report again").wait_for()
     await window.page.keyboard.press("c")
     await expect(window.page.get_by_role("dialog")).to_contain_text("report runs again")
     assert window.sent[-1] == ("acts/clear/preview", {"runs": [f"live/data/{BIG}"], "tasks": ["report"]})
