@@ -50,7 +50,7 @@ ORDER: Sequence[str] = (
 )
 """Groups and paths in the order in which they start. What is not named comes last."""
 
-APART: Sequence[str] = ("simulation/test_invariants", "integration/triggerer/")
+APART: Sequence[str] = ("simulation/test_invariants", "integration/triggerer/", "e2e/examples/test_local_translations")
 """Files whose tests share nothing that takes long to set up: each test is a group of its own."""
 
 

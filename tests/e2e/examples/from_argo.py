@@ -127,7 +127,7 @@ LOCAL: Mapping[str, Expectation] = {
     ),
     "http-hello-world": Expectation(
         tasks={"good": "ok", "print": "the server is ok"},
-        options=["--event", 'good={"status": 200, "json": {"state": "ok"}}'],
+        options=["-p", "url={url}"],
     ),
     "synchronization-mutex": Expectation(
         tasks={"acquire_lock": ["1 had the lock", "2 had the lock", "3 had the lock"]}

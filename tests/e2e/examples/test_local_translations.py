@@ -2,8 +2,10 @@
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from torpor_cli.__main__ import main
@@ -29,15 +31,50 @@ def image() -> str:
     return base_image.ensure(machine)
 
 
+class StatusPage(BaseHTTPRequestHandler):
+    """Answers each request with the state ok."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.wfile.write(b'{"state": "ok"}')
+
+    def log_message(self, *_: object) -> None:
+        """Write nothing into the output of the run."""
+
+
+@pytest.fixture(scope="session")
+def url() -> Iterator[str]:
+    """A server on this machine."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), StatusPage) as server:
+        thread = Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
 @pytest.mark.parametrize("path", EXAMPLES)
-def test_an_example_shows_its_outcome(
-    path: str, image: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+def test_an_example_shows_its_outcome(  # noqa: PLR0913, PLR0917 - what a run needs
+    path: str, image: str, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     expected = EXAMPLES[path]
     monkeypatch.chdir(tmp_path)
     (tmp_path / "run.yaml").write_text(translation.manifest(path, image))
 
-    code = main(["run", "run.yaml", "--skip-time", "-o", "json", "--folder", "run", *expected.options])
+    code = main(
+        [
+            "run",
+            "run.yaml",
+            "--skip-time",
+            "-o",
+            "json",
+            "--folder",
+            "run",
+            *(option.replace("{url}", url) for option in expected.options),
+        ]
+    )
     sys.stdout.flush()
 
     out, err = capfd.readouterr()

@@ -24,7 +24,8 @@ class Expectation:
     """What a run of an example shows.
 
     `tasks` has a result by task, or how the task ended. `{run}` in a text is the name of the run. `others` are further
-    outcomes, of a run that depends on chance. `options` are those of `torpor run`.
+    outcomes, of a run that depends on chance. `options` are those of `torpor run`, and `{url}` is a server that answers
+    `ok`.
     """
 
     tasks: Mapping[str, Any]
