@@ -6,8 +6,9 @@ from typing import Any
 
 from torpor_cli.linting.finding import LintProblem, LintRule, Path, Severity
 
-_BRACES = re.compile(r"\{\{-?\s*(?P<body>=?\s*[A-Za-z_][^{}]{0,200}?)\s*-?\}\}")
-"""A Go template, as of `docker inspect --format`, begins with a dot and is not meant for the engine."""
+_BRACES = re.compile(r"\{\{(?P<body>[^{}]{1,256})\}\}")
+_OF_ENGINE = re.compile(r"=|[A-Za-z_]")
+"""How the inside of braces begins. A Go template, as of `docker inspect --format`, begins with a dot."""
 _PARENTHESES = re.compile(
     r"\$\((?P<body>(?:params|tasks|finally|context|workspaces|results|steps|inputs|outputs|tt|body)[.\[][^()]{0,200})\)"
 )
@@ -49,8 +50,9 @@ def problems(value: Any, path: Path) -> Iterator[LintProblem]:
 
 def _of_text(text: str, path: Path) -> Iterator[LintProblem]:
     matches = [match for pattern in (_BRACES, _PARENTHESES) for match in pattern.finditer(text)]
-    for match in dict.fromkeys((match[0], match["body"]) for match in matches):
-        written, body = match
+    for written, body in dict.fromkeys((match[0], match["body"].strip("- \t\r\n")) for match in matches):
+        if not _OF_ENGINE.match(body):
+            continue
         message = f"{written} is not evaluated, since it is not an expression of Torpor; write {form(body)}"
         yield LintProblem(path=path, rule=LintRule.PEER_SYNTAX, severity=Severity.WARNING, message=message)
 
@@ -58,6 +60,6 @@ def _of_text(text: str, path: Path) -> Iterator[LintProblem]:
 def form(body: str) -> str:
     """Return what an expression of another engine is in Torpor, or where to read about it."""
     for pattern, template in _FORMS:
-        if match := pattern.fullmatch(body.strip()):
+        if match := pattern.fullmatch(body):
             return template.format(*(name.replace("-", "_") for name in match.groups()))
     return "${...}, see docs/reference/expressions.md"

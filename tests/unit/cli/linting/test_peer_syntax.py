@@ -71,3 +71,11 @@ def test_lint_warns_at_the_field(field: dict[str, Any]) -> None:
     findings = lint(manifest("Workflow", "run", {"tasks": [task]}))
     assert [(finding.rule, finding.severity) for finding in findings] == [(LintRule.PEER_SYNTAX, Severity.WARNING)]
     assert findings[0].path.startswith(f"spec.tasks[0].container.{next(iter(field))}")
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "text", ["{{" + " " * 100_000, "{{a" * 50_000, "$(params." * 50_000, "{{a" + " " * 100_000 + "}}"]
+)
+def test_a_long_text_without_an_end_has_no_match(text: str) -> None:
+    assert list(peer_syntax.problems(text, ())) == []
