@@ -37,7 +37,7 @@ integration: venv ## the tests against a real API server
 	$(BIN)/pytest tests/integration
 
 attacks: venv ## what a careless or hostile neighbour does, on a control plane of its own: docs/design/security.md
-	TORPOR_CONTROL_PLANE=control-plane-attacks $(BIN)/pytest -m attack tests/unit tests/integration
+	TORPOR_CONTROL_PLANE=control-plane-attacks $(BIN)/pytest -m attack tests/unit tests/integration tests/browser
 
 fuzz: venv ## Workflows and TaskRuns of any shape that the schemas allow: make fuzz TORPOR_FUZZ_EXAMPLES=200
 	TORPOR_FUZZ_EXAMPLES=$(or $(TORPOR_FUZZ_EXAMPLES),100) $(BIN)/pytest tests/integration/controller/test_fuzz.py
