@@ -242,12 +242,12 @@ class Task(Model):
     ] = TriggerRule.ALL_SUCCESS
     retries: Annotated[TaskRetries, Field(description="How a failed attempt is retried.")] = TaskRetries()
     may_fail: Annotated[
-        bool,
+        bool | None,
         Field(
             description="Whether the task may fail: its failure is shown and counts for `rule` of downstream tasks, "
-            "and does not fail the run. Tasks that do not run because of it do not fail the run either."
+            "and does not fail the run. Tasks that do not run because of it do not fail the run either. Unset: false."
         ),
-    ] = False
+    ] = None
     timeout: Annotated[
         Duration | None,
         Field(

@@ -31,12 +31,12 @@ def test_empty_fields_have_their_defaults_and_arguments_keep_their_nulls(tmp_pat
     file = workflow_file.read(str(path))
     assert not isinstance(file, InvalidFile)
     spec = file.spec()
-    assert (spec["parallelism"], spec["triggerPool"], spec["logs"]) == (50, "default", "all")
+    assert (spec["parallelism"], spec["triggerPool"]) == (50, "default")
     assert spec["tasks"] == [
         {
             "name": "one",
             "rule": "all_success",
-            "retries": {"limit": 1, "delay": "10s", "backoff": 2},
+            "retries": {"limit": 1},
             "args": {"value": None},
             "python": "m:f",
             "branch": False,
